@@ -44,19 +44,19 @@ def fetch(name: str, *, to: str | Path | None = None) -> Path:
 
 def _obtain(dataset: Dataset, file: DataFile, target: Path) -> None:
     mirrored = _in_mirror(dataset, file)
-    place = str(mirrored or dataset.url_of(file))
+    address = str(mirrored or dataset.url_of(file))
     with whole_or_not_at_all(target) as unfinished:
         try:
             if mirrored:
                 shutil.copyfile(mirrored, unfinished)
             else:
-                _download(place, unfinished)
+                _download(address, unfinished)
         except OSError as error:  # requests' errors are OSErrors too
             cure = f"try again, or name a folder that has it with {MIRROR}"
-            raise InputError(place, f"could not be had ({error})", cure=cure) from error
+            raise InputError(address, f"could not be had ({error})", cure=cure) from error
         if not file.matches(unfinished):
             kind = "sha256" if file.sha256 else "git blob id"
-            raise InputError(place, f"its {kind} must be {file.sha256 or file.git_blob}, and it is not", cure=_CURE)
+            raise InputError(address, f"its {kind} must be {file.sha256 or file.git_blob}, and it is not", cure=_CURE)
 
 
 _CURE = "nothing was kept; the source was changed or the copy is damaged"

@@ -108,7 +108,7 @@ class Grid:
             cure = "the explorer shows these, not ratings of steps"
             raise InputError("ratings", "hold none of whole runs", cure=cure)
         judged = chosen.filter(~_LABELLING)
-        judges, told = (judged, chosen.filter(_LABELLING)) if len(judged) else (chosen, judged)
+        judges, labelled = (judged, chosen.filter(_LABELLING)) if len(judged) else (chosen, judged)
         known = {run.id: run for run in runs}
         names = _in_order(chosen["trajectory_id"].unique(maintain_order=True).to_list(), known)
         parts = len(table) - len(whole)
@@ -132,7 +132,7 @@ class Grid:
         for row in judges.sort("repeat", maintain_order=True).select(_KEPT).iter_rows(named=True):
             cells[row["trajectory_id"], place[row["question"], row["rater"], row["rubric_version"]]].append(row)
         labels: defaultdict[str, list[Row]] = defaultdict(list)
-        for row in told.select(_KEPT).iter_rows(named=True):
+        for row in labelled.select(_KEPT).iter_rows(named=True):
             labels[row["trajectory_id"]].append(row)
         return cls(
             questions=questions,
@@ -241,8 +241,8 @@ class Grid:
     def _run(self, name: str, people: list[str], code: Mapping[str, int]) -> dict[str, Any]:
         run = self.trajectories.get(name)
         cells = [[_cell(row, code) for row in self.cells.get((name, at), ())] for at in range(len(self.columns))]
-        told = [row for row in self.labels.get(name, ()) if row["question"] in self.questions]
-        names = [(self.questions.index(row["question"]), people.index(row["rater"])) for row in told]
+        labelled = [row for row in self.labels.get(name, ()) if row["question"] in self.questions]
+        names = [(self.questions.index(row["question"]), people.index(row["rater"])) for row in labelled]
         rated = chain.from_iterable(self.cells.get((name, at), ()) for at in range(len(self.columns)))
         about: Row = next(chain(rated, self.labels.get(name, ())), {})
         return {
@@ -255,7 +255,7 @@ class Grid:
             "answer": answer_words(run) if run else None,
             "cells": cells,
             "labels": [
-                [*at, *_cell(row, code)[:4], decided(row["flags"])] for at, row in zip(names, told, strict=True)
+                [*at, *_cell(row, code)[:4], decided(row["flags"])] for at, row in zip(names, labelled, strict=True)
             ],
         }
 

@@ -52,15 +52,15 @@ def _change(words: set[str], cells: Sequence[object]) -> tuple[dict[str, object]
     if not (numbers and (others or any(number_of(cell) is not None for cell in cells))):
         nothing = {word for word in nothing if word.casefold() in _NOTHING}
     change: dict[str, object] = dict.fromkeys(nothing)
-    said = [f"{', '.join(sorted(nothing))} counted as empty (else: --word-map WORD=WORD)"] if nothing else []
+    notes = [f"{', '.join(sorted(nothing))} counted as empty (else: --word-map WORD=WORD)"] if nothing else []
     if others and all(_PERCENT.fullmatch(word) for word in others):
         change |= {word: str(float(word.rstrip("% ").replace(",", ".")) / 100) for word in others}
-        said.append("percentages read as shares of 1")
+        notes.append("percentages read as shares of 1")
     elif (
         numbers
         and any(map(_COMMA.fullmatch, others))
         and not all(map(_THOUSANDS.fullmatch, filter(_COMMA.fullmatch, others)))
     ):
         change |= {word: word.replace(",", ".") for word in others if _COMMA.fullmatch(word)}
-        said.append("commas read as decimal points")
-    return (change, "; ".join(said)) if change else None
+        notes.append("commas read as decimal points")
+    return (change, "; ".join(notes)) if change else None

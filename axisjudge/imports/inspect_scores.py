@@ -45,16 +45,16 @@ def read_log(path: Path) -> ImportedFile:
     InputError
         The log is broken.
     """
-    found, scored, samples = [], 0, 0
+    assessments, scored, samples = [], 0, 0
     for log, sample, run in inspect_logs.samples_of(path):
         samples += 1
         ended = text_at(sample, "completed_at")
         about = {"task_id": run.task_id, "agent": run.agent, "domain": run.domain, "created_at": ended}
         made = list(_sample(f"{path}, sample {sample.get('id')}", log, sample, run.id, about))
         scored += bool(made)
-        found.extend(made)
+        assessments.extend(made)
     notes = [f"{samples - scored} of {samples} samples have no score"] if scored < samples else []
-    return ImportedFile(FORMAT, tuple(found), notes=tuple(notes))
+    return ImportedFile(FORMAT, tuple(assessments), notes=tuple(notes))
 
 
 def _sample(

@@ -79,12 +79,12 @@ def _result(where: str, result: Mapping[str, Any], grader: str | None) -> Iterat
 def _components(
     where: str, thing: str, grading: Mapping[str, Any], about: Mapping[str, Any], grader: str | None
 ) -> Iterator[Judgement]:
-    for place, component in enumerate(grading.get("componentResults") or []):
+    for index, component in enumerate(grading.get("componentResults") or []):
         if not isinstance(component, dict):
             continue
         assertion = component.get("assertion") or {}
         if component.get("componentResults"):
-            yield from _components(f"{where}.{place}", thing, component, about, grader)
+            yield from _components(f"{where}.{index}", thing, component, about, grader)
             continue
         if "pass" not in component:
             continue
@@ -95,13 +95,13 @@ def _components(
         rater = model or f"promptfoo {bare}" if kind == "llm" else form
         lost: Status | None = "api_error" if (component.get("metadata") or {}).get("graderError") else None
         fields = {**about, "rationale": component.get("reason"), "model": model if kind == "llm" else None}
-        word = None if lost else _word(f"{where}, component {place}", component["pass"])
+        word = None if lost else _word(f"{where}, component {index}", component["pass"])
         question = str(assertion.get("metric") or form)
         if not assertion.get("metric") and assertion.get("value") is not None:
             question = (
                 f"{form} {_digest(assertion['value'])}" if kind == "llm" else f"{form} {_short(assertion['value'])}"
             )
-        yield Judgement(f"{where}, component {place}", thing, question, rater, word, kind, lost, fields)
+        yield Judgement(f"{where}, component {index}", thing, question, rater, word, kind, lost, fields)
 
 
 def _kind(form: str) -> RaterKind:

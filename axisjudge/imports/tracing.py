@@ -35,13 +35,13 @@ def assessments_in(content: object) -> list[tuple[str | None, Mapping[str, Any]]
         content = content["traces"] if isinstance(content.get("traces"), list) else [content]
     if not isinstance(content, Sequence) or isinstance(content, str | bytes) or not content:
         return None
-    found: list[tuple[str | None, Mapping[str, Any]]] = []
+    assessments: list[tuple[str | None, Mapping[str, Any]]] = []
     for trace in content:
         if not isinstance(trace, Mapping):
             return None
         info = trace["info"] if isinstance(trace.get("info"), Mapping) else trace
         if _is_assessment(info):
-            found.append((None, info))
+            assessments.append((None, info))
             continue
         held = json_of(info.get("assessments"))
         held = held if isinstance(held, list) else None
@@ -53,8 +53,8 @@ def assessments_in(content: object) -> list[tuple[str | None, Mapping[str, Any]]
         for one in held or []:
             if not _is_assessment(one):
                 return None
-            found.append((None if name is None else str(name), one))
-    return found
+            assessments.append((None if name is None else str(name), one))
+    return assessments
 
 
 def _is_assessment(one: object) -> bool:
@@ -145,7 +145,7 @@ def read_langfuse(path: Path, rows: Sequence[Row]) -> ImportedFile:
 
     Who scored is the annotator, else the evaluator's name. Text and corrections are no ratings and are left out.
     """
-    found, texts = [], 0
+    assessments, texts = [], 0
     for number, row in enumerate(rows):
         where = f"{path}, score {number}"
         form, source = str(row.get("dataType") or "NUMERIC").upper(), str(row.get("source") or "").upper()
@@ -169,12 +169,12 @@ def read_langfuse(path: Path, rows: Sequence[Row]) -> ImportedFile:
             "interaction_id": part,
             "agent": row.get("traceName") or None,
         }
-        found.append(Judgement(where, thing, str(row["name"]), str(rater), word, kind, None, fields))
+        assessments.append(Judgement(where, thing, str(row["name"]), str(rater), word, kind, None, fields))
     notes = [f"{texts} scores are text or corrections, no ratings, and are left out"] if texts else []
-    if evaluators := sorted({str(one.rater) for one in found if one.kind == "llm"}):
+    if evaluators := sorted({str(one.rater) for one in assessments if one.kind == "llm"}):
         said = ", ".join(evaluators)
         notes.append(f"Langfuse's own evaluators are models: {said}; one that is code: --kind NAME=rules")
-    return ImportedFile("langfuse", tuple(found), notes=tuple(notes))
+    return ImportedFile("langfuse", tuple(assessments), notes=tuple(notes))
 
 
 def _subject(row: Row) -> tuple[str | None, str | None]:
@@ -210,7 +210,7 @@ def is_phoenix(heads: Iterable[str]) -> bool:
 
 def read_phoenix(path: Path, rows: Sequence[Row]) -> ImportedFile:
     """Phoenix's annotations: the label where there is one, else the score."""
-    found, empty = [], 0
+    assessments, empty = [], 0
     for number, row in enumerate(rows):
         label, score, why = (row.get(f"result.{name}", row.get(name)) for name in _RESULTS)
         where, kind = f"{path}, annotation {number}", _PHOENIX.get(str(row["annotator_kind"]).upper())
@@ -224,9 +224,9 @@ def read_phoenix(path: Path, rows: Sequence[Row]) -> ImportedFile:
         named = row.get("identifier") or row.get("user_id")
         rater = str(named) if named else f"{row['name']} {row['annotator_kind']}".lower()
         fields = {"rationale": why or None, "created_at": row.get("created_at")}
-        found.append(Judgement(where, str(thing), str(row["name"]), rater, word, kind, None, fields))
+        assessments.append(Judgement(where, str(thing), str(row["name"]), rater, word, kind, None, fields))
     notes = [f"{empty} annotations hold neither a label nor a score and are left out"] if empty else []
-    return ImportedFile("phoenix", tuple(found), notes=tuple(notes))
+    return ImportedFile("phoenix", tuple(assessments), notes=tuple(notes))
 
 
 def is_langsmith(heads: Iterable[str]) -> bool:
@@ -238,7 +238,7 @@ def is_langsmith(heads: Iterable[str]) -> bool:
 
 def read_langsmith(path: Path, rows: Sequence[Row]) -> ImportedFile:
     """LangSmith's feedback: the value where it is a word, else the score; what nobody scored is left out."""
-    found, empty = [], 0
+    assessments, empty = [], 0
     for number, row in enumerate(rows):
         source = _source(row)
         meta = _mapping(source.get("metadata"))
@@ -266,9 +266,9 @@ def read_langsmith(path: Path, rows: Sequence[Row]) -> ImportedFile:
             raise InputError(where, "names no run", row.get("id"))
         lost: Status | None = "api_error" if failed else None
         word = None if failed else word
-        found.append(Judgement(where, str(thing), str(row["key"]), str(rater), word, kind, lost, fields))
+        assessments.append(Judgement(where, str(thing), str(row["key"]), str(rater), word, kind, lost, fields))
     notes = [f"{empty} pieces of feedback hold neither a score nor a word and are left out"] if empty else []
-    return ImportedFile("langsmith", tuple(found), notes=tuple(notes))
+    return ImportedFile("langsmith", tuple(assessments), notes=tuple(notes))
 
 
 def _source(row: Row) -> Mapping[str, Any]:

@@ -70,16 +70,16 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
     if not choices and parts.request is record and not parts.response:
         yield _conversation(record, where, at(where, "messages"))
         return
-    request, response, outer, place = parts
+    request, response, outer, position = parts
     stated = {key: outer[key] for key in (*_STATED, "metadata") if outer.get(key) is not None}
     stated |= {"tools": request.get("tools"), "model": response.get("model") or request.get("model")}
-    messages = objects(request.get("messages") or [], at(place, "messages"))
+    messages = objects(request.get("messages") or [], at(position, "messages"))
     own = outer.get("custom_id") or outer.get("id") or response.get("id")
     for number, choice in enumerate(choices or [{}]):
         whole = {"id": f"{own}/{number}" if own and len(choices) > 1 else own, **stated}
         whole.setdefault("termination", choice.get("finish_reason"))
         whole["messages"] = [*messages, *([choice["message"]] if choice else [])]
-        yield _conversation(whole, where, at(place, "messages"))
+        yield _conversation(whole, where, at(position, "messages"))
 
 
 def _conversation(record: dict[str, Any], where: str, where_messages: str) -> Found:

@@ -334,8 +334,8 @@ def _with_calls(found: Found, form: str, context: Context) -> Trajectory:
 def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
     """What a file holds, each with the name of its format."""
     if packed := archive(stream):
-        for found in inspect_logs.read_archive(packed):
-            yield inspect_logs.FORMAT, found
+        for run in inspect_logs.read_archive(packed):
+            yield inspect_logs.FORMAT, run
         return
     tally = Tally()
     values = json_values(stream, lambda position, line: _mended(position, line, tally))
@@ -369,8 +369,8 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
         if reader is None:
             raise InputError(position, "is of no known format", _outline(value), cure_for(value, _KNOWN))
         form = reader.FORMAT
-        for found in reader.read(value, position, folder):
-            yield form, found
+        for run in reader.read(value, position, folder):
+            yield form, run
     yield form, Found("", None, tally.notes())
 
 

@@ -26,23 +26,23 @@ def read_runs(value: Any, where: str, source: str) -> Iterator[Found]:
     """The runs of a file of tau-bench's shape, marked as read from `source`."""
     runs = objects(value, where) if isinstance(value, list) else [value]
     for number, run in enumerate(runs):
-        place = at(where, number) if isinstance(value, list) else where
+        position = at(where, number) if isinstance(value, list) else where
         notes: list[Note] = []
-        steps = chat_steps(objects(run.get("traj"), at(place, "traj")), at(place, "traj"), notes)
-        details = field(run, "info", dict, place, {})
+        steps = chat_steps(objects(run.get("traj"), at(position, "traj")), at(position, "traj"), notes)
+        details = field(run, "info", dict, position, {})
         task_id, trial = word(run.get("task_id")), word(run.get("trial"))
         trajectory = made(
             Trajectory,
-            place,
+            position,
             id=content_id(steps, task_id, trial),
             source=source,
             task_id=task_id,
-            reward=reward_of(run.get("reward"), at(place, "reward")),
+            reward=reward_of(run.get("reward"), at(position, "reward")),
             termination="error" if "error" in details else None,
             steps=steps,
             meta=_meta(run, details),
         )
-        yield Found(place, trajectory, tuple(notes))
+        yield Found(position, trajectory, tuple(notes))
 
 
 def _meta(run: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:

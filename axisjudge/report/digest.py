@@ -112,18 +112,18 @@ def with_paths(value: Any, start: Path, put: Callable[[Path], str]) -> Any:
 
 def named_inputs(parameters: Mapping[str, Any], workbench: Path) -> dict[str, str]:
     """Hashes of the files and folders that parameters name, inside lists and judge specs too."""
-    found: dict[str, str] = {}
+    inputs: dict[str, str] = {}
     for key, value in parameters.items():
         paths: list[Path] = []
         with_paths(value, workbench, lambda path, kept=paths: kept.append(path) or "")  # type: ignore[misc]
         for path in paths:
             named = f"parameter {key}" if len(paths) == 1 else f"parameter {key}: {portable(path, workbench)}"
-            found[named] = (
+            inputs[named] = (
                 file_sha256(path)
                 if path.exists()
                 else sum_up((each.name, file_sha256(each)) for each in _matches(path))
             )
-    return found
+    return inputs
 
 
 def _matches(pattern: Path) -> list[Path]:

@@ -20,17 +20,17 @@ def write_index(reports: Path) -> Path:
     from jinja2 import Environment, FileSystemLoader
 
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
-    shown = [
+    cards = [
         _card(path.parent) for path in sorted(reports.glob("*/results.json")) if (path.parent / "report.html").exists()
     ]
-    shown.sort(key=lambda card: bool(card["banner"]))
+    cards.sort(key=lambda card: bool(card["banner"]))
     listed = read_gallery(reports.parent) if (reports / "gallery" / LIST).exists() else {}
     kept = [
         _card(reports / "gallery" / name, entry.data)
         for name, entry in listed.items()
         if (reports / "gallery" / name / "results.json").exists()
     ]
-    page = visible(environment.get_template("reports.html.j2").render(gallery=kept, reports=shown, css=css()))
+    page = visible(environment.get_template("reports.html.j2").render(gallery=kept, reports=cards, css=css()))
     staged = reports / ".index.html"
     staged.write_text(page, encoding="utf-8")
     return staged.replace(reports / "index.html")

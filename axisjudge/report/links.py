@@ -180,12 +180,12 @@ def _names(grid: Grid) -> dict[str, dict[str, str]]:
 
     runs = [grid.trajectories[name] for name in grid.runs if name in grid.trajectories]
     edits = {re.sub(r"-\d+$", "", name.rpartition("~")[2]) for name in grid.runs if "~" in name}
-    judged, told = ([row for rows in part.values() for row in rows] for part in (grid.cells, grid.labels))
+    judged, labelled = ([row for rows in part.values() for row in rows] for part in (grid.cells, grid.labels))
 
     def named(what: str) -> set[str | None]:  # runs without a record have theirs from the ratings
-        return {getattr(run, what) for run in runs} | {row[what] for row in (*judged, *told)}
+        return {getattr(run, what) for run in runs} | {row[what] for row in (*judged, *labelled)}
 
-    words = {row["verdict"] for row in told if row["verdict"]}
+    words = {row["verdict"] for row in labelled if row["verdict"]}
     lengths = {run.id: len(run.steps) for run in runs}
     answers = {run.id: answer_words(run) for run in runs}
     return {
@@ -197,7 +197,7 @@ def _names(grid: Grid) -> dict[str, dict[str, str]]:
         "judge": _joined((row["family"], row["rater"]) for row in judged) | _same(row["rater"] for row in judged),
         "names": {edit: f"~{edit}-" for edit in edits},
         "label": {**_same(words), **MEASURES} if words else {},
-        "person": _same(row["rater"] for row in told),
+        "person": _same(row["rater"] for row in labelled),
         "length": _ranges(lengths, thirds(lengths, "messages")),
         "answer": _ranges(answers, thirds(answers, "words")),
     }

@@ -122,7 +122,7 @@ class Page:
         There is a banner when ratings are simulated or planted, and one that says EXPLORATORY and why. On held-out data
         that may be confirmed the declared results follow.
         """
-        said = {
+        facts = {
             "Scope": self.scope.sentence,
             "Retirement": self.scope.retirement,
             "Injection": self.scope.injection,
@@ -134,7 +134,7 @@ class Page:
             bundle = {"text/html": markup, "text/plain": banner, MARKDOWN_MIME: f"> **{literal(banner)}**"}
             _show(bundle, {ABOUT: {"is": "banner"}})
         shown, text, plain = "", [], []
-        for head, sentence in said.items():
+        for head, sentence in facts.items():
             if sentence:
                 shown += f'<p class="scope"><strong>{head}.</strong> {html.escape(sentence)}</p>'
                 text.append(f"**{head}.** {literal(sentence)}")

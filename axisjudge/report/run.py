@@ -344,11 +344,11 @@ def _write_pages(job: Job, home: Path, staging: Path, executed: Any, seconds: fl
     from axisjudge.report.render import report_html, report_markdown, title_of
     from axisjudge.results import dumps
 
-    said = json.loads((staging / PAGE_FILE).read_text(encoding="utf-8"))
-    raters, read, costs = (said.pop(name) for name in ("raters", "read", "costs"))
+    facts = json.loads((staging / PAGE_FILE).read_text(encoding="utf-8"))
+    raters, read, costs = (facts.pop(name) for name in ("raters", "read", "costs"))
     parameters = {key: digest.published_value(value, home) for key, value in job.parameters.items()}
     results = {
-        **said,
+        **facts,
         "report": job.name,
         "title": title_of(job.notebook, job.name),
         "axisjudge": __version__,
@@ -356,13 +356,13 @@ def _write_pages(job: Job, home: Path, staging: Path, executed: Any, seconds: fl
         "parameters": parameters,
         "seeds": {key: value for key, value in parameters.items() if key.split("_")[-1] == "seed"},
         "inputs": {
-            **said["inputs"],
+            **facts["inputs"],
             **digest.named_inputs(job.parameters, home),
             "notebook": digest.notebook_sha256(job.notebook),
         },
     }
     (staging / "results.json").write_text(dumps(results), encoding="utf-8")
-    first = said.get("standing", {}).get("headline", "")
+    first = facts.get("standing", {}).get("headline", "")
     (staging / "report.md").write_text(report_markdown(executed, first), encoding="utf-8")
     executed.metadata.pop("papermill", None)  # it names the folders of this machine, as the cell that it injects does
     for cell in executed.cells:

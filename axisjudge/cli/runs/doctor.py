@@ -78,18 +78,18 @@ def environment() -> list[dict[str, Any]]:
     from axisjudge.judges.openai_judge import OpenAIJudge
     from axisjudge.workbench import home
 
-    found = {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}}
+    versions = {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}}
     try:
         bench = home()
-        found["workbench"] = str(bench)
-        found["ratings files"] = str(len(list((bench / "data" / "ratings").glob("*.jsonl"))))
-        found["demo data"] = "there" if (bench / "data" / "demo").is_dir() else "missing"
+        versions["workbench"] = str(bench)
+        versions["ratings files"] = str(len(list((bench / "data" / "ratings").glob("*.jsonl"))))
+        versions["demo data"] = "there" if (bench / "data" / "demo").is_dir() else "missing"
     except InputError as error:
-        found["workbench"] = str(error)
+        versions["workbench"] = str(error)
     for name in (AnthropicJudge.key_env, OpenAIJudge.key_env):
-        found[name] = "set" if os.environ.get(name, "").strip() else "not set"
-    found["chromium"] = _chromium()
-    return [{"what": name, "found": value} for name, value in found.items()]
+        versions[name] = "set" if os.environ.get(name, "").strip() else "not set"
+    versions["chromium"] = _chromium()
+    return [{"what": name, "found": value} for name, value in versions.items()]
 
 
 def _version(package: str) -> str:

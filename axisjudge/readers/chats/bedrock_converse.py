@@ -53,13 +53,13 @@ def _is_record(record: dict[str, Any]) -> bool:
 
 
 def _conversation(record: dict[str, Any], where: str) -> Found:
-    request, response, outer, place = exchange(record, where)
+    request, response, outer, position = exchange(record, where)
     steps = Conversation(FORMAT, where, outer)
-    messages = [] if request.get("messages") is None else objects(request["messages"], at(place, "messages"))
+    messages = [] if request.get("messages") is None else objects(request["messages"], at(position, "messages"))
     response = response or (request if "output" in request else {})
     answer = dict_of(dict_of(response, "output"), "message")
     for number, message in enumerate([*messages, answer] if answer and answer not in messages else messages):
-        spot = at(place, "messages", number)
+        spot = at(position, "messages", number)
         content = message.get("content")
         inside = (
             content if isinstance(content, str) else [_typed(part) for part in objects(content, at(spot, "content"))]
@@ -69,8 +69,8 @@ def _conversation(record: dict[str, Any], where: str) -> Found:
     return steps.found(
         agent=word(request.get("modelId")),
         termination=word(response.get("stopReason")),
-        policy=text_of(system, at(place, "system"), steps.notes) or None,
-        tools=_tools(request, place, steps.notes),
+        policy=text_of(system, at(position, "system"), steps.notes) or None,
+        tools=_tools(request, position, steps.notes),
     )
 
 

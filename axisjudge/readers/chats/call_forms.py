@@ -206,7 +206,7 @@ def _of_python(body: str, end: int, *, code: bool) -> list[WrittenCall]:
     except (SyntaxError, ValueError):
         return [WrittenCall("code_interpreter", {"code": body}, end)]
     nodes = tree.elts if isinstance(tree, ast.List) else [tree]
-    found = []
+    calls = []
     for node in nodes:
         plain = isinstance(node, ast.Call) and not node.args and all(key.arg for key in node.keywords)
         if not isinstance(node, ast.Call) or not plain:
@@ -215,8 +215,8 @@ def _of_python(body: str, end: int, *, code: bool) -> list[WrittenCall]:
             given = {str(key.arg): ast.literal_eval(key.value) for key in node.keywords}
         except ValueError:
             return [WrittenCall("code_interpreter", {"code": body}, end)]
-        found.append(WrittenCall(ast.unparse(node.func).removesuffix(".call"), given, end))
-    return found
+        calls.append(WrittenCall(ast.unparse(node.func).removesuffix(".call"), given, end))
+    return calls
 
 
 def _as_call(value: Any, end: int, where: str) -> WrittenCall:

@@ -66,7 +66,7 @@ def _is_record(record: dict[str, Any]) -> bool:
 
 
 def _conversation(record: dict[str, Any], where: str) -> Found:
-    request, response, outer, place = exchange(record, where)
+    request, response, outer, position = exchange(record, where)
     steps = Conversation(FORMAT, where, outer)
     placed: list[tuple[str, dict[str, Any]]] = []
     response = response or request
@@ -74,7 +74,7 @@ def _conversation(record: dict[str, Any], where: str) -> Found:
         given = source.get(key)
         if isinstance(given, str):
             given = [{"role": "assistant" if key == "output" else "user", "content": given}]
-        root = at(where, "response") if source is response and response is not request else place
+        root = at(where, "response") if source is response and response is not request else position
         for number, item in enumerate([] if given is None else objects(given, at(root, key))):
             if "id" not in item or all(item != other for _, other in placed):  # input may repeat the output before it
                 placed.append((at(root, key, number), item))
@@ -88,8 +88,8 @@ def _conversation(record: dict[str, Any], where: str) -> Found:
         identity=word(response.get("id")),
         agent=word(response.get("model") or request.get("model")),
         termination=word(dict_of(response, "incomplete_details").get("reason") or response.get("status")),
-        policy=_policy(request, response, place, steps.notes),
-        tools=_tools(request if request.get("tools") is not None else response, items, place, steps.notes),
+        policy=_policy(request, response, position, steps.notes),
+        tools=_tools(request if request.get("tools") is not None else response, items, position, steps.notes),
         hosted=hosted_names(items),
     )
 
@@ -109,12 +109,12 @@ def _tools(
     """The tools that were offered, with those that MCP servers listed; None where a server's are not on record."""
     if record.get("tools") is None:
         return None
-    place = at(where, "tools")
+    position = at(where, "tools")
     stated: list[tuple[str, dict[str, Any]]] = []
     lists = [item for item in items if type_of(item) == "mcp_list_tools" and item.get("tools")]
     listed = {word(item.get("server_label")): members(item, "tools", where) for item in lists}
     for number, tool in enumerate(members(record, "tools", where)):
-        spot = at(place, number)
+        spot = at(position, number)
         if tool.get("type") == "mcp":
             label = word(tool.get("server_label"))
             if label not in listed:
@@ -125,7 +125,7 @@ def _tools(
             stated += [(at(spot, "tools"), inner) for inner in members(tool, "tools", spot)]
         else:
             stated.append((spot, tool))
-    return schemas(stated, notes, place, named=_hosted_name)
+    return schemas(stated, notes, position, named=_hosted_name)
 
 
 def _hosted_name(tool: dict[str, Any]) -> str | None:

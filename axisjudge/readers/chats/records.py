@@ -25,13 +25,13 @@ def exchange(record: dict[str, Any], where: str) -> Exchange:
     Batch lines are ``{custom_id, params}`` and ``{custom_id, result: {message}}`` (Anthropic), ``{custom_id, body}``
     and ``{custom_id, response: {body}}`` (OpenAI), ``{key, request}`` and ``{key, response}`` (Gemini).
     """
-    request, place = record, where
+    request, position = record, where
     for key in ("params", "request", "body"):
         if isinstance(record.get(key), dict):
-            request, place = record[key], at(where, key)
+            request, position = record[key], at(where, key)
             break
     if isinstance(request.get("body"), dict):
-        request, place = request["body"], at(place, "body")
+        request, position = request["body"], at(position, "body")
     response = dict_of(record, "response")
     response = dict_of(response, "body") or response
     if not response and isinstance(message := dict_of(record, "result").get("message"), dict):
@@ -41,7 +41,7 @@ def exchange(record: dict[str, Any], where: str) -> Exchange:
         outer = {**record, "task_id": custom}  # a batch's question and its answer are of one task,
         if request is record:  # but two records: the answer goes by its own id
             outer = {key: value for key, value in outer.items() if key not in ("custom_id", "key")}
-    return Exchange(request, response, outer, place)
+    return Exchange(request, response, outer, position)
 
 
 def records_in(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -38,17 +38,17 @@ def _is_memory(value: Any) -> bool:
 def _run(record: dict[str, Any], memory: list[dict[str, Any]], where: str, where_steps: str) -> Found:
     steps = Conversation(FORMAT, where, record)
     for number, step in enumerate(memory):
-        steps.where = place = at(where_steps, number)
+        steps.where = position = at(where_steps, number)
         if text := text_at(step, "system_prompt"):
             steps.text("system", text, None)
         elif "task" in step:
             steps.text("user", as_text(step["task"]), None)
         elif "step_number" in step:
-            _act(steps, step, place)
+            _act(steps, step, position)
         elif text := text_at(step, "plan"):
             steps.text("assistant", text, _moment(step))
         else:
-            refuse_unread(step, place, ("model_input_messages", "model_output_message"))
+            refuse_unread(step, position, ("model_input_messages", "model_output_message"))
     state = text_at(record, "state")
     return steps.found(termination=state)
 

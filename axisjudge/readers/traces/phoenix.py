@@ -65,14 +65,14 @@ def flat(attributes: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
     What is JSON by itself (arguments, schemas, values, metadata) is not opened.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in attributes.items():
         key = f"{prefix}{name}"
         whole = key.rpartition(".")[2] in ("arguments", "json_schema", "value", "parameters", "metadata")
         if isinstance(value, list) and value and all(isinstance(member, dict) for member in value):
             value = {str(number): member for number, member in enumerate(value)}
         if isinstance(value, dict) and not whole:
-            found |= flat(value, f"{key}.")
+            values |= flat(value, f"{key}.")
         elif value is not None:
-            found[key] = value
-    return found
+            values[key] = value
+    return values

@@ -73,18 +73,18 @@ def check_bundle(folder: str | Path) -> BundleCheck:
     InputError
         The folder is no bundle, or what it was made from is no longer whole.
     """
-    place = Path(folder)
+    bundle = Path(folder)
     try:
-        settings = checked_settings(json.loads((place / SETTINGS_FILE).read_text(encoding="utf-8"))["settings"])
+        settings = checked_settings(json.loads((bundle / SETTINGS_FILE).read_text(encoding="utf-8"))["settings"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(str(folder), f"is no bundle: {SETTINGS_FILE} cannot be read ({error})") from None
-    said = read_results(place)
+    said = read_results(bundle)
     try:
-        results, _, parts = compute(place, settings)
+        results, _, parts = compute(bundle, settings)
     except InputError as error:
-        if changed := changed_files(place):
+        if changed := changed_files(bundle):
             raise InputError(str(folder), f"cannot be computed anew, as {changed[0]}", str(error)) from None
         raise
     again = json.loads(dumps(results))
@@ -93,7 +93,7 @@ def check_bundle(folder: str | Path) -> BundleCheck:
     found.sort(key=lambda each: each.where.startswith("inputs."))  # numbers first, then the hash that goes with them
     return BundleCheck(
         tuple(found),
-        (*_changed_tables(place, parts), *changed_files(place)),
+        (*_changed_tables(bundle, parts), *changed_files(bundle)),
         _count(said),
         made_with,
         again["axisjudge"],

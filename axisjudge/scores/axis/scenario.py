@@ -136,7 +136,7 @@ def read_weights(path: str | Path) -> dict[str, float]:
 def _weights_in(value: Any, path: str = "") -> str | None:
     """Where something like the weights of the dimensions stands, as a path of keys."""
     if isinstance(value, list):
-        return next((found for item in value if (found := _weights_in(item, path)) is not None), None)
+        return next((weights for item in value if (weights := _weights_in(item, path)) is not None), None)
     if not isinstance(value, dict):
         return None
     if is_number(value.get("weight")) and any(isinstance(one, str) and one in DIMENSIONS for one in value.values()):
@@ -148,8 +148,8 @@ def _weights_in(value: Any, path: str = "") -> str | None:
         weight = inner.get("weight") if isinstance(inner, dict) else inner
         if str(key).lower() in DIMENSIONS and is_number(weight):
             return path or here
-        if (found := _weights_in(inner, here)) is not None:
-            return found
+        if (weights := _weights_in(inner, here)) is not None:
+            return weights
     return None
 
 

@@ -212,18 +212,18 @@ def _rule(problem: Any) -> str:
 
 
 def _read_file(file: tuple[Path, str]) -> pl.DataFrame:
-    path, shown = file
+    path, name = file
     try:
         if path.suffix == ".parquet":
-            return runs_table(pl.read_parquet(path), where=shown)
-        runs = runs_in(path, shown)
+            return runs_table(pl.read_parquet(path), where=name)
+        runs = runs_in(path, name)
     except FileNotFoundError:
-        raise InputError(shown, "no such file of runs") from None
+        raise InputError(name, "no such file of runs") from None
     except OSError as error:
-        raise InputError(shown, f"cannot be read ({error.strerror or error})") from error
+        raise InputError(name, f"cannot be read ({error.strerror or error})") from error
     except pl.exceptions.PolarsError as error:
-        raise InputError(shown, "is not a Parquet file", cure="JSON lines go by another name") from error
-    return _one_row_a_run(runs_frame(runs), shown)
+        raise InputError(name, "is not a Parquet file", cure="JSON lines go by another name") from error
+    return _one_row_a_run(runs_frame(runs), name)
 
 
 def counted_stages(stages: list[Stage] | None) -> tuple[float | None, float | None]:

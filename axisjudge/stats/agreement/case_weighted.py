@@ -104,7 +104,7 @@ def case_weighted(
     uses of the rarer categories by each rater there is none. Shuffling within judge
     alone would reject whenever confidence differs by verdict.
     """
-    found = COEFFICIENTS[one_of("coefficient", coefficient, COEFFICIENTS)]
+    chosen = COEFFICIENTS[one_of("coefficient", coefficient, COEFFICIENTS)]
     matrix, confidence = np.asarray(ratings, dtype=np.float64), np.asarray(confidences, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape != confidence.shape:
         raise InputError("confidences", f"needs the shape of the ratings {matrix.shape}", confidence.shape)
@@ -114,15 +114,15 @@ def case_weighted(
     groups = None if clusters is None else np.asarray(clusters)[kept]
     plain = rating_patterns(matrix, categories=categories, clusters=groups)
     heavy = rating_patterns(matrix, categories=categories, clusters=groups, weights=_mean_one(weights))
-    weighted, unweighted = found.value(heavy), found.value(plain)
+    weighted, unweighted = chosen.value(heavy), chosen.value(plain)
     ends = Ends(reason=_why_no_interval(weighted, unweighted, plain, weights))
     p_value = math.nan
     if not math.isnan(weighted - unweighted):
         layer = np.zeros(len(matrix)) if strata is None else np.unique(np.asarray(strata)[kept], return_inverse=True)[1]
         generator = np.random.default_rng(0 if rng is None else rng)
-        p_value = _permutation_p(found, plain, matrix, confidence, layer, combine, weighted - unweighted, generator)
+        p_value = _permutation_p(chosen, plain, matrix, confidence, layer, combine, weighted - unweighted, generator)
     if not ends.reason:
-        left_out = leave_one_cluster_out(found, heavy)[1] - leave_one_cluster_out(found, plain)[1]
+        left_out = leave_one_cluster_out(chosen, heavy)[1] - leave_one_cluster_out(chosen, plain)[1]
         # the few clusters with disagreements carry the difference, hence half of the degrees
         degrees = (effective_clusters(plain.cluster_sizes()) - 1) / 2
         interval = jackknife_interval(weighted - unweighted, left_out, degrees=degrees, ci_level=ci_level)

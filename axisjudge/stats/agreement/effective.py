@@ -172,7 +172,7 @@ def leave_out(ratings: ArrayLike, labels: ArrayLike, names: Sequence[str]) -> li
     if len(names) != verdict.shape[1]:
         raise InputError("names", f"needs one for each of the {verdict.shape[1]} judges", len(names))
     right = _right(verdict, truth)
-    found = []
+    left = []
     for name in dict.fromkeys(names):
         rest = [column for column, other in enumerate(names) if other != name]
         n_effective = _n_effective(
@@ -181,8 +181,8 @@ def leave_out(ratings: ArrayLike, labels: ArrayLike, names: Sequence[str]) -> li
         if len(rest) == 1:
             n_effective = 1.0
         majority = majority_accuracy(verdict[:, rest], truth) if rest else math.nan
-        found.append(WithoutOne(name, len(rest), n_effective, majority))
-    return found
+        left.append(WithoutOne(name, len(rest), n_effective, majority))
+    return left
 
 
 def majority_accuracy(ratings: ArrayLike, labels: ArrayLike) -> float:

@@ -80,8 +80,8 @@ def _components(drawn: Draws, items: RatedItems, sensitivity: Floats, specificit
     variances = drawn.deviations**2
     total = 1 + variances.sum(axis=-1)
     failing = ndtr(drawn.intercept / np.sqrt(total))
-    said = failing[..., None] * sensitivity + (1 - failing[..., None]) * (1 - specificity)
-    settled = said.mean(axis=-1)
+    called = failing[..., None] * sensitivity + (1 - failing[..., None]) * (1 - specificity)
+    settled = called.mean(axis=-1)
     flips = drawn.flips.mean(axis=-1)
     mean = settled + flips - 2 * flips * settled
     scale = ((1 - 2 * flips) * (sensitivity.mean(axis=-1) + specificity.mean(axis=-1) - 1)) ** 2
@@ -92,7 +92,7 @@ def _components(drawn: Draws, items: RatedItems, sensitivity: Floats, specificit
         of[name] = scale * ((at_level**2) @ WEIGHTS - (at_level @ WEIGHTS) ** 2)
     of["run on its axis"] = np.maximum(scale * failing * (1 - failing) - sum(of.values()), 0.0)
     if items.n_judges > 1:
-        of["judge"] = (1 - 2 * flips) ** 2 * said.var(axis=-1)
+        of["judge"] = (1 - 2 * flips) ** 2 * called.var(axis=-1)
     if items.repeated:
         of["repeat"] = flips * (1 - flips)
     whole = mean * (1 - mean)

@@ -130,7 +130,7 @@ def stratum_shares(
     given = outcome[of_some]
     counts = ~np.isnan(given)
     n_clusters = int(counts.sum()) if groups is None else np.unique(groups[counts]).size
-    found = []
+    shares = []
     for name in every:
         mine = names[of_some] == name
         here, rest = (
@@ -142,8 +142,8 @@ def stratum_shares(
             return replace(share_difference(share_at(here, level), share_at(rest, level)), n_clusters=n_clusters)
 
         p_value = _p_value(difference(ci_level), difference) if tested else math.nan
-        found.append(StratumShare(name, here, difference(ci_level), p_value))
-    return tuple(found)
+        shares.append(StratumShare(name, here, difference(ci_level), p_value))
+    return tuple(shares)
 
 
 def fair_shares(

@@ -203,18 +203,18 @@ def leave_one_out(judge: ArrayLike, people: ArrayLike, names: Sequence[str], **h
     if labels.shape[1] < 2:
         return ()
     asked = np.asarray(how.pop("asked", np.ones(verdicts.size, bool)), dtype=bool)
-    found = []
+    left_out = []
     for position, name in enumerate(names):
         others = majority(np.delete(labels, position, axis=1), how["n_categories"])
         both = asked & ~np.isnan(labels[:, position])
-        found.append(
+        left_out.append(
             LeftOut(
                 name,
                 against_reference(verdicts, others, asked=both, **how),
                 against_reference(labels[:, position], others, asked=both, **how),
             )
         )
-    return tuple(found)
+    return tuple(left_out)
 
 
 def over_constant(

@@ -160,7 +160,7 @@ def corrected_rate(
     weight = uneven_draws.label_weights(probability, labelled)
     groups = cluster_codes(clusters, verdicts.size)
     strata = np.where(np.isnan(verdicts), 2, np.where(verdicts == 1, 0, 1)).astype(np.intp)
-    found = tuple(_stratum(strata, labels, weight, kind) for kind in range(len(WORDS)) if (strata == kind).any())
+    by_stratum = tuple(_stratum(strata, labels, weight, kind) for kind in range(len(WORDS)) if (strata == kind).any())
     counted: CountTerms = {
         "ci_level": ci_level,
         "n_items": verdicts.size,
@@ -172,13 +172,13 @@ def corrected_rate(
     refusal = _refusal(sampling, probability is not None, labels)
     if refusal:
         nothing = Estimate(estimate=math.nan, reason=refusal, **counted)
-        return CorrectedRate(nothing, apparent, nothing, found, sampling, (), refusal)
+        return CorrectedRate(nothing, apparent, nothing, by_stratum, sampling, (), refusal)
     sample = LabelledSample(strata, labels, weight, groups, ci_level, rng)
     if labelled.all():
         alone = _labels_alone(sample, counted)
-        return CorrectedRate(alone, apparent, alone, found, sampling, (), "" if alone.n_items else alone.reason)
+        return CorrectedRate(alone, apparent, alone, by_stratum, sampling, (), "" if alone.n_items else alone.reason)
     values: Values | str
-    unseen, standing = 0.0, 1.0
+    unseen, represented = 0.0, 1.0
     if sampling == "by_human_label":
         alone = Estimate(
             estimate=math.nan, reason="labels drawn by the human label have no rate of their own", **counted
@@ -195,21 +195,21 @@ def corrected_rate(
             sample, reason = uneven_draws.in_classes(sample, classes)
         if reason:
             alone = _by_bets(sample, reason, counted)
-            return CorrectedRate(alone, apparent, alone, found, sampling, (), alone.reason)
-        standing = 1.0 if known else uneven_draws.standing_for(sample)
-        alone = uneven_draws.allowing_for_unseen(alone, standing)
+            return CorrectedRate(alone, apparent, alone, by_stratum, sampling, (), alone.reason)
+        represented = 1.0 if known else uneven_draws.standing_for(sample)
+        alone = uneven_draws.allowing_for_unseen(alone, represented)
         if sampling == "by_judge_verdict":
             sample = replace(sample, undrawn=True)
         unseen = unlabelled_share(sample)
         if sampling == "by_judge_verdict" and unseen > uneven_draws.MOST_UNLABELLED:
             alone = Estimate(estimate=math.nan, reason="labels of some verdicts have no rate of their own", **counted)
-        values = _post_stratified(sample) if unseen else _with_the_judge(sample, verdicts, found)
+        values = _post_stratified(sample) if unseen else _with_the_judge(sample, verdicts, by_stratum)
     if isinstance(values, str):
-        return CorrectedRate(alone, apparent, alone, found, sampling, (values,), alone.reason)
-    rate = uneven_draws.allowing_for_unseen(_estimate(values, counted), standing)
+        return CorrectedRate(alone, apparent, alone, by_stratum, sampling, (values,), alone.reason)
+    rate = uneven_draws.allowing_for_unseen(_estimate(values, counted), represented)
     if math.isnan(rate.estimate):
-        return CorrectedRate(rate, apparent, alone, found, sampling, (), rate.reason)
-    return CorrectedRate(rate, apparent, alone, found, sampling, _warnings(rate, alone, unseen))
+        return CorrectedRate(rate, apparent, alone, by_stratum, sampling, (), rate.reason)
+    return CorrectedRate(rate, apparent, alone, by_stratum, sampling, _warnings(rate, alone, unseen))
 
 
 def corrected_difference(first: CorrectedRate, second: CorrectedRate) -> Estimate:

@@ -83,7 +83,7 @@ class AgentMeans(Result):
 
 def agent_means(results: Sequence[AxisResult], *, ci_level: float = 0.95) -> list[AgentMeans]:
     """Mean composite and dimensions per agent, clustered by task; failed runs count with their score of 0."""
-    found = []
+    rows = []
     for agent in sorted({each.agent or "" for each in results}):
         runs = [each for each in results if (each.agent or "") == agent]
         tasks = [each.cluster_id for each in runs]
@@ -91,8 +91,8 @@ def agent_means(results: Sequence[AxisResult], *, ci_level: float = 0.95) -> lis
             name: clustered_mean(values(runs, name), tasks, cluster_unit="task", ci_level=ci_level)
             for name in QUANTITIES
         }
-        found.append(AgentMeans(agent or "not stated", len(runs), sum(each.failed for each in runs), means))
-    return found
+        rows.append(AgentMeans(agent or "not stated", len(runs), sum(each.failed for each in runs), means))
+    return rows
 
 
 def means_frame(agents: Sequence[AgentMeans]) -> pl.DataFrame:

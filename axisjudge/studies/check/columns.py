@@ -140,16 +140,16 @@ def _people(table: CellTable, wishes: Roles) -> tuple[str, ...]:
     taken = {*wishes.judges, *wishes.confidence.values(), wishes.cluster, wishes.item}
     words = {name: _words(cells, wishes.missing) for name, cells in table.columns.items() if name not in taken}
     free = [name for name, used in words.items() if 1 <= len(used) <= MOST_WORDS]
-    found = [name for name in free if _tokens(name) & _HUMAN and not _tokens(name) & _CONFIDENCE]
-    found += [
-        name for name in free if name not in found and _tokens(name) & _LABEL and _tokens(name) <= _LABEL | {"id"}
+    people = [name for name in free if _tokens(name) & _HUMAN and not _tokens(name) & _CONFIDENCE]
+    people += [
+        name for name in free if name not in people and _tokens(name) & _LABEL and _tokens(name) <= _LABEL | {"id"}
     ]
-    stems = {re.sub(r"[\W_]*\w?\d*$", "", name.casefold()) for name in found}
-    if len(found) == 1 or (len(found) > 1 and len(stems) == 1 and all(_numbered(name) for name in found)):
-        return tuple(found)
-    if found:
+    stems = {re.sub(r"[\W_]*\w?\d*$", "", name.casefold()) for name in people}
+    if len(people) == 1 or (len(people) > 1 and len(stems) == 1 and all(_numbered(name) for name in people)):
+        return tuple(people)
+    if people:
         cure = "name people's column, or several people by --human once each"
-        raise InputError("--human", f"{', '.join(found)} could each be what people said", cure=cure)
+        raise InputError("--human", f"{', '.join(people)} could each be what people said", cure=cure)
     raise InputError("--human", "no column is recognised as what people said", cure=f"name one; {table.named()}")
 
 
@@ -206,20 +206,22 @@ def repeating_id(roles: Roles) -> str:
 
 
 def _confidences(table: CellTable, judges: Sequence[str], wishes: Roles) -> dict[str, str]:
-    found = {}
+    confidences = {}
     for judge, name in wishes.confidence.items():
         judge = judge or (judges[0] if len(judges) == 1 else "")
         if judge not in judges:
             raise InputError("--confidence", "must be JUDGE=COLUMN", f"{judge}={name}", f"judges: {', '.join(judges)}")
-        found[judge] = _column(table, "--confidence", name)
-    free = [name for name in table.columns if name not in (*judges, *found.values()) and _tokens(name) & _CONFIDENCE]
+        confidences[judge] = _column(table, "--confidence", name)
+    free = [
+        name for name in table.columns if name not in (*judges, *confidences.values()) and _tokens(name) & _CONFIDENCE
+    ]
     for judge in judges:
         mine = [name for name in free if _tokens(name) - _CONFIDENCE - _PLAIN == _tokens(judge) - _PLAIN]
         if len(judges) == 1 and len(free) == 1 and not _tokens(free[0]) & _HUMAN:
             mine = free
-        if judge not in found and len(mine) == 1:
-            found[judge] = mine[0]
-    return found
+        if judge not in confidences and len(mine) == 1:
+            confidences[judge] = mine[0]
+    return confidences
 
 
 def _column(table: CellTable, option: str, name: str) -> str:

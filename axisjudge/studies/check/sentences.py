@@ -171,20 +171,20 @@ def _standard(result: Checked, judge: JudgeCheck) -> tuple[Estimate, float]:
 
 def _chance_line(result: Checked, judge: JudgeCheck) -> list[str]:
     """Whether a judge tells the words apart, by the bound that decides."""
-    found, chance = _standard(result, judge)
-    if math.isnan(found.ci_low):
-        return [f"  Whether it is above chance cannot be said: {_lacking(result, judge) or found.reason}."]
+    standard, chance = _standard(result, judge)
+    if math.isnan(standard.ci_low):
+        return [f"  Whether it is above chance cannot be said: {_lacking(result, judge) or standard.reason}."]
     name, coin = ("balanced accuracy", f"{chance:.0%}") if chance else (_coefficient(result).label, "0")
-    low, high = (f"{end:.0%}" if chance else f"{end:.2f}" for end in (found.ci_low, found.ci_high))
-    low = f"{math.floor(found.ci_low * 1000) / 1000:.1%}" if chance and low == coin else low
-    if found.ci_high < chance:
+    low, high = (f"{end:.0%}" if chance else f"{end:.2f}" for end in (standard.ci_low, standard.ci_high))
+    low = f"{math.floor(standard.ci_low * 1000) / 1000:.1%}" if chance and low == coin else low
+    if standard.ci_high < chance:
         return [
             f"  It is worse than chance: {name} is at most {high}, where chance has {coin}. See what its words mean."
         ]
     misses = _misses(result, judge)
-    if misses and found.ci_low > chance:
+    if misses and standard.ci_low > chance:
         return [f"  {misses} Still it is above chance: {name} is at least {low}, where chance has {coin}."]
-    if found.ci_low > chance:
+    if standard.ci_low > chance:
         return [f"  Above chance: {name} is at least {low}, where chance has {coin}."]
     more = f" {misses}" if misses else ""
     return [f"  Not shown to be above chance: {name} may be as low as {low}, and chance has {coin}.{more}"]

@@ -33,18 +33,18 @@ SHORT = ("sensitivity", "specificity", "balanced_accuracy", "agreement", "kappa"
 
 def rows(result: Checked) -> list[dict[str, Any]]:
     """One row for each judge and measure, then for each judge and word its recall where there are more than two."""
-    found = []
+    table = []
     for judge in result.judges:
-        found += [_row(judge.name, *label(result, name), each) for name, each in judge.measures.items()]
+        table += [_row(judge.name, *label(result, name), each) for name, each in judge.measures.items()]
         if not result.votes.question.directed:
-            found += [_row(judge.name, "recall", word, "nominal", each) for word, each in judge.by_word.items()]
+            table += [_row(judge.name, "recall", word, "nominal", each) for word, each in judge.by_word.items()]
         if judge.said_failing is not None:
             failing = result.votes.question.failing
-            found.append(_row(judge.name, "share that it calls", failing, "nominal", judge.said_failing))
+            table.append(_row(judge.name, "share that it calls", failing, "nominal", judge.said_failing))
         if judge.corrected is not None:
             rate = judge.corrected.rate
-            found.append(_row(judge.name, "share corrected by labels", result.votes.question.failing, "nominal", rate))
-    return found
+            table.append(_row(judge.name, "share corrected by labels", result.votes.question.failing, "nominal", rate))
+    return table
 
 
 def label(result: Checked, name: str) -> tuple[str, str, str]:

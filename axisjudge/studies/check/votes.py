@@ -122,10 +122,10 @@ def _rows(table: CellTable, roles: Roles, missing: frozenset[str]) -> tuple[Spok
     clusters: dict[int, str] = {}
     copies: set[int] = set()
     for row, item, rater, cell in _ratings(table, roles):
-        place = order.setdefault(item, len(order))
+        index = order.setdefault(item, len(order))
         sure = table.columns[roles.confidence[rater]][row] if rater in roles.confidence else None
         answer = word(cell, missing), sure
-        before, earlier = rated.setdefault((place, rater), (answer, row))
+        before, earlier = rated.setdefault((index, rater), (answer, row))
         if before != answer:
             one, other = (" at ".join(filter(None, each)) or "nothing" for each in (before, answer))
             rule = f"{rater} rated {item!r} twice, {one} and {other} (rows {earlier + 1} and {row + 1})"
@@ -135,15 +135,15 @@ def _rows(table: CellTable, roles: Roles, missing: frozenset[str]) -> tuple[Spok
         copies |= {row} if row != earlier else set()
         if roles.cluster:
             name = _cluster(table.columns[roles.cluster][row], roles.cluster, row)
-            if clusters.setdefault(place, name) != name:
-                rule = f"puts {item!r} in two clusters, {clusters[place]!r} and {name!r}"
+            if clusters.setdefault(index, name) != name:
+                rule = f"puts {item!r} in two clusters, {clusters[index]!r} and {name!r}"
                 raise InputError(f"column {roles.cluster!r}", rule, cure="an item belongs to one")
     spoken: Spoken = {name: [None] * len(order) for name in (*roles.judges, *roles.people)}
     confidence = np.full((len(order), len(roles.judges)), np.nan)
-    for (place, rater), ((text, sure), row) in rated.items():
-        spoken[rater][place] = text
+    for (index, rater), ((text, sure), row) in rated.items():
+        spoken[rater][index] = text
         if rater in roles.confidence:
-            confidence[place, roles.judges.index(rater)] = _confidence(sure, roles.confidence[rater], row)
+            confidence[index, roles.judges.index(rater)] = _confidence(sure, roles.confidence[rater], row)
     return spoken, list(clusters.values()) if roles.cluster else None, confidence, len(copies)
 
 

@@ -101,7 +101,7 @@ def self_preference_report(
     runs = dict(known.select("item_id", "trajectory_id").iter_rows())
     failed = _incorrect(panel, panel.label)
     labelled = bool((~np.isnan(failed)).any())
-    found = self_preference(
+    measured = self_preference(
         1 - _incorrect(panel, panel.codes[:, : panel.n_judges]),
         panel.families[: panel.n_judges],
         [agents[runs[item]] for item in panel.items],
@@ -112,7 +112,7 @@ def self_preference_report(
     )
     return SelfPreferenceReport(
         where=panel.where,
-        measured=found,
+        measured=measured,
         labels=("the planted labels" if panel.planted else "people") if labelled else "",
         n_failed=int((failed == 1).sum()),
         runs_left_out=table["trajectory_id"].n_unique() - known["trajectory_id"].n_unique(),

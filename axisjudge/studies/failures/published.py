@@ -126,8 +126,8 @@ def published_profile(counts: Any, *, ci_level: float = 0.95) -> PublishedProfil
     table = to_polars(counts, ("axis", "agent", "incorrect", "n"), where="counts")
     axes = tuple(table["axis"].unique(maintain_order=True))
     agents = tuple(table["agent"].unique(maintain_order=True))
-    found = {(row["axis"], row["agent"]): row["incorrect"] for row in table.iter_rows(named=True)}
-    if not len(found) == table.height == len(axes) * len(agents):
+    incorrect = {(row["axis"], row["agent"]): row["incorrect"] for row in table.iter_rows(named=True)}
+    if not len(incorrect) == table.height == len(axes) * len(agents):
         rule = "one row for each axis and agent"
         raise InputError("counts", rule, f"{table.height} rows, {len(axes)} axes, {len(agents)} agents")
     if table["n"].n_unique() != 1:
@@ -136,17 +136,17 @@ def published_profile(counts: Any, *, ci_level: float = 0.95) -> PublishedProfil
     return PublishedProfile(
         axes=axes,
         agents=agents,
-        counts=found,
+        counts=incorrect,
         n=n,
         rates={
             key: clustered_proportion([1] * count + [0] * (n - count), ci_level=ci_level)
-            for key, count in found.items()
+            for key, count in incorrect.items()
         },
         contrasts=tuple(
             Contrast(axis, (one, other), counts, count_contrast(*counts, n))
             for axis in axes
             for one, other in combinations(agents, 2)
-            for counts in [(found[axis, one], found[axis, other])]
+            for counts in [(incorrect[axis, one], incorrect[axis, other])]
         ),
         ci_level=ci_level,
         kind=kind_of(counts),

@@ -151,7 +151,7 @@ def failures(
     rng = np.random.default_rng(seed)
     profile = failure_profile(ratings, rewards, judges=judges, repeat=repeat, success_at=success_at, ci_level=ci_level)
     table = as_ratings(ratings)
-    found = Failures(
+    result = Failures(
         made_up=made_up_raters(table.filter(pl.col("rater").is_in(profile.panel.judges))),
         profile=profile,
         shared=shared_failures(profile, rng=rng),
@@ -165,7 +165,7 @@ def failures(
         domains=by_domain(profile),
     )
     return replace(
-        found,
-        axes_reversal=rank_reversal(profile, found.axes, "axes", seed=seed),
-        agents_reversal=rank_reversal(profile, found.agents, "agents", seed=seed),
+        result,
+        axes_reversal=rank_reversal(profile, result.axes, "axes", seed=seed),
+        agents_reversal=rank_reversal(profile, result.agents, "agents", seed=seed),
     )

@@ -64,7 +64,7 @@ class LabelsHidden(Result):
 
 def beside(panel: RatedPanel, model: LatentPanel, *, ci_level: float) -> tuple[Beside, ...]:
     """Every agent and axis, with ``all`` where there are several."""
-    said = _said(panel)
+    counted = _said(panel)
     groups = panel.items.groups
     rows = []
     for agent in with_all(panel.agents):
@@ -73,7 +73,7 @@ def beside(panel: RatedPanel, model: LatentPanel, *, ci_level: float) -> tuple[B
             here &= (groups["agent"] == panel.agents.index(agent)) if agent != "all" else True
             here &= (groups["axis"] == panel.axes.index(axis)) if axis != "all" else True
             called, labelled = (
-                _share(panel, np.where(here, values, np.nan), ci_level) for values in (said, panel.items.labels)
+                _share(panel, np.where(here, values, np.nan), ci_level) for values in (counted, panel.items.labels)
             )
             of_model = next((one for one in model.cells if (one.agent, one.axis) == (agent, axis)), None)
             if of_model is None:

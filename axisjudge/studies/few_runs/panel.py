@@ -51,7 +51,7 @@ def rated_panel(
 ) -> RatedPanel:
     """Arguments as of `axisjudge.studies.few_runs`."""
     given = to_polars(ratings, COLUMNS, where="ratings")
-    told = given.filter(BY_LABELLER) if labels is None else to_polars(labels, COLUMNS, where="labels")
+    labelled = given.filter(BY_LABELLER) if labels is None else to_polars(labels, COLUMNS, where="labels")
     judged = given.filter(BY_JUDGE, ~EMPTY_RUN)
     if judges is not None:
         known = judged["rater"].unique().sort().to_list()
@@ -65,7 +65,7 @@ def rated_panel(
         raise TooLittle("ratings", "must have a word for failing", ", ".join(scales) or "no ratings of judges", cure)
     judged = _drawn(judged, runs, seed)
     of_scale = (pl.col("scale") == scales[0]) & (pl.col("step_index").is_not_null() == by_step)
-    people = told.filter(BY_LABELLER & of_scale & (pl.col("repeat") == 0))
+    people = labelled.filter(BY_LABELLER & of_scale & (pl.col("repeat") == 0))
     once(judged, "item_id", "question", "rater", "repeat", rule="one rating for each item, axis, judge and repeat")
     word = pl.col("verdict").replace_strict(FAILING[scales[0]], default=None, return_dtype=pl.Float64)
     decided = judged.with_columns(failing=word).filter(pl.col("failing").is_not_null())

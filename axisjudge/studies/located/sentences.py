@@ -21,7 +21,7 @@ _HALVES = {"looked at": "of the tasks that was looked at", "unseen": "that was n
 def decided_sentences(decided: Sequence[Decided]) -> tuple[str, ...]:
     """For every judge, summed over axes: how much it decides, and on how many failed runs it says correct."""
     rows = [one for one in decided if one.half == "all" and one.axis != ANY_AXIS]
-    said = []
+    lines = []
     for judge in dict.fromkeys(one.judge for one in rows):
         own = [one for one in rows if one.judge == judge]
         applies = sum(one.n_runs - one.n_not_applicable for one in own)
@@ -30,12 +30,12 @@ def decided_sentences(decided: Sequence[Decided]) -> tuple[str, ...]:
             round(one.said_correct.estimate * one.said_correct.n_items) for one in own if one.said_correct.n_items
         )
         of_failed = sum(one.said_correct.n_items for one in own)
-        said.append(
+        lines.append(
             f"{judge} takes a side on {taken:,} of {applies:,} pairs of a run and an axis "
             f"({taken / max(applies, 1):.0%}); of {of_failed:,} pairs whose run failed it calls "
             f"{f'{missed:,}' if missed else 'none'} correct."
         )
-    return tuple(said)
+    return tuple(lines)
 
 
 def precision_sentence(decided: Sequence[Decided]) -> str:

@@ -33,19 +33,19 @@ def ways_table(ways: Mapping[str, NestedWay], kind: Kind) -> Table:
     return table_of(rows, kind)
 
 
-def judges_table(found: Combined) -> Table:
+def judges_table(combined: Combined) -> Table:
     """Each judge of the panel: weight, accuracy alone, what it adds, and its price."""
-    worth = {each.judge: each for each in found.worth}
-    alike = found.panel.asked_families
+    worth = {each.judge: each for each in combined.worth}
+    alike = combined.panel.asked_families
     rows: list[dict[str, Any]] = []
-    for column, name in enumerate(found.panel.judges):
-        each, price, family = worth.get(column), found.prices.get(name), found.panel.families[column]
+    for column, name in enumerate(combined.panel.judges):
+        each, price, family = worth.get(column), combined.prices.get(name), combined.panel.families[column]
         per_dollar = each.gain.estimate / price * 100 if each is not None and price else None
         rows.append(
             {
                 "judge": name,
                 "family": f"{family} ({alike.count(family)})" if alike.count(family) > 1 else family,
-                "weight": found.panel.weights[column],
+                "weight": combined.panel.weights[column],
                 "accuracy": each.accuracy if each else None,
                 "adds (points)": 100 * each.gain.estimate if each else None,
                 "low": 100 * each.gain.ci_low if each else None,
@@ -55,7 +55,7 @@ def judges_table(found: Combined) -> Table:
                 "points a $": per_dollar,
             }
         )
-    return table_of(sorted(rows, key=lambda row: -row["weight"]), found.kind)
+    return table_of(sorted(rows, key=lambda row: -row["weight"]), combined.kind)
 
 
 _TRUST = ("risk", "stand", "share", "confidence from", "error", "at most", "labelled", "people read", "more labels")
