@@ -25,7 +25,7 @@ def test_citations_and_repeats_are_told_where_there_are_any(tmp_path):
     assert "simulated:heron, asked 2 times" in page.stdout
     full = json.loads(axisjudge("agreement", ratings, "--json").stdout)
     assert [judge["judge"] for judge in full["citations"]["judges"]] == ["rules", "simulated:heron"]
-    assert all(pair["found"]["chance"] is None for pair in full["citations"]["pairs"])
+    assert all(pair["cited"]["chance"] is None for pair in full["citations"]["pairs"])
     assert len(full["repeats"]["judges"]) == 10
 
 
@@ -57,8 +57,8 @@ def test_the_runs_tell_how_much_is_chance_and_rubric_versions_stay_apart(tmp_pat
     full = json.loads(axisjudge("agreement", ratings, "--trajectories", runs, "--json").stdout)
     pairs = full["citations"]["pairs"]
     assert {pair["rubric_version"] for pair in pairs} == {"v1", "v2"}
-    assert all(0 < pair["found"]["chance"] < 1 for pair in pairs)
-    excess = [pair["found"]["excess"] for pair in pairs]
+    assert all(0 < pair["cited"]["chance"] < 1 for pair in pairs)
+    excess = [pair["cited"]["excess"] for pair in pairs]
     low, high = (each(part["estimate"] for part in excess) for each in (min, max))
     (told,) = (line for line in page.stdout.splitlines() if "chance within the run" in line)
     assert f"exceeds chance within the run by {low:.2f} to {high:.2f}" in told
