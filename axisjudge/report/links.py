@@ -171,7 +171,7 @@ def write_links(ratings: Any, trajectories: Iterable[Trajectory], folder: Path |
     link = f"[explorer of {many(len(grid.runs), 'run')}]({EXPLORER})"
     rows = "the first cell of a row opens the items that the row is about"
     sentence = f"The {link} shows every verdict at the steps that it cites. In tables the name of a run opens that run"
-    return links, f"{sentence} in it, and {rows}; the browser's Back button returns here."
+    return links, f"{sentence} in the explorer, and {rows}; the browser's Back button returns here."
 
 
 def _names(grid: Grid) -> dict[str, dict[str, str]]:

@@ -65,7 +65,7 @@ def test_the_runs_tell_how_much_is_chance_and_rubric_versions_stay_apart(tmp_pat
     above = sum(part["ci_low"] > 0 for part in excess)
     assert told.endswith(f" in {above} of them it is shown to lie above chance.")
     overlap = {
-        pair["rubric_version"]: f"{pair['found']['overlap']['estimate']:.2f} under {pair['rubric_version']}"
+        pair["rubric_version"]: f"{pair['cited']['overlap']['estimate']:.2f} under {pair['rubric_version']}"
         for pair in pairs
         if pair["question"] == "tool_selection"
     }

@@ -86,7 +86,7 @@ def test_the_scope_sentence_names_and_counts_judges_people_agents_and_tasks() ->
     )
     scope = scope_of(table)
     assert scope.sentence.startswith(
-        "All numbers here come from 1 judge (rules), 1 person (person-1), 2 agents (a, b) and 8 tasks ("
+        "The ratings behind this page come from 1 judge (rules), 1 person (person-1), 2 agents (a, b) and 8 tasks ("
     )
     assert "and 2 more)" in scope.sentence
     assert scope.conditional_on["tasks"] == [f"task-{task}" for task in range(8)]

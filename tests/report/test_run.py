@@ -82,7 +82,7 @@ def test_results_carry_scope_parameters_seeds_and_hashes_but_no_date_or_path(ben
     assert results["parameters"] == {"ratings": "mine.jsonl", "seed": 11, "level": 0.95, "title": None}
     assert results["seeds"] == {"seed": 11}
     assert set(results["inputs"]) == {"notebook", "ratings", "parameter ratings"}
-    assert results["scope"].startswith("All numbers here come from 1 judge (rules)")
+    assert results["scope"].startswith("The ratings behind this page come from 1 judge (rules)")
     assert results["banner"] is None
     assert results["results"]["undefined"] is None
     for published in (text, (report.folder / "report.md").read_text()):

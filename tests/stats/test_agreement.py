@@ -106,7 +106,7 @@ def test_high_agreement_with_kappa_zero_is_explained():
     found = cohen_kappa(from_table(19, 1, 0, 0))
     assert found.estimate == 0
     assert "agree on 95%" in found.sentence()
-    assert "98% of the ratings are of one category" in found.sentence()
+    assert "98% of the ratings are of the commonest category" in found.sentence()
     assert any("one category only" in note for note in found.notes)
     assert found.prevalence_index == pytest.approx(19 / 20)  # |a - d| / n
     assert found.bias_index == pytest.approx(1 / 20)  # |b - c| / n

@@ -324,6 +324,7 @@ ELSEWHERE = {
     "agreement.overturned",
     "agreement.pairs",
     "latent.convergence",
+    "latent.nuts",
     "latent.panel",
     "latent.rated",
     "latent.sampler",

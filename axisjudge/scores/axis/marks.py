@@ -31,6 +31,8 @@ def marks_of(
         for signal in each.signals:
             if signal.n_missing and signal.weight and signal.name != "speed":
                 those = many(signal.n_missing, "interaction") if signal.n else "all interactions"
+                if signal.name == "necessity" and each.necessity.unnecessary:
+                    those += f" but {', '.join(f'#{id}' for id in each.necessity.unnecessary)}"
                 missing.setdefault(those, []).append(signal.name)
         if missing:
             of = ", ".join(f"{' and '.join(names)} of {those}" for those, names in missing.items())

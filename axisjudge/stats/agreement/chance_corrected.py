@@ -90,13 +90,14 @@ class Agreement(NamedEstimate):
         common = max(self.prevalence.values())
         causes = []
         if self.prevalence_index > 0.5:
-            causes.append(f"{common:.0%} of the ratings are of one category")
+            causes.append(f"{common:.0%} of the ratings are of the commonest category")
         if self.bias_index > 0.1:
-            causes.append(f"raters differ by {100 * self.bias_index:.0f} points in how often they use the same one")
+            away = f"{100 * self.bias_index:.0f} points"
+            causes.append(f"two raters are up to {away} apart in how often they use a category")
         why = f" ({' and '.join(causes)})" if causes else ""
         return (
-            f"{self._agree}, yet {named(self.label)} is {value:.2f}, because it takes {self.expected_agreement:.0%} "
-            f"for what chance alone gives{why}."
+            f"{self._agree}, yet {named(self.label)} is {value:.2f}, because it puts the agreement expected by chance "
+            f"at {self.expected_agreement:.0%}{why}."
         )
 
     @property

@@ -117,7 +117,7 @@ def ranking(subject: str, quantity: str, names: Sequence[str], sets: RankSets, o
     below = [name for name in names if name not in top]
     rest = f"; {listed(below)} {'is' if len(below) == 1 else 'are'} not among them" if below else ""
     may = f"{listed(top, 'or')} may have the highest {quantity} and cannot be told apart"
-    return f"Of {subject}, {may} ({sure}){rest}."
+    return f"Of {subject}, {may}{rest} ({sure})."
 
 
 def declared(tests: Sequence[tuple[str, str, Sequence[str], Estimate, float]]) -> str:

@@ -78,7 +78,8 @@ def variance(question: str, judges: Sequence[str], components: VarianceComponent
     total = sum(known.values()) or 1.0
     shares = listed([f"{each / total:.0%} {name}" for name, each in known.items()])
     lie = "the shares that they call incorrect differ from their mean by"
-    fixed = f" The share of variance between judges cannot be estimated with so few; {lie} {biases}."
+    few = many(components.n_judges, "judge")
+    fixed = f" With {few} the variance between judges cannot be estimated; {lie} {biases}."
     left = f"; {many(components.n_missing, 'run')} that lack a verdict left out" if components.n_missing else ""
     by_judge = fixed if math.isnan(components.judge) else ""
     return f"{question}: of the variance of verdicts {shares} ({sample}{left}).{by_judge}"
@@ -113,7 +114,7 @@ def leniency_alone(where: str, refusal: str, labelled: bool) -> str:
     """Why there is no preference, and what the table is."""
     of = "failed items that a judge family calls correct" if labelled else "verdicts that say correct"
     table = f"The table gives the share of {of}, and no p value."
-    return f"{where}: only differential leniency can be shown ({refusal}). {table}"
+    return f"{where}: only the bare shares can be shown ({refusal}). {table}"
 
 
 def preference(family: str, lead: Estimate) -> str:

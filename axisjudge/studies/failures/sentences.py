@@ -210,9 +210,9 @@ def shared_failures(shared: Sequence[str], tested: Sequence[str], refused: Mappi
 def largest_excess(axis: str, pairs: Coincidence, consensus: FailureRate) -> str:
     """The axis on which the most pairs of judges fail the same run beyond what independent verdicts would give."""
     return (
-        f"The largest observed excess is on {axis}: {many(pairs.observed, 'time')} two judges fail the same run, "
-        f"where chance gives {pairs.expected:,.2f}; consensus on {counted(consensus.count, consensus.rate)}, where "
-        f"independent verdicts would give {consensus.independent.worded('.0%')}."
+        f"The most coincidences beyond chance are on {axis}: {many(pairs.observed, 'time')} two judges fail the same "
+        f"run, where chance gives {pairs.expected:,.2f}; consensus on {counted(consensus.count, consensus.rate)}, "
+        f"where independent verdicts would give {consensus.independent.worded('.0%')}."
     )
 
 
@@ -249,4 +249,4 @@ def apart(agents: tuple[str, str], p_holm: float, axis: str, gap: float) -> str:
 
 def one_profile(p: float) -> str:
     """The test of all agents together."""
-    return f"That the agents' profiles differ at all is {'' if p < 0.05 else 'not '}shown ({p_words(p)})."
+    return f"Over all agents together, that profiles differ at all is {'' if p < 0.05 else 'not '}shown ({p_words(p)})."

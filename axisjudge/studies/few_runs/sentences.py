@@ -126,8 +126,8 @@ def hidden(trial: LabelsHidden | None) -> str:
         f"{start} the model says that {trial.failing.worded('.0%')} of items fail; the labels that are left say "
         f"{trial.alone.worded('.0%')} by themselves. The model's interval {held} the {trial.labelled.estimate:.0%} of "
         f"all labels. Of the hidden labels the model gets {trial.accuracy:.0%} right, the majority of judges "
-        f"{trial.votes_accuracy:.0%}. Its probabilities have a mean squared error (Brier score) of {trial.brier:.3f}, "
-        f"the shares of votes {trial.votes_brier:.3f}{worse}."
+        f"{trial.votes_accuracy:.0%}. The model's probabilities have a mean squared error (Brier score) of "
+        f"{trial.brier:.3f} on them, the shares of judges that say incorrect {trial.votes_brier:.3f}{worse}."
     )
 
 

@@ -22,7 +22,7 @@ class FaultsFound(Result):
     A fault is a run and axis that the labeller calls incorrect. `on_axis` is the share that the judge calls incorrect
     on that axis, `at_step` the share where it also cites a step within `within` of the fault's, of the faults that have
     a step; `on_any` the share whose run it calls incorrect on some axis; `undecided` the share of which it is
-    uncertain on that axis.
+    uncertain on that axis, `not_applicable` the share to which it says that the axis does not apply.
     """
 
     labeller: str
@@ -35,6 +35,7 @@ class FaultsFound(Result):
     at_step: Estimate
     on_any: Estimate
     undecided: Estimate
+    not_applicable: Estimate
 
 
 def faults_found(table: pl.DataFrame, labels: pl.DataFrame, *, within: int, ci_level: float) -> Iterator[FaultsFound]:
@@ -105,4 +106,5 @@ def _found(
         at_step=share(pl.col("near")),
         on_any=share(pl.col("flagged")),
         undecided=share(pl.col("verdict_right") == "uncertain"),
+        not_applicable=share(pl.col("verdict_right") == "not_applicable"),
     )

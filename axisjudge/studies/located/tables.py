@@ -23,7 +23,7 @@ FAULTS: Mapping[str, str] = columns(
     with_ends("on_axis", "on_axis"),
     with_own_ends("at_step"),
     with_ends("on_any_axis", "on_any", low="on_any_low", high="on_any_high"),
-    "undecided=undecided.estimate",
+    "undecided=undecided.estimate not_applicable=not_applicable.estimate",
 )
 PARTINGS: Mapping[str, str] = columns("judge domain failed judge_says reference people n_runs")
 KINDS: Mapping[str, str] = columns(
@@ -46,7 +46,8 @@ def decided_in_words(rows: Iterable[Decided]) -> list[dict[str, Any]]:
             **({} if one.half == "all" else {"half": one.half}),
             **_axis(one, rows),
             "runs": one.n_runs,
-            "decided": share(one.decided),
+            "axis applies": one.n_runs - one.n_not_applicable,
+            "decided of these": share(one.decided),
             "correct": one.n_correct,
             "incorrect": one.n_incorrect,
             "of these failed": share(one.precision),
@@ -71,6 +72,7 @@ def faults_in_words(rows: Iterable[FaultsFound]) -> list[dict[str, Any]]:
             "at their step": count(one.at_step),
             "on any axis": count(one.on_any),
             "undecided": count(one.undecided).split(" (")[0],
+            "called not applicable": count(one.not_applicable).split(" (")[0],
         }
         for one in rows
     ]

@@ -110,7 +110,7 @@ def calibrated(combined: Combined) -> str:
     return (
         f"On tasks left out the panel's probabilities have a Brier score of {curve.brier:.3f} "
         f"({curve.miscalibration:.3f} of it miscalibration) and a calibration error of {curve.ece:.3f}, {inside} the "
-        f"{curve.ece_if_calibrated:.3f} of a perfectly calibrated panel with so few items."
+        f"{curve.ece_if_calibrated:.3f} that a perfectly calibrated panel would show on as many items."
     )
 
 

@@ -48,8 +48,8 @@ def _difference(one: StratumFairness) -> str:
     gap = in_points(one.of.difference)
     way = "more" if gap.estimate > 0 else "less"
     return (
-        f"{one.judge} {_RIGHT[one.measure]} {abs(gap.estimate):.0f} points {way} often in {one.of.stratum} than "
-        f"elsewhere ({p_words(one.p_adjusted)})"
+        f"{one.judge} {_RIGHT[one.measure]} {abs(gap.estimate):.0f} points {way} often in the stratum "
+        f"{one.of.stratum} than elsewhere ({p_words(one.p_adjusted)})"
     )
 
 

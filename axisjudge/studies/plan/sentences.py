@@ -15,7 +15,10 @@ from axisjudge.studies.plan.prices import JudgePrice, StudyPlan
 from axisjudge.studies.plan.repeats import PanelError
 
 #: Said of standard errors of a pilot with few judges.
-LOWER_BOUNDS = "With fewer than 5 judges these errors do not count how much judges differ, so they are lower bounds."
+LOWER_BOUNDS = (
+    "With fewer than 5 judges it cannot be estimated how far their leniency differs; these errors leave that out and "
+    "are lower bounds."
+)
 
 
 #: Assumptions whose names are the code's.
@@ -24,7 +27,11 @@ _NAMES = {"ci_level": "interval level", "per_task": "items a task"}
 
 def plan_sentence(plan: StudyPlan, of: str = "") -> str:
     """What is needed, what it costs, what one more buys, on which assumptions; `of` names the line that is meant."""
-    prices = f"Judges at the list prices of genai-prices {plan.price_list}." if plan.price_list else ""
+    prices = (
+        f"Costs of judging follow the list prices of the package genai-prices {plan.price_list}."
+        if plan.price_list
+        else ""
+    )
     needed = _needed(plan)
     start = f"{of}: {needed[:1].lower()}{needed[1:]}" if of else needed
     return " ".join(filter(None, (start, _one_more(plan), _fading(plan), prices)))
@@ -64,8 +71,8 @@ def pilot_sentence(pilot: Pilot) -> str:
     runs, tasks = many(len(pilot.ratings), "run"), many(pilot.n_tasks, "task")
     kappa = "have no kappa, as they say one word alone," if math.isnan(pilot.kappa) else f"have kappa {pilot.kappa:.2f}"
     return (
-        f"The pilot on {pilot.question}: {pilot.prevalence:.0%} failures; {listed(pilot.judges[:2])} {kappa} "
-        f"and agree on {pilot.agreement:.0%} ({runs} of {tasks})."
+        f"The pilot on {pilot.question}: {pilot.prevalence:.0%} of verdicts say incorrect; over all words that they "
+        f"gave {listed(pilot.judges[:2])} {kappa} and agree on {pilot.agreement:.0%} ({runs} of {tasks})."
     )
 
 

@@ -105,8 +105,10 @@ def _in_short(drift: Drift) -> str:
         return (
             f"Over {looked} no change of {drift.judge} reaches the stop rule, which does not show that it is the same."
         )
+    shown = drift.evidence is None or drift.evidence.stopped_at
+    alone = "looks at each occasion alone" if shown else "looks at each occasion alone (all together do not show it)"
     return (
-        f"By the stop rule, which looks at each occasion alone, {drift.judge} itself has changed, on occasion "
+        f"By the stop rule, which {alone}, {drift.judge} itself has changed, on occasion "
         f"{drift.stopped_at} of {len(drift.seen)}: treat its ratings from then on as those of another judge."
     )
 

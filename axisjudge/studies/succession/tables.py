@@ -18,6 +18,7 @@ def bridge_row(bridge: QuestionBridge) -> dict[str, Any]:
         "question": bridge.question,
         "anchors": bridge.n_anchors,
         "tasks": both.agreement.n_clusters,
+        "decided": both.shift.n_items,
         "shift": both.shift.estimate,
         "shift from": both.shift.ci_low,
         "shift to": both.shift.ci_high,

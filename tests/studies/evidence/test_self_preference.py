@@ -91,7 +91,7 @@ def test_without_labels_there_is_the_table_alone(failures):
     assert found.measured.preference == {}
     assert found.to_frame().height == 9
     assert found.to_frame()["own"].sum() == 3
-    assert "only differential leniency can be shown (without labels" in found.sentences[0]
+    assert "only the bare shares can be shown (without labels" in found.sentences[0]
     assert "no p value" in found.sentences[0]
     undecided = failures(red_prefers_red).with_columns(
         verdict=pl.when(pl.col("rater_kind") == "human").then(pl.lit("uncertain")).otherwise("verdict")

@@ -53,7 +53,7 @@ def test_a_unit_costs_its_calls_and_labels(curve):
     assert plan.usd_per_unit == pytest.approx(0.2 + 4.0)
     assert [row["USD"] for row in plan_rows(plan)] == pytest.approx([point.n * 4.2 for point in curve.points])
     assert f"About {curve.needed} labels (about ${curve.needed * 4.2:,.0f})" in plan_sentence(plan)
-    assert "list prices of genai-prices" in plan_sentence(plan)
+    assert "list prices of the package genai-prices" in plan_sentence(plan)
     assert study_plan(curve).usd_per_unit is None
     assert "$" not in plan_sentence(study_plan(curve))
 
