@@ -1,7 +1,8 @@
 """The same posterior as `axisjudge.stats.latent.sampler`, drawn by NUTS of numpyro; needs the extra ``bayes``.
 
 Whether items fail, how hard they are and what judges settled on are summed out of the likelihood, so that what is left
-is smooth. Compiling takes most of a minute for each shape of a study, at any size.
+is smooth. Most of its time (half a minute for 250 items, one and a quarter for 545) is compiling, anew for each shape
+of a study.
 
 References
 ----------
