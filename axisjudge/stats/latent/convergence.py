@@ -14,13 +14,15 @@ Floats = NDArray[np.float64]
 
 #: Chains agree up to this ratio, and are worth this many draws at least, before an interval is read off them.
 LARGEST_RATIO, FEWEST_DRAWS = 1.05, 100.0
+#: Of so many draws one may diverge.
+DRAWS_PER_DIVERGENT = 1000
 
 
 @dataclass(frozen=True)
 class Convergence(Result):
     """The worst over what is reported: ratio of deviations (R hat) and effective draws, of `n_draws` in all.
 
-    `n_divergent` draws lost their way (NUTS alone can tell), which means that a part of the posterior was not reached.
+    `n_divergent` draws lost their way (NUTS alone can tell): with many of them a part of the posterior may be missing.
     """
 
     ratio: float
@@ -30,8 +32,13 @@ class Convergence(Result):
 
     @property
     def converged(self) -> bool:
-        """Whether intervals can be read off the draws."""
-        return self.ratio <= LARGEST_RATIO and self.effective_draws >= FEWEST_DRAWS and not self.n_divergent
+        """Whether the chains agree."""
+        return self.ratio <= LARGEST_RATIO and self.effective_draws >= FEWEST_DRAWS
+
+    @property
+    def diverged(self) -> bool:
+        """Whether more draws lost their way than can be let pass."""
+        return self.n_divergent * DRAWS_PER_DIVERGENT > self.n_draws
 
 
 def convergence(quantities: Iterable[Floats]) -> Convergence:

@@ -41,6 +41,7 @@ class NoModel(StrEnum):
     NO_VERDICTS = "no verdict of a judge says whether an item fails"
     ONE_TASK = "one task: nothing shows how far tasks differ"
     NOT_CONVERGED = "the chains of the sampler do not agree"
+    DIVERGED = "too many draws of the sampler diverged, so that a part of the posterior may be missing"
 
 
 @dataclass(frozen=True)
@@ -121,8 +122,8 @@ def latent_panel(
         Of intervals: posterior quantiles that leave out `TAIL` of what they say.
     seed : int
     sampler : {"gibbs", "nuts"}
-        Our own, which takes a second; or numpyro's (the extra ``bayes``), which takes a minute and shares nothing with
-        it but the model, for a posterior that must not hang on our code.
+        Our own, which takes a second; or numpyro's (the extra ``bayes``), which takes a minute and shares the priors
+        with it, the quadrature and what is read off the draws, but no step of the sampling.
 
     Returns
     -------
@@ -166,9 +167,9 @@ def latent_panel(
         quantities = Quantities.of(drawn, items)
         reported = [quantities.failing, quantities.sensitivity] if report.has_truth else [quantities.called]
         agreed = replace(convergence(reported), n_divergent=drawn.n_divergent)
-        if agreed.converged:
+        if agreed.converged and not agreed.diverged:
             return report.of(quantities, drawn.failing.mean(axis=0), agreed)
-    return report.refused(NoModel.NOT_CONVERGED, agreed)
+    return report.refused(NoModel.DIVERGED if agreed.converged else NoModel.NOT_CONVERGED, agreed)
 
 
 class _DrawsOf(Protocol):
@@ -183,7 +184,8 @@ def _draws_of(sampler: Sampler) -> _DrawsOf:
     try:
         from axisjudge.stats.latent.nuts import sample as sample_by_nuts
     except ModuleNotFoundError as error:
-        raise InputError("sampler", "nuts needs numpyro", error.name, "pip install 'axisjudge[bayes]'") from error
+        cure = "pip install 'axisjudge[bayes]'"
+        raise InputError("sampler", f"nuts needs {error.name}, which is not installed", cure=cure) from error
     return sample_by_nuts
 
 

@@ -37,7 +37,7 @@ class LeniencyCell:
 
 @dataclass(frozen=True)
 class SelfPreference:
-    """Self-preference of each judge family, or the table of differential leniency alone.
+    """Self-preference of each judge family, or the bare shares alone, in which leniency and quality are mixed.
 
     `preference` holds for each family: its judges' miss rate P(says correct | people say incorrect) on agents of its
     own family minus that on others, minus the same difference of all other judges. It is empty where `refusal` says

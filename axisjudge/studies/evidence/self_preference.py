@@ -74,7 +74,7 @@ def self_preference_report(
 
     The estimand is the difference in miss rate P(says correct | labelled incorrect), agents of the own family minus
     others, against the same difference of all other judges. It is refused without labels, with fewer than 3 judge
-    families or with fewer than 2 agents a family: then there is the table alone, called differential leniency.
+    families or with fewer than 2 agents a family: then there are the bare shares alone.
 
     Parameters
     ----------

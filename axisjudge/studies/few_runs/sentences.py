@@ -43,7 +43,7 @@ def sample(model: LatentPanel, n_judges: int, n_open: int) -> str:
         return start
     agreed = model.convergence
     chains = f"chains{_OF[model.sampler]} {'agree' if agreed.converged else 'do not agree'}"
-    lost = f", and {many(agreed.n_divergent, 'draw')} diverged" if agreed.n_divergent else ""
+    lost = f"; {many(agreed.n_divergent, 'draw')} diverged" if agreed.n_divergent else ""
     return (
         f"{start} The {chains}: R hat is at most {agreed.ratio:.3f}, and at least {agreed.effective_draws:,.0f} of "
         f"{agreed.n_draws:,} draws are effective{lost}."

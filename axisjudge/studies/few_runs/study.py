@@ -162,7 +162,8 @@ def few_runs(
     Raises
     ------
     InputError
-        No verdicts of judges with a word for failing, or two ratings of one judge on one item.
+        No verdicts of judges with a word for failing, two ratings of one judge on one item, or a sampler that is not
+        there.
 
     Notes
     -----

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from axisjudge.labels.crosswalk import ANY_STEP
 from axisjudge.results import columns
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.frames import with_ends, with_own_ends
-from axisjudge.studies.located.decided import Decided
+from axisjudge.studies.located.decided import ANY_AXIS, Decided
 from axisjudge.studies.located.faults import FaultsFound
 from axisjudge.studies.located.parting import KindCount
 
@@ -46,8 +47,8 @@ def decided_in_words(rows: Iterable[Decided]) -> list[dict[str, Any]]:
             **({} if one.half == "all" else {"half": one.half}),
             **_axis(one, rows),
             "runs": one.n_runs,
-            "axis applies": one.n_runs - one.n_not_applicable,
-            "decided of these": share(one.decided),
+            **({} if one.axis == ANY_AXIS else {"axis applies": one.n_runs - one.n_not_applicable}),
+            "decided": share(one.decided),
             "correct": one.n_correct,
             "incorrect": one.n_incorrect,
             "of these failed": share(one.precision),
@@ -72,7 +73,7 @@ def faults_in_words(rows: Iterable[FaultsFound]) -> list[dict[str, Any]]:
             "at their step": count(one.at_step),
             "on any axis": count(one.on_any),
             "undecided": count(one.undecided).split(" (")[0],
-            "called not applicable": count(one.not_applicable).split(" (")[0],
+            "called not applicable": "–" if one.axis == ANY_STEP else count(one.not_applicable).split(" (")[0],
         }
         for one in rows
     ]

@@ -13,7 +13,7 @@ from axisjudge.studies.succession.drift import Drift
 
 def answer(bridge: Bridge, drift: Drift | None) -> str:
     """Whether the new judge may take the old one's place, the largest observed shift, and whether to stop."""
-    last = "Not shown is not different: more anchors may show it." if drift is None else _in_short(drift)
+    last = "Not shown is not different: more anchors may show it." if drift is None else drift_in_short(drift)
     return f"{verdict(bridge)} {largest_shift(bridge)} {last}"
 
 
@@ -98,18 +98,18 @@ def _evidence(drift: Drift) -> list[str]:
     return [f"The stop rule looks at each occasion alone; over all together drift is {shown}: {value} {reached}."]
 
 
-def _in_short(drift: Drift) -> str:
+def drift_in_short(drift: Drift) -> str:
     """Whether the old judge has drifted, in one sentence."""
     looked = many(len(drift.seen), "occasion")
+    together = drift.evidence is not None and drift.evidence.stopped_at is not None
     if drift.stopped_at is None:
-        return (
-            f"Over {looked} no change of {drift.judge} reaches the stop rule, which does not show that it is the same."
-        )
-    shown = drift.evidence is None or drift.evidence.stopped_at
-    alone = "looks at each occasion alone" if shown else "looks at each occasion alone (all together do not show it)"
+        same = "yet all occasions together show drift" if together else "which does not show that it is the same"
+        return f"Over {looked} no change of {drift.judge} reaches the stop rule, {same}."
+    by_rates = drift.evidence is not None and drift.stopped_at not in drift.model_changed
+    doubt = ", though all occasions together do not show it" if by_rates and not together else ""
     return (
-        f"By the stop rule, which {alone}, {drift.judge} itself has changed, on occasion "
-        f"{drift.stopped_at} of {len(drift.seen)}: treat its ratings from then on as those of another judge."
+        f"By the stop rule {drift.judge} itself has changed, on occasion {drift.stopped_at} of "
+        f"{len(drift.seen)}{doubt}: treat its ratings from then on as those of another judge."
     )
 
 

@@ -16,7 +16,15 @@ from axisjudge.studies.succession import succession
 from axisjudge.studies.succession.against_labels import against_labels
 from axisjudge.studies.succession.bridge import Doubt
 from axisjudge.studies.succession.drift import watch_drift
-from axisjudge.studies.succession.sentences import doubts, drift_sentence, largest_shift, not_restated, verdict, widened
+from axisjudge.studies.succession.sentences import (
+    doubts,
+    drift_in_short,
+    drift_sentence,
+    largest_shift,
+    not_restated,
+    verdict,
+    widened,
+)
 from axisjudge.studies.succession.tables import drift_rows
 from axisjudge.studies.succession.verdicts import verdicts_of
 
@@ -160,6 +168,8 @@ def test_the_repeats_of_one_run_are_one_occasion_and_measure_the_noise(bridged):
     assert [watch_drift(each, OLD).stopped_at for each in (steady, stricter)] == [None, 2]
     assert [each.noise for each in watch_drift(steady, OLD).occasions] == ["measured"]
     assert [watch_drift(each, OLD).exit_code for each in (steady, stricter)] == [0, 1]
+    assert "which does not show that it is the same" in drift_in_short(watch_drift(steady, OLD))
+    assert "occasion 2 of 2, though all occasions together do not show it" in drift_in_short(watch_drift(stricter, OLD))
 
 
 def test_another_model_behind_the_name_stops_whatever_it_says(bridged):
@@ -168,6 +178,7 @@ def test_another_model_behind_the_name_stops_whatever_it_says(bridged):
     found = watch_drift(mine.with_columns(returned_model=model), OLD)
     assert (found.model_changed, found.stopped_at) == ((3,), 3)
     assert "m-2 answered, before it m-1" in drift_sentence(found)
+    assert "though" not in drift_in_short(found)
     assert [row["model"] for row in drift_rows(found)] == ["m-1", "m-1", "m-2"]
 
 
@@ -315,4 +326,6 @@ def test_all_occasions_together_show_a_slow_drift_and_none_where_there_is_none()
     assert steady.evidence.largest < 20
     assert slow.evidence.stopped_at is not None
     assert "drift is shown" in drift_sentence(slow)
+    assert ("yet all occasions together show drift" in drift_in_short(slow)) == (slow.stopped_at is None)
+    assert "though" not in drift_in_short(slow)
     assert [row["evidence"] for row in drift_rows(slow)][1:] == slow.evidence.e_values.tolist()
