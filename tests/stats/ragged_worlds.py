@@ -21,7 +21,7 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.agreement.effective import effective_judges
 from axisjudge.stats.agreement.patterns import rating_patterns
 from axisjudge.stats.agreement.soft import soft_agreement
-from axisjudge.stats.agreement.undecided import case_bounds
+from axisjudge.stats.agreement.undecided import case_bounds, kappa_when_decided
 from axisjudge.stats.clusters import STEP_ICC, effective_clusters
 from axisjudge.stats.comparisons.equivalence import drift
 from axisjudge.stats.comparisons.paired import paired_change
@@ -228,7 +228,11 @@ def missing_kappa(design: str, rng: np.random.Generator) -> Methods:
     both[rng.random(task.size) < np.where(parted, 0.3, 0.05), 1] = math.nan
     bounds = case_bounds(both, categories=[0, 1])
     given = cohen_kappa(both, categories=[0, 1], clusters=task, rng=rng)
-    return {"bounds, points": (bounds.kappa_worst, bounds.kappa_best), "verdicts given": ends(given)}
+    return {
+        "ours": kappa_when_decided(both, categories=[0, 1], clusters=task, rng=rng),
+        "bounds, points": (bounds.kappa_worst, bounds.kappa_best),
+        "verdicts given": ends(given),
+    }
 
 
 def coefficient(design: str, name: str, cuts: tuple[float, ...], rng: np.random.Generator) -> Methods:

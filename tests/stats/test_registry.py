@@ -29,7 +29,7 @@ from axisjudge.stats.agreement.chance_corrected import (
 from axisjudge.stats.agreement.effective import effective_judges, leave_out, majority_accuracy
 from axisjudge.stats.agreement.measured import interval_alpha, intraclass_correlation
 from axisjudge.stats.agreement.soft import beliefs, soft_agreement, split_change
-from axisjudge.stats.agreement.undecided import case_bounds
+from axisjudge.stats.agreement.undecided import case_bounds, kappa_when_decided
 from axisjudge.stats.comparisons.equivalence import drift, equivalence
 from axisjudge.stats.comparisons.optimism import optimism_bound, optimism_of_one
 from axisjudge.stats.comparisons.paired import paired_change
@@ -128,6 +128,7 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
     "interval_alpha": (lambda s: interval_alpha(s.confidence).estimate, True, False),  # n - 1, as alpha
     "intraclass_correlation": (lambda s: intraclass_correlation(s.confidence).estimate, True, False),  # n - 1
     "case_bounds": (lambda s: case_bounds(s.ratings, categories=[0, 1]).kappa_worst, True, True),
+    "kappa_when_decided": (lambda s: kappa_when_decided(s.ratings, categories=[0, 1])[0], False, False),  # by draws
     "soft_agreement": (lambda s: soft_agreement(beliefs(s.words, s.confidence)).estimate, True, True),
     "split_change": (
         lambda s: float(np.nanmean(split_change(s.words, s.confidence, s.words, s.confidence**2).hedging)),

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
-from axisjudge.stats.agreement.undecided import case_bounds, set_aside
+from axisjudge.stats.agreement.chance_corrected import agreement_coefficients, cohen_kappa
+from axisjudge.stats.agreement.undecided import case_bounds, kappa_when_decided, set_aside
 
 CELL = st.sampled_from([0.0, 1.0, math.nan])
 
@@ -71,3 +71,51 @@ def test_lost_and_uncertain_verdicts_are_counted():
 
 def test_no_items():
     assert math.isnan(case_bounds(np.empty((0, 2)), categories=[0, 1]).percent_best)
+
+
+def judged(rng, n_tasks=20, n=8):
+    """Two judges on tasks of `n` items, who agree on four items of five."""
+    task = np.repeat(np.arange(n_tasks), n)
+    one = (rng.random(task.size) < rng.random(n_tasks)[task]).astype(float)
+    return np.column_stack([one, np.where(rng.random(task.size) < 0.2, 1 - one, one)]), task
+
+
+def test_without_a_gap_kappa_keeps_its_own_interval():
+    matrix, task = judged(np.random.default_rng(1))
+    plain = cohen_kappa(matrix, categories=[0, 1], clusters=task)
+    found = kappa_when_decided(matrix, categories=[0, 1], clusters=task)
+    assert found == pytest.approx((plain.ci_low, plain.ci_high))
+
+
+@pytest.mark.parametrize("gaps", ["one judge", "both"])
+def test_the_interval_holds_that_of_every_filling_that_was_tried(gaps):
+    rng = np.random.default_rng(2)
+    matrix, task = judged(rng)
+    holed = matrix.copy()
+    lost = rng.random(len(matrix)) < 0.1
+    holed[lost, 1] = math.nan
+    if gaps == "both":
+        holed[lost] = math.nan
+    low, high = kappa_when_decided(holed, categories=[0, 1], clusters=task, rng=0)
+    bounds = case_bounds(holed, categories=[0, 1])
+    assert low < bounds.kappa_worst < bounds.kappa_best < high
+    for _ in range(20):
+        filled = np.where(np.isnan(holed), rng.integers(0, 2, holed.shape), holed)
+        one = cohen_kappa(filled, categories=[0, 1], clusters=task, rng=0)
+        assert low <= one.ci_low + 0.02  # a filling between the extremes may have a larger error
+        assert one.ci_high - 0.02 <= high
+
+
+def test_counts_of_patterns_give_what_items_give():
+    rng = np.random.default_rng(3)
+    matrix, task = judged(rng)
+    matrix[rng.random(matrix.shape) < 0.15] = math.nan
+    rows, at, times = np.unique(np.column_stack([task, matrix]), axis=0, return_inverse=True, return_counts=True)
+    assert len(at) == len(task)
+    one = kappa_when_decided(matrix[np.lexsort((matrix[:, 1], matrix[:, 0], task))], categories=[0, 1], clusters=task)
+    counted = kappa_when_decided(rows[:, 1:], categories=[0, 1], clusters=rows[:, 0].astype(int), times=times)
+    assert one == pytest.approx(counted)
+
+
+def test_three_judges_have_no_such_interval():
+    assert all(math.isnan(end) for end in kappa_when_decided(np.zeros((4, 3)), categories=[0, 1]))

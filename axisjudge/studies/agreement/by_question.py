@@ -18,7 +18,7 @@ from axisjudge.ratings.selection import EMPTY_RUN
 from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.by_level import coefficients_at, columns_of
 from axisjudge.stats.agreement.chance_corrected import Agreement, Seed
-from axisjudge.stats.agreement.undecided import CaseBounds, case_bounds
+from axisjudge.stats.agreement.undecided import CaseBounds, case_bounds, kappa_when_decided
 from axisjudge.stats.estimate import NamedEstimate, many, plural
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native, rows_of, to_polars, with_own_ends
 from axisjudge.studies._shared.scope import MADE_UP, SCOPE, banner
@@ -299,7 +299,19 @@ def _question(
         coefficients = coefficients_at(level, numbered.codes, **numbered.how, **rows, ci_level=ci_level, rng=rng)
         if level != "interval":
             of_all = asked.all(axis=1)
-            bounds = case_bounds(numbered.decided[of_all], categories=numbered.sided, times=counts.items[of_all])
+            decided, kept = numbered.decided[of_all], of_all[counts.pattern]
+            bounds = case_bounds(decided, categories=numbered.sided, times=counts.items[of_all])
+            if bounds.n_undecided and len(counts.names) == 2:
+                kappa = kappa_when_decided(
+                    decided,
+                    categories=numbered.sided,
+                    clusters=None if numbered.cluster_unit == "item" else counts.clusters[kept],
+                    times=counts.times[kept],
+                    rows=(np.cumsum(of_all) - 1)[counts.pattern[kept]],
+                    ci_level=ci_level,
+                    rng=rng,
+                )
+                bounds = replace(bounds, kappa_low=kappa[0], kappa_high=kappa[1])
     n, rated = counts.items, ~np.isnan(numbered.codes)
     number = rated.sum(axis=1)
     compared = number >= (2 if coefficients else 1)

@@ -145,9 +145,11 @@ def undecided(bounds: CaseBounds | None) -> list[str]:
     """What agreement could be had every verdict been decided; nothing where all were."""
     if bounds is None or not bounds.n_undecided:
         return []
+    kappa = f", and Cohen's kappa, sampling counted, between {bounds.kappa_low:.2f} and {bounds.kappa_high:.2f}"
     return [
         f"a verdict is undecided or lost on {bounds.n_undecided:,} of {many(bounds.n_items, 'item')}; had all been "
-        f"decided, agreement would lie between {bounds.percent_worst:.0%} and {bounds.percent_best:.0%}."
+        f"decided, agreement would lie between {bounds.percent_worst:.0%} and {bounds.percent_best:.0%}"
+        f"{'' if math.isnan(bounds.kappa_high - bounds.kappa_low) else kappa}."
     ]
 
 
