@@ -58,7 +58,7 @@ def test_the_demo_has_two_simulated_families_and_the_planted_truth():
     ("name", "unit", "judges"),
     [
         ("agentprocessbench", "query", 20),
-        ("summeval", "document", 6),
+        pytest.param("summeval", "document", 6, marks=pytest.mark.slow),
         ("mtbench", "question", 6),
         ("cebab_stars", "review", 6),
     ],

@@ -200,6 +200,7 @@ page.record("transport", connection["transport"])"""
     assert "TCP" not in executed
 
 
+@pytest.mark.slow
 def test_what_a_notebook_leaves_among_temporary_files_goes_with_its_kernel(bench: Path, notebook: Write) -> None:
     """A rehearsal: files that were made there are no input, those to which its links lead are."""
     (bench / "rubrics").mkdir(exist_ok=True)

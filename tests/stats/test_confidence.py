@@ -68,6 +68,7 @@ def test_ece_of_a_calibrated_judge_of_fifty_items_is_far_from_nought():
     assert curve.ece < 3 * curve.ece_if_calibrated
 
 
+@pytest.mark.slow
 def test_a_calibrated_judge_stays_in_the_band_and_an_overconfident_one_leaves_it():
     rng = np.random.default_rng(2)
     inside = [

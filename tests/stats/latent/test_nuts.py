@@ -167,13 +167,14 @@ def test_nuts_and_our_sampler_say_the_same(name):
 
 @pytest.mark.parametrize(("n_divergent", "refusal"), [(0, ""), (2, ""), (3, NoModel.DIVERGED)])
 def test_draws_that_diverge_refuse_the_model_where_there_are_many(monkeypatch, n_divergent, refusal):
-    """Of 2,000 draws 2 may; of the longer run that follows 8 might."""
+    """Of 2,000 draws 2 may; of the longer run that follows 4 might."""
 
     def drawn(seen, *, draws, **options):
         found = sample(seen, draws=draws, **options)
         return replace(found, n_divergent=n_divergent if draws == DRAWS else 9)
 
     monkeypatch.setattr("axisjudge.stats.latent.panel._draws_of", lambda sampler: drawn)
+    monkeypatch.setattr("axisjudge.stats.latent.panel.MORE", 2)
     panel = latent_panel(*one_a_task(), seed=1)
     assert panel.refusal == refusal
     assert panel.convergence.converged

@@ -77,6 +77,7 @@ def test_the_band_of_a_composite_with_one_fitted_dimension_is_that_dimensions(sc
     assert found["high"] - found["low"] == pytest.approx(0.2 * float(band.high - band.low), rel=0.02)
 
 
+@pytest.mark.slow
 def test_bands_of_composites_cover_the_planted_composite() -> None:
     """The planted composite of a run with given raw scores; 100 worlds, Monte Carlo error .022."""
     at = {name: [0.4, 0.6, 0.8] for name in DIMENSIONS}

@@ -245,6 +245,7 @@ def test_prices_come_from_the_caller_the_machine_the_ratings_or_the_list_and_are
             item_prices(votes, ratings, prices=wrong)
 
 
+@pytest.mark.slow
 def test_no_undominated_point_is_beaten_and_a_judge_without_a_price_is_in_none(fitted):
     ratings, labels, result = fitted
     points = result.frontier.points
