@@ -78,18 +78,18 @@ def environment() -> list[dict[str, Any]]:
     from axisjudge.judges.openai_judge import OpenAIJudge
     from axisjudge.workbench import home
 
-    versions = {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}}
+    values = {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}}
     try:
         bench = home()
-        versions["workbench"] = str(bench)
-        versions["ratings files"] = str(len(list((bench / "data" / "ratings").glob("*.jsonl"))))
-        versions["demo data"] = "there" if (bench / "data" / "demo").is_dir() else "missing"
+        values["workbench"] = str(bench)
+        values["ratings files"] = str(len(list((bench / "data" / "ratings").glob("*.jsonl"))))
+        values["demo data"] = "there" if (bench / "data" / "demo").is_dir() else "missing"
     except InputError as error:
-        versions["workbench"] = str(error)
+        values["workbench"] = str(error)
     for name in (AnthropicJudge.key_env, OpenAIJudge.key_env):
-        versions[name] = "set" if os.environ.get(name, "").strip() else "not set"
-    versions["chromium"] = _chromium()
-    return [{"what": name, "found": value} for name, value in versions.items()]
+        values[name] = "set" if os.environ.get(name, "").strip() else "not set"
+    values["chromium"] = _chromium()
+    return [{"what": name, "found": value} for name, value in values.items()]
 
 
 def _version(package: str) -> str:

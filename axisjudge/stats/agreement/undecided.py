@@ -168,7 +168,7 @@ def _kappa_fillings(codes: Ints, items: Floats) -> tuple[_Filling, _Filling]:
         filled = np.where((codes < 0) & one_open[:, None], other, codes)
         a, b, c, d = (items[(filled == cell).all(axis=1)].sum() for cell in ((0, 0), (0, 1), (1, 0), (1, 1)))
         table = (a + split, b, c, d + both_open - split) if same else (a, b + split, c + both_open - split, d)
-        kappa = _kappa(*np.broadcast_arrays(*(np.asarray(cell, dtype=np.float64) for cell in table), split)[:4])
+        kappa = _kappa(*(np.asarray(cell, dtype=np.float64) for cell in table))
         at = 0 if np.isnan(kappa).all() else int(np.nanargmax(kappa) if same else np.nanargmin(kappa))
         share = split[at] / both_open if both_open else 0.0
         cells = ((0, 0), (1, 1)) if same else ((0, 1), (1, 0))
