@@ -30,7 +30,7 @@ class Result:
 
     def named_values(self) -> dict[str, Any]:
         """The named values as they are, NaN and parts included: a row of a table."""
-        fields = (field.name for field in dataclasses.fields(self))  # type: ignore[arg-type]
+        fields = (each.name for each in dataclasses.fields(self) if each.metadata.get("plain", True))  # type: ignore[arg-type]
         names = {**_named(self._keys or fields), **_named(self._also)}
         return {key: reached(self, name) for key, name in names.items()}
 

@@ -6,7 +6,8 @@ import base64
 import html
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -18,6 +19,7 @@ from axisjudge.figures.legible import is_empty
 from axisjudge.figures.markup import literal
 from axisjudge.judging.cost import cost_of
 from axisjudge.protocol.standing import Standing, standing_of
+from axisjudge.ratings import as_ratings
 from axisjudge.readers import read_trajectories
 from axisjudge.report.digest import file_sha256, portable
 from axisjudge.report.drawn import KINDS, drawn_bytes, reading_of, title_of_figure, width_of
@@ -29,13 +31,15 @@ from axisjudge.report.tables.files import write_table
 from axisjudge.report.tables.markup import as_polars, html_table, is_sortable, markdown_table
 from axisjudge.report.tables.sorting import in_notebook
 from axisjudge.results import columns, dumps, plain, reached
+from axisjudge.stats.estimate import many
 from axisjudge.studies._shared.declared import Declared, declared_results, declared_sentence
+from axisjudge.studies._shared.result import Part
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from axisjudge.studies._shared.result import StudyResult
+    from axisjudge.studies._shared.result import Study, StudyResult
     from axisjudge.trajectory import Trajectory
 
 #: The runner names its staging folder here; unset, a page only displays.
@@ -45,6 +49,10 @@ PAGE_FILE = "page.json"
 
 _BANNER_STYLE = "border-left: 4px solid #b3261e; background-color: #fdf0ee; color: #5c1410; padding: 8px 14px"
 
+#: Figures follow JupyterLab's theme, and nothing is wider than its cell.
+_THEMED = """<style>.axisjudge-part img { max-width: 100%; height: auto }
+.axisjudge-part summary { cursor: pointer; opacity: .75 } .axisjudge-part { max-width: 100%; overflow-x: auto }
+body[data-jp-theme-light="false"] .axisjudge-part img { filter: invert(.93) hue-rotate(180deg) }</style>"""
 _ANSWER_STYLE = "border-left: 4px solid #174ea6; padding: 8px 14px"
 
 #: What a page says beside its results, and where each of it stands.
@@ -71,8 +79,11 @@ class Page:
     ----------
     name : str
         The notebook's name, such as ``05_failures``.
-    ratings : polars.DataFrame
-        The ratings table behind the page: it gives the scope sentence, the banner and a hash.
+    ratings : table
+        The ratings behind the page (polars, pandas, arrow): they give the scope sentence, the banner and a hash.
+    runs : iterable of Trajectory, or path, optional
+        The runs that were rated: tables lead to them, and the explorer stands on the page. Scope and banners are shown
+        with it; nothing is shown where it is None.
     inputs : iterable of path, optional
         Other files the page is made from; their hashes go into results.json. Relative to the workbench.
     standing : Standing, optional
@@ -88,12 +99,14 @@ class Page:
     def __init__(
         self,
         name: str,
-        ratings: pl.DataFrame,
+        ratings: Any,
+        runs: Iterable[Trajectory] | str | None = None,
         *,
         inputs: Iterable[str | Path] = (),
         standing: Standing | None = None,
     ) -> None:
         self.name = name
+        ratings = as_ratings(ratings)
         self.scope = scope_of(ratings)
         self.standing = standing_of(ratings) if standing is None else standing
         self.declared = _declared(ratings, self.standing)
@@ -113,8 +126,13 @@ class Page:
             full = workbench.home() / path
             self.inputs[portable(full, workbench.home())] = file_sha256(full)
         self._published: list[pl.DataFrame] = []
+        self._outputs: list[tuple[dict[str, str], dict[str, Any]]] | None = None  # of one part, while it is added
+        self._folded = False  # whether the table that is shown next stands under a fold
         self._folder = _staging(name)
         self._save()
+        if runs is not None:
+            self.banner()
+            self.explorer(ratings, runs)
 
     def banner(self) -> None:
         """Show the scope sentence, which judges are shut down, what held-out ratings may claim, and the banners.
@@ -146,13 +164,13 @@ class Page:
         """The warnings that stand at the top of the page."""
         return [banner for banner in (self.standing.banner, self.scope.banner) if banner]
 
-    def answer(self, result: StudyResult | str) -> None:
+    def answer(self, result: Study | Part | StudyResult | str) -> None:
         """Say what the page answers: its report opens with it, under title and banners, and so does its card.
 
         Parameters
         ----------
-        result : StudyResult or str
-            A result whose `answer` it is, or the answer itself: at most three sentences that stand alone.
+        result : Study, Part or str
+            A study or a part whose `answer` it is, or the answer itself: at most three sentences that stand alone.
         """
         shown = " ".join((result if isinstance(result, str) else result.answer).split())
         self.answer_text = shown
@@ -174,6 +192,86 @@ class Page:
         bundle = {"text/markdown": sentence, "text/plain": kept, MARKDOWN_MIME: kept}
         _show(bundle, {ABOUT: {"is": "way"}})
 
+    def add(
+        self,
+        what: Part | Axes,
+        table: Any = None,
+        caption: str = "",
+        *,
+        name: str = "",
+        sentence: str = "",
+        fold: bool = False,
+        of_ratings: bool | None = None,
+        **shown: Any,
+    ) -> None:
+        """Put a part on the page: its figure, its sentence, and its table under a fold, with links to its items.
+
+        Parameters
+        ----------
+        what : Part or matplotlib Axes
+            A part of a study; or axes that the researcher drew, with the `table` and the `sentence` that go with them.
+        table : polars or pandas frame, optional
+            In place of the part's own.
+        caption : str
+            Heading of the table; by default the part's.
+        name : str
+            Under which values and figure are kept; by default the part's, and one made of the caption.
+        fold : bool
+            Let all of it stand under a fold that bears the caption.
+        of_ratings : bool, optional
+            False for what shows none of the page's ratings (published counts, say); a part knows.
+        **shown
+            What the part's `plot` takes, such as ``measure="consensus"``.
+
+        Raises
+        ------
+        InputError
+            The name is taken, or is none.
+        """
+        part = what if isinstance(what, Part) else None
+        frame = part.table if part is not None and table is None else table
+        caption = caption or (part.caption if part is not None else "")
+        made = slug(caption).replace("-", "_")[:60].strip("_") or "figure"
+        name = name or (part.name if part is not None else made)
+        if part is not None or frame is not None:
+            self.record(name, part if part is not None else as_polars(frame))
+        of_ratings = of_ratings if of_ratings is not None else part is None or part.of_ratings
+        statistic, axis = part.declared if part is not None else ("", None)
+        behind = part.behind if part is not None and table is None else ()
+        known: Any = {"of_ratings": of_ratings, "statistic": statistic, "axis": axis}
+        with self._gathered(caption or name.replace("_", " ").capitalize(), fold):
+            drawn = part.plot(**shown) if part is not None else what
+            self.figure(name, drawn, behind=behind if isinstance(behind, Mapping) else None, **known)
+            self.say(sentence or (part.answer if part is not None else ""))
+            if frame is not None and len(frame):
+                formats = part.formats if part is not None else {}
+                formats = {column: how for column, how in formats.items() if column in frame.columns}
+                self._folded = not fold
+                self.table(frame, caption=caption, formats=formats, behind=behind, **known)
+                self._folded = False
+
+    @contextmanager
+    def _gathered(self, head: str, fold: bool) -> Iterator[None]:
+        """What is shown meanwhile as outputs of one fold; in a notebook as one output."""
+        self._outputs = []
+        try:
+            yield
+        finally:
+            outputs, self._outputs = self._outputs, None
+        if self._folder is None:
+            whole = "".join(_as_html(bundle, about) for bundle, about in outputs)
+            markup = f"<details><summary>{html.escape(head)}</summary>{whole}</details>" if fold else whole
+            text = "\n".join(bundle["text/plain"] for bundle, _ in outputs)
+            _show({"text/html": f"{_THEMED}<div class=axisjudge-part>{markup}</div>", "text/plain": text})
+            return
+        if fold:
+            opened = f"<details>\n<summary>{literal(head)}</summary>"
+            _show({"text/html": "", "text/plain": head, MARKDOWN_MIME: opened}, {ABOUT: {"opens": head}})
+        for bundle, about in outputs:
+            _show(bundle, about)
+        if fold:
+            _show({"text/html": "", "text/plain": "", MARKDOWN_MIME: "</details>"}, {ABOUT: {"closes": True}})
+
     def note(self, statistic: str = "", axis: str | None = None) -> str | None:
         """The warnings in short, for figures and tables.
 
@@ -189,7 +287,7 @@ class Page:
         that says ``of_ratings = False`` (published figures, say) never bears the banner of this page's ratings.
         """
         self._claim(name, self.results)
-        if not getattr(value, "of_ratings", True) and (to_frame := getattr(value, "to_frame", None)):
+        if not getattr(value, "of_ratings", True) and (to_frame := getattr(value, "to_frame", None)):  # no Part yet
             self._published.append(as_polars(to_frame()))
         self.results[name] = plain(value, name)
         self._results_json[name] = dumps(self.results[name])
@@ -222,7 +320,7 @@ class Page:
         caption = alt or title_of_figure(figure) or name.replace("_", " ").capitalize()
         if is_empty(figure):
             plt.close(figure)
-            _show_nothing(f"No figure here, as nothing can be computed of these ratings: {literal(caption)}.")
+            self._show_nothing(f"No figure here, as nothing can be computed of these ratings: {literal(caption)}.")
             return
         note = self.note(statistic, axis) if of_ratings else None
         kinds = KINDS if self._folder else ("png",)
@@ -239,7 +337,7 @@ class Page:
         about = {"is": "figure", "name": name, "number": self.figures.index(name) + 1, "caption": caption}
         about["reading"] = reading_of(figure)
         about["items"] = self.links.of_figure(behind or {}) if of_ratings else None
-        _show(
+        self._display(
             {
                 "image/png": base64.b64encode(pictures["png"]).decode(),
                 "text/plain": f"Figure {about['number']}. {caption}",
@@ -280,7 +378,7 @@ class Page:
         """
         table, formats = as_polars(frame), formats or {}
         if table.is_empty():
-            _show_nothing(f"No table here, as it would have no rows: {literal(caption or self.name)}.")
+            self._show_nothing(f"No table here, as it would have no rows: {literal(caption or self.name)}.")
             return
         if unknown := set(formats) - set(table.columns):
             raise InputError("formats", f"columns are {', '.join(table.columns)}", sorted(unknown))
@@ -293,16 +391,26 @@ class Page:
         whole = f"tables/{name}.csv" if self._folder else None
         links = self.links if of_ratings or behind else NO_LINKS
         shown = html_table(table, formats, head, note, links=links, behind=behind, whole=whole)
+        markdown = markdown_table(table, formats, head, note, whole=whole)
         if is_sortable(table):
             self._sorted = self._sorted or name
             shown = shown if self._folder else in_notebook(shown, f"Table {number}", first=name == self._sorted)
-        _show(
+        about = {"is": "table", "name": name, "number": number, "caption": caption, "rows": table.height}
+        if self._folded:
+            about["folded"] = f"{head} ({many(table.height, 'row')})"
+            shown = (
+                shown
+                if self._folder
+                else f"<details><summary>{html.escape(about['folded'])}</summary>{shown}</details>"
+            )
+            markdown = f"<details>\n<summary>{literal(about['folded'])}</summary>\n\n{markdown}\n\n</details>"
+        self._display(
             {
                 "text/html": shown,
                 "text/plain": f"{head} ({table.height} rows x {table.width} columns)",
-                MARKDOWN_MIME: markdown_table(table, formats, head, note, whole=whole),
+                MARKDOWN_MIME: markdown,
             },
-            {ABOUT: {"is": "table", "name": name, "number": number, "caption": caption, "rows": table.height}},
+            {ABOUT: about},
         )
 
     def _table_name(self, caption: str) -> tuple[str, int]:
@@ -334,7 +442,19 @@ class Page:
         if self.figures and not self.finding:
             self.finding = self.findings[-1]
         self._save()
-        _show({"text/markdown": text, "text/plain": sentence, MARKDOWN_MIME: text}, {ABOUT: {"is": "sentence"}})
+        self._display({"text/markdown": text, "text/plain": sentence, MARKDOWN_MIME: text}, {ABOUT: {"is": "sentence"}})
+
+    def _display(self, bundle: dict[str, str], metadata: dict[str, Any] | None = None) -> None:
+        """Show an output, or keep it for the part that is being added."""
+        if self._outputs is None:
+            _show(bundle, metadata)
+        else:
+            self._outputs.append((bundle, metadata or {}))
+
+    def _show_nothing(self, why: str) -> None:
+        """A line in place of a figure or a table that would be empty."""
+        bundle = {"text/markdown": why, "text/plain": why, MARKDOWN_MIME: why}
+        self._display(bundle, {ABOUT: {"is": "sentence", "missing": True}})
 
     def _claim(self, name: str, taken: Iterable[str]) -> None:
         """Check a name; in a report run each is used once, in JupyterLab a cell may run again."""
@@ -374,9 +494,17 @@ def _staging(name: str) -> Path | None:
     return folder
 
 
-def _show_nothing(why: str) -> None:
-    """A line in place of a figure or a table that would be empty."""
-    _show({"text/markdown": why, "text/plain": why, MARKDOWN_MIME: why}, {ABOUT: {"is": "sentence", "missing": True}})
+def _as_html(bundle: dict[str, str], about: dict[str, Any]) -> str:
+    """An output of a part as HTML, for the one output that a notebook shows of it."""
+    if picture := bundle.get("image/png"):
+        known = about["image/png"]
+        alt = html.escape(known["alt"])
+        return f'<img width="{known["width"]}" alt="{alt}" src="data:image/png;base64,{picture}">'
+    if markup := bundle.get("text/html"):
+        return markup
+    text = re.sub(r"\\([\[\]$])", r"\1", bundle["text/markdown"])
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text))
+    return f"<p>{text}</p>"
 
 
 def _show(bundle: dict[str, str], metadata: dict[str, Any] | None = None) -> None:

@@ -1,14 +1,15 @@
-"""What every study gives back: one frozen result with a table, an answer, sentences and figures, saved and loaded."""
+"""What studies give back: parts (a table, its plot and its sentence) and their composition, saved and loaded."""
 
 from __future__ import annotations
 
 import gzip
 import html
 import json
+import re
 import typing
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
@@ -33,14 +34,8 @@ Plot = Callable[[], "Axes | Figure"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class StudyResult(Result):
-    """One study's result: everything that was computed, and how it is shown.
-
-    A study's own class has its parts as fields, and says which `table` is the main one (of the kind of table that the
-    caller gave, pandas where none was given), what the `answer` is in a sentence or two, what else the `sentences`
-    say, and which figures there are (`plots`, each a function that draws it). It is a dataclass with ``repr=False``, so
-    that a result shows its answer and not its arrays.
-    """
+class _Kept(Result):
+    """A frozen result that shows its answer, and is saved and loaded by the types of its fields."""
 
     study: ClassVar[str] = ""
 
@@ -52,6 +47,160 @@ class StudyResult(Result):
     def banner(self) -> str:
         """What must stand above all that is shown of ratings that no judge gave; empty otherwise."""
         return ""
+
+    @property
+    @abstractmethod
+    def answer(self) -> str:
+        """What is answered, with number, interval and n; or that it cannot be told, and why."""
+
+    def save(self, path: str | Path) -> Path:
+        """Write the whole result to one file (gzipped JSON); `load` gives it back."""
+        from axisjudge import __version__
+
+        text = json.dumps(
+            {"study": self._saved_as(), "axisjudge": __version__, "result": _converter().unstructure(self)}
+        )
+        path = Path(path)
+        path.write_bytes(gzip.compress(text.encode(), mtime=0))  # same result, same bytes
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a result that `save` wrote.
+
+        Raises
+        ------
+        InputError
+            No such file, no result, or the result of another study or part.
+        """
+        try:
+            saved = json.loads(gzip.decompress(Path(path).read_bytes()))
+            study, values = saved["study"], saved["result"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(str(path), "is no saved result", str(error)) from None
+        if study != cls._saved_as():
+            raise InputError(str(path), f"must be a result of {cls._saved_as()}", study)
+        return _converter().structure(values, cls)
+
+    @classmethod
+    def _saved_as(cls) -> str:
+        return cls.study
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({f'{self.banner} {self.answer}'.strip()})"
+
+    def _head(self) -> str:
+        above = (
+            f'<p style="border-left: 4px solid #b3261e; padding-left: 8px">{html.escape(self.banner)}</p>'
+            if self.banner
+            else ""
+        )
+        return f"{above}<p><strong>{html.escape(self.answer)}</strong></p>"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Part(_Kept):
+    """A table, its plot and its sentence: what one public function of a study gives back.
+
+    Attributes
+    ----------
+    table : DataFrame of the caller's kind
+        One row a thing that was counted or estimated; a researcher filters, joins and draws it.
+    answer : str
+        One or two sentences, computed.
+    plot : method
+        ``plot(ax=None) -> Axes``, by default a mark with its interval for each row of the table.
+    made_up : tuple of str
+        The raters behind it whose ratings no judge gave; they are named wherever it is shown.
+
+    Notes
+    -----
+    A class says how a page shows it: `name` (under which its values are kept, the class's own in small letters if it
+    says none), `caption`, `formats` of its table's columns, whether it is `of_ratings` (published figures are not), and
+    `behind`, which items its rows are of beyond what their columns say.
+    """
+
+    name: ClassVar[str] = ""
+    caption: ClassVar[str] = ""
+    formats: ClassVar[Mapping[str, str]] = {}
+    of_ratings: ClassVar[bool] = True
+    made_up: tuple[str, ...] = field(default=(), metadata={"plain": False})
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not cls.__dict__.get("name"):
+            cls.name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+    @property
+    @abstractmethod
+    def table(self) -> Table:
+        """A DataFrame of the caller's kind."""
+
+    @property
+    def behind(self) -> Mapping[str, str] | typing.Sequence[Mapping[str, str]]:
+        """Filters of the explorer for all rows of the table, or for each."""
+        return ()
+
+    @property
+    def declared(self) -> tuple[str, str | None]:
+        """The statistic that it shows and nothing else, and of which axis, as an analysis plan declares them."""
+        return "", None
+
+    @property
+    def banner(self) -> str:
+        """The warning where ratings are made up."""
+        return banner(self.made_up)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """A mark with its interval for each row of the table; another figure where the part has one."""
+        from axisjudge.figures.marks import plot_rows
+
+        return plot_rows(self.table, self.caption or self.name.replace("_", " "), ax=ax)
+
+    @classmethod
+    def _saved_as(cls) -> str:
+        return f"{cls.study}.{cls.name}"
+
+    def _repr_html_(self) -> str:
+        from axisjudge.figures.inline import inline
+
+        table = getattr(self.table, "_repr_html_", str)()
+        folded = f"<details><summary>Table: {len(self.table):,} rows</summary>{table}</details>"
+        return f"{self._head()}{inline(self.plot())}{folded}"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Study(_Kept):
+    """The composition of a study's parts, held by name as its fields, for commands and scripts."""
+
+    @property
+    def parts(self) -> dict[str, Part]:
+        """The parts by the names of their fields, in order; of several in one field ``field key``."""
+        named: dict[str, Part] = {}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, Part):
+                named[each.name] = value
+            elif isinstance(value, Mapping):
+                named |= {f"{each.name} {key}": part for key, part in value.items() if isinstance(part, Part)}
+        return named
+
+    @property
+    def banner(self) -> str:
+        """The warning where ratings behind a part are made up."""
+        return banner(sorted({rater for part in self.parts.values() for rater in part.made_up}))
+
+    def _repr_html_(self) -> str:
+        listed = "".join(
+            f"<li><code>.{html.escape(name)}</code> {html.escape(part.answer)}</li>"
+            for name, part in self.parts.items()
+        )
+        return f"{self._head()}<details><summary>Its parts</summary><ul>{listed}</ul></details>"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class StudyResult(_Kept):
+    """A study's result whose class forwards to its parts; a study becomes a `Study` of `Part`s."""
 
     @property
     @abstractmethod
@@ -90,48 +239,12 @@ class StudyResult(Result):
         """All figures, drawn anew, by name."""
         return {name: self.figure(name) for name in self.plots()}
 
-    def save(self, path: str | Path) -> Path:
-        """Write the whole result to one file (gzipped JSON); `load` gives it back."""
-        from axisjudge import __version__
-
-        fields = _converter().unstructure(self)
-        text = json.dumps({"study": self.study, "axisjudge": __version__, "result": fields})
-        path = Path(path)
-        path.write_bytes(gzip.compress(text.encode(), mtime=0))  # same result, same bytes
-        return path
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a result that `save` wrote.
-
-        Raises
-        ------
-        InputError
-            No such file, no result, or the result of another study.
-        """
-        try:
-            saved = json.loads(gzip.decompress(Path(path).read_bytes()))
-            study, fields = saved["study"], saved["result"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(str(path), "is no saved result", str(error)) from None
-        if study != cls.study:
-            raise InputError(str(path), f"must be a result of the study {cls.study}", study)
-        return _converter().structure(fields, cls)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({f'{self.banner} {self.answer}'.strip()})"
-
     def _repr_html_(self) -> str:
         listed = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.sentences)
         more = f"<details><summary>In numbers</summary><ul>{listed}</ul></details>" if listed else ""
         table = self.table
         draw = getattr(table, "_repr_html_", None)
-        above = (
-            f'<p style="border-left: 4px solid #b3261e; padding-left: 8px">{html.escape(self.banner)}</p>'
-            if self.banner
-            else ""
-        )
-        return f"{above}<p><strong>{html.escape(self.answer)}</strong></p>{draw() if draw else ''}{more}"
+        return f"{self._head()}{draw() if draw else ''}{more}"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
