@@ -3,7 +3,6 @@
 import ast
 import re
 import sys
-from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -23,7 +22,8 @@ TIERS = [
     {"imports"},
     {"scores", "protocol"},
     {"judging"},
-    {"sources", "studies/_shared", "figures"},
+    {"sources", "figures"},
+    {"studies/_shared"},
     {"studies"},
     {"explorer", "service", "inspect_scorer", "pytest_plugin"},
     {"report"},
@@ -135,14 +135,9 @@ def test_each_outside_package_has_its_home(path: Path) -> None:
         assert room in HOMES[package], f"{package} is at home in {HOMES[package]}, not in {room}"
 
 
-def test_files_stay_short() -> None:
-    long = {str(path.relative_to(ROOT)): n for path in FILES if (n := len(path.read_text().splitlines())) > 400}
+def test_a_file_is_read_whole() -> None:
+    long = {str(path.relative_to(ROOT)): n for path in FILES if (n := len(path.read_text().splitlines())) > 600}
     assert not long
-
-
-def test_folders_stay_small() -> None:
-    folders = Counter(path.parent for path in FILES if path.name != "__init__.py")
-    assert not {str(folder.relative_to(ROOT)): n for folder, n in folders.items() if n >= 20}
 
 
 def test_files_of_a_room_import_each_other_without_cycles() -> None:

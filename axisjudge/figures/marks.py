@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+import polars as pl
+
 from axisjudge.figures.theme import ACCENT, INK, LABEL, dress, grid, in_words, new_axes
 from axisjudge.stats.estimate import no_interval
 
@@ -93,34 +95,30 @@ def at_the_right(ax: Axes, at: float, text: str) -> None:
 ROWS = 30
 
 
-def plot_rows(table: Any, title: str, *, ax: Axes | None = None) -> Axes:
+def plot_rows(frame: pl.DataFrame, title: str, *, ax: Axes | None = None) -> Axes:
     """A row a mark: the first column of fractions of a table, with its interval where `low` and `high` columns follow.
 
     Its rows are named by the columns of text before that; a table without fractions is drawn by its first counts.
     """
-    import narwhals.stable.v2 as nw
-
-    frame = nw.from_native(table, eager_only=True).head(ROWS)
-    kinds = frame.schema
-    names = [name for name, kind in kinds.items() if kind in (nw.String, nw.Object, nw.Categorical)]
-    numbers = [name for name, kind in kinds.items() if kind.is_float()] or [
-        name for name, kind in kinds.items() if kind.is_integer()
-    ]
+    frame = frame.head(ROWS)
+    names = [name for name, kind in frame.schema.items() if kind == pl.String]
+    fractions, counts = (
+        [name for name, kind in frame.schema.items() if fits(kind)]
+        for fits in (pl.DataType.is_float, pl.DataType.is_integer)
+    )
     ax = new_axes(7.0, 1.1 + 0.36 * max(1, len(frame))) if ax is None else ax
-    if not numbers or not len(frame):
+    if frame.is_empty() or not (fractions or counts):
         return dress(ax, title)
-    value, columns = numbers[0], list(kinds)
+    value, columns = (fractions or counts)[0], frame.columns
     at = columns.index(value)
-    ends = columns[at + 1 : at + 3]
-    is_interval = len(ends) == 2 and ends[0].endswith("low") and ends[1].endswith("high")
-    for row, cells in enumerate(frame.select(value, *(ends if is_interval else ())).iter_rows()):
-        estimate, *interval = (math.nan if cell is None else float(cell) for cell in cells)
-        if not math.isnan(estimate):
+    ends = [name for name, end in zip(columns[at + 1 : at + 3], ("low", "high"), strict=False) if name.endswith(end)]
+    for row, (estimate, *interval) in enumerate(frame.select(pl.col(value, *ends).cast(pl.Float64)).iter_rows()):
+        if estimate is not None and not math.isnan(estimate):
             ax.plot(interval, [row] * len(interval), color=ACCENT, linewidth=1.7)
             ax.plot(estimate, row, "o", color=ACCENT, markersize=7)
     before = [name for name in names if columns.index(name) < at] or names[:1]
-    words = [" / ".join(str(cell) for cell in cells) for cells in frame.select(before).iter_rows()] if before else []
-    named_rows(ax, [in_words(each) for each in words] or [str(row + 1) for row in range(len(frame))])
+    words = [in_words(" / ".join(map(str, cells))) for cells in frame.select(before).iter_rows()] if before else []
+    named_rows(ax, words or [str(row + 1) for row in range(len(frame))])
     ax.set_xlabel(in_words(value), fontsize=LABEL, color=INK)
     grid(ax)
     return dress(ax, title)

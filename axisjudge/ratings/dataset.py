@@ -52,7 +52,7 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Part:
+class DatasetPart:
     """Files, or `rows` of them, that hold all ratings of their trajectories on one question."""
 
     question: str
@@ -72,7 +72,7 @@ class Part:
             return _scan(list(self.files))
         return pl.concat([_scan([rows.file]).slice(rows.first, rows.number) for rows in self.rows])
 
-    def cut(self, size: int) -> list[Part]:
+    def cut(self, size: int) -> list[DatasetPart]:
         """Parts of `size` ratings or more, cut between stretches that share no trajectory; itself where all do.
 
         Rows keep the order in which they stand in the files, as a later line wins.
@@ -96,7 +96,7 @@ class Part:
             most = max(most, stretch.most)
         return [self._of(lot) for lot in lots] if len(lots) > 1 else [self]
 
-    def _of(self, lot: Sequence[Rows]) -> Part:
+    def _of(self, lot: Sequence[Rows]) -> DatasetPart:
         rows: list[Rows] = []
         for each in sorted(lot, key=lambda one: (self.files.index(one.file), one.first)):
             if rows and (rows[-1].file, rows[-1].first + rows[-1].number) == (each.file, each.first):
@@ -117,7 +117,7 @@ def scan_ratings(path: str | Path) -> pl.LazyFrame:
     return _scan([file for part in _uncut(path) for file in part.files])
 
 
-def parts_of(path: str | Path) -> list[Part]:
+def parts_of(path: str | Path) -> list[DatasetPart]:
     """The parts of a dataset, which can be counted apart, by question; large files in order of their runs are cut.
 
     Raises
@@ -128,7 +128,7 @@ def parts_of(path: str | Path) -> list[Part]:
     return [each for part in _uncut(path) for each in part.cut(RATINGS_A_PART)]
 
 
-def _uncut(path: str | Path) -> list[Part]:
+def _uncut(path: str | Path) -> list[DatasetPart]:
     by_question: dict[str, list[str]] = {}
     for file in _files(path):
         named = re.search(r"(?:^|/)question=([^/]*)/", file)
@@ -138,7 +138,7 @@ def _uncut(path: str | Path) -> list[Part]:
         _check_columns(file)
         by_question.setdefault(unquote(named[1]), []).append(file)
     return [
-        Part(question, group)
+        DatasetPart(question, group)
         for question, files in by_question.items()
         for group in ([(file,) for file in files] if _are_whole(files) else [tuple(files)])
     ]

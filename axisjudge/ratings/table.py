@@ -11,7 +11,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from axisjudge.checks import InputError
-from axisjudge.ratings.dataset import NEVER_NULL, Part, is_dataset, parts_of
+from axisjudge.ratings.dataset import NEVER_NULL, DatasetPart, is_dataset, parts_of
 from axisjudge.ratings.edge import ITEM_ID, LISTS, SCHEMA, completed_ratings
 from axisjudge.ratings.store import is_torn, json_line
 from axisjudge.verdict import AXES, IDENTITY, RATER_KINDS, SCHEMA_VERSION, STATUSES, VERDICTS, Rating
@@ -99,7 +99,7 @@ def ratings_in_parts(*paths: str | Path, lean: bool = False) -> Iterator[pl.Data
     return map(_whole, _last_ratings(paths, latest=True, lean=lean))
 
 
-def ratings_of_part(part: Part, *, lean: bool = False) -> tuple[pl.DataFrame, int]:
+def ratings_of_part(part: DatasetPart, *, lean: bool = False) -> tuple[pl.DataFrame, int]:
     """The `latest` ratings of a part of a dataset, in no order, and how many older ones are left out."""
     columns = _columns(lean)
     table, n_older = _last_and_older(_read_part(part, _to_read(columns)), latest=True)
@@ -209,7 +209,7 @@ def _read(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
 
 
-def _read_part(part: Part, columns: Sequence[str]) -> pl.DataFrame:
+def _read_part(part: DatasetPart, columns: Sequence[str]) -> pl.DataFrame:
     try:
         table = part.scan().select(columns).collect()
     except (OSError, pl.exceptions.PolarsError) as error:

@@ -21,7 +21,7 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.frames import Table
+from axisjudge.studies._shared.frames import Table, narwhals_of
 from axisjudge.studies._shared.scope import banner
 
 if TYPE_CHECKING:
@@ -155,7 +155,8 @@ class Part(_Kept):
         """A mark with its interval for each row of the table; another figure where the part has one."""
         from axisjudge.figures.marks import plot_rows
 
-        return plot_rows(self.table, self.caption or self.name.replace("_", " "), ax=ax)
+        table = narwhals_of(self.table, "table").to_polars()
+        return plot_rows(table, self.caption or self.name.replace("_", " ").capitalize(), ax=ax)
 
     @classmethod
     def _saved_as(cls) -> str:

@@ -13,7 +13,7 @@ import polars as pl
 from axisjudge.checks import InputError, one_of
 from axisjudge.cluster import InTurn, Workers
 from axisjudge.ratings.counts import COUNTED, PatternCounts, counted, in_sum
-from axisjudge.ratings.dataset import NEVER_NULL, Part, parts_of
+from axisjudge.ratings.dataset import NEVER_NULL, DatasetPart, parts_of
 from axisjudge.ratings.scales import has_words
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, LABELS, MADE_UP
 from axisjudge.sources.source import about_empty_runs, about_ratings, refuse_texts
@@ -171,12 +171,12 @@ def _of_question(
     return agreement
 
 
-def _empty_runs(part: Part) -> list[str]:
+def _empty_runs(part: DatasetPart) -> list[str]:
     """The runs of a part without messages, which all judges rate alike by definition."""
     return part.scan().filter(EMPTY_RUN).select(pl.col("trajectory_id").unique()).collect()["trajectory_id"].to_list()
 
 
-def _count(part: Part, *, step_level: bool, empty: Sequence[str]) -> _Counted:
+def _count(part: DatasetPart, *, step_level: bool, empty: Sequence[str]) -> _Counted:
     """The ratings of a part, and its counts."""
     every = part.scan().select(COUNTED).collect().lazy()  # once, rather than a scan for each number
     needed = [name for name in NEVER_NULL if name in COUNTED]
@@ -209,5 +209,5 @@ def _about_older(questions: Sequence[_Question]) -> str:
     return f" Left out: {n_older:,} ratings by an older prompt, rubric or rater version." if n_older else ""
 
 
-def _name(part: Part) -> str:
+def _name(part: DatasetPart) -> str:
     return part.name
