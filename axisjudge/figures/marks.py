@@ -102,10 +102,8 @@ def plot_rows(frame: pl.DataFrame, title: str, *, ax: Axes | None = None) -> Axe
     """
     frame = frame.head(ROWS)
     names = [name for name, kind in frame.schema.items() if kind == pl.String]
-    fractions, counts = (
-        [name for name, kind in frame.schema.items() if fits(kind)]
-        for fits in (pl.DataType.is_float, pl.DataType.is_integer)
-    )
+    fractions = [name for name, kind in frame.schema.items() if kind.is_float()]
+    counts = [name for name, kind in frame.schema.items() if kind.is_integer()]
     ax = new_axes(7.0, 1.1 + 0.36 * max(1, len(frame))) if ax is None else ax
     if frame.is_empty() or not (fractions or counts):
         return dress(ax, title)

@@ -240,7 +240,7 @@ class Page:
         behind = part.behind if part is not None and table is None else ()
         known: Any = {"of_ratings": of_ratings, "statistic": statistic, "axis": axis}
         with self._gathered(caption or name.replace("_", " ").capitalize(), fold):
-            drawn = part.plot(**shown) if part is not None else what
+            drawn: Any = part.plot(**shown) if part is not None else what
             self.figure(name, drawn, behind=behind if isinstance(behind, Mapping) else None, **known)
             self.say(sentence or (part.answer if part is not None else ""))
             if frame is not None and len(frame):
@@ -395,7 +395,7 @@ class Page:
         if is_sortable(table):
             self._sorted = self._sorted or name
             shown = shown if self._folder else in_notebook(shown, f"Table {number}", first=name == self._sorted)
-        about = {"is": "table", "name": name, "number": number, "caption": caption, "rows": table.height}
+        about: dict[str, Any] = {"is": "table", "name": name, "number": number, "caption": caption, "rows": table.height}
         if self._folded:
             about["folded"] = f"{head} ({many(table.height, 'row')})"
             shown = (

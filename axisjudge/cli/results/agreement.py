@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from axisjudge.ratings.dataset import Part
+    from axisjudge.ratings.dataset import DatasetPart
     from axisjudge.sources import Source
     from axisjudge.studies.agreement import PanelAgreement
     from axisjudge.studies.agreement.by_question import AgreementByAxis
@@ -114,7 +114,7 @@ def _of_dataset(ratings: Path, cluster: str | None, json: bool, **choice: Any) -
     show.standing(*stamped)
 
 
-def _standing_rows(part: "Part", *, home: Path) -> "tuple[pl.DataFrame, int]":
+def _standing_rows(part: "DatasetPart", *, home: Path) -> "tuple[pl.DataFrame, int]":
     from axisjudge.protocol.standing import standing_rows
     from axisjudge.workbench import at
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from axisjudge.cluster import Workers
-    from axisjudge.ratings.dataset import Part
+    from axisjudge.ratings.dataset import DatasetPart
     from axisjudge.studies.failures.panel import PanelPart
 
 
@@ -38,35 +38,31 @@ def profile(
         import polars as pl
 
         from axisjudge.results import plain
-        from axisjudge.studies._shared.scope import banner
         from axisjudge.studies.failures.panel import panel_of_votes
-        from axisjudge.studies.failures.profiles import failure_profile, reward_table
-        from axisjudge.studies.failures.sentences import extremes, false_failures, sample
+        from axisjudge.studies.failures.profile import failure_profile, reward_table
+        from axisjudge.studies.failures.sentences import false_failures, sample
 
         looks = [*_looks(ratings, workers, cluster)]
     panel = panel_of_votes(look.votes for look in looks)
     failures = failure_profile(panel, reward_table(runs))
     table, n_judged = pl.concat([look.standing for look in looks]), sum(look.n_judged for look in looks)
-    made_up = {rater for look in looks for rater in look.made_up}
     if json:
         show.as_json({**failures.to_dict(), **show.standing_fields(table, n_judged)})
         return
-    if warning := banner([rater for rater in panel.judges if rater in made_up]):
-        typer.echo(warning)
-    show.table([_row(row) for row in plain(failures.to_frame())], "Failed runs per agent and axis")
-    show.lines(
-        (sample(failures), extremes(failures), extremes(failures, "consensus"), false_failures(failures)), apart=True
-    )
+    if failures.banner:
+        typer.echo(failures.banner)
+    show.table([_row(row) for row in plain(failures.table)], "Failed runs per agent and axis")
+    answers = (failures.answer, failures.by("consensus").answer, false_failures(len(panel.judges)))
+    show.lines((sample(panel), *answers), apart=True)
     show.standing(table, n_judged)
 
 
 class _Look(NamedTuple):
-    """What is made of a part: its verdicts, ratings that the protocol tells of, those by judges, made-up raters."""
+    """What is made of a part: its verdicts, ratings that the protocol tells of, and how many are by judges."""
 
     votes: "PanelPart"
     standing: "pl.DataFrame"
     n_judged: int
-    made_up: list[str]
     n_older: int = 0
 
 
@@ -85,7 +81,7 @@ def _looks(ratings: list[Path], workers: "Workers", cluster: str | None) -> Iter
     warn_of_older(ratings, n_older)
 
 
-def _look_at_part(part: "Part", *, home: Path) -> _Look:
+def _look_at_part(part: "DatasetPart", *, home: Path) -> _Look:
     from axisjudge.ratings.table import ratings_of_part
     from axisjudge.workbench import at
 
@@ -95,14 +91,10 @@ def _look_at_part(part: "Part", *, home: Path) -> _Look:
 
 
 def _look(table: "pl.DataFrame") -> _Look:
-    import polars as pl
-
     from axisjudge.protocol.standing import standing_rows
-    from axisjudge.ratings.selection import MADE_UP
     from axisjudge.studies.failures.panel import votes_of
 
-    made_up = table.filter(pl.col("rater_kind").is_in(MADE_UP))["rater"].unique().to_list()
-    return _Look(votes_of(table), *standing_rows(table.lazy()), made_up)
+    return _Look(votes_of(table), *standing_rows(table.lazy()))
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from axisjudge.ratings.scales import has_words
 from axisjudge.report.bundle.inputs import Inputs
 from axisjudge.report.paper import sentences_of
 from axisjudge.report.tables.markup import as_polars
-from axisjudge.studies._shared.result import StudyResult
+from axisjudge.studies._shared.result import Study, StudyResult
 from axisjudge.verdict import AXES
 
 
@@ -25,7 +25,7 @@ class Section:
 
     name: str
     heading: str
-    study: StudyResult
+    study: Study | StudyResult
     cites: Mapping[str, str]
     limits: tuple[str, ...]
     tables: dict[str, tuple[str, pl.DataFrame]] = field(default_factory=dict)
@@ -131,8 +131,8 @@ def _confidence(inputs: Inputs) -> Iterator[Section]:
 
 
 def _failures(inputs: Inputs) -> Iterator[Section]:
-    from axisjudge.studies.failures.profiles import reward_table
-    from axisjudge.studies.failures.study import failures
+    from axisjudge.studies.failures import failures
+    from axisjudge.studies.failures.profile import reward_table
 
     source = inputs.source
     if source.scale != "verdict" or source.step_level or not set(source.questions) <= set(AXES) or not source.judges:
@@ -148,7 +148,7 @@ def _failures(inputs: Inputs) -> Iterator[Section]:
         result,
         {"wilson1927": "intervals of failure rates"},
         ("Failure rates say what these judges call incorrect; how often they are right takes labels.",),
-        {"failures": ("Failed runs per agent and axis, by any judge and by consensus", as_polars(result.table))},
+        {"failures": ("Failed runs per agent and axis, by both rules", as_polars(result.profile.table))},
     )
 
 

@@ -41,7 +41,8 @@ class _Kept(Result):
 
     def __init_subclass__(cls) -> None:
         if "study" not in cls.__dict__:  # the folder's name is that of the call and of the report
-            cls.study = cls.__module__.split(".")[-2]
+            parts = cls.__module__.split(".")
+            cls.study = parts[parts.index("studies") + 1] if "studies" in parts else parts[-1]
 
     @property
     def banner(self) -> str:
@@ -187,6 +188,15 @@ class Study(_Kept):
         return named
 
     @property
+    def sentences(self) -> tuple[str, ...]:
+        """What each part answers, those left out that have nothing to say."""
+        return tuple(part.answer for part in self.parts.values() if part.answer)
+
+    def figures(self) -> dict[str, Figure]:
+        """The figure of each part, drawn anew."""
+        return {name: part.plot().get_figure(root=True) for name, part in self.parts.items()}  # type: ignore[misc]
+
+    @property
     def banner(self) -> str:
         """The warning where ratings behind a part are made up."""
         return banner(sorted({rater for part in self.parts.values() for rater in part.made_up}))
@@ -272,7 +282,8 @@ def open_door(study: Callable[..., Any]) -> None:
     import inspect
     import sys
 
-    module = sys.modules[study.__module__.rpartition(".")[0]]
+    home = sys.modules[study.__module__]
+    module = home if hasattr(home, "__path__") else sys.modules[study.__module__.rpartition(".")[0]]
     module.__class__ = _Door
     module.__dict__.update(_study=study, __signature__=inspect.signature(study), __doc__=study.__doc__)
 

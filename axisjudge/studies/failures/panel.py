@@ -1,7 +1,8 @@
-"""A panel's verdicts as arrays: runs x axes x judges, with every way in which a verdict can be absent kept apart."""
+"""A panel's verdicts as arrays, every way in which one can be absent kept apart, and its failures of agents on axes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,9 +15,13 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.ratings.edge import as_ratings
-from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN, once
-from axisjudge.stats.rates.proportions import cluster_codes
-from axisjudge.studies._shared.frames import Kind, kind_of
+from axisjudge.ratings.selection import BY_JUDGE, MADE_UP, VERDICT_ON_RUN, once
+from axisjudge.results import Result, columns
+from axisjudge.stats.agreement.independent_panel import independent_panel
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.rates.proportions import cluster_codes, clustered_proportion
+from axisjudge.studies._shared.arrays import mean_of
+from axisjudge.studies._shared.frames import Kind, kind_of, with_ends, with_own_ends
 from axisjudge.studies._shared.scope import questions_in_order
 
 UNNAMED = "(agent not named)"
@@ -49,6 +54,7 @@ class Panel:
     lost: Flags
     repeats_left_out: int
     kind: Kind
+    made_up: tuple[str, ...] = ()
 
     @property
     def agent_names(self) -> tuple[str, ...]:
@@ -104,15 +110,19 @@ class Panel:
         return replace(self, **chosen, **{name: getattr(self, name)[kept] for name in _OF_VERDICTS})
 
 
-def panel_of(ratings: Any, *, judges: Sequence[str] | None = None, repeat: int = 0) -> Panel:
-    """Spread the verdicts of a panel over runs, axes and judges; arguments as `axisjudge.studies.failures`.
+def panel_of(
+    ratings: Any, *, judges: Sequence[str] | None = None, repeat: int = 0, cluster: str = "cluster_id"
+) -> Panel:
+    """Spread the verdicts of a panel over runs, axes and judges; arguments as `failure_profile`.
 
     Raises
     ------
     InputError
         No such ratings, a judge that is not in the table, or two ratings of one judge on one item.
     """
-    return panel_of_parts([as_ratings(ratings)], judges=judges, repeat=repeat, kind=kind_of(ratings))
+    table = as_ratings(ratings)
+    table = table.with_columns(cluster_id=pl.col(one_of("cluster", cluster, table.columns)).cast(pl.String))
+    return panel_of_parts([table], judges=judges, repeat=repeat, kind=kind_of(ratings))
 
 
 def panel_of_parts(
@@ -148,6 +158,7 @@ class PanelPart:
     cells: pl.DataFrame
     raters: frozenset[str]
     left_out: int
+    made_up: frozenset[str]
 
 
 #: What a cell of the panel holds; 0 where there is no rating.
@@ -172,7 +183,8 @@ def votes_of(part: pl.DataFrame, judges: Sequence[str] | None = None, repeat: in
         word=word.otherwise(pl.lit(_LOST, dtype=pl.UInt8)),
     )
     known = frozenset(table["rater"].unique()) if judges is not None else frozenset()
-    return PanelPart(runs, raters, axes, cells, known, chosen.height - kept.height)
+    made_up = frozenset(kept.filter(pl.col("rater_kind").is_in(MADE_UP))["rater"].unique())
+    return PanelPart(runs, raters, axes, cells, known, chosen.height - kept.height, made_up)
 
 
 def _named(table: pl.DataFrame, side: Sequence[str]) -> pl.DataFrame:
@@ -211,9 +223,91 @@ def _spread(votes: Sequence[PanelPart], left_out: int, kind: Kind) -> Panel:
         lost=words == _LOST,
         repeats_left_out=left_out,
         kind=kind,
+        made_up=tuple(sorted({rater for each in votes for rater in each.made_up})),
     )
 
 
 def _most(votes: NDArray[np.float64]) -> NDArray[np.float64]:
     """The largest vote of each item; NaN where there is none."""
     return np.asarray(np.fmax.reduce(votes, axis=2))
+
+
+@dataclass(frozen=True)
+class FailureRate:
+    """How often a panel fails an axis, by one of the two `MEASURES`.
+
+    `rate` is over the runs on which enough judges decided. `best` and `worst` are over all runs to which the axis
+    applies, with every undecided verdict taken as correct and as incorrect. `independent` is the rate that the judges'
+    own rates would give if their verdicts shared nothing.
+    """
+
+    count: int
+    rate: Estimate
+    best: float
+    worst: float
+    independent: Estimate
+
+
+#: Columns of a table of failures by one measure, and where their figures stand.
+_FIGURES = columns(
+    "incorrect=count judged=rate.n_items", with_ends("rate", "rate"), "best worst", with_own_ends("independent")
+)
+
+
+@dataclass(frozen=True)
+class Cell(Result):
+    """One agent on one axis; ratings without a verdict are counted by their reason."""
+
+    _keys = columns(
+        "agent axis n_runs not_applicable uncertain lost not_rated",
+        {f"any_{column}": f"any_judge.{path}" for column, path in _FIGURES.items()},
+        {f"consensus_{column}": f"consensus.{path}" for column, path in _FIGURES.items()},
+        "n_tasks=any_judge.rate.n_clusters method=any_judge.rate.method",
+    )
+
+    agent: str
+    axis: str
+    n_runs: int
+    not_applicable: int
+    uncertain: int
+    lost: int
+    not_rated: int
+    any_judge: FailureRate
+    consensus: FailureRate
+
+    def failures(self, measure: str) -> FailureRate:
+        """The failures by one of the two measures."""
+        one_of("measure", measure, MEASURES)
+        return self.any_judge if measure == "any" else self.consensus
+
+
+def failures_of(panel: Panel, agent: str, axis: int, ci_level: float) -> Cell:
+    """The failures of one agent (or all) on the axis at a position, by both rules."""
+    applicable = panel.applicable[:, axis]
+    said = panel.incorrect[applicable, axis]
+    clusters = panel.tasks[applicable]
+    independent = independent_panel(said, clusters, ci_level=ci_level)
+    worst, best = (np.nan_to_num(said, nan=taken) for taken in (1.0, 0.0))
+    two = 1.0 if len(panel.judges) > 1 else math.nan  # a consensus takes two judges
+
+    def failures(measure: str, best: NDArray[Any], worst: NDArray[Any], independent: Estimate) -> FailureRate:
+        failed = panel.failed(measure)[applicable, axis]
+        rate = rate_over_tasks(failed, clusters, ci_level)
+        return FailureRate(int(np.nansum(failed)), rate, mean_of(best), mean_of(worst), independent)
+
+    return Cell(
+        agent=agent,
+        axis=panel.axes[axis],
+        n_runs=len(panel.runs),
+        not_applicable=int((~applicable).sum()),
+        uncertain=int(panel.uncertain[:, axis].sum()),
+        lost=int(panel.lost[:, axis].sum()),
+        not_rated=int(panel.not_rated[:, axis].sum()),
+        any_judge=failures("any", best.max(axis=1), worst.max(axis=1), independent.any_judge),
+        consensus=failures("consensus", two * best.min(axis=1), two * worst.min(axis=1), independent.consensus),
+    )
+
+
+def rate_over_tasks(values: NDArray[np.float64], clusters: NDArray[Any], ci_level: float) -> Estimate:
+    """A proportion over tasks."""
+    return clustered_proportion(values, clusters, cluster_unit="task", ci_level=ci_level)

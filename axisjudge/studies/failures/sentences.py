@@ -9,42 +9,41 @@ from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.words import agreeing, counted, listed, many, overturned, p_words
-from axisjudge.studies.failures.profiles import Cell, FailureProfile, FailureRate
+from axisjudge.studies.failures.panel import Cell, FailureRate, Panel
 
 #: The specificity at which false failures of a panel are stated, as an orientation.
 SPECIFICITY = 0.95
 
 
-def answer(profile: FailureProfile, axes: Ranking, agents: Ranking) -> str:
+def answer(panel: Panel, totals: Sequence[Cell], axes: Ranking, agents: Ranking) -> str:
     """Which axis and which agent fail most, as far as the rank sets tell any apart, and what it is not."""
-    sample = f"{many(len(profile.panel.runs), 'run')}, {many(len(profile.panel.judges), 'judge')}"
-    if not any(cell.any_judge.rate.n_items for cell in profile.totals):
+    sample = f"{many(len(panel.runs), 'run')}, {many(len(panel.judges), 'judge')}"
+    if not any(cell.any_judge.rate.n_items for cell in totals):
         return f"No failure rate can be given: no verdict was decided ({sample})."
     return (
-        f"{_first(profile, axes)} {agents.sentence} A run fails on an axis if a judge calls it incorrect ({sample}); "
+        f"{_first(totals, axes)} {agents.answer} A run fails on an axis if a judge calls it incorrect ({sample}); "
         "ranked rates are means over tasks; how often the judges are right is not shown here."
     )
 
 
-def _first(profile: FailureProfile, axes: Ranking) -> str:
+def _first(totals: Sequence[Cell], axes: Ranking) -> str:
     """The axis that fails most with its count and interval, where one stands alone; else what the rank sets allow."""
     if axes.sets.refusal or len(axes.first) != 1:
-        return axes.sentence
-    total = next(cell.any_judge for cell in profile.totals if cell.axis == axes.first[0])
+        return axes.answer
+    total = next(cell.any_judge for cell in totals if cell.axis == axes.first[0])
     sure = f"{axes.sets.ci_level:.0%} jointly, {many(axes.sets.n_clusters, axes.unit)}"
     return (
         f"Of {axes.subject}, {axes.first[0]} fails most: {counted(total.count, total.rate)}, alone at rank 1 ({sure})."
     )
 
 
-def sample(profile: FailureProfile) -> str:
+def sample(panel: Panel) -> str:
     """How much was judged, and how much of it is undecided."""
-    panel = profile.panel
     runs, agents, tasks, judges = (
         many(count, noun)
         for count, noun in (
             (len(panel.runs), "run"),
-            (len(profile.agents), "agent"),
+            (len(panel.agent_names), "agent"),
             (len(set(panel.clusters)), "task"),
             (len(panel.judges), "judge"),
         )
@@ -56,21 +55,21 @@ def sample(profile: FailureProfile) -> str:
     without = int(panel.not_applicable.sum())
     as_what = f" ({without:,} of them as not applicable)" if without else ""
     undecided = f"of {asked} asked for, {listed(parts)}{others}{as_what}" if parts else f"all {asked} decided{as_what}"
-    return f"{runs} of {agents} on {tasks}, {many(len(profile.axes), 'axis')}, {judges}: {undecided}."
+    return f"{runs} of {agents} on {tasks}, {many(len(panel.axes), 'axis')}, {judges}: {undecided}."
 
 
-def extremes(profile: FailureProfile, measure: str = "any") -> str:
+def extremes(every: Sequence[Cell], measure: str = "any") -> str:
     """The range of the observed rates with the cells at its ends, and how far undecided verdicts could move it."""
     by = "By the any-judge count" if measure == "any" else "By consensus"
-    cells = [cell for cell in profile.cells if cell.failures(measure).rate.n_items]
+    cells = [cell for cell in every if cell.failures(measure).rate.n_items]
     if not cells:
         few = "consensus takes two judges that decide" if measure == "consensus" else "nothing was decided"
         return f"{by} no rate can be given: {few}."
     high, low = (pick(cells, key=lambda cell: cell.failures(measure).rate.estimate) for pick in (max, min))
     top, bottom = high.failures(measure), low.failures(measure)
     if top.rate.estimate == bottom.rate.estimate:
-        every = f"{by} {top.rate.estimate:.0%} of runs fail"
-        sentence = f"{every}, whatever the agent and the axis ({many(len(cells), 'cell')} of the map)."
+        all_runs = f"{by} {top.rate.estimate:.0%} of runs fail"
+        sentence = f"{all_runs}, whatever the agent and the axis ({many(len(cells), 'cell')} of the map)."
     else:
         least, most = (_end(cells, cell, measure) for cell in (low, high))
         sentence = (
@@ -94,10 +93,10 @@ def _end(cells: Sequence[Cell], end: Cell, measure: str) -> str:
     )
 
 
-def observed_most(domain: str, part: FailureProfile) -> str:
+def observed_most(domain: str, panel: Panel, totals: Sequence[Cell]) -> str:
     """The axis with the highest observed rate of one domain, which is not tested against the others."""
-    about = f"{domain} ({many(len(part.agents), 'agent')}, {many(len(part.panel.runs), 'run')})"
-    judged = [cell for cell in part.totals if cell.any_judge.rate.n_items]
+    about = f"{domain} ({many(len(panel.agent_names), 'agent')}, {many(len(panel.runs), 'run')})"
+    judged = [cell for cell in totals if cell.any_judge.rate.n_items]
     if not judged:
         return f"{about}: nothing was decided."
     cell = max(judged, key=lambda cell: cell.any_judge.rate.estimate)
@@ -106,19 +105,18 @@ def observed_most(domain: str, part: FailureProfile) -> str:
     return f"{about}: highest observed on {cell.axis}, {counted(cell.any_judge.count, cell.any_judge.rate)}."
 
 
-def domains(parts: Mapping[str, FailureProfile]) -> str:
+def domains(parts: Mapping[str, tuple[Panel, Sequence[Cell]]]) -> str:
     """How many domains there are, and the highest observed rate of each."""
     if not parts:
         return "The runs name no domain."
     if len(parts) == 1:
         return f"All runs are of one domain ({next(iter(parts))})."
-    each = " ".join(observed_most(domain, part) for domain, part in parts.items())
+    each = " ".join(observed_most(domain, *part) for domain, part in parts.items())
     return f"{len(parts)} domains, whose axes are not tested against each other. {each}"
 
 
-def false_failures(profile: FailureProfile) -> str:
+def false_failures(n_judges: int) -> str:
     """How many flawless runs a panel of this size would fail if its judges erred independently."""
-    n_judges = len(profile.panel.judges)
     rate, six = (any_judge_rate([1 - SPECIFICITY] * n) for n in (n_judges, 6))
     return (
         f"For orientation: {agreeing(n_judges, 'independent judge', 'calls', 'call')} {rate:.1%} of flawless runs "
@@ -134,6 +132,13 @@ def rank_reversals(axes: Reversal | None, agents: Reversal | None) -> str:
         if reversal is not None
     ]
     return f"By the any-judge count, {listed(told)}." if told else ""
+
+
+def first_to_fix(first: Mapping[str, Sequence[str]]) -> str:
+    """For how many agents one axis may be called first."""
+    alone = {agent: axes[0] for agent, axes in first.items() if len(axes) == 1}
+    named = f": {'; '.join(f'{axis} for {agent}' for agent, axis in alone.items())}" if alone else ""
+    return f"For {len(alone) or 'none'} of {many(len(first), 'agent')} one axis may be called first{named}."
 
 
 def _different(reversal: Reversal) -> str:

@@ -58,7 +58,7 @@ class Competition(Result):
         """Who is offered for review, and what may be said of the agents."""
         top = self.ranked.row(0, named=True) if self.ranked.height else None
         offer = () if self.spec is None else (say.offer(self.spec, top, self.ranked.height, self.tied),)
-        said = self.agents.sentence
+        said = self.agents.answer
         alone = said if self.spec is None else f"On {self.spec} alone, {said[:1].lower()}{said[1:]}"
         return (*offer, say.luck(self.wins), alone)
 

@@ -60,7 +60,7 @@ class RunScore(RatedResult):
     def answer(self) -> str:
         """Whether the score ranks runs as labels do (without labels, as the reward does), and which agent is "
         "highest."""
-        agents = self.overall.agents.sentence if self.overall else self.summary.mean_range
+        agents = self.overall.agents.answer if self.overall else self.summary.mean_range
         return f"{self.of_labels} {agents} A score says how a run went, not whether its result is right."
 
     @property
