@@ -20,6 +20,11 @@ MOST_CELLS, MOST_CODE_LINES, MOST_LINES_A_CELL = 25, 80, 20
 PROSE = (0.4, 0.75)
 #: Sections that close every report, in this order.
 LAST_SECTIONS = ["Limits", "Things to try next"]
+#: How a cell takes a frame in hand: filtered, joined, counted or drawn in plain polars, pandas or seaborn.
+IN_HAND = (
+    r"\.(filter|join|merge|group_by|groupby|query|sort|sort_values|nlargest|pivot|pivot_table|loc|unpivot|melt|plot)\b"
+    r"|crosstab|\bsns\."
+)
 KEPT_IN_THE_PACKAGE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Try)
 SDKS = {"anthropic", "openai"}
 
@@ -117,9 +122,31 @@ def test_it_closes_with_limits_and_things_to_try(path: Path) -> None:
     assert read(path).cells[-1].cell_type == "markdown"
 
 
+def is_in_parts(path: Path) -> bool:
+    return "page.add(" in "\n".join(sources(path, "code"))
+
+
+@every_report
+def test_what_is_shown_can_be_taken_in_hand(path: Path) -> None:
+    """Parts one by one, plain frames beside them, and a cell of one's own."""
+    if not is_in_parts(path):
+        pytest.skip("not in parts yet")
+    code, prose = sources(path, "code"), "\n".join(sources(path, "markdown"))
+    assert sum(bool(re.search(IN_HAND, source)) for source in code) >= 4
+    assert "## Your turn" in prose
+    assert not re.findall(
+        r"page\.(?:record|figure|table|banner|explorer)\(|formats=|behind=|of_ratings=", "\n".join(code)
+    )
+
+
 @every_report
 def test_prose_stands_before_a_figure_and_a_computed_sentence_after(path: Path) -> None:
     cells = read(path).cells
+    if is_in_parts(path):
+        assert all(
+            before.cell_type == "markdown" for before, cell in itertools.pairwise(cells) if "page.add(" in cell.source
+        )
+        return
     for before, cell in itertools.pairwise(cells):
         if cell.cell_type == "code" and "page.figure(" in cell.source:
             assert before.cell_type == "markdown", cell.source
@@ -132,7 +159,7 @@ def test_prose_stands_before_a_figure_and_a_computed_sentence_after(path: Path) 
 def test_the_page_bears_the_notebooks_name_and_its_banner(path: Path) -> None:
     code = "\n".join(sources(path, "code"))
     assert f'Page("{path.stem}"' in code
-    assert "page.banner()" in code
+    assert is_in_parts(path) or "page.banner()" in code
 
 
 @every_notebook

@@ -395,7 +395,13 @@ class Page:
         if is_sortable(table):
             self._sorted = self._sorted or name
             shown = shown if self._folder else in_notebook(shown, f"Table {number}", first=name == self._sorted)
-        about: dict[str, Any] = {"is": "table", "name": name, "number": number, "caption": caption, "rows": table.height}
+        about: dict[str, Any] = {
+            "is": "table",
+            "name": name,
+            "number": number,
+            "caption": caption,
+            "rows": table.height,
+        }
         if self._folded:
             about["folded"] = f"{head} ({many(table.height, 'row')})"
             shown = (

@@ -22,7 +22,7 @@ from axisjudge.studies._shared.pooled import pooled, pooled_counts
 from axisjudge.studies.agreement import agreement
 from axisjudge.studies.agreement.counted import agreement_of_dataset
 from axisjudge.studies.failures.panel import panel_of, panel_of_parts
-from axisjudge.studies.failures.profiles import failure_profile
+from axisjudge.studies.failures.profile import failure_profile
 from axisjudge.studies.people import people
 from axisjudge.verdict import Rating
 

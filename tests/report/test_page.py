@@ -37,7 +37,6 @@ from axisjudge.report.tables.markup import html_table, markdown_table
 from axisjudge.results import dumps, plain
 from axisjudge.studies.agreement.published_agreement import published_agreement
 from axisjudge.studies.evidence.published_repeat import published_repeat
-from axisjudge.studies.failures.published import published_profile
 from axisjudge.workbench import shipped
 
 REAL = ratings_frame([rating()])
@@ -249,7 +248,6 @@ def test_tables_of_published_figures_never_bear_the_banner(monkeypatch: pytest.M
     results = (
         published_agreement(counts, failures, n_tasks=5),
         published_agreement(counts.to_pandas(), failures.to_pandas(), n_tasks=5),
-        published_profile(failures),
         published_repeat(repeats),
     )
     for number, result in enumerate(results):

@@ -2,10 +2,8 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import matplotlib
-import numpy as np
 import pytest
 
 matplotlib.use("Agg")
@@ -15,14 +13,8 @@ import matplotlib.pyplot as plt
 from axisjudge.figures.legible import cut_names
 from axisjudge.figures.marks import percent_tick
 from axisjudge.ratings import ratings_frame
-from axisjudge.studies.failures.figures import (
-    plot_independence,
-    plot_profile_heatmap,
-    plot_rank_sets,
-    plot_success,
-)
-from axisjudge.studies.failures.order import rank_axes
-from axisjudge.studies.failures.profiles import FailureProfile, failure_profile
+from axisjudge.studies.failures import FailureProfile, agent_success, failure_profile, rank_axes, shared_failures
+from axisjudge.studies.failures.profile import plot_rates
 from axisjudge.studies.trace import trace
 from axisjudge.studies.trace.figures import plot_trace
 from axisjudge.trajectory import Step, Trajectory
@@ -73,7 +65,7 @@ def overlapping(ax) -> list[tuple[str, str]]:
 
 
 def test_heatmap_prints_counts_intervals_n_and_unit():
-    ax = plot_profile_heatmap(profile_of(12).grid())
+    ax = profile_of(12).plot()
     said = texts(ax)
     assert said.count("4/12") == 5
     assert said.count("0/12") == 5
@@ -84,9 +76,8 @@ def test_heatmap_prints_counts_intervals_n_and_unit():
 
 def test_heatmap_of_one_axis_leaves_room_beside_twenty_long_names():
     agents = [f"{number:02d}-{'a-long-name-of-an-agent-' * 4}"[:80] for number in range(20)]
-    grid = profile_of(6).grid()
-    rates = tuple([grid.rates[0][0]] * len(agents))
-    ax = plot_profile_heatmap(replace(grid, axes=AXES[:1], agents=tuple(agents), counts=((1,) * 20,), rates=(rates,)))
+    rate = profile_of(6).totals[0].any_judge.rate
+    ax = plot_rates(AXES[:1], agents, [[(1, rate)] * 20], "twenty", "6 tasks")
     cut_names(ax.get_figure(root=True))
     assert not overlapping(ax)
 
@@ -96,22 +87,21 @@ def test_ticks_in_per_cent_are_never_rounded_to_another_place():
 
 
 def test_heatmap_says_where_nothing_was_judged():
-    ax = plot_profile_heatmap(profile_of(12, ("uncertain", "uncertain")).grid())
+    ax = profile_of(12, ("uncertain", "uncertain")).plot()
     assert texts(ax).count("not judged") == 15
 
 
 @pytest.mark.parametrize("tasks", [5, 12])
 def test_rank_sets_are_drawn_also_when_refused(tasks):
     profile = profile_of(tasks)
-    ax = plot_rank_sets(rank_axes(profile, rng=np.random.default_rng(0)))
+    ax = rank_axes(profile).plot()
     assert any(f"{tasks} clusters" in text or f"{tasks} tasks" in text for text in texts(ax))
     assert [label.get_text() for label in ax.get_yticklabels()] == [axis.replace("_", " ") for axis in AXES]
     assert not overlapping(ax)
 
 
-@pytest.mark.parametrize("measure", ["any", "consensus"])
-def test_independence_is_drawn_for_both_measures(measure):
-    ax = plot_independence(profile_of(12), measure=measure)
+def test_independence_stands_beside_what_was_observed():
+    ax = shared_failures(profile_of(12)).plot()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
         "observed",
         "if the judges' verdicts shared nothing",
@@ -119,12 +109,12 @@ def test_independence_is_drawn_for_both_measures(measure):
 
 
 def test_success_without_rewards_says_so():
-    assert texts(plot_success(profile_of(12))).count("no reward") == 2
+    assert texts(agent_success(profile_of(12)).plot()).count("no reward") == 2
 
 
 def test_a_given_axes_is_drawn_on():
     figure, ax = plt.subplots()
-    assert plot_success(profile_of(12), ax=ax) is ax
+    assert agent_success(profile_of(12)).plot(ax=ax) is ax
     assert plt.get_fignums() == [figure.number]
 
 

@@ -112,7 +112,7 @@ def test_the_file_of_another_study_is_refused(failures, tmp_path):
     class Other(type(failures)):
         study = "other"
 
-    with pytest.raises(InputError, match="must be a result of the study other"):
+    with pytest.raises(InputError, match="must be a result of other"):
         Other.load(path)
     path.write_text("no result")
     with pytest.raises(InputError, match="is no saved result"):

@@ -11,13 +11,19 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.stats.rates.corrected_agents import ALL_AGENTS
-from axisjudge.studies.failures.domains import by_domain
-from axisjudge.studies.failures.independence import shared_failures
-from axisjudge.studies.failures.likeness import compare_profiles
-from axisjudge.studies.failures.order import rank_agents, rank_axes, rank_success
-from axisjudge.studies.failures.profiles import failure_profile, reward_table
-from axisjudge.studies.failures.published import published_profile
-from axisjudge.studies.failures.sentences import extremes, false_failures
+from axisjudge.studies.failures import (
+    agent_success,
+    by_domain,
+    compare_profiles,
+    failure_profile,
+    published_profile,
+    rank_agents,
+    rank_axes,
+    shared_failures,
+)
+from axisjudge.studies.failures.comparisons import rank_success
+from axisjudge.studies.failures.profile import reward_table, success_of
+from axisjudge.studies.failures.sentences import false_failures
 from axisjudge.trajectory import Trajectory
 
 AXIS = "sequencing"
@@ -92,12 +98,6 @@ def test_one_task_gives_rates_without_intervals_and_no_ranking(table):
     assert "one task" in rate.reason
 
 
-def test_the_cells_of_the_map_say_failed_runs_of_those_decided(two_agents):
-    first, *_, last = two_agents.grid().cells
-    assert first == {"axis": "tool_selection", "ant": "12 of 20", "bee": "0 of 20", ALL_AGENTS: "12 of 40"}
-    assert last["bee"] == "12 of 20"
-
-
 def test_what_independent_judges_would_give_stands_beside(two_agents):
     """Each judge fails 12 of 40 runs on tool_selection: together .3 observed, .09 if they shared nothing."""
     failures = two_agents.cell(ALL_AGENTS, "tool_selection").consensus
@@ -116,8 +116,8 @@ def test_the_result_is_a_table_of_the_kind_that_was_passed_in(table, kind):
     given = {pl.DataFrame: ratings, pd.DataFrame: ratings.to_pandas(), pa.Table: ratings.to_arrow()}[kind]
     rewards = pl.DataFrame({"trajectory_id": ["ant-1"], "reward": [1.0]})
     profile = failure_profile(given, rewards)
-    assert isinstance(profile.to_frame(), kind)
-    assert isinstance(profile.success_table, kind)
+    assert isinstance(profile.table, kind)
+    assert isinstance(agent_success(profile).table, kind)
     assert profile.cell("ant", AXIS).any_judge.count == 1
 
 
@@ -131,9 +131,9 @@ def test_success_needs_rewards_and_says_how_many_it_has(table):
     ratings = table({"ant-1": {AXIS: "cc"}, "ant-2": {AXIS: "cc"}, "bee-1": {AXIS: "cc"}})
     rewards = pl.DataFrame({"trajectory_id": ["ant-1", "ant-2", "other"], "reward": [1.0, 0.5, 1.0]})
     profile = failure_profile(ratings, rewards)
-    assert (profile.success("ant").estimate, profile.success("ant").n_items) == (0.5, 2)
-    assert profile.success("bee").n_items == 0
-    assert failure_profile(ratings, rewards, success_at=0.5).success("ant").estimate == 1
+    assert (success_of(profile, "ant").estimate, success_of(profile, "ant").n_items) == (0.5, 2)
+    assert success_of(profile, "bee").n_items == 0
+    assert success_of(failure_profile(ratings, rewards, success_at=0.5), "ant").estimate == 1
     with pytest.raises(InputError, match="one row for each trajectory"):
         failure_profile(ratings, pl.concat([rewards, rewards]))
 
@@ -147,8 +147,8 @@ def test_domains_are_profiled_apart(table):
     retail = table({"ant-1": {AXIS: "ii"}})
     airline = table({"ant-9": {AXIS: "cc"}}, domain="airline")
     domains = by_domain(failure_profile(pl.concat([retail, airline])))
-    assert "airline (1 agent, 1 run): no judge calls a run incorrect" in domains.sentence
-    assert domains.to_frame()["domain"].to_list() == ["airline", "retail"]
+    assert "airline (1 agent, 1 run): no judge calls a run incorrect" in domains.answer
+    assert domains.table["domain"].to_list() == ["airline", "retail"]
     assert {domain: part.cell("ant", AXIS).any_judge.count for domain, part in domains.parts.items()} == {
         "airline": 0,
         "retail": 1,
@@ -156,30 +156,30 @@ def test_domains_are_profiled_apart(table):
 
 
 def test_one_domain_or_none_is_said_so(table):
-    assert by_domain(failure_profile(table({"ant-1": {AXIS: "ii"}}))).sentence == "All runs are of one domain (retail)."
+    assert by_domain(failure_profile(table({"ant-1": {AXIS: "ii"}}))).answer == "All runs are of one domain (retail)."
     unnamed = by_domain(failure_profile(table({"ant-1": {AXIS: "ii"}}, domain=None)))
-    assert (unnamed.sentence, unnamed.unnamed) == ("The runs name no domain.", 1)
+    assert (unnamed.answer, unnamed.unnamed) == ("The runs name no domain.", 1)
 
 
 def test_findings_give_counts_intervals_and_bounds(two_agents, table):
-    assert "from 0% (in 4 cells) to 60% (in 2 cells)" in extremes(two_agents)
-    assert "Undecided" not in extremes(two_agents)
+    assert "from 0% (in 4 cells) to 60% (in 2 cells)" in two_agents.answer
+    assert "Undecided" not in two_agents.answer
     open_ended = failure_profile(table({f"ant-{task}": {AXIS: "iu" if task else "cx"} for task in range(4)}))
-    assert "between 75% and 100%" in extremes(open_ended)
-    assert "nothing was decided" in extremes(failure_profile(table({"ant-1": {AXIS: "uu"}})))
+    assert "between 75% and 100%" in open_ended.answer
+    assert "nothing was decided" in failure_profile(table({"ant-1": {AXIS: "uu"}})).answer
 
 
 def test_shared_failures_are_told_from_independent_errors(two_agents, table):
     """Both judges fail the same 12 of 40 runs on two axes; on sequencing nobody says incorrect."""
     result = shared_failures(two_agents, rng=rng())
     assert result.shared == ("tool_selection", "termination")
-    assert result.sentence.startswith("On 2 of 2 axes the judges fail the same runs beyond chance")
-    assert "Not tested: sequencing (fewer than two judges say incorrect at all)." in result.sentence
-    assert "consensus on 12 of 40 runs (30%" in result.sentence
+    assert result.answer.startswith("On 2 of 2 axes the judges fail the same runs beyond chance")
+    assert "Not tested: sequencing (fewer than two judges say incorrect at all)." in result.answer
+    assert "consensus on 12 of 40 runs (30%" in result.answer
     assert result.tests["tool_selection"].observed == 12
     assert result.tests["tool_selection"].expected == pytest.approx(12 * 12 / 20, abs=0.1)
     few = failure_profile(table({"ant-1": {AXIS: "ii"}, "ant-2": {AXIS: "cc"}}))
-    assert "cannot be tested: 2 tasks" in shared_failures(few, rng=rng()).sentence
+    assert "cannot be tested: 2 tasks" in shared_failures(few, rng=rng()).answer
 
 
 def test_several_runs_of_an_agent_on_a_task_stay_together(table):
@@ -191,7 +191,7 @@ def test_several_runs_of_an_agent_on_a_task_stay_together(table):
 
 
 def test_false_failures_of_a_panel_are_stated(two_agents):
-    assert "2 independent judges call 9.8%" in false_failures(two_agents)
+    assert "2 independent judges call 9.8%" in false_failures(2)
 
 
 def test_agents_of_like_reward_with_different_profiles_are_found(two_agents):
@@ -201,7 +201,7 @@ def test_agents_of_like_reward_with_different_profiles_are_found(two_agents):
     assert pair.success_gap == 0
     assert pair.p_holm == pair.test.p_value < 0.001
     assert pair.widest_axis in ("tool_selection", "termination")
-    assert "1 can be said to differ:" in compared.sentence
+    assert "1 can be said to differ:" in compared.answer
 
 
 def test_agents_of_unlike_reward_are_not_compared(table):
@@ -210,14 +210,14 @@ def test_agents_of_unlike_reward_are_not_compared(table):
     compared = compare_profiles(failure_profile(table(words), rewards), rng=rng())
     assert compared.tested == ()
     assert math.isnan(compared.pairs[0].p_holm)
-    assert compared.sentence.startswith("no two agents that share tasks have success rates within 10 points")
+    assert compared.answer.startswith("no two agents that share tasks have success rates within 10 points")
 
 
 def test_without_rewards_all_pairs_are_tested_and_it_is_said(table):
     words = {f"{agent}-{task}": {AXIS: "ci", "termination": "cc"} for agent in ("ant", "bee") for task in range(12)}
     compared = compare_profiles(failure_profile(table(words)), rng=rng())
     assert len(compared.tested) == 1
-    assert "no rewards are known" in compared.sentence
+    assert "no rewards are known" in compared.answer
 
 
 def test_one_judge_alone_has_no_consensus(table):
@@ -225,39 +225,39 @@ def test_one_judge_alone_has_no_consensus(table):
     cell = profile.cell("ant", "termination").consensus
     assert (cell.count, cell.rate.n_items) == (0, 0)
     assert math.isnan(cell.best)
-    assert "consensus takes two judges" in extremes(profile, "consensus")
-    assert "0 tasks" in rank_axes(profile, measure="consensus", rng=rng()).sentence
+    assert "consensus takes two judges" in profile.by("consensus").answer
+    assert "0 tasks" in rank_axes(profile.by("consensus"), rng=rng()).answer
 
 
 def test_one_agent_has_no_other_to_be_compared_with(table, two_agents):
     profile = failure_profile(table({f"ant-{task}": {AXIS: "ic", "termination": "cc"} for task in range(12)}))
-    assert "nothing is ranked by" in rank_agents(profile, rng=rng()).sentence
-    assert compare_profiles(profile, rng=rng()).sentence == "one agent has no other to be compared with."
-    empty, filled = (compare_profiles(some, rng=rng()).to_frame() for some in (profile, two_agents))
+    assert "nothing is ranked by" in rank_agents(profile, rng=rng()).answer
+    assert compare_profiles(profile, rng=rng()).answer == "one agent has no other to be compared with."
+    empty, filled = (compare_profiles(some, rng=rng()).table for some in (profile, two_agents))
     assert empty.is_empty()
     assert empty.columns == filled.columns
 
 
 def test_ranking_sentences_cover_alone_tied_and_refused(two_agents, table):
-    assert rank_agents(two_agents, rng=rng()).sentence.startswith("The 2 agents cannot be told apart")
+    assert rank_agents(two_agents, rng=rng()).answer.startswith("The 2 agents cannot be told apart")
     assert rank_success(two_agents, rng=rng()).sets.means.tolist() == [0.4, 0.4]
     alone = rank_axes(two_agents, agent="ant", rng=rng())
     assert alone.first == ("tool_selection",)
-    assert "tool_selection has the highest any-judge failure rate, alone at rank 1" in alone.sentence
+    assert "tool_selection has the highest any-judge failure rate, alone at rank 1" in alone.answer
     either = rank_axes(two_agents, rng=rng())
     assert set(either.first) == {"tool_selection", "termination"}
-    assert "sequencing is not among them" in either.sentence
-    assert (alone.answer, either.leader) == ("tool_selection", "tool_selection (30%)")
+    assert "sequencing is not among them" in either.answer
+    assert (alone.briefly, either.leader) == ("tool_selection", "tool_selection (30%)")
     few = failure_profile(table({f"ant-{task}": {AXIS: "ii", "termination": "cc"} for task in range(5)}))
-    assert "not ranked" in rank_axes(few, rng=rng()).sentence
-    assert "5 tasks" in rank_axes(few, rng=rng()).sentence
+    assert "not ranked" in rank_axes(few, rng=rng()).answer
+    assert "5 tasks" in rank_axes(few, rng=rng()).answer
 
 
 def test_an_unknown_agent_or_measure_is_named(two_agents):
     with pytest.raises(InputError, match="agent"):
         rank_axes(two_agents, agent="cat", rng=rng())
     with pytest.raises(InputError, match="did you mean 'consensus'"):
-        rank_axes(two_agents, measure="concensus", rng=rng())
+        two_agents.by("concensus")
 
 
 PUBLISHED = """axis agent incorrect
@@ -284,7 +284,7 @@ def test_published_counts_of_five_tasks_tell_no_agents_apart():
     profile = published_profile(published_table())
     assert profile.smallest_p == pytest.approx(4 / 9)
     assert profile.rates["tool_selection", "o4"].ci_high == pytest.approx(1 - 0.025 ** (1 / 5))
-    assert "none of them tells two agents apart" in profile.sentence
+    assert "none of them tells two agents apart" in profile.answer
 
 
 def test_the_shipped_published_table_is_reproduced():

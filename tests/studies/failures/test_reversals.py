@@ -27,7 +27,7 @@ def test_a_first_axis_hangs_on_some_verdicts_and_equal_ones_on_none():
     assert clear.axes.first == ("sequencing",)
     few = study({"sequencing": 0.5, "termination": 0.1, "tool_selection": 0.1})
     assert few.axes.first == ("sequencing",)
-    assert 1 <= few.axes_reversal.changes < clear.axes_reversal.changes <= 4 * 24
-    assert f"{few.axes_reversal.changes} different verdict" in few.sentences[-1]
+    assert 1 <= few.reversals.axes.changes < clear.reversals.axes.changes <= 4 * 24
+    assert f"{few.reversals.axes.changes} different verdict" in few.reversals.answer
     equal = study({"sequencing": 0.3, "termination": 0.3})
-    assert (equal.axes_reversal, equal.agents_reversal) == (None, None)
+    assert (equal.reversals.axes, equal.reversals.agents) == (None, None)
