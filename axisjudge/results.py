@@ -124,10 +124,11 @@ def plain(value: Any, where: str = "value") -> Any:
 
 
 def pandas_rows(frame: Any) -> list[dict[str, Any]]:
-    """Rows of a pandas frame or series; an index that carries names becomes columns."""
+    """Rows of a pandas frame or series; an index that names rows becomes columns, bare numbers of rows are left out."""
     table = frame.to_frame() if not hasattr(frame, "columns") else frame
     if type(table.index).__name__ != "RangeIndex":
-        table = table.reset_index()
+        bare = table.index.nlevels == 1 and table.index.name is None and table.index.dtype.kind in "iu"
+        table = table.reset_index(drop=bare)
     rows: list[dict[str, Any]] = table.to_dict("records")
     return rows
 

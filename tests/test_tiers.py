@@ -46,6 +46,7 @@ HOMES = {
     "h11": {"service"},
     "anyio": {"inspect_scorer"},
     "inspect_ai": {"inspect_scorer"},
+    "ipywidgets": {"explorer"},  # anywidget brings it
     "IPython": {"studies", "figures", "report", "explorer", "iterating"},
     "itables": {"report"},  # its bundle is read as a file: to import it would bring pandas
     "jax": {"stats"},

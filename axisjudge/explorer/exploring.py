@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.explorer.grid import Grid
 from axisjudge.protocol import held_out_side, no_such_run
+from axisjudge.stats.estimate import many
 from axisjudge.trajectory import Trajectory
 
 if TYPE_CHECKING:
+    from ipywidgets import Accordion
+
     from axisjudge.explorer.grid_widget import Explorer
+
+
+def explorer_in_a_fold(ratings: Any, trajectories: Sequence[Trajectory]) -> Accordion:
+    """The explorer under a fold, made when it is unfolded for the first time; arguments as `explore`."""
+    from ipywidgets import HTML, Accordion
+
+    title = f"Explorer: {many(len(trajectories), 'run')}, every verdict at the steps that it cites"
+    fold = Accordion(children=[HTML("")], titles=(title,), selected_index=None)
+
+    def unfold(change: Mapping[str, Any]) -> None:
+        if change["new"] == 0 and isinstance(fold.children[0], HTML):
+            fold.children = [explore(ratings, trajectories)]
+
+    fold.observe(unfold, names="selected_index")
+    return fold
 
 
 def explore(

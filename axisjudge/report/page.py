@@ -6,6 +6,7 @@ import base64
 import html
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,6 +131,7 @@ class Page:
         self._folded = False  # whether the table that is shown next stands under a fold
         self._folder = _staging(name)
         self._save()
+        _plain_frames()
         if runs is not None:
             self.banner()
             self.explorer(ratings, runs)
@@ -182,11 +184,14 @@ class Page:
     def explorer(self, ratings: Any, trajectories: Iterable[Trajectory] | str = ()) -> None:
         """Let the page's tables lead to the runs, in an explorer.html beside the report: `Links.of_row` says how.
 
-        `trajectories` are the runs, or a path to them, empty if there are none: then, and in JupyterLab, a sentence
-        says how to get there.
+        `trajectories` are the runs, or a path to them, empty if there are none: then a sentence says how to get there.
+        In JupyterLab the explorer itself stands in the cell, under a fold.
         """
         if isinstance(trajectories, str):
             trajectories = read_trajectories(trajectories).trajectories if trajectories else ()
+        if self._folder is None and (runs := list(trajectories)) and _in_notebook():
+            self._explorer_in_notebook(ratings, runs)
+            return
         self.links, sentence = write_links(ratings, trajectories, self._folder)
         kept = re.sub(r"\[(.+)\]\((.+?)\)", r"\1 (`\2`, built with the page)", sentence)  # git keeps no explorer
         bundle = {"text/markdown": sentence, "text/plain": kept, MARKDOWN_MIME: kept}
@@ -271,6 +276,13 @@ class Page:
             _show(bundle, about)
         if fold:
             _show({"text/html": "", "text/plain": "", MARKDOWN_MIME: "</details>"}, {ABOUT: {"closes": True}})
+
+    def _explorer_in_notebook(self, ratings: Any, runs: list[Trajectory]) -> None:
+        from IPython.display import display
+
+        from axisjudge.explorer.exploring import explorer_in_a_fold
+
+        display(explorer_in_a_fold(ratings, runs))  # type: ignore[no-untyped-call]
 
     def note(self, statistic: str = "", axis: str | None = None) -> str | None:
         """The warnings in short, for figures and tables.
@@ -511,6 +523,23 @@ def _as_html(bundle: dict[str, str], about: dict[str, Any]) -> str:
     text = re.sub(r"\\([\[\]$])", r"\1", bundle["text/markdown"])
     text = re.sub(r"`([^`]+)`", r"<code>\1</code>", re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text))
     return f"<p>{text}</p>"
+
+
+def _plain_frames() -> None:
+    """In a notebook let frames at the end of a cell show three digits, no types and no shape."""
+    if _in_notebook():
+        pl.Config.set_tbl_hide_dataframe_shape(True)
+        pl.Config.set_tbl_hide_column_data_types(True)
+        pl.Config.set_float_precision(3)
+        if pandas := sys.modules.get("pandas"):
+            pandas.set_option("display.precision", 3)
+            pandas.set_option("display.show_dimensions", False)
+
+
+def _in_notebook() -> bool:
+    """Whether a kernel runs this, whose front end can show a widget."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return shell is not None and hasattr(shell, "kernel")
 
 
 def _show(bundle: dict[str, str], metadata: dict[str, Any] | None = None) -> None:
