@@ -70,7 +70,7 @@ def percent_ends(found: Ranged) -> str:
 def named_rows(ax: Axes, names: Sequence[str]) -> None:
     """One row a name, the first on top."""
     ax.set_yticks(range(len(names)), list(names))
-    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
 
 
 def percent_tick(share: float, _: object = None) -> str:

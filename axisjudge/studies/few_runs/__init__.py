@@ -1,8 +1,429 @@
 """What can 20 runs tell? (notebook 15)"""
 
-from axisjudge.studies._shared.result import open_door
-from axisjudge.studies.few_runs.study import FewRuns, few_runs
+from __future__ import annotations
 
-__all__ = ["FewRuns", "few_runs"]
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from axisjudge.figures.legible import LONGEST
+from axisjudge.figures.marks import at_the_right, interval_mark, level, named_rows, percent_axis
+from axisjudge.figures.theme import ACCENT, describe, dress, in_words, legend_below, new_axes
+from axisjudge.results import plain
+from axisjudge.stats.estimate import Estimate, plural
+from axisjudge.stats.latent.panel import LatentPanel, Sampler, latent_panel
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, table_of, with_ends
+from axisjudge.studies._shared.result import Part, Study, open_door
+from axisjudge.studies.few_runs import sentences as say
+from axisjudge.studies.few_runs.panel import (
+    Beside,
+    JudgeBeside,
+    LabelsHidden,
+    RatedPanel,
+    effective_by_design,
+    hide_labels,
+    judges_beside,
+    rated_panel,
+    rates_beside,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "FewRuns",
+    "HiddenLabels",
+    "JudgeAccuracy",
+    "PanelWorth",
+    "RunRates",
+    "VarianceShares",
+    "few_runs",
+    "hidden_labels",
+    "judge_accuracy",
+    "panel_worth",
+    "run_rates",
+    "variance_shares",
+]
+
+
+def _ends(column: str, path: str) -> dict[str, str]:
+    return with_ends(column, path, low=f"{column}_low", high=f"{column}_high")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RunRates(Part):
+    """What fails and what is called incorrect, for every agent and axis: by the model, and by design.
+
+    `rates` has ``all`` for the means, last; the other parts are made from its `panel` and `model`.
+    """
+
+    _keys = ("rates",)
+    name: ClassVar = "rates"
+    caption: ClassVar = "What fails and what is called incorrect, by the model and by design"
+
+    panel: RatedPanel
+    model: LatentPanel
+    rates: tuple[Beside, ...]
+    ci_level: float
+    seed: int
+    sampler: Sampler
+
+    @property
+    def overall(self) -> Beside:
+        """Over all agents and axes."""
+        return self.rates[-1]
+
+    @property
+    def table(self) -> Table:
+        """A row an agent and axis: `failing` and `called` are the model's, `labelled` and `counted` by design."""
+        columns = {"agent": "model.agent", "axis": "model.axis", "items": "model.called.n_items"}
+        columns |= _ends("failing", "model.failing") | _ends("labelled", "labelled")
+        columns |= _ends("called", "model.called") | _ends("counted", "called")
+        return frame_of(self.rates, columns, self.panel.kind)
+
+    @property
+    def answer(self) -> str:
+        """How many runs fail, by the model and by design, and which to believe; or why the model says nothing."""
+        return say.answer(self.model, self.overall, self.panel.n_runs, self.panel.n_tasks)
+
+    @property
+    def sample(self) -> str:
+        """What was fitted, whether the chains agree, and how wide intervals are both ways."""
+        fitted = say.sample(self.model, len(self.panel.judges), self.panel.n_open)
+        return f"{fitted} {say.widths(self.rates)}"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Filled by the model, hollow by design."""
+        rows = [one for one in self.rates if "all" not in (one.model.agent, one.model.axis)]
+        rows = [*(rows if len(rows) > 1 else []), self.overall]
+        ax = new_axes(7.4, 1.7 + 0.52 * len(rows)) if ax is None else ax
+        for row, one in enumerate(rows):
+            _four_marks(ax, row, (one.model.failing, one.labelled, one.model.called, one.called), size=5)
+            at_the_right(ax, row, f"{one.model.called.n_items}")
+        marks = ("fails, by the model", "labelled as failing", "called incorrect, by the model")
+        _legend(ax, (*marks, "called incorrect, counted"))
+        named_rows(ax, [_name(one) for one in rows])
+        percent_axis(ax)
+        dress(ax, "What these runs tell, with borrowed strength and without", "at the right the number of items")
+        return _described(ax, self.overall.model.called, self.overall.called)
+
+
+def run_rates(
+    ratings: Given,
+    labels: Given | None = None,
+    *,
+    judges: Sequence[str] | None = None,
+    steps: bool | None = None,
+    runs: int = 0,
+    ci_level: float = 0.95,
+    seed: int = 0,
+    sampler: Sampler = "gibbs",
+) -> RunRates:
+    """Fit one hierarchical model of all verdicts, and set its rates beside those counted over tasks.
+
+    Which items fail, by agent, axis, task and run, and how often each judge sees it (`axisjudge.stats.latent.sampler`).
+    Each part borrows strength from the others; beside every figure of the model stands the one that assumes less.
+
+    Parameters
+    ----------
+    ratings : table
+        A ratings table on the scale ``verdict`` or ``step``; those who give labels may stand in it.
+    labels : table, optional
+        Labels, where they stand apart; taken as drawn at random where not all items have one.
+    judges : sequence of str, optional
+        Which raters judge; by default all but those who give labels.
+    steps : bool, optional
+        Ratings of steps; by default whole runs, unless there are none.
+    runs : int
+        Take tasks at random, whole, until they hold so many runs; 0 takes all.
+    ci_level : float
+        Of all intervals: posterior ones, and design-based ones over tasks.
+    seed : int
+        Of the draws.
+    sampler : {"gibbs", "nuts"}
+        What draws from the posterior: our own sampler in a second, or numpyro's NUTS in a minute (the extra ``bayes``).
+
+    Raises
+    ------
+    InputError
+        No verdicts of judges with a word for failing, two ratings of one judge on one item, or a sampler that is not
+        there.
+
+    Notes
+    -----
+    Verdicts that say neither word (uncertain, not applicable, lost) are left out and counted. Where the model refuses,
+    its figures are NaN with the reason, and the design-based ones stand alone.
+    """
+    panel = rated_panel(ratings, labels, judges=judges, steps=steps, runs=runs, seed=seed)
+    names = {"agent": panel.agents, "axis": panel.axes}
+    model = latent_panel(panel.items, names, panel.judges, ci_level=ci_level, seed=seed, sampler=sampler)
+    rates = rates_beside(panel, model, ci_level=ci_level)
+    return RunRates(panel, model, rates, ci_level, seed, sampler, made_up=panel.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgeAccuracy(Part):
+    """Sensitivity, specificity and leniency of each judge: by the model, and on labelled items."""
+
+    _keys = ("judges",)
+    name: ClassVar = "judges"
+    caption: ClassVar = "Each judge's rates, by the model and counted on labelled items"
+
+    judges: tuple[JudgeBeside, ...]
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """A row a judge; `on_failing` and `on_others` are shares right of labelled items."""
+        columns = (
+            {"judge": "model.judge"} | _ends("sensitivity", "model.sensitivity") | _ends("on_failing", "sensitivity")
+        )
+        columns |= _ends("specificity", "model.specificity") | _ends("on_others", "specificity")
+        return frame_of(self.judges, columns | _ends("leniency", "model.leniency"), self.kind)
+
+    @property
+    def answer(self) -> str:
+        """Which judges are shown to be lenient or strict."""
+        return say.lenient(self.judges)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The model's filled, on labelled items hollow; nothing where the model says nothing of judges."""
+        known = [one for one in self.judges if one.model.sensitivity.reason == ""]
+        ax = new_axes(7.4, 1.6 + 0.4 * len(known)) if ax is None else ax
+        for row, one in enumerate(known):
+            rates = (one.model.sensitivity, one.sensitivity, one.model.specificity, one.specificity)
+            _four_marks(ax, row, rates, size=4.5)
+        kinds = ("by the model", "on labels")
+        _legend(ax, [f"{rate}, {kind}" for rate in ("sensitivity", "specificity") for kind in kinds])
+        named_rows(ax, [one.model.judge for one in known])
+        percent_axis(ax)
+        dress(ax, "How often each judge is right", "where an item fails (sensitivity) and where not (specificity)")
+        return _described(ax, known[0].model.sensitivity, known[0].specificity) if known else ax
+
+
+def judge_accuracy(rates: RunRates) -> JudgeAccuracy:
+    """How often each judge is right, drawn towards the panel, beside its share right on labelled items."""
+    judges = judges_beside(rates.panel, rates.model, ci_level=rates.ci_level)
+    return JudgeAccuracy(judges, rates.panel.kind, made_up=rates.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VarianceShares(Part):
+    """What another task, run or judge would have changed of one verdict: shares of its variance."""
+
+    name: ClassVar = "components"
+    caption: ClassVar = "Shares of the variance of one verdict"
+
+    model: LatentPanel
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """A row a source."""
+        return frame_of(self.model.components, {"source": "source"} | with_ends("share", "share"), self.kind)
+
+    @property
+    def answer(self) -> str:
+        """The largest sources."""
+        return say.sources(self.model)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Posterior means with their intervals."""
+        components = self.model.components
+        ax = new_axes(7.4, 1.3 + 0.36 * len(components)) if ax is None else ax
+        for row, one in enumerate(components):
+            interval_mark(ax, one.share, row)
+            if not math.isnan(one.share.estimate):
+                at_the_right(ax, row, f"{one.share.estimate:.0%}")
+        named_rows(ax, [one.source for one in components])
+        percent_axis(ax)
+        bars = level(components[0].share if components else None, "posterior intervals")
+        return dress(ax, "Where the variance of one verdict comes from", f"posterior means with {bars}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The shares."""
+        return {"components": plain(self.model.components)}
+
+
+def variance_shares(rates: RunRates) -> VarianceShares:
+    """Where the variance of one verdict of one judge on one item comes from, by the model."""
+    return VarianceShares(rates.model, rates.panel.kind, made_up=rates.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PanelWorth(Part):
+    """How many independent judges the panel is worth: by the model, and by the correlation of errors on labels."""
+
+    name: ClassVar = "effective"
+    caption: ClassVar = "Independent judges that the panel is worth"
+
+    model: LatentPanel
+    by_design: Estimate | None
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """A row a way."""
+        ways = {"the model": self.model.effective, "correlation of errors": self.by_design}
+        rows = [
+            {"by": way, "judges": of.estimate, "low": of.ci_low, "high": of.ci_high}
+            for way, of in ways.items()
+            if of is not None
+        ]
+        return table_of(rows, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """What the panel is worth, both ways."""
+        return say.effective(self.model, self.by_design)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Both estimates."""
+        return {"model": plain(self.model.effective), "by correlation of errors": plain(self.by_design)}
+
+
+def panel_worth(rates: RunRates) -> PanelWorth:
+    """The effective number of judges; by design it takes labels and two judges."""
+    by_design = effective_by_design(rates.panel, ci_level=rates.ci_level)
+    return PanelWorth(rates.model, by_design, rates.panel.kind, made_up=rates.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HiddenLabels(Part):
+    """The model against labels that it did not see, beside the judges' votes counted."""
+
+    name: ClassVar = "hidden"
+    caption: ClassVar = "On labels that the model did not see"
+
+    trial: LabelsHidden | None
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """A row for the model and one for the votes: share right, and mean squared error of the probability."""
+        if (of := self.trial) is None:
+            return table_of([], self.kind, columns=("by", "right", "brier", "labels"))
+        by_model = {"by": "the model", "right": of.accuracy, "brier": of.brier, "labels": of.n_hidden}
+        return table_of(
+            [by_model, by_model | {"by": "votes", "right": of.votes_accuracy, "brier": of.votes_brier}], self.kind
+        )
+
+    @property
+    def answer(self) -> str:
+        """How the model does on labels that it did not see."""
+        return say.hidden(self.trial)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trial; empty where no label was hidden."""
+        return {} if self.trial is None else self.trial.to_dict()
+
+
+def hidden_labels(rates: RunRates, share: float = 0.5) -> HiddenLabels:
+    """Fit once more with a share of the labels hidden, and hold the model against them.
+
+    Raises
+    ------
+    InputError
+        The share is not in [0, 1].
+    """
+    trial = hide_labels(rates.panel, share, ci_level=rates.ci_level, seed=rates.seed, sampler=rates.sampler)
+    return HiddenLabels(trial, rates.panel.kind, made_up=rates.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class FewRuns(Study):
+    """What the model says, beside design-based figures."""
+
+    rates: RunRates
+    judges: JudgeAccuracy
+    components: VarianceShares
+    effective: PanelWorth
+    hidden: HiddenLabels
+
+    @property
+    def answer(self) -> str:
+        """How many runs fail as far as these can tell, and by how much the model narrows it."""
+        return self.rates.answer
+
+
+def few_runs(
+    ratings: Given,
+    labels: Given | None = None,
+    *,
+    judges: Sequence[str] | None = None,
+    steps: bool | None = None,
+    runs: int = 0,
+    hidden: float = 0.0,
+    ci_level: float = 0.95,
+    seed: int = 0,
+    sampler: Sampler = "gibbs",
+) -> FewRuns:
+    """What can few runs tell? The parts of the study, one after another.
+
+    Parameters
+    ----------
+    ratings, labels, judges, steps, runs, ci_level, seed, sampler
+        As `run_rates` takes them.
+    hidden : float
+        Fit once more with this share of the labels hidden, and say how the model does on them.
+
+    Raises
+    ------
+    InputError
+        As `run_rates`, and where `hidden` is not in [0, 1].
+
+    Examples
+    --------
+    >>> import axisjudge
+    >>> from axisjudge.datasets import published_votes
+    >>> pair = ["GPT-5.2", "Kimi-K2.5"]
+    >>> found = axisjudge.studies.few_runs(published_votes("hotpotqa", "final"), judges=pair, runs=10)
+    >>> found.rates.panel.n_runs, found.rates.panel.n_tasks, len(found.rates.table)
+    (10, 2, 1)
+    """
+    rates = run_rates(
+        ratings, labels, judges=judges, steps=steps, runs=runs, ci_level=ci_level, seed=seed, sampler=sampler
+    )
+    return FewRuns(
+        rates=rates,
+        judges=judge_accuracy(rates),
+        components=variance_shares(rates),
+        effective=panel_worth(rates),
+        hidden=hidden_labels(rates, hidden),
+    )
+
+
+_LABELS = "#D55E00"
+#: Colour of a rate, and whether its mark is filled (the model's) or hollow (as counted).
+_MARKS = ((_LABELS, True), (_LABELS, False), (ACCENT, True), (ACCENT, False))
+
+
+def _described(ax: Axes, modelled: Estimate, counted: Estimate) -> Axes:
+    """Filled and hollow marks in the words of a caption."""
+    posterior = f"filled: the model's, {level(modelled, 'posterior intervals')}"
+    describe(ax, f"{posterior}; hollow: as counted, {level(counted)} over {plural(counted.cluster_unit)}")
+    return ax
+
+
+def _four_marks(ax: Axes, row: int, rates: Sequence[Estimate], *, size: float) -> None:
+    """Two rates one under the other, each by the model and as counted."""
+    for at, (rate, (colour, filled)) in enumerate(zip(rates, _MARKS, strict=True)):
+        interval_mark(ax, rate, row + 0.19 * (at - 1.5), colour=colour, filled=filled, size=size)
+
+
+def _legend(ax: Axes, labels: Sequence[str]) -> None:
+    for label, (colour, filled) in zip(labels, _MARKS, strict=True):
+        ax.plot([], [], "o", color=colour, markerfacecolor=colour if filled else "white", label=label)
+    legend_below(ax, inches=0.35, ncols=2)
+
+
+def _name(one: Beside) -> str:
+    agent, axis = one.model.agent, one.model.axis
+    if agent == axis == "all":
+        return "all"
+    beside = ", " if len(agent) + len(axis) < LONGEST else ",\n"  # or both would be cut where they meet
+    return in_words(axis) if agent.startswith("(") else f"{agent}{beside}{in_words(axis).lower()}"
+
 
 open_door(few_runs)

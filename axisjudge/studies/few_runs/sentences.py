@@ -9,7 +9,7 @@ from statistics import median
 from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.latent.panel import LatentPanel, NoModel, Sampler
 from axisjudge.studies._shared.words import directed, in_points, listed
-from axisjudge.studies.few_runs.beside import Beside, JudgeBeside, LabelsHidden
+from axisjudge.studies.few_runs.panel import Beside, JudgeBeside, LabelsHidden
 
 _OF: dict[Sampler, str] = {"gibbs": "", "nuts": " of numpyro's NUTS"}
 

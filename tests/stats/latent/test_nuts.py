@@ -62,7 +62,7 @@ def votes(**options):
 
 
 def study(name, sampler):
-    return votes(sampler=sampler).model if name == "votes" else latent_panel(*STUDIES[name](), seed=4, sampler=sampler)
+    return votes(sampler=sampler).rates.model if name == "votes" else latent_panel(*STUDIES[name](), seed=4, sampler=sampler)
 
 
 def one_a_task():

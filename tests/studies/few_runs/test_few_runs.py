@@ -8,6 +8,7 @@ import pytest
 from axisjudge import studies
 from axisjudge.checks import InputError
 from axisjudge.datasets import published_votes
+from axisjudge.figures.legible import is_empty
 from axisjudge.stats.latent.panel import NoModel
 from axisjudge.studies.few_runs.panel import rated_panel
 
@@ -41,11 +42,10 @@ def test_whole_tasks_are_drawn_until_they_hold_so_many_runs(votes):
 
 def test_one_task_has_design_based_figures_and_no_model(votes):
     found = studies.few_runs(votes, judges=JUDGES, runs=5)
-    assert found.model.refusal is NoModel.ONE_TASK
-    assert math.isnan(found.overall.model.failing.estimate)
-    assert 0 <= found.overall.called.estimate <= 1
+    assert found.rates.model.refusal is NoModel.ONE_TASK
+    assert math.isnan(found.rates.overall.model.failing.estimate)
+    assert 0 <= found.rates.overall.called.estimate <= 1
     assert "one task" in found.answer
-    assert len(found.sentences) == 6
     assert not any("nan" in sentence for sentence in found.sentences)
 
 
@@ -55,13 +55,14 @@ def test_with_every_verdict_lost_the_labels_stand_alone(votes):
         status=pl.when(pl.col("rater_kind") == "human").then("status").otherwise(pl.lit("api_error")),
     )
     found = studies.few_runs(lost, judges=JUDGES, runs=20, hidden=0.5)
-    assert found.model.refusal is NoModel.NO_VERDICTS
-    assert found.overall.labelled.estimate == pytest.approx(rated_panel(votes, runs=20).items.labels.mean())
-    assert math.isnan(found.overall.called.estimate)
+    assert found.rates.model.refusal is NoModel.NO_VERDICTS
+    assert found.rates.overall.labelled.estimate == pytest.approx(rated_panel(votes, runs=20).items.labels.mean())
+    assert math.isnan(found.rates.overall.called.estimate)
     alone = studies.few_runs(lost.filter(pl.col("rater_kind") != "human"), judges=JUDGES, runs=20)
     for each in (found, alone):
         assert not any("nan" in sentence for sentence in (each.answer, *each.sentences))
-        assert set(each.plots()) == {"few_runs_rates"}
+        assert is_empty(each.judges.plot().get_figure())
+        assert not is_empty(each.rates.plot().get_figure()) or each is alone
 
 
 def test_numbers_without_a_word_for_failing_are_refused(votes):
@@ -78,8 +79,8 @@ def test_on_all_real_votes_the_model_says_what_the_labels_say():
     On hidden labels it is right more often than the majority, and surer than it may be (Brier .197 against .183).
     """
     found = studies.few_runs(published_votes("tau2", "final"), hidden=0.5)
-    every = found.overall
+    every = found.rates.overall
     assert every.labelled.ci_low < every.model.failing.estimate < every.labelled.ci_high
-    assert found.effective.ci_low < found.model.effective.estimate < found.effective.ci_high
-    assert found.hidden.accuracy > found.hidden.votes_accuracy
-    assert (found.hidden.brier > found.hidden.votes_brier) == ("too sure" in " ".join(found.sentences))
+    assert found.effective.by_design.ci_low < found.rates.model.effective.estimate < found.effective.by_design.ci_high
+    assert found.hidden.trial.accuracy > found.hidden.trial.votes_accuracy
+    assert (found.hidden.trial.brier > found.hidden.trial.votes_brier) == ("too sure" in found.hidden.answer)
