@@ -62,7 +62,9 @@ def votes(**options):
 
 
 def study(name, sampler):
-    return votes(sampler=sampler).rates.model if name == "votes" else latent_panel(*STUDIES[name](), seed=4, sampler=sampler)
+    if name == "votes":
+        return votes(sampler=sampler).rates.model
+    return latent_panel(*STUDIES[name](), seed=4, sampler=sampler)
 
 
 def one_a_task():
