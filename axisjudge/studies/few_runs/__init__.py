@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 __all__ = [
     "FewRuns",
     "HiddenLabels",
-    "JudgeAccuracy",
-    "PanelWorth",
+    "JudgesOfRuns",
     "RunRates",
     "VarianceShares",
+    "WorthOfPanel",
     "few_runs",
     "hidden_labels",
     "judge_accuracy",
@@ -163,7 +163,7 @@ def run_rates(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgeAccuracy(Part):
+class JudgesOfRuns(Part):
     """Sensitivity, specificity and leniency of each judge: by the model, and on labelled items."""
 
     _keys = ("judges",)
@@ -202,10 +202,10 @@ class JudgeAccuracy(Part):
         return _described(ax, known[0].model.sensitivity, known[0].specificity) if known else ax
 
 
-def judge_accuracy(rates: RunRates) -> JudgeAccuracy:
+def judge_accuracy(rates: RunRates) -> JudgesOfRuns:
     """How often each judge is right, drawn towards the panel, beside its share right on labelled items."""
     judges = judges_beside(rates.panel, rates.model, ci_level=rates.ci_level)
-    return JudgeAccuracy(judges, rates.panel.kind, made_up=rates.made_up)
+    return JudgesOfRuns(judges, rates.panel.kind, made_up=rates.made_up)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -252,7 +252,7 @@ def variance_shares(rates: RunRates) -> VarianceShares:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PanelWorth(Part):
+class WorthOfPanel(Part):
     """How many independent judges the panel is worth: by the model, and by the correlation of errors on labels."""
 
     name: ClassVar = "effective"
@@ -283,10 +283,10 @@ class PanelWorth(Part):
         return {"model": plain(self.model.effective), "by correlation of errors": plain(self.by_design)}
 
 
-def panel_worth(rates: RunRates) -> PanelWorth:
+def panel_worth(rates: RunRates) -> WorthOfPanel:
     """The effective number of judges; by design it takes labels and two judges."""
     by_design = effective_by_design(rates.panel, ci_level=rates.ci_level)
-    return PanelWorth(rates.model, by_design, rates.panel.kind, made_up=rates.made_up)
+    return WorthOfPanel(rates.model, by_design, rates.panel.kind, made_up=rates.made_up)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -336,9 +336,9 @@ class FewRuns(Study):
     """What the model says, beside design-based figures."""
 
     rates: RunRates
-    judges: JudgeAccuracy
+    judges: JudgesOfRuns
     components: VarianceShares
-    effective: PanelWorth
+    effective: WorthOfPanel
     hidden: HiddenLabels
 
     @property
