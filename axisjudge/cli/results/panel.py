@@ -1,7 +1,7 @@
 """`axisjudge panel`: judges put together, their ratings, and which verdicts may stand without a person."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from axisjudge.cli.options import Ratings, Steps, new_file, pairs
 if TYPE_CHECKING:
     import polars as pl
 
+    from axisjudge.studies.panels import Panels
     from axisjudge.studies.panels.fitted import FittedPanel
 
 app = show.group("Judges put together, and which of their verdicts may stand without a person.")
@@ -89,21 +90,22 @@ def fit(
         files={"ratings": hashes(ratings), "labels": hashes(labels)},
         seed=seed,
     )
-    if not result.n_voted:
+    if not result.ways.votes.n_voted:
         raise InputError("ratings", "must hold a verdict of a judge: all were lost", cure="judge again")
     result.panel.save(out)
     if json:
-        show.as_json({"panel": str(out), "sha256": result.panel.sha256, **result.to_dict(), "answer": result.answer})
+        show.as_json({"panel": str(out), "sha256": result.panel.sha256, **_as_before(result), "answer": result.answer})
         return
     if result.banner:
         typer.echo(result.banner)
     typer.echo(show.text(result.answer))
-    if result.ways:
-        show.table(plain(result.table), "Ways of putting judges together, on tasks left out")
-    show.table(plain(result.judges), "Judges")
-    show.table(plain(result.stands), "What may stand without a person")
-    show.table(plain(result.spending), "What money buys")
-    show.lines(result.sentences, apart=True)
+    if result.ways.ways:
+        show.table(plain(result.ways.table), "Ways of putting judges together, on tasks left out")
+    show.table(plain(result.members.table), "Judges")
+    show.table(plain(result.trust.table), "What may stand without a person")
+    show.table(plain(result.frontier.table), "What money buys")
+    answers = (result.members.answer, result.calibration.answer, *result.trust.each_risk, result.strata.answer)
+    show.lines((*answers, result.frontier.answer), apart=True)
     typer.echo(f"\nPanel: {out} ({result.panel.sha256[:12]}). Next: axisjudge panel apply {out} RATINGS --out FILE")
 
 
@@ -117,8 +119,7 @@ def apply(
     """Write the ratings of `panel:NAME`; they go through every page as any judge's."""
     from axisjudge.protocol import check_panel
     from axisjudge.ratings import read_ratings, write_ratings
-    from axisjudge.studies.panels.applied import panel_ratings
-    from axisjudge.studies.panels.fitted import read_panel
+    from axisjudge.studies.panels.fitted import panel_ratings, read_panel
 
     fitted = read_panel(panel)
     given = panel_ratings(fitted, read_ratings(*ratings, latest=True))
@@ -159,7 +160,7 @@ def trust(
     from axisjudge.protocol import check_tuning
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
-    from axisjudge.studies.panels import sentences, tables
+    from axisjudge.studies.panels import StandingByStratum, sentences
     from axisjudge.studies.panels.fitted import read_panel
     from axisjudge.studies.panels.trust import trust_judge, trust_panel
     from axisjudge.studies.panels.voted import voted
@@ -197,10 +198,35 @@ def trust(
         if trust_result.n_tuned:
             typer.echo(f"Labels of tasks that it was fitted on are left out: {trust_result.n_tuned:,}.")
         if trust_result.granted:
-            show.table(plain(tables.strata_table(trust_result, "polars")), "By word and by agent")
+            show.table(plain(StandingByStratum(trust_result, votes).table), "By word and by agent")
             typer.echo(f"\n{show.text(sentences.worst(trust_result))}")
     if not trust_result.granted:
         raise typer.Exit(1)
+
+
+def _as_before(result: "Panels") -> dict[str, Any]:
+    """The fit in plain values, a key a thing."""
+    from axisjudge.results import plain
+
+    votes, members = result.ways.votes, result.members
+    return {
+        "panel": plain(result.panel),
+        "ways": result.ways.to_dict(),
+        "worth": plain(members.worth),
+        "reliability": result.calibration.to_dict() or None,
+        "effective": plain(members.effective),
+        "trust": plain(result.trust.trusts),
+        "frontier": result.frontier.to_dict(),
+        "prices": dict(members.prices),
+        "n_items": len(votes.items),
+        "n_voted": votes.n_voted,
+        "n_confident": votes.n_confident,
+        "n_tasks": len(set(votes.tasks)),
+        "n_labelled": votes.n_labelled,
+        "n_labelled_tasks": votes.votes.n_labelled_groups,
+        "cluster_unit": votes.cluster_unit,
+        "made_up": list(votes.made_up),
+    }
 
 
 def _prices(given: list[str]) -> dict[str, float]:

@@ -1,8 +1,539 @@
-"""Which judges, how put together, and which verdicts may stand? (notebook 13, `axisjudge panel`)"""
+"""Which judges, how put together, and which verdicts may stand without a person? (notebook 13, `axisjudge panel`)"""
 
-from axisjudge.studies._shared.result import open_door
-from axisjudge.studies.panels.study import Panels, panels
+from __future__ import annotations
 
-__all__ = ["Panels", "panels"]
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from axisjudge.checks import InputError
+from axisjudge.figures.marks import plot_rows
+from axisjudge.ratings import as_ratings
+from axisjudge.results import columns, plain
+from axisjudge.stats.agreement.effective import EffectiveJudges, effective_judges
+from axisjudge.stats.confidence.calibration import ReliabilityCurve, reliability_curve
+from axisjudge.stats.panels.linear import LinearPanel, probability_of
+from axisjudge.stats.panels.nested import REFERENCE, JudgeWorth, NestedWay, judges_worth, nested
+from axisjudge.stats.panels.ways import FEWEST_TASKS, fit_panel
+from axisjudge.studies._shared.frames import Given, Table, frame_of, table_of, with_ends
+from axisjudge.studies._shared.result import Part, Study, open_door
+from axisjudge.studies.panels import sentences as say
+from axisjudge.studies.panels.figures import plot_frontier, plot_reliability, plot_trust, plot_ways, plot_weights
+from axisjudge.studies.panels.fitted import FittedPanel, kept
+from axisjudge.studies.panels.frontier import Frontier, frontier, item_prices
+from axisjudge.studies.panels.trust import Trust, trust_panel
+from axisjudge.studies.panels.voted import Voted, voted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "MoneySpent",
+    "PanelCalibration",
+    "PanelMembers",
+    "Panels",
+    "Standing",
+    "StandingByStratum",
+    "WaysTogether",
+    "money_spent",
+    "panel_calibration",
+    "panel_members",
+    "panels",
+    "put_together",
+    "standing",
+    "standing_by_stratum",
+]
+
+#: Where there are labels, on words without and with an order, and where there are none.
+BY_LABELS, IN_ORDER, WITHOUT = "logistic", "ordered", "families_equal"
+_GAIN = with_ends("gain", "gain", low="gain_low", high="gain_high")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WaysTogether(Part):
+    """Every way of putting judges together on tasks left out (`ways`, empty without labels), and the chosen `panel`."""
+
+    name: ClassVar = "ways"
+    caption: ClassVar = "Every way on tasks left out; gain over the best single judge"
+    formats: ClassVar = dict.fromkeys(("accuracy", "low", "high", "gain", "gain_low", "gain_high"), ".3f")
+
+    votes: Voted
+    panel: FittedPanel
+    ways: Mapping[str, NestedWay]
+    linear: LinearPanel
+    seed: int
+
+    @property
+    def table(self) -> Table:
+        """A row a way; the best single judge, which has no gain, among them."""
+        own = with_ends("accuracy", "accuracy") | {"kappa": "kappa.estimate"}
+        rows = [
+            {"way": say.NAMES[way]}
+            | {column: _reached(each, path) for column, path in own.items()}
+            | {column: None if way == REFERENCE else _reached(each, path) for column, path in _GAIN.items()}
+            | {"log_loss": each.log_loss}
+            for way, each in self.ways.items()
+        ]
+        return table_of(rows, self.votes.kind)
+
+    @property
+    def answer(self) -> str:
+        """Whether the chosen panel is shown to be better than the best single judge."""
+        return say.gain(self.votes, self.panel.way, self.ways)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The gain of every way over the best single judge; the chosen panel's weights where no way was tried."""
+        return plot_ways(self.ways, ax=ax) if self.ways else plot_weights(self.panel, ax=ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ways."""
+        return {name: plain(way) for name, way in self.ways.items()}
+
+
+def _reached(way: NestedWay, path: str) -> Any:
+    part, _, end = path.partition(".")
+    return getattr(getattr(way, part), end)
+
+
+def put_together(
+    ratings: Given,
+    labels: Given | None = None,
+    *,
+    way: str = "",
+    question: str = "",
+    judges: Sequence[str] | None = None,
+    step_level: bool | None = None,
+    sampling: str | None = None,
+    cluster_unit: str = "task",
+    name: str = "fitted",
+    files: Mapping[str, Mapping[str, str]] | None = None,
+    seed: int = 0,
+) -> WaysTogether:
+    """Put judges together in every usual way, try each on tasks that it was not fitted on, and keep the chosen one.
+
+    Parameters
+    ----------
+    ratings : table
+        Ratings of judges (polars, pandas, arrow, or a dict of columns); people's labels may stand among them.
+    labels : table, optional
+        People's labels, where they stand apart.
+    way : str
+        How to put judges together, of `axisjudge.stats.panels.ways.WAYS`; by default where tasks enough are
+        labelled ``logistic``, on words in order ``ordered``; else ``families_equal``, which needs no label.
+    question : str
+        Which question, where there are several: a panel answers one.
+    judges : sequence of str, optional
+        Which raters; by default all but people, planted truth and other panels.
+    step_level : bool, optional
+        Ratings of steps; by default whole runs, unless there are none.
+    sampling : str, optional
+        How the labelled items were drawn, if the labels do not say.
+    name : str
+        The panel's name; its ratings stand under ``panel:NAME``.
+    files : mapping, optional
+        Files behind the tables, ``ratings`` and ``labels``: name to sha256.
+    seed : int
+        Of the parts of cross-validations.
+
+    Raises
+    ------
+    InputError
+        No judges, several questions and none named, or a way by labels without labels of tasks enough.
+    """
+    votes = voted(
+        ratings,
+        labels,
+        question=question,
+        judges=judges,
+        step_level=step_level,
+        sampling=sampling,
+        cluster_unit=cluster_unit,
+    )
+    arrays = votes.votes
+    enough = bool(votes.n_voted) and arrays.n_labelled_groups >= FEWEST_TASKS
+    chosen = way or ((IN_ORDER if arrays.ordered else BY_LABELS) if enough else WITHOUT)
+    linear = fit_panel(arrays, chosen, rng=np.random.default_rng(seed))
+    ways = nested(arrays, seed=seed, cluster_unit=cluster_unit) if enough else {}
+    held = ways[chosen].probabilities if ways else linear.probabilities(votes.words[arrays.labelled])
+    panel = kept(name, chosen, linear, votes, held, files or {})
+    return WaysTogether(votes, panel, ways, linear, seed, made_up=votes.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PanelMembers(Part):
+    """Who is in the panel: weight, accuracy alone, what is lost without each judge, price.
+
+    `effective` says how many independent judges those that it asks are worth.
+    """
+
+    name: ClassVar = "panel"
+    caption: ClassVar = "Judges: weight, accuracy alone, what is lost without them, price"
+    formats: ClassVar = {"dollars": ".4f", "points_a_dollar": ".0f"}
+
+    votes: Voted
+    panel: FittedPanel
+    worth: tuple[JudgeWorth, ...]
+    effective: EffectiveJudges | None
+    prices: Mapping[str, float | None]
+
+    @property
+    def table(self) -> Table:
+        """A row a judge, the heaviest first; `adds_points` is accuracy lost on tasks left out without it."""
+        worth, alike = {each.judge: each for each in self.worth}, self.panel.asked_families
+        rows: list[dict[str, Any]] = []
+        for column, name in enumerate(self.panel.judges):
+            each, price, family = worth.get(column), self.prices.get(name), self.panel.families[column]
+            gain = (each.gain.estimate, each.gain.ci_low, each.gain.ci_high) if each else (np.nan,) * 3
+            rows.append(
+                {
+                    "judge": name,
+                    "family": f"{family} ({alike.count(family)})" if alike.count(family) > 1 else family,
+                    "weight": self.panel.weights[column],
+                    "accuracy": each.accuracy if each else None,
+                    **dict(zip(("adds_points", "adds_low", "adds_high"), (100 * end for end in gain), strict=True)),
+                    "adds_log_loss": each.loss if each else None,
+                    "dollars": price,
+                    "points_a_dollar": gain[0] / price * 100 if each and price else None,
+                }
+            )
+        return table_of(sorted(rows, key=lambda row: -row["weight"]), self.votes.kind)
+
+    @property
+    def answer(self) -> str:
+        """What was put together, and how many independent judges it is worth."""
+        return f"{say.read(self.votes, self.panel)} {say.members(self.panel, self.effective)}"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Each judge's weight; nothing where no judge gave a word."""
+        return plot_weights(self.panel, ax=ax) if self.votes.n_voted else plot_rows(pl.DataFrame(), self.caption, ax=ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Way, weights and what each judge adds."""
+        weights = dict(zip(self.panel.judges, self.panel.weights, strict=True))
+        return {"way": self.panel.way, "weights": weights, "worth": plain(self.worth)}
+
+
+def panel_members(
+    ways: WaysTogether,
+    ratings: Given,
+    *,
+    local: Sequence[str] = (),
+    prices: Mapping[str, float] | None = None,
+) -> PanelMembers:
+    """What each judge of the panel weighs, adds and costs.
+
+    Parameters
+    ----------
+    ratings : table
+        Where what was paid is recorded.
+    local : sequence of str
+        Judges, models or families that run on one's own machine and cost nothing a call.
+    prices : mapping, optional
+        US dollars an item, for judges whose price is known better.
+    """
+    votes, panel = ways.votes, ways.panel
+    worth: Sequence[JudgeWorth] = ()
+    if ways.ways:
+        worth = judges_worth(votes.votes, panel.way, ways.linear, seed=ways.seed, cluster_unit=votes.cluster_unit)
+    known = item_prices(votes, as_ratings(ratings), local=local, prices=prices)
+    voiced = (~np.isnan(votes.words)).any(axis=1)
+    labelled = (votes.votes.labelled & voiced).any()
+    effective = None
+    if labelled and len(panel.asked) > 1:
+        some, tasks = votes.of(panel.asked), np.array(votes.tasks)
+        effective = effective_judges(some.words, votes.labels, clusters=tasks, cluster_unit=votes.cluster_unit)
+    return PanelMembers(votes, panel, tuple(worth), effective, known, made_up=ways.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PanelCalibration(Part):
+    """The panel's probability of its own word against how often it is right, on tasks left out; None without labels."""
+
+    name: ClassVar = "reliability"
+    caption: ClassVar = "Probability of the panel's word, and the share that is right"
+
+    curve: ReliabilityCurve | None
+    votes: Voted
+
+    @property
+    def table(self) -> Table:
+        """A row a distinct probability."""
+        names = ("confidence", "calibrated", "band_low", "band_high", "count")
+        if self.curve is None:
+            return table_of([], self.votes.kind, columns=names)
+        values = zip(*(getattr(self.curve, name).tolist() for name in names), strict=True)
+        return table_of([dict(zip(names, row, strict=True)) for row in values], self.votes.kind)
+
+    @property
+    def answer(self) -> str:
+        """How far the panel's probabilities can be taken at their word."""
+        return say.calibrated(self.curve)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The curve with the band of a perfectly calibrated panel."""
+        return super().plot(ax) if self.curve is None else plot_reliability(self.curve, ax=ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The curve."""
+        return {} if self.curve is None else plain(self.curve)
+
+
+def panel_calibration(ways: WaysTogether) -> PanelCalibration:
+    """Reliability of the chosen panel's probabilities on tasks left out."""
+    votes, arrays = ways.votes, ways.votes.votes
+    if not ways.ways:
+        return PanelCalibration(None, votes, made_up=ways.made_up)
+    way, rows = ways.ways[ways.panel.way], arrays.labelled
+    given = ~np.isnan(way.words)
+    right = (way.words == arrays.labels[rows])[given].astype(float)
+    sure, tasks = probability_of(way.words, way.probabilities)[given].round(2), arrays.groups[rows][given]
+    several = tasks if np.unique(tasks).size > 1 else None
+    curve = reliability_curve(sure, right, clusters=several, rng=ways.seed)
+    return PanelCalibration(curve, votes, made_up=ways.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Standing(Part):
+    """Which verdicts may stand without a person, by the error that is allowed; the strictest first."""
+
+    name: ClassVar = "trust"
+    caption: ClassVar = "What may stand without a person, by the error that is allowed"
+
+    trusts: tuple[Trust, ...]
+    votes: Voted
+
+    @property
+    def table(self) -> Table:
+        """A row a risk."""
+        rows = []
+        for each in self.trusts:
+            error = each.alone.error
+            rows.append(
+                {
+                    "risk": each.alone.risk,
+                    "stand": each.n_kept,
+                    "share": each.n_kept / each.n_items,
+                    "confidence_from": each.alone.threshold,
+                    "error": None if error is None else error.estimate,
+                    "at_most": None if error is None else error.ci_high,
+                    "labelled": 0 if error is None else error.n_items,
+                    "people_read": each.n_rest,
+                    "more_labels": each.alone.more_labels,
+                }
+            )
+        return table_of(rows, self.votes.kind)
+
+    @property
+    def answer(self) -> str:
+        """What may stand at the least risk at which anything may, or why nothing may."""
+        foremost = [each for each in self.trusts if each.granted] or self.trusts[-1:]
+        return say.stands_in_full(foremost[0])
+
+    @property
+    def each_risk(self) -> tuple[str, ...]:
+        """What may stand at every risk."""
+        return tuple(say.stands_in_full(each) for each in self.trusts)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The error among what would stand, with its bound, as more and more is let stand."""
+        tested = any(each.alone.tests for each in self.trusts)
+        return plot_trust(self.trusts, ax=ax) if tested else super().plot(ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All risks."""
+        return {"trust": plain(self.trusts)}
+
+
+def standing(ways: WaysTogether, *, risks: Sequence[float] = (0.05, 0.1, 0.2), level: float = 0.95) -> Standing:
+    """Which verdicts of the panel may stand without a person, by probabilities of fits without the item's task.
+
+    Parameters
+    ----------
+    risks : sequence of float
+        Errors allowed among verdicts that stand.
+    level : float
+        How sure each bound must be.
+
+    Raises
+    ------
+    InputError
+        No risk is named.
+    """
+    if not risks:
+        raise InputError("risks", "must name an error that is allowed")
+    given = (trust_panel(ways.panel, ways.votes, risk=risk, level=level, cross_fitted=True) for risk in sorted(risks))
+    return Standing(tuple(given), ways.votes, made_up=ways.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StandingByStratum(Part):
+    """What stands by word and by agent, at one risk: the bound does not hold for each."""
+
+    name: ClassVar = "trust_by_stratum"
+    caption: ClassVar = "What stands by word and agent: the bound does not hold for each"
+
+    trust: Trust
+    votes: Voted
+
+    @property
+    def table(self) -> Table:
+        """A row a word and an agent."""
+        counts = columns("by name items=n_items stand=n_kept share labelled=error.n_items")
+        return frame_of(self.trust.strata, counts | with_ends("error", "error"), self.votes.kind)
+
+    @property
+    def answer(self) -> str:
+        """The word or agent with the highest error among the verdicts that stand."""
+        return say.worst(self.trust)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The strata."""
+        return {"strata": plain(self.trust.strata)}
+
+
+def standing_by_stratum(of: Standing) -> StandingByStratum:
+    """The parts of what stands at the largest risk."""
+    return StandingByStratum(of.trusts[-1], of.votes, made_up=of.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MoneySpent(Part):
+    """Error, or kappa with people on words in order, against price: judges, pairs, cascades and panels."""
+
+    name: ClassVar = "frontier"
+    caption: ClassVar = "The points that no other one beats, cheapest first"
+    formats: ClassVar = {"dollars": ".4f"} | dict.fromkeys(("error", "low", "high", "kappa"), ".3f")
+
+    frontier: Frontier
+    votes: Voted
+
+    @property
+    def table(self) -> Table:
+        """A row a point that none beats."""
+        rows = [
+            {
+                "what": point.kind.value if point.sure is None else f"{point.kind.value} at {point.sure:g}",
+                "judges": ", ".join(point.judges),
+                "dollars": point.price,
+                **dict(zip(("error", "low", "high"), _ends(point.error), strict=True)),
+                **dict(zip(("kappa", "kappa_low", "kappa_high"), _ends(point.kappa), strict=True)),
+            }
+            for point in self.frontier.best
+        ]
+        return table_of(rows, self.votes.kind, columns=("what", "judges", "dollars"))
+
+    @property
+    def answer(self) -> str:
+        """What money buys, and the cascade with a guarantee."""
+        return say.spending(self.frontier)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Every point; what another one beats in both is grey."""
+        return plot_frontier(self.frontier, ax=ax) if self.frontier.points else super().plot(ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All points."""
+        return self.frontier.to_dict()
+
+
+def _ends(of: Any) -> tuple[float, float, float]:
+    return of.estimate, of.ci_low, of.ci_high
+
+
+def money_spent(
+    members: PanelMembers, *, cascade: Sequence[str] = (), risk: float = 0.2, level: float = 0.95, seed: int = 0
+) -> MoneySpent:
+    """What the next dollar buys, on tasks left out.
+
+    Parameters
+    ----------
+    cascade : sequence of str
+        Judges to ask in turn; by default the cheapest first of those that none beats in price and error.
+    """
+    found = frontier(members.votes, members.prices, order=cascade, risk=risk, level=level, seed=seed)
+    return MoneySpent(found, members.votes, made_up=members.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Panels(Study):
+    """Judges put together, side by side, with what the chosen panel is worth and what of it may stand alone."""
+
+    ways: WaysTogether
+    members: PanelMembers
+    calibration: PanelCalibration
+    trust: Standing
+    strata: StandingByStratum
+    frontier: MoneySpent
+
+    @property
+    def panel(self) -> FittedPanel:
+        """What `axisjudge panel apply` takes."""
+        return self.ways.panel
+
+    @property
+    def answer(self) -> str:
+        """Whether a panel is shown to be better than the best single judge, and what may stand at the least risk."""
+        return answer_of(self.ways, self.trust)
+
+
+def answer_of(ways: WaysTogether, trust: Standing) -> str:
+    """Whether a panel is shown to be better than the best single judge, and what may stand at the least risk."""
+    foremost = [each for each in trust.trusts if each.granted] or trust.trusts[-1:]
+    return f"{ways.answer} {say.stands(foremost[0])}"
+
+
+def panels(
+    ratings: Given,
+    labels: Given | None = None,
+    *,
+    risks: Sequence[float] = (0.05, 0.1, 0.2),
+    level: float = 0.95,
+    local: Sequence[str] = (),
+    prices: Mapping[str, float] | None = None,
+    cascade: Sequence[str] = (),
+    seed: int = 0,
+    **how: Any,
+) -> Panels:
+    """Which judges do I run, how do I put them together, and which verdicts may I use without a person?
+
+    Parameters
+    ----------
+    ratings, labels, seed, **how
+        As `put_together` takes them: way, question, judges, step_level, sampling, cluster_unit, name, files.
+    risks, level
+        As `standing` takes them.
+    local, prices
+        As `panel_members` takes them.
+    cascade
+        As `money_spent` takes it.
+
+    Raises
+    ------
+    InputError
+        No judges, several questions and none named, or a way by labels without labels of tasks enough.
+
+    Examples
+    --------
+    >>> import axisjudge
+    >>> from axisjudge.datasets import published_votes
+    >>> result = axisjudge.studies.panels(published_votes("hotpotqa", "final"), cluster_unit="query")
+    >>> result.panel.way, len(result.ways.ways)
+    ('logistic', 7)
+    """
+    ways = put_together(ratings, labels, seed=seed, **how)
+    members = panel_members(ways, ratings, local=local, prices=prices)
+    trust = standing(ways, risks=risks, level=level)
+    return Panels(
+        ways=ways,
+        members=members,
+        calibration=panel_calibration(ways),
+        trust=trust,
+        strata=standing_by_stratum(trust),
+        frontier=money_spent(members, cascade=cascade, risk=max(risks), level=level, seed=seed),
+    )
+
 
 open_door(panels)

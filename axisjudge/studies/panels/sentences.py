@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 
+from axisjudge.stats.agreement.effective import EffectiveJudges
+from axisjudge.stats.confidence.calibration import ReliabilityCurve
 from axisjudge.stats.panels.nested import REFERENCE, NestedWay
 from axisjudge.studies._shared.words import in_points, listed, many
-from axisjudge.studies.panels.combined import Combined
+from axisjudge.studies.panels.fitted import FittedPanel
 from axisjudge.studies.panels.frontier import Frontier, PointKind
 from axisjudge.studies.panels.trust import Trust, TrustVerdict
-from axisjudge.studies.panels.voted import DrawScheme
+from axisjudge.studies.panels.voted import DrawScheme, Voted
 
 #: Ways in words.
 NAMES = {
@@ -37,22 +40,21 @@ _NO_DRAW = {
 }
 
 
-def gain(combined: Combined) -> str:
+def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
     """The chosen way against the best single judge, on tasks that neither was chosen on."""
-    chosen = combined.panel.way
-    if not combined.n_voted:
-        items = many(combined.n_items, "item")
+    if not votes.n_voted:
+        items = many(len(votes.items), "item")
         return f"No judge gave a verdict on any of {items}: all were lost, and there is nothing to put together."
-    if not combined.ways:
-        few = "no item has a label" if not combined.n_labelled else "too few tasks have labels"
+    if not ways:
+        few = "no item has a label" if not votes.n_labelled else "too few tasks have labels"
         return (
             f"{NAMES[chosen].capitalize()}: {few}, so nothing shows whether this is better than any judge alone, "
             "and its probabilities are shares of votes."
         )
-    mine, best = combined.ways[chosen], combined.ways[REFERENCE]
-    tasks = many(combined.n_labelled_tasks, combined.cluster_unit)
+    mine, best = ways[chosen], ways[REFERENCE]
+    tasks = many(votes.votes.n_labelled_groups, votes.cluster_unit)
     both = (
-        f"On tasks left out ({combined.n_labelled:,} labelled items of {tasks}) the panel {NAMES[chosen]} is right on "
+        f"On tasks left out ({votes.n_labelled:,} labelled items of {tasks}) the panel {NAMES[chosen]} is right on "
         f"{_percent(mine)}, the best single judge, chosen on the same labels, on {_percent(best)}"
     )
     if chosen == REFERENCE:
@@ -64,11 +66,11 @@ def gain(combined: Combined) -> str:
         verdict = "the panel is shown to be worse"
     else:
         verdict = "no panel is shown to be better"
-        if better := [way for way, each in combined.ways.items() if each.gain.ci_low > 0]:
+        if better := [way for way, each in ways.items() if each.gain.ci_low > 0]:
             others = listed([NAMES[way] for way in better])
             verdict = (
                 f"this panel is not shown to be better; {others} would be, were it the only one of "
-                f"{len(combined.ways) - 1} looked at"
+                f"{len(ways) - 1} looked at"
             )
     common = ""
     if mine.gain.estimate > 0 and mine.kappa.estimate < best.kappa.estimate - LOWER_KAPPA:
@@ -81,15 +83,15 @@ def _percent(way: NestedWay) -> str:
     return f"{way.accuracy.estimate:.1%} ({way.accuracy.interval('.0%')}{kappa})"
 
 
-def read(combined: Combined) -> str:
+def read(votes: Voted, panel: FittedPanel) -> str:
     """What was put together."""
-    families = Counter(combined.panel.families)
+    families = Counter(panel.families)
     of_families = "1 family" if len(families) == 1 else f"{len(families)} families"
-    some = "" if combined.n_voted == combined.n_items else f"{combined.n_voted:,} of "
+    some = "" if votes.n_voted == len(votes.items) else f"{votes.n_voted:,} of "
     return (
-        f"{many(len(combined.panel.judges), 'judge')} of {of_families} voted on "
-        f"{some}{many(combined.n_items, 'item')}; "
-        f"the panel asks {len(combined.panel.asked)} of these judges.{_unread(combined.n_confident)}"
+        f"{many(len(panel.judges), 'judge')} of {of_families} voted on "
+        f"{some}{many(len(votes.items), 'item')}; "
+        f"the panel asks {len(panel.asked)} of these judges.{_unread(votes.n_confident)}"
     )
 
 
@@ -101,9 +103,8 @@ def _unread(n_confident: int) -> str:
     return f" {them} not used: a panel takes words alone (one judge by its own confidence: panel trust --judge)."
 
 
-def calibrated(combined: Combined) -> str:
+def calibrated(curve: ReliabilityCurve | None) -> str:
     """How far the panel's probabilities can be taken at their word."""
-    curve = combined.reliability
     if curve is None:
         return "No label shows how far the panel's probabilities can be taken at their word."
     inside = "no more than" if curve.ece <= curve.ece_if_calibrated else "against"
@@ -114,15 +115,15 @@ def calibrated(combined: Combined) -> str:
     )
 
 
-def members(combined: Combined) -> str:
+def members(panel: FittedPanel, effective: EffectiveJudges | None) -> str:
     """How many independent judges the panel is worth, and whether it is all one family."""
-    asked = combined.panel.asked_families
+    asked = panel.asked_families
     one = f" All of them are of one family ({asked[0]}), whose errors they may share." if len(set(asked)) == 1 else ""
     if len(asked) == 1:
-        return f"The panel asks one judge, {combined.panel.asked[0]}."
-    if combined.effective is None or math.isnan(combined.effective.n_effective.estimate):
+        return f"The panel asks one judge, {panel.asked[0]}."
+    if effective is None or math.isnan(effective.n_effective.estimate):
         return f"The panel asks {many(len(asked), 'judge')}.{one}"
-    worth = combined.effective.n_effective
+    worth = effective.n_effective
     return f"The {len(asked)} judges that it asks are worth {worth.worded('.1f')} independent ones.{one}"
 
 

@@ -20,7 +20,7 @@ from axisjudge.ratings.selection import BY_LABELLER, raters_of
 from axisjudge.stats.panels.votes import PanelVotes
 from axisjudge.stats.raters.reference import majority
 from axisjudge.stats.rates.correction import SAMPLING
-from axisjudge.studies._shared.frames import Given, to_polars
+from axisjudge.studies._shared.frames import Given, Kind, kind_of, to_polars
 from axisjudge.studies._shared.scope import made_up_raters
 
 Floats = NDArray[np.float64]
@@ -79,6 +79,7 @@ class Voted:
     draw: DrawScheme
     cluster_unit: str
     made_up: tuple[str, ...] = ()
+    kind: Kind = "polars"
 
     @property
     def votes(self) -> PanelVotes:
@@ -87,6 +88,21 @@ class Voted:
         return PanelVotes(
             self.words, self.labels, self.weights, groups, self.families, len(self.categories), self.ordered
         )
+
+    @property
+    def n_labelled(self) -> int:
+        """How many items have a label."""
+        return int((~np.isnan(self.labels)).sum())
+
+    @property
+    def n_voted(self) -> int:
+        """On how many items a judge gave a word."""
+        return int((~np.isnan(self.words)).any(axis=1).sum())
+
+    @property
+    def n_confident(self) -> int:
+        """How many judges gave confidences."""
+        return int((~np.isnan(self.confidences)).any(axis=0).sum())
 
     @property
     def ordered(self) -> bool:
@@ -179,6 +195,7 @@ def voted(
         draw=draw,
         cluster_unit=cluster_unit,
         made_up=made_up_raters(judged, people),
+        kind=kind_of(ratings),
     )
 
 

@@ -10,13 +10,12 @@ from studies.panels.nested_table import MEASURED, SCALES, SETS, SHARES, rows
 
 from axisjudge.checks import InputError
 from axisjudge.datasets import published_votes
+from axisjudge.figures.legible import is_empty
 from axisjudge.ratings import as_ratings, read_ratings, write_ratings
 from axisjudge.stats.panels.ways import WAYS
 from axisjudge.studies.panels import panels, sentences
-from axisjudge.studies.panels.applied import panel_ratings
-from axisjudge.studies.panels.fitted import read_panel
-from axisjudge.studies.panels.frontier import PointKind
-from axisjudge.studies.panels.prices import item_prices
+from axisjudge.studies.panels.fitted import panel_ratings, read_panel
+from axisjudge.studies.panels.frontier import PointKind, item_prices
 from axisjudge.studies.panels.trust import TrustVerdict, trust_judge, trust_panel
 from axisjudge.studies.panels.voted import DrawScheme, voted
 
@@ -50,14 +49,14 @@ def fitted():
 
 def test_the_answer_has_gain_and_guarantee_and_families_are_marked(fitted):
     _, labels, result = fitted
-    assert result.n_labelled == labels.height
-    assert set(result.ways) > {"majority", "families_equal", "logistic"}
+    assert result.ways.votes.n_labelled == labels.height
+    assert set(result.ways.ways) > {"majority", "families_equal", "logistic"}
     assert result.panel.weights[result.panel.judges.index("one")] == max(result.panel.weights)
-    assert [row["family"] for row in result.judges.to_dicts()].count("y (2)") == 2
+    assert [row["family"] for row in result.members.table.to_dicts()].count("y (2)") == 2
     assert "no panel is shown to be better" in result.answer
-    assert result.trust[0].cross_fitted
-    assert result.trust[0].granted
-    assert "Confidences of 3 judges are not used" in result.sentences[0]
+    assert result.trust.trusts[0].cross_fitted
+    assert result.trust.trusts[0].granted
+    assert "Confidences of 3 judges are not used" in result.members.answer
     mute = panels(fitted[0].with_columns(confidence=pl.lit(None, pl.Float64)), way="families_equal")
     assert "onfidence" not in mute.sentences[0]
 
@@ -123,12 +122,15 @@ def test_with_every_verdict_lost_the_page_says_so_and_no_point_has_a_price(label
     nothing = [pl.lit(None, ratings.schema[name]).alias(name) for name in ("verdict", "value", "confidence")]
     lost = ratings.with_columns(*nothing, status=pl.lit("api_error"))
     result = panels(lost, labels if labelled else None, prices={"one": 0.02, "two": 0.01})
-    assert (result.n_voted, result.n_items, len(result.ways)) == (0, 32, 0)
+    assert (result.ways.votes.n_voted, len(result.ways.votes.items), len(result.ways.ways)) == (0, 32, 0)
     assert "No judge gave a verdict" in result.answer
     assert not any("nan" in sentence for sentence in (result.answer, *result.sentences))
-    assert not result.frontier.points
-    assert {each.verdict for each in result.trust} == {TrustVerdict.NO_LABELS}
-    assert not result.plots(), "weights of judges that said nothing weigh nothing"
+    assert not result.frontier.frontier.points
+    assert {each.verdict for each in result.trust.trusts} == {TrustVerdict.NO_LABELS}
+    drawn = (result.members, result.calibration, result.frontier)
+    assert all(is_empty(part.plot().get_figure()) for part in drawn), (
+        "weights of judges that said nothing weigh nothing"
+    )
     assert set(panel_ratings(result.panel, lost)["status"]) == {"refused"}
 
 
@@ -248,9 +250,9 @@ def test_prices_come_from_the_caller_the_machine_the_ratings_or_the_list_and_are
 @pytest.mark.slow
 def test_no_undominated_point_is_beaten_and_a_judge_without_a_price_is_in_none(fitted):
     ratings, labels, result = fitted
-    points = result.frontier.points
+    points = result.frontier.frontier.points
     assert {point.kind for point in points} >= {PointKind.SINGLE, PointKind.PAIR, PointKind.PANEL, PointKind.CASCADE}
-    for point in result.frontier.best:
+    for point in result.frontier.frontier.best:
         assert not [other for other in points
                     if other.price < point.price and other.error.estimate <= point.error.estimate]  # fmt: skip
     assert [point.price for point in points if point.judges == ("one",)] == [0.02]
@@ -294,11 +296,11 @@ def test_the_table_of_ways_from_few_labels_is_what_is_measured_again_and_no_stac
 def test_the_shipped_votes_say_what_others_found_first():
     """hotpotqa finals: the majority is below the best single judge, and nothing may stand at 5%."""
     result = panels(published_votes("hotpotqa", "final"), cluster_unit="query", local=["qwen", "meta"])
-    accuracy = {way: each.accuracy.estimate for way, each in result.ways.items()}
+    accuracy = {way: each.accuracy.estimate for way, each in result.ways.ways.items()}
     assert accuracy["majority"] < accuracy["families_equal"] < accuracy["best_single"] + 0.02
     assert accuracy["majority"] == pytest.approx(0.76, abs=0.03)
-    assert not result.trust[0].granted
-    assert 1 < result.effective.n_effective.estimate < 4
+    assert not result.trust.trusts[0].granted
+    assert 1 < result.members.effective.n_effective.estimate < 4
 
 
 def test_grades_are_put_together_in_order_and_the_page_compares_kappa():
@@ -314,9 +316,9 @@ def test_grades_are_put_together_in_order_and_the_page_compares_kappa():
     table = as_ratings(pl.DataFrame(rows))
     result = panels(table, prices={"one": 0.1, "two": 0.01})
     assert (result.panel.way, len(result.panel.shift)) == ("ordered", 5)
-    assert result.frontier.by_kappa
-    assert "price and kappa" in result.sentences[-1]
-    assert {"kappa", "kappa_low"} <= set(result.spending.columns)
+    assert result.frontier.frontier.by_kappa
+    assert "price and kappa" in result.frontier.answer
+    assert {"kappa", "kappa_low"} <= set(result.frontier.table.columns)
     votes = voted(table)
     exact, near = (trust_panel(result.panel, votes, risk=0.2, cross_fitted=True, within=steps) for steps in (0, 1))
     assert near.n_kept > exact.n_kept
