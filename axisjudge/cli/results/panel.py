@@ -160,7 +160,7 @@ def trust(
     from axisjudge.protocol import check_tuning
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
-    from axisjudge.studies.panels import StandingByStratum, sentences
+    from axisjudge.studies.panels import StandingOfStrata, sentences
     from axisjudge.studies.panels.fitted import read_panel
     from axisjudge.studies.panels.trust import trust_judge, trust_panel
     from axisjudge.studies.panels.voted import voted
@@ -198,7 +198,7 @@ def trust(
         if trust_result.n_tuned:
             typer.echo(f"Labels of tasks that it was fitted on are left out: {trust_result.n_tuned:,}.")
         if trust_result.granted:
-            show.table(plain(StandingByStratum(trust_result, votes).table), "By word and by agent")
+            show.table(plain(StandingOfStrata(trust_result, votes).table), "By word and by agent")
             typer.echo(f"\n{show.text(sentences.worst(trust_result))}")
     if not trust_result.granted:
         raise typer.Exit(1)

@@ -35,8 +35,8 @@ __all__ = [
     "PanelCalibration",
     "PanelMembers",
     "Panels",
-    "Standing",
-    "StandingByStratum",
+    "StandingOfStrata",
+    "VerdictsThatStand",
     "WaysTogether",
     "money_spent",
     "panel_calibration",
@@ -296,7 +296,7 @@ def panel_calibration(ways: WaysTogether) -> PanelCalibration:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Standing(Part):
+class VerdictsThatStand(Part):
     """Which verdicts may stand without a person, by the error that is allowed; the strictest first."""
 
     name: ClassVar = "trust"
@@ -347,7 +347,9 @@ class Standing(Part):
         return {"trust": plain(self.trusts)}
 
 
-def standing(ways: WaysTogether, *, risks: Sequence[float] = (0.05, 0.1, 0.2), level: float = 0.95) -> Standing:
+def standing(
+    ways: WaysTogether, *, risks: Sequence[float] = (0.05, 0.1, 0.2), level: float = 0.95
+) -> VerdictsThatStand:
     """Which verdicts of the panel may stand without a person, by probabilities of fits without the item's task.
 
     Parameters
@@ -365,11 +367,11 @@ def standing(ways: WaysTogether, *, risks: Sequence[float] = (0.05, 0.1, 0.2), l
     if not risks:
         raise InputError("risks", "must name an error that is allowed")
     given = (trust_panel(ways.panel, ways.votes, risk=risk, level=level, cross_fitted=True) for risk in sorted(risks))
-    return Standing(tuple(given), ways.votes, made_up=ways.made_up)
+    return VerdictsThatStand(tuple(given), ways.votes, made_up=ways.made_up)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StandingByStratum(Part):
+class StandingOfStrata(Part):
     """What stands by word and by agent, at one risk: the bound does not hold for each."""
 
     name: ClassVar = "trust_by_stratum"
@@ -394,9 +396,9 @@ class StandingByStratum(Part):
         return {"strata": plain(self.trust.strata)}
 
 
-def standing_by_stratum(of: Standing) -> StandingByStratum:
+def standing_by_stratum(of: VerdictsThatStand) -> StandingOfStrata:
     """The parts of what stands at the largest risk."""
-    return StandingByStratum(of.trusts[-1], of.votes, made_up=of.made_up)
+    return StandingOfStrata(of.trusts[-1], of.votes, made_up=of.made_up)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -464,8 +466,8 @@ class Panels(Study):
     ways: WaysTogether
     members: PanelMembers
     calibration: PanelCalibration
-    trust: Standing
-    strata: StandingByStratum
+    trust: VerdictsThatStand
+    strata: StandingOfStrata
     frontier: MoneySpent
 
     @property
@@ -479,7 +481,7 @@ class Panels(Study):
         return answer_of(self.ways, self.trust)
 
 
-def answer_of(ways: WaysTogether, trust: Standing) -> str:
+def answer_of(ways: WaysTogether, trust: VerdictsThatStand) -> str:
     """Whether a panel is shown to be better than the best single judge, and what may stand at the least risk."""
     foremost = [each for each in trust.trusts if each.granted] or trust.trusts[-1:]
     return f"{ways.answer} {say.stands(foremost[0])}"
