@@ -50,6 +50,7 @@ PAGE_FILE = "page.json"
 
 _BANNER_STYLE = "border-left: 4px solid #b3261e; background-color: #fdf0ee; color: #5c1410; padding: 8px 14px"
 
+_MADE_UP = "Simulated or planted ratings: not measurements"
 #: Figures follow JupyterLab's theme, and nothing is wider than its cell.
 _THEMED = """<style>.axisjudge-part img { max-width: 100%; height: auto }
 .axisjudge-part summary { cursor: pointer; opacity: .75 } .axisjudge-part { max-width: 100%; overflow-x: auto }
@@ -128,6 +129,7 @@ class Page:
             self.inputs[portable(full, workbench.home())] = file_sha256(full)
         self._published: list[pl.DataFrame] = []
         self._outputs: list[tuple[dict[str, str], dict[str, Any]]] | None = None  # of one part, while it is added
+        self._made_up = ""  # the warning of a part whose ratings are made up on a page whose own are not
         self._folded = False  # whether the table that is shown next stands under a fold
         self._folder = _staging(name)
         self._save()
@@ -244,6 +246,7 @@ class Page:
         statistic, axis = part.declared if part is not None else ("", None)
         behind = part.behind if part is not None and table is None else ()
         known: Any = {"of_ratings": of_ratings, "statistic": statistic, "axis": axis}
+        self._made_up = _MADE_UP if part is not None and part.made_up and not self.scope.short_banner else ""
         with self._gathered(caption or name.replace("_", " ").capitalize(), fold):
             drawn: Any = part.plot(**shown) if part is not None else what
             self.figure(name, drawn, behind=behind if isinstance(behind, Mapping) else None, **known)
@@ -289,7 +292,8 @@ class Page:
 
         On held-out data whatever does not show the declared `statistic` (on a declared `axis`) is exploratory.
         """
-        said = [said for said in (self.standing.label(statistic, axis), self.scope.short_banner) if said]
+        made_up = self.scope.short_banner or self._made_up
+        said = [said for said in (self.standing.label(statistic, axis), made_up) if said]
         return "; ".join(said).capitalize() or None
 
     def record(self, name: str, value: Value) -> Value:

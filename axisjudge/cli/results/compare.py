@@ -45,8 +45,8 @@ def compare(
     from axisjudge.results import plain
     from axisjudge.sources import source_of
     from axisjudge.stats.requirements import exit_code
-    from axisjudge.studies.located.faults import faults_in
-    from axisjudge.studies.located.tables import faults_in_words
+    from axisjudge.studies.located.counts import faults_in
+    from axisjudge.studies.located.sentences import faults_in_words
     from axisjudge.studies.people import people
     from axisjudge.studies.people.requirements import decide
 

@@ -9,9 +9,7 @@ from axisjudge.figures.marks import at_the_right, interval_mark, level, named_ro
 from axisjudge.figures.theme import ACCENT, INK, QUIET, SMALL, describe, dress, in_words, legend_below, new_axes
 from axisjudge.stats.estimate import Estimate, plural
 from axisjudge.studies._shared.words import many
-from axisjudge.studies.located.decided import ANY_AXIS, Decided
-from axisjudge.studies.located.faults import FaultsFound
-from axisjudge.studies.located.parting import Parting
+from axisjudge.studies.located.counts import ANY_AXIS, Decided, FaultsFound, Parting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

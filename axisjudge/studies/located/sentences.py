@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from axisjudge.judges.rules.findings import FEWEST_FLAGGED, STATED_PRECISION
+from axisjudge.labels.crosswalk import ANY_STEP
+from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.words import listed, many
-from axisjudge.studies.located.decided import ANY_AXIS, Decided
-from axisjudge.studies.located.faults import FaultsFound
-from axisjudge.studies.located.parting import KindCount, Parting
+from axisjudge.studies.located.counts import ANY_AXIS, Decided, FaultsFound, KindCount, Parting
 
 #: So many labellers stand in an answer.
 _LABELLERS, _SETS = 2, 4
@@ -170,3 +171,35 @@ def kinds_sentence(kinds: Sequence[KindCount]) -> str:
     seldom = f"{are} of whose flagged runs fewer than {STATED_PRECISION:.0%} failed"
     rest = f"Of the kinds that flag {FEWEST_FLAGGED} runs or more, {listed(low)} {seldom}." if low else ""
     return f"The kinds that flag most are {named}. {rest}".strip()
+
+
+#: From so many items on a share has an interval beside it; of fewer the count says all.
+FEWEST = 10
+
+
+def faults_in_words(rows: Iterable[FaultsFound]) -> list[dict[str, Any]]:
+    """Located faults, and how many of them each judge finds: on their axis, at their step, on any axis."""
+    rows = [*rows]
+    return [
+        {
+            "located by": one.labeller,
+            "judge": one.judge,
+            "set": one.domain,
+            **({"axis": one.axis} if len({row.axis for row in rows}) > 1 else {}),
+            "faults": one.n_faults,
+            "on their axis": count(one.on_axis),
+            "at their step": count(one.at_step),
+            "on any axis": count(one.on_any),
+            "undecided": count(one.undecided).split(" (")[0],
+            "called not applicable": "–" if one.axis == ANY_STEP else count(one.not_applicable).split(" (")[0],
+        }
+        for one in rows
+    ]
+
+
+def count(rate: Estimate) -> str:
+    """A share as a count, ``13 of 142 (4% to 20%)``; of few items without ends, of none a dash."""
+    if not rate.n_items:
+        return "–"
+    ends = f" ({rate.interval('.0%')})" if rate.n_items >= FEWEST else ""
+    return f"{round(rate.estimate * rate.n_items)} of {rate.n_items:,}{ends}"

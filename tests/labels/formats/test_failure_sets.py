@@ -9,7 +9,7 @@ from axisjudge import judge
 from axisjudge.checks import InputError
 from axisjudge.imports import ImportOptions, import_ratings
 from axisjudge.readers import read_trajectories
-from axisjudge.studies.located.faults import faults_in
+from axisjudge.studies.located.counts import faults_in
 
 HISTORY = [
     {"role": "human", "content": "How high is the tower?"},

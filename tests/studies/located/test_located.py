@@ -17,8 +17,8 @@ from axisjudge.judges.rules.findings import FEWEST_FLAGGED, KINDS, STATED_PRECIS
 from axisjudge.judges.rules.judge import VERSION
 from axisjudge.labels.crosswalk import BY_REASON, NONE, TAXONOMIES, read_crosswalk
 from axisjudge.ratings import SCHEMA, write_ratings
-from axisjudge.studies.located.decided import ANY_AXIS
-from axisjudge.studies.located.faults import faults_in
+from axisjudge.studies.located import ANY_AXIS
+from axisjudge.studies.located.counts import faults_in
 from axisjudge.studies.located.sources import load_located
 from axisjudge.verdict import AXES
 
@@ -40,7 +40,7 @@ def test_counts_equal_a_count_by_hand(shipped, found):
     own = table.filter(rater_version=VERSION, domain="retail", question="termination").join(runs, on="trajectory_id")
     (row,) = [
         one
-        for one in found.decided
+        for one in found.decided.decided
         if (one.judge, one.domain, one.half, one.axis) == (VERSION, "retail", "all", "termination")
     ]
     flagged = own.filter(verdict="incorrect")
@@ -59,12 +59,12 @@ def test_faults_are_found_on_their_axis_and_at_their_step(shipped, found):
     )
     met = faults.join(rules, on=["trajectory_id", "question"])
     near = sum(
-        any(abs(a - b) <= found.within for a in row["cited_step_indices"] for b in row["cited"])
+        any(abs(a - b) <= found.faults.within for a in row["cited_step_indices"] for b in row["cited"])
         for row in met.iter_rows(named=True)
     )
     (row,) = [
         one
-        for one in found.faults
+        for one in found.faults.faults
         if (one.labeller, one.judge, one.domain, one.axis) == ("reference", VERSION, "retail", ANY_AXIS)
     ]
     assert row.n_faults == faults.height
@@ -97,7 +97,7 @@ def test_faults_of_the_demo_are_found_by_its_simulated_judges_as_a_script_counts
     demo = load_located(source="demo")
     rehearsed = studies.located(demo.ratings, demo.runs)
     write_ratings(demo.ratings, path := tmp_path / "demo.jsonl")
-    rows = [one for one in rehearsed.faults if one.axis == ANY_AXIS]
+    rows = [one for one in rehearsed.faults.faults if one.axis == ANY_AXIS]
     shown = {
         (one.labeller, one.judge): (
             *(round(of.estimate * of.n_items) for of in (one.on_axis, one.at_step)),
@@ -113,23 +113,25 @@ def test_faults_of_the_demo_are_found_by_its_simulated_judges_as_a_script_counts
     assert rehearsed.banner
     by_axis = faults_in(demo.ratings, demo.ratings)  # as `axisjudge compare` has them
     assert {(one.labeller, one.judge, one.axis, one.on_axis) for one in by_axis} == {
-        (one.labeller, one.judge, one.axis, one.on_axis) for one in rehearsed.faults
+        (one.labeller, one.judge, one.axis, one.on_axis) for one in rehearsed.faults.faults
     }
 
 
 def test_every_run_is_parted_once(shipped, found):
     _, runs = shipped
-    for judge in found.judges:
+    for judge in found.decided.judges:
         for domain in SETS:
-            n = sum(one.n_runs for one in found.partings if (one.judge, one.domain) == (judge, domain))
+            n = sum(one.n_runs for one in found.partings.partings if (one.judge, one.domain) == (judge, domain))
             assert n == runs.filter(domain=domain).height
-    assert not [one for one in found.partings if not one.failed and one.reference]
+    assert not [one for one in found.partings.partings if not one.failed and one.reference]
 
 
 def test_rules_that_abstain_call_no_failed_run_correct(found):
-    before, now = found.judges
-    assert sum(one.n_correct for one in found.decided if one.judge == before) > 1000
-    assert not any(one.said_correct.estimate > 0 for one in found.decided if one.judge == now and one.axis != ANY_AXIS)
+    before, now = found.decided.judges
+    assert sum(one.n_correct for one in found.decided.decided if one.judge == before) > 1000
+    assert not any(
+        one.said_correct.estimate > 0 for one in found.decided.decided if one.judge == now and one.axis != ANY_AXIS
+    )
 
 
 def test_a_kind_is_off_where_its_counts_are_below_the_stated_precision():
