@@ -145,7 +145,7 @@ def repeats(
 ) -> None:
     """What more judges or more repeats buy, from the variance components of a pilot."""
     from axisjudge.ratings import read_ratings
-    from axisjudge.studies.plan.repeats import panel_errors
+    from axisjudge.studies.plan.pilots import panel_errors
     from axisjudge.studies.plan.sentences import LOWER_BOUNDS
 
     errors = panel_errors(read_ratings(*ratings, latest=True))
@@ -176,8 +176,8 @@ def _tokens(given: int | None, reply: int | None, piloted: Tokens | None) -> Tok
 
 
 def _print(plan: StudyPlan, json: bool, more: dict[str, Any] | None = None, further: str = "") -> None:
+    from axisjudge.studies.plan.prices import plan_rows
     from axisjudge.studies.plan.sentences import plan_sentence
-    from axisjudge.studies.plan.tables import plan_rows
 
     sentence = " ".join(filter(None, (plan_sentence(plan), further)))
     if json:

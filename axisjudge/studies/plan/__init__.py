@@ -1,8 +1,354 @@
 """How many trajectories, labels, people and repeats? (notebook 09, `axisjudge plan`)"""
 
-from axisjudge.studies._shared.result import open_door
-from axisjudge.studies.plan.study import Plan, plan
+from __future__ import annotations
 
-__all__ = ["Plan", "plan"]
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from axisjudge.checks import enough_for
+from axisjudge.ratings import as_ratings
+from axisjudge.spec import JudgeSpec
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS
+from axisjudge.stats.planning.studies import SIZES, plan_agreement, plan_corrected_rate, plan_stand_in
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, table_of
+from axisjudge.studies._shared.result import Part, Study, open_door
+from axisjudge.studies._shared.scope import made_up_raters
+from axisjudge.studies._shared.words import sentence_case
+from axisjudge.studies.plan import sentences as say
+from axisjudge.studies.plan.figures import plot_plans, plot_repeats
+from axisjudge.studies.plan.pilots import PanelError, Pilot, panel_errors, pilot_of
+from axisjudge.studies.plan.prices import TOKENS, StudyPlan, judge_prices, plan_rows, study_plan
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "ItemsForClaim",
+    "LabelsForRate",
+    "PilotFigures",
+    "Plan",
+    "RepeatsBought",
+    "TasksForAgreement",
+    "items_for_claim",
+    "labels_for_rate",
+    "pilot_figures",
+    "plan",
+    "repeats_bought",
+    "tasks_for_agreement",
+]
+
+#: Judges by name with their sensitivity and specificity.
+QUALITIES = {"strong judge (.95, .95)": (0.95, 0.95), "fair (.85, .85)": (0.85, 0.85), "weak (.60, .50)": (0.6, 0.5)}
+#: The fewest who may label an item for the claim, and the default of its plan.
+PEOPLE = 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PilotFigures(Part):
+    """What a pilot says of one question; None where it says too little, for the reason in `too_little`."""
+
+    name: ClassVar = "pilot"
+    caption: ClassVar = "What the pilot gives to assume"
+
+    pilot: Pilot | None
+    too_little: str
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row: prevalence, agreement and kappa of the first two judges, tasks."""
+        columns = {name: name for name in ("question", "prevalence", "kappa", "agreement", "n_tasks")}
+        return frame_of([self.pilot] if self.pilot else [], columns, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """The pilot in words, or why it says too little; empty where none was given."""
+        return say.pilot_sentence(self.pilot) if self.pilot else self.too_little
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its figures."""
+        return self.pilot.to_dict() if self.pilot else {}
+
+
+def pilot_figures(ratings: Given | None, *, question: str = "argument_validity") -> PilotFigures:
+    """The figures of a pilot's judges on one question; the first two judges are those compared."""
+    if ratings is None:
+        return PilotFigures(None, "", "pandas")
+    table = as_ratings(ratings)
+    pilot, too_little = enough_for(lambda: pilot_of(table, question))
+    return PilotFigures(pilot, too_little, kind_of(ratings), made_up=made_up_raters(table))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Plans(Part):
+    """Plans by scenario: what studies of growing size give, simulated, and what they cost."""
+
+    plans: Mapping[str, StudyPlan]
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """A row a scenario and size."""
+        rows = [(name, row) for name, plan in self.plans.items() for row in plan_rows(plan)]
+        return table_of(
+            [{"scenario": name, **{_column(head): cell for head, cell in row.items()}} for name, row in rows], self.kind
+        )
+
+    @property
+    def needed(self) -> dict[str, int | None]:
+        """The size at which each scenario meets the target; None where none tried does."""
+        return {name: plan.curve.needed for name, plan in self.plans.items()}
+
+    @property
+    def answer(self) -> str:
+        """Every plan with its assumptions."""
+        return " ".join(say.plan_sentence(plan, sentence_case(name)) for name, plan in self.plans.items())
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """One line a scenario; a ring where the target is met."""
+        curves = {name: plan.curve for name, plan in self.plans.items()}
+        return plot_plans(curves, title=self.caption, ax=ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plans by scenario."""
+        return {name: plan.to_dict() for name, plan in self.plans.items()}
+
+
+def _column(head: str) -> str:
+    return head.lower().replace(" ", "_")
+
+
+class TasksForAgreement(_Plans):
+    """Tasks for a wanted half width of agreement of two judges; the first coefficient has prices."""
+
+    name: ClassVar = "agreement"
+    caption: ClassVar = "Tasks for agreement of two judges"
+
+
+class LabelsForRate(_Plans):
+    """Labels for a wanted half width of a corrected failure rate, by quality of the judge."""
+
+    name: ClassVar = "labels"
+    caption: ClassVar = "Labels for a corrected failure rate"
+    of_ratings: ClassVar = False
+
+
+class ItemsForClaim(_Plans):
+    """Items for a wanted power of the claim that a judge may stand in for a person, by share of failures."""
+
+    name: ClassVar = "stand_in"
+    caption: ClassVar = "Items for the claim that a judge may stand in for a person"
+    of_ratings: ClassVar = False
+
+
+def tasks_for_agreement(
+    pilot: PilotFigures | None = None,
+    *,
+    half_width: float = 0.1,
+    prevalence: float = 0.2,
+    kappa: float = 0.6,
+    per_task: int = 4,
+    coefficients: Sequence[str] = ("cohen_kappa", "gwet_ac1"),
+    judges: Sequence[str | JudgeSpec] = (),
+    sizes: Sequence[int] = SIZES[:7],
+    seed: int = 0,
+) -> TasksForAgreement:
+    """How many tasks a coefficient of agreement takes, by assumptions, and by drawing from a pilot's own tasks.
+
+    Parameters
+    ----------
+    pilot : PilotFigures, optional
+        Plans the first coefficient from its tasks as well, and gives the tokens of a call.
+    half_width : float
+        Wanted half width of the interval.
+    prevalence, kappa, per_task : float, float, int
+        Assumed share of failures, agreement of two judges, runs of one task.
+    coefficients : sequence of str
+        Names of `axisjudge.stats.agreement.coefficients.COEFFICIENTS`; the first is priced.
+    judges : sequence of str
+        Specs to be priced, at the pilot's tokens where it counted them.
+    sizes, seed : sequence of int, int
+        Sizes that are simulated until the target is well met, and the seed.
+
+    Raises
+    ------
+    InputError
+        A target or an assumption out of range, or a judge without a list price.
+    """
+    known = pilot.pilot if pilot else None
+    prices = judge_prices(judges, known.tokens if known and known.tokens else TOKENS)
+    assumed = {"prevalence": prevalence, "kappa": kappa, "per_task": per_task}
+    plans = {}
+    for at, name in enumerate(coefficients):
+        curve = plan_agreement(half_width, coefficient=name, sizes=sizes, rng=seed, **assumed)  # type: ignore[arg-type]
+        plans[COEFFICIENTS[name].label] = study_plan(curve, judges=() if at else prices, calls_per_unit=per_task)
+    if known is not None:
+        first, drawn = coefficients[0], (known.ratings, known.tasks)
+        drawn_from, _ = enough_for(
+            lambda: plan_agreement(half_width, coefficient=first, pilot=drawn, sizes=sizes, rng=seed)
+        )
+        if drawn_from is not None:
+            plans[f"{COEFFICIENTS[first].label}, from the pilot"] = study_plan(drawn_from)
+    made_up = pilot.made_up if pilot else ()
+    return TasksForAgreement(plans, pilot.kind if pilot else "pandas", made_up=made_up)
+
+
+def labels_for_rate(
+    *,
+    half_width: float = 0.05,
+    prevalence: float = 0.2,
+    qualities: Mapping[str, tuple[float, float]] = QUALITIES,
+    usd_per_label: float | None = None,
+    sizes: Sequence[int] = SIZES[:7],
+    seed: int = 0,
+    kind: Kind = "pandas",
+) -> LabelsForRate:
+    """How many labels a failure rate takes that is corrected for the judge's errors, by sensitivity and specificity."""
+    plans = {}
+    for name, (sensitivity, specificity) in qualities.items():
+        curve = plan_corrected_rate(
+            half_width, sensitivity=sensitivity, specificity=specificity, prevalence=prevalence, sizes=sizes, rng=seed
+        )
+        plans[name] = study_plan(curve, usd_per_label=usd_per_label, labels_per_unit=1)
+    return LabelsForRate(plans, kind)
+
+
+def items_for_claim(
+    *,
+    power: float = 0.8,
+    shares: Sequence[float] = (0.1, 0.3, 0.5),
+    epsilon: float = 0.1,
+    n_people: int = PEOPLE,
+    usd_per_label: float | None = None,
+    sizes: Sequence[int] = SIZES[:7],
+    seed: int = 0,
+    kind: Kind = "pandas",
+) -> ItemsForClaim:
+    """How many items the claim 'may stand in for a person' takes, each labelled by all people, by share of failures."""
+    plans = {}
+    for share in shares:
+        curve = plan_stand_in(power, n_people=n_people, epsilon=epsilon, prevalence=share, sizes=sizes, rng=seed)
+        plans[f"{share:.0%} failures"] = study_plan(curve, usd_per_label=usd_per_label, labels_per_unit=n_people)
+    return ItemsForClaim(plans, kind)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RepeatsBought(Part):
+    """Standard error of an item's mean verdict for panels of k judges asked r times, from a pilot with repeats."""
+
+    name: ClassVar = "repeats"
+    caption: ClassVar = "More judges or more repeats"
+
+    errors: tuple[PanelError, ...]
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """A row a panel."""
+        columns = {name: name for name in ("question", "judges", "repeats", "calls", "standard_error", "fixed_judges")}
+        return frame_of(self.errors, columns, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """What a repeat buys beside a judge."""
+        return say.repeats_sentence(self.errors)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """One line a number of judges."""
+        return plot_repeats(self.errors, ax=ax) if self.errors else super().plot(ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every panel."""
+        return {"errors": [error.to_dict() for error in self.errors]}
+
+
+def repeats_bought(ratings: Given | None, *, question: str = "argument_validity") -> RepeatsBought:
+    """What more judges and more repeats buy, from the variance components of a pilot."""
+    errors = () if ratings is None else panel_errors(ratings, question=question)
+    made_up = () if ratings is None else made_up_raters(as_ratings(ratings))
+    return RepeatsBought(errors, "pandas" if ratings is None else kind_of(ratings), made_up=made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Plan(Study):
+    """Plans of four kinds, and the pilot behind them."""
+
+    pilot: PilotFigures
+    tasks: TasksForAgreement
+    labels: LabelsForRate
+    stand_in: ItemsForClaim
+    repeats: RepeatsBought
+
+    @property
+    def answer(self) -> str:
+        """How many tasks, labels and items the targets take."""
+        return answer_of(self.pilot, self.tasks, self.labels, self.stand_in)
+
+
+def answer_of(pilot: PilotFigures, tasks: TasksForAgreement, labels: LabelsForRate, stand_in: ItemsForClaim) -> str:
+    """How many tasks, labels and items the targets take."""
+    assumed = {name: plan for name, plan in tasks.plans.items() if not name.endswith("from the pilot")}
+    return say.answer(assumed, labels.plans, stand_in.plans, pilot.too_little)
+
+
+def plan(
+    ratings: Given | None = None,
+    *,
+    question: str = "argument_validity",
+    half_width: float = 0.1,
+    rate_half_width: float = 0.05,
+    power: float = 0.8,
+    prevalence: float = 0.2,
+    kappa: float = 0.6,
+    per_task: int = 4,
+    epsilon: float = 0.1,
+    coefficients: Sequence[str] = ("cohen_kappa", "gwet_ac1"),
+    qualities: Mapping[str, tuple[float, float]] = QUALITIES,
+    shares: Sequence[float] = (0.1, 0.3, 0.5),
+    judges: Sequence[str | JudgeSpec] = (),
+    usd_per_label: float | None = None,
+    sizes: Sequence[int] = SIZES[:7],
+    seed: int = 0,
+) -> Plan:
+    """How many trajectories, labels, people and repeats do you need, and what do they cost?
+
+    Parameters
+    ----------
+    ratings : table, optional
+        A pilot: ratings of two judges or more, asked twice or more for what repeats buy.
+    question : str
+        The pilot's question.
+    half_width, prevalence, kappa, per_task, coefficients, judges
+        As `tasks_for_agreement` takes them.
+    rate_half_width, qualities, usd_per_label
+        As `labels_for_rate` takes them.
+    power, shares, epsilon
+        As `items_for_claim` takes them.
+
+    Raises
+    ------
+    InputError
+        A target or an assumption out of range, or a judge without a list price.
+
+    Examples
+    --------
+    >>> import axisjudge
+    >>> plans = axisjudge.studies.plan(half_width=0.3, shares=[0.3], sizes=(10, 20))
+    >>> list(plans.tasks.table.columns)
+    ['scenario', 'tasks', 'half_width', 'without_interval', 'usd']
+    """
+    pilot = pilot_figures(ratings, question=question)
+    drawn: dict[str, Any] = {"sizes": sizes, "seed": seed}
+    assumed: dict[str, Any] = {"kappa": kappa, "per_task": per_task, "coefficients": coefficients, "judges": judges}
+    priced: dict[str, Any] = {"usd_per_label": usd_per_label, "kind": pilot.kind, **drawn}
+    return Plan(
+        pilot=pilot,
+        tasks=tasks_for_agreement(pilot, half_width=half_width, prevalence=prevalence, **assumed, **drawn),
+        labels=labels_for_rate(half_width=rate_half_width, prevalence=prevalence, qualities=qualities, **priced),
+        stand_in=items_for_claim(power=power, shares=shares, epsilon=epsilon, **priced),
+        repeats=repeats_bought(ratings, question=question),
+    )
+
 
 open_door(plan)

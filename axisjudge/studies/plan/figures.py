@@ -10,7 +10,7 @@ from axisjudge.figures.theme import QUIET, SMALL, describe, dress, grid, legend_
 from axisjudge.stats.estimate import plural
 from axisjudge.stats.planning.study_curve import StudyCurve
 from axisjudge.studies._shared.words import many
-from axisjudge.studies.plan.repeats import PanelError
+from axisjudge.studies.plan.pilots import PanelError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

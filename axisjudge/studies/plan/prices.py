@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from axisjudge.checks import InputError, positive
 from axisjudge.judges.pricing import LISTED_AT, Tokens, cost_usd, price_list_version
@@ -112,3 +113,17 @@ def label_price(minutes: float, usd_per_hour: float) -> float:
     positive("minutes", minutes)
     positive("usd_per_hour", usd_per_hour)
     return minutes / 60 * usd_per_hour
+
+
+def plan_rows(plan: StudyPlan) -> list[dict[str, Any]]:
+    """One row a size: what studies of it give, and cost."""
+    curve, price = plan.curve, plan.usd_per_unit
+    gives = {"power": "power"} if curve.of_power else {"half width": "half_width", "without interval": "refused"}
+    return [
+        {
+            f"{curve.unit}s": point.n,
+            **{name: getattr(point, field) for name, field in gives.items()},
+            "USD": None if price is None else point.n * price,
+        }
+        for point in curve.points
+    ]

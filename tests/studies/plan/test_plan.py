@@ -12,11 +12,9 @@ from axisjudge.datasets import demo_paths
 from axisjudge.judges.pricing import Tokens
 from axisjudge.stats.planning.studies import plan_corrected_rate, plan_stand_in
 from axisjudge.stats.planning.study_curve import Planned, StudyCurve
-from axisjudge.studies.plan.pilots import labelled_pilot, pilot_of
-from axisjudge.studies.plan.prices import JudgePrice, judge_prices, label_price, study_plan
-from axisjudge.studies.plan.repeats import panel_errors
+from axisjudge.studies.plan.pilots import labelled_pilot, panel_errors, pilot_of
+from axisjudge.studies.plan.prices import JudgePrice, judge_prices, label_price, plan_rows, study_plan
 from axisjudge.studies.plan.sentences import needs, pilot_sentence, plan_sentence, repeats_sentence
-from axisjudge.studies.plan.tables import plan_rows
 from axisjudge.workbench import home
 
 #: One judge and one share of failures, in studies of two sizes.
@@ -163,10 +161,9 @@ def test_the_answer_names_every_need_and_what_is_out_of_reach():
 
 def test_a_plan_without_a_pilot_says_nothing_of_one():
     plans = axisjudge.studies.plan(half_width=0.3, **SMALL)
-    assert (plans.pilot, plans.pilot_agreement, plans.repeats) == (None, None, ())
-    assert "repeats" not in plans.plots()
+    assert (plans.pilot.pilot, plans.repeats.errors) == (None, ())
     assert not any("The pilot on" in sentence for sentence in plans.sentences)
-    assert list(plans.agreement) == ["cohen_kappa", "gwet_ac1"]
+    assert list(plans.tasks.plans) == ["Cohen's kappa", "Gwet's AC1"]
     assert "Cohen's kappa" in plans.answer
 
 
@@ -174,9 +171,10 @@ def test_a_study_s_plans_are_those_of_its_parts(pilot):
     plans = axisjudge.studies.plan(
         pilot, question="sequencing", half_width=0.3, judges=["rules"], usd_per_label=4.0, **SMALL
     )
-    assert plans.pilot.question == "sequencing"
-    assert plans.pilot_agreement.curve.assumed["pilot tasks"] == 28
-    assert (plans.first.usd_per_unit, plans.first.price_list) == (0.0, "")
-    assert {plan.usd_per_unit for plan in plans.labels.values()} == {4.0}
-    assert {plan.usd_per_unit for plan in plans.stand_in.values()} == {12.0}  # three people label an item
-    assert plans.repeats == panel_errors(pilot)
+    first = next(iter(plans.tasks.plans.values()))
+    assert plans.pilot.pilot.question == "sequencing"
+    assert plans.tasks.plans["Cohen's kappa, from the pilot"].curve.assumed["pilot tasks"] == 28
+    assert (first.usd_per_unit, first.price_list) == (0.0, "")
+    assert {plan.usd_per_unit for plan in plans.labels.plans.values()} == {4.0}
+    assert {plan.usd_per_unit for plan in plans.stand_in.plans.values()} == {12.0}  # three people label an item
+    assert plans.repeats.errors == panel_errors(pilot)
