@@ -249,8 +249,8 @@ def _watched(kept: pl.DataFrame, ratings: pl.DataFrame) -> list[Drift]:
 
 def print_drift(watched: Sequence[Drift]) -> None:
     """Every occasion against the first, and whether to stop."""
+    from axisjudge.studies.succession.drift import drift_rows
     from axisjudge.studies.succession.sentences import drift_sentence
-    from axisjudge.studies.succession.tables import drift_rows
 
     for drift in watched:
         show.table(drift_rows(drift), f"{drift.judge}, against the first occasion")

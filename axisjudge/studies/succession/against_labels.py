@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,13 +14,14 @@ from axisjudge.ratings import to_matrix
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import level_of
 from axisjudge.ratings.selection import BY_LABELLER
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.reference import majority
 from axisjudge.stats.rates.proportions import clustered_proportion
-from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
-from axisjudge.studies._shared.words import in_cell
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, with_ends, with_own_ends
+from axisjudge.studies._shared.result import Part
+from axisjudge.studies._shared.words import many
 from axisjudge.studies.succession.bridge import BridgeTerms
 from axisjudge.studies.succession.verdicts import verdicts_of
 
@@ -38,29 +39,37 @@ class BesideLabels(Result):
     kappa: Agreement
 
 
-@dataclass(frozen=True)
-class AgainstLabels(Result):
+@dataclass(frozen=True, eq=False, repr=False)
+class AgainstLabels(Part):
     """Both judges on every question that people labelled."""
 
     _keys = ("judges",)
+    name: ClassVar = "labels"
+    caption: ClassVar = "Each judge against the labels"
 
     judges: tuple[BesideLabels, ...]
     kind: Kind
 
-    def to_frame(self) -> Table:
-        """One row a question and judge."""
-        rows = [
-            {
-                "question": each.question,
-                "judge": each.judge,
-                "n": each.accuracy.n_items,
-                "accuracy": in_cell(each.accuracy, ".0%"),
-                "coefficient": each.kappa.label,
-                "value": in_cell(each.kappa),
-            }
+    @property
+    def table(self) -> Table:
+        """One row a question and judge: accuracy, and the scale's kappa."""
+        named = columns("question judge n=accuracy.n_items", with_own_ends("accuracy"), "coefficient=kappa.label")
+        kappa = with_ends("value", "kappa", low="value_low", high="value_high")
+        return frame_of(self.judges, named | kappa, self.kind)
+
+    @property
+    def behind(self) -> dict[str, str]:
+        """Labelled items."""
+        return {"only": "labelled"}
+
+    @property
+    def answer(self) -> str:
+        """How often each judge is right, question by question."""
+        return " ".join(
+            f"{each.judge} on {each.question}: right on {each.accuracy.worded('.0%')} of "
+            f"{many(each.accuracy.n_items, 'labelled item')}."
             for each in self.judges
-        ]
-        return table_of(rows, self.kind)
+        )
 
 
 def against_labels(

@@ -134,3 +134,30 @@ def _seen(number: int, mine: pl.DataFrame) -> JudgedAnchors:
     models = tuple(mine["returned_model"].drop_nulls().unique().sort())
     first, last = (None, None) if days.is_empty() else (str(days.min()), str(days.max()))
     return JudgedAnchors(number, mine["repeat"].n_unique(), first, last, models, mine.height)
+
+
+def drift_rows(drift: Drift) -> list[dict[str, Any]]:
+    """One row an occasion: when, by which model, and the change from the first."""
+    rows = []
+    e_values = drift.evidence.e_values.tolist() if drift.evidence else [None] * len(drift.occasions)
+    for seen, each, e_value in zip(drift.seen, (None, *drift.occasions), (None, *e_values), strict=True):
+        change = each and each.change.change
+        rows.append(
+            {
+                "occasion": seen.number,
+                "from": seen.first_day,
+                "to": seen.last_day,
+                "model": ", ".join(seen.returned_models) or None,
+                "runs": seen.n_runs,
+                "ratings": seen.n_ratings,
+                "shift": change and change.estimate,
+                "low": change and change.ci_low,
+                "high": change and change.ci_high,
+                "p": each and each.change.p_value,
+                "stops at p": each and each.allowed,
+                "noise up to": each and each.threshold,
+                "evidence": e_value,
+                "stop": each and each.stop,
+            }
+        )
+    return rows

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from axisjudge.checks import InputError
 from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_tick
 from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, describe, dress, in_words, new_axes
 from axisjudge.studies.succession.bridge import Bridge
@@ -11,18 +12,25 @@ from axisjudge.studies.succession.drift import Drift
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _NO = "#A34700"
 
 
-def plot_bridge(bridge: Bridge) -> Figure:
-    """Both conditions per question: the shift within its margin, and agreement against what the old judge reaches."""
-    import matplotlib.pyplot as plt
+def plot_bridge(bridge: Bridge, *, ax: Axes | None = None) -> Axes:
+    """Both conditions per question: the shift within its margin, and agreement against what the old judge reaches.
 
+    On axes that are given the left half is the shift, the right half the agreement.
+    """
     rows = bridge.bridges
-    size = (8.2, 0.42 * len(rows) + 1.7)
-    figure, (left, right) = plt.subplots(1, 2, figsize=size, layout="constrained", sharey=True)
+    ax = new_axes(8.2, 0.42 * len(rows) + 1.7) if ax is None else ax
+    figure = ax.get_figure(root=True)
+    spec = ax.get_subplotspec()
+    if figure is None or spec is None:
+        raise InputError("ax", "must stand in the grid of a figure", cure="make it by plt.subplots()")
+    ax.remove()
+    halves: Any = spec.subgridspec(1, 2).subplots(sharey=True)
+    left: Axes = halves[0]
+    right: Axes = halves[1]
     margin, level = rows[0].equivalence.margin, f"{1 - 2 * rows[0].equivalence.level:.0%} intervals"
     left.axvspan(-margin, margin, color="#e8eef3", linewidth=0)
     left.axvline(0, color=FAINT, linewidth=1)
@@ -37,8 +45,8 @@ def plot_bridge(bridge: Bridge) -> Figure:
     dress(right, "Agreement of the two judges", f"{level}; mark: the old judge with itself, minus the margin")
     unit = rows[0].equivalence.shift.clusters
     marks = "Right: the mark is the old judge's agreement with itself, minus the margin"
-    describe(figure, f"left: the band is the margin. {marks}. Bars are {level} over {unit}")
-    return figure
+    describe(left, f"left: the band is the margin. {marks}. Bars are {level} over {unit}")
+    return left
 
 
 def plot_drift(drift: Drift, *, ax: Axes | None = None) -> Axes:

@@ -15,7 +15,7 @@ from axisjudge.labels.columns import completed
 from axisjudge.studies.succession import succession
 from axisjudge.studies.succession.against_labels import against_labels
 from axisjudge.studies.succession.bridge import Doubt
-from axisjudge.studies.succession.drift import watch_drift
+from axisjudge.studies.succession.drift import drift_rows, watch_drift
 from axisjudge.studies.succession.sentences import (
     doubts,
     drift_in_short,
@@ -25,7 +25,6 @@ from axisjudge.studies.succession.sentences import (
     verdict,
     widened,
 )
-from axisjudge.studies.succession.tables import drift_rows
 from axisjudge.studies.succession.verdicts import verdicts_of
 
 OLD, NEW = "simulated:heron", "simulated:plover"
@@ -49,7 +48,7 @@ def bridged(runs):
 
 
 def test_the_bridge_counts_what_changed_on_the_anchors(bridged):
-    found = succession(bridged, OLD, NEW).bridge
+    found = succession(bridged, OLD, NEW).bridge.bridge
     assert [bridge.question for bridge in found.bridges] == ["sequencing", "termination"]
     of_axis = bridged.filter((pl.col("question") == "termination") & (pl.col("repeat") == 0))
     wide = of_axis.pivot("rater", index="item_id", values="verdict").drop_nulls()
@@ -64,7 +63,7 @@ def test_the_bridge_counts_what_changed_on_the_anchors(bridged):
 def test_a_judge_that_succeeds_itself_is_equivalent(bridged):
     mine = bridged.filter(pl.col("rater") == OLD)
     twin = mine.filter(pl.col("repeat") == 0).with_columns(rater=pl.lit("twin"))
-    found = succession(pl.concat([mine, twin]), OLD, "twin").bridge
+    found = succession(pl.concat([mine, twin]), OLD, "twin").bridge.bridge
     assert all(bridge.equivalence.equivalent for bridge in found.bridges)
     assert all(bridge.shift_within and bridge.agreement_enough for bridge in found.bridges)
     assert verdict(found).startswith("twin is equivalent to simulated:heron on sequencing and termination")
@@ -76,15 +75,15 @@ def test_a_judge_that_succeeds_itself_is_equivalent(bridged):
 
 
 def test_old_rates_are_restated_with_more_doubt_or_not_at_all(bridged):
-    found = succession(bridged, OLD, NEW).bridge
+    found = succession(bridged, OLD, NEW).bridge.bridge
     assert len(found.restated) == 8
     assert np.median([each.extra_doubt for each in found.restated]) > 1
     assert widened(found)
-    unknown = succession(bridged, OLD, NEW, drawn="unknown").bridge
+    unknown = succession(bridged, OLD, NEW, drawn="unknown").bridge.bridge
     assert all("not known" in each.rate.refusal for each in unknown.restated)
     assert widened(unknown) == []
     assert len(not_restated(unknown)) == 1
-    nameless = succession(bridged.with_columns(agent=pl.lit(None, pl.String)), OLD, NEW).bridge.restated
+    nameless = succession(bridged.with_columns(agent=pl.lit(None, pl.String)), OLD, NEW).bridge.bridge.restated
     assert [(each.agent, each.before.n_clusters) for each in nameless] == [(None, 28), (None, 28)]
     assert len(nameless) == 2
 
@@ -92,7 +91,7 @@ def test_old_rates_are_restated_with_more_doubt_or_not_at_all(bridged):
 def test_anchors_that_were_picked_show_no_equivalence_of_all_runs(bridged):
     mine = bridged.filter(pl.col("rater") == OLD)
     twin = pl.concat([mine, mine.filter(pl.col("repeat") == 0).with_columns(rater=pl.lit("twin"))])
-    found = succession(twin, OLD, "twin", drawn="by_judge_verdict").bridge
+    found = succession(twin, OLD, "twin", drawn="by_judge_verdict").bridge.bridge
     assert not any(bridge.equivalence.equivalent for bridge in found.bridges)
     assert all(bridge.equivalence.reasons == (Doubt.NOT_RANDOM,) for bridge in found.bridges)
     assert "not drawn at random" in doubts(found)[0]
@@ -112,9 +111,9 @@ def test_another_rubric_is_not_taken_for_another_judge(bridged):
 
 def test_results_are_plain_and_tables_come_back_in_kind(bridged):
     found = succession(bridged.to_pandas(), OLD, NEW)
-    assert isinstance(found.table, pd.DataFrame)
-    assert len(found.restated_table) == 8
-    assert len(found.drift_table) == 0
+    assert isinstance(found.bridge.table, pd.DataFrame)
+    assert len(found.restated.table) == 8
+    assert len(found.drift.table) == 0
     assert json.loads(json.dumps(found.bridge.to_dict()))["bridges"][0]["found"]["equivalent"] is False
 
 
@@ -208,16 +207,18 @@ def test_one_occasion_is_no_drift(bridged):
 
 def test_the_answer_names_the_largest_shift_with_its_interval(bridged):
     found = succession(bridged, OLD, NEW)
-    shifts = {each.question: each.equivalence.shift for each in found.bridge.bridges}
+    shifts = {each.question: each.equivalence.shift for each in found.bridge.bridge.bridges}
     most = max(shifts, key=lambda question: abs(shifts[question].estimate))
     assert f"on {most}, where the failure rate is {abs(100 * shifts[most].estimate):.1f} points" in found.answer
     lost = pl.when(pl.col("rater") != NEW).then("verdict")
-    assert "no anchor did both decide" in largest_shift(succession(bridged.with_columns(verdict=lost), OLD, NEW).bridge)
+    assert "no anchor did both decide" in largest_shift(
+        succession(bridged.with_columns(verdict=lost), OLD, NEW).bridge.bridge
+    )
 
 
 def test_a_judge_that_was_asked_once_reaches_no_mark(bridged):
     once = bridged.filter(pl.col("repeat") == 0)
-    for bridge in succession(once, OLD, NEW).bridge.bridges:
+    for bridge in succession(once, OLD, NEW).bridge.bridge.bridges:
         assert np.isnan(bridge.least_agreement)
         assert not bridge.agreement_enough
 
@@ -225,10 +226,9 @@ def test_a_judge_that_was_asked_once_reaches_no_mark(bridged):
 def test_an_anchor_set_is_watched_beside_the_bridge(bridged):
     watched = succession(bridged, OLD, NEW, anchors=bridged.filter(pl.col("rater") == OLD))
     assert watched.drift.to_dict() == watch_drift(bridged, OLD).to_dict()
-    assert watched.drift_table["occasion"].to_list() == [1, 2, 3]
-    assert watched.sentences[-1] == drift_sentence(watched.drift)
-    assert set(watched.plots()) == {"bridge", "drift"}
-    assert set(succession(bridged, OLD, NEW).plots()) == {"bridge"}
+    assert watched.drift.table["occasion"].to_list() == [1, 2, 3]
+    assert watched.drift.answer == drift_sentence(watched.drift.drift)
+    assert set(succession(bridged, OLD, NEW).drift.table.columns) == {"occasion"}
 
 
 #: The old judge and the new one on eight runs, one a task: j1 and j2, a letter each.
@@ -243,14 +243,14 @@ def by_hand(table):
 
 
 def test_verdicts_that_changed_are_counted_by_direction(by_hand):
-    (bridge,) = succession(by_hand, "j1", "j2").bridge.bridges
+    (bridge,) = succession(by_hand, "j1", "j2").bridge.bridge.bridges
     assert (bridge.to_correct, bridge.to_incorrect, bridge.one_sided) == (1, 2, 2)
     assert bridge.equivalence.shift.estimate == pytest.approx(1 / 6)  # of six on which both took a side
     assert bridge.least_agreement == pytest.approx(1 - 0.05)  # the old judge says the same again
 
 
 def test_the_shift_must_lie_within_the_margin_at_both_ends(by_hand, bridged):
-    (bridge,) = succession(by_hand, "j1", "j2").bridge.bridges
+    (bridge,) = succession(by_hand, "j1", "j2").bridge.bridge.bridges
     shift = bridge.equivalence.shift
     assert shift.ci_low < -0.05
     assert not bridge.shift_within
@@ -259,7 +259,7 @@ def test_the_shift_must_lie_within_the_margin_at_both_ends(by_hand, bridged):
         .then(pl.lit("incorrect"))
         .otherwise("verdict")
     )
-    for one_way in succession(stricter, OLD, NEW).bridge.bridges:  # beyond the margin at the upper end alone
+    for one_way in succession(stricter, OLD, NEW).bridge.bridge.bridges:  # beyond the margin at the upper end alone
         assert one_way.equivalence.shift.ci_low > -0.05
         assert not one_way.shift_within
 
@@ -268,7 +268,7 @@ def test_independent_runs_get_the_posterior_and_widths_are_compared(by_hand, tab
     from scipy.stats import beta
 
     many = {f"ant-{number}": {"sequencing": PAIRS[number % 8]} for number in range(48)}
-    (each,) = succession(table(many), "j1", "j2").bridge.restated
+    (each,) = succession(table(many), "j1", "j2").bridge.bridge.restated
     decided = [pair[0] for pair in PAIRS * 6 if pair[0] in "icn"]
     ones, n = decided.count("i"), len(decided)
     assert (each.before.ci_low, each.before.ci_high) == pytest.approx(beta(ones + 0.5, n - ones + 0.5).interval(0.95))
@@ -291,7 +291,7 @@ def test_step_ratings_are_bridged_and_named_where_they_are_not_asked_for():
     one, other = "GPT-5.2", "GPT-5.2-Chat"
     with pytest.raises(InputError, match=r"74,697 ratings of steps'; say steps=true"):
         succession(table, one, other)
-    (bridge,) = succession(table, one, other, steps=True, cluster_unit="query").bridge.bridges
+    (bridge,) = succession(table, one, other, steps=True, cluster_unit="query").bridge.bridge.bridges
     mine = table.filter(pl.col("rater").is_in([one, other]))
     codes = mine.pivot("rater", index="item_id", values="verdict").drop_nulls().select(one, other).cast(pl.Int64)
     expected = cohen_kappa_score(codes[one], codes[other], weights="quadratic")
