@@ -16,7 +16,7 @@ def test_on_the_demo(bench):
     found = json.loads((folder / "results.json").read_text(encoding="utf-8"))["results"]
     page = (folder / "report.md").read_text(encoding="utf-8")
     assert {cell["edit"] for cell in found["matrix"]["cells"]} == {"cut_tail", "reworded"} < set(EDITS)
-    halo = found["halo"][0]
+    halo = found["halo"]["halo"][0]
     assert (halo["pairs"], halo["halo"]) == (0, None)  # the rules decide no two axes of enough runs
     assert "refused: no change was made" in page
     assert "must notice 1 kind of planted fault in" in page

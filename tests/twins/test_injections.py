@@ -111,7 +111,7 @@ def test_on_the_demo_the_rules_call_twins_as_their_runs():
     runs = read_trajectories(*demo_paths()).trajectories
     made = make_twins(runs, INJECTIONS).twins
     ratings = axisjudge.judge([*runs, *(twin.trajectory for twin in made)], progress=False)
-    rows = axisjudge.studies.twins(ratings, made).injections
+    rows = axisjudge.studies.twins(ratings, made).text.rows
     flips = {row.edit: row.flips.estimate for row in rows if row.place == "anywhere"}
     assert set(flips) == set(INJECTIONS)
     assert flips[CONTROL] == 0

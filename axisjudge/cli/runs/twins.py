@@ -110,18 +110,18 @@ class _Look(NamedTuple):
 def _print(ratings: pl.DataFrame, made: TwinSet, left: Sequence[str], how: _Look) -> None:
     from axisjudge.ratings import read_ratings
     from axisjudge.studies.twins import twins as study
-    from axisjudge.studies.twins.tables import grid, injection_rows
+    from axisjudge.studies.twins.sentences import grid, injection_rows
 
     known = None if how.labels is None else read_ratings(how.labels, latest=True)
     result = study(ratings, made.twins, known, must_rate=how.must_rate, margin=how.margin)
     if how.json:
         beside = {"out": str(how.out), "edits": made.rows(), "left_out": left}
-        show.as_json({**beside, **result.matrix.to_dict(), "injections": result.injections, "halo": result.halos})
+        show.as_json({**beside, **result.moved.to_dict(), "injections": result.text.rows, "halo": result.halo.halos})
         return
     show.table(made.rows(), "Twins")
-    for name in result.matrix.judges:
-        show.table(grid(result.matrix, name), f"Twin matrix of {name}: moved/decided, interval over tasks")
-    for name in dict.fromkeys(row.judge for row in result.injections):
-        show.table(injection_rows(result.injections, name), f"Text for the judge, {name}: pairs of run and twin")
+    for name in result.moved.matrix.judges:
+        show.table(grid(result.moved.matrix, name), f"Twin matrix of {name}: moved/decided, interval over tasks")
+    for name in result.text.judges:
+        show.table(injection_rows(result.text.rows, name), f"Text for the judge, {name}: pairs of run and twin")
     show.lines(result.sentences, apart=True)
     typer.echo(f"\nRatings: {how.out}")

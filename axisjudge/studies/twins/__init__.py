@@ -1,8 +1,331 @@
 """Does a judge notice what is broken, and only that? (notebook 11, `axisjudge twins`)"""
 
-from axisjudge.studies._shared.result import open_door
-from axisjudge.studies.twins.study import Twins, twins
+from __future__ import annotations
 
-__all__ = ["Twins", "twins"]
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from axisjudge.ratings import as_ratings
+from axisjudge.results import columns, plain
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, table_of, with_ends
+from axisjudge.studies._shared.result import Part, Study, open_door
+from axisjudge.studies._shared.scope import made_up_raters
+from axisjudge.studies.twins import sentences as say
+from axisjudge.studies.twins.figures import plot_injections, plot_twin_matrix
+from axisjudge.studies.twins.halo import Halo, halo
+from axisjudge.studies.twins.injections import Injected, injected
+from axisjudge.studies.twins.matrix import MUST_NOT_MARGIN, MUST_RATE, Thresholds, TwinMatrix, twin_matrix
+from axisjudge.twins import Twin, TwinSet
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "EditsMade",
+    "HaloOfJudges",
+    "MovedVerdicts",
+    "TextForJudges",
+    "Twins",
+    "edits_made",
+    "halo_of_judges",
+    "moved_verdicts",
+    "text_for_judges",
+    "twins",
+]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EditsMade(Part):
+    """Twins made, and runs refused by reason; `examples` has what each edit did to one run."""
+
+    name: ClassVar = "edits"
+    caption: ClassVar = "Twins made, and runs refused by reason"
+    of_ratings: ClassVar = False
+
+    rows: tuple[Mapping[str, str | int], ...]
+    runs_behind: tuple[Mapping[str, str], ...]
+    examples: tuple[Mapping[str, str | None], ...]
+    n_runs: int
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row an edit and what came of it."""
+        return table_of(self.rows, self.kind, columns=("edit", "runs", "what came of it"))
+
+    @property
+    def behind(self) -> Sequence[Mapping[str, str]]:
+        """The twins of each row, or the runs that were refused."""
+        return self.runs_behind
+
+    @property
+    def answer(self) -> str:
+        """How many twins were made of how many runs."""
+        made = sum(int(row["runs"]) for row in self.rows if row["what came of it"] == "twin made")
+        return f"Twins made: {made:,}; runs edited: {self.n_runs:,}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rows."""
+        return {"edits": plain(self.rows)}
+
+
+def edits_made(made: TwinSet, n_runs: int, *, kind: Kind = "polars") -> EditsMade:
+    """What `axisjudge.twins.make_twins` made of so many runs."""
+    first = {twin.edit: twin for twin in reversed(made.twins)}
+    examples = tuple(
+        {"edit": edit, "breaks": of.axis, "example": of.what, "original": of.original_id, "twin": of.trajectory.id}
+        for edit, of in sorted(first.items())
+    )
+    return EditsMade(tuple(made.rows()), tuple(made.behind), examples, n_runs, kind)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MovedVerdicts(Part):
+    """How often verdicts move between originals and twins, judge by judge, edit by edit, axis by axis."""
+
+    name: ClassVar = "matrix"
+    caption: ClassVar = "Moved verdicts, by what is expected of them"
+
+    matrix: TwinMatrix
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row a judge, edit and axis; `strict_` counts undecided twins against the claim, and decides it."""
+        return table_of([cell.named_values() for cell in self.matrix.cells], self.kind)
+
+    @property
+    def behind(self) -> Mapping[str, str]:
+        """Twins."""
+        return {"names": "~"}
+
+    @property
+    def answer(self) -> str:
+        """The claims of each judge that are met, not shown and refuted."""
+        return " ".join(say.claims(self.matrix, judge) for judge in self.matrix.judges)
+
+    def plot(self, ax: Axes | None = None, *, judge: str | None = None) -> Axes:
+        """Edits down and axes across, of one judge (the first)."""
+        return plot_twin_matrix(self.matrix, judge, ax=ax) if self.matrix.cells else super().plot(ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Thresholds and cells."""
+        return self.matrix.to_dict()
+
+
+def moved_verdicts(
+    ratings: Given,
+    twins: Iterable[Twin],
+    *,
+    judges: Sequence[str] | None = None,
+    must_rate: float = MUST_RATE,
+    margin: float = MUST_NOT_MARGIN,
+    ci_level: float = 0.95,
+) -> MovedVerdicts:
+    """Whether a verdict moves where one axis was broken, and stays where nothing was.
+
+    Parameters
+    ----------
+    ratings : table
+        Ratings of originals and twins by the same judges (polars, pandas, arrow, or a dict of columns), one rating for
+        each run, axis, judge and repeat; the first repeat counts. In the matrix uncertain of rules is taken as correct.
+    twins : iterable of Twin
+        As `axisjudge.twins.make_twins` makes and `axisjudge.twins.twins_in` finds them.
+    judges : sequence of str, optional
+        Which raters; by default all but people and the planted truth.
+    must_rate : float
+        A verdict that must move has to do so at this rate or more, by the lower bound.
+    margin : float
+        One that must not move may do so in fewer than this share of twins, by the upper bound.
+    ci_level : float
+        Of intervals, which take tasks as clusters; they are two-sided, so each claim is made at half the error.
+
+    Raises
+    ------
+    InputError
+        A twin has no rating at all, or a judge rated one run twice on an axis (by two rubric versions, say).
+    """
+    table = as_ratings(ratings)
+    matrix = twin_matrix(table, list(twins), judges=judges, thresholds=Thresholds(must_rate, margin, ci_level))
+    return MovedVerdicts(matrix, kind_of(ratings), made_up=made_up_raters(table))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TextForJudges(Part):
+    """What text that speaks to the judge did to each judge, by kind of text, beside plain text as the control."""
+
+    name: ClassVar = "injections"
+    caption: ClassVar = "Text for the judge: pairs of run and twin"
+    formats: ClassVar = dict.fromkeys(("flipped", "low", "high", "taken_in", "confidence_moved"), ".3f")
+
+    rows: tuple[Injected, ...]
+    kind: Kind
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The judges that read such text."""
+        return tuple(dict.fromkeys(row.judge for row in self.rows))
+
+    @property
+    def table(self) -> Table:
+        """One row a judge, kind of text and place (or anywhere)."""
+        shown = columns(
+            "judge text=edit place twins=n_twins flagged pairs=flips.n_items",
+            with_ends("flipped", "flips"),
+            "taken_in=taken_in.estimate confidence_moved=confidence.estimate lost",
+        )
+        return frame_of(self.rows, shown, self.kind)
+
+    @property
+    def behind(self) -> Mapping[str, str]:
+        """All agents: a twin bears its original's."""
+        return {"agent": "", "names": "~"}
+
+    @property
+    def answer(self) -> str:
+        """Whether each judge's verdicts flip more than beside the control."""
+        return " ".join(say.injection_sentence(self.rows, judge) for judge in self.judges)
+
+    def plot(self, ax: Axes | None = None, *, judge: str | None = None) -> Axes:
+        """Flip rate of one judge (the first) by kind of text, and of those taken in."""
+        return plot_injections(self.rows, judge or self.judges[0], ax=ax) if self.rows else super().plot(ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every row."""
+        return {"injections": plain(self.rows)}
+
+
+def text_for_judges(
+    ratings: Given, twins: Iterable[Twin], *, judges: Sequence[str] | None = None, ci_level: float = 0.95
+) -> TextForJudges:
+    """Whether text in a run that speaks to the judge moves its verdict or its confidence."""
+    table = as_ratings(ratings)
+    rows = injected(table, list(twins), judges=judges, ci_level=ci_level)
+    return TextForJudges(tuple(rows), kind_of(ratings), made_up=made_up_raters(table))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HaloOfJudges(Part):
+    """Correlation of each judge's verdicts between axes, on the originals, beside that of labels."""
+
+    name: ClassVar = "halo"
+    caption: ClassVar = "Correlation between axes"
+
+    halos: tuple[Halo, ...]
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row a judge."""
+        rows = [{key: value for key, value in each.named_values().items() if key != "by_pair"} for each in self.halos]
+        return table_of(rows, self.kind, columns=["judge"])
+
+    @property
+    def behind(self) -> Mapping[str, str]:
+        """Decided originals."""
+        return {"names": "!~", "word": "correct\nincorrect"}
+
+    @property
+    def answer(self) -> str:
+        """How far each judge's verdicts hang together beyond the faults."""
+        return " ".join(say.halo_sentence(each) for each in self.halos)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every judge."""
+        return {"halo": plain(self.halos)}
+
+
+def halo_of_judges(
+    ratings: Given,
+    twins: Iterable[Twin] = (),
+    labels: Given | None = None,
+    *,
+    judges: Sequence[str] | None = None,
+    ci_level: float = 0.95,
+) -> HaloOfJudges:
+    """The judge's mean correlation over pairs of axes minus that of the labels, on originals.
+
+    Parameters
+    ----------
+    labels : table, optional
+        Ratings of the originals by people or of planted truth, without which a correlation is not called halo.
+
+    Raises
+    ------
+    InputError
+        Labels of neither people nor planted truth.
+    """
+    table = as_ratings(ratings)
+    kept = ~pl.col("trajectory_id").is_in([twin.trajectory.id for twin in twins])
+    if judges is not None:
+        kept &= pl.col("rater").is_in(list(judges))
+    halos = halo(table.filter(kept), labels, ci_level=ci_level)
+    made_up = made_up_raters(table, None if labels is None else as_ratings(labels))
+    return HaloOfJudges(halos, kind_of(ratings), made_up=made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Twins(Study):
+    """How often verdicts move, what text for the judge did, and how each judge's verdicts hang together."""
+
+    moved: MovedVerdicts
+    text: TextForJudges
+    halo: HaloOfJudges
+
+    @property
+    def answer(self) -> str:
+        """How many claims are met, not shown and refuted, and which broken axis is least surely noticed."""
+        return answer_of(self.moved, self.text)
+
+
+def answer_of(moved: MovedVerdicts, text: TextForJudges) -> str:
+    """How many claims are met, not shown and refuted; where only text for the judge was tried, what it moved."""
+    return say.answer(moved.matrix) if moved.matrix.cells or not text.rows else say.most_moved(text.rows)
+
+
+def twins(
+    ratings: Given,
+    twins: Iterable[Twin],
+    labels: Given | None = None,
+    *,
+    judges: Sequence[str] | None = None,
+    must_rate: float = MUST_RATE,
+    margin: float = MUST_NOT_MARGIN,
+    ci_level: float = 0.95,
+) -> Twins:
+    """Does a judge see what broke, and nothing else?
+
+    Parameters
+    ----------
+    ratings, twins, judges, must_rate, margin, ci_level
+        As `moved_verdicts` takes them.
+    labels
+        As `halo_of_judges` takes them.
+
+    Raises
+    ------
+    InputError
+        As its parts.
+
+    Examples
+    --------
+    >>> import axisjudge
+    >>> from axisjudge.twins import make_twins
+    >>> runs = axisjudge.read_trajectories(*axisjudge.demo_paths()).trajectories[:8]
+    >>> made = make_twins(runs, ["cut_tail"]).twins
+    >>> ratings = axisjudge.judge([*runs, *(twin.trajectory for twin in made)], progress=False)
+    >>> axisjudge.studies.twins(ratings, made).moved.matrix.edits
+    ('cut_tail',)
+    """
+    made = list(twins)
+    return Twins(
+        moved=moved_verdicts(ratings, made, judges=judges, must_rate=must_rate, margin=margin, ci_level=ci_level),
+        text=text_for_judges(ratings, made, judges=judges, ci_level=ci_level),
+        halo=halo_of_judges(ratings, made, labels, judges=judges, ci_level=ci_level),
+    )
+
 
 open_door(twins)

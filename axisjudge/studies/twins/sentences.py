@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from axisjudge.studies.twins.halo import Halo
 from axisjudge.studies.twins.injections import ANYWHERE, CONTROL, Injected
 from axisjudge.studies.twins.matrix import Claim, TwinCell, TwinMatrix
 from axisjudge.twins import Expectation
+from axisjudge.verdict import AXES
 
 #: So many names stand in a row.
 _NAMED = 6
@@ -153,3 +155,45 @@ def _open(counts: Counter[Claim]) -> str:
     if not n_open or n_open == counts.total():
         return ""
     return f"; {n_open} {'is' if n_open == 1 else 'are'} open"
+
+
+def grid(matrix: TwinMatrix, judge: str) -> list[dict[str, Any]]:
+    """The matrix of one judge for people: an edit a row, an axis a column."""
+    rows = []
+    for edit in matrix.edits:
+        cells = [matrix.cell(judge, edit, axis) for axis in AXES]
+        rows.append({"edit": edit, "twins": cells[0].n_twins} | {cell.axis: brief(cell) for cell in cells})
+    return rows
+
+
+def injection_rows(rows: Sequence[Injected], judge: str) -> list[dict[str, Any]]:
+    """What text for the judge did to one judge, for people: a kind a row, places behind it."""
+    mine = [row for row in rows if row.judge == judge]
+    places = sorted({row.place for row in mine} - {ANYWHERE})
+    share = {(row.edit, row.place): row for row in mine}
+    return [
+        {
+            "text": row.edit,
+            "twins": row.n_twins,
+            "flagged": row.flagged,
+            "pairs": row.flips.n_items,
+            "flipped": row.flips.worded(".3f"),
+            "taken in": f"{row.taken_in.worded('.3f')} of {row.taken_in.n_items}" if row.taken_in.n_items else "–",
+            "confidence moved": _moved(row),
+            "lost": row.lost,
+            **{place: _flipped(share.get((row.edit, place))) for place in places},
+        }
+        for row in mine
+        if row.place == ANYWHERE
+    ]
+
+
+def _moved(row: Injected) -> str:
+    move = row.confidence
+    return f"{round(move.estimate, 3) + 0.0:+.3f} ({move.interval('+.3f')})" if move.n_items else "–"
+
+
+def _flipped(row: Injected | None) -> str:
+    if row is None or not row.flips.n_items:
+        return "–"
+    return f"{round(row.flips.estimate * row.flips.n_items)}/{row.flips.n_items}"

@@ -13,8 +13,7 @@ from axisjudge.checks import InputError
 from axisjudge.judges import Answer, Judge, Reply
 from axisjudge.spec import JudgeSpec
 from axisjudge.studies.twins.injections import ANYWHERE, injected
-from axisjudge.studies.twins.sentences import injection_sentence
-from axisjudge.studies.twins.tables import injection_rows
+from axisjudge.studies.twins.sentences import injection_rows, injection_sentence
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.twins import INJECTIONS, Twin, make_twins
 
@@ -53,6 +52,9 @@ class Obeying(Judge):
         )
 
 
+TEXTS = {"spoken_verdict", "note_to_judge", "plain_text"}
+
+
 @pytest.fixture(scope="module")
 def found():
     originals = runs(30)
@@ -65,14 +67,13 @@ def found():
 def cell(found, judge, edit):
     return next(
         row
-        for row in found.injections
+        for row in found.text.rows
         if row.judge.startswith(f"simulated:{judge}") and (row.edit, row.place) == (edit, ANYWHERE)
     )
 
 
 def test_a_judge_that_obeys_is_found_out_and_a_deaf_one_is_not(found):
     obeys = cell(found, "obeys", "spoken_verdict")
-    assert set(found.examples) == {"spoken_verdict", "note_to_judge", "plain_text"}
     assert obeys.n_twins == 30
     assert obeys.flips.n_items == 150
     assert obeys.taken_in.n_items == 50
@@ -80,7 +81,7 @@ def test_a_judge_that_obeys_is_found_out_and_a_deaf_one_is_not(found):
     assert obeys.flips.estimate == pytest.approx(obeys.taken_in.estimate / 3)
     assert obeys.flips.n_clusters == 30
     assert cell(found, "obeys", "plain_text").flips.estimate == 0
-    assert all(cell(found, "deaf", edit).flips.estimate == 0 for edit in found.examples)
+    assert all(cell(found, "deaf", edit).flips.estimate == 0 for edit in TEXTS)
     assert (
         cell(found, "obeys", "note_to_judge").confidence.estimate
         < 0
@@ -89,9 +90,9 @@ def test_a_judge_that_obeys_is_found_out_and_a_deaf_one_is_not(found):
 
 
 def test_the_places_add_up_to_anywhere(found):
-    for judge in {row.judge for row in found.injections}:
-        for edit in found.examples:
-            mine = [row for row in found.injections if (row.judge, row.edit) == (judge, edit)]
+    for judge in {row.judge for row in found.text.rows}:
+        for edit in TEXTS:
+            mine = [row for row in found.text.rows if (row.judge, row.edit) == (judge, edit)]
             (every,) = [row for row in mine if row.place == ANYWHERE]
             rest = [row for row in mine if row.place != ANYWHERE]
             assert sum(row.n_twins for row in rest) == every.n_twins
@@ -101,15 +102,15 @@ def test_the_places_add_up_to_anywhere(found):
 
 
 def test_the_words_the_table_and_the_figure(found, tmp_path):
-    (judge,) = {row.judge for row in found.injections if row.judge.startswith("simulated:obeys")}
-    assert "spoken_verdict flips most" in injection_sentence(found.injections, judge)
-    (deaf,) = {row.judge for row in found.injections if row.judge.startswith("simulated:deaf")}
-    assert "no text for the judge flipped" in injection_sentence(found.injections, deaf)
-    assert {row["text"] for row in injection_rows(found.injections, judge)} == set(found.examples)
-    assert set(found.figures()) == {"injections_0", "injections_1"}
-    assert found.matrix.cells == ()
+    (judge,) = {row.judge for row in found.text.rows if row.judge.startswith("simulated:obeys")}
+    assert "spoken_verdict flips most" in injection_sentence(found.text.rows, judge)
+    (deaf,) = {row.judge for row in found.text.rows if row.judge.startswith("simulated:deaf")}
+    assert "no text for the judge flipped" in injection_sentence(found.text.rows, deaf)
+    assert {row["text"] for row in injection_rows(found.text.rows, judge)} == TEXTS
+    assert found.text.plot(judge=judge).lines
+    assert found.moved.matrix.cells == ()
     assert found.answer.startswith("simulated:")
-    json.dumps([row.named_values() for row in found.injections], default=str)
+    json.dumps([row.named_values() for row in found.text.rows], default=str)
 
 
 def twin(number, edit="praise"):

@@ -11,8 +11,7 @@ import pytest
 from axisjudge.checks import InputError
 from axisjudge.studies.twins.halo import NoInterval, halo
 from axisjudge.studies.twins.matrix import Thresholds, twin_matrix
-from axisjudge.studies.twins.sentences import brief, claims, halo_sentence, weakest
-from axisjudge.studies.twins.tables import grid
+from axisjudge.studies.twins.sentences import brief, claims, grid, halo_sentence, weakest
 from axisjudge.trajectory import Trajectory
 from axisjudge.twins import EDITS, Twin
 
@@ -187,14 +186,12 @@ def test_the_study_is_its_parts_and_keeps_twins_out_of_the_halo(table):
     rated = originals | {twin.trajectory.id: {"tool_selection": "i", "sequencing": "i"}}
     truth = table(many_runs(APART), rater="people", rater_kind="human")
     found = study(table(rated), [twin], truth, margin=0.1)
-    assert found.halos == halo(table(originals), truth)
-    assert found.matrix == twin_matrix(table(rated), [twin], thresholds=Thresholds(margin=0.1))
-    assert found.matrix.to_dict()["margin"] == 0.1
-    names = (twin.original_id, twin.trajectory.id)
-    assert found.examples == {"misreported_amount": ("result_interpretation", "x.", *names)}
-    assert len(found.table) == 5
-    assert study(table(rated), [twin]).halos == halo(table(originals))
-    assert study(table(rated), [twin], judges=["nobody"]).halos == ()
+    assert found.halo.halos == halo(table(originals), truth)
+    assert found.moved.matrix == twin_matrix(table(rated), [twin], thresholds=Thresholds(margin=0.1))
+    assert found.moved.to_dict()["margin"] == 0.1
+    assert len(found.moved.table) == 5
+    assert study(table(rated), [twin]).halo.halos == halo(table(originals))
+    assert study(table(rated), [twin], judges=["nobody"]).halo.halos == ()
 
 
 # Halo
