@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from axisjudge.checks import InputError
 from axisjudge.figures.legible import LONGEST
 
 if TYPE_CHECKING:
@@ -40,6 +41,22 @@ def new_axes(width: float, height: float) -> Axes:
 
     _, ax = plt.subplots(figsize=(width, height), layout="constrained")
     return ax
+
+
+def side_by_side(ax: Axes, count: int, *, sharex: bool = False) -> list[Axes]:
+    """So many axes in the place of one, with one scale upright.
+
+    Raises
+    ------
+    InputError
+        The axes stand in no grid of a figure.
+    """
+    spec, figure = ax.get_subplotspec(), ax.get_figure(root=True)
+    if spec is None or figure is None:
+        raise InputError("ax", "must stand in the grid of a figure", cure="make it by plt.subplots()")
+    ax.remove()
+    axes: Any = spec.subgridspec(1, count).subplots(sharex=sharex, sharey=True, squeeze=False)
+    return list(axes[0])
 
 
 def panels(count: int, *, width: float, height: float) -> tuple[Figure, list[Axes], list[Axes]]:

@@ -36,7 +36,6 @@ from axisjudge.report.scope import ratings_sha256, scope_of
 from axisjudge.report.tables.markup import html_table, markdown_table
 from axisjudge.results import dumps, plain
 from axisjudge.studies.agreement.published_agreement import published_agreement
-from axisjudge.studies.evidence.published_repeat import published_repeat
 from axisjudge.workbench import shipped
 
 REAL = ratings_frame([rating()])
@@ -242,13 +241,10 @@ def test_tables_of_published_figures_never_bear_the_banner(monkeypatch: pytest.M
     shown: list[dict[str, str]] = []
     monkeypatch.setattr("axisjudge.report.page._show", lambda bundle, *_: shown.append(bundle))
     folder = shipped() / "data" / "published"
-    counts, failures, repeats = (
-        pl.read_csv(folder / f"{name}.csv") for name in ("agreement_by_axis", "any_judge_incorrect", "repeat")
-    )
+    counts, failures = (pl.read_csv(folder / f"{name}.csv") for name in ("agreement_by_axis", "any_judge_incorrect"))
     results = (
         published_agreement(counts, failures, n_tasks=5),
         published_agreement(counts.to_pandas(), failures.to_pandas(), n_tasks=5),
-        published_repeat(repeats),
     )
     for number, result in enumerate(results):
         page = Page("05_page", MADE)

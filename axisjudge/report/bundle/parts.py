@@ -153,7 +153,7 @@ def _failures(inputs: Inputs) -> Iterator[Section]:
 
 
 def _evidence(inputs: Inputs) -> Iterator[Section]:
-    from axisjudge.studies.evidence.study import evidence
+    from axisjudge.studies.evidence import evidence
 
     source = inputs.source
     ratings = source.ratings.filter(pl.col("rater").is_in(source.judges))
@@ -168,7 +168,7 @@ def _evidence(inputs: Inputs) -> Iterator[Section]:
         result,
         {},
         ("Judges that cite the same wrong step share evidence too.",),
-        {"evidence": ("Shared evidence, or verdicts asked again", as_polars(result.table))},
+        {"evidence": ("Shared evidence, or verdicts asked again", as_polars(result.shared.table))},
     )
 
 

@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_tick
-from axisjudge.figures.theme import ACCENT, INK, LABEL, QUIET, SMALL, describe, dress, grid, in_words
+from axisjudge.figures.theme import (
+    ACCENT,
+    INK,
+    LABEL,
+    QUIET,
+    SMALL,
+    describe,
+    dress,
+    grid,
+    in_words,
+    new_axes,
+    side_by_side,
+)
 from axisjudge.studies._shared.citations import CitationReport
 from axisjudge.studies.evidence.repeats import RepeatReport
 
@@ -16,12 +28,12 @@ if TYPE_CHECKING:
 _MARKERS = "osD^vP*X"
 
 
-def plot_citation_overlap(report: CitationReport) -> Figure:
+def plot_citation_overlap(report: CitationReport, *, ax: Axes | None = None) -> Axes:
     """Overlap of cited steps for each pair of judges, a panel a question; the tick is chance."""
     pairs = [pair for pair in report.pairs if pair.cited.n_both]
     questions = list(dict.fromkeys(pair.question for pair in pairs))
     names = list(dict.fromkeys(_names(pair.judges, pair.rubric_version) for pair in pairs))
-    figure, axes = _panels(questions, names)
+    figure, axes = _panels(questions, names, ax)
     for ax, question in zip(axes, questions, strict=True):
         for pair in (pair for pair in pairs if pair.question == question):
             at = names.index(_names(pair.judges, pair.rubric_version))
@@ -37,15 +49,15 @@ def plot_citation_overlap(report: CitationReport) -> Figure:
     figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=SMALL, labelcolor=QUIET)
     widest = max((pair.cited.overlap for pair in pairs), key=lambda estimate: estimate.n_clusters)
     describe(figure, f"dots: shared steps over steps cited by either; ticks: the same by chance; {intervals(widest)}")
-    return figure
+    return axes[0]
 
 
-def plot_self_agreement(report: RepeatReport) -> Figure:
+def plot_self_agreement(report: RepeatReport, *, ax: Axes | None = None) -> Axes:
     """Self-agreement of each judge that was asked again, a panel a question."""
     asked = [(each, each.with_itself.agreement) for each in report.judges if each.with_itself is not None]
     questions = list(dict.fromkeys(each.question for each, _ in asked))
     names = list(dict.fromkeys(_short(each.judge) for each, _ in asked))
-    figure, axes = _panels(questions, names)
+    figure, axes = _panels(questions, names, ax)
     for ax, question in zip(axes, questions, strict=True):
         for at, estimate in (
             (names.index(_short(e.judge)), estimate) for e, estimate in asked if e.question == question
@@ -56,7 +68,7 @@ def plot_self_agreement(report: RepeatReport) -> Figure:
     axes[0].xaxis.label.set(fontsize=SMALL, color=QUIET)
     widest = max((estimate for _, estimate in asked), key=lambda estimate: estimate.n_clusters)
     describe(figure, f"share of equal verdicts in two calls for the same run; {intervals(widest)}")
-    return figure
+    return axes[0]
 
 
 def _named(ax: Axes, question: str) -> None:
@@ -64,21 +76,18 @@ def _named(ax: Axes, question: str) -> None:
     ax.set_title(in_words(question), loc="left", fontsize=LABEL, fontweight="bold", color=INK)
 
 
-def _panels(questions: list[str], names: list[str]) -> tuple[Figure, list[Axes]]:
+def _panels(questions: list[str], names: list[str], ax: Axes | None) -> tuple[Figure, list[Axes]]:
     import matplotlib as mpl
-    import matplotlib.pyplot as plt
 
-    size = (1.85 * len(questions) + 1.6, 0.34 * len(names) + 1.3)
-    figure, axes = plt.subplots(
-        1, len(questions), figsize=size, layout="constrained", sharex=True, sharey=True, squeeze=False
-    )
-    for ax in axes[0]:
-        named_rows(ax, names)
-        ax.tick_params(axis="y", labelsize=SMALL)
-        ax.xaxis.set_major_locator(mpl.ticker.MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
-        ax.xaxis.set_major_formatter(percent_tick)
-        grid(ax)
-    return figure, list(axes[0])
+    ax = new_axes(1.85 * len(questions) + 1.6, 0.34 * len(names) + 1.3) if ax is None else ax
+    axes = side_by_side(ax, len(questions), sharex=True)
+    for each in axes:
+        named_rows(each, names)
+        each.tick_params(axis="y", labelsize=SMALL)
+        each.xaxis.set_major_locator(mpl.ticker.MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
+        each.xaxis.set_major_formatter(percent_tick)
+        grid(each)
+    return axes[0].figure, axes  # type: ignore[return-value]
 
 
 def _names(judges: tuple[str, str], version: str | None) -> str:

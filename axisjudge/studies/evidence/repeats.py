@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,8 @@ from axisjudge.checks import InputError
 from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import IntervalTerms
 from axisjudge.stats.raters.repeats import ConfidenceBand, SelfAgreement, flips_by_confidence, self_agreement
-from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, with_ends
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, table_of, to_polars, with_ends
+from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.variances import (
     QuestionVariance,
     by_question,
@@ -174,3 +176,65 @@ def _flips(bands: list[ConfidenceBand]) -> tuple[int, int]:
     """Items on which the verdict changed, and all."""
     flips = [band.flips for band in bands]
     return round(sum(each.estimate * each.n_items for each in flips)), sum(each.n_items for each in flips)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PublishedRepeat(Part):
+    """One judge's published calls with one prompt on one run and axis, in their order."""
+
+    _keys = ("simulation", "axis", "judge", "calls", "with_itself")
+    name: ClassVar = "published_repeat"
+    caption: ClassVar = "The same call, made twice"
+    of_ratings: ClassVar = False  # published figures; a page's banner does not concern them
+
+    simulation: int
+    axis: str
+    judge: str
+    calls: tuple[tuple[str, float], ...]
+    with_itself: SelfAgreement
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row a call."""
+        rows = [
+            {"call": call, "verdict": verdict, "confidence": confidence}
+            for call, (verdict, confidence) in enumerate(self.calls, start=1)
+        ]
+        return table_of(rows, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """What one item asked again shows, and what it does not."""
+        return words.published(self.judge, self.axis, self.simulation, self.calls, self.with_itself.flips)
+
+
+def published_repeat(calls: Given) -> PublishedRepeat:
+    """What a published repeat of one judge on one run and axis shows and does not show.
+
+    Parameters
+    ----------
+    calls : table
+        Columns simulation, axis, judge, call, verdict, confidence: one row a call, two or more.
+
+    Raises
+    ------
+    InputError
+        Fewer than two calls, a call that stands twice, or calls of several judges, runs or axes.
+    """
+    columns = ("simulation", "axis", "judge", "call", "verdict", "confidence")
+    table = to_polars(calls, columns, where="calls").sort("call")
+    if table.select("simulation", "axis", "judge").n_unique() > 1:
+        raise InputError("calls", "must be of one judge on one run and axis", cure="filter first")
+    if table.height < 2 or table["call"].is_duplicated().any():
+        raise InputError("calls", "must be two or more, each once", table["call"].to_list())
+    row = table.row(0, named=True)
+    said = list(dict.fromkeys(table["verdict"]))
+    return PublishedRepeat(
+        simulation=row["simulation"],
+        axis=row["axis"],
+        judge=row["judge"],
+        calls=tuple(table.select("verdict", "confidence").iter_rows()),
+        with_itself=self_agreement([[float(said.index(word)) for word in table["verdict"]]]),
+        kind=kind_of(calls),
+    )

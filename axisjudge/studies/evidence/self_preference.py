@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -10,20 +11,21 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN
-from axisjudge.results import Result, columns
+from axisjudge.results import columns
 from axisjudge.stats.raters.self_preference import SelfPreference, self_preference
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, per_run, table_of
 from axisjudge.studies._shared.pooled import Pooled, pooled
-from axisjudge.studies._shared.scope import questions_in_order
+from axisjudge.studies._shared.result import Part
+from axisjudge.studies._shared.scope import made_up_raters, questions_in_order
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.evidence import sentences as words
 
 _CELLS = ("judge_family", "agent_family", "own", "says_correct", "verdicts", "agents")
 
 
-@dataclass(frozen=True)
-class SelfPreferenceReport(Result):
+@dataclass(frozen=True, eq=False, repr=False)
+class SelfPreferenceReport(Part):
     """Self-preference of each judge family that has agents of its own, or the table of leniency alone.
 
     With `labels` (whose they are; empty without any) the table is of failed items, so that saying correct is a miss.
@@ -31,6 +33,9 @@ class SelfPreferenceReport(Result):
     """
 
     _keys = columns("where preference=measured.preference table=measured.table refusal labels n_failed runs_left_out")
+
+    name: ClassVar = "self_preference"
+    caption: ClassVar = "Share of verdicts that say correct, by family of judge and agent"
 
     where: str
     measured: SelfPreference
@@ -44,7 +49,13 @@ class SelfPreferenceReport(Result):
         """Why there is no preference, or nothing."""
         return self.measured.refusal
 
-    def to_frame(self) -> Table:
+    @property
+    def behind(self) -> dict[str, str]:
+        """Decided verdicts."""
+        return {"word": "correct\nincorrect"}
+
+    @property
+    def table(self) -> Table:
         """One row for each family of judges and of agents: the share of verdicts that say correct."""
         rows = [
             (c.judge_family, c.agent_family, c.judge_family == c.agent_family, c.says_correct, c.n_verdicts, c.n_agents)
@@ -54,8 +65,12 @@ class SelfPreferenceReport(Result):
         return table_of([dict(zip(_CELLS, row, strict=True)) for row in rows], self.kind, columns=_CELLS)
 
     @property
-    def sentences(self) -> tuple[str, ...]:
+    def answer(self) -> str:
         """The preference of each family, or the refusal and what the table is."""
+        return " ".join(self.sentences)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
         left_out = words.no_agent(self.runs_left_out)
         if self.refusal:
             return (words.leniency_alone(self.where, self.refusal, bool(self.labels)), *left_out)
@@ -117,6 +132,7 @@ def self_preference_report(
         n_failed=int((failed == 1).sum()),
         runs_left_out=table["trajectory_id"].n_unique() - known["trajectory_id"].n_unique(),
         kind=kind_of(ratings),
+        made_up=made_up_raters(known),
     )
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from axisjudge.checks import InputError
 from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_tick
-from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, describe, dress, in_words, new_axes
+from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, describe, dress, in_words, new_axes, side_by_side
 from axisjudge.studies.succession.bridge import Bridge
 from axisjudge.studies.succession.drift import Drift
 
@@ -23,14 +22,7 @@ def plot_bridge(bridge: Bridge, *, ax: Axes | None = None) -> Axes:
     """
     rows = bridge.bridges
     ax = new_axes(8.2, 0.42 * len(rows) + 1.7) if ax is None else ax
-    figure = ax.get_figure(root=True)
-    spec = ax.get_subplotspec()
-    if figure is None or spec is None:
-        raise InputError("ax", "must stand in the grid of a figure", cure="make it by plt.subplots()")
-    ax.remove()
-    halves: Any = spec.subgridspec(1, 2).subplots(sharey=True)
-    left: Axes = halves[0]
-    right: Axes = halves[1]
+    left, right = side_by_side(ax, 2)
     margin, level = rows[0].equivalence.margin, f"{1 - 2 * rows[0].equivalence.level:.0%} intervals"
     left.axvspan(-margin, margin, color="#e8eef3", linewidth=0)
     left.axvline(0, color=FAINT, linewidth=1)

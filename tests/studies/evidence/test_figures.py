@@ -32,7 +32,7 @@ def judged():
 
 def test_each_pair_of_judges_is_drawn_beside_its_chance(judged):
     report = citation_report(judged[0], steps=judged[1])
-    figure = plot_citation_overlap(report)
+    figure = plot_citation_overlap(report).get_figure(root=True)
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["sequencing", "termination"]
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert names == ["rules and heron", "rules and wren", "heron and wren"]
@@ -46,7 +46,7 @@ def test_each_pair_of_judges_is_drawn_beside_its_chance(judged):
 
 def test_each_judge_asked_again_is_drawn(judged):
     report = repeat_report(judged[0])
-    figure = plot_self_agreement(report)
+    figure = plot_self_agreement(report).get_figure(root=True)
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["rules", "heron", "wren"]
     for ax, question in zip(figure.axes, ("sequencing", "termination"), strict=True):
         dots = [line.get_xdata()[0] for line in ax.lines if len(line.get_xdata()) == 1]

@@ -11,8 +11,7 @@ from axisjudge.datasets import demo_paths
 from axisjudge.judging import judge
 from axisjudge.ratings import ratings_frame
 from axisjudge.readers import read_trajectories
-from axisjudge.studies.evidence.published_repeat import published_repeat
-from axisjudge.studies.evidence.repeats import repeat_report
+from axisjudge.studies.evidence.repeats import published_repeat, repeat_report
 from axisjudge.studies.evidence.sentences import NoBands, NoRepeat
 from axisjudge.workbench import home
 
@@ -147,16 +146,16 @@ def test_the_published_repeat_is_one_pair_and_no_rate(published):
     assert found.calls == (("correct", 0.98), ("incorrect", 0.90))
     assert found.with_itself.flips.ci_low == pytest.approx(0.025)  # exact, of one trial
     assert found.with_itself.flips.ci_high == 1
-    assert "said correct at confidence 0.98, then incorrect at confidence 0.90" in found.sentence
-    assert "can change its verdict while its confidence stays at 0.90 or above" in found.sentence
-    assert "would allow a flip rate of 2.5% to 100.0%" in (found.sentence)
+    assert "said correct at confidence 0.98, then incorrect at confidence 0.90" in found.answer
+    assert "can change its verdict while its confidence stays at 0.90 or above" in found.answer
+    assert "would allow a flip rate of 2.5% to 100.0%" in (found.answer)
     assert published_repeat(published.reverse()).calls == found.calls
     json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_a_published_repeat_that_did_not_flip_and_none(published):
     same = published_repeat(published.with_columns(verdict=pl.lit("correct")))
-    assert "one verdict that did not change" in same.sentence
+    assert "one verdict that did not change" in same.answer
     with pytest.raises(InputError, match="two or more"):
         published_repeat(published.head(1))
     with pytest.raises(InputError, match="one judge on one run and axis"):

@@ -50,7 +50,7 @@ def red_prefers_red(name, family, task):
 def test_the_estimand_by_hand(failures):
     table = failures(red_prefers_red)
     found = self_preference_report(table, families_of(table))
-    rates = {row["judge_family"] + row["agent_family"]: row["says_correct"] for row in found.to_frame().to_dicts()}
+    rates = {row["judge_family"] + row["agent_family"]: row["says_correct"] for row in found.table.to_dicts()}
     assert (rates["redred"], rates["redblue"], rates["bluered"]) == (0.75, 0.25, 0.25)
     preference = found.measured.preference
     assert preference["red"].estimate == pytest.approx(0.5)
@@ -89,8 +89,8 @@ def test_without_labels_there_is_the_table_alone(failures):
     table = failures(red_prefers_red, label="")
     found = self_preference_report(table, families_of(table))
     assert found.measured.preference == {}
-    assert found.to_frame().height == 9
-    assert found.to_frame()["own"].sum() == 3
+    assert found.table.height == 9
+    assert found.table["own"].sum() == 3
     assert "only the bare shares can be shown (without labels" in found.sentences[0]
     assert "no p value" in found.sentences[0]
     undecided = failures(red_prefers_red).with_columns(
@@ -138,7 +138,7 @@ def test_families_come_as_a_mapping_or_a_table(failures):
     families = families_of(table)
     frame = pl.DataFrame({"trajectory_id": list(families), "agent_family": list(families.values())})
     assert self_preference_report(table, frame).to_dict() == self_preference_report(table, families).to_dict()
-    as_pandas = self_preference_report(table.to_pandas(), frame.to_pandas()).to_frame()
+    as_pandas = self_preference_report(table.to_pandas(), frame.to_pandas()).table
     assert type(as_pandas).__module__.startswith("pandas")
 
 
