@@ -132,7 +132,7 @@ def test_trace_marks_cited_steps_and_tells_invalid_ones():
         said("sequencing", "anthropic:claude-sonnet-4-6", "incorrect", [1, 9]),
         said("sequencing", "openai:gpt-5", None, []),
     ]
-    ax = plot_trace(trace(ratings_frame(words), run).run)
+    ax = plot_trace(trace(ratings_frame(words), run).timeline.run)
     marks = [line for line in ax.lines if line.get_marker() == "X" and len(line.get_xdata())]
     assert [list(line.get_xdata()) for line in marks] == [[1]]
     assert any("cites 1 that do not exist" in text for text in texts(ax))
@@ -142,7 +142,7 @@ def test_trace_marks_cited_steps_and_tells_invalid_ones():
 
 def test_trace_of_a_run_without_messages_is_drawn():
     ax = plot_trace(
-        trace(ratings_frame([said("sequencing", "j1", "incorrect", [])]), Trajectory(id="r", source="own")).run
+        trace(ratings_frame([said("sequencing", "j1", "incorrect", [])]), Trajectory(id="r", source="own")).timeline.run
     )
     assert "one run of 0 steps; 1 judge" in texts(ax)
     assert not math.isnan(ax.get_xlim()[1])

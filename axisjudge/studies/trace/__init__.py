@@ -1,8 +1,336 @@
 """What happened in this run, and which steps do the judges point to? (notebook 06)"""
 
-from axisjudge.studies._shared.result import open_door
-from axisjudge.studies.trace.study import Trace, trace
+from __future__ import annotations
 
-__all__ = ["Trace", "trace"]
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from axisjudge.checks import InputError
+from axisjudge.protocol import no_such_run
+from axisjudge.results import plain
+from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of, to_polars
+from axisjudge.studies._shared.result import Part, Study, open_door
+from axisjudge.studies.trace import sentences as say
+from axisjudge.studies.trace.figures import plot_trace
+from axisjudge.studies.trace.run import TracedRun, TracedStep, TracedVerdict, most_contested, traced, verdicts_of
+from axisjudge.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "PublishedTrace",
+    "RunOverlaps",
+    "RunTimeline",
+    "RunVerdicts",
+    "Trace",
+    "pick",
+    "published_trace",
+    "run_overlaps",
+    "run_timeline",
+    "run_verdicts",
+    "trace",
+]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RunTimeline(Part):
+    """One run step by step, with the steps that each judge cites; `n_runs` is how many it was chosen from."""
+
+    name: ClassVar = "trace"
+    caption: ClassVar = "The steps of the run, and who cites them for what"
+
+    run: TracedRun
+    n_runs: int
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row a step: role, short text, calls, and who cites it for what."""
+        columns = ("step", "role", "text", "calls", "error", "cited_by")
+        rows = [
+            (step.index, step.role, step.short, _joined(name for name, _, _ in step.calls), step.error, _citing(step))
+            for step in self.run.steps
+        ]
+        return _table(columns, rows, self.kind)
+
+    @property
+    def behind(self) -> dict[str, str]:
+        """This run."""
+        return {"run": self.run.trajectory_id}
+
+    @property
+    def answer(self) -> str:
+        """Which run this is, and how far the judges are of one mind."""
+        return say.answer(self.run, self.n_runs)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The steps from left to right, with every judge's marks."""
+        return plot_trace(self.run, ax=ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Facts, verdicts and overlaps; the steps' text is left out."""
+        return self.run.to_dict()
+
+
+def run_timeline(
+    ratings: Given, runs: Trajectory | Sequence[Trajectory], trajectory_id: str = "", *, repeat: int = 0
+) -> RunTimeline:
+    """One run with what the judges say of it and where they point.
+
+    Parameters
+    ----------
+    ratings : table
+        A ratings table (polars, pandas, arrow, or a dict of columns); ratings of other trajectories, of single steps
+        and of other repeats are passed over.
+    runs : Trajectory or sequence of Trajectory
+        The run, or those to choose from.
+    trajectory_id : str, optional
+        Which of several; by default the most contested one: the run with the most axes on which one judge says correct
+        and another incorrect, among equals the one with the most steps cited for an incorrect verdict.
+    repeat : int
+        Which repeat of the judges.
+
+    Raises
+    ------
+    InputError
+        No such run, or several of one id; no verdicts on it, or two of one judge on one axis.
+    """
+    verdicts = verdicts_of(ratings, repeat)
+    if isinstance(runs, Trajectory):
+        run, n_runs = runs, 1
+    else:
+        run, n_runs = pick(runs, trajectory_id or most_contested(verdicts)), len(runs)
+    shown = traced(run, verdicts)
+    return RunTimeline(shown, n_runs, kind_of(ratings), made_up=shown.made_up)
+
+
+def pick(runs: Sequence[Trajectory], trajectory_id: str) -> Trajectory:
+    """The one run of that id; where there is none, the nearest id is suggested."""
+    named = [run for run in runs if run.id == trajectory_id]
+    if len(named) > 1:
+        raise InputError("trajectory_id", "must name one run", f"{trajectory_id}, the id of {len(named)} runs")
+    if named:
+        return named[0]
+    raise no_such_run("trajectory_id", trajectory_id, [run.id for run in runs])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RunVerdicts(Part):
+    """Who says what of the run, how sure, and citing which steps."""
+
+    name: ClassVar = "verdicts"
+    caption: ClassVar = "Who says what, how sure, and citing which steps"
+
+    run: TracedRun
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row per axis and judge."""
+        columns = ("axis", "judge", "verdict", "confidence", "cited_steps", "not_in_the_run")
+        rows = [
+            (each.axis, each.judge, each.word, _number(each.confidence), _joined(each.cited), _joined(each.invalid))
+            for each in self.run.verdicts
+        ]
+        return _table(columns, rows, self.kind)
+
+    @property
+    def side_by_side(self) -> Table:
+        """One row an axis: each judge's verdict at its confidence, and the steps that all cite."""
+        return table_of(side_by_side(self.run.verdicts), self.kind, columns=("axis",))
+
+    @property
+    def behind(self) -> dict[str, str]:
+        """This run."""
+        return {"run": self.run.trajectory_id}
+
+    @property
+    def answer(self) -> str:
+        """Who says what on each axis that is not found correct by all."""
+        return " ".join(say.verdicts(self.run))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every verdict."""
+        return {"verdicts": plain(self.run.verdicts)}
+
+
+def run_verdicts(timeline: RunTimeline) -> RunVerdicts:
+    """The verdicts on the run, axis by axis."""
+    return RunVerdicts(timeline.run, timeline.kind, made_up=timeline.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RunOverlaps(Part):
+    """Steps that two judges share on an axis: cited by both over cited by either, and the same by chance."""
+
+    name: ClassVar = "overlaps"
+    caption: ClassVar = "Shared evidence: cited by both over cited by either, and the same by chance"
+
+    run: TracedRun
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row per axis and two judges."""
+        columns = ("axis", "judges", "same_verdict", "both_cite", "either_cites", "overlap", "by_chance", "distance")
+        rows = [
+            (
+                *(pair.axis, " / ".join(pair.judges), pair.same_verdict, _joined(pair.shared)),
+                *(pair.n_either, pair.jaccard, pair.chance, pair.distance),
+            )
+            for pair in self.run.overlaps
+        ]
+        return _table(columns, rows, self.kind)
+
+    @property
+    def behind(self) -> dict[str, str]:
+        """This run."""
+        return {"run": self.run.trajectory_id}
+
+    @property
+    def answer(self) -> str:
+        """How far equal verdicts share evidence."""
+        return say.evidence(self.run)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every pair."""
+        return {"overlaps": plain(self.run.overlaps)}
+
+
+def run_overlaps(timeline: RunTimeline) -> RunOverlaps:
+    """How far two judges point to the same steps of the run."""
+    return RunOverlaps(timeline.run, timeline.kind, made_up=timeline.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PublishedTrace(Part):
+    """The published verdicts of the judges on one run; steps that were not published are not known, not absent."""
+
+    name: ClassVar = "published_trace"
+    caption: ClassVar = "Simulation 14 as published"
+    of_ratings: ClassVar = False  # published verdicts; a page's banner does not concern them
+
+    judgements: tuple[TracedVerdict, ...]
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row an axis."""
+        return table_of(side_by_side(self.judgements, unknown="not published"), self.kind)
+
+    @property
+    def answer(self) -> str:
+        """How far the judges are of one mind, where they cite common steps, and how their confidences differ."""
+        return say.published(self.judgements)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdicts, and what they show."""
+        return {"judgements": plain(self.judgements), "sentence": self.answer}
+
+
+def published_trace(verdicts: Given) -> PublishedTrace:
+    """Read published verdicts on one run.
+
+    Parameters
+    ----------
+    verdicts : table
+        Columns axis, judge, family, verdict, confidence, cited_step_indices (numbers apart by spaces, empty where they
+        were not published).
+
+    Raises
+    ------
+    InputError
+        A column is missing.
+    """
+    columns = ("axis", "judge", "family", "verdict", "confidence", "cited_step_indices")
+    judgements = tuple(
+        TracedVerdict(
+            axis=row["axis"],
+            judge=row["judge"],
+            family=row["family"],
+            status="ok",
+            verdict=row["verdict"],
+            confidence=row["confidence"],
+            cited=tuple(int(step) for step in str(row["cited_step_indices"] or "").split()),
+            invalid=(),
+            rationale="",
+        )
+        for row in to_polars(verdicts, columns, where="verdicts").iter_rows(named=True)
+    )
+    return PublishedTrace(judgements, kind_of(verdicts))
+
+
+def side_by_side(judgements: Sequence[TracedVerdict], *, unknown: str = "–") -> list[dict[str, Any]]:
+    """One row an axis: each judge's verdict at its confidence, then the steps that all of them cite."""
+    judges = list(dict.fromkeys(each.judge for each in judgements))
+    rows = []
+    for axis in dict.fromkeys(each.axis for each in judgements):
+        of = {each.judge: each for each in judgements if each.axis == axis}
+        cells = {judge: say.brief(of[judge]) if judge in of else "–" for judge in judges}
+        cited = [set(each.cited) for each in of.values()]
+        common = sorted(set.intersection(*cited)) if len(cited) > 1 else ()
+        rows.append({"axis": axis, **cells, "cited by all": _joined(common) or unknown})
+    return rows
+
+
+def _table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], kind: Kind) -> Table:
+    return table_of([dict(zip(columns, row, strict=True)) for row in rows], kind, columns=columns)
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _joined(things: Iterable[object]) -> str:
+    return ", ".join(map(str, things))
+
+
+def _citing(step: TracedStep) -> str:
+    return "; ".join(f"{each.axis} {each.word} ({each.judge})" for each in step.cited_by)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Trace(Study):
+    """A run with the judges' verdicts and the steps they cite."""
+
+    timeline: RunTimeline
+    verdicts: RunVerdicts
+    overlaps: RunOverlaps
+
+    @property
+    def answer(self) -> str:
+        """Which run this is, and how far the judges are of one mind."""
+        return self.timeline.answer
+
+
+def trace(
+    ratings: Given, runs: Trajectory | Sequence[Trajectory], trajectory_id: str = "", *, repeat: int = 0
+) -> Trace:
+    """What happened in this run, and which steps do the judges point to?
+
+    Parameters
+    ----------
+    ratings, runs, trajectory_id, repeat
+        As `run_timeline` takes them.
+
+    Raises
+    ------
+    InputError
+        No such run, or several of one id; no verdicts on it, or two of one judge on one axis.
+
+    Examples
+    --------
+    >>> import axisjudge
+    >>> runs = axisjudge.read_trajectories(*axisjudge.demo_paths()).trajectories
+    >>> result = axisjudge.studies.trace(axisjudge.judge(runs, ["rules"], progress=False), runs)
+    >>> len(result.timeline.table) == len(result.timeline.run.steps)
+    True
+    """
+    timeline = run_timeline(ratings, runs, trajectory_id, repeat=repeat)
+    return Trace(timeline=timeline, verdicts=run_verdicts(timeline), overlaps=run_overlaps(timeline))
+
 
 open_door(trace)

@@ -18,8 +18,7 @@ from axisjudge.figures.theme import (
     new_axes,
 )
 from axisjudge.studies._shared.words import many
-from axisjudge.studies.trace.judgements import TracedVerdict
-from axisjudge.studies.trace.run import TracedRun
+from axisjudge.studies.trace.run import TracedRun, TracedVerdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from axisjudge.figures.markup import cut, literal, markdown_rows, template
 from axisjudge.figures.theme import in_words, look_of
 from axisjudge.studies._shared.scope import banner
-from axisjudge.studies.trace.judgements import TracedVerdict
-from axisjudge.studies.trace.run import TracedRun, TracedStep
+from axisjudge.studies.trace.run import TracedRun, TracedStep, TracedVerdict
 
 #: Longer texts are folded in HTML and cut in markdown, where the cut is stated.
 FOLD, CUT = 600, 280

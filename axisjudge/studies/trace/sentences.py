@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from axisjudge.studies._shared.words import listed, many
-from axisjudge.studies.trace.judgements import TracedVerdict
-from axisjudge.studies.trace.run import TracedRun
+from axisjudge.studies.trace.run import TracedRun, TracedVerdict
 from axisjudge.verdict import VERDICTS
 
 
@@ -31,8 +30,8 @@ def answer(run: TracedRun, n_runs: int) -> str:
 def _of_one_mind(run: TracedRun, n_judges: int) -> str:
     """On which axes judges contradict each other, and on how many all say correct."""
     axes = many(len(run.axes), "axis")
-    contested = f"contradict each other on {len(run.contested)} of {axes} ({listed(run.contested)})"
-    clash = contested if run.contested else f"contradict each other on none of {axes}"
+    where = f" ({listed(run.contested)})" if run.contested else ""
+    clash = f"contradict each other on {len(run.contested) or 'none'} of {axes}{where}"
     return f"{many(n_judges, 'judge')} {clash}, and on {len(run.correct) or 'none'} do all of them say correct"
 
 

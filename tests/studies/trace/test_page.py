@@ -32,7 +32,7 @@ def page(text: str, **fields: str) -> TracePage:
         trajectory_id="r", cluster_id="1", question="sequencing", rater=fields.get("rater", text), rater_kind="llm",
         family="f", verdict="incorrect", confidence=0.5, cited_step_indices=[2], rationale=text,
     )  # fmt: skip
-    return TracePage(trace(ratings_frame([rating]), run).run)
+    return TracePage(trace(ratings_frame([rating]), run).timeline.run)
 
 
 class Tags(HTMLParser):

@@ -9,9 +9,8 @@ import pytest
 from axisjudge.checks import InputError
 from axisjudge.figures.markup import visible
 from axisjudge.ratings import ratings_frame
-from axisjudge.studies.trace import trace
-from axisjudge.studies.trace.judgements import most_contested
-from axisjudge.studies.trace.study import pick
+from axisjudge.studies.trace import pick, trace
+from axisjudge.studies.trace.run import most_contested
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 
 STEPS = (
@@ -42,22 +41,22 @@ def traced(words):
 
 
 def test_steps_carry_what_judges_say_of_them(traced):
-    assert [(word.judge, word.axis) for word in traced.run.steps[3].cited_by] == [
+    assert [(word.judge, word.axis) for word in traced.timeline.run.steps[3].cited_by] == [
         ("j1", "result_interpretation"),
         ("j2", "result_interpretation"),
     ]
-    assert traced.run.steps[0].cited_by == ()
-    assert traced.run.steps[2].answers == "cancel"  # by the id of the call
-    assert traced.run.steps[1].calls == (("cancel", 'order="#1"', True),)
+    assert traced.timeline.run.steps[0].cited_by == ()
+    assert traced.timeline.run.steps[2].answers == "cancel"  # by the id of the call
+    assert traced.timeline.run.steps[1].calls == (("cancel", 'order="#1"', True),)
 
 
 def test_axes_in_order_and_the_contested_one(traced):
-    assert traced.run.axes == ("tool_selection", "result_interpretation", "termination")
-    assert traced.run.contested == ("result_interpretation",)
+    assert traced.timeline.run.axes == ("tool_selection", "result_interpretation", "termination")
+    assert traced.timeline.run.contested == ("result_interpretation",)
 
 
 def test_overlap_of_citations_is_their_jaccard_share(traced):
-    overlap = {pair.axis: pair for pair in traced.run.overlaps}
+    overlap = {pair.axis: pair for pair in traced.timeline.run.overlaps}
     assert overlap["result_interpretation"].jaccard == 0.5
     assert overlap["result_interpretation"].shared == (3,)
     assert overlap["tool_selection"].jaccard == 1  # step 9 is not in the run and no evidence
@@ -71,11 +70,11 @@ def test_overlap_of_citations_is_their_jaccard_share(traced):
 
 def test_no_citations_have_no_overlap(one_rating):
     said = [one_rating("ant-1", "termination", judge, "c") for judge in ("j1", "j2")]
-    assert math.isnan(trace(ratings_frame(said), RUN).run.overlaps[0].jaccard)
+    assert math.isnan(trace(ratings_frame(said), RUN).timeline.run.overlaps[0].jaccard)
 
 
 def test_lost_verdicts_and_citations_beyond_the_run_are_shown(traced):
-    frame = traced.verdicts
+    frame = traced.verdicts.table
     assert "lost (api_error)" in frame["verdict"].to_list()
     assert frame.filter(pl.col("not_in_the_run") == "9").height == 1
 
@@ -84,33 +83,33 @@ def test_sentences_say_who_and_where(traced):
     assert "2 judges contradict each other on 1 of 3 axes" in traced.answer
     assert (
         "result_interpretation: j1 (0.80 sure) says incorrect and cites steps 2 and 3; j2 (0.80 sure) says "
-        "correct and cites step 3." in (traced.sentences)
+        "correct and cites step 3." in traced.verdicts.answer
     )
 
 
 def test_what_the_source_does_not_say_is_said_to_be_unknown(traced):
-    assert traced.run.facts["end-task reward"] == "not stated"
+    assert traced.timeline.run.facts["end-task reward"] == "not stated"
 
 
 def test_empty_frames_have_the_columns_of_filled_ones(traced, one_rating):
     alone = trace(ratings_frame([one_rating("ant-1", "termination", "j1", "i")]), RUN)
     assert alone.sentences[-1].startswith("No axis has verdicts of two judges")
-    assert alone.overlaps.columns == traced.overlaps.columns
+    assert alone.overlaps.table.columns == traced.overlaps.table.columns
 
 
 def test_frames_are_of_the_callers_kind(words):
     result = trace(ratings_frame(words).to_pandas(), RUN)
-    for frame in (result.table, result.verdicts, result.overlaps):
+    for frame in (result.timeline.table, result.verdicts.table, result.overlaps.table):
         assert isinstance(frame, pd.DataFrame)
 
 
 def test_a_run_without_messages_can_be_traced(one_rating):
     empty = Trajectory(id="ant-1", source="own", agent="ant")
     result = trace(ratings_frame([one_rating("ant-1", "termination", "j1", "i")]), empty)
-    assert result.run.steps == ()
-    assert result.table.columns == ["step", "role", "text", "calls", "error", "cited_by"]
-    assert result.overlaps.is_empty()
-    assert result.run.facts["steps"] == "none"
+    assert result.timeline.run.steps == ()
+    assert result.timeline.table.columns == ["step", "role", "text", "calls", "error", "cited_by"]
+    assert result.overlaps.table.is_empty()
+    assert result.timeline.run.facts["steps"] == "none"
 
 
 def test_a_run_that_was_not_judged_is_refused(words):
@@ -141,7 +140,7 @@ def test_equal_verdicts_without_any_citation_are_not_called_agreement_without_a_
 def test_simulated_verdicts_are_marked(one_rating):
     said = one_rating("ant-1", "termination", "j1", "c", rater_kind="simulated")
     result = trace(ratings_frame([said]), RUN)
-    assert result.run.made_up == ("j1",)
+    assert result.timeline.run.made_up == ("j1",)
     assert result.banner in result._repr_html_()
 
 
@@ -169,8 +168,8 @@ def test_ties_go_to_more_cited_steps_then_to_the_first_id(one_rating, table):
 def test_of_several_runs_the_named_one_is_traced_else_the_most_contested(table):
     ratings = table({"ant-1": {"sequencing": "ii"}, "ant-2": {"sequencing": "ic"}})
     runs = [RUN, RUN.model_copy(update={"id": "ant-2"})]
-    assert trace(ratings, runs).run.trajectory_id == "ant-2"
-    assert trace(ratings, runs, "ant-1").run.trajectory_id == "ant-1"
+    assert trace(ratings, runs).timeline.run.trajectory_id == "ant-2"
+    assert trace(ratings, runs, "ant-1").timeline.run.trajectory_id == "ant-1"
     with pytest.raises(InputError, match="must hold verdicts on whole trajectories"):
         trace(ratings, runs, repeat=7)
     with pytest.raises(InputError, match="one rating for each judge and axis"):
