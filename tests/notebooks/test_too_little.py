@@ -16,7 +16,7 @@ from axisjudge.report import page as pages
 from axisjudge.report.paper import sentences_of
 from axisjudge.report.unanswered import answer_why
 from axisjudge.sources import load_source
-from axisjudge.studies.curves.sources import load_scores
+from axisjudge.studies.curves import load_scores
 from axisjudge.workbench import at, home
 
 ONE, LABELLED = "simulated:heron", pl.col("rater_kind") == "planted"

@@ -11,8 +11,6 @@ from axisjudge.checks import one_of
 from axisjudge.cli import show
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from axisjudge.studies.curves.fits import CurveReport
 
 app = show.group("S-curves from raw scores to 0-100: fitted with their intervals, or refused with a reason.")
@@ -48,8 +46,8 @@ def fit(
 ) -> None:
     """Median and sigma with intervals, rival forms on unseen tasks, warnings; exit code 1 where all is refused."""
     from axisjudge.scores.curves.store import write_curves
-    from axisjudge.studies.curves.fits import ScoreColumns, curve_report
-    from axisjudge.studies.curves.tables import read_table
+    from axisjudge.studies.curves import ScoreColumns, curve_report
+    from axisjudge.studies.curves.sources import read_table
 
     words = [word.strip() for word in labels.split(",") if word.strip()]
     report = curve_report(
@@ -88,8 +86,8 @@ def apply(
 ) -> None:
     """Every row's score with its band, under the name that says what 50 means."""
     from axisjudge.scores.curves.store import read_curves
-    from axisjudge.studies.curves.fits import ScoreColumns, apply_curves
-    from axisjudge.studies.curves.tables import read_table, write_table
+    from axisjudge.studies.curves.fits import apply_curves
+    from axisjudge.studies.curves.sources import ScoreColumns, read_table, write_table
 
     fits = read_curves(curve)
     scored = apply_curves(read_table(table), fits, ScoreColumns(raw=raw, dimension=dimension), mended=mended)
@@ -109,10 +107,11 @@ def apply(
 
 
 def _print(report: CurveReport) -> None:
-    show.table(report.to_frame().to_dicts(), "Curves")
-    forms: pl.DataFrame = report.forms_frame()
-    if forms.height:
-        show.table(forms.to_dicts(), "Error on unseen tasks in points, and squared error beyond the log-normal fit's")
+    from axisjudge.studies.curves import form_errors
+
+    show.table([each.row for each in report.dimensions], "Curves")
+    if forms := form_errors(report).to_dict()["forms"]:
+        show.table(forms, "Error on unseen tasks in points, and squared error beyond the log-normal fit's")
     for each in report.dimensions:
         if each.fit.floor_effects:
             rows = [
@@ -120,4 +119,4 @@ def _print(report: CurveReport) -> None:
                 for effect in each.fit.floor_effects
             ]
             show.table(rows, f"{each.dimension}: what a floor for raw 0 would make of the fit")
-    show.lines(report.sentences, apart=True)
+    show.lines([sentence for each in report.dimensions for sentence in each.sentences], apart=True)

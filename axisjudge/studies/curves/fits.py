@@ -1,39 +1,49 @@
-"""Curves of every dimension: fitted to a table of raw scores and people's scores, and put to use."""
+"""Curves of every dimension: fitted to raw scores and people's scores, rival forms beside them, and put to use."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.figures import theme
+from axisjudge.figures.marks import named_rows
 from axisjudge.results import Result
-from axisjudge.scores.curves.curve import AXIS_CURVE, MendedCurve
+from axisjudge.scores.curves.curve import AXIS_CURVE, LogNormalCurve, MendedCurve
 from axisjudge.scores.curves.fit import fit_criterion_curve, fit_norm_curve, fit_ordinal_curve
 from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.scores.curves.forms import ASSUMED, FormLoss, compare_forms
 from axisjudge.scores.curves.noise import NoiseEffect, noise_effect
-from axisjudge.studies._shared.frames import rows_of, with_own_ends
+from axisjudge.studies._shared.frames import (
+    Given,
+    Kind,
+    Table,
+    columns_of,
+    kind_of,
+    native,
+    rows_of,
+    table_of,
+    to_polars,
+    with_own_ends,
+)
+from axisjudge.studies._shared.result import Part
+from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.curves import sentences as say
 from axisjudge.studies.curves.sentences import ALL
+from axisjudge.studies.curves.sources import ScoreColumns, ScoreSource
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ORANGE = "#D55E00"
 #: Raw scores at which a curve is drawn.
 _GRID = np.unique(np.concatenate([np.linspace(0.005, 1, 200), [0.9999]]))
-
-
-@dataclass(frozen=True)
-class ScoreColumns:
-    """Which columns of a table hold what; `run`, `dimension` and `human` may be absent."""
-
-    raw: str = "raw"
-    human: str | None = "human"
-    task: str | None = "task"
-    dimension: str | None = None
-    run: str | None = None
 
 
 @dataclass(frozen=True)
@@ -72,74 +82,106 @@ class DimensionCurve(Result):
         return pl.DataFrame({"raw": _GRID, **band._asdict(), "mended": mended, "assumed": assumed})
 
     @property
-    def assumed_is_worse(self) -> bool:
-        """Whether the assumed curve is shown to predict people worse than the fitted one."""
-        return any(each.form == ASSUMED and each.excess.ci_low > 0 for each in self.forms)
+    def sentences(self) -> list[str]:
+        """The fit in words or why it is refused, its warnings, and the judge's noise."""
+        return [*say.of_fit(self.dimension, self.fit), *self.remarks]
 
     @property
-    def sentences(self) -> list[str]:
-        """The fit in words, its warnings or why it is refused, and the judge's noise."""
-        noise = [f"{self.dimension}: {self.noise.sentence[:1].lower()}{self.noise.sentence[1:]}"] if self.noise else []
-        return [*say.of_fit(self.dimension, self.fit), *noise]
+    def remarks(self) -> list[str]:
+        """The warnings of the fit and the judge's noise."""
+        words = (
+            *(self.fit.warnings if self.fit.curve else ()),
+            *([self.noise.sentence.rstrip(".")] if self.noise else []),
+        )
+        return [f"{self.dimension}: {each[:1].lower()}{each[1:]}." for each in words]
 
 
-@dataclass(frozen=True)
-class CurveReport:
-    """The curves of all dimensions of a table."""
+@dataclass(frozen=True, eq=False, repr=False)
+class CurveReport(Part):
+    """The curves of all dimensions of a table; `planted` are those behind planted scores."""
+
+    name: ClassVar = "criterion"
+    caption: ClassVar = "Fitted curves, or why there is none"
+    formats: ClassVar = dict.fromkeys(
+        ("median", "median_low", "median_high", "sigma", "sigma_low", "sigma_high"), ".3f"
+    )
 
     dimensions: tuple[DimensionCurve, ...]
+    kind: Kind
+    planted: Mapping[str, LogNormalCurve] = field(default_factory=dict)
 
     @property
     def fits(self) -> dict[str, CurveFit]:
         """The fits by dimension, refused ones too."""
         return {each.dimension: each.fit for each in self.dimensions}
 
-    def to_frame(self) -> pl.DataFrame:
+    @property
+    def table(self) -> Table:
         """One row a dimension."""
-        return pl.DataFrame([each.row for each in self.dimensions])
-
-    def control_points(self) -> pl.DataFrame:
-        """One row a curve: the raw scores that get 50 and 90 points, of the assumed curve and of each fitted one."""
-        curves = {"assumed": AXIS_CURVE} | {name: fit.curve for name, fit in self.fits.items() if fit.curve}
-        rows = [
-            {"curve": name, "raw at 50": curve.median, "raw at 90": float(curve.invert(0.9)), "sigma": curve.sigma}
-            for name, curve in curves.items()
-        ]
-        return pl.DataFrame(rows)
-
-    def forms_frame(self) -> pl.DataFrame:
-        """Cross-validated errors of every form in all dimensions."""
-        rows = [{"dimension": each.dimension, **loss.to_dict()} for each in self.dimensions for loss in each.forms]
-        return pl.DataFrame(rows)
+        return native(pl.DataFrame([each.row for each in self.dimensions]), self.kind)
 
     @property
-    def sentences(self) -> list[str]:
-        """What is found, dimension by dimension."""
-        return [sentence for each in self.dimensions for sentence in each.sentences]
+    def answer(self) -> str:
+        """Which raw score gets 50, and where that cannot be told; of a population its median run by both meanings."""
+        return say.where_50(self.fits)
 
     @property
-    def form_sentences(self) -> list[str]:
-        """How far each fitted dimension's forms are off on unseen tasks, and whether the assumed curve is worse."""
-        return [say.of_forms(each.dimension, each.forms) for each in self.dimensions if each.forms]
+    def remarks(self) -> list[str]:
+        """Warnings of the fits, the judge's noise, and whether intervals hold what was planted."""
+        planted = [say.recovered(name, curve, self.fits[name]) for name, curve in self.planted.items()]
+        return [*(sentence for each in self.dimensions for sentence in each.remarks), *filter(None, planted)]
 
-    @property
-    def both_meanings(self) -> list[str]:
-        """What the median run of each population scores by the norm and by the assumed curve."""
-        return [
-            say.BOTH_MEANINGS.format(dimension=name, median=fit.curve.median, score=AXIS_CURVE.score(fit.curve.median))
-            for name, fit in self.fits.items()
-            if fit.curve and fit.reference == "norm"
-        ]
+    def plot(self, ax: Axes | None = None, *, dimension: str = "") -> Axes:
+        """One panel a dimension, or that of `dimension` alone: runs as people see them, fitted and assumed curve.
+
+        A bar at 50 is the interval of the median. Where the fit is refused the panel says why, and shows the data.
+        """
+        drawn = [each for each in self.dimensions if dimension in ("", each.dimension)]
+        if ax is not None or not drawn:
+            ax = theme.new_axes(4.5, 3.6) if ax is None else ax
+            return _panel(ax, drawn[0]) if drawn else ax
+        figure, axes, left = theme.panels(len(drawn), width=3.5, height=3.4)
+        for panel, each in zip(axes, drawn, strict=True):
+            _panel(panel, each)
+        small: Any = {"fontsize": theme.SMALL, "color": theme.QUIET}
+        for panel in left:
+            panel.set_ylabel("score, and people's scores", **small)
+        figure.supxlabel("raw score; blue: fitted with its band; dashed: assumed; dots: runs", **small)
+        level = next((f"{each.fit.median.ci_level:.0%} " for each in drawn if each.fit.curve), "")
+        how = "dots: runs; blue: fitted, dashed: assumed; the bar is the interval of the median"
+        theme.describe(figure, f"{how}; {level}intervals and bands over tasks")
+        return axes[0]
 
     def to_dict(self) -> dict[str, Any]:
         """All dimensions by name."""
         return {each.dimension: each.to_dict() for each in self.dimensions}
 
 
+def _panel(ax: Axes, each: DimensionCurve) -> Axes:
+    ax.scatter(each.points["raw"], each.points["human"], s=9, color=theme.QUIET, alpha=0.35, linewidths=0, zorder=1)
+    drawn, fit = each.drawn(), each.fit
+    ax.plot(drawn["raw"], drawn["assumed"], color=_ORANGE, linewidth=1.3, linestyle=(0, (5, 3)), zorder=2)
+    ax.set_xlim(0, 1.02)
+    ax.set_ylim(-2, 103)
+    theme.grid(ax, "y")
+    if fit.curve is None:
+        note = fill(f"refused: {fit.refusals[0].reason}", 34)
+        ax.text(0.03, 0.97, note, transform=ax.transAxes, fontsize=theme.SMALL, color=theme.INK, va="top")
+        return theme.dress(ax, theme.in_words(each.dimension), f"{fit.score_name}: no curve")
+    ax.fill_between(drawn["raw"], drawn["low"], drawn["high"], color=theme.ACCENT, alpha=0.2, linewidth=0, zorder=2)
+    ax.plot(drawn["raw"], drawn["score"], color=theme.ACCENT, linewidth=1.8, zorder=3)
+    low, high = max(fit.median.ci_low, 0.0), min(fit.median.ci_high, 1.02)
+    ax.plot([low, high], [50, 50], color=theme.INK, linewidth=3, solid_capstyle="butt", zorder=4)
+    note = f"{fit.score_name}: median {fit.median.estimate:.2f}, sigma {fit.sigma.estimate:.2f}"
+    return theme.dress(ax, theme.in_words(each.dimension), note)
+
+
 def curve_report(
-    scores: pl.DataFrame,
+    scores: Given | ScoreSource,
     columns: ScoreColumns | None = None,
     *,
+    dimensions: Sequence[str] = (),
+    cluster: str = "",
     reference: Literal["criterion", "norm"] = "criterion",
     labels: Sequence[str] = (),
     cut: str = "",
@@ -151,9 +193,14 @@ def curve_report(
 
     Parameters
     ----------
-    scores : polars.DataFrame
+    scores : table or ScoreSource
         One row a run (or a judging of a run): its raw score in [0, 1], what people give it, its task.
     columns : ScoreColumns, optional
+        Where it stands; a source knows.
+    dimensions : sequence of str
+        Which ones are fitted; by default all.
+    cluster : str
+        The column of what is independent, in place of the task.
     reference : {"criterion", "norm"}
         Fitted to people's scores, or to the population of raw scores alone.
     labels : sequence of str
@@ -166,18 +213,32 @@ def curve_report(
         Whether rival forms are compared on unseen tasks.
     """
     one_of("reference", reference, ("criterion", "norm"))
-    named = columns or ScoreColumns()
+    kind: Kind
+    if isinstance(scores, ScoreSource):
+        table, kind, named = scores.scores, scores.kind, columns or scores.columns
+        planted, made_up = scores.planted, made_up_raters(scores.ratings)
+    else:
+        table, kind, named = (
+            to_polars(scores, columns_of(scores), where="table"),
+            kind_of(scores),
+            columns or ScoreColumns(),
+        )
+        planted, made_up = {}, ()
+    if cluster:
+        named = replace(named, task=cluster)
     human = named.human if reference == "criterion" else None
     wanted = [named.raw, *filter(None, (human, named.task, named.dimension, named.run))]
-    if missing := [name for name in wanted if name not in scores.columns]:
-        raise InputError(
-            "table", f"needs a column {missing[0]!r}", ", ".join(scores.columns), "name the column to take"
-        )
-    parts = {ALL: scores}
+    if missing := [name for name in wanted if name not in table.columns]:
+        raise InputError("table", f"needs a column {missing[0]!r}", ", ".join(table.columns), "name the column to take")
+    parts = {ALL: table}
     if named.dimension:
-        parts = {str(name): part for (name,), part in scores.group_by(named.dimension, maintain_order=True)}
-    dimensions = []
+        parts = {str(name): part for (name,), part in table.group_by(named.dimension, maintain_order=True)}
+    if unknown := [name for name in dimensions if name not in parts]:
+        raise InputError("dimensions", f"are {', '.join(parts)}", unknown[0])
+    fitted = []
     for name, part in parts.items():
+        if dimensions and name not in dimensions:
+            continue
         raw = _numbers(part, named.raw)
         tasks = None if named.task is None else _names(part, named.task)
         losses: tuple[FormLoss, ...] = ()
@@ -194,8 +255,133 @@ def curve_report(
         runs = None if named.run is None else _names(part, named.run)
         noise = noise_effect(fit.curve.median, fit.curve.sigma, raw, runs) if fit.curve and human else None
         points = pl.DataFrame({"raw": raw, "human": given, "task": tasks if tasks is not None else np.arange(raw.size)})
-        dimensions.append(DimensionCurve(name, fit, losses, noise, points))
-    return CurveReport(tuple(dimensions))
+        fitted.append(DimensionCurve(name, fit, losses, noise, points))
+    held = {name: curve for name, curve in planted.items() if not dimensions or name in dimensions}
+    return CurveReport(tuple(fitted), kind, held, made_up=made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FormErrors(Part):
+    """Error of every form on unseen tasks, by dimension, and squared error beyond the log-normal fit's."""
+
+    name: ClassVar = "forms"
+    caption: ClassVar = "Error on unseen tasks, and squared error beyond the log-normal fit's"
+    formats: ClassVar = {"error": ".1f", **dict.fromkeys(("excess", "excess_low", "excess_high"), ".0f")}
+
+    losses: Mapping[str, tuple[FormLoss, ...]]
+    kind: Kind
+
+    @property
+    def worse(self) -> list[str]:
+        """The dimensions in which the assumed curve is shown to predict people worse than the fitted one."""
+        shown = {
+            name: any(each.form == ASSUMED and each.excess.ci_low > 0 for each in forms)
+            for name, forms in self.losses.items()
+        }
+        return [name for name, worse in shown.items() if worse]
+
+    @property
+    def table(self) -> Table:
+        """One row a dimension and form."""
+        columns = ("dimension", "form", "error", "excess", "excess_low", "excess_high")
+        return table_of(
+            [{"dimension": name, **loss.to_dict()} for name, loss in self._rows], self.kind, columns=columns
+        )
+
+    @property
+    def _rows(self) -> list[tuple[str, FormLoss]]:
+        return [(name, loss) for name, losses in self.losses.items() for loss in losses]
+
+    @property
+    def answer(self) -> str:
+        """How far each fitted dimension's forms are off on unseen tasks, and whether the assumed curve is worse."""
+        return " ".join(say.of_forms(name, losses) for name, losses in self.losses.items())
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Cross-validated error of every form, one mark a dimension."""
+        import seaborn as sns
+
+        ax = theme.new_axes(6.4, 3.2) if ax is None else ax
+        if self._rows:
+            names = [theme.in_words(name) for name, _ in self._rows]
+            sns.scatterplot(
+                x=[loss.error for _, loss in self._rows],
+                y=[loss.form.replace("_", "-") for _, loss in self._rows],
+                ax=ax,
+                hue=names,
+                style=names,
+                palette=sns.color_palette("colorblind", len(set(names))),
+                s=55,
+                linewidth=0,
+            )
+            ax.margins(y=0.15)
+            theme.legend_below(ax, inches=0.5, ncols=3)
+        ax.set_xlim(left=0)
+        ax.set_xlabel("error on unseen tasks, in points", fontsize=theme.SMALL, color=theme.QUIET)
+        theme.grid(ax)
+        note = "root mean squared difference"
+        theme.describe(ax, f"{note}, in points of the score; intervals of the differences over tasks are in the table")
+        return theme.dress(ax, "Which form predicts people's scores of unseen tasks", note)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every form of every dimension."""
+        return {"forms": [{"dimension": name, **loss.to_dict()} for name, loss in self._rows]}
+
+
+def form_errors(report: CurveReport) -> FormErrors:
+    """Rival forms of the fitted curves on tasks that they have not seen: isotonic, assumed, constant and others."""
+    losses = {each.dimension: each.forms for each in report.dimensions if each.forms}
+    return FormErrors(losses, report.kind, made_up=report.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ControlPoints(Part):
+    """The raw scores that get 50 and 90 points, of the assumed curve and of each fitted one."""
+
+    name: ClassVar = "control_points"
+    caption: ClassVar = "Control points: the raw scores that get 50 and 90"
+    formats: ClassVar = dict.fromkeys(("raw_at_50", "raw_at_90", "sigma"), ".3f")
+
+    curves: Mapping[str, LogNormalCurve]
+    kind: Kind
+
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {"curve": name, "raw_at_50": curve.median, "raw_at_90": float(curve.invert(0.9)), "sigma": curve.sigma}
+            for name, curve in self.curves.items()
+        ]
+
+    @property
+    def table(self) -> Table:
+        """One row a curve."""
+        return table_of(self._rows, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """Each curve's two points."""
+        return say.control_points(self._rows)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """One line a curve, from the raw score that gets 50 to the one that gets 90."""
+        ax = theme.new_axes(6.4, 0.4 * len(self.curves) + 1.3) if ax is None else ax
+        for height, row in enumerate(self._rows):
+            colour = _ORANGE if row["curve"] == ASSUMED else theme.ACCENT
+            ax.plot([row["raw_at_50"], row["raw_at_90"]], [height, height], "o-", color=colour, linewidth=2)
+        named_rows(ax, [theme.in_words(name) for name in self.curves])
+        ax.set_xlabel("raw score, from 50 to 90 points", fontsize=theme.SMALL, color=theme.QUIET)
+        theme.grid(ax)
+        return theme.dress(ax, self.caption)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every curve's points."""
+        return {"curves": self._rows}
+
+
+def control_points(report: CurveReport) -> ControlPoints:
+    """Where each curve gives 50 and 90, the two numbers by which a log-normal curve is stated."""
+    curves = {ASSUMED: AXIS_CURVE} | {name: fit.curve for name, fit in report.fits.items() if fit.curve}
+    return ControlPoints(curves, report.kind, made_up=report.made_up)
 
 
 def apply_curves(

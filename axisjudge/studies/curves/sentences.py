@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from axisjudge.scores.curves.curve import AXIS_CURVE, LogNormalCurve
 from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.scores.curves.forms import FormLoss
 from axisjudge.stats.estimate import Estimate
@@ -36,18 +38,17 @@ CLIFF = (
 NOISE = "Where raw scores vary by .01 (standard deviation), the score varies by {points}."
 POINTS = "{points:.2f} points at raw {raw:g}"
 PUBLISHED = "Our curve lies within {largest:.6f} of all {n} published points, which have five decimals."
-RECOVERED = "{dimension}: {median}, {sigma}."
 
 
 def of_fit(dimension: str, fit: CurveFit) -> list[str]:
-    """A fit with its warnings, or why it is refused."""
+    """A fit, or why it is refused."""
     if fit.curve is None:
         return [f"{dimension}: the fit is refused, because {refusal}" for refusal in fit.refusals]
     first = (
         f"the {fit.score_name} is 50 at a raw score of {_ends(fit.median)}, the median, and its spread (sigma) is "
         f"{_ends(fit.sigma)}, from {_sample(fit)}; {fit.meaning}"
     )
-    return [f"{dimension}: {words[:1].lower()}{words[1:]}." for words in (first, *fit.warnings)]
+    return [f"{dimension}: {first}."]
 
 
 def of_forms(dimension: str, forms: Iterable[FormLoss]) -> str:
@@ -62,10 +63,21 @@ def of_forms(dimension: str, forms: Iterable[FormLoss]) -> str:
     )
 
 
-def held(name: str, planted: float, estimate: Estimate) -> str:
-    """Whether an interval holds what was planted."""
+def recovered(dimension: str, planted: LogNormalCurve, fit: CurveFit) -> str:
+    """Whether the intervals hold the planted median and sigma; empty where nothing was fitted."""
+    held = [_held("median", planted.median, fit.median), _held("sigma", planted.sigma, fit.sigma)]
+    return f"{dimension}: {', '.join(held)}." if fit.curve else ""
+
+
+def _held(name: str, planted: float, estimate: Estimate) -> str:
     side = "in" if estimate.ci_low <= planted <= estimate.ci_high else "out"
     return f"the planted {name} {planted:g} lies {side}side its interval"
+
+
+def control_points(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Where each curve gives 50 and 90."""
+    points = [f"{row['curve']} {row['raw_at_50']:.3f} and {row['raw_at_90']:.3f}" for row in rows]
+    return f"Raw scores that get 50 and 90: {'; '.join(points)}."
 
 
 def order(assumed: Sequence[str], fitted: Sequence[str]) -> str:
@@ -75,22 +87,37 @@ def order(assumed: Sequence[str], fitted: Sequence[str]) -> str:
     return f"{start} {', '.join(assumed)} with assumed curves and {after} with fitted ones."
 
 
-def answer(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:
-    """Which raw score gets 50, where that is refused, and where the assumed curve is shown to be worse."""
-    stand = [f"{_ends(fit.median)}{_of(name)} ({_sample(fit)})" for name, fit in fits.items() if fit.curve]
-    words = [f"People give 50 of 100 to a raw score of {listed(stand)}."] if stand else []
+def where_50(fits: Mapping[str, CurveFit]) -> str:
+    """Which raw score gets 50 and where that is refused; of a population, its median run by both meanings of 50."""
+    if not fits:
+        return NO_NORM
     refused: dict[str, list[str]] = {}
     for name, fit in fits.items():
         if not fit.curve:
             refused.setdefault(fit.refusals[0].reason, []).append(name)
+    curves = {name: fit for name, fit in fits.items() if fit.curve}
+    stand = [f"{_ends(fit.median)}{_of(name)} ({_sample(fit)})" for name, fit in curves.items()]
+    if all(fit.reference == "norm" for fit in fits.values()):
+        medians = {name: fit.curve.median for name, fit in curves.items() if fit.curve}
+        words = [
+            BOTH_MEANINGS.format(dimension=name, median=median, score=AXIS_CURVE.score(median))
+            for name, median in medians.items()
+        ]
+    else:
+        words = [f"People give 50 of 100 to a raw score of {listed(stand)}."] if stand else []
     why = [f"{_of(listed(names), f' for the {_kind(names)} ')}, because {reason}" for reason, names in refused.items()]
-    words += [f"No curve can be fitted{'; none'.join(why)}."] if why else []
+    return " ".join([*words, *([f"No curve can be fitted{'; none'.join(why)}."] if why else [])])
+
+
+def answer(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:
+    """Which raw score gets 50, where that is refused, and where the assumed curve is shown to be worse."""
     where = f" in the {_kind(worse)} {listed(worse)}" if len(fits) > 1 and worse else ""
     not_shown = "" if worse else " not"
     missed = (
         f"The assumed curve is{not_shown} shown to predict people's scores of unseen tasks worse than the fitted one"
     )
-    return " ".join([*words, *([f"{missed}{where}."] if stand else [])])
+    stands = any(fit.curve for fit in fits.values())
+    return " ".join([where_50(fits), *([f"{missed}{where}."] if stands else [])])
 
 
 def _sample(fit: CurveFit) -> str:

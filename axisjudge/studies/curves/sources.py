@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
-from axisjudge.checks import InputError, TooLittle
-from axisjudge.ratings.table import read_ratings
+from axisjudge.checks import InputError, TooLittle, one_of
+from axisjudge.ratings.table import ratings_frame, read_ratings
 from axisjudge.scores.axis.result import GOAL, AxisResult
-from axisjudge.scores.curves.curve import LogNormalCurve
+from axisjudge.scores.curves.curve import Floats, LogNormalCurve
 from axisjudge.sources.named import NAMED, load_source
+from axisjudge.studies._shared.frames import Given, Kind, Table, columns_of, kind_of, native, to_polars
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.curves import sentences as say
-from axisjudge.studies.curves.composites import CompositeComparison, compare_composites
-from axisjudge.studies.curves.fits import CurveReport, ScoreColumns
-from axisjudge.studies.curves.planted_scores import DIMENSIONS, planted_scores
 from axisjudge.studies.curves.sentences import ALL
-from axisjudge.studies.curves.tables import people_as_ratings, read_table, scores_of_ratings
 from axisjudge.verdict import Rating
 
 PLANTED = "planted"
+
+
+@dataclass(frozen=True)
+class ScoreColumns:
+    """Which columns of a table hold what; `run`, `dimension` and `human` may be absent."""
+
+    raw: str = "raw"
+    human: str | None = "human"
+    task: str | None = "task"
+    dimension: str | None = None
+    run: str | None = None
 
 
 @dataclass(frozen=True)
@@ -45,21 +56,21 @@ class ScoreSource:
     about: str
     planted: Mapping[str, LogNormalCurve] = field(default_factory=dict)
     given: pl.DataFrame | None = None
+    kind: Kind = "polars"
     columns: ScoreColumns = field(default_factory=lambda: ScoreColumns(dimension="dimension", run="run"))
+
+    @property
+    def table(self) -> Table:
+        """The scores as the caller's kind of table."""
+        return native(self.scores, self.kind)
 
     @property
     def ratings(self) -> pl.DataFrame:
         """What people said, as ratings: scope and banner of a report."""
         return people_as_ratings(self.scores, planted=bool(self.planted)) if self.given is None else self.given
 
-    def composites(self, report: CurveReport) -> CompositeComparison | None:
-        """Composites under assumed and fitted curves; None where the source has no AXIS dimensions and goal."""
-        if {"agent", "goal"} <= set(self.scores.columns) and set(DIMENSIONS) <= set(self.scores["dimension"]):
-            return compare_composites(self.scores, report.fits)
-        return None
 
-
-def load_scores(source: str, *, seed: int = 0) -> ScoreSource:
+def load_scores(source: str, *, seed: int = 0, kind: Kind = "polars") -> ScoreSource:
     """Scores by the name of their source.
 
     Parameters
@@ -69,20 +80,23 @@ def load_scores(source: str, *, seed: int = 0) -> ScoreSource:
         on one scale of numbers; or a table (CSV, JSON Lines, Parquet) with the columns of `ScoreSource.scores`.
     seed : int
         Of the planted scores.
+    kind : str
+        Which package's tables the parts made of them have.
     """
     if source == PLANTED:
         planted = planted_scores(seed=seed)
         curves = {name: each.curve for name, each in DIMENSIONS.items()}
-        return ScoreSource(planted, _counts(planted, say.PLANTED), planted=curves)
+        return ScoreSource(planted, _counts(planted, say.PLANTED), planted=curves, kind=kind)
     if source in NAMED or _is_ratings(source):
         ratings = load_source(source).ratings if source in NAMED else read_ratings(source, latest=True)
         scores = scores_of_ratings(ratings)
-        return ScoreSource(scores, _counts(scores, say.OF_RATINGS), given=ratings)
-    return source_of(read_table(source), say.FROM_FILE.format(name=Path(source).name))
+        return ScoreSource(scores, _counts(scores, say.OF_RATINGS), given=ratings, kind=kind)
+    return replace(source_of(read_table(source), say.FROM_FILE.format(name=Path(source).name)), kind=kind)
 
 
-def source_of(table: pl.DataFrame, origin: str = "") -> ScoreSource:
+def source_of(given: Given, origin: str = "") -> ScoreSource:
     """A table of scores as a source; without dimensions they are of one, and without runs each row is a run."""
+    table = to_polars(given, columns_of(given), where="scores")
     if missing := [name for name in ("raw", "human", "task") if name not in table.columns]:
         raise InputError("scores", f"columns are {', '.join(table.columns)}", cure=f"add {', '.join(missing)}")
     if table.drop_nulls(["raw", "human"]).is_empty():
@@ -91,7 +105,7 @@ def source_of(table: pl.DataFrame, origin: str = "") -> ScoreSource:
         table = table.with_columns(dimension=pl.lit(ALL))
     if "run" not in table.columns:
         table = table.with_row_index("run")
-    return ScoreSource(table, _counts(table, origin))
+    return ScoreSource(table, _counts(table, origin), kind=kind_of(given))
 
 
 def axis_raw_scores(results: Iterable[AxisResult]) -> pl.DataFrame:
@@ -131,3 +145,168 @@ def _first_line(path: Path) -> set[str]:
 def _counts(scores: pl.DataFrame, origin: str) -> str:
     counts = {f"{name}s": many(scores[name].n_unique(), name) for name in ("run", "task", "dimension")}
     return say.COUNTS.format(**counts, origin=origin)
+
+
+_FORMATS: dict[str, tuple[Callable[[Path], pl.DataFrame], Callable[[pl.DataFrame, Path], None]]] = {
+    ".csv": (pl.read_csv, pl.DataFrame.write_csv),
+    ".jsonl": (pl.read_ndjson, pl.DataFrame.write_ndjson),
+    ".ndjson": (pl.read_ndjson, pl.DataFrame.write_ndjson),
+    ".parquet": (pl.read_parquet, pl.DataFrame.write_parquet),
+}
+
+
+def read_table(path: str | Path) -> pl.DataFrame:
+    """A table from CSV, JSON Lines or Parquet, told apart by the file's name.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it is none of the three.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise InputError(str(path), "no such table")
+    read, _ = _FORMATS[_ending(file)]
+    try:
+        return read(file)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(str(path), f"cannot be read as {file.suffix[1:]} ({reason})") from None
+
+
+def write_table(table: pl.DataFrame, path: str | Path) -> None:
+    """Write a table as CSV, JSON Lines or Parquet, by the file's name."""
+    file = Path(path)
+    _, write = _FORMATS[_ending(file)]
+    write(table, file)
+
+
+def _ending(file: Path) -> str:
+    return one_of(str(file), file.suffix.lower(), _FORMATS)
+
+
+def scores_of_ratings(ratings: pl.DataFrame) -> pl.DataFrame:
+    """Mean rating of the judges (raw, 0-1) and of people (human, 0-100) for every item and question.
+
+    Parameters
+    ----------
+    ratings : polars.DataFrame
+        A ratings table on an ordinal scale of numbers (``ordinal:1-5``) or the unit interval.
+
+    Returns
+    -------
+    polars.DataFrame
+        run, task, dimension, raw, human; one row an item that both sides rated.
+
+    Raises
+    ------
+    InputError
+        No item was rated by both, or the scale has no numbers.
+    """
+    graded = ratings.filter(pl.col("value").is_not_null() & (pl.col("status") == "ok"))
+    scales = graded["scale"].unique().to_list()
+    if len(scales) != 1 or not (scales[0] == "unit" or scales[0].startswith("ordinal:")):
+        error = InputError if scales else TooLittle
+        raise error("ratings", "need one scale of numbers, unit or ordinal", sorted(scales) or "no values")
+    low, high = (0.0, 1.0) if scales[0] == "unit" else map(float, scales[0].removeprefix("ordinal:").split("-"))
+    keys = [pl.col("item_id").alias("run"), pl.col("cluster_id").alias("task"), pl.col("question").alias("dimension")]
+    share = (pl.col("value") - low) / (high - low)
+    person = pl.col("rater_kind") == "human"
+    rows = graded.group_by(keys).agg(raw=share.filter(~person).mean(), human=100 * share.filter(person).mean())
+    scores = rows.drop_nulls().sort("dimension", "run")
+    if scores.is_empty():
+        raise TooLittle("ratings", "no item was rated by judges and by people", cure="give both in one table")
+    return scores
+
+
+def people_as_ratings(scores: pl.DataFrame, *, planted: bool = False) -> pl.DataFrame:
+    """People's scores of a table (run, task, dimension, human; agent if known) as ratings: the scope of a report."""
+    return ratings_frame(
+        Rating(
+            trajectory_id=str(row["run"]),
+            task_id=str(row["task"]),
+            cluster_id=str(row["task"]),
+            agent=row.get("agent"),
+            question=str(row["dimension"]),
+            scale="unit",
+            rater="planted people" if planted else "people",
+            rater_kind="planted" if planted else "human",
+            family="planted" if planted else "human",
+            repeat=row.get("repeat") or 0,
+            value=row["human"] / 100,
+        )
+        for row in scores.filter(pl.col("human").is_not_null()).to_dicts()
+    )
+
+
+_SHARED = 0.3  # the part of a task in the variance of raw scores and of people's opinions
+_OPINION = 0.5  # how far people differ from the curve, on the probit scale
+
+
+class Planted(NamedTuple):
+    """A dimension: where its raw scores lie, and the curve by which people see them."""
+
+    centre: float
+    spread: float
+    curve: LogNormalCurve
+
+
+#: In the third dimension nearly all runs do well, as in real AXIS transcripts: its median lies outside the data.
+DIMENSIONS = {
+    "environment": Planted(0.62, 0.24, LogNormalCurve(0.62, 0.22)),
+    "service": Planted(0.45, 0.40, LogNormalCurve(0.35, 0.50)),
+    "agent": Planted(0.88, 0.07, LogNormalCurve(0.50, 0.40)),
+}
+#: Invented agents: their advantage in each dimension, in spreads, and their mean goal score.
+AGENTS = {
+    "elm-small": ((0.5, -0.5, 0.0), 62),
+    "fir-1": ((-0.5, 0.6, 0.2), 62),
+    "hazel-xl": ((0.4, 0.3, 0.3), 74),
+    "larch-2": ((-0.3, -0.3, -0.4), 55),
+}
+
+
+def planted_scores(n_tasks: int = 40, *, judgings: int = 2, judge_noise: float = 0.2, seed: int = 0) -> pl.DataFrame:
+    """Runs of four invented agents on `n_tasks` tasks, each judged several times, with people's scores.
+
+    `judge_noise` is the standard deviation of ln raw between judgings of a run, in spreads of the dimension.
+    People's scores have the planted curve as their mean, given the raw score without the judge's noise.
+
+    Returns
+    -------
+    polars.DataFrame
+        run, task, agent, dimension, repeat, raw, human, goal; one row a run, dimension and judging.
+    """
+    rng = np.random.default_rng(seed)
+    task = np.repeat(np.arange(n_tasks), len(AGENTS))
+    agent = np.tile(np.arange(len(AGENTS)), n_tasks)
+    names = list(AGENTS)
+    goal = np.clip(np.round(np.array([AGENTS[name][1] for name in names])[agent] + 15 * _shared(rng, task)), 0, 100)
+    parts = []
+    for position, (name, planted) in enumerate(DIMENSIONS.items()):
+        lead = np.array([AGENTS[each][0][position] for each in names])[agent]
+        z = np.minimum(math.log(planted.centre) + planted.spread * (lead + _shared(rng, task)), 0.0)
+        eta = (z - math.log(planted.curve.median)) / planted.curve.sigma
+        opinion = LogNormalCurve(1.0, 1.0).score(
+            np.exp(eta * math.sqrt(1 + _OPINION**2) + _OPINION * _shared(rng, task))
+        )
+        for repeat in range(judgings):
+            judged = np.exp(np.minimum(z + judge_noise * planted.spread * rng.normal(size=z.size), 0.0))
+            columns = {
+                "run": [f"{names[a]}/{t:02}" for a, t in zip(agent, task, strict=True)],
+                "task": [f"task-{t:02}" for t in task],
+                "agent": [names[a] for a in agent],
+                "dimension": [name] * z.size,
+                "repeat": [repeat] * z.size,
+                "raw": np.round(judged, 4),
+                "human": np.round(opinion),
+                "goal": goal,
+            }
+            parts.append(pl.DataFrame(columns))
+    return pl.concat(parts)
+
+
+def _shared(rng: np.random.Generator, task: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
+    """Standard normal numbers of which a part is common to the runs of a task."""
+    common = rng.normal(size=int(task.max()) + 1)[task]
+    return np.asarray(math.sqrt(_SHARED) * common + math.sqrt(1 - _SHARED) * rng.normal(size=task.size))

@@ -1,5 +1,7 @@
 """Curves of a table: planted curves found, composites compared, sources told apart."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,12 +9,26 @@ import pytest
 from axisjudge import studies
 from axisjudge.checks import InputError
 from axisjudge.scores.curves.curve import AXIS_CURVE
-from axisjudge.studies.curves.composites import compare_composites
-from axisjudge.studies.curves.examples import cliff, lighthouse
-from axisjudge.studies.curves.fits import CurveReport, ScoreColumns, apply_curves, curve_report
-from axisjudge.studies.curves.planted_scores import DIMENSIONS, planted_scores
-from axisjudge.studies.curves.sources import axis_raw_scores, load_scores
-from axisjudge.studies.curves.tables import people_as_ratings, read_table, scores_of_ratings, write_table
+from axisjudge.studies.curves import (
+    CurveReport,
+    ScoreColumns,
+    cliff,
+    compare_composites,
+    curve_report,
+    form_errors,
+    lighthouse,
+    load_scores,
+)
+from axisjudge.studies.curves.fits import apply_curves
+from axisjudge.studies.curves.sources import (
+    DIMENSIONS,
+    axis_raw_scores,
+    people_as_ratings,
+    planted_scores,
+    read_table,
+    scores_of_ratings,
+    write_table,
+)
 from axisjudge.workbench import home
 
 COLUMNS = ScoreColumns(dimension="dimension", run="run")
@@ -38,18 +54,19 @@ def test_planted_scores_have_their_curves_as_means() -> None:
 
 
 def test_each_dimension_is_fitted_or_refused_with_a_sentence(report) -> None:
-    table = {row["dimension"]: row for row in report.to_frame().to_dicts()}
+    table = {row["dimension"]: row for row in report.table.to_dicts()}
+    said = [sentence for each in report.dimensions for sentence in each.sentences]
     assert [table[name]["curve"] for name in DIMENSIONS] == ["fitted", "fitted", "refused"]
     assert any(
         "agent: the fit is refused, because the median would be at raw" in each and "To collect" in each
-        for each in report.sentences
+        for each in said
     )
-    assert any("judgings of one run" in sentence for sentence in report.sentences)
-    assert report.forms_frame()["dimension"].unique().sort().to_list() == ["environment", "service"]
+    assert any("judgings of one run" in sentence for sentence in report.remarks)
+    assert form_errors(report).table["dimension"].unique().sort().to_list() == ["environment", "service"]
 
 
 def test_a_monotone_curve_reverses_no_pair_within_a_dimension_but_composites_do(scores, report) -> None:
-    found = compare_composites(scores, report.fits)
+    found = compare_composites(scores, report)
     assert found.reversed_within == {"environment": 0, "service": 0}
     assert found.reversed_pairs > 0
     assert found.kept == ("agent",)
@@ -57,7 +74,7 @@ def test_a_monotone_curve_reverses_no_pair_within_a_dimension_but_composites_do(
 
 
 def test_composites_are_the_weighted_mean_of_the_scores(scores, report) -> None:
-    found = compare_composites(scores, report.fits).runs.row(0, named=True)
+    found = compare_composites(scores, report).runs.row(0, named=True)
     first = scores.filter((pl.col("run") == found["run"]) & (pl.col("repeat") == 0))
     raw = dict(zip(first["dimension"], first["raw"], strict=True))
     assumed = 0.4 * first["goal"][0] + 0.2 * sum(float(AXIS_CURVE.score(each)) for each in raw.values())
@@ -71,7 +88,8 @@ def test_composites_are_the_weighted_mean_of_the_scores(scores, report) -> None:
 
 def test_the_band_of_a_composite_with_one_fitted_dimension_is_that_dimensions(scores, report) -> None:
     fits = {"service": report.fits["service"]}
-    found = compare_composites(scores, fits).runs.row(0, named=True)
+    alone = replace(report, dimensions=tuple(each for each in report.dimensions if each.dimension in fits))
+    found = compare_composites(scores, alone).runs.row(0, named=True)
     raw = scores.filter((pl.col("run") == found["run"]) & (pl.col("dimension") == "service"))["raw"][0]
     band = fits["service"].band(raw)
     assert found["high"] - found["low"] == pytest.approx(0.2 * float(band.high - band.low), rel=0.02)
@@ -99,10 +117,8 @@ def test_bands_of_composites_cover_the_planted_composite() -> None:
     held = []
     for seed in range(100):
         world = planted_scores(judgings=1, seed=seed, judge_noise=0.0).filter(pl.col("dimension") != "agent")
-        fits = {
-            name: fit for name, fit in curve_report(world, COLUMNS, forms=False).fits.items() if fit.curve is not None
-        }
-        runs = compare_composites(probe, fits).runs
+        report = curve_report(world, COLUMNS, forms=False)
+        runs = compare_composites(probe, report).runs
         held.append(((runs["low"] <= pl.Series(true)) & (pl.Series(true) <= runs["high"])).to_numpy())
     assert np.mean(held) == pytest.approx(0.95, abs=0.04)
 
@@ -143,24 +159,25 @@ def test_a_table_and_its_people_as_ratings_are_told_apart(scores, tmp_path) -> N
 
 def test_a_table_goes_through_the_front_door_in_its_own_kind(scores) -> None:
     found = studies.curves(scores, forms=False)
-    assert isinstance(found.table, pl.DataFrame)
+    assert isinstance(found.criterion.table, pl.DataFrame)
     assert found.composites is not None
     assert found.norm is None
-    assert found.planted == {}
+    assert found.criterion.planted == {}
     assert "No curve can be fitted for the dimension agent" in found.answer
     assert f"{found.criterion.fits['service'].median.estimate:.3f}" in found.answer
     with pytest.raises(InputError, match="add task"):
         studies.curves(scores.drop("task"))
     bare = studies.curves(scores.filter(pl.col("dimension") == "service").select("raw", "human", "task"), forms=False)
-    assert bare.table["dimension"].to_list() == ["all"]
+    assert bare.criterion.table["dimension"].to_list() == ["all"]
     assert bare.composites is None
 
 
 def test_the_assumed_curve_is_called_worse_where_its_interval_says_so(report) -> None:
+    worse = form_errors(report).worse
     for each in report.dimensions:
         excess = [loss.excess.ci_low for loss in each.forms if loss.form == "assumed"]
-        assert each.assumed_is_worse == any(low > 0 for low in excess)
-    assert [each.dimension for each in report.dimensions if each.assumed_is_worse]
+        assert (each.dimension in worse) == any(low > 0 for low in excess)
+    assert worse
 
 
 def test_what_was_planted_is_said_to_lie_inside_or_outside() -> None:
@@ -168,9 +185,10 @@ def test_what_was_planted_is_said_to_lie_inside_or_outside() -> None:
     median = found.criterion.fits["service"].median
     planted = DIMENSIONS["service"].curve.median
     word = "inside" if median.ci_low <= planted <= median.ci_high else "outside"
-    (sentence,) = [each for each in found.recovered if each.startswith("service")]
+    recovered = [each for each in found.criterion.remarks if "the planted" in each]
+    (sentence,) = [each for each in recovered if each.startswith("service")]
     assert f"the planted median {planted:g} lies {word}" in sentence
-    assert [each.partition(":")[0] for each in found.recovered] == ["environment", "service"]
+    assert [each.partition(":")[0] for each in recovered] == ["environment", "service"]
 
 
 @pytest.mark.slow
@@ -189,8 +207,8 @@ def test_raw_scores_of_the_demo_transcripts_are_too_few_tasks_for_a_norm() -> No
 
     raw = axis_raw_scores(axis_results(axisjudge.read_trajectories(*demo_transcripts()).trajectories))
     found = curve_report(raw, ScoreColumns(human=None, dimension="dimension"), reference="norm")
-    assert found.to_frame()["curve"].to_list() == ["refused"] * 3
-    assert all("4 tasks" in sentence for sentence in found.sentences)
+    assert found.table["curve"].to_list() == ["refused"] * 3
+    assert all("4 tasks" in each.sentences[0] for each in found.dimensions)
 
 
 def test_published_points_and_the_cliff() -> None:
@@ -206,14 +224,21 @@ def test_published_points_and_the_cliff() -> None:
         (lambda table: curve_report(table, ScoreColumns(raw="rw")), "needs a column 'rw'"),
         (lambda table: curve_report(table, ScoreColumns(human="agent")), "agent: must hold numbers"),
         (lambda table: curve_report(table.with_columns(task=pl.lit(None))), "task: every row needs one"),
+        (lambda table: curve_report(table, COLUMNS, dimensions=["servise"]), "found 'servise'"),
         (lambda table: curve_report(table, reference="nrom"), "did you mean 'norm'"),
-        (lambda table: compare_composites(table.filter(pl.col("dimension") != "agent"), {}), "found 'agent'"),
         (lambda table: scores_of_ratings(people_as_ratings(table)), "judges and by people"),
     ],
 )
 def test_malformed_tables_say_what_is_wrong(scores, call, message) -> None:
     with pytest.raises(InputError, match=message):
         call(scores)
+
+
+def test_a_run_without_a_raw_score_in_a_dimension_has_no_composite(scores, report) -> None:
+    holed = scores.filter((pl.col("dimension") != "agent") | (pl.col("task") != "task-03"))
+    with pytest.raises(InputError, match="found 'agent'"):
+        compare_composites(holed, report)
+    assert compare_composites(scores.drop("goal"), report) is None
 
 
 def test_files_that_are_no_tables_say_so(tmp_path) -> None:
