@@ -70,7 +70,19 @@ def test_one_word_or_one_task_has_no_interval_and_a_judge_that_is_always_right_h
     assert 0.8 < perfect.ci_low < perfect.estimate == perfect.ci_high == 1
 
 
+def test_a_word_that_the_sample_lacks_leaves_it_undefined_and_is_named():
+    right, word = [1, 0, 1, 1] * 10, ["good", "bad", "bad", "good"] * 10
+    assert balanced_accuracy(right, word, words=("bad", "good")).estimate == balanced_accuracy(right, word).estimate
+    found = balanced_accuracy(right, word, words=("bad", "good", "so-so"))
+    assert math.isnan(found.estimate)
+    assert "so-so" in found.reason
+    unanswered = [np.nan if each == "good" else answer for each, answer in zip(word, right, strict=True)]
+    assert "good" in balanced_accuracy([*unanswered, 1], [*word, "ugly"]).reason
+
+
 def test_bad_input_is_named():
+    with pytest.raises(InputError, match="must be among"):
+        balanced_accuracy([1], ["a"], words=("b", "c"))
     with pytest.raises(InputError, match="0, 1 or NaN"):
         balanced_accuracy([2], ["a"])
     with pytest.raises(InputError, match="one word for each of the 2 items"):

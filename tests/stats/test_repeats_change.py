@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from axisjudge.stats.comparisons.repeats import repeats_change, split_chance
+from axisjudge.stats.comparisons.repeats import least_change, repeats_change, split_chance, unseen_share
 
 
 def test_where_repeats_differ_it_is_welchs_interval():
@@ -29,7 +29,7 @@ def test_equal_repeats_tell_a_collapse_from_three_on_each_side_on():
     assert math.isnan(few.ci_high)
     assert "too few" in few.reason
     assert math.isnan(repeats_change([94] * 3, [0] * 3, ci_level=0.99).ci_high)
-    assert repeats_change([94] * 3, [94] * 3).ci_low == 0
+    assert math.isnan(repeats_change([94] * 3, [94] * 3).ci_low)
     assert math.isnan(repeats_change([94] * 2, [94] * 2).ci_low)
     assert math.isnan(repeats_change([94], [0, 0, 0]).ci_low)
 
@@ -44,3 +44,29 @@ def test_a_coin_shows_a_fall_no_more_often_than_the_level_leaves():
             shown += [p**heads * (1 - p) ** (8 - heads) for p in grid]
     assert (shown > 0).all()
     assert (shown <= 0.06).all(), shown
+
+
+def test_nothing_varied_excludes_only_what_would_have_shown():
+    """The bound on n zeros or ones is Clopper and Pearson's; equal repeats leave what n draws miss at .05."""
+    assert unseen_share(14) == pytest.approx(1 - 0.05 ** (1 / 14))
+    sure = [100.0] * 4000  # its mean has no room above
+    for n in (3, 14, 60):
+        assert least_change(sure, [100.0] * n, scale=(0, 100)) == pytest.approx(-100 * unseen_share(n), abs=0.6)
+    falls = [0.0] * 3 + [100.0] * 17
+    assert least_change(sure, falls, scale=(0, 100)) == pytest.approx(100 * stats.beta.ppf(0.05, 17, 4) - 100, abs=0.6)
+    change = repeats_change([90] * 3, [90] * 3, scale=(0, 100))
+    assert change.ci_low < -50 < 0 < change.ci_high <= 100
+
+
+@pytest.mark.parametrize(("share", "depth", "n_after"), [(0.2, 50, 3), (0.2, 50, 15), (0.06, 90, 60), (0.3, 20, 40)])
+def test_a_rare_fall_is_seldom_excluded(share, depth, n_after):
+    """Runs of 90 of which a share falls: the bound lies above the true change in at most .05 of studies (.93 rule)."""
+    from collections import Counter
+
+    rng, true = np.random.default_rng(1), -share * depth
+    fallen = Counter(rng.binomial(n_after, share, 2000).tolist())
+    above = sum(
+        times * (least_change([90.0] * 200, [90.0 - depth] * k + [90.0] * (n_after - k), scale=(0, 100)) > true)
+        for k, times in fallen.items()
+    )
+    assert above / 2000 <= 0.07

@@ -29,6 +29,7 @@ def balanced_accuracy(
     reference: ArrayLike,
     clusters: ArrayLike | None = None,
     *,
+    words: ArrayLike | None = None,
     cluster_unit: str = "cluster",
     ci_level: float = 0.95,
 ) -> Estimate:
@@ -45,6 +46,10 @@ def balanced_accuracy(
         The word of the reference, by any label; NaN where there is none, and the item is left out.
     clusters : array, shape (n_items,), optional
         Which items belong together; without it items are taken as independent.
+    words : array, shape (K,), optional
+        The words that people use in the population meant, whether or not this sample has them. Without it those of
+        `reference`. A word on which no item can be counted leaves the mean undefined: the mean of the rest is
+        another quantity.
 
     Returns
     -------
@@ -56,7 +61,7 @@ def balanced_accuracy(
     Raises
     ------
     InputError
-        The arrays differ in length, or `right` holds something else.
+        The arrays differ in length, `right` holds something else, or `reference` a word that is none of `words`.
 
     Notes
     -----
@@ -77,20 +82,23 @@ def balanced_accuracy(
     >>> round(balanced_accuracy([1] * 90 + [0] * 10, ["fine"] * 90 + ["wrong"] * 10).estimate, 3)
     0.5
     """
-    outcome, words = _checked(right, reference)
-    kept = ~np.isnan(outcome) & (words >= 0)
-    of_words = [np.where(words == word, outcome, np.nan) for word in np.unique(words[kept])]
+    outcome, given, names = _checked(right, reference, words)
+    kept = ~np.isnan(outcome) & (given >= 0)
+    of_words = [np.where(given == word, outcome, np.nan) for word in range(len(names))]
     shares = [clustered_proportion(each, clusters, cluster_unit=cluster_unit, ci_level=ci_level) for each in of_words]
     result = partial(
         Estimate,
         ci_level=ci_level,
         n_items=int(kept.sum()),
-        n_missing=int((np.isnan(outcome) & (words >= 0)).sum()),
+        n_missing=int((np.isnan(outcome) & (given >= 0)).sum()),
         n_clusters=np.unique(cluster_codes(clusters, outcome.size)[kept]).size,
         cluster_unit="item" if clusters is None else cluster_unit,
     )
     if len(shares) < 2:
         reason = "the reference needs two words: a mean over one word is plain accuracy"
+        return result(estimate=math.nan, reason=reason)
+    if lacking := [str(names[word]) for word in range(len(names)) if not (kept & (given == word)).any()]:
+        reason = f"no item here has the word {' or '.join(lacking)}: a mean of the other words is another quantity"
         return result(estimate=math.nan, reason=reason)
     mean = float(np.mean([share.estimate for share in shares]))
     if without := [share.reason for share in shares if math.isnan(share.ci_low)]:
@@ -177,17 +185,23 @@ def _without_each(hits: Floats, counts: Floats) -> Floats:
     return np.asarray(shares.mean(axis=1), dtype=np.float64)
 
 
-def _checked(right: ArrayLike, reference: ArrayLike) -> tuple[Floats, NDArray[np.intp]]:
-    """Outcomes, and positions of words (-1 where there is none)."""
+def _checked(
+    right: ArrayLike, reference: ArrayLike, words: ArrayLike | None
+) -> tuple[Floats, NDArray[np.intp], list[object]]:
+    """Outcomes, positions of words (-1 where there is none), and the words."""
     outcome, labels = np.asarray(right, dtype=np.float64), np.asarray(reference)
     if outcome.ndim != 1 or not np.isin(outcome[~np.isnan(outcome)], (0.0, 1.0)).all():
         raise InputError("right", "must be one row of 0, 1 or NaN", right)
     if labels.shape != outcome.shape:
         raise InputError("reference", f"needs one word for each of the {outcome.size} items", labels.shape)
     missing = np.array([label is None or label != label for label in labels.tolist()], dtype=bool)
-    positions = np.full(labels.shape, -1, dtype=np.intp)
-    positions[~missing] = np.unique(labels[~missing], return_inverse=True)[1]
-    return outcome, positions
+    used = np.unique(labels[~missing])
+    names = used if words is None else np.unique(np.asarray(words))
+    if strange := sorted(set(used.tolist()) - set(names.tolist()), key=str):
+        raise InputError("reference", f"its words must be among {names.tolist()}", strange[0])
+    position = {name: code for code, name in enumerate(names.tolist())}
+    codes = [-1 if lost else position[label] for label, lost in zip(labels.tolist(), missing, strict=True)]
+    return outcome, np.array(codes, dtype=np.intp), names.tolist()
 
 
 def _by_cluster(

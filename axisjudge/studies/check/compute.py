@@ -175,7 +175,9 @@ def _directed(votes: Votes, codes: Floats, terms: CheckTerms) -> dict[str, Estim
         "specificity": share(passed, votes, level),
         "precision": share(hits(truth, codes, 1), votes, level),
         "f1": _f1(overlap),
-        "balanced_accuracy": balanced_accuracy(np.where(truth == 1, caught, passed), truth, **votes.how(level)),
+        "balanced_accuracy": balanced_accuracy(
+            np.where(truth == 1, caught, passed), truth, words=(0, 1), **votes.how(level)
+        ),
     }
 
 

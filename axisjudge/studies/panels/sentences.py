@@ -149,7 +149,12 @@ def stands_in_full(trust: Trust) -> str:
         " As the panel was fitted on these tasks, each probability is that of a fit without the item's own task, and "
         "the bound holds approximately."
     )
-    return f"{stands(trust)}{_more(trust)}{nearly if trust.cross_fitted and trust.granted else ''}"
+    unseen = (
+        f" Nothing of {listed(trust.unlabelled, 'or')} stands: no label there, and the bound says nothing of it."
+        if trust.unlabelled and trust.granted
+        else ""
+    )
+    return f"{stands(trust)}{unseen}{_more(trust)}{nearly if trust.cross_fitted and trust.granted else ''}"
 
 
 def _why(trust: Trust) -> str:
@@ -157,6 +162,13 @@ def _why(trust: Trust) -> str:
         return "no item has a verdict and a label"
     if trust.verdict is TrustVerdict.DRAW:
         return _NO_DRAW[trust.draw]
+    if trust.verdict is TrustVerdict.APART:
+        return (
+            f"its labels are said to be drawn at random, but labelled items differ from the others in "
+            f"{listed(trust.apart)}; draw with known probabilities (label next), or label the rest"
+        )
+    if trust.verdict is TrustVerdict.UNLABELLED:
+        return f"no label is of {listed(trust.unlabelled, 'or')}; label some of them"
     if trust.verdict is TrustVerdict.TUNED:
         return (
             f"all {trust.n_tuned:,} labels are of tasks that it was fitted on; label other tasks, or take cross-fitted "

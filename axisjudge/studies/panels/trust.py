@@ -14,6 +14,7 @@ from axisjudge.stats.confidence.escalation import Alone, decides_alone
 from axisjudge.stats.estimate import ClusteredShare
 from axisjudge.stats.panels.linear import probability_of
 from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.rates.uneven_draws import drawn_apart
 from axisjudge.studies.panels.fitted import FittedPanel
 from axisjudge.studies.panels.voted import DrawScheme, Voted
 
@@ -27,6 +28,8 @@ class TrustVerdict(StrEnum):
     NO_LABELS = "no_labels"
     DRAW = "draw"
     TUNED = "tuned"
+    APART = "apart"
+    UNLABELLED = "unlabelled"
     NOT_SHOWN = "not_shown"
 
 
@@ -53,7 +56,8 @@ class Trust(Result):
     `alone` holds threshold, share kept, the error among the kept and its bound; `strata` the same by the word that was
     given and by agent. `n_tuned` labelled items were left out because the panel was fitted on their tasks (0 where
     `cross_fitted` says that probabilities of fits without their task stand in). A verdict `within` so many steps of
-    people's counts as right.
+    people's counts as right. Agents and words in `unlabelled` have no label, and nothing of theirs stands;
+    `apart` names in what labelled items differ from the others although the draw is said to be random.
     """
 
     subject: str
@@ -68,6 +72,8 @@ class Trust(Result):
     cluster_unit: str
     cross_fitted: bool = False
     within: int = 0
+    unlabelled: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
 
     @property
     def granted(self) -> bool:
@@ -165,10 +171,16 @@ def _trust(
     wrong = np.where(labelled & ~np.isnan(words), np.abs(words - votes.labels) > within, np.nan)
     tasks = np.unique(np.array(votes.tasks), return_inverse=True)[1]
     n_labelled = int((labelled & ~np.isnan(sure)).sum())
-    if not n_labelled or not votes.draw.carries:
-        verdict = TrustVerdict.TUNED if n_tuned else TrustVerdict.NO_LABELS if not n_labelled else TrustVerdict.DRAW
+    apart = tuple(drawn_apart(labelled, _known_of_all(votes, words), tasks)) if votes.draw is DrawScheme.RANDOM else ()
+    unlabelled, unseen = _unlabelled(votes, words, labelled & ~np.isnan(sure))
+    if not n_labelled or not votes.draw.carries or apart or np.isnan(sure[~unseen]).all():
+        verdict = TrustVerdict.TUNED if n_tuned else TrustVerdict.NO_LABELS
+        if n_labelled:
+            verdict = TrustVerdict.DRAW if not votes.draw.carries else TrustVerdict.APART
+            verdict = verdict if apart or not votes.draw.carries else TrustVerdict.UNLABELLED
         alone = Alone(0.0, np.nan, None, risk, level, int((~np.isnan(sure)).sum()), verdict.value)
     else:
+        sure = np.where(unseen, np.nan, sure)
         alone = decides_alone(
             sure,
             wrong,
@@ -192,7 +204,28 @@ def _trust(
         draw=votes.draw,
         cluster_unit=votes.cluster_unit,
         within=within,
+        unlabelled=unlabelled,
+        apart=apart,
     )
+
+
+def _known_of_all(votes: Voted, words: Floats) -> dict[str, Floats]:
+    """What labelled and unlabelled items can be compared by: the word given, whether judges agree, who acted."""
+    features = {f"word {name}": (words == code) * 1.0 for code, name in enumerate(votes.categories)}
+    low, high = (np.where(np.isnan(votes.words), end, votes.words) for end in (np.inf, -np.inf))
+    features["unanimity"] = (low.min(axis=1) == high.max(axis=1)) * 1.0
+    agents = {f"agent {name}": (np.array(votes.agents) == name) * 1.0 for name in sorted(set(votes.agents))}
+    return {**features, **agents}
+
+
+def _unlabelled(votes: Voted, words: Floats, labelled: NDArray[np.bool_]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
+    """Words and agents of which no item has a label, and their items: a bound says nothing of these."""
+    of_word = {f"word {name}": words == code for code, name in enumerate(votes.categories)}
+    of_agent = {f"agent {name}": np.array(votes.agents) == name for name in sorted(set(votes.agents) - {""})}
+    lacking = {
+        name: inside for name, inside in {**of_word, **of_agent}.items() if inside.any() and not labelled[inside].any()
+    }
+    return tuple(lacking), np.any([np.zeros(len(votes.items), dtype=bool), *lacking.values()], axis=0)
 
 
 def _strata(

@@ -202,6 +202,32 @@ def test_probabilities_of_a_draw_become_weights_and_two_draws_are_refused():
     assert voted(*worlds()).draw is DrawScheme.FULL
 
 
+def test_an_agent_without_labels_is_left_to_people_and_named():
+    """Labels on every task, but of one agent alone: of the other nothing is known, however good the first is."""
+    ratings, labels = worlds(n_tasks=200)
+    everywhere = trust_judge(voted(ratings, labels, sampling="random"), "one", risk=0.2)
+    assert everywhere.unlabelled == ()
+    half = labels.filter((pl.col("agent") == "agent 0") & (pl.col("cluster_id").str.len_chars() == 3))
+    whole = half.with_columns(flags=pl.lit(["drawn:by_key", "drawn_by:x", "drawn_probability:0.5"]))
+    for votes in (voted(ratings, half, sampling="random"), voted(ratings, whole)):
+        found = trust_judge(votes, "one", risk=0.2)
+        assert found.unlabelled == ("agent agent 1",)
+        assert sum(each.n_kept for each in found.strata if each.name == "agent 1") == 0
+        assert found.n_kept <= found.n_items / 2
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_labels_drawn_by_verdict_do_not_pass_as_random(apart):
+    """Failures labelled three times as often, and an equal number at random, both said to be random."""
+    ratings, labels = worlds(n_tasks=200)
+    rng = np.random.default_rng(5)
+    chance = np.where((labels["verdict"] == "fail").to_numpy() & apart, 0.6, 0.2 if apart else 0.36)
+    votes = voted(ratings, labels.filter(pl.Series(rng.random(len(labels)) < chance)), sampling="random")
+    found = trust_judge(votes, "one", risk=0.2)
+    assert (found.verdict is TrustVerdict.APART) == apart == any(each.startswith("word") for each in found.apart)
+    assert apart or found.granted
+
+
 def test_one_judge_s_confidence_is_taken_and_a_judge_without_any_is_refused():
     ratings, labels = worlds(n_tasks=150)
     votes = voted(ratings, labels)

@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.results import Result
-from axisjudge.stats.comparisons.repeats import repeats_change
+from axisjudge.stats.comparisons.repeats import least_change, repeats_change, unseen_share
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.scope import banner
 from axisjudge.studies.axis_result.gate import sentences as say
@@ -44,6 +44,8 @@ EXIT = {
 }
 #: The fall in points that fails where no rule is given.
 DEFAULT_FALL = -5.0
+#: The ends between which every score lies.
+SCALE = (0.0, 100.0)
 _SHORT = {"goal": "goal_achievement", "axis_result": "composite", "axis": "composite"}
 
 
@@ -154,9 +156,11 @@ def gate(
 
     A fall is shown when the change's whole interval lies below the rule's margin, at a level shared out over all
     decisions, so that a gate of many does not fail by chance. It is excluded when the interval at `ci_level` lies
-    above the margin: to let all pass, each must hold, which needs no sharing out. Between the two, repeats are too few
-    to tell. Runs of which nothing worked, where the baseline's did, collapsed, however few they are; so did runs that
-    called nothing, where each of the baseline's called something: an environment that is not there deducts nothing.
+    above the margin, and so does the mean with what as many repeats may have missed (`least_change`): three equal
+    repeats do not exclude that every second run falls. To let all pass, each must hold, which needs no sharing out.
+    Between the two, repeats are too few to tell. Runs of which nothing worked, where the baseline's did, collapsed,
+    however few they are; so did runs that called nothing, where each of the baseline's called something: an
+    environment that is not there deducts nothing.
 
     Parameters
     ----------
@@ -230,16 +234,20 @@ def _fall(pair: _Pair, rule: Rule, ci_level: float, strict: float) -> GateDecisi
     first, second = values(pair.old, rule.quantity), values(pair.new, rule.quantity)
     if n := len(pair.old) + len(pair.new) - len(first) - len(second):
         return pair.decided(str(rule), ScenarioOutcome.CANNOT_TELL, say.no_score(rule.quantity, n))
-    change = repeats_change(first, second, ci_level=ci_level)
+    change = repeats_change(first, second, scale=SCALE, ci_level=ci_level)
     outcome, reason = ScenarioOutcome.CANNOT_TELL, change.reason
     if pair.same:
         outcome, reason = ScenarioOutcome.HELD, say.SAME_RUNS
-    elif change.ci_low >= rule.margin:
+    elif change.ci_low >= rule.margin and least_change(first, second, scale=SCALE, level=ci_level) >= rule.margin:
         outcome = ScenarioOutcome.HELD
-    elif repeats_change(first, second, ci_level=strict).ci_high < rule.margin:
+    elif repeats_change(first, second, scale=SCALE, ci_level=strict).ci_high < rule.margin:
         outcome = ScenarioOutcome.REGRESSED
     elif change.ci_high < rule.margin:
         reason = say.NOT_AMONG_MANY
+    elif not math.isnan(change.ci_low) and change.estimate >= rule.margin:
+        top = max(*first, *second, 1.0)
+        needed = math.log((1 - ci_level) / 2) / math.log1p(-min(-rule.margin / top, 0.999)) if rule.margin else math.inf
+        reason = say.unseen(unseen_share(len(second), ci_level), len(second), needed)
     decided = pair.decided(str(rule), outcome, reason)
     return replace(decided, before=fmean(first), after=fmean(second), change=change)
 

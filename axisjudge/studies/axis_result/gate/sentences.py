@@ -30,6 +30,12 @@ def between(low: float, high: float) -> str:
     return f"between {low:.1f} and {high:.1f}, as goals are not graded"
 
 
+def unseen(share: float, n_repeats: int, needed: float) -> str:
+    """What repeats that show no fall do not exclude, and how many would."""
+    more = f"; {math.ceil(needed)} or more on each side would" if math.isfinite(needed) else ""
+    return f"{many(n_repeats, 'repeat')} cannot exclude a fall that comes in up to {share:.0%} of runs{more}"
+
+
 def decision(
     scenario: str,
     agent: str,
