@@ -1,6 +1,7 @@
 """Finding notebooks and checking what is passed to them; nothing is run here."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from benches import PARAMETERS
 from axisjudge.checks import InputError
 from axisjudge.report import Page, digest, run_report, run_reports
 from axisjudge.report.notebook import checked_parameters, find_notebook, parameters_of, read_source
+from axisjudge.report.render import report_html
 from axisjudge.workbench import home
 
 Write = Callable[..., Path]
@@ -179,13 +181,19 @@ def test_seeing_that_nothing_is_to_do_loads_no_table_library() -> None:
 
 
 @pytest.mark.parametrize("path", sorted((home() / "notebooks").glob("[0-9]*.ipynb")), ids=lambda path: path.stem)
-def test_no_cell_puts_a_value_on_the_page_as_it_is(path: Path) -> None:
-    """What a page shows has a caption or is a sentence: a cell ends with what returns nothing."""
+def test_a_page_is_told_what_to_show_and_no_page_call_ends_in_a_value(path: Path) -> None:
+    """What a page shows has a caption or is a sentence; a frame that ends a cell folds away."""
     cells = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
     for source in cells:
         last = ast.parse(source).body[-1]
-        if isinstance(last, ast.Expr):
-            assert isinstance(last.value, ast.Call), source
+        if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
             receiver, _, name = ast.unparse(last.value.func).partition(".")
-            assert receiver == "page", source
-            assert signature(getattr(Page, name)).return_annotation == "None", source
+            if receiver == "page":
+                assert signature(getattr(Page, name)).return_annotation == "None", source
+
+
+def test_a_frame_that_ends_a_cell_folds_away() -> None:
+    frame = nbformat.v4.new_output("execute_result", {"text/html": "<table><tr><td>7</td></tr></table>"})
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("frame", outputs=[frame])])
+    page = report_html(book, "a page", "made")
+    assert re.search(r"<details[^>]*><summary>what this cell shows</summary>.*<td>7</td>.*?</details>", page, re.DOTALL)
