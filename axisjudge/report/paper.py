@@ -55,8 +55,8 @@ def sections(notebook: Any) -> list[str]:
 def arranged(notebook: Any) -> Any:
     """A copy in the order of a paper.
 
-    Under the title stand the banners, the answer and the contents, then all else in its order. The first sentence
-    after a figure goes into its caption; sentences beyond the first ones fold away.
+    Under the title stand the banners, the answer, the first figure that is not folded and the contents, then all else
+    in its order. The first sentence after a figure goes into its caption; sentences beyond the first ones fold away.
     """
     book, front, used = copy.deepcopy(notebook), [], set[str]()
     section = "start"
@@ -68,7 +68,22 @@ def arranged(notebook: Any) -> Any:
             left = [output for output in cell.outputs if about(output).get("is") not in ("banner", "answer")]
             cell.outputs = list(_composed(left, section, used))
     front.sort(key=lambda output: about(output)["is"] != "banner")
+    if any(about(output)["is"] == "answer" for output in front):
+        front += _leading_figure(book)
     return _with_front(book, front)
+
+
+def _leading_figure(book: Any) -> list[Any]:
+    """The first figure that stands under no fold, taken out of its cell; none where there is none."""
+    for cell in book.cells:
+        folds = 0
+        for output in cell.get("outputs", []):
+            known = about(output)
+            folds += bool(known.get("opens")) - bool(known.get("closes"))
+            if known.get("is") == "figure" and not folds:
+                cell.outputs.remove(output)
+                return [output]
+    return []
 
 
 def _with_front(book: Any, front: list[Any]) -> Any:
