@@ -17,6 +17,7 @@ from axisjudge.stats.comparisons.paired import PairedChange, mean_change, paired
 from axisjudge.stats.comparisons.sign_flips import DRAWS
 from axisjudge.stats.estimate import Estimate, IntervalTerms, no_interval
 from axisjudge.stats.rates.proportions import clustered_proportion, t_quantile
+from axisjudge.stats.sequences.evidence import FEWEST_NULL, evidence_of_runs, occasion_means
 
 #: A shift of the failure rate, and a loss of agreement, up to which two judges count as equivalent. A choice, to be
 #: made before looking: differences between agents that are smaller than this do not survive a change of judge.
@@ -127,9 +128,9 @@ class Occasion:
     """One occasion on the anchor set compared with the first: the paired change, and whether it says stop.
 
     `in_reach` is False where no verdicts on so many tasks could give a p value small enough to stop. `noise` is
-    ``not_measured`` without repeated runs up to the third occasion: then nothing says stop, because a whole run may lie
-    off by more than its items show. `threshold` is the shift that runs of an unchanged judge rarely reach, NaN without
-    noise.
+    ``not_measured`` before four earlier occasions: then nothing says stop, because a whole occasion may lie off by more
+    than its items and its repeats show. `threshold` is the distance from the mean of the earlier occasions that an
+    unchanged judge rarely reaches on one look (t), NaN without noise; `allowed` is what the p value of tasks may be.
     """
 
     number: int
@@ -152,17 +153,17 @@ def drift(
 ) -> list[Occasion]:
     """The anchor set judged on each occasion against the first, with a stop rule that allows looking every time.
 
-    The k-th comparison stops where the task-level sign-flip p value is at most level / (k (k + 1)) and the shift of the
-    mean lies beyond what runs of one judge differ by: the quantile of t at that level, with the pooled variance of run
-    means within the occasions so far and between those in between. These levels add up to `level` however many
-    occasions follow, so that a judge that never changes is stopped with at most that probability, where the means of
-    its runs are near normal and independent. Before repeated runs, or a fourth occasion, nothing is stopped, and
-    `noise` says why.
+    An occasion says stop where the evidence of all occasions so far (`stats.sequences.evidence.evidence_of_drift`)
+    reaches 1 / level and the task-level sign-flip p value of its change from the first is at most `level`. The evidence
+    takes the occasions as the units and their noise from between them, so that a judge that never changes is stopped
+    with probability `level` at most, however often one looks, where the means of its occasions are near normal and
+    independent. Repeats of one occasion share the day's build and say nothing of it: they are averaged, the same
+    number of each occasion. Before a fifth occasion nothing is stopped, and `noise` says why.
 
     Parameters
     ----------
     occasions : sequence of array of 1 (incorrect), 0 or NaN, each of shape (n_items,) or (n_items, n_runs)
-        The verdicts on the same items, the first occasion first; two runs or more on some occasion measure the noise.
+        The verdicts on the same items, the first occasion first.
     clusters : array, shape (n_items,), optional
         The task of each item.
 
@@ -177,17 +178,20 @@ def drift(
     runs = [_runs(occasion) for occasion in occasions]
     rng = np.random.default_rng(0 if rng is None else rng)
     items = [_over_runs(each, axis=1) for each in runs]
+    means = occasion_means(runs)
+    there = np.flatnonzero(~np.isnan(means))
+    together = evidence_of_runs(occasions, level=level)
+    evidence = dict(zip(there[1:].tolist(), together.e_values.tolist(), strict=True)) if together else {}
     found = []
     for k, later in enumerate(items[1:], start=1):
         change = paired_change(
             items[0], later, clusters=clusters, cluster_unit=cluster_unit, ci_level=ci_level, rng=rng
         )
-        allowed = level / (k * (k + 1))
         least = max(2.0 ** (1 - change.change.n_clusters), 1 / (DRAWS + 1))
-        beyond = _noise_threshold(runs[: k + 1], allowed)
-        stop = bool(change.p_value <= allowed and abs(change.change.estimate) > beyond)  # NaN stops nothing
+        beyond = _noise_threshold(means[: k + 1], level)
+        stop = bool(change.p_value <= level and evidence.get(k, 1.0) >= (1 - 1e-12) / level)
         noise: Noise = "not_measured" if math.isnan(beyond) else "measured"
-        found.append(Occasion(k + 1, change, allowed, stop, least <= allowed, noise, beyond))
+        found.append(Occasion(k + 1, change, level, stop, least <= level, noise, beyond))
     return found
 
 
@@ -204,18 +208,9 @@ def _over_runs(verdicts: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     return np.where(given > 0, np.nansum(verdicts, axis=axis) / np.maximum(given, 1), np.nan)
 
 
-def _noise_threshold(runs: Sequence[NDArray[np.float64]], level: float) -> float:
-    """How far the last occasion's mean lies from the first's at most, by the noise between runs, at this level."""
-    means = [mean[~np.isnan(mean)] for mean in (_over_runs(each, axis=0) for each in runs)]
-    if not means[0].size or not means[-1].size:
+def _noise_threshold(means: NDArray[np.float64], level: float) -> float:
+    """How far the last occasion lies from the mean of those before it without a change, by one look at this level."""
+    null = means[:-1][~np.isnan(means[:-1])]
+    if len(null) < FEWEST_NULL or math.isnan(means[-1]):
         return math.nan
-    degrees = sum(max(mean.size - 1, 0) for mean in means)
-    squares = sum(float(((mean - mean.mean()) ** 2).sum()) for mean in means if mean.size)
-    between = [mean for mean in means[1:-1] if mean.size == means[0].size]  # free of the shift that is looked at
-    if len(between) > 1:
-        degrees += len(between) - 1
-        squares += float(np.var([mean.mean() for mean in between]) * len(between) * means[0].size)
-    if not degrees:
-        return math.nan
-    spread = math.sqrt(squares / degrees * (1 / means[0].size + 1 / means[-1].size))
-    return t_quantile(degrees, 1 - level) * spread
+    return t_quantile(len(null) - 1, 1 - level) * float(null.std(ddof=1)) * math.sqrt(1 + 1 / len(null))

@@ -34,7 +34,8 @@ class Drift(Result):
     """All occasions of one judge on its anchor set, each against the first.
 
     `evidence` is that of all occasions together, which also sees a slow drift: e-values that may be looked at on every
-    occasion, by betting; None where repeats do not show the noise of an occasion. `repeats` are those of each occasion.
+    occasion, by betting; None before the fifth, as the first four show the noise of occasions.
+    `repeats` are those of each occasion.
     """
 
     _keys: ClassVar = ("judge", "n_items", "level", "seen", "changes", "evidence")
@@ -93,9 +94,9 @@ def watch_drift(
     """Drift of one judge from stored ratings of its anchor set.
 
     The anchors are judged once more, or a few times, with every run (``axisjudge judge ... --again --repeats 3``). The
-    repeats of one run (`run_id`; that of most of a repeat's ratings) are one occasion and show how far whole runs of an
-    unchanged judge differ; a repeat without a run is an occasion of its own. Where neither repeats nor the occasions in
-    between show that noise, `Occasion.noise` is ``not_measured`` and no verdicts say stop
+    repeats of one run (`run_id`; that of most of a repeat's ratings) are one occasion: they share the day's build and
+    do not show how far occasions of an unchanged judge differ; a repeat without a run is an occasion of its own. Before
+    four earlier occasions show that, `Occasion.noise` is ``not_measured`` and no verdicts say stop
     (`stats.comparisons.equivalence.drift`). All questions together are the items, so that shifts of two questions in
     opposite directions cancel; watch one question by giving its ratings alone. The table may hold nothing else of the
     judge. `level` is the probability with which a judge that never changes is ever stopped.
@@ -139,7 +140,10 @@ def _seen(number: int, mine: pl.DataFrame) -> JudgedAnchors:
 def drift_rows(drift: Drift) -> list[dict[str, Any]]:
     """One row an occasion: when, by which model, and the change from the first."""
     rows = []
-    e_values = drift.evidence.e_values.tolist() if drift.evidence else [None] * len(drift.occasions)
+    e_values: list[float | None] = list(drift.evidence.e_values.tolist()) if drift.evidence else []
+    lost = [not each.change.change.n_items for each in drift.occasions]  # an occasion without verdicts has no evidence
+    left = iter(e_values)
+    e_values = [None if gone else next(left, None) for gone in lost]
     for seen, each, e_value in zip(drift.seen, (None, *drift.occasions), (None, *e_values), strict=True):
         change = each and each.change.change
         rows.append(

@@ -95,7 +95,7 @@ def _evidence(drift: Drift) -> list[str]:
     shown = "shown" if drift.evidence.stopped_at else "not shown"
     reached = f"is {drift.evidence.e_values.max():,.2f} at most, where {1 / drift.level:.0f} is asked for"
     value = "the evidence of drift (an e-value, which may be looked at after every occasion)"
-    return [f"The stop rule looks at each occasion alone; over all together drift is {shown}: {value} {reached}."]
+    return [f"Over all occasions together drift is {shown}: {value} {reached}."]
 
 
 def drift_in_short(drift: Drift) -> str:
@@ -105,11 +105,9 @@ def drift_in_short(drift: Drift) -> str:
     if drift.stopped_at is None:
         same = "yet all occasions together show drift" if together else "which does not show that it is the same"
         return f"Over {looked} no change of {drift.judge} reaches the stop rule, {same}."
-    by_rates = drift.evidence is not None and drift.stopped_at not in drift.model_changed
-    doubt = ", though all occasions together do not show it" if by_rates and not together else ""
     return (
         f"By the stop rule {drift.judge} itself has changed, on occasion {drift.stopped_at} of "
-        f"{len(drift.seen)}{doubt}: treat its ratings from then on as those of another judge."
+        f"{len(drift.seen)}: treat its ratings from then on as those of another judge."
     )
 
 
@@ -120,7 +118,8 @@ def _stop(drift: Drift, at: int) -> str:
         why.append(f"{models[at]} answered, before it {next(filter(None, models.values()))}")
     why += [
         f"the failure rate was {directed(in_points(each.change.change), 'higher', 'lower', spec='.1f')} than on the "
-        f"first ({p_words(each.change.p_value)}; the rule stops at {each.allowed:.4f})"
+        f"first ({p_words(each.change.p_value)}; the rule asks for {each.allowed:.2f}, "
+        f"and for evidence of {1 / drift.level:.0f})"
         for each in drift.occasions
         if each.number == at and each.stop
     ]
@@ -136,5 +135,8 @@ def _blind(drift: Drift) -> list[str]:
         numbers, tasks = listed([str(each.number) for each in blind]), blind[0].change.change.clusters
         stated.append(f"On occasion {numbers}, with {tasks}, no verdicts could have said stop: begin a new series.")
     if any(each.noise == "not_measured" for each in drift.occasions):
-        stated.append("Noise between runs is not measured, so that no shift of verdicts says stop.")
+        stated.append(
+            "The noise of occasions was not measured up to the fourth (repeats of one share its day), "
+            "so that no shift of verdicts says stop before the fifth."
+        )
     return stated

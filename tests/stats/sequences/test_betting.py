@@ -90,7 +90,7 @@ def test_bad_input_is_refused_in_one_line():
     with pytest.raises(InputError, match="within"):
         betting_sequence([2.0])
     with pytest.raises(InputError, match="rates"):
-        evidence_of_drift([0.5], noise=0.1)
+        evidence_of_drift([0.5])
     assert math.isnan(betting_sequence([math.nan]).estimate)
 
 
@@ -158,28 +158,39 @@ def test_drift_beyond_the_noise_is_called_and_noise_is_not():
     rng, called, delays = np.random.default_rng(17), 0, []
     for _ in range(200):
         rates = np.clip(rng.normal(0.5, 0.05, 40), 0, 1)
-        called += evidence_of_drift(rates, noise=0.05).stopped_at is not None
-        delays.append(evidence_of_drift(rates + 0.15 * (np.arange(40) >= 10), noise=0.05).stopped_at or 99)
+        called += evidence_of_drift(rates).stopped_at is not None
+        delays.append(evidence_of_drift(np.clip(rates + 0.15 * (np.arange(40) >= 10), 0, 1)).stopped_at or 99)
     assert called <= 0.05 * 200
-    assert np.median(delays) <= 14
+    assert np.median(delays) <= 16
 
 
-def test_drift_by_the_density_of_all_occasions():
-    """One beginning at a time: the ratio of two normal densities."""
+def test_drift_by_the_integral_over_mean_and_spread():
+    """The ratio for one beginning and one shift, its right Haar integrals over mean and spread done numerically."""
+    from scipy.integrate import quad
 
-    def density(at, covariance):
-        return math.exp(-at @ np.linalg.solve(covariance, at) / 2) / math.sqrt(np.linalg.det(covariance))
+    rates = np.array([0.31, 0.28, 0.33, 0.3, 0.45])
+    one = np.ones((5, 1))
+    total = 1 / 2
+    for shift in (2.0, 8.0):
+        after = (np.arange(5) >= 4).astype(float)
 
-    rates, noise = np.array([0.31, 0.28, 0.45, 0.52, 0.4]), 0.06
-    expected = 1 / 5
-    for begin in range(1, 5):
-        since, before = rates[begin:], rates[:begin].mean()
-        same = noise**2 * (np.eye(since.size) + 1 / begin)
-        moved = same + (2 * noise) ** 2
-        at = since - before
-        ratio = density(at, moved) / density(at, same)
-        expected += ratio / (begin * (begin + 1))
-    assert evidence_of_drift(rates, noise=noise).e_values[-1] == pytest.approx(expected)
+        def marginal(covariance):
+            """Flat over the mean by its closed form; ds / s by quadrature."""
+            inverse = np.linalg.inv(covariance)
+            weight = float((one.T @ inverse @ one)[0, 0])
+            centred = rates - float((one.T @ inverse @ rates)[0]) / weight
+            form = float(centred @ inverse @ centred)
+            scale = math.sqrt(form)
+            integral = quad(
+                lambda s: (s / scale) ** -5.0 * math.exp(-form / (2 * s * s)) / scale, 0.02 * scale, 50 * scale
+            )[0]
+            return integral * scale**-4 / math.sqrt(np.linalg.det(covariance) * weight)
+
+        total += marginal(np.eye(5) + shift**2 * np.outer(after, after)) / marginal(np.eye(5)) / 2 / 2
+    assert evidence_of_drift(rates).e_values.tolist() == pytest.approx([1.0, 1.0, 1.0, total], rel=1e-3)
+    assert evidence_of_drift(rates * 0.5 + 0.1).e_values[-1] == pytest.approx(total, rel=1e-3)  # scale does not matter
+    assert evidence_of_drift(rates, resolution=0.05).e_values[-1] < total
+    assert evidence_of_drift([0.2] * 9).e_values[-1] == 1.0
 
 
 def test_looking_costs_twice_to_four_times_the_labels_at_ordinary_rates():
