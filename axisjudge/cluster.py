@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 Brief = TypeVar("Brief")
+
+
+def watched(steps: Sequence[Part], name: str) -> Iterator[Part]:
+    """The steps with a bar on standard error, on a terminal and in a notebook."""
+    from tqdm import tqdm
+
+    shown: dict[str, Any] = {} if "ipykernel" in sys.modules else {"disable": None}  # a report run says TQDM_DISABLE
+    yield from tqdm(steps, desc=name, leave=False, dynamic_ncols=True, **shown)
+
 
 #: How often a part that failed is done anew.
 RETRIES = 2

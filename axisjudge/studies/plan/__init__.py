@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from axisjudge.checks import enough_for
+from axisjudge.cluster import watched
 from axisjudge.ratings import as_ratings
 from axisjudge.spec import JudgeSpec
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
@@ -180,7 +181,7 @@ def tasks_for_agreement(
     prices = judge_prices(judges, known.tokens if known and known.tokens else TOKENS)
     assumed = {"prevalence": prevalence, "kappa": kappa, "per_task": per_task}
     plans = {}
-    for at, name in enumerate(coefficients):
+    for at, name in enumerate(watched(coefficients, "tasks for agreement")):
         curve = plan_agreement(half_width, coefficient=name, sizes=sizes, rng=seed, **assumed)  # type: ignore[arg-type]
         plans[COEFFICIENTS[name].label] = study_plan(curve, judges=() if at else prices, calls_per_unit=per_task)
     if known is not None:
@@ -206,7 +207,7 @@ def labels_for_rate(
 ) -> LabelsForRate:
     """How many labels a failure rate takes that is corrected for the judge's errors, by sensitivity and specificity."""
     plans = {}
-    for name, (sensitivity, specificity) in qualities.items():
+    for name, (sensitivity, specificity) in watched(list(qualities.items()), "labels for a rate"):
         curve = plan_corrected_rate(
             half_width, sensitivity=sensitivity, specificity=specificity, prevalence=prevalence, sizes=sizes, rng=seed
         )
@@ -227,7 +228,7 @@ def items_for_claim(
 ) -> ItemsForClaim:
     """How many items the claim 'may stand in for a person' takes, each labelled by all people, by share of failures."""
     plans = {}
-    for share in shares:
+    for share in watched(shares, "items for the claim"):
         curve = plan_stand_in(power, n_people=n_people, epsilon=epsilon, prevalence=share, sizes=sizes, rng=seed)
         plans[f"{share:.0%} failures"] = study_plan(curve, usd_per_label=usd_per_label, labels_per_unit=n_people)
     return ItemsForClaim(plans, kind)

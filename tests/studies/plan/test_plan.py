@@ -2,6 +2,8 @@
 
 import json
 import math
+import sys
+from types import ModuleType
 
 import polars as pl
 import pytest
@@ -12,6 +14,7 @@ from axisjudge.datasets import demo_paths
 from axisjudge.judges.pricing import Tokens
 from axisjudge.stats.planning.studies import plan_corrected_rate, plan_stand_in
 from axisjudge.stats.planning.study_curve import Planned, StudyCurve
+from axisjudge.studies import plan as planning
 from axisjudge.studies.plan.pilots import labelled_pilot, panel_errors, pilot_of
 from axisjudge.studies.plan.prices import JudgePrice, judge_prices, label_price, plan_rows, study_plan
 from axisjudge.studies.plan.sentences import needs, pilot_sentence, plan_sentence, repeats_sentence
@@ -178,3 +181,18 @@ def test_a_study_s_plans_are_those_of_its_parts(pilot):
     assert {plan.usd_per_unit for plan in plans.labels.plans.values()} == {4.0}
     assert {plan.usd_per_unit for plan in plans.stand_in.plans.values()} == {12.0}  # three people label an item
     assert plans.repeats.errors == panel_errors(pilot)
+
+
+def test_simulations_show_a_bar_in_a_notebook_and_none_in_a_pipeline(monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    planning.items_for_claim(shares=[0.3], sizes=(10,))
+    assert capsys.readouterr().err == ""
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
+    for name, simulate in {
+        "tasks for agreement": lambda: planning.tasks_for_agreement(sizes=(10,)),
+        "labels for a rate": lambda: planning.labels_for_rate(sizes=(20,)),
+        "items for the claim": lambda: planning.items_for_claim(shares=[0.3], sizes=(10,)),
+    }.items():
+        simulate()
+        assert name in capsys.readouterr().err
