@@ -141,6 +141,7 @@ class CurveReport(Part):
             ax = theme.new_axes(4.5, 3.6) if ax is None else ax
             return _panel(ax, drawn[0]) if drawn else ax
         figure, axes, left = theme.panels(len(drawn), width=3.5, height=3.4)
+        figure.suptitle("Raw scores, people's scores and curves", x=0.01, ha="left", fontsize=theme.LABEL + 3)
         for panel, each in zip(axes, drawn, strict=True):
             _panel(panel, each)
         small: Any = {"fontsize": theme.SMALL, "color": theme.QUIET}
