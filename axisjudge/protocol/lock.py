@@ -21,7 +21,7 @@ from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.protocol.probe import prompt_hashes, truncation_sha256
 from axisjudge.protocol.records import ABSENT, ChangedField, changes, digest, read_json, write_json
 from axisjudge.protocol.split import find_split, read_split
-from axisjudge.rubric import Rubric, check_versions, load_rubric
+from axisjudge.rubric import Rubric, check_newest, check_versions, load_rubric
 from axisjudge.spec import JudgeSpec, parse_specs
 from axisjudge.verdict import AXES, Axis, verdict_schema
 from axisjudge.workbench import home, own
@@ -88,8 +88,9 @@ def make_lock(
     Raises
     ------
     InputError
-        No split, an alias, a judge that only replays, a plan for more runs than the held-out side has; a panel fitted
-        on held-out tasks, or one whose judges are not locked.
+        No split, a draft newer than a rubric of the plan's axes (where `versions` does not name it), an alias, a judge
+        that only replays, a plan for more runs than the held-out side has; a panel fitted on held-out tasks, or
+        one whose judges are not locked.
     LedgerError
         The ledger's chain is broken.
     """
@@ -103,6 +104,7 @@ def make_lock(
         raise InputError("plan.n", f"the held-out side has {n_held_out} runs", plan.n)
     rubrics: dict[Axis, Rubric] = {axis: load_rubric(axis, (versions or {}).get(axis)) for axis in AXES}
     check_versions(rubrics.values())
+    check_newest(rubric for axis, rubric in rubrics.items() if axis in plan.axes and axis not in (versions or {}))
     lock = {
         "locked_at": datetime.now(UTC).isoformat(timespec="seconds"),
         **_present(specs, rubrics, panels),

@@ -10,7 +10,7 @@ from axisjudge.rubric.axes import (
     load_rubric,
     read_rubric,
 )
-from axisjudge.rubric.next_version import begin_version, check_versions
+from axisjudge.rubric.next_version import begin_version, check_newest, check_versions, promote_version
 
 __all__ = [
     "MIN_EXAMPLES",
@@ -19,8 +19,10 @@ __all__ = [
     "Rubric",
     "RubricText",
     "begin_version",
+    "check_newest",
     "check_versions",
     "list_rubrics",
     "load_rubric",
+    "promote_version",
     "read_rubric",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
@@ -51,6 +52,66 @@ def begin_version(axis: str, base: str | None = None, *, changes: str = "") -> P
     with path.open("x", encoding="utf-8") as file:
         file.write(f"---\n{head}---\n{before.text}")
     return path
+
+
+def promote_version(axis: str, version: str) -> tuple[Path, str | None]:
+    """Make a draft the current rubric of its axis; the one that was current is superseded. No text is changed.
+
+    Returns
+    -------
+    Path
+        The file of the new current version.
+    str or None
+        The version that it takes the place of.
+
+    Raises
+    ------
+    InputError
+        No such version, not a draft, one that nobody has edited or said the changes of, or one older than the current.
+    """
+    axis = one_of("axis", axis, AXES)
+    draft, versions = load_rubric(axis, version), list_rubrics(axis)
+    where = f"rubrics/{axis}/{version}.md"
+    if draft.status != "draft":
+        raise InputError(where, "must be a draft", draft.status, f"begin one: axisjudge rubric new {axis}")
+    if UNSAID in draft.changes:
+        raise InputError(where, "must say what changed", draft.changes, "say it in its front matter")
+    check_versions([draft])
+    current = next((each for each in versions if each.status == "current"), None)
+    if current is not None and _number(current) > _number(draft):
+        cure = f"begin a new one: axisjudge rubric new {axis} --from {version}"
+        raise InputError(where, f"is older than {current.version}, which is current", cure=cure)
+    for each, status in ((draft, "current"), *([(current, "superseded")] if current else [])):
+        path = own() / "rubrics" / axis / f"{each.version}.md"
+        text = path.read_text(encoding="utf-8")
+        path.write_text(re.sub(r"(?m)^status: \w+$", f"status: {status}", text, count=1), encoding="utf-8")
+    return own() / "rubrics" / axis / f"{version}.md", current.version if current else None
+
+
+def check_newest(rubrics: Iterable[Rubric]) -> None:
+    """Check that no draft is newer than what would be locked, as a lock and its opening cannot be taken back.
+
+    Raises
+    ------
+    InputError
+        A newer draft of an axis exists.
+    """
+    for rubric in rubrics:
+        newer = [
+            each for each in list_rubrics(rubric.axis) if each.status == "draft" and _number(each) > _number(rubric)
+        ]
+        if newer:
+            axis, last = rubric.axis, newer[-1].version
+            cure = (
+                f"axisjudge rubric promote {axis} {last}, or lock the older one on purpose: --rubric "
+                f"{axis}={rubric.version}"
+            )
+            rule = f"is a draft newer than {rubric.version}, which would be locked"
+            raise InputError(f"rubrics/{axis}/{last}.md", rule, cure=cure)
+
+
+def _number(rubric: Rubric) -> int:
+    return int(rubric.version[1:])
 
 
 def same_text(one: Rubric, other: Rubric) -> bool:

@@ -8,7 +8,7 @@ import axisjudge
 from axisjudge import protocol, workbench
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths
-from axisjudge.rubric import begin_version, list_rubrics, load_rubric, read_rubric
+from axisjudge.rubric import begin_version, list_rubrics, load_rubric, promote_version, read_rubric
 from axisjudge.rubric.lint import lint_rubrics
 
 AXIS = "argument_validity"
@@ -116,3 +116,38 @@ def test_a_file_that_says_another_name_is_found_by_lint_and_judges_nothing(bench
 def test_the_shipped_versions_are_versions_of_their_own():
     assert not {found.rule for found in lint_rubrics(superseded=True)} & {"two current versions", "change not said"}
     assert [each.version for each in list_rubrics(AXIS)] == ["v1", "v2", "v3", "v4"]
+
+
+def test_a_draft_becomes_the_current_one_and_no_text_changes(bench):
+    before = load_rubric(AXIS)
+    path = begin_version(AXIS, changes="Says what counts.")
+    edit(path, "## Question", "## Question\n\nRead the last step first.")
+    text = read_rubric(path).text
+    assert promote_version(AXIS, "v5") == (path, before.version)
+    assert (load_rubric(AXIS).version, load_rubric(AXIS).text) == ("v5", text)
+    assert load_rubric(AXIS, before.version).status == "superseded"
+    assert load_rubric(AXIS, before.version).sha256 == before.sha256
+    with pytest.raises(InputError, match="must be a draft"):
+        promote_version(AXIS, "v5")
+
+
+def test_a_draft_is_not_promoted_before_it_is_edited_and_says_what_changed(bench):
+    path = begin_version(AXIS)
+    with pytest.raises(InputError, match="must say what changed"):
+        promote_version(AXIS, "v5")
+    edit(path, "TO SAY in one sentence", "Nothing yet.")
+    with pytest.raises(InputError, match="has the text of v4 under a new number"):
+        promote_version(AXIS, "v5")
+
+
+def test_no_lock_goes_past_a_newer_draft(bench, runs):
+    """The opening that follows a lock cannot be taken back: v4 would be opened while v5 is being written."""
+    protocol.make_split(axisjudge.read_trajectories(*demo_paths()).trajectories, salt="s")
+    edit(begin_version(AXIS, changes="Says what counts."), "## Question", "## Question\n\nRead the last step first.")
+    plan = protocol.AnalysisPlan(axes=(AXIS,))
+    with pytest.raises(InputError, match=f"axisjudge rubric promote {AXIS} v5"):
+        protocol.make_lock(["rules"], plan)
+    assert protocol.make_lock(["rules"], protocol.AnalysisPlan(axes=("sequencing",)))  # another axis is no concern
+    assert protocol.make_lock(["rules"], plan, versions={AXIS: "v4"})["rubrics"][AXIS]["version"] == "v4"  # on purpose
+    promote_version(AXIS, "v5")
+    assert protocol.make_lock(["rules"], plan)["rubrics"][AXIS]["version"] == "v5"

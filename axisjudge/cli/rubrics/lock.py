@@ -56,7 +56,6 @@ def lock(
     """Freeze rubrics, prompts, judges, split and analysis plan; the held-out side can then be opened."""
     from axisjudge.protocol import AnalysisPlan, freeze_maps, kept_ratings, make_lock, plan_of, rated_before, read_split
     from axisjudge.protocol.lock import PLACE
-    from axisjudge.rubric import list_rubrics
     from axisjudge.spec import panel as panel_of
     from axisjudge.spec import parse_specs
     from axisjudge.verdict import AXES, IDENTITY
@@ -90,10 +89,6 @@ def lock(
         show.as_json(locked)
         return
     show.table([{"axis": name, "rubric": held["version"]} for name, held in locked["rubrics"].items()])
-    for name, held in locked["rubrics"].items():
-        for draft in (each.version for each in list_rubrics(name) if each.status == "draft"):
-            if draft != held["version"]:
-                typer.echo(f"Not locked: {name} {draft}, a draft; lock it with --rubric {name}={draft}.")
     show.table([{"judge": name, "mechanism": held["mechanism"]} for name, held in locked["judges"].items()])
     if fitted := locked.get("panels"):
         show.table([{"panel": name, "sha256": held["sha256"][:12]} for name, held in fitted.items()])

@@ -64,6 +64,25 @@ def new(
     typer.echo(f"Next: edit it, say what changed in its front matter, then axisjudge rubric lint {axis}")
 
 
+@app.command("promote", epilog="Example: axisjudge rubric promote argument_validity v5")
+def promote(
+    axis: Annotated[str, typer.Argument(help="One of the five axes.")],
+    version: Annotated[str, typer.Argument(help="The draft, such as v5.")],
+    json: show.Json = False,
+) -> None:
+    """Make a draft the current rubric of its axis; the one that was current is superseded."""
+    from axisjudge.rubric import promote_version
+    from axisjudge.workbench import home
+
+    path, before = promote_version(axis, version)
+    relative = path.relative_to(home()).as_posix()
+    if json:
+        show.as_json({"path": relative, "axis": axis, "current": version, "superseded": before})
+        return
+    typer.echo(f"{relative}: {axis} {version} is current{f', {before} superseded' if before else ''}.")
+    typer.echo(f"Next: axisjudge rubric lint {axis}, then axisjudge rubric lock")
+
+
 app.command("lint", epilog="Example: axisjudge rubric lint argument_validity --superseded")(lint)
 app.command(
     "lock",

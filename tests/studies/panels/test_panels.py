@@ -282,7 +282,9 @@ def test_no_undominated_point_is_beaten_and_a_judge_without_a_price_is_in_none(f
         assert not [other for other in points
                     if other.price < point.price and other.error.estimate <= point.error.estimate]  # fmt: skip
     assert [point.price for point in points if point.judges == ("one",)] == [0.02]
-    order = panels(ratings, labels, risks=[0.1], prices={"one": 0.02, "two": 0.5}, cascade=["two", "one"]).frontier
+    order = panels(
+        ratings, labels, risks=[0.1], prices={"one": 0.02, "two": 0.5}, cascade=["two", "one"]
+    ).frontier.frontier
     assert order.ladder == ("two", "one")
     assert order.guaranteed.price >= 0.5
     with pytest.raises(InputError, match="each judge once"):
@@ -291,7 +293,7 @@ def test_no_undominated_point_is_beaten_and_a_judge_without_a_price_is_in_none(f
         panels(ratings, labels, level=0.5)
     with pytest.raises(InputError, match="a judge in it needs a price"):
         panels(ratings, labels, prices={"one": 0.02}, cascade=["three", "one"])
-    some = panels(ratings, labels, risks=[0.1], prices={"one": 0.02}).frontier
+    some = panels(ratings, labels, risks=[0.1], prices={"one": 0.02}).frontier.frontier
     assert set(some.unpriced) == {"two", "three"}
     assert all(point.judges == ("one",) for point in some.points)
 
