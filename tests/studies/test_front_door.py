@@ -3,7 +3,6 @@
 import doctest
 import inspect
 import sys
-from functools import partial
 
 import pandas as pd
 import polars as pl
@@ -16,7 +15,7 @@ from axisjudge.datasets import demo_run_labels, demo_runs, demo_transcripts, dem
 from axisjudge.datasets.verdicts import published_findings, published_verdicts
 from axisjudge.judging.signals import signals_run
 from axisjudge.scores.run_score import read_runs
-from axisjudge.studies._shared.result import StudyResult
+from axisjudge.studies._shared.result import Study, StudyResult
 from axisjudge.twins import make_twins
 
 
@@ -97,7 +96,7 @@ def test_a_result_shows_itself_and_draws_its_figures(results):
     import matplotlib.pyplot as plt
 
     for result in results.values():
-        assert isinstance(result, StudyResult)
+        assert isinstance(result, Study | StudyResult)
         assert result.answer in repr(result)
         assert "<script" not in result._repr_html_()
         figures = result.figures()
@@ -152,11 +151,15 @@ def test_the_examples_of_a_study_hold(name):
 @pytest.mark.slow
 def test_tables_come_back_in_the_caller_s_kind(demo):
     runs, ratings = demo
-    for study in (studies.failures, studies.evidence, partial(studies.agreement, weighted=False)):
-        options = () if isinstance(study, partial) else (runs,)
-        assert isinstance(study(ratings, *options).table, pl.DataFrame)
-        assert isinstance(study(ratings.to_pandas(), *options).table, pd.DataFrame)
-        assert isinstance(study(ratings.to_dict(as_series=False), *options).table, pd.DataFrame)
+    for given, kind in (
+        (ratings, pl.DataFrame),
+        (ratings.to_pandas(), pd.DataFrame),
+        (ratings.to_dict(as_series=False), pd.DataFrame),
+    ):
+        for study in (studies.failures, studies.evidence, studies.trace):
+            for part in study(given, runs).parts.values():
+                assert isinstance(part.table, kind), part.name
+        assert isinstance(studies.agreement(given, weighted=False).table, kind)
     truth = axisjudge.read_ratings(demo_truth())
     assert isinstance(studies.confidence(ratings.to_pandas(), truth).table, pd.DataFrame)
 
