@@ -277,6 +277,7 @@ PARTS = {
         "rogan_gladen",
         "split_chance",
         "unseen_share",
+        "repeats_to_exclude",
         "least_change",
         "drawn_apart",
         "lang_reiczigel_interval",

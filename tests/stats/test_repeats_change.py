@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from axisjudge.stats.comparisons.repeats import least_change, repeats_change, split_chance, unseen_share
+from axisjudge.stats.comparisons.repeats import (
+    least_change,
+    repeats_change,
+    repeats_to_exclude,
+    split_chance,
+    unseen_share,
+)
 
 
 def test_where_repeats_differ_it_is_welchs_interval():
@@ -70,3 +76,11 @@ def test_a_rare_fall_is_seldom_excluded(share, depth, n_after):
         for k, times in fallen.items()
     )
     assert above / 2000 <= 0.07
+
+
+@pytest.mark.parametrize(("mean", "fall"), [(90, 5), (90, 10), (60, 5), (100, 8)])
+def test_as_many_equal_repeats_as_are_named_do_exclude_the_fall_and_a_fifth_fewer_do_not(mean, fall):
+    needed = repeats_to_exclude(fall, mean, scale=(0, 100))
+    enough, few = math.ceil(1.05 * needed), int(0.8 * needed)
+    assert repeats_change([mean] * enough, [mean] * enough, scale=(0, 100)).ci_low >= -fall
+    assert repeats_change([mean] * few, [mean] * few, scale=(0, 100)).ci_low < -fall

@@ -72,6 +72,23 @@ def _means(values: NDArray[np.float64], end: float, rng: np.random.Generator) ->
     return means if n_draws == 20_000 else rng.choice(means, 20_000)
 
 
+def repeats_to_exclude(fall: float, mean: float, *, scale: tuple[float, float], ci_level: float = 0.95) -> float:
+    """About how many equal repeats of `mean` on each side exclude a fall of so much by `repeats_change`.
+
+    A share of runs unseen in n repeats is about E / n with E exponential, and moves the mean after by up to mean - a,
+    the mean before by up to b - mean: the quantile of E (mean - a) + E' (b - mean), over the fall. Infinite for none.
+
+    Examples
+    --------
+    >>> 65 < repeats_to_exclude(5, 90, scale=(0, 100)) < 75
+    True
+    """
+    if fall <= 0:
+        return math.inf
+    draws = np.random.default_rng(0).standard_exponential((20_000, 2)) @ np.array([mean - scale[0], scale[1] - mean])
+    return float(np.quantile(draws, (1 + ci_level) / 2) / fall)
+
+
 def repeats_change(
     before: Sequence[float],
     after: Sequence[float],

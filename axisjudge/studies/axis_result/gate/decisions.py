@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.results import Result
-from axisjudge.stats.comparisons.repeats import least_change, repeats_change, unseen_share
+from axisjudge.stats.comparisons.repeats import least_change, repeats_change, repeats_to_exclude, unseen_share
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.scope import banner
 from axisjudge.studies.axis_result.gate import sentences as say
@@ -245,8 +245,7 @@ def _fall(pair: _Pair, rule: Rule, ci_level: float, strict: float) -> GateDecisi
     elif change.ci_high < rule.margin:
         reason = say.NOT_AMONG_MANY
     elif not math.isnan(change.ci_low) and change.estimate >= rule.margin:
-        top = max(*first, *second, 1.0)
-        needed = math.log((1 - ci_level) / 2) / math.log1p(-min(-rule.margin / top, 0.999)) if rule.margin else math.inf
+        needed = repeats_to_exclude(-rule.margin, fmean((*first, *second)), scale=SCALE, ci_level=ci_level)
         reason = say.unseen(unseen_share(len(second), ci_level), len(second), needed)
     decided = pair.decided(str(rule), outcome, reason)
     return replace(decided, before=fmean(first), after=fmean(second), change=change)
