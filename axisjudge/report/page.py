@@ -211,7 +211,7 @@ class Page:
         of_ratings: bool | None = None,
         **shown: Any,
     ) -> None:
-        """Put a part on the page: its figure, its sentence, and its table under a fold, with links to its items.
+        """Put a part on the page: its figure if it has one of its own, its sentence, and its table under a fold.
 
         Parameters
         ----------
@@ -248,8 +248,9 @@ class Page:
         known: Any = {"of_ratings": of_ratings, "statistic": statistic, "axis": axis}
         self._made_up = _MADE_UP if part is not None and part.made_up and not self.scope.short_banner else ""
         with self._gathered(caption or name.replace("_", " ").capitalize(), fold):
-            drawn: Any = part.plot(**shown) if part is not None else what
-            self.figure(name, drawn, behind=behind if isinstance(behind, Mapping) else None, **known)
+            if part is None or type(part).plot is not Part.plot:  # rows with their intervals are the table's already
+                drawn: Any = part.plot(**shown) if part is not None else what
+                self.figure(name, drawn, behind=behind if isinstance(behind, Mapping) else None, **known)
             self.say(sentence or (part.answer if part is not None else ""))
             if frame is not None and len(frame):
                 formats = part.formats if part is not None else {}
