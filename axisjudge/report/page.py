@@ -136,7 +136,8 @@ class Page:
         _plain_frames()
         if runs is not None:
             self.banner()
-            self.explorer(ratings, runs)
+            if runs := runs if isinstance(runs, str) else list(runs):
+                self.explorer(ratings, runs)
 
     def banner(self) -> None:
         """Show the scope sentence, which judges are shut down, what held-out ratings may claim, and the banners.

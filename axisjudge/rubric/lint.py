@@ -186,8 +186,11 @@ def _parsed(name: str, content: str) -> RubricFile | None:
 
 
 def _among(file: RubricFile, files: Sequence[RubricFile]) -> Iterator[BrokenRule]:
-    """What is wrong between this version and those before it: two are current, or two have one text."""
+    """What is wrong among the versions: none or two are current, or two have one text."""
     before = files[: files.index(file)]
+    if file is files[-1] and not any(each.front.get("status") == "current" for each in files):
+        cure = "axisjudge rubric promote AXIS VERSION, or say so in its front matter"
+        yield BrokenRule(file.name, file.line_of("status"), "no current version", file.version, cure)
     if file.front.get("status") == "current":
         for other in (each for each in before if each.front.get("status") == "current"):
             found = f"{other.version} and {file.version}"

@@ -81,11 +81,12 @@ def promote_version(axis: str, version: str) -> tuple[Path, str | None]:
     if current is not None and _number(current) > _number(draft):
         cure = f"begin a new one: axisjudge rubric new {axis} --from {version}"
         raise InputError(where, f"is older than {current.version}, which is current", cure=cure)
-    for each, status in ((draft, "current"), *([(current, "superseded")] if current else [])):
-        path = own() / "rubrics" / axis / f"{each.version}.md"
-        text = path.read_text(encoding="utf-8")
-        path.write_text(re.sub(r"(?m)^status: \w+$", f"status: {status}", text, count=1), encoding="utf-8")
-    return own() / "rubrics" / axis / f"{version}.md", current.version if current else None
+    changes = {draft.version: "current"} | ({current.version: "superseded"} if current else {})
+    written = {own() / "rubrics" / axis / f"{each}.md": status for each, status in changes.items()}
+    texts = {path: _with_status(path, status) for path, status in written.items()}  # all of them, or none is written
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    return next(iter(written)), current.version if current else None
 
 
 def check_newest(rubrics: Iterable[Rubric]) -> None:
@@ -108,6 +109,15 @@ def check_newest(rubrics: Iterable[Rubric]) -> None:
             )
             rule = f"is a draft newer than {rubric.version}, which would be locked"
             raise InputError(f"rubrics/{axis}/{last}.md", rule, cure=cure)
+
+
+def _with_status(path: Path, status: str) -> str:
+    """The file with another status in its front matter, however that is quoted or commented."""
+    _, front, text = path.read_text(encoding="utf-8").split("---\n", 2)
+    changed, n = re.subn(r"(?m)^status\s*:[^\n]*$", f"status: {status}", front)
+    if n != 1:
+        raise InputError(str(path), "must say its status once, on a line of its own", n)
+    return f"---\n{changed}---\n{text}"
 
 
 def _number(rubric: Rubric) -> int:

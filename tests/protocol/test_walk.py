@@ -82,7 +82,7 @@ def test_the_loop_prints_what_the_readme_says(tmp_path, monkeypatch, capsys):
     text = (workbench.home() / "README.md").read_text(encoding="utf-8")
     quoted = text.partition("$ axisjudge split make")[2].partition("```")[0]
     commands = re.split(r"\n\$ axisjudge ", f"split make{quoted}")
-    assert len(commands) == 7
+    assert len(commands) == 8
     folder = tmp_path / "bench"
     monkeypatch.delenv("AXISJUDGE_HOME", raising=False)
 
@@ -98,11 +98,9 @@ def test_the_loop_prints_what_the_readme_says(tmp_path, monkeypatch, capsys):
     for command in commands:
         words, _, shown = command.partition("\n")
         if words.startswith("rubric lint"):
-            new, old = (folder / "rubrics" / AXIS / f"{version}.md" for version in ("v3", "v2"))
+            new = folder / "rubrics" / AXIS / "v3.md"
             edited = re.sub(r"(?m)^changes: .*", "changes: A goodbye is no new work.", new.read_text())
-            edited = edited.replace("status: draft", "status: current") + "\nA goodbye is no new work.\n"
-            new.write_text(edited)
-            old.write_text(old.read_text().replace("status: current", "status: superseded"))
+            new.write_text(f"{edited}\nA goodbye is no new work.\n")
         out = printed(*shlex.split(words)).replace(f"{folder}/", "")
         for part in re.split(r"(?m)^  \.\.\.$", shown):
             assert " ".join(part.split()) in out, (words, part)
@@ -251,8 +249,11 @@ def test_where_the_runs_are_is_told_once(command, bench, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_draft_that_is_not_locked_is_named(command):
+def test_a_lock_goes_past_no_draft_of_its_axes_and_names_those_of_others(command):
     assert command("split make data/demo/results")[0] == 0
     assert command(f"rubric new {AXIS}")[0] == 0
     draft = list_rubrics(AXIS)[-1].version
-    assert f"{AXIS} {draft}, a draft" in command(f"rubric lock --judge rules --axis {AXIS}")[1]
+    code, _, err = command(f"rubric lock --judge rules --axis {AXIS}")
+    assert (code, f"axisjudge rubric promote {AXIS} {draft}" in err) == (2, True)
+    code, out, _ = command("rubric lock --judge rules --axis sequencing")
+    assert (code, f"though {draft} is a draft: {AXIS}" in out) == (0, True)

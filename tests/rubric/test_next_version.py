@@ -151,3 +151,14 @@ def test_no_lock_goes_past_a_newer_draft(bench, runs):
     assert protocol.make_lock(["rules"], plan, versions={AXIS: "v4"})["rubrics"][AXIS]["version"] == "v4"  # on purpose
     promote_version(AXIS, "v5")
     assert protocol.make_lock(["rules"], plan)["rubrics"][AXIS]["version"] == "v5"
+
+
+@pytest.mark.parametrize("status", ['"draft"', "draft  # not yet"])
+def test_a_status_is_changed_however_it_is_written(bench, status):
+    path = begin_version(AXIS, changes="Says what counts.")
+    edit(path, "## Question", "## Question\n\nRead the last step first.")
+    edit(path, "status: draft", f"status: {status}")
+    promote_version(AXIS, "v5")
+    assert [each.version for each in list_rubrics(AXIS) if each.status == "current"] == ["v5"]
+    edit(path, "status: current", "status: superseded")
+    assert "no current version" in {found.rule for found in lint_rubrics([AXIS], superseded=True)}

@@ -56,6 +56,7 @@ def lock(
     """Freeze rubrics, prompts, judges, split and analysis plan; the held-out side can then be opened."""
     from axisjudge.protocol import AnalysisPlan, freeze_maps, kept_ratings, make_lock, plan_of, rated_before, read_split
     from axisjudge.protocol.lock import PLACE
+    from axisjudge.rubric import list_rubrics
     from axisjudge.spec import panel as panel_of
     from axisjudge.spec import parse_specs
     from axisjudge.verdict import AXES, IDENTITY
@@ -89,6 +90,10 @@ def lock(
         show.as_json(locked)
         return
     show.table([{"axis": name, "rubric": held["version"]} for name, held in locked["rubrics"].items()])
+    for name, held in locked["rubrics"].items():
+        newer = [each.version for each in list_rubrics(name) if each.status == "draft"]
+        if newer and newer[-1] != held["version"]:
+            typer.echo(f"Locked with {held['version']}, though {newer[-1]} is a draft: {name}, no axis of the plan.")
     show.table([{"judge": name, "mechanism": held["mechanism"]} for name, held in locked["judges"].items()])
     if fitted := locked.get("panels"):
         show.table([{"panel": name, "sha256": held["sha256"][:12]} for name, held in fitted.items()])
