@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,7 +53,7 @@ class Iteration:
 
     `result` compares every version of the trail with the one before it, the asked one last; it is None where nothing
     was asked yet (`dry_run`). `looked_at` counts what people decided on the last turn's flips. `ratings` and `runs` are
-    what the comparison rests on, `plan` what was left to ask.
+    what the comparison rests on, `plan` what was left to ask, `rater` who decides.
     """
 
     notes: tuple[str, ...]
@@ -61,6 +62,7 @@ class Iteration:
     looked_at: LookedAt | None = None
     ratings: pl.DataFrame | None = None
     runs: tuple[Trajectory, ...] = ()
+    rater: str | None = None
 
     @property
     def turn(self) -> Turn | None:
@@ -80,15 +82,16 @@ class Iteration:
         from axisjudge.explorer.exploring import explore
 
         flipped = "&only=flipped" if self.turn.flips else ""
-        return explore(self.ratings, self.runs, at=f"axis={self.turn.axis}{flipped}")
+        return explore(self.ratings, self.runs, at=f"axis={self.turn.axis}{flipped}", rater=self.rater)
 
     def _ipython_display_(self) -> None:
         from IPython import display
 
         show: Any = display  # IPython's own functions bear no types
-        show.publish_display_data({"text/html": self._repr_html_(), "text/plain": repr(self)})
+        show.publish_display_data({"text/html": self._head(), "text/plain": repr(self)})
         if self.explorer is not None:
             show.display(self.explorer)
+            show.publish_display_data({"text/html": self._folded(), "text/plain": ""})
 
     def __repr__(self) -> str:
         if self.result is None or self.turn is None:
@@ -98,9 +101,36 @@ class Iteration:
         return "\n".join([*self.notes, "", *banner, *words, "", transitions_text(self.turn), "", flips_text(self.turn)])
 
     def _repr_html_(self) -> str:
+        return f"{self._head()}{self._folded()}"
+
+    def _head(self) -> str:
+        """Notes, the verdict in words, what people decided on the flips."""
         notes = "".join(f"<p>{html.escape(line)}</p>" for line in self.notes)
         if self.result is None or self.turn is None:
             return notes
+        banner = f'<p style="border-left: 4px solid #b3261e; padding-left: 8px">{html.escape(self.result.banner)}</p>'
+        words = [self.result.answer, self.decided, sentences.cited_tools(self.cited_tools)]
+        said = "".join(f"<p><strong>{html.escape(each)}</strong></p>" for each in words if each)
+        return f"{notes}{banner if self.result.banner else ''}{said}"
+
+    @property
+    def cited_tools(self) -> dict[str, int]:
+        """On how many flips a judge cites, for its new verdict, a step that calls the tool or holds its result."""
+        if self.turn is None:
+            return {}
+        steps = {run.id: run.steps for run in self.runs}
+        counts: Counter[str] = Counter()
+        for flip in self.turn.flips:
+            cited = [steps[flip.item][at] for at in flip.after.cited if at < len(steps.get(flip.item, ()))]
+            counts.update(
+                {name for step in cited for name in (step.tool_name, *(c.name for c in step.tool_calls)) if name}
+            )
+        return dict(counts.most_common())
+
+    def _folded(self) -> str:
+        """Charts and tables, each under its fold."""
+        if self.result is None or self.turn is None:
+            return ""
         from axisjudge.figures.inline import inline
         from axisjudge.report.tables.sorting import tables_in_notebook
 
@@ -109,8 +139,9 @@ class Iteration:
         figures = "".join(inline(plots[name](), note=self.result.banner) for name in names)
         read = {turn.flips_sentence(): flips_table(turn), sentences.READ_NEXT: turn.contested.to_frame()}
         read = {head.rstrip(":"): table for head, table in read.items()}
-        decided = f"<p><strong>{html.escape(self.decided)}</strong></p>"
-        return f"{notes}{self.result._repr_html_()}{decided}{figures}{tables_in_notebook(read)}"
+        folds = {"Charts": figures, "Flips, and what to read next": tables_in_notebook(read)}
+        folds["In numbers"] = self.result._repr_html_()
+        return "".join(f"<details><summary>{head}</summary>{shown}</details>" for head, shown in folds.items())
 
 
 def iterate(
@@ -125,6 +156,7 @@ def iterate(
     split: bool | None = None,
     dry_run: bool = False,
     progress: bool | None = None,
+    rater: str | None = None,
     **money: Any,
 ) -> Iteration:
     """Judge a rubric version on the calibration side, as far as that was not done, and compare it with the one before.
@@ -154,6 +186,9 @@ def iterate(
         Only say what is to come.
     progress : bool, optional
         Show a progress bar; by default on a terminal, and in a notebook where a judge may cost something.
+    rater : str, optional
+        Who decides on flips; by default the one person who has decided before, if it is one. Earlier decisions stand in
+        the explorer at once.
     **money
         ``budget_usd``, ``allow_unpriced``, ``confirm`` and the others that `axisjudge.judge` takes. The budget is one
         for both versions.
@@ -196,7 +231,7 @@ def iterate(
     steps, held_out = {run.id: len(run.steps) for run in runs}, known_split.held_out if known_split else HELD_OUT
     result = rubric_versions(table, {axis: _trail(table, old, new)}, steps=steps, held_out=held_out)
     decided = looked_at(result.turns[-1].flips, axis, (old.version, new.version), _decisions())
-    return Iteration(notes[:-1], plan, result, decided, table, tuple(runs))
+    return Iteration(notes[:-1], plan, result, decided, table, tuple(runs), rater or _only_rater())
 
 
 def _trail(table: pl.DataFrame, old: Rubric, new: Rubric) -> list[str]:
@@ -215,6 +250,12 @@ def _trail(table: pl.DataFrame, old: Rubric, new: Rubric) -> list[str]:
 
 def _number(version: str) -> int:
     return int(version.removeprefix("v"))
+
+
+def _only_rater() -> str | None:
+    """The one person who has decided on flips; None where there is nobody, or several."""
+    names = [path.name.removesuffix(".decisions.jsonl") for path in (home() / DECISIONS).glob("*.decisions.jsonl")]
+    return names[0] if len(names) == 1 else None
 
 
 def _decisions() -> pl.DataFrame | None:

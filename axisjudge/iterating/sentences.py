@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from axisjudge.iterating.looked_at import Looked, LookedAt
 from axisjudge.judging.estimate import PlanEstimate
 from axisjudge.judging.plan import JudgingPlan
@@ -45,6 +47,14 @@ def looked_at(found: LookedAt) -> str:
     parts = [f"{n} {LOOKED[each][n != 1]}" for each, n in given]
     left = found.flips - found.looked_at
     return f"Of {flips} {listed(parts)}{f'; {left} not looked at yet' if left else ''}."
+
+
+def cited_tools(counts: Mapping[str, int]) -> str:
+    """Which tools the steps cited on flips belong to; empty where none is cited."""
+    if not counts:
+        return ""
+    first = [f"{name} ({many(n, 'flip')})" for name, n in list(counts.items())[:4]]
+    return f"Steps cited on flips call or answer {listed(first)}."
 
 
 def split_made(split: Split) -> str:

@@ -211,6 +211,13 @@ def test_what_people_decided_on_flips_stands_in_the_next_turn(bench):
     decide(three, "old_right", "bo")  # people differ
     decide(four, "new_right", "ada", before="v1")  # a decision on another turn
     again = axisjudge.iterate(AXIS, "v3", progress=False)
+    assert again.rater is None  # two have decided: whose turn it is must be said
+    named = axisjudge.iterate(AXIS, "v3", progress=False, rater="ada")
+    assert named.explorer.rater == "ada"
+    assert len(named.explorer._decided("ada")) == named.explorer.decisions.height > 0  # there at once
+    tools = {call.name for run in again.runs for step in run.steps for call in step.tool_calls}
+    assert set(again.cited_tools) <= tools
+    assert all(0 < n <= len(again.turn.flips) for n in again.cited_tools.values())
     counts = {str(each): count for each, count in again.looked_at.counts.items() if count}
     assert counts == {"new_right": 2, "people_differ": 1}
     assert f"Of {n} flips 2 are improvements and 1 " in repr(again)
