@@ -46,8 +46,9 @@ def write_draft(bench: Path, version: str, changes: str = "A draft.") -> Path:
 
 
 def page_of(outputs):
-    """What a cell displayed as its page."""
-    return next(out.data for out in outputs if "text/html" in out.get("data", {}) and "<img" in out.data["text/html"])
+    """What one cell shows around the explorer: the verdict before it, charts and tables under folds after it."""
+    shown = [out.data for out in outputs if "text/html" in out.get("data", {})]
+    return {kind: "".join(data[kind] for data in shown) for kind in ("text/html", "text/plain")}
 
 
 @pytest.mark.slow
