@@ -117,16 +117,95 @@ def test_who_labels_is_asked_once_where_the_page_does_not_know(visit, pictures, 
 
 
 def test_a_browser_that_keeps_nothing_says_so(visit):
-    page = visit(script="Storage.prototype.setItem = () => { throw new Error('full') }")
+    page = visit(script="IDBObjectStore.prototype.add = () => { throw new Error('full') }")
     press(page, "1")
-    page.get_by_text("Not saved: this browser keeps nothing; download the labels").wait_for()
+    page.get_by_text("Not saved: this browser keeps nothing; download").wait_for()
+
+
+def test_saved_is_said_when_the_line_is_on_disk_and_not_before(visit):
+    """The transaction is held open; what it asks of the browser is strict durability."""
+    hold = """
+        window.asked = []; window.isHeld = true;
+        const begin = IDBDatabase.prototype.transaction;
+        IDBDatabase.prototype.transaction = function (stores, mode, options) {
+            const work = begin.call(this, stores, mode, options);
+            if (mode === "readwrite" && stores === "lines") {
+                window.asked.push(options?.durability);
+                const commit = work.commit.bind(work);
+                work.commit = () => {
+                    if (!window.isHeld) return commit();
+                    const store = work.objectStore("lines");
+                    const again = () => (window.isHeld ? (store.count().onsuccess = again) : undefined);
+                    again();
+                };
+            }
+            return work;
+        };"""
+    page = visit(script=hold)
+    press(page, "1")
+    expect(page.locator(".saved")).to_have_text("Saving…")
+    page.wait_for_timeout(500)
+    expect(page.locator(".saved")).to_have_text("Saving…")
+    page.evaluate("window.isHeld = false")
+    expect(page.locator(".saved")).to_have_text("Saved")
+    assert page.evaluate("window.asked") == ["strict"]
+
+
+def test_a_second_person_in_the_same_browser_is_neither_the_first_nor_sees_them(visit):
+    first = visit(rater=None)
+    first.keyboard.type("Ann")
+    press(first, "Enter")
+    first.wait_for_selector("article")
+    press(first, "2", "m")
+    first.keyboard.type("a word of Ann")
+    expect(first.locator(".saved")).to_have_text("Saved")
+    expect(first.locator(".who strong")).to_have_text("Ann")
+    second = first.context.new_page()
+    second.goto(first.url)
+    second.locator("form").wait_for()
+    assert second.locator("article").count() == 0, "nobody's labels before somebody says who they are"
+    second.keyboard.type("Bob")
+    press(second, "Enter")
+    second.wait_for_selector("article")
+    assert [verdict_on(second, axis) for axis in AXES] == [None] * 5
+    assert "a word of Ann" not in second.content()
+    press(second, "1")
+    expect(second.locator(".saved")).to_have_text("Saved")
+    assert verdict_on(first, AXES[0]) == "incorrect"
+    second.get_by_role("button", name="Not you?").click()
+    second.locator("form").wait_for()
+    second.keyboard.type("Ann")
+    press(second, "Enter")
+    expect(second.get_by_label("Note on Tool selection")).to_have_value("a word of Ann")
+    assert verdict_on(second, AXES[0]) == "incorrect"
+    first.reload()
+    expect(first.locator(".who strong")).to_have_text("Ann")
+    assert verdict_on(first, AXES[0]) == "incorrect"
+
+
+def test_labels_that_an_earlier_page_left_in_the_old_store_come_over(visit, session):
+    page = visit()
+    label = {"verdict": "incorrect", "confidence": None, "cited": [4], "note": "old"}
+    state = {"rater": "rater one", "labels": {f"0/{AXES[0]}": label}, "history": [], "seconds": {}, "times": {}}
+    page.evaluate(
+        """state => localStorage.setItem(
+            `axisjudge-labels:${JSON.parse(document.getElementById("labelling").textContent).hash}`, JSON.stringify(state)
+        )""",
+        state,
+    )
+    page.reload()
+    expect(page.get_by_label("Note on Tool selection")).to_have_value("old")
+    page.reload()
+    assert verdict_on(page, AXES[0]) == "incorrect"
 
 
 def test_a_second_tab_takes_up_what_the_first_one_says_and_stays_where_it_is(visit):
     first = visit()
     second = first.context.new_page()
-    second.add_init_script("Storage.prototype.getItem = () => null")  # its process's copy of the store may lag behind
     second.goto(first.url)
+    second.wait_for_selector("form, article")
+    if second.locator("form").count():
+        second.get_by_role("button", name="Go on as rater one").click()
     second.wait_for_selector("article")
     picker = second.locator("select", has_text="Trajectory")
     picker.select_option("1")

@@ -12,7 +12,7 @@ from importlib.resources import files
 
 #: One stylesheet: what all share, then each face.
 _STYLES = ("tokens.css", "record.css", "labeller.css", "explorer.css", "timeline.css")
-_SHARED = ("dom.js", "mount.js", "steps.js")
+_SHARED = ("dom.js", "mount.js", "store.js", "steps.js")
 _LABELLER = (*_SHARED, "panel.js", "labeller.js")
 _EXPLORER = (*_SHARED, "items.js", "list.js", "filters.js", "words.js", "deciding.js", "opened.js", "explorer.js")
 _TIMELINE = (*_SHARED, "timeline.js")

@@ -110,19 +110,20 @@ class Labeller {
     this.#set(this.item, axis, after);
   }
 
-  #set(item, axis, label) {
+  #set(item, axis, label, how = "set") {
     this.flush();
     this.labels[`${item}/${axis}`] = label;
-    this.#save(item, axis);
+    this.#save(item, axis, how);
     this.#show();
   }
 
   /** A note is one change for undo, and is saved at every letter, or every TYPING ms. */
   #type(axis, note) {
     if (!this.isTyping) this.history.push({ item: this.item, axis, before: this.#label(axis) });
+    const how = this.isTyping ? (this.typed?.[2] ?? "typed") : "set";
     this.isTyping = true;
     this.labels[`${this.item}/${axis}`] = { ...this.#label(axis), note };
-    this.typed = [this.item, axis];
+    this.typed = [this.item, axis, how];
     if (!this.typing) {
       this.#saveTyped();
       this.typing = setTimeout(() => {
@@ -138,19 +139,25 @@ class Labeller {
     this.typed = null;
   }
 
-  #save(item, axis) {
+  /** how: set, typed (more of the same note), undo. */
+  #save(item, axis, how = "set") {
     this.#count();
     const name = `${item}/${axis}`;
-    const change = { item, axis, label: this.labels[name], seconds: Math.round(this.seconds[item] ?? 0) };
+    const change = { item, axis, label: this.labels[name], seconds: Math.round(this.seconds[item] ?? 0), how };
     this.unsaved.set(name, change);
     this.#showSaved();
     this.host.save(change, this).then(
       () => {
         if (this.unsaved.get(name) === change) this.unsaved.delete(name);
         this.failed = null;
+        const again = [...this.unsaved.values()].find(({ isLost }) => isLost); // what failed before may go through now
+        if (again) this.#save(again.item, again.axis, again.how);
         this.#showSaved();
       },
-      (error) => this.warn(error.message),
+      (error) => {
+        change.isLost = true;
+        this.warn(error.message);
+      },
     );
   }
 
@@ -160,7 +167,7 @@ class Labeller {
     if (!last) return this.#say("Nothing to undo");
     if (last.item !== this.item) await this.open(last.item);
     this.axis = last.axis;
-    this.#set(last.item, last.axis, last.before);
+    this.#set(last.item, last.axis, last.before, "undo");
     this.#say(`Undone: ${this.#title(last.axis)} is ${this.#spoken(last.before)} again`);
   }
 
@@ -286,7 +293,7 @@ class Labeller {
     this.advance = button("Go on", "G", () => this.#toggleAdvance(), "Go on to the next axis after each verdict, and after the last to the next trajectory");
     this.advance.setAttribute("aria-pressed", "false");
     this.panel.append(
-      make("div", { class: "progress" }, make("div", { class: "line" }, this.picker, this.pace), this.bar),
+      make("div", { class: "progress" }, whoIs("Labelling", this.host.rater ?? this.about.rater, this.host.leave), make("div", { class: "line" }, this.picker, this.pace), this.bar),
       this.axes,
       make(
         "div",
@@ -297,6 +304,7 @@ class Labeller {
         this.advance,
         button("Keys", "?", () => this.keys.show()),
         this.host.download ? button("Download", null, () => this.#download()) : null,
+        this.host.toFile ? button("To a file", null, () => this.#toFile(), "Keep the labels in a file as well, after every change") : null,
         this.saved,
       ),
     );
@@ -311,6 +319,11 @@ class Labeller {
   #download() {
     this.flush();
     this.host.download(this);
+  }
+
+  #toFile() {
+    this.flush();
+    this.host.toFile().then(() => this.#say("Every change goes to the file as well"), (error) => this.#say(`No file: ${error.message}`));
   }
 
   #handlers(axis) {

@@ -28,8 +28,8 @@ function followTheme(parent) {
   };
 }
 
-/** Ask who labels; `why` says what was wrong with the last answer. */
-function askName(parent, welcome, why = "") {
+/** Ask who labels; `why` says what was wrong with the last answer, `last` is who was here before. */
+function askName(parent, welcome, why = "", last = null) {
   return new Promise((resolve) => {
     const name = make("input", { type: "text", id: "name", required: true, maxlength: "80", autocomplete: "off", onkeydown: (event) => event.key === "Enter" && accept(event) });
     const accept = (event) => {
@@ -44,7 +44,7 @@ function askName(parent, welcome, why = "") {
       make("label", { for: "name" }, "Your name, as it shall stand with your labels"),
       name,
       why ? make("p", { class: "error", role: "alert" }, why) : null,
-      make("button", { type: "submit" }, "Begin"),
+      make("div", { class: "line" }, make("button", { type: "submit" }, "Begin"), last ? make("button", { type: "button", onclick: () => resolve(last) }, `Go on as ${last}`) : null),
     );
     mount(parent, form);
     name.focus();

@@ -1,0 +1,120 @@
+/** Said where a browser stores nothing: the labels are on the page alone. */
+const KEEPS_NOTHING = "this browser keeps nothing; download before you close the page";
+
+/**
+ * What people said, in this browser: lines that are only ever added, each person's apart from the others'.
+ *
+ * A promise of `append` is kept when the line is on disk (a transaction of strict durability is complete), never before.
+ * `place` names the content that was judged; `path` the file, so that a file written anew finds what its forerunner kept.
+ */
+class Kept {
+  constructor(place) {
+    this.place = place;
+    this.database = new Promise((resolve, reject) => {
+      const asked = indexedDB.open("axisjudge", 1);
+      asked.onupgradeneeded = () => {
+        const lines = asked.result.createObjectStore("lines", { autoIncrement: true });
+        lines.createIndex("person", ["place", "person"]);
+        lines.createIndex("path", "path");
+        asked.result.createObjectStore("named");
+      };
+      asked.onsuccess = () => resolve((this.opened = asked.result));
+      asked.onerror = () => reject(asked.error);
+    });
+    this.database.catch(() => {}); // whoever writes hears of it
+    this.tabs = new BroadcastChannel(`axisjudge:${place}`);
+  }
+
+  append(person, line) {
+    const { place } = this;
+    const path = location.pathname;
+    return this.#write("lines", (lines) => lines.add({ place, person, path, line })).then(() => this.tabs.postMessage(person));
+  }
+
+  /** The lines of one person, in the order in which they were written; none where the browser keeps nothing. */
+  lines(person) {
+    return this.#read("lines", (lines) => lines.index("person").getAll([this.place, person])).then((rows) => (rows ?? []).map(({ line }) => line));
+  }
+
+  /** The same person's lines on other content of the file that stood here before. */
+  async earlier(person) {
+    const rows = (await this.#read("lines", (lines) => lines.index("path").getAll(location.pathname))) ?? [];
+    return rows.filter((row) => row.person === person && row.place !== this.place).map(({ line }) => line);
+  }
+
+  /** Something small by name: who was here last, the handle of a person's file. */
+  named = (name) => this.#read("named", (named) => named.get(`${this.place}/${name}`));
+
+  name = (name, value) => this.#write("named", (named) => named.put(value, `${this.place}/${name}`));
+
+  /** on(person) is called when another tab has written a line. */
+  listen = (on) => this.tabs.addEventListener("message", ({ data }) => on(data));
+
+  #write(store, act) {
+    const begin = (database) =>
+      new Promise((resolve, reject) => {
+        const work = database.transaction(store, "readwrite", { durability: "strict" });
+        work.oncomplete = () => resolve();
+        work.onabort = work.onerror = () => reject(new Error(KEEPS_NOTHING));
+        act(work.objectStore(store));
+        work.commit(); // waits for no further request, so that a page that is left does not take it back
+      });
+    const begun = this.opened ? begin(this.opened) : this.database.then(begin);
+    return begun.catch(() => Promise.reject(new Error(KEEPS_NOTHING)));
+  }
+
+  #read(store, act) {
+    const begin = (database) =>
+      new Promise((resolve, reject) => {
+        const asked = act(database.transaction(store).objectStore(store));
+        asked.onsuccess = () => resolve(asked.result);
+        asked.onerror = () => reject(asked.error);
+      });
+    return this.database.then(begin).catch(() => undefined);
+  }
+}
+
+/** A file of the person's own choice that is written after every change, where the browser gives such a thing. */
+class KeptFile {
+  static isPossible = typeof showSaveFilePicker === "function";
+
+  constructor(kept, person, text) {
+    Object.assign(this, { kept, person, text, handle: null, writing: Promise.resolve() });
+  }
+
+  /** Go on with the file of an earlier sitting, where the browser still allows it. */
+  async resume() {
+    const handle = await this.kept.named(`file/${this.person}`);
+    if (handle && (await handle.queryPermission?.({ mode: "readwrite" })) === "granted") this.handle = handle;
+  }
+
+  async choose(suggestedName) {
+    this.handle = await showSaveFilePicker({ suggestedName });
+    await this.kept.name(`file/${this.person}`, this.handle);
+    await this.write();
+  }
+
+  /** Write what there is by now; kept when the file is closed, which puts it in the old one's place whole. */
+  write() {
+    if (!this.handle) return Promise.resolve();
+    const one = async () => {
+      const file = await this.handle.createWritable();
+      await file.write(await this.text());
+      await file.close();
+    };
+    this.writing = this.writing.catch(() => {}).then(one);
+    return this.writing.catch((error) => Promise.reject(new Error(`the file is not written (${error.message})`)));
+  }
+}
+
+/** Who is at work, always in sight, and the way to somebody else. */
+function whoIs(doing, rater, leave) {
+  const other = leave && make("button", { type: "button", class: "leave", onclick: leave }, rater ? "Not you?" : "Say who you are");
+  return make("span", { class: "who" }, rater ? [`${doing} as `, make("strong", {}, rater), " "] : `${doing} as nobody yet `, other);
+}
+
+/** The person of this tab: a reload goes on with them, another tab or sitting asks. */
+const sitting = (place) => ({
+  get: () => sessionStorage.getItem(`axisjudge-person:${place}`),
+  set: (person) => (person ? sessionStorage.setItem(`axisjudge-person:${place}`, person) : sessionStorage.removeItem(`axisjudge-person:${place}`)),
+});
