@@ -189,7 +189,8 @@ def test_labels_that_an_earlier_page_left_in_the_old_store_come_over(visit, sess
     state = {"rater": "rater one", "labels": {f"0/{AXES[0]}": label}, "history": [], "seconds": {}, "times": {}}
     page.evaluate(
         """state => localStorage.setItem(
-            `axisjudge-labels:${JSON.parse(document.getElementById("labelling").textContent).hash}`, JSON.stringify(state)
+            `axisjudge-labels:${JSON.parse(document.getElementById("labelling").textContent).hash}`,
+            JSON.stringify(state)
         )""",
         state,
     )
