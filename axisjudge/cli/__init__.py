@@ -156,6 +156,12 @@ def main() -> None:
         code = _stop(2, str(error))
     except OneLine as error:
         code = _stop(1, str(error))
+    except ModuleNotFoundError as error:
+        lacking = (error.name or "").partition(".")[0]
+        if lacking in ("", "axisjudge"):
+            raise
+        cure = "install axisjudge whole: pip install axisjudge"
+        code = _stop(2, str(InputError(lacking, "is needed here, and this slim installation leaves it out", cure=cure)))
     except OSError as error:  # a folder that cannot be written, a full disk
         code = _stop(2, str(InputError(str(error.filename or "output"), f"cannot be used ({error.strerror or error})")))
     if code == INTERRUPTED:

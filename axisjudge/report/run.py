@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -208,6 +209,9 @@ def _in_lanes(jobs: list[Job], home: Path) -> Iterator[tuple[Job, ReportResult |
     waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
     for job in jobs:
         waiting.put(job)
+    for needed in ("ipykernel", "jupyter_client", "nbconvert", "papermill"):  # said here, not by a thread that dies
+        if find_spec(needed) is None:
+            raise ModuleNotFoundError(f"No module named {needed!r}", name=needed)
     ended: queue.SimpleQueue[tuple[Job, ReportResult | BaseException]] = queue.SimpleQueue()
     lanes = [
         threading.Thread(target=_run_lane, args=(waiting, ended, home), daemon=True)

@@ -26,7 +26,7 @@ from axisjudge.scores.run_score.rules import TIE_BREAKS
 from axisjudge.scores.run_score.runs import once_each
 from axisjudge.service import answers
 from axisjudge.service.access import READ, WRITE, Door, Guarded, allow, caller
-from axisjudge.service.answers import Bulk, BulkAnswer, BulkOutcome, Health, RangedScore, Score, ScoreList
+from axisjudge.service.answers import Bulk, BulkAnswer, BulkOutcome, Health, RangedScore, ScoreList, SentRun
 from axisjudge.service.groups import GroupWriter
 from axisjudge.service.pages import operations_page
 from axisjudge.service.problems import answer_errors, declared, problem, schemas
@@ -94,7 +94,17 @@ class _Part(_Filter):
     def page(self, store: ScoreStore, owner: Wanted) -> ScoreList:
         """The part of an agent's or a workspace's list."""
         wanted = self.of(replace(owner, spec_id=self.spec_id))
-        return answers.score_list(store.page(wanted, limit=self.limit, after=answers.place_of(self.cursor)))
+        try:
+            after = answers.place_of(self.cursor, wanted, store.cursor_key)
+        except ValueError as error:
+            fault = {"loc": ("query", "cursor"), "msg": str(error), "type": "query"}
+            raise RequestValidationError([fault]) from None
+        return answers.score_list(store.page(wanted, limit=self.limit, after=after), wanted, store.cursor_key)
+
+
+def _no_number(word: str) -> Any:
+    """NaN and the infinities, which Python reads and JSON does not have."""
+    raise json.JSONDecodeError(f"{word} is no JSON", word, 0)
 
 
 class _StrictRequest(Request):
@@ -109,7 +119,7 @@ class _StrictRequest(Request):
 
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
-            self._json = json.loads(await self.body(), object_pairs_hook=once_each)
+            self._json = json.loads(await self.body(), object_pairs_hook=once_each, parse_constant=_no_number)
         return self._json
 
 
@@ -203,7 +213,7 @@ def _add_writing(app: FastAPI, writer: GroupWriter, metrics: Metrics) -> None:
         | {200: {"model": RangedScore, "description": "the same run was kept before"}},
         response_model=RangedScore,
     )
-    async def score_and_keep(run: Run, token: Writer) -> Response:
+    async def score_and_keep(run: SentRun, token: Writer) -> Response:
         """Score a run and keep it: 201 when it is new, 200 when the same run was kept before, 409 when another was."""
         allow(token, run.workspace_id)
         (kept,) = await writer.store([run])
@@ -253,9 +263,9 @@ def _add_reading(app: FastAPI, store: ScoreStore) -> None:
         return row
 
     @app.get("/v1/runs/{run_id}/score", responses=refusals | declared(403, 404))
-    def score_of_run(run_id: Id, token: Reader) -> Score:
-        """The score of a run."""
-        return Score(**answers.full_score(of_run(run_id, token)))
+    def score_of_run(run_id: Id, token: Reader) -> RangedScore:
+        """The score of a run, as it was answered when the run was handed in."""
+        return RangedScore(**answers.full_score(of_run(run_id, token)))
 
     @app.get("/v1/runs/{run_id}", responses=refusals | declared(403, 404))
     def run(run_id: Id, token: Reader) -> answers.RunHistory:

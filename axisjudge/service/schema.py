@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -106,6 +107,9 @@ access_tokens = sa.Table(
     sa.Column("revoked_at", Moment),
 )
 
+#: One row: the key that signs cursors, for all services on this store.
+cursor_keys = sa.Table("cursor_keys", metadata, sa.Column("key", sa.String(64), primary_key=True))
+
 
 def _create(*tables: sa.Table) -> Callable[[sa.Connection], None]:
     return lambda connection: metadata.create_all(connection, tables=tables)
@@ -126,11 +130,17 @@ def _add_specs_and_tokens(connection: sa.Connection) -> None:
     access_tokens.create(connection, checkfirst=True)
 
 
+def _add_cursor_key(connection: sa.Connection) -> None:
+    cursor_keys.create(connection, checkfirst=True)
+    connection.execute(cursor_keys.insert().values(key=secrets.token_hex(32)))
+
+
 #: Step k leads from version k to k + 1; a step that was once released is never changed.
 STEPS: tuple[Callable[[sa.Connection], None], ...] = (
     _create(agent_runs, agent_run_scores),
     _create(superseded_scores, waiting_events),
     _add_specs_and_tokens,
+    _add_cursor_key,
 )
 VERSION = len(STEPS)
 

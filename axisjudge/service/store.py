@@ -106,6 +106,8 @@ class ScoreStore:
                 if must_exist and not schema.is_store(connection):
                     raise InputError("store", "holds no scores", str(self.database), "name the store that was served")
                 schema.upgrade(connection)
+                key = connection.execute(sa.select(schema.cursor_keys.c.key)).scalar_one()
+            self.cursor_key = bytes.fromhex(key)
             self.database.let_readers_in()
         except Exception as error:
             self.close()

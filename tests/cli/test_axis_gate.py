@@ -10,6 +10,9 @@ import pytest
 
 from axisjudge import workbench
 from axisjudge.datasets import demo_transcripts
+from axisjudge.studies.axis_result.gate.baseline import ScoredRun
+from axisjudge.studies.axis_result.gate.decisions import gate as gate_of
+from axisjudge.studies.axis_result.gate.pages import junit as junit_of
 
 SCENARIO = "broken-build"
 REFUSED = "connect ECONNREFUSED 127.0.0.1:5432"
@@ -133,9 +136,29 @@ def test_the_page_of_runs_is_written_whatever_the_gate_decides(bench):
 
 
 def test_a_floor_is_decided_on_both_ends_where_goals_are_ungraded(bench):
-    """Ungraded sessions end somewhere in 40 points, so floors below and above those ends are decided, others not."""
-    codes = [bench.run("axis-result", "before", "--fail-under", floor).code for floor in (30, 75, 100)]
-    assert codes == [0, 4, 1]
+    """Ungraded sessions end somewhere in 40 points; three of them hold no floor that matters, and break the highest."""
+    codes = [bench.run("axis-result", "before", "--fail-under", floor).code for floor in (5, 30, 75, 100)]
+    assert codes == [0, 4, 4, 1]
+
+
+@pytest.mark.parametrize(
+    ("scores", "code"),
+    [([80.1], 4), ([100, 100, 41], 4), ([95] * 3, 4), ([95] * 20, 0), ([60] * 20, 1), ([30], 4), ([79.9] * 3, 4)],
+)
+def test_a_floor_holds_only_where_the_runs_show_it(scores, code):
+    """Neither one run just above it nor a mean that hangs on one run; the sentence says how many runs would do."""
+    runs = [
+        ScoredRun(
+            scenario="s", agent="a", trajectory_id=str(n), scores={"composite": float(score)}, ends=(score, score)
+        )
+        for n, score in enumerate(scores)
+    ]
+    decided = gate_of(runs, None, floor=80)
+    assert decided.exit_code == code
+    if code == 4 and sum(scores) / len(scores) > 80:
+        assert "would show" in decided.decisions[0].sentence
+    errors = ElementTree.fromstring(junit_of(decided)).get("errors")
+    assert errors == ("1" if code == 4 else "0")
 
 
 def test_a_baseline_is_kept_when_a_gate_fails_and_is_of_one_ruler(bench):

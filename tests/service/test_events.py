@@ -122,6 +122,29 @@ def test_killed_between_sink_and_store_sends_again(store, tmp_path):
     assert names(tmp_path / "events.jsonl") == ["run-1", "run-2"] * 2
 
 
+def test_a_run_that_was_scored_many_times_is_one_event_a_batch(store, tmp_path):
+    """The last score goes out, for whatever the sink knows of that run."""
+    path = tmp_path / "events.jsonl"
+    same = {"agent_id": "a", "workspace_id": "w", "outcome": "COMPLETED"}
+    ends = [f"2026-11-01T12:{minute:02}:00Z" for minute in (9, 8, 7, 6, 5, 4, 3, 2, 1, 30)]
+    late = [
+        Run(run_id=f"run-{number}", wall_seconds=40.0 + 30 * number, ended_at=end, **same)
+        for number, end in enumerate(ends)
+    ]
+    store.add(late[-1:])
+    drain(store, JsonLinesSink(path))
+    (first,) = map(json.loads, path.read_text().splitlines())
+    for one in late[:-1]:
+        store.add([one])
+    assert len(store.waiting(1000)) > len(late)
+    drain(store, JsonLinesSink(path))
+    events = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+    assert len({event["run_id"] for event in events}) == len(events) <= len(late)
+    assert all(event["score_id"] == store.get(event["run_id"])["score_id"] for event in events)
+    assert {event["run_id"]: event["supersedes"] for event in events}.get("run-9") == first["score_id"]
+    assert store.waiting() == []
+
+
 def test_posthog_down_and_up_again(store, posthog):
     posthog.is_down = True
     with EventSender(store, PostHogSink("not-a-key", posthog.url), pause=0.01, longest_pause=0.05) as sender:

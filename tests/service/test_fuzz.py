@@ -46,6 +46,10 @@ def fuzz(api, path, mode, examples):
     @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
     @given(case=cases)
     def one(case):
+        if mode is KEPT:  # a schema has no word for a moment that is past, nor for a cursor that was given out
+            (case.query or {}).pop("cursor", None)
+            for run in case.body.get("runs", [case.body]) if isinstance(case.body, dict) else ():
+                run.pop("ended_at", None)
         # a parameter without any value is not on the wire, and a list of one is that one: they break nothing
         values = (case.query or {}).values()
         assume(

@@ -279,6 +279,8 @@ PARTS = {
         "unseen_share",
         "repeats_to_exclude",
         "least_change",
+        "mean_bounds",
+        "repeats_above",
         "drawn_apart",
         "lang_reiczigel_interval",
         "post_stratified_interval",

@@ -64,6 +64,38 @@ def least_change(
     return float(np.quantile(_means(second, scale[0], rng) - _means(first, scale[1], rng), 1 - level))
 
 
+def mean_bounds(values: Sequence[float], *, scale: tuple[float, float], level: float = 0.95) -> tuple[float, float]:
+    r"""One-sided bounds of the mean of runs, each at `level`, on a bounded scale: what runs not drawn allow for.
+
+    The quantiles 1 - `level` and `level` of the means of `least_change`, with the scale's lower and upper end. One run
+    of x gives :math:`a + (1 - level) (x - a)` and :math:`b - (1 - level) (b - x)`.
+
+    Examples
+    --------
+    >>> [round(end) for end in mean_bounds([80.1], scale=(0, 100))]
+    [4, 99]
+    """
+    seen = np.asarray(values, dtype=np.float64)
+    low, high = (_means(seen, end, np.random.default_rng(0)) for end in scale)
+    return float(np.quantile(low, 1 - level)), float(np.quantile(high, level))
+
+
+def repeats_above(floor: float, mean: float, *, scale: tuple[float, float], level: float = 0.95) -> float:
+    r"""How many equal runs of `mean` show that it does not lie below `floor`, by the lower of `mean_bounds`.
+
+    :math:`\log(1 - level) / \log(1 - (mean - floor) / (mean - a))`; infinite where `mean` is not above the floor.
+
+    Examples
+    --------
+    >>> round(repeats_above(80, 95, scale=(0, 100)), 1)
+    17.4
+    """
+    if mean <= floor:
+        return math.inf
+    share = (mean - floor) / (mean - scale[0])
+    return 1.0 if share >= 1 else math.log(1 - level) / math.log(1 - share)
+
+
 def _means(values: NDArray[np.float64], end: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """Means under random weights of the values and of one end of the scale."""
     n_draws = int(np.clip(10_000_000 // (values.size + 1), 2_000, 20_000))

@@ -12,7 +12,14 @@ from typing import ClassVar, NamedTuple
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.results import Result
-from axisjudge.stats.comparisons.repeats import least_change, repeats_change, repeats_to_exclude, unseen_share
+from axisjudge.stats.comparisons.repeats import (
+    least_change,
+    mean_bounds,
+    repeats_above,
+    repeats_change,
+    repeats_to_exclude,
+    unseen_share,
+)
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.scope import banner
 from axisjudge.studies.axis_result.gate import sentences as say
@@ -160,7 +167,8 @@ def gate(
     repeats do not exclude that every second run falls. To let all pass, each must hold, which needs no sharing out.
     Between the two, repeats are too few to tell. Runs of which nothing worked, where the baseline's did, collapsed,
     however few they are; so did runs that called nothing, where each of the baseline's called something: an
-    environment that is not there deducts nothing.
+    environment that is not there deducts nothing. A floor holds where the mean lies above it with what as many runs may
+    have missed (`mean_bounds`), and is broken where the upper bound lies below it.
 
     Parameters
     ----------
@@ -170,7 +178,7 @@ def gate(
     rules : sequence of Rule
         Without any, `default_rules`.
     floor : float, optional
-        The mean composite of these runs of a scenario and agent must not lie below it.
+        The mean composite of runs of a scenario and agent must not lie below it.
     made_up : sequence of str
         Raters that are no judges, for the record.
     """
@@ -184,7 +192,7 @@ def gate(
         if baseline is not None:
             decisions += _compared(pair, rules, ci_level, strict)
         if floor is not None and pair.new:
-            decisions.append(_above(pair, floor))
+            decisions.append(_above(pair, floor, ci_level, 1 - (1 - ci_level) / len(now)))
     return Gate(baseline=baseline.name if baseline else None, decisions=tuple(decisions), made_up=tuple(made_up))
 
 
@@ -251,15 +259,18 @@ def _fall(pair: _Pair, rule: Rule, ci_level: float, strict: float) -> GateDecisi
     return replace(decided, before=fmean(first), after=fmean(second), change=change)
 
 
-def _above(pair: _Pair, floor: float) -> GateDecision:
-    """The mean composite of the new runs against the floor; where goals are ungraded, both ends of it."""
-    low, high = (fmean(each.ends[end] for each in pair.new) for end in (0, 1))
-    outcome = (
-        ScenarioOutcome.HELD
-        if low >= floor
-        else ScenarioOutcome.BELOW_FLOOR
-        if high < floor
-        else ScenarioOutcome.CANNOT_TELL
-    )
-    mean, reason = (low, "") if low == high else (math.nan, say.between(low, high))
-    return replace(pair.decided(f"composite>={floor:g}", outcome, reason), n_before=0, before=math.nan, after=mean)
+def _above(pair: _Pair, floor: float, level: float, strict: float) -> GateDecision:
+    """The mean composite of the new runs against the floor, by its bounds; both ends where goals are ungraded.
+
+    That it holds is said at `level`, that it is broken at the level shared out over all floors, `strict`.
+    """
+    ends = [[each.ends[end] for each in pair.new] for end in (0, 1)]
+    low, high = map(fmean, ends)
+    least, most = mean_bounds(ends[0], scale=SCALE, level=level)[0], mean_bounds(ends[1], scale=SCALE, level=strict)[1]
+    mean, reasons = (low, []) if low == high else (math.nan, [say.between(low, high)])
+    outcome = ScenarioOutcome.HELD if least >= floor else ScenarioOutcome.BELOW_FLOOR
+    if least < floor <= most:
+        outcome = ScenarioOutcome.CANNOT_TELL
+        reasons.append(say.floor_unsure(len(pair.new), least, repeats_above(floor, low, scale=SCALE, level=level)))
+    decided = pair.decided(f"composite>={floor:g}", outcome, "; ".join(reasons))
+    return replace(decided, n_before=0, before=math.nan, after=mean)

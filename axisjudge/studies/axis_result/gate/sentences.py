@@ -14,7 +14,7 @@ SAME_RUNS = "these are the baseline's own runs"
 NOT_AMONG_MANY = "beyond the margin on its own, but not surely so among as many decisions"
 _VERDICT = {0: "passed", 1: "failed", 4: "cannot be told: repeats are too few, or runs or scores are missing"}
 _OUTCOME = {
-    "cannot tell": "too little to tell",
+    "cannot tell": "cannot be told",
     "missing": "in the baseline, and not among these runs",
     "new": "not in the baseline, so not compared",
 }
@@ -34,6 +34,12 @@ def unseen(share: float, n_repeats: int, needed: float) -> str:
     """What repeats that show no fall do not exclude, and how many would."""
     more = f"; {math.ceil(needed)} or more on each side would" if math.isfinite(needed) else ""
     return f"{many(n_repeats, 'repeat')} cannot exclude a fall that comes in up to {share:.0%} of runs{more}"
+
+
+def floor_unsure(n_runs: int, least: float, needed: float) -> str:
+    """From where on the mean may lie, and how many runs like these would show that it holds the floor."""
+    more = f"; about {math.ceil(needed)} runs like these would show that it holds" if math.isfinite(needed) else ""
+    return f"{many(n_runs, 'run')} cannot exclude a mean from {least:.0f} on{more}"
 
 
 def decision(
