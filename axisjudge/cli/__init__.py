@@ -51,7 +51,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 app = typer.Typer(
     name="axisjudge",
-    cls=show.Sentences,
+    cls=show.Accounting,
     help="Grade agents' tool use on five axes, and learn how far the grades can be trusted.",
     epilog="Example: axisjudge demo",
     no_args_is_help=True,

@@ -2,17 +2,22 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
 
     from axisjudge.protocol import Standing
-    from axisjudge.readers import RefusedFile
+    from axisjudge.readers import Reading, RefusedFile
 
+#: Exit code of what is required and cannot be told.
+CANNOT_TELL = 4
 #: What every command that has a result takes.
 Json = Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")]
 
@@ -69,23 +74,51 @@ def lines(sentences: Iterable[str], *, apart: bool = False) -> None:
         typer.echo(text(sentence))
 
 
-def stop_if_refused(refused: "Sequence[RefusedFile]", *, quiet: bool = False) -> None:
-    """List the files of which nothing was taken, unless `quiet`, and end with exit code 1; nothing where there is none.
+@dataclass
+class Account:
+    """Files that a command could not read, or not whole: listed on the error stream, and its exit code is 1."""
 
-    Raises
-    ------
-    typer.Exit
-    """
-    if not refused:
-        return
-    if not quiet:
-        table([{"file": file.path, "reason": file.reason} for file in refused], "Files that could not be read")
-    raise typer.Exit(1)
+    refused: "list[RefusedFile]" = field(default_factory=list)
+
+    def fields(self) -> dict[str, Any]:
+        """The list for programs: one more field, or none."""
+        return {"refused": [vars(file) for file in self.refused]} if self.refused else {}
+
+
+#: Of the command that runs.
+account = Account()
+
+
+class Accounting(Sentences):
+    """The command above all others: whatever one of them does, files that it could not read are not passed over."""
+
+    def invoke(self, ctx: Any) -> None:
+        account.refused = []
+        code = 0
+        try:
+            super().invoke(ctx)
+        except typer.Exit as end:
+            code = end.exit_code
+        finally:
+            for file in account.refused:
+                typer.echo(f"axisjudge: not read, or not whole: {text(file.reason)}", err=True)
+        if code := 1 if account.refused and code in (0, CANNOT_TELL) else code:
+            raise typer.Exit(code)
+
+
+def runs_of(paths: "Sequence[Path]", **how: Any) -> "Reading":
+    """The runs of files; what cannot be read is accounted for, unless `strict`. `how` is `read_trajectories`'."""
+    from axisjudge.readers import read_trajectories
+
+    reading = read_trajectories(*paths, **{"strict": False, **how})
+    account.refused += reading.refused
+    return reading
 
 
 def as_json(result: Mapping[str, Any]) -> None:
     """Print the full result as JSON; NaN becomes null, because JSON has no word for it."""
-    typer.echo(json_of(result).decode(), color=True)  # JSON holds no letters that a terminal would obey
+    whole = json_of({**result, **account.fields()})
+    typer.echo(whole.decode(), color=True)  # JSON holds no letters that a terminal would obey
 
 
 def listed(name: str, rows: Sequence[Mapping[str, Any]], title: str = "", *, json: bool) -> None:
@@ -102,7 +135,7 @@ def as_json_after(name: str, items: IO[bytes], rest: Mapping[str, Any]) -> None:
     items.seek(0)
     while lines := items.read(1 << 20):
         typer.echo(lines, nl=False)
-    typer.echo("\n  ]," + json_of(rest).decode()[1:], color=True)
+    typer.echo("\n  ]," + json_of({**rest, **account.fields()}).decode()[1:], color=True)
 
 
 def json_of(result: Any) -> bytes:

@@ -19,6 +19,7 @@ from axisjudge.readers.logs import LOGS, SERVICES, log_in
 from axisjudge.readers.messages import Found, at
 from axisjudge.readers.source import (
     Candidate,
+    ForeignText,
     NotTrajectories,
     archive,
     candidates,
@@ -43,6 +44,8 @@ from axisjudge.trajectory import Trajectory
 
 #: Asked in this order; the first that recognises a file's content reads it. Logs of events come after them.
 FORMATS = (own, inspect_logs, tau2, agentrx, tau_bench, *CHATS, openai_chat)
+#: What ends so is to hold runs, whatever stands in it.
+JSON_ENDINGS = frozenset({".json", ".jsonl", ".ndjson", ".eval", ".gz"})
 WRITTEN = "a call written as text, which nobody ran, is text"
 _KNOWN = (
     "tau-bench, tau2-bench, AgentRx, OpenAI chat messages and Responses, Anthropic Messages, Bedrock Converse, Gemini "
@@ -90,7 +93,8 @@ def read_trajectories(
     Parameters
     ----------
     *paths : str or Path
-        In a folder or glob, files of unknown format are passed over with a warning; named singly they are errors.
+        Every JSON file there is to hold runs. Text of another kind (a README) is passed over with a warning, in a
+        folder or glob, unless it ends as files with runs do, or as JSON does.
     agent : str, optional
         The agent's name where the source has none.
     domain : str, optional
@@ -103,8 +107,9 @@ def read_trajectories(
     tool_kinds : mapping, optional
         Tool name -> ``read``, ``write`` or ``generic``; goes before what a source says of the tool.
     strict : bool
-        With False a broken file among others is refused whole, listed in `refused` with its reason, and the others are
-        read; where no file can be read, the first one's error is raised all the same.
+        With False a file that is broken, empty, of no known format or without a run is refused whole, listed in
+        `refused` with its reason, and the others are read; where no file can be read, the first one's error is raised
+        all the same. A file with a broken line, which held a run or a message, is read and listed there, strict or not.
 
     Returns
     -------
@@ -114,7 +119,7 @@ def read_trajectories(
     Raises
     ------
     InputError
-        When (`strict`) a file is broken or of the wrong shape, when two different trajectories share an id, or when
+        When (`strict`) a file would be refused, when two different trajectories share an id, or when
         nothing could be read. The message names file, position, rule and cure.
 
     Examples
@@ -219,6 +224,7 @@ class TrajectoryStream(Generic[Made]):
         self.warnings: list[ReadWarning] = []
         self.refused: list[RefusedFile] = []
         self._strict = strict
+        self._first_error: InputError | None = None
         self._ids: dict[str, tuple[object, str]] = {}
         self._done: dict[Path, None] = {}
         self._kinds_without_tool = set(context.tool_kinds)
@@ -233,7 +239,7 @@ class TrajectoryStream(Generic[Made]):
         return next(self._trajectories)
 
     def _read_all(self, files: Iterable[tuple[Candidate, Iterable[FileEntry[Made]]]]) -> Iterator[Made]:
-        first_error: InputError | None = None
+        foreign: list[tuple[Candidate, InputError]] = []
         for file, entries in files:
             path = file.path.resolve()
             if path in self._done:
@@ -246,25 +252,38 @@ class TrajectoryStream(Generic[Made]):
                 continue
             try:
                 yield from self._read_file(file, entries) if self._strict else self._whole_or_nothing(file, entries)
-            except NotTrajectories as error:
-                if file.named:
-                    raise error.inside(file.name) from error
-                what = error.rule if error.found is None else f"{error.rule}: {error.found}"
-                self._warn(file.name, error.where, "passed over", what)
             except InputError as error:
-                if self._strict:
-                    raise
-                first_error = first_error or error
-                self.refused.append(RefusedFile(file.name, str(error)))
+                if isinstance(error, ForeignText) and not file.named:
+                    foreign.append((file, error))
+                else:
+                    self._refuse(file, error)
+        endings = JSON_ENDINGS | {Path(file.path).suffix for file in self.files}
+        for file, unread in foreign:
+            if file.path.suffix in endings:
+                self._refuse(file, unread)
+            else:
+                what = unread.rule if unread.found is None else f"{unread.rule}: {unread.found}"
+                self._warn(file.name, "", "passed over", what)
         for name in sorted(self._kinds_without_tool):
             self._warn("--tool-kind", "", "no run has a tool of this name", name)
         if not self.files:
-            if first_error is not None:
-                raise first_error
+            if self._first_error is not None:
+                raise self._first_error
             rule = (
                 f"none of the {len(self.warnings)} files there holds trajectories" if self.warnings else "holds no file"
             )
             raise InputError(self._given, rule, cure=f"known are {_KNOWN}")
+
+    def _refuse(self, file: Candidate, error: InputError) -> None:
+        cure = error.cure
+        if isinstance(error, NotTrajectories) and not cure:
+            cure = f"known are {_KNOWN}; anything else: write ours, axisjudge schema trajectory"
+            cure = cure if file.named else "if it is to hold no runs, name the others, or a glob of them"
+        error = InputError(_joined(file.name, error.where), error.rule, error.found, cure)
+        if self._strict:
+            raise error
+        self._first_error = self._first_error or error
+        self.refused.append(RefusedFile(file.name, str(error)))
 
     def _whole_or_nothing(self, file: Candidate, entries: Iterable[FileEntry[Made]]) -> list[Made]:
         """The trajectories of a file; where it breaks, it leaves no trace but its error."""
@@ -280,21 +299,27 @@ class TrajectoryStream(Generic[Made]):
             raise
 
     def _read_file(self, file: Candidate, entries: Iterable[FileEntry[Made]]) -> Iterator[Made]:
-        count, form = 0, ""
-        try:
-            for entry in entries:
-                form = entry.form
-                if entry.brought_in:
-                    self._done[entry.brought_in] = None
-                self.warnings += entry.notes
-                if entry.made is not None and self._is_new(file.name, entry):
+        count, form, notes, runs = 0, "", list[ReadWarning](), False
+        for entry in entries:
+            form = entry.form
+            if entry.brought_in:
+                self._done[entry.brought_in] = None
+            notes += entry.notes
+            self.warnings += entry.notes
+            if entry.made is not None:
+                runs = True
+                if self._is_new(file.name, entry):
                     count += 1
                     yield entry.made
-        except NotTrajectories:
-            raise
-        except InputError as error:
-            raise error.inside(file.name) from error
+        if not runs:
+            found = ", ".join(f"{note.rule} {note.detail}".strip() for note in notes)
+            raise InputError("", "holds no run", found or None, "delete it, or export the run again")
         self.files.append(FileRead(file.name, form, count))
+        if form in {reader.FORMAT for reader in FORMATS}:  # in a log a line is an event, here a run or a message
+            lost = [note for note in notes if note.rule == BROKEN]
+            self.refused += [
+                RefusedFile(file.name, f"{file.name}, {n.position}: {n.rule}; {n.count} in all") for n in lost
+            ]
 
     def _is_new(self, file: str, entry: FileEntry[Made]) -> bool:
         """Whether the trajectory was not seen before; what is odd about a new one is kept."""
@@ -354,7 +379,7 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
             not chat
             and (any(log.recognise(first[1]) for log in LOGS) or not any(form.recognise(first[1]) for form in FORMATS))
         ):
-            raise NotTrajectories(first[0], "is of no known format", _outline(first[1]), cure_for(first[1], _KNOWN))
+            raise NotTrajectories(first[0], "is of no known format", _outline(first[1]), cure_for(first[1]))
     except InputError as error:
         if log := log_in(stream):
             yield from log
@@ -367,7 +392,7 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
     for position, value in chain([first], values):
         reader = next((reader for reader in FORMATS if reader.recognise(value)), None)
         if reader is None:
-            raise InputError(position, "is of no known format", _outline(value), cure_for(value, _KNOWN))
+            raise NotTrajectories(position, "is of no known format", _outline(value), cure_for(value))
         form = reader.FORMAT
         for run in reader.read(value, position, folder):
             yield form, run

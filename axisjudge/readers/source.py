@@ -25,6 +25,10 @@ class NotTrajectories(InputError):
     """The file is sound, as far as one can tell, but of no format that is known here."""
 
 
+class ForeignText(NotTrajectories):
+    """The file is empty or no JSON: nothing in it says that it was to hold runs."""
+
+
 class BrokenJson(InputError):
     """The file is JSON and breaks: it is cut off, or something stands in it that JSON does not have."""
 
@@ -129,7 +133,7 @@ def json_values(stream: BinaryIO, mend: Callable[[str, bytes], Any] | None = Non
 
     Raises
     ------
-    NotTrajectories
+    ForeignText
         When the file does not look like JSON at all.
     InputError
         When it does, but breaks: cut off, invalid, not UTF-8, or larger than memory.
@@ -138,7 +142,7 @@ def json_values(stream: BinaryIO, mend: Callable[[str, bytes], Any] | None = Non
     number, first = next(((number, line) for number, line in lines if line.strip()), (1, b""))
     first = first.removeprefix(_UTF8_MARK)
     if not first:
-        raise NotTrajectories("", "is empty")
+        raise ForeignText("", "is empty")
     try:
         value = from_json(first)
     except ValueError:
@@ -174,7 +178,7 @@ def _whole(first: bytes, stream: BinaryIO, lines_before: int) -> Any:
         raise InputError("", "is too large for this machine's memory", cure="split it, or use JSON Lines") from error
     except ValueError as error:
         if not content.startswith(_UTF16_MARKS) and not _LOOKS_LIKE_JSON.match(content):
-            raise NotTrajectories("", "is not JSON", content[:20], "runs are read from JSON or JSON Lines") from error
+            raise ForeignText("", "is not JSON", content[:20], "runs are read from JSON or JSON Lines") from error
         raise _broken(content, error, lines_before) from error
 
 
@@ -277,11 +281,11 @@ _CURES: tuple[tuple[_Test, str], ...] = (
 )
 
 
-def cure_for(value: Any, known: str) -> str:
-    """What to do with a JSON value that no reader recognises; `known` lists the formats that are read."""
+def cure_for(value: Any) -> str:
+    """What to do with a JSON value that no reader recognises, where its shape tells; else nothing."""
     first = value[0] if isinstance(value, list) and value else value
     stated = (cure for test, cure in _CURES if isinstance(first, dict) and test(first))
-    return next(stated, f"known are {known}; anything else: write ours, axisjudge schema trajectory")
+    return next(stated, "")
 
 
 #: Under these names data sets keep what others call ``messages``.

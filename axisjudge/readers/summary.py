@@ -31,7 +31,7 @@ class FileRead:
 
 @dataclass(frozen=True)
 class RefusedFile:
-    """A file of which nothing was taken, and why: one line with the place, the rule, what was found and the cure."""
+    """A file that was not read, or not whole, and why: one line with the place, the rule, what was found, the cure."""
 
     path: str
     reason: str

@@ -86,15 +86,19 @@ def test_utf16_is_named(tmp_path: Path) -> None:
         (b"[section]\nkey = 1\n", "is not JSON"),
     ],
 )
-def test_unknown_formats_named_singly_are_errors_and_in_a_folder_are_passed_over(
+def test_unknown_formats_are_errors_and_text_beside_others_is_passed_over(
     tmp_path: Path, content: bytes, rule: str
 ) -> None:
     file = tmp_path / "unknown"
     file.write_bytes(content)
     assert refused(file).rule == rule
     write(tmp_path / "known.json", chat())
-    reading = read_trajectories(tmp_path)
+    reading = read_trajectories(tmp_path, strict=False)
     assert len(reading.trajectories) == 1
+    if "no known format" in rule:
+        assert [one.path for one in reading.refused] == [str(file)]
+        return
+    assert not reading.refused
     assert [(w.file, w.rule) for w in reading.warnings] == [(str(file), "passed over")]
     assert reading.warnings[0].detail.startswith(rule)
 

@@ -24,6 +24,8 @@ def test_a_broken_line_is_counted_and_the_others_are_read(tmp_path: Path, broken
     assert [(w.rule, w.position, w.count) for w in reading.warnings] == [
         ("a line of broken JSON is left out", f"line {broken + 1}", 1)
     ]
+    (lost,) = reading.refused
+    assert (lost.path, f"line {broken + 1}" in lost.reason) == (str(file), True), "a run is gone with the line"
 
 
 def test_half_a_character_in_a_line_is_mended_and_counted(tmp_path: Path) -> None:
@@ -66,6 +68,33 @@ def test_broken_files_of_a_folder_are_refused_whole_and_the_others_read(tmp_path
     assert "[1].traj" in refused_files["c.json"]
     assert not reading.warnings
     assert "2 files refused" in repr(reading)
+
+
+BAD = {
+    "empty": b"",
+    "blank": b" \n\n",
+    "no JSON": b"killed",
+    "cut off": b'{"messages": [{"role": "us',
+    "of no known format": b'{"error": "timed out"}',
+    "nothing": b"null",
+    "an empty list": b"[]",
+    "no run": b'{"simulations": [], "tasks": [], "info": {}}',
+    "no event of a run": b'{"type": "summary", "summary": "Trips", "leafUuid": "7"}\n',
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+@pytest.mark.parametrize("name", ["2.json", "2.log"])
+def test_a_file_that_ends_as_those_with_runs_do_never_vanishes(tmp_path: Path, kind: str, name: str) -> None:
+    for number in (1, 3):
+        write(tmp_path / f"{number}{Path(name).suffix}", {"id": str(number), "messages": chat()})
+    (tmp_path / name).write_bytes(BAD[kind])
+    (tmp_path / "README.md").write_text("# Notes")
+    for paths in ([tmp_path], sorted(tmp_path.glob("[0-9]*"))):
+        reading = read_trajectories(*paths, strict=False)
+        assert [run.id for run in reading] == ["1", "3"]
+        assert [file.path for file in reading.refused] == [str(tmp_path / name)]
+        assert str(tmp_path / name) in refused(*paths).where
 
 
 def test_where_every_file_is_broken_the_first_is_the_error(tmp_path: Path) -> None:

@@ -106,9 +106,7 @@ def _counts(ratings: Sequence[object]) -> dict[str, int]:
 
 
 def by_id(paths: Sequence[Path]) -> "dict[str, Trajectory]":
-    from axisjudge.readers import read_trajectories
-
-    return {run.id: run for run in read_trajectories(*paths).trajectories} if paths else {}
+    return {run.id: run for run in show.runs_of(paths).trajectories} if paths else {}
 
 
 def export(

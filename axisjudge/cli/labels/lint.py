@@ -21,9 +21,8 @@ def lint(
 ) -> None:
     """Check people's labels; exits 1 where they must not be used as they are."""
     from axisjudge.labels.lint import lint_labels, read_in_writing_order
-    from axisjudge.readers import read_trajectories
 
-    runs = read_trajectories(*trajectories).trajectories if trajectories else None
+    runs = show.runs_of(trajectories).trajectories if trajectories else None
     result = lint_labels(read_in_writing_order(*labels), trajectories=runs, gold=gold)
     if json:
         show.as_json(result.to_dict())

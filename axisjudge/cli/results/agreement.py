@@ -57,7 +57,6 @@ def agreement(
     import polars as pl
 
     from axisjudge.ratings.table import newest_ratings
-    from axisjudge.readers import read_trajectories
     from axisjudge.sources import sources_of
     from axisjudge.studies._shared.citations import citation_report
     from axisjudge.studies.agreement import agreement as panel_agreement
@@ -65,7 +64,7 @@ def agreement(
 
     table, by_rubric = newest_ratings(*ratings)
     sources = sources_of(table, name, steps=steps, questions=question, scale=scale)
-    runs = read_trajectories(*trajectories).trajectories if trajectories else ()
+    runs = show.runs_of(trajectories).trajectories if trajectories else ()
     results = [panel_agreement(source, coefficient=coefficient, weighted=weighted) for source in sources]
     citations = citation_report(by_rubric, steps={run.id: len(run.steps) for run in runs} or None)
     repeats = repeat_report(pl.concat([source.ratings for source in sources]))

@@ -41,7 +41,6 @@ def compare(
     """
     from axisjudge.imports.reference import PREFIX, read_label_files
     from axisjudge.ratings import read_ratings
-    from axisjudge.readers import read_trajectories
     from axisjudge.results import plain
     from axisjudge.sources import source_of
     from axisjudge.stats.requirements import exit_code
@@ -61,7 +60,7 @@ def compare(
         sampling=sampling,
         epsilon=epsilon,
         by=[name.strip() for name in by.split(",") if name.strip()],
-        trajectories=read_trajectories(*trajectories).trajectories if trajectories else None,
+        trajectories=show.runs_of(trajectories).trajectories if trajectories else None,
         n_draws=0,
         **source.how,
     )

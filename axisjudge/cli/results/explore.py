@@ -28,7 +28,6 @@ def explore(
     from axisjudge.explorer.grid_page import write_explorer
     from axisjudge.labels.decisions import decisions_of
     from axisjudge.ratings import read_ratings
-    from axisjudge.readers import read_trajectories
     from axisjudge.studies._shared.words import many
 
     table = read_ratings(*ratings, *labels)
@@ -40,7 +39,7 @@ def explore(
         table = table.filter(pl.col("question").is_in(axis))
     if agent:
         table = table.filter(pl.col("agent").is_in(agent))
-    runs = list(read_trajectories(*trajectories, tools=tools, policy=policy).trajectories) if trajectories else []
+    runs = list(show.runs_of(trajectories, tools=tools, policy=policy).trajectories) if trajectories else []
     if limit is not None:
         rated = set(table["trajectory_id"])
         names = [run.id for run in runs if run.id in rated] or sorted(rated)

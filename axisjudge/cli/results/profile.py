@@ -30,9 +30,8 @@ def profile(
     A dataset (a folder that `axisjudge ratings compact` wrote) is read part by part and never whole.
     """
     from axisjudge.cluster import workers_of
-    from axisjudge.readers import read_trajectories
 
-    runs = read_trajectories(*trajectories).trajectories if trajectories else ()
+    runs = show.runs_of(trajectories).trajectories if trajectories else ()
     with workers_of(cluster) as workers:
         workers.prepare("axisjudge.studies.failures.panel", "axisjudge.protocol.standing")
         import polars as pl

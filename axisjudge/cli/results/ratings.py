@@ -36,7 +36,6 @@ def merge(
     from axisjudge.ratings import read_every_line, write_ratings
     from axisjudge.ratings.dataset import scan_ratings
     from axisjudge.ratings.merging import merged, missing, write_dataset
-    from axisjudge.readers import read_trajectories
 
     options.new_file(out)
     if out.suffix:
@@ -46,7 +45,7 @@ def merge(
     else:
         written = write_dataset(ratings, out)
         lines = scan_ratings(out)
-    runs = [run.id for run in read_trajectories(*trajectories)] if trajectories else []
+    runs = [run.id for run in show.runs_of(trajectories)] if trajectories else []
     lacking = missing(lines, runs)
     if json:
         show.as_json({"out": str(out), **_counts(written), **({"missing": lacking} if trajectories else {})})

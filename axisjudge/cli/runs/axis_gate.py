@@ -89,7 +89,14 @@ def decide(
         other = next(name for name in ruler if ruler[name] != asked.baseline.ruler.get(name))
         rule = f"was measured with other {other}: {asked.baseline.ruler.get(other)}, and these runs with {ruler[other]}"
         raise InputError(f"baseline {asked.baseline.name}", rule, cure="score both alike, or save the baseline anew")
-    decided = gate(scored_runs(runs, results), asked.baseline, rules=asked.rules, floor=asked.floor, made_up=made_up)
+    decided = gate(
+        scored_runs(runs, results),
+        asked.baseline,
+        rules=asked.rules,
+        floor=asked.floor,
+        made_up=made_up,
+        unread=[file.reason for file in show.account.refused],
+    )
     if asked.junit is not None:
         asked.junit.parent.mkdir(parents=True, exist_ok=True)
         asked.junit.write_text(junit(decided), encoding="utf-8")

@@ -76,17 +76,17 @@ def axis_result(
     html: Annotated[
         Path | None, typer.Option(help="Write the runs on lines of time, as one page that works offline.")
     ] = None,
+    strict: options.Strict = False,
     cluster: options.Cluster = None,
     json: show.Json = False,
 ) -> None:
     """The composite or its interval, the four dimensions, signals, the weakest of them, and the slowest call.
 
-    A gate (--baseline, --fail-under) ends with 1 on a shown fall, a collapse or a broken floor, 4 where repeats are too
-    few to tell, else 0.
+    A gate (--baseline, --fail-under) ends with 1 on a shown fall, a collapse, a broken floor or a file that cannot be
+    read, 4 where repeats are too few to tell, else 0.
     """
     from axisjudge.cli.runs import axis_gate, axis_judged, judged
     from axisjudge.ratings import read_ratings
-    from axisjudge.readers import read_trajectories
     from axisjudge.scores.axis.rule_sets import rule_set
     from axisjudge.scores.axis.scenario import read_scenario, read_weights
     from axisjudge.scores.curves.store import read_curves
@@ -109,10 +109,10 @@ def axis_result(
         alone = ("judge", "panel", "signals", "html", "dry_run", "form", "save_baseline", "baseline", "fail_under")
         options.in_one_process(context, *alone)
         with TemporaryFile() as lines:
-            found = _on_cluster(cluster, transcripts, compare, how, lines if json else None)
+            found = _on_cluster(cluster, transcripts, compare, how, lines if json else None, strict=strict)
             _print(*found, compared=bool(compare), json=json, lines=lines)
         return
-    runs, later = (read_trajectories(*paths).trajectories if paths else [] for paths in (transcripts, compare))
+    runs, later = (show.runs_of(paths, strict=strict).trajectories if paths else [] for paths in (transcripts, compare))
     table = None if signals == "rules" else read_ratings(signals, latest=True)
     ratings_file = axis_judged.place_of(out)
     if judges := judged.judges_of(judge, panel):
@@ -134,7 +134,9 @@ def axis_result(
     exit_code = None
     if asked:
         exit_code = axis_gate.decide(asked, runs, scored.results, how["curves"], scored.made_up, json=json)
-    if save_baseline and not exit_code:
+    if save_baseline and show.account.refused:
+        typer.echo(f"Baseline {save_baseline} is not saved: runs are missing.", err=True)
+    elif save_baseline and not exit_code:
         axis_gate.save(save_baseline, runs, scored.results, how["curves"])
     if exit_code is not None:
         raise typer.Exit(exit_code)
@@ -153,7 +155,13 @@ def axis_result(
 
 
 def _on_cluster(
-    cluster: str, transcripts: Sequence[Path], compare: Sequence[Path], how: "Scoring", lines: IO[bytes] | None
+    cluster: str,
+    transcripts: Sequence[Path],
+    compare: Sequence[Path],
+    how: "Scoring",
+    lines: IO[bytes] | None,
+    *,
+    strict: bool,
 ) -> "tuple[AxisResults, list[RunUsage], dict[str, float | None]]":
     """What is behind the results of runs that workers score, and the usage and rewards that their sources state.
 
@@ -167,13 +175,16 @@ def _on_cluster(
     work = partial(_scored, how=how, json=lines is not None)
     results, used, rewards = list["AxisResult"](), list["RunUsage"](), dict[str, float | None]()
     with workers_of(cluster) as workers:
-        for result, usage, reward, line in made_of_files(transcripts, work, workers):
+        reading = made_of_files(transcripts, work, workers, strict=strict)
+        for result, usage, reward, line in reading:
             if lines is not None:
                 lines.write(b",\n    " + line if results else line)
             results.append(result)
             used.append(usage)
             rewards[result.trajectory_id] = reward
-        others = [result for result, *_ in made_of_files(compare, work, workers)] if compare else []
+        later = made_of_files(compare, work, workers, strict=strict) if compare else None
+        others = [result for result, *_ in later or ()]
+    show.account.refused += [*reading.refused, *(later.refused if later else ())]
     made_up = made_up_raters(None, how["grades"])
     return behind_results(results, others, made_up=made_up, names=("before", "after")), used, rewards
 

@@ -29,6 +29,7 @@ def run_on_cluster(
 
     with workers_of(cluster) as workers:
         judged = judge_files(paths, judges, out, workers, reading=reading, judging=judging)
+    show.account.refused += judged.refused
     refused = [asdict(file) for file in judged.refused]
     if json:
         counts = {"trajectories": judged.n_trajectories, "written": judged.n_written, "warnings": judged.n_warnings}
@@ -39,4 +40,3 @@ def run_on_cluster(
         typer.echo(f"{judged.n_trajectories:,} trajectories{warned}; {judged.n_written:,} ratings written")
         show.table(tally(judged.ratings))
         typer.echo(f"\nRatings: {out}")
-    show.stop_if_refused(judged.refused, quiet=json)

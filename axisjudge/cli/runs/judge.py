@@ -102,14 +102,13 @@ def judge(
 ) -> None:
     """Grade trajectories on the five axes, by rules if no judge is named; run again, it asks only what is missing.
 
-    A broken file among others is listed with its reason and the others are judged; the exit code is then 1, as it is
+    A file that cannot be read is listed with its reason and the others are judged; the exit code is then 1, as it is
     where a judge gave no verdicts or lost more than --max-lost. It is 3 at the budget and 130 after Ctrl-C.
     """
     from axisjudge.judges.lifecycle import known_retirement, warn_of
     from axisjudge.judging import RunOptions, judging_run
     from axisjudge.judging.machines.shard import Shard
     from axisjudge.protocol import read_sources, read_split
-    from axisjudge.readers import read_trajectories
     from axisjudge.workbench import own
 
     if require_stable and not again:
@@ -131,8 +130,9 @@ def judge(
         return
     if split is not None and not paths:
         reading = read_sources(read_split().sources, strict=strict)
+        show.account.refused += reading.refused
     else:
-        reading = read_trajectories(*paths, **supplied, strict=strict)
+        reading = show.runs_of(paths, **supplied, strict=strict)
     refused = [asdict(file) for file in reading.refused]
     trajectories = chosen = _side(reading.trajectories, split)[:limit]
     judges = judges_of(judge, panel) or ["rules"]
@@ -173,7 +173,6 @@ def judge(
 
         both = Cascade.parse(cascade, below=below, audit=audit)
         run_cascade(trajectories, both, arguments, how, max_lost=max_lost, dry_run=dry_run, json=json)
-        show.stop_if_refused(reading.refused, quiet=json)
         return
     run = judging_run(trajectories, judges, **arguments)
     if share is not None:
@@ -187,7 +186,6 @@ def judge(
     if dry_run:
         warn_of(known_retirement(each.spec.provider, each.model) for each in plan.judges)
         print_plan(run, how, json=json, calls=plan.n_calls, cached=plan.cached, refused=refused)
-        show.stop_if_refused(reading.refused, quiet=json)
         return
     ratings = carried_out(run, how, quiet=json)
     code = run.outcome.code(max_lost)
@@ -209,10 +207,7 @@ def judge(
         show.standing(ratings)
         typer.echo(f"\nRatings: {out}")
         print_outcome(run.outcome)
-        if code and refused:
-            show.table(refused, "Files that could not be read")
     stop(code)
-    show.stop_if_refused(reading.refused, quiet=json)
     codes = {each.exit_code for each in watched} or {4}
     if require_stable:  # a judge that drifted before one of which it cannot be told
         stop(1 if 1 in codes else max(codes))

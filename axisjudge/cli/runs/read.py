@@ -34,7 +34,8 @@ def read(
 ) -> None:
     """Counts, agents, tasks, domains, steps, tools, rewards, endings and warnings; nothing is judged.
 
-    A broken file among others is listed with its reason and the others are read; the exit code is then 1.
+    A file that is broken, empty or of no known format is listed with its reason and the others are read; the exit code
+    is then 1.
     """
     from axisjudge.cluster import workers_of
     from axisjudge.readers import summarise
@@ -52,11 +53,11 @@ def read(
             write_lines(to, lines)
         else:
             deque(lines, maxlen=0)
+    show.account.refused += reading.refused
     summary = summarise(runs, files=len(reading.files), warnings=reading.warnings).to_dict()
     if json:
         lists = {name: [asdict(row) for row in getattr(reading, name)] for name in ("files", "warnings", "refused")}
         show.as_json({**summary, **lists, **({} if to is None else {"to": str(to)})})
-        show.stop_if_refused(reading.refused, quiet=True)
         return
     for name, value in summary.items():
         counts = value.items() if isinstance(value, dict) else ()
@@ -71,7 +72,6 @@ def read(
             typer.echo(f"  and {rest} more, all of them counted above and listed with --json")
     if to is not None:
         typer.echo(f"\n{len(runs)} trajectories: {to}")
-    show.stop_if_refused(reading.refused)
 
 
 def _counting(made: "Iterable[tuple[bytes, RunCounts]]", runs: "list[RunCounts]") -> "Iterator[bytes]":

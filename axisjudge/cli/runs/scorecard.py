@@ -42,7 +42,9 @@ def score(
     events: Annotated[str | None, typer.Option(help="With --store: posthog, or a file of JSON lines.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the scores here as JSON lines.")] = None,
     frozen: Frozen = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop where a component cannot be computed.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop where a component cannot be computed, or a file not be read.")
+    ] = False,
     rules: Rules = None,
     cluster: options.Cluster = None,
     json: show.Json = False,
@@ -53,7 +55,7 @@ def score(
 
     if store and (frozen or strict):
         raise InputError("--store", "keeps scores by the rolling baseline, never strict", cure="leave it out")
-    table, chosen = _read(runs, cluster), read_rules(rules)
+    table, chosen = _read(runs, cluster, strict=strict), read_rules(rules)
     baseline: Baseline = frozen_baseline(table, rules=chosen) if frozen else "rolling"
     scored = score_runs(table, rules=chosen, baseline=baseline, strict=strict)
     if out is not None:
@@ -127,13 +129,13 @@ def rank(
     show.lines(found.sentences, apart=True)
 
 
-def _read(paths: list[Path], cluster: str | None = None) -> "pl.DataFrame":
+def _read(paths: list[Path], cluster: str | None = None, *, strict: bool = False) -> "pl.DataFrame":
     """Runs from files of runs, or derived from trajectories where the first file holds no runs."""
     from axisjudge.cluster import workers_of
     from axisjudge.scores.run_score import read_runs, runs_frame
 
     if not _are_runs(paths):
-        return runs_frame(_derived(paths, cluster))
+        return runs_frame(_derived(paths, cluster, strict=strict))
     with workers_of(cluster) as workers:
         return read_runs(*paths, workers=workers)
 
@@ -147,13 +149,16 @@ def _are_runs(paths: list[Path]) -> bool:
         return b'"run_id"' in file.readline()
 
 
-def _derived(paths: list[Path], cluster: str | None) -> "list[Run]":
+def _derived(paths: list[Path], cluster: str | None, *, strict: bool = False) -> "list[Run]":
     from axisjudge.cluster import workers_of
     from axisjudge.readers.by_file import made_of_files
     from axisjudge.scores.run_score import runs_of
 
     with workers_of(cluster) as workers:
-        return list(made_of_files(paths, runs_of, workers))
+        reading = made_of_files(paths, runs_of, workers, strict=strict)
+        runs = list(reading)
+    show.account.refused = reading.refused
+    return runs
 
 
 def read_rules(path: Path | None) -> "ScorecardRules":

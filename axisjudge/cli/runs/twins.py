@@ -41,6 +41,7 @@ def twins(
     allow_unpriced: options.AllowUnpriced = False,
     yes: options.Yes = False,
     dry_run: options.DryRun = False,
+    strict: options.Strict = False,
     cluster: options.Cluster = None,
     json: show.Json = False,
 ) -> None:
@@ -49,14 +50,14 @@ def twins(
     See whether the judges' verdicts follow what changed, and only that.
     """
     from axisjudge.protocol import open_runs
-    from axisjudge.readers import read_trajectories, write_trajectories
+    from axisjudge.readers import write_trajectories
     from axisjudge.twins import EDITS, INJECTIONS, make_twins
     from axisjudge.workbench import own
 
     named = [
         name for edit in edits or [*EDITS, *INJECTIONS] for name in (INJECTIONS if edit == "injections" else [edit])
     ]
-    reading: dict[str, Any] = {"tools": tools, "policy": policy, "tool_kinds": tool_kind}
+    reading: dict[str, Any] = {"tools": tools, "policy": policy, "tool_kinds": tool_kind, "strict": strict}
     out = out or own() / "data" / "ratings" / "twins.jsonl"
     how = _Look(labels, must_rate, margin, out, json)
     if cluster is not None:
@@ -66,10 +67,11 @@ def twins(
         options.in_one_process(context, "write", "dry_run", "budget")
         with workers_of(cluster) as workers:
             found = judge_twins(paths, named, judge or ["rules"], out, workers, seed=seed, limit=limit, reading=reading)
+        show.account.refused += found.refused
         show.lines(() if json else found.left)
         _print(found.ratings, found.twins, found.left, how)
         return
-    runs, left = open_runs(read_trajectories(*paths, **reading).trajectories)
+    runs, left = open_runs(show.runs_of(paths, **reading).trajectories)
     runs = runs[:limit]
     show.lines(() if json else left)
     made = make_twins(runs, named, seed=seed)

@@ -18,6 +18,7 @@ from axisjudge.judging.machines.by_file import append_missing, free
 from axisjudge.protocol import open_runs
 from axisjudge.protocol.split import check_names, find_split
 from axisjudge.ratings import in_order
+from axisjudge.readers import RefusedFile
 from axisjudge.readers.by_file import made_of_files
 from axisjudge.trajectory import Trajectory
 from axisjudge.twins import TwinSet, make_twins
@@ -27,11 +28,12 @@ from axisjudge.workbench import at, home
 
 @dataclass(frozen=True, eq=False)
 class JudgedTwins:
-    """Twins without their steps, the ratings of them and of their originals, and what was left alone."""
+    """Twins without their steps, the ratings of them and of their originals, what was left alone or not read."""
 
     twins: TwinSet
     ratings: pl.DataFrame
     left: tuple[str, ...]
+    refused: tuple[RefusedFile, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,8 @@ def judge_twins(
         for tool, answers in of_run.items() if run.id in names else ():
             examples.setdefault(tool, []).extend(answers)
     work = partial(_made, home=here, chosen=names, edits=edits, seed=seed, examples=examples, judges=judges)
-    made = [each for each in made_of_files(paths, work, workers, **reading) if each.run in names]
+    again = made_of_files(paths, work, workers, **reading)
+    made = [each for each in again if each.run in names]
     lots = [list(each) for _, each in groupby(made, key=lambda one: id(one.ratings))]
     ratings = [
         lot[0].ratings.filter(pl.col("trajectory_id").is_in([name for each in lot for name in each.names]))
@@ -91,7 +94,7 @@ def judge_twins(
     twins = TwinSet(
         tuple(twin for each in made for twin in each.made.twins), {why: tuple(runs) for why, runs in refused.items()}
     )
-    return JudgedTwins(twins, in_order(pl.concat(ratings)), left)
+    return JudgedTwins(twins, in_order(pl.concat(ratings)), left, tuple(again.refused))
 
 
 def _seen(runs: Sequence[Trajectory], *, home: Path) -> list[tuple[Trajectory, Examples]]:

@@ -68,7 +68,7 @@ def _files(
         if first[file.path.resolve()] == number and (file.named or not report_beside(file.path.resolve()))
         for span in spans_of(file.path)
     ]
-    cut = {number for number, file in lots if file.span is not None}
+    sent, cut = {number for number, _ in lots}, {number for number, file in lots if file.span is not None}
     of_files = groupby(workers.map(partial(_part, context=context, work=work), lots, _name), lambda part: part.number)
     part_of, parts = next(of_files, (-1, iter(())))
     for number, file in enumerate(files):
@@ -76,8 +76,8 @@ def _files(
             entries = chain.from_iterable(parts)
             yield file, as_of_one(entries) if number in cut else entries
             part_of, parts = next(of_files, (-1, iter(())))
-        else:  # read before, passed over, or failed on every worker, which is said when all others are done
-            yield file, ()
+        elif number not in sent:  # read before or passed over
+            yield file, ()  # what failed on every worker is said when all others are done
 
 
 def _part(lot: tuple[int, Candidate], *, context: Context, work: Work[Made]) -> _Part[Made]:

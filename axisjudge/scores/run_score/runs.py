@@ -223,6 +223,8 @@ def _read_file(file: tuple[Path, str]) -> pl.DataFrame:
         raise InputError(name, f"cannot be read ({error.strerror or error})") from error
     except pl.exceptions.PolarsError as error:
         raise InputError(name, "is not a Parquet file", cure="JSON lines go by another name") from error
+    if not runs:
+        raise InputError(name, "holds no run", cure="leave it out, or export it again")
     return _one_row_a_run(runs_frame(runs), name)
 
 

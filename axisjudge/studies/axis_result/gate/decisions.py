@@ -109,12 +109,13 @@ class Gate(Result):
     baseline: str | None
     decisions: tuple[GateDecision, ...]
     made_up: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """1 where a regression is shown, a floor broken or runs collapsed; 4 where it cannot be told; else 0."""
+        """1 where a fall is shown, a floor broken, runs collapsed, a file unread; 4 where it cannot be told; else 0."""
         codes = {each.exit_code for each in self.decisions}
-        return 1 if 1 in codes else 4 if 4 in codes else 0
+        return 1 if 1 in codes or self.unread else 4 if 4 in codes else 0
 
     @property
     def warning(self) -> str:
@@ -124,7 +125,7 @@ class Gate(Result):
     @property
     def answer(self) -> str:
         """What the gate says as a whole."""
-        return say.answer(self.exit_code, [each.outcome for each in self.decisions], self.baseline)
+        return say.answer(self.exit_code, [each.outcome for each in self.decisions], self.baseline, len(self.unread))
 
 
 def rule_of(text: str) -> Rule:
@@ -157,6 +158,7 @@ def gate(
     rules: Sequence[Rule] = (),
     floor: float | None = None,
     made_up: Sequence[str] = (),
+    unread: Sequence[str] = (),
     ci_level: float = 0.95,
 ) -> Gate:
     """Decide new runs against a baseline, and against a floor under the mean composite.
@@ -181,6 +183,8 @@ def gate(
         The mean composite of runs of a scenario and agent must not lie below it.
     made_up : sequence of str
         Raters that are no judges, for the record.
+    unread : sequence of str
+        Files that could not be read, or not whole, each with its reason: a gate passes on nothing that is missing.
     """
     now, before = by_pair(runs), by_pair(baseline.runs if baseline else ())
     rules = rules or default_rules([*runs, *(baseline.runs if baseline else ())])
@@ -193,7 +197,8 @@ def gate(
             decisions += _compared(pair, rules, ci_level, strict)
         if floor is not None and pair.new:
             decisions.append(_above(pair, floor, ci_level, 1 - (1 - ci_level) / len(now)))
-    return Gate(baseline=baseline.name if baseline else None, decisions=tuple(decisions), made_up=tuple(made_up))
+    against = baseline.name if baseline else None
+    return Gate(baseline=against, decisions=tuple(decisions), made_up=tuple(made_up), unread=tuple(unread))
 
 
 class _Pair(NamedTuple):

@@ -12,8 +12,8 @@ _HEADS = ("scenario", "agent", "rule", "outcome", "before", "after", "change", "
 
 
 def junit(gate: Gate) -> str:
-    """JUnit XML: one suite, one case a decision."""
-    codes = [each.exit_code for each in gate.decisions]
+    """JUnit XML: one suite, one case a decision, and one a file that could not be read."""
+    codes = [*(each.exit_code for each in gate.decisions), *(4 for _ in gate.unread)]
     counts = {"tests": len(codes), "failures": codes.count(1), "errors": codes.count(4)}
     counted = {name: str(n) for name, n in counts.items()}
     top = ElementTree.Element("testsuites", counted)
@@ -24,6 +24,9 @@ def junit(gate: Gate) -> str:
         if element := _ELEMENT.get(each.exit_code):
             about = {"type": str(each.outcome), "message": _legal(each.sentence)}
             ElementTree.SubElement(case, element, about).text = _legal(each.sentence)
+    for reason in gate.unread:
+        case = ElementTree.SubElement(suite, "testcase", {"classname": "files", "name": _legal(reason.split(": ")[0])})
+        ElementTree.SubElement(case, "error", {"type": "unread", "message": _legal(reason)}).text = _legal(reason)
     ElementTree.indent(top)
     made: bytes = ElementTree.tostring(top, encoding="utf-8", xml_declaration=True)
     return made.decode() + "\n"
@@ -34,7 +37,7 @@ def markdown(gate: Gate) -> str:
     order = {1: 0, 4: 1, 0: 2}
     decisions = sorted(gate.decisions, key=lambda each: order[each.exit_code])
     rows = [_HEADS, ("---",) * len(_HEADS), *(_row(each) for each in decisions)]
-    notes = [f"- {_cell(each.sentence)}" for each in decisions if each.exit_code]
+    notes = [f"- {_cell(text)}" for text in (*gate.unread, *(each.sentence for each in decisions if each.exit_code))]
     lines = [
         *([f"**{_cell(gate.warning)}**", ""] if gate.warning else []),
         _cell(gate.answer),

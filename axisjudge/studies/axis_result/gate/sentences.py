@@ -62,8 +62,9 @@ def decision(
     return f"{scenario}, {agent}: {rule}: {_OUTCOME.get(outcome, outcome)}{known}"
 
 
-def answer(exit_code: int, outcomes: Sequence[str], baseline: str | None) -> str:
+def answer(exit_code: int, outcomes: Sequence[str], baseline: str | None, n_unread: int = 0) -> str:
     """The gate as a whole, with how many decisions came out how."""
-    counts = [f"{n} {outcome}" for outcome, n in Counter(map(str, outcomes)).items()]
+    unread = [f"{many(n_unread, 'file')} could not be read"] if n_unread else []
+    counts = [*unread, *(f"{n} {outcome}" for outcome, n in Counter(map(str, outcomes)).items())]
     against = f" against baseline {baseline}" if baseline else ""
     return f"Gate {_VERDICT[exit_code]}{against}: {listed(counts)}."
