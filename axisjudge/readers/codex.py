@@ -1,6 +1,8 @@
 """Codex rollouts: the session file, one event a line (``session_meta``, ``response_item``, ...), or bare items (older).
 
 The conversation is in the response items; most of ``event_msg`` says the same again and only adds durations and errors.
+A call lasts as long as Codex says (``duration_seconds``, ``Wall time``): older versions write a call and its result at
+one moment, when both are there, so that their time stamps measure nothing.
 """
 
 import re
@@ -145,6 +147,7 @@ class _Run(LoggedRun):
         self.meta |= {key: session[key] for key in _KEPT_OF_SESSION if session.get(key)}
         policy = text_at(session, "instructions") or text_at(dict_of(session, "base_instructions"), "text")
         named = "/".join(filter(None, (parent, word(session.get("id")))))
+        self.steps.forget_shared_times()
         return self.found(named, task_id=parent, policy=policy)
 
 

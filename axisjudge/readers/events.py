@@ -275,6 +275,28 @@ class Steps:
             duration_s=duration_s,
         )
 
+    def overlay(self, begin: int, kept: Any) -> None:
+        """The steps from `begin` on with the fields that are kept of each, or these fields as steps where all are."""
+        if not isinstance(kept, list) or not all(isinstance(fields, dict) for fields in kept):
+            return
+        plain = [step.model_dump() for step in self._steps[begin:]]
+        plain = plain if len(plain) == len(kept) else [{} for _ in kept]
+        places = range(begin, begin + len(kept))
+        both = zip(places, plain, kept, strict=True)
+        self._steps[begin:] = [made(Step, self.where, **{**read, **own, "index": place}) for place, read, own in both]
+        self._message = None
+
+    def forget_shared_times(self) -> None:
+        """Where every result bears its call's time, both were written at once: when a result came is unknown then."""
+        begun = {
+            call.id: call.timestamp or step.timestamp for step in self._steps for call in step.tool_calls if call.id
+        }
+        results = [step for step in self._steps if step.role == "tool" and step.tool_call_id in begun]
+        if all(begun[step.tool_call_id] == step.timestamp for step in results):
+            for step in results:
+                if step.duration_s is None:
+                    self._steps[step.index] = step.model_copy(update={"timestamp": None})
+
     def all(self) -> tuple[Step, ...]:
         return tuple(self._steps)
 
