@@ -228,7 +228,7 @@ def _turn(number: int, turn: list[Step]) -> dict[str, Any]:
     if role == "assistant" and spoken and spoken.tool_calls:
         record["tool_calls"] = [_call(call, f"call_{number}_{n}") for n, call in enumerate(spoken.tool_calls, 1)]
     if results := [step for step in turn if step.role == "tool"]:
-        record["observation"] = {"results": [_result(step) for step in results]}
+        record["observation"] = {"results": [_result(step, record) for step in results]}
     kept = _kept(record, turn)
     return record | ({"extra": {_OURS: {"steps": kept}}} if any(kept) else {})
 
@@ -238,8 +238,10 @@ def _call(call: ToolCall, name: str) -> dict[str, Any]:
     return {"tool_call_id": call.id or name, "function_name": call.name, "arguments": given}
 
 
-def _result(step: Step) -> dict[str, Any]:
-    return ({"source_call_id": step.tool_call_id} if step.tool_call_id else {}) | {"content": step.content}
+def _result(step: Step, turn: dict[str, Any]) -> dict[str, Any]:
+    """A result; it names its call only where that is one of its turn, as the format wants it."""
+    here = any(call["tool_call_id"] == step.tool_call_id for call in turn.get("tool_calls", ()))
+    return ({"source_call_id": step.tool_call_id} if here else {}) | {"content": step.content}
 
 
 def _kept(record: dict[str, Any], turn: list[Step]) -> list[dict[str, Any]]:
