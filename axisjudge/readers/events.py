@@ -292,7 +292,7 @@ class Steps:
             call.id: call.timestamp or step.timestamp for step in self._steps for call in step.tool_calls if call.id
         }
         results = [step for step in self._steps if step.role == "tool" and step.tool_call_id in begun]
-        if all(begun[step.tool_call_id] == step.timestamp for step in results):
+        if all(begun[step.tool_call_id or ""] == step.timestamp for step in results):
             for step in results:
                 if step.duration_s is None:
                     self._steps[step.index] = step.model_copy(update={"timestamp": None})

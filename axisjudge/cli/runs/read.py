@@ -109,5 +109,5 @@ def _written_and_counted(runs: "Sequence[Trajectory]", *, form: str | None) -> "
     from axisjudge.readers.own import line_of
     from axisjudge.readers.summary import counted
 
-    write = {"own": line_of, "atif": atif_line, None: lambda run: b""}[form]
-    return [(write(run), counted(run)) for run in runs]
+    write = {"own": line_of, "atif": atif_line}.get(form or "")
+    return [(write(run) if write else b"", counted(run)) for run in runs]
