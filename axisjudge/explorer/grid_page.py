@@ -12,7 +12,7 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.explorer.grid import Grid
 from axisjudge.explorer.page import embedded, page_of, written
-from axisjudge.labels.decisions import SUFFIX
+from axisjudge.labels.decisions import SUFFIX, TAKEN_BACK
 from axisjudge.labels.record import OPEN
 
 #: What one file holds; a browser opens this many runs in a few seconds, and more are for the notebook.
@@ -43,7 +43,8 @@ def explorer_html(grid: Grid) -> str:
     cure = "choose some with --limit, --agent or --axis, or open them in a notebook: axisjudge.explore(ratings, runs)"
     if len(grid.runs) > MOST_RUNS:
         raise InputError("explorer file", f"holds at most {MOST_RUNS} runs", len(grid.runs), cure)
-    index = embedded({**grid.index(), "changes": grid.rubric_changes(), "open_flag": OPEN, "suffix": SUFFIX})
+    flags = {"open_flag": OPEN, "taken_back": TAKEN_BACK, "suffix": SUFFIX}
+    index = embedded({**grid.index(), "changes": grid.rubric_changes(), **flags})
     packed, size = [], 0
     given: dict[str, int] = {}
     for at in range(len(grid.runs)):

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import polars as pl
 import traitlets
 
-from axisjudge.checks import InputError
 from axisjudge.explorer.front import script
 from axisjudge.explorer.grid import Grid
-from axisjudge.explorer.log import LabelLog
+from axisjudge.explorer.log import LabelLog, now
 from axisjudge.explorer.searching import run_text, sought
 from axisjudge.explorer.start import decisions_path
-from axisjudge.labels.decisions import decision
+from axisjudge.explorer.widget import Asked
+from axisjudge.labels.decisions import SUFFIX, decision
 from axisjudge.ratings import ratings_frame, read_ratings
 
 
-class Explorer(anywidget.AnyWidget):
+class Explorer(Asked):
     """Shows a grid of runs x judges; `at` is where one is, as in a link, and may be set.
 
     Raises
@@ -44,23 +42,17 @@ class Explorer(anywidget.AnyWidget):
             decisions_path(rater, folder)
         index = json.dumps({**grid.index(), "changes": grid.rubric_changes()}, separators=(",", ":"))
         place = str(decisions_path("who", folder).parent)
+        self._last = rater
         super().__init__(grid=index, at=at, place=place, rater=rater or None)
-        self.on_msg(self._hear)
 
     def __repr__(self) -> str:
         return f"Explorer({len(self._grid.runs)} runs, {len(self._grid.columns)} columns)"
 
     @property
     def decisions(self) -> pl.DataFrame:
-        """What was decided so far by this person, as a ratings table."""
-        path = decisions_path(self.rater, self._folder) if self.rater else None
+        """What was decided so far by whoever decided last, as a ratings table."""
+        path = decisions_path(self._last, self._folder) if self._last else None
         return read_ratings(path) if path is not None and path.exists() else ratings_frame([])
-
-    def _hear(self, _: object, message: Mapping[str, Any], __: object) -> None:
-        try:
-            self.send({"re": message["re"], "content": self.answer(message["kind"], message["content"])})
-        except (InputError, OSError) as error:
-            self.send({"re": message["re"], "error": str(error)})
 
     def answer(self, kind: str, content: Any) -> Any:
         """What the browser asked for: ``run`` (one opened), ``search`` (runs with a text), ``decide``, ``decided``."""
@@ -79,17 +71,19 @@ class Explorer(anywidget.AnyWidget):
         return self._texts[at]
 
     def _decide(self, content: Mapping[str, Any]) -> None:
-        created = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         base = self._grid.base(content["run"], content["question"])
-        label = decision(base, content["word"], content["rater"], created)
+        label = decision(base, content["word"], content["rater"], now())
         LabelLog(decisions_path(content["rater"], self._folder)).append(label)
-        self.rater = content["rater"]
+        self._last = content["rater"]
 
     def _decided(self, rater: str) -> list[dict[str, Any]]:
-        """The decisions in the person's file, those of this grid's runs, as the browser keeps them."""
-        path = decisions_path(rater, self._folder)
+        """All lines of the person's file that are of this grid's runs, in order: what stands, and its trail."""
+        self._last = rater
         place = {name: at for at, name in enumerate(self._grid.runs)}
-        rows = read_ratings(path).iter_rows(named=True) if path.exists() else ()
-        mine = [row for row in rows if row["trajectory_id"] in place]
-        kept = ("question", "verdict", "flags")
-        return [{"run": place[row["trajectory_id"]], **{name: row[name] for name in kept}} for row in mine]
+        lines = LabelLog(decisions_path(rater, self._folder)).lines()
+        kept = {"question", "verdict", "flags", "rationale", "created_at"}
+        return [
+            {"run": place[line.trajectory_id], **line.model_dump(include=kept)}
+            for line in lines
+            if line.trajectory_id in place and line.rater == f"{rater.strip()}{SUFFIX}"
+        ]

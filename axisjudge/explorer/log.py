@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,16 @@ from axisjudge.ratings import RatingsWriter
 from axisjudge.verdict import Rating, identity
 
 
+def now() -> str:
+    """This instant, as labels bear it."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
 class LabelLog:
     """One person's labels in a file that is only ever added to; of several lines of one label the last one counts.
 
-    Every line is written and handed to the system before `append` returns, so that a killed kernel loses nothing that
-    the labeller has shown as saved. The file is open only while a line is written.
+    Every line is on the disk before `append` returns, so that no killed kernel and no machine that goes down loses
+    what was said to be saved. The file is open only while a line is written.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -35,6 +41,7 @@ class LabelLog:
         """
         with RatingsWriter(self.path, wait=2.0) as writer:
             writer.append([label])
+            writer.sync()
 
     def lines(self) -> list[Rating]:
         """All lines in the order in which they were written; a torn last one is left out.

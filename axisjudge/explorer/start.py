@@ -64,7 +64,7 @@ def open_labeller(
             )
         return session, log
 
-    return Labeller(*named(rater)) if rater else Labeller(None, None, named)
+    return Labeller(named, rater)
 
 
 def labels_path(rater: str, folder: str | Path | None = None) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import traitlets
 
 from axisjudge.checks import InputError
 from axisjudge.explorer.front import script
-from axisjudge.explorer.log import LabelLog, state_of
+from axisjudge.explorer.log import LabelLog, now, state_of
 from axisjudge.explorer.session import Session
 from axisjudge.labels.record import read_labels
 from axisjudge.ratings import ratings_frame
@@ -24,58 +23,74 @@ WELCOME = (
 )
 
 
-class Labeller(anywidget.AnyWidget):
-    """Shows drawn trajectories one by one and writes every change of a label to `log` at once.
+class Asked(anywidget.AnyWidget):
+    """A widget that answers its browser's questions, each once: asked again, it says again what it said.
 
-    Without a session it asks first who labels, and takes session and log from ``named(name)``.
+    A kernel that was busy hears a question several times. Were an old change written after a newer one, it would take
+    the newer one's place.
+    """
 
-    The browser asks for one trajectory at a time; its state holds the instructions only, never a trajectory, a verdict
-    of a judge, a reward or an agent's name.
+    def __init__(self, **traits: Any) -> None:
+        self._answers: dict[str, dict[str, Any]] = {}
+        super().__init__(**traits)
+        self.on_msg(self._hear)
+
+    def _hear(self, _: object, message: Mapping[str, Any], __: object) -> None:
+        re, kind = message["re"], message["kind"]
+        if (answer := self._answers.get(re)) is None:
+            try:
+                answer = {"re": re, "content": self.answer(kind, message["content"])}
+            except (InputError, OSError) as error:
+                answer = {"re": re, "error": str(error)}
+        if kind in ("save", "decide"):
+            self._answers[re] = answer
+        self.send(answer)
+
+    def answer(self, kind: str, content: Any) -> Any:
+        """What the browser asked for."""
+        raise NotImplementedError
+
+
+class Labeller(Asked):
+    """Shows drawn trajectories one by one and writes every change of a label to its person's file at once.
+
+    Who labels is named by the cell or says so in the browser; ``named(name)`` opens that person's session and log.
+    Several browsers may show one widget, each to another person: every question says whose it is.
+
+    The browser asks for one trajectory at a time; its state holds no trajectory, no verdict of a judge, no reward and
+    no agent's name.
     """
 
     _esm = script("widget.js")
     about = traitlets.Dict().tag(sync=True)
 
-    def __init__(
-        self,
-        session: Session | None,
-        log: LabelLog | None,
-        named: Callable[[str], tuple[Session, LabelLog]] | None = None,
-    ) -> None:
-        self._session, self._log, self._named = session, log, named
-        super().__init__(about=self._about())
-        self.on_msg(self._hear)
+    def __init__(self, named: Callable[[str], tuple[Session, LabelLog]], rater: str = "") -> None:
+        self._named = named
+        self._sittings: dict[str, tuple[Session, LabelLog]] = {}
+        self.path: Path | None = None
+        if rater:
+            self._open(rater)
+        super().__init__(about={"rater": rater or None, "welcome": WELCOME})
 
     def __repr__(self) -> str:
-        if self._session is None or self._log is None:
-            return "Labeller(nobody yet)"
-        return f"Labeller({len(self._session.trajectories)} trajectories, {self._log.path})"
-
-    @property
-    def path(self) -> Path | None:
-        """The file of labels; None until somebody has given a name."""
-        return None if self._log is None else self._log.path
+        return "Labeller(nobody yet)" if self.path is None else f"Labeller({self.path})"
 
     @property
     def labels(self) -> pl.DataFrame:
-        """The labels given so far, as a ratings table; those without a verdict are left out."""
+        """The labels of whoever came last, as a ratings table; those without a verdict are left out."""
         return read_labels(self.path) if self.path is not None and self.path.exists() else ratings_frame([])
 
-    def _about(self) -> dict[str, Any]:
-        if self._session is None or self._log is None:
-            return {"place": "", "welcome": WELCOME}
-        return {**self._session.about(), "place": f"{self._log.path}#{self._session.sampling.plan_flag}"}
-
-    def _hear(self, _: object, message: Mapping[str, Any], __: object) -> None:
-        try:
-            self.send({"re": message["re"], "content": self.answer(message["kind"], message["content"])})
-        except (InputError, OSError) as error:
-            self.send({"re": message["re"], "error": str(error)})
+    def _open(self, rater: str) -> tuple[Session, LabelLog]:
+        session, log = self._named(rater)
+        self._sittings[session.rater or rater] = session, log
+        self.path = log.path
+        return session, log
 
     def answer(self, kind: str, content: Any) -> Any:
         """What the browser asked for.
 
-        ``name`` says who labels, ``start`` asks where one stopped, ``item`` for a trajectory, ``save`` keeps a label.
+        ``name`` says who labels; then, each with ``{rater, content}``: ``start`` asks where one stopped, ``item`` for a
+        trajectory, ``save`` keeps a label.
 
         Raises
         ------
@@ -83,17 +98,14 @@ class Labeller(anywidget.AnyWidget):
             The name cannot be a file's name, or that person's labels were begun with another draw; what the label says
             does not exist.
         """
-        if kind == "name" and self._named is not None:
-            self._session, self._log = self._named(content)
-            self.about = self._about()
-            return self.about
-        if self._session is None or self._log is None:
-            raise InputError("labeller", "nobody has said who labels", cure="run the cell again")
+        if kind == "name":
+            session, log = self._open(content)
+            return {**session.about(), "welcome": WELCOME, "place": f"{log.path}#{session.sampling.plan_flag}"}
+        session, log = self._sittings.get(content["rater"]) or self._open(content["rater"])
+        said = content["content"]
         if kind == "start":
-            return state_of(self._session, self._log.lines())
+            return state_of(session, log.lines())
         if kind == "item":
-            return self._session.run(content)
-        created = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        change = (content["item"], content["axis"], content["label"], content["seconds"])
-        self._log.append(self._session.rating(*change, created))
+            return session.run(said)
+        log.append(session.rating(said["item"], said["axis"], said["label"], said["seconds"], now()))
         return None

@@ -10,6 +10,9 @@ say ``drawn:by_flip`` or ``drawn:by_disagreement`` (`axisjudge.labels.sampling.L
 ``both_wrong``     neither; the label has a verdict where the person named the right one, else status ``refused``
 ``cannot_tell``    status ``refused`` with the flag ``open``: no label, but the item counts as looked at
 =================  ====================================================================================================
+
+A decision that was taken back is a further line with the flags ``open`` and `TAKEN_BACK` and without an answer: the
+last line of an item counts, and the lines before it are its trail. A comment stands in `rationale`.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ DECIDING = "deciding-1"
 #: What is put behind a person's name, so that decisions are a rater apart from their blind labels.
 SUFFIX = " (deciding)"
 FLAG = "decided:"
+TAKEN_BACK = "taken_back"
 ANSWERS: Mapping[Method, tuple[str, ...]] = {
     "by_flip": ("new_right", "old_right", "both_wrong", "cannot_tell"),
     "by_disagreement": ("first_right", "second_right", "both_wrong", "cannot_tell"),
@@ -76,8 +80,8 @@ def decision(base: Mapping[str, Any], word: Mapping[str, Any], rater: str, creat
     base : mapping
         From `decision_base`.
     word : mapping
-        answer (one of `ANSWERS`), way (``by_flip``, ``by_disagreement``), of (whose verdicts: ``heron v3 to v4``),
-        stratum (the verdicts: ``incorrect to correct``), verdict (None where none follows) and note.
+        answer (one of `ANSWERS`; None takes back), way (``by_flip``, ``by_disagreement``), of (whose verdicts:
+        ``heron v3 to v4``), stratum (the verdicts: ``incorrect to correct``), verdict (None where none follows), note.
     rater : str
         The person's name.
 
@@ -89,12 +93,15 @@ def decision(base: Mapping[str, Any], word: Mapping[str, Any], rater: str, creat
     if not rater.strip():
         raise InputError("rater", "a decision needs the name of the person who makes it")
     way = LOOKED_AT[LOOKED_AT.index(one_of("way", word["way"], LOOKED_AT))]
-    answer, verdict = one_of("answer", word["answer"], ANSWERS[way]), word["verdict"]
+    answer, verdict = word["answer"], word["verdict"]
+    if answer is not None:
+        one_of("answer", answer, ANSWERS[way])
     if verdict is not None:
         one_of("verdict", verdict, VERDICTS)
-    if answer.endswith("_right") != (verdict is not None) and answer != "both_wrong":
+    if (answer or "").endswith("_right") != (verdict is not None) and answer != "both_wrong":
         raise InputError(f"decision {answer}", "has the verdict of the side that is right, or none", verdict)
-    flags = [*drawn_flags(way, key=word["of"], stratum=word["stratum"]), f"{FLAG}{answer}"]
+    said = TAKEN_BACK if answer is None else f"{FLAG}{answer}"
+    flags = [*drawn_flags(way, key=word["of"], stratum=word["stratum"]), said]
     return Rating(
         **{**base, "rater": f"{rater.strip()}{SUFFIX}"},
         status="ok" if verdict else "refused",

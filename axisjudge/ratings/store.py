@@ -111,6 +111,7 @@ class RatingsWriter:
         except OSError as error:
             raise self._unwritable(error) from error
         try:
+            self._is_new = not self.path.exists()
             self._file = self.path.open("ab+")
         except OSError as error:
             self._lock.release()
@@ -128,6 +129,17 @@ class RatingsWriter:
                 self._cut_torn_line()
             self._file.write(lines)
             self._file.flush()
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def sync(self) -> None:
+        """Return when what was written is on the disk, the name of a new file too."""
+        try:
+            os.fsync(self._file.fileno())
+            if self._is_new and os.name == "posix":
+                folder = os.open(self.path.parent, os.O_RDONLY)
+                os.fsync(folder)
+                os.close(folder)
         except OSError as error:
             raise self._unwritable(error) from error
 

@@ -1,5 +1,6 @@
 """Deciding who is right in the explorer's file, in a real browser: by keys, kept, read back, never lost."""
 
+import json
 from pathlib import Path
 from shutil import copy
 
@@ -70,7 +71,7 @@ def test_what_is_typed_while_a_run_opens_is_typed_when_it_is_open(visit):
     page.evaluate("go()")
     page.get_by_text("1 decided, 1 new right").wait_for()
     assert opened(page) == ("run-0", "Argument validity", 6)
-    assert page.evaluate("KEPT.rater") == "Ann"
+    expect(page.locator(".who strong")).to_have_text("Ann")
     press(page, "/")
     page.keyboard.type("no answer")
     expect(page.locator(".rows .name")).to_have_text(["run-2"])
@@ -87,6 +88,7 @@ def test_what_is_decided_stays_when_the_page_is_left_at_once_or_open_twice(visit
     page.wait_for_selector(".deciding button")
     other = page.context.new_page()
     other.goto(page.url)
+    other.get_by_role("button", name="Go on as Ann").click()
     other.get_by_text("1 decided").wait_for()
     page.bring_to_front()
     press(page, "w", "1")
@@ -119,3 +121,99 @@ def test_decisions_outlive_the_file_that_is_written_anew(visit, runs, explorer_f
     download.value.save_as(tmp_path / "back.jsonl")
     back = read_ratings(tmp_path / "back.jsonl")
     assert sorted(back["trajectory_id"]) == ["run-0", "run-1"], "what was decided on other words is given back too"
+
+
+def decide_as(page, name, *keys):
+    """Say who one is, and press these keys on the first item that is to be decided."""
+    page.get_by_label("Your name, as it shall stand with your decisions").fill(name)
+    press(page, "Enter", *keys)
+
+
+def saved(page):
+    expect(page.locator(".saved")).to_have_text("Saved")
+
+
+def test_a_comment_goes_with_the_decision_and_both_are_taken_back_with_their_trail(visit, tmp_path):
+    page = visit("only=undecided")
+    decide_as(page, "Ann", "d", "w", "1")
+    page.get_by_text("1 decided, 1 new right").wait_for()
+    press(page, "c")
+    page.keyboard.type("because of step 6", delay=15)
+    saved(page)
+    page.reload()
+    press(page, "w", "2")
+    page.get_by_text("1 decided, 0 new right, 1 old right").wait_for()
+    expect(page.get_by_label("Comment on your decision")).to_have_value("because of step 6")
+    press(page, "u")
+    page.get_by_text("1 decided, 1 new right, 0 old right").wait_for()
+    press(page, "u")
+    page.get_by_text("0 decided").wait_for()
+    press(page, "u")
+    expect(page.locator(".explorer > .said[role=status]")).to_have_text("Nothing to take back")
+    saved(page)
+    page.reload()
+    page.get_by_text("0 decided").wait_for()
+    page.locator(".trail summary").click()
+    expect(page.locator(".trail li").last).to_contain_text("taken back")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Decisions").click()
+    download.value.save_as(tmp_path / "back.jsonl")
+    assert decisions_of(read_ratings(tmp_path / "back.jsonl")) == []
+    lines = [json.loads(line) for line in (tmp_path / "back.jsonl").read_text().splitlines()]
+    assert [line["flags"][-1] for line in lines][-3:] == ["decided:old_right", "decided:new_right", "taken_back"]
+    assert "because of step 6" in {line["rationale"] for line in lines}
+
+
+def test_two_people_in_one_browser_neither_see_nor_change_what_the_other_said(visit, tmp_path):
+    ann = visit("only=undecided")
+    expect(ann.locator(".who")).to_contain_text("Deciding as nobody yet")
+    decide_as(ann, "Ann", "d", "w", "1")
+    ann.get_by_text("1 decided, 1 new right").wait_for()
+    press(ann, "c")
+    ann.keyboard.type("a word of Ann")
+    saved(ann)
+    bob = ann.context.new_page()
+    bob.goto(ann.url)
+    bob.wait_for_selector(".deciding button")
+    assert bob.locator(".deciding [aria-pressed=true]").count() == 0, "nobody's before somebody says who they are"
+    decide_as(bob, "Bob")
+    expect(bob.locator(".who strong")).to_have_text("Bob")
+    press(bob, "w", "2")
+    bob.get_by_text("1 decided, 0 new right, 1 old right").wait_for()
+    assert "a word of Ann" not in bob.content()
+    saved(bob)
+    press(bob, "u")
+    bob.get_by_text("0 decided").wait_for()
+    press(bob, "w", "2")
+    saved(bob)
+    for page, name, verdict in ((ann, "Ann", "decided:new_right"), (bob, "Bob", "decided:old_right")):
+        page.reload()
+        expect(page.locator(".who strong")).to_have_text(name)
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Decisions").click()
+        download.value.save_as(tmp_path / name)
+        lines = [json.loads(line) for line in (tmp_path / name).read_text().splitlines()]
+        assert {line["rater"] for line in lines} == {f"{name} (deciding)"}
+        assert lines[-1]["flags"][-1] == verdict
+    bob.get_by_role("button", name="Not you?").click()
+    expect(bob.locator(".who")).to_contain_text("Deciding as nobody yet")
+    assert bob.locator(".deciding [aria-pressed=true]").count() == 0
+    decide_as(bob, "Ann")
+    expect(bob.get_by_label("Comment on your decision")).to_have_value("a word of Ann")
+
+
+def test_a_decision_is_saved_when_it_is_on_the_disk_and_not_before(visit):
+    page = visit("only=undecided")
+    page.evaluate("""() => {
+        const append = KEPT.append.bind(KEPT);
+        KEPT.append = (...given) => new Promise((go) => { window.go = go; }).then(() => append(...given));
+    }""")
+    decide_as(page, "Ann", "d", "w", "1")
+    page.get_by_text("1 decided").wait_for()
+    page.wait_for_timeout(300)
+    expect(page.locator(".saved")).to_have_text("Saving…")
+    page.evaluate("go()")
+    saved(page)
+    page.evaluate("() => { KEPT.append = () => Promise.reject(new Error('full')); }")
+    press(page, "w", "2")
+    expect(page.locator(".saved")).to_have_text("Not saved: full")

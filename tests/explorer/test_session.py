@@ -37,13 +37,15 @@ def drawn_by_a_judge(runs):
 def test_the_widget_never_tells_the_browser_what_it_must_not_know(drawn_by_a_judge, tmp_path):
     from axisjudge.explorer.widget import Labeller
 
-    widget = Labeller(drawn_by_a_judge, LabelLog(tmp_path / "one.jsonl"))
+    widget = Labeller(lambda _: (drawn_by_a_judge, LabelLog(tmp_path / "one.jsonl")))
     sent = []
     widget.send = lambda content, buffers=None: sent.append(content)
-    asked = [("start", None), ("item", 0), ("item", 1), ("item", 2)]
     said = {"item": 0, "axis": AXES[0], "label": label(), "seconds": 3}
-    for kind, content in [*asked, ("save", said)]:
-        widget._hear(widget, {"kind": kind, "re": "1", "content": content}, [])
+    asked = [("start", None), ("item", 0), ("item", 1), ("item", 2), ("save", said)]
+    widget._hear(widget, {"kind": "name", "re": "0", "content": "rater one"}, [])
+    for at, (kind, content) in enumerate(asked, start=1):
+        message = {"kind": kind, "re": str(at), "content": {"rater": "rater one", "content": content}}
+        widget._hear(widget, message, [])
     told = json.dumps([widget.about, sent])
     assert "Please cancel order #W1" in told
     state = json.dumps({name: value for name, value in widget.get_state().items() if name != "_esm"}, default=str)

@@ -6,7 +6,7 @@ from axisjudge.checks import InputError
 from axisjudge.labels.decisions import ANSWERS, decided, decision, decision_base, decisions_of
 from axisjudge.labels.record import label_base, read_labels
 from axisjudge.labels.sampling import drawn_of
-from axisjudge.ratings import ratings_frame, write_ratings
+from axisjudge.ratings import RatingsWriter, ratings_frame, read_ratings, write_ratings
 from axisjudge.rubric import load_rubric
 from axisjudge.studies.confidence.calibration import calibration
 from axisjudge.studies.people.study import people
@@ -112,3 +112,14 @@ def test_no_confidence_is_checked_against_decisions(kind):
     labels = {"polars": table, "pandas": table.to_pandas(), "arrow": table.to_arrow()}[kind]
     (found,) = calibration(ratings_frame(judged), labels).judges
     assert (found.n_unlabelled, found.accuracy) == (2, 1.0)
+
+
+def test_what_was_taken_back_is_no_decision_and_stays_in_the_trail(tmp_path):
+    base = decision_base(run(1), RUBRIC, [])
+    lines = [decision(base, {**each, "note": "why"}, "Ann", "") for each in (word(), word(None, None))]
+    assert identity(lines[0]) == identity(lines[1])
+    with RatingsWriter(tmp_path / "a.jsonl") as writer:
+        writer.append(lines)
+    assert decisions_of(read_ratings(tmp_path / "a.jsonl")) == []
+    assert (tmp_path / "a.jsonl").read_text().count("\n") == 2
+    assert lines[0].rationale == "why"

@@ -83,3 +83,5 @@ function save(name, type, text) {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
+
+const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);

@@ -9,6 +9,8 @@ const EXPLORER_KEYS = [
   ["F, Shift+F", "next and previous step with the words searched for"],
   ["1 to 9", "one judge's steps alone; again, all judges'"],
   ["W, then 1 to 4", "decide who is right: new or first, old or second, both wrong, cannot tell"],
+  ["C, Esc", "comment on the decision, leave the comment"],
+  ["U", "take back the last decision or comment"],
   ["T A S R E", "go to an axis"],
   ["O, Shift+O", "open or fold the step, all steps"],
   ["/", "search"],
@@ -45,9 +47,10 @@ function readAddress(address, items) {
 /**
  * The explorer: a grid, a run beside it, and what keys do.
  *
- * host: index, run(n) -> opened run, search(text, goOn(runs found by now)) -> runs, decide(decision),
- * prepareSearch() or none, decided(rater) -> decisions, rater,
- * moved(address, isNew), link(address), back() or none, decisions() or none.
+ * host: index, run(n) -> opened run, search(text, goOn(runs found by now)) -> runs, prepareSearch() or none,
+ * me: {get, set} who decides, last() -> who did before or none, lines(rater) -> all that they decided, in order,
+ * decide(change, late(why)) -> saved, decisions(rater), toFile(rater) or none,
+ * moved(address, isNew), link(address), back() or none.
  */
 class Explorer {
   constructor(host) {
@@ -64,24 +67,32 @@ class Explorer {
       columns: () => this.#changed(false),
       copy: () => this.#copy(),
       download: () => save("items.csv", "text/csv", this.#table(",")),
-      decisions: host.decisions && (() => host.decisions()),
+      decisions: host.decisions && (() => this.#give(host.decisions)),
+      toFile: host.toFile && (() => this.#give(host.toFile)),
       keys: () => this.keys.show(),
       seek: () => host.prepareSearch?.(),
     });
-    this.opened = new Opened(items, host, {
+    this.decisions = new Decisions(items, host, {
+      changed: () => this.#redecided(),
+      said: (words) => this.say(words),
+      open: (run, question) => this.open({ run, question }),
+      entering: (done) => this.#hold(done),
+      answers: () => (this.opened.deciding.isArmed ? this.opened.deciding.focusAnswers() : this.list.element.focus()),
+    });
+    this.opened = new Opened(items, host, this.decisions, {
       close: () => this.close(),
       axis: (question) => this.open({ ...this.place, question, step: undefined }),
       step: (step) => this.#moved({ ...this.place, step }, false),
       turn: (by) => this.turn(by),
       link: () => this.#link(),
       said: (words) => this.say(words),
-      named: (rater) => this.named(rater),
-      decided: (run, question, words) => this.#decided(run, question, words),
+      decided: (words) => this.#decided(words),
     });
+    this.waits = make("p", { class: "late error", role: "status", hidden: true });
     this.keys = keysDialog(EXPLORER_KEYS);
     const notes = items.index.notes.map((words) => make("p", { class: "note" }, words));
     const browse = make("div", { class: "browse" }, this.filters.element, notes, this.list.outer);
-    this.element = make("div", { class: "explorer", tabindex: "-1" }, make("h1", { class: "said" }, "Explorer"), browse, this.opened.element, this.said, this.keys);
+    this.element = make("div", { class: "explorer", tabindex: "-1" }, make("h1", { class: "said" }, "Explorer"), this.decisions.element, this.waits, browse, this.opened.element, this.said, this.keys);
     this.element.addEventListener("keydown", (event) => this.#waits(event), { capture: true });
     this.element.addEventListener("keydown", (event) => this.press(event));
   }
@@ -99,8 +110,6 @@ class Explorer {
       this.list.draw();
     }
     if (missing) this.say(`No run ${missing} is here: it was not rated, or stays shut`);
-    const { rater } = this.host;
-    if (rater && this.rater !== rater) this.named(rater);
   }
 
   open(place, isMove = true) {
@@ -167,6 +176,12 @@ class Explorer {
 
   say(words) {
     this.said.textContent = words;
+  }
+
+  /** Say in the sight of all that an answer is waited for; nothing once it has come. */
+  wait(why) {
+    this.waits.hidden = !why;
+    this.waits.textContent = why ? `Waiting: ${why}.` : "";
   }
 
   #shut() {
@@ -237,25 +252,29 @@ class Explorer {
     return found;
   }
 
-  /** Show what this person decided so far. */
-  async named(rater) {
-    this.rater = rater;
-    for (const { run, question, verdict, flags } of await this.host.decided(rater)) {
-      const answer = flags.find((flag) => flag.startsWith("decided:"))?.slice(8);
-      const axis = this.items.questions.findIndex(({ name }) => name === question);
-      const code = verdict === null ? -1 : this.items.index.words.indexOf(verdict);
-      if (answer && axis >= 0) this.items.decisions.set(`${run}/${axis}`, { answer, code });
-    }
-    this.items.remark();
+  /** Decisions came or went: marks and counts anew, and the bar of the open run. */
+  #redecided() {
+    if (!this.shown) return;
     this.#draw(false);
-    if (this.place) this.opened.deciding.show(this.place.run, this.place.question, this.opened.judge);
+    const { deciding } = this.opened;
+    if (this.place && this.opened.isOpen && this.opened.steps && !deciding.typed) deciding.draw();
   }
 
-  #decided(run, question, words) {
+  #decided(words) {
     this.say(words);
     this.filters.show(this.shown, false);
-    this.opened.deciding.show(run, question, this.opened.judge);
+    this.opened.deciding.show(this.place.run, this.place.question, this.opened.judge);
     this.opened.pane.focus({ preventScroll: true });
+  }
+
+  /** Give what was decided, once somebody has said who they are. */
+  #give(how) {
+    this.opened.deciding.flush();
+    if (!this.decisions.rater) {
+      this.say("Say first who decides");
+      return this.decisions.askName();
+    }
+    return how(this.decisions.rater).catch((error) => this.say(error.message));
   }
 
   // ---- taking away
@@ -318,6 +337,7 @@ class Explorer {
     if (event.key === "Escape") {
       event.preventDefault();
       if (this.opened.deciding.isArmed) this.opened.deciding.arm(false);
+      else if (target === this.opened.deciding.note) this.opened.pane.focus({ preventScroll: true });
       else if (isText) this.list.element.focus();
       else if (this.opened.isOpen) this.close();
       return;
@@ -370,6 +390,7 @@ class Explorer {
       j: () => this.turn(1),
       k: () => this.turn(-1),
       d: () => this.disagreement(by),
+      u: () => this.decisions.undo(),
       "/": () => this.filters.find.select(),
       "?": () => this.keys.show(),
     }[name];
@@ -379,12 +400,13 @@ class Explorer {
       p: () => opened.nextCited(-1),
       f: () => opened.nextFound(by),
       w: () => opened.deciding.arm() || this.say("Nothing is to be decided here"),
+      c: () => opened.deciding.comment() || this.say("Nothing is decided here by you"),
       o: () => (event.shiftKey ? opened.steps.foldAll() : opened.steps.fold(opened.steps.current)),
     }[name];
   }
 }
 
-const takesText = (element) => element.tagName === "INPUT" && element.type !== "checkbox";
+const takesText = (element) => element.tagName === "TEXTAREA" || element.tagName === "INPUT" && element.type !== "checkbox";
 
 /** A value of a table: quoted where it must be, and never a formula to a spreadsheet. */
 function quoted(value, mark) {

@@ -1,8 +1,8 @@
 const CONTENT = document.getElementById("index");
 const INDEX = JSON.parse(CONTENT.textContent);
-const DECISIONS = "axisjudge-decisions:";
-const PLACE = `${DECISIONS}${CONTENT.dataset.hash}`;
-const EARLIER = [];
+const KEPT = new Kept(`decisions:${CONTENT.dataset.hash}`, `decisions:${location.pathname}`);
+const OLD = "axisjudge-decisions:";
+const BY_ID = new Map(INDEX.runs.map(({ id }, at) => [id, at]));
 
 /** A packed piece of the file; what stands further down than the browser has read is waited for. */
 async function unpacked(id) {
@@ -23,6 +23,7 @@ const shared = new Map();
 
 async function openedRun(at) {
   const opened = await unpacked(`run-${at}`);
+  if (opened.bases) bases.set(at, opened.bases);
   if (!opened.run) return opened;
   if (!shared.has(opened.given)) shared.set(opened.given, unpacked(`given-${opened.given}`));
   return { ...opened, run: { ...opened.run, ...(await shared.get(opened.given)) } };
@@ -60,84 +61,73 @@ async function searched(words, goOn) {
 let unpacking = null;
 const prepareSearch = () => (unpacking ??= searched("\n\n\n\n", () => true).catch(() => (unpacking = null)));
 
-function stored(name) {
-  try {
-    return JSON.parse(localStorage.getItem(name) ?? "{}");
-  } catch {
-    return {};
+/** The fields of a decision that are known before it is made; at once where the run is open. */
+const bases = new Map();
+const basesOf = async (run) => bases.get(run) ?? (await openedRun(run)).bases ?? {};
+
+/** Everything that a person decided here: labels in order, those given on other words than stand here now apart. */
+async function decidedBy(rater) {
+  const [here, apart] = [[], []];
+  for (const { label } of await KEPT.earlier(rater)) {
+    const run = BY_ID.get(label.trajectory_id);
+    const isSame = run !== undefined && (await basesOf(run))[label.question]?.prompt_sha256 === label.prompt_sha256;
+    (isSame ? here : apart).push(label);
   }
+  return { here: [...here, ...(await KEPT.lines(rater)).map(({ label }) => label)], apart };
 }
 
-/** What was decided: here for whoever looks, and in the store for the next page, which may read it late. */
-const KEPT = { path: location.pathname, rater: null, labels: {} };
-
-/** Take over what another page kept; of two decisions on an item the later one stands. True where that page lacks one. */
-function takeOver({ rater, labels = {} }) {
-  KEPT.rater ??= rater ?? null;
-  const isLater = (one, other) => !other || one.created_at > other.created_at;
-  for (const [name, label] of Object.entries(labels)) if (isLater(label, KEPT.labels[name])) KEPT.labels[name] = label;
-  return Object.entries(KEPT.labels).some(([name, label]) => isLater(label, labels[name]));
+/** All changes of a person as lines of a ratings file: the last one of an item stands, the others are its trail. */
+async function decisionLines(rater) {
+  const { here, apart } = await decidedBy(rater);
+  return [...apart, ...here].map((label) => `${JSON.stringify({ ...label, created_at: label.created_at.replace(/\.\d+Z/, "Z") })}\n`).join("");
 }
 
-function keep() {
-  takeOver(stored(PLACE));
-  localStorage.setItem(PLACE, JSON.stringify(KEPT));
+const fileName = (rater) => `${rater.replace(/[^\p{L}\p{N}._-]+/gu, "-")}.decisions.jsonl`;
+const files = new Map();
+
+/** The file of a person, which goes on from an earlier sitting. */
+function fileOf(rater) {
+  if (!files.has(rater)) {
+    const file = new KeptFile(KEPT, rater, () => decisionLines(rater));
+    files.set(rater, file.resume().catch(() => {}).then(() => file));
+  }
+  return files.get(rater);
 }
 
-/** A decision with the fields of its item, which are packed with the run. */
-async function completed(name) {
-  const label = KEPT.labels[name];
-  if (label.trajectory_id === undefined) Object.assign(label, { ...(await basesOf(name)), ...label });
-  return label;
-}
-
-async function basesOf(name) {
-  const [run, question] = name.split("/");
-  return (await unpacked(`run-${run}`)).bases?.[question];
-}
-
-/** Decisions that were kept by the file that stood here before: those on the same content go on, the others are given back. */
-async function ofEarlierFiles() {
-  const places = Object.keys(localStorage).filter((name) => name.startsWith(DECISIONS) && name !== PLACE);
-  const before = places.map(stored).filter(({ path }) => path === location.pathname);
-  const runs = new Map(INDEX.runs.map(({ id }, at) => [id, at]));
-  for (const { rater, labels } of before) {
-    for (const label of Object.values(labels ?? {})) {
-      const name = `${runs.get(label.trajectory_id)}/${label.question}`;
-      const base = runs.has(label.trajectory_id) && (await basesOf(name));
-      if (base?.prompt_sha256 === label.prompt_sha256) takeOver({ rater, labels: { [name]: label } });
-      else EARLIER.push(label);
+/** Decisions that an earlier version of this page left in localStorage go over to their person. */
+async function takeOldStore() {
+  for (const name of Object.keys(localStorage).filter((each) => each.startsWith(OLD))) {
+    const old = JSON.parse(localStorage.getItem(name));
+    if (old.path !== location.pathname || !old.rater) continue;
+    for (const [item, label] of Object.entries(old.labels ?? {})) {
+      const [run, question] = item.split("/");
+      await KEPT.append(old.rater, { label: { ...(label.trajectory_id ? {} : (await basesOf(Number(run)))[question]), ...label } });
     }
+    await KEPT.name("last", old.rater);
+    localStorage.removeItem(name);
   }
-  return before.length > 0;
 }
 
 const pageHost = {
   index: INDEX,
-  rater: null,
+  me: sitting(KEPT.home),
+  last: () => KEPT.named("last"),
   run: openedRun,
   search: searched,
   prepareSearch,
   decide: async ({ run, question, rater, word }) => {
-    const { answer, verdict, way, of, stratum } = word;
-    const flags = [`drawn:${way}`, `drawn_by:${of}`, `drawn_stratum:${stratum}`, `decided:${answer}`];
+    const { answer, verdict, way, of, stratum, note } = word;
+    const flags = [`drawn:${way}`, `drawn_by:${of}`, `drawn_stratum:${stratum}`, answer ? `decided:${answer}` : INDEX.taken_back];
     const how = verdict ? { status: "ok", flags } : { status: "refused", flags: [INDEX.open_flag, ...flags] };
-    const name = `${run}/${question}`;
-    KEPT.rater = rater;
-    KEPT.labels[name] = { question, rater: `${rater}${INDEX.suffix}`, verdict, ...how, created_at: new Date().toISOString() };
-    try {
-      keep(); // at once: the page may be left before the run is unpacked
-    } catch {
-      throw new Error("this browser keeps nothing; download the decisions before you close the page");
-    }
-    completed(name).then(keep);
+    const base = (bases.get(run) ?? (await basesOf(run)))[question]; // without waiting: the page may be left at once
+    const label = { ...base, rater: `${rater}${INDEX.suffix}`, verdict, ...how, rationale: note || null, created_at: new Date().toISOString() };
+    await KEPT.append(rater, { label });
+    await (await fileOf(rater)).write();
+    KEPT.name("last", rater).catch(() => {});
   },
-  decided: async () => Object.entries(KEPT.labels).map(([name, label]) => ({ ...label, run: Number(name.split("/")[0]) })),
-  decisions: async () => {
-    const labels = [...EARLIER, ...(await Promise.all(Object.keys(KEPT.labels).map(completed)))];
-    const lines = labels.map((label) => `${JSON.stringify({ ...label, created_at: label.created_at.replace(/\.\d+Z/, "Z") })}\n`);
-    save(`${(KEPT.rater ?? "nobody").replace(/[^\p{L}\p{N}._-]+/gu, "-")}.decisions.jsonl`, "application/jsonl", lines.join(""));
-  },
+  lines: async (rater) => (await decidedBy(rater)).here.map((label) => ({ ...label, run: BY_ID.get(label.trajectory_id) })).filter(({ run }) => run !== undefined),
+  decisions: async (rater) => save(fileName(rater), "application/jsonl", await decisionLines(rater)),
+  toFile: KeptFile.isPossible ? async (rater) => (await fileOf(rater)).choose(fileName(rater)) : null,
   link: (address) => `${location.href.split("#")[0]}#${address}`,
   moved: (address, isNew, scroll) => {
     const where = `#${address}`;
@@ -155,25 +145,17 @@ const pageHost = {
 
 async function beginExploring() {
   await browserAnswers();
-  Object.assign(KEPT, stored(PLACE));
-  pageHost.rater = KEPT.rater;
   const parent = document.getElementById("explorer");
   followTheme(parent);
+  await takeOldStore().catch(() => {});
   const explorer = new Explorer(pageHost);
   mount(parent, explorer.element);
   explorer.visit(location.hash.slice(1));
   explorer.list.element.focus({ preventScroll: true });
+  explorer.decisions.enter(pageHost.me.get());
   addEventListener("keydown", (event) => event.target === document.body && explorer.press(event));
-  const heard = () => {
-    pageHost.rater ??= KEPT.rater;
-    if (KEPT.rater) explorer.named(KEPT.rater);
-  };
-  addEventListener("storage", (event) => {
-    if (event.key !== PLACE || !event.newValue) return;
-    if (takeOver(JSON.parse(event.newValue))) keep(); // it was written by a page that had not read this one's
-    heard();
-  });
-  ofEarlierFiles().then((isAny) => isAny && heard(), () => {}); // or this browser keeps nothing
+  for (const end of ["beforeunload", "pagehide"]) addEventListener(end, () => explorer.opened.deciding.flush());
+  KEPT.listen((person) => person === explorer.decisions.rater && explorer.decisions.read()); // what another tab says
   addEventListener("popstate", (event) => explorer.visit(location.hash.slice(1), event.state?.scroll ?? null));
 }
 

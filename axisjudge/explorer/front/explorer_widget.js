@@ -1,23 +1,27 @@
-/** The explorer's host in a notebook: Python keeps the runs and the file of decisions. */
+/** The explorer's host in a notebook: Python keeps the runs and the files of decisions. */
 function exploringHost(model, kernel) {
   const [unsent, index] = [new Unsent(model.get("place")), JSON.parse(model.get("grid"))];
-  const send = (change, run, late) => kernel.ask("decide", { ...change, run }, late).then(() => unsent.sent(change));
+  const byId = new Map(index.runs.map(({ id }, at) => [id, at]));
+  const send = async (change, run, late) => {
+    await kernel.ask("decide", { ...change, run }, late);
+    await unsent.sent(change.rater, change);
+  };
   return {
     index,
-    rater: model.get("rater"),
+    me: sitting(`decisions:${location.pathname}`),
     run: (at) => kernel.ask("run", at),
     search: (words) => kernel.ask("search", words),
-    decide: (decision, late) => {
-      const { run, ...change } = { ...decision, item: index.runs[decision.run].id, axis: decision.question };
-      unsent.keep(change);
+    decide: ({ run, ...rest }, late) => {
+      const change = { ...rest, item: index.runs[run].id, axis: rest.question };
+      unsent.keep(change.rater, change);
       return send(change, run, late);
     },
-    /** Decisions that never reached Python are sent again; each that does is shown by `named`. */
-    replay: (byId, named) => {
-      const left = Object.values(unsent.all()).filter(({ item }) => byId.has(item));
-      left.forEach((change) => send(change, byId.get(change.item)).then(() => named(change.rater), () => {}));
+    /** What Python has, after what never reached it was sent again. */
+    lines: async (rater) => {
+      const left = (await unsent.left(rater)).filter(({ item }) => byId.has(item));
+      for (const change of left) await send(change, byId.get(change.item));
+      return kernel.ask("decided", rater);
     },
-    decided: (rater) => kernel.ask("decided", rater),
     link: (address) => address,
     moved: (address) => {
       model.set("at", address);
@@ -29,18 +33,20 @@ function exploringHost(model, kernel) {
 function render({ model, el }) {
   const parent = make("div", { class: "axisjudge-explorer", "data-lm-suppress-shortcuts": "true" });
   el.append(parent);
-  const kernel = new Kernel(model);
+  let explorer = null;
+  const kernel = new Kernel(model, (why) => explorer?.wait(why));
   const stop = followTheme(parent);
-  const explorer = new Explorer(exploringHost(model, kernel));
+  explorer = new Explorer(exploringHost(model, kernel));
   mount(parent, explorer.element);
   explorer.visit(model.get("at"));
-  explorer.host.replay(explorer.items.byId, (rater) => explorer.named(rater));
+  explorer.decisions.enter(explorer.host.me.get() ?? model.get("rater"));
   const onAt = () => {
     const { filters, items, place } = { filters: explorer.filters.filters, items: explorer.items, place: explorer.place };
     if (model.get("at") !== addressOf(filters, items, place)) explorer.visit(model.get("at"));
   };
   model.on("change:at", onAt);
   return () => {
+    explorer.opened.deciding.flush();
     stop();
     model.off("change:at", onAt);
     kernel.close();

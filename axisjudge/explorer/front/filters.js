@@ -58,7 +58,7 @@ class Filters {
       { class: "filters", role: "search", "aria-label": "Filters" },
       make("div", { class: "chosen" }, this.find, this.offered, Object.entries(this.selects).map(([name, { element }]) => (this.#isNeeded(name) ? element : null)), this.ofLinks, this.hold),
       make("div", { class: "marks", role: "group", "aria-label": "Only items that are" }, this.marks.map(({ button }) => button)),
-      make("div", { class: "line" }, this.count, make("div", { class: "tools" }, this.#columns(), this.#button("Copy", "the items shown, as a table", on.copy), this.#button("CSV", "download the items shown", on.download), on.decisions ? this.#button("Decisions", "download what was decided", on.decisions) : null, this.#button("Keys", "the list of keys", on.keys))),
+      make("div", { class: "line" }, this.count, make("div", { class: "tools" }, this.#columns(), this.#button("Copy", "the items shown, as a table", on.copy), this.#button("CSV", "download the items shown", on.download), on.decisions ? this.#button("Decisions", "download what you decided, with its trail", on.decisions) : null, on.toFile ? this.#button("To a file", "keep your decisions in a file as well, after every change", on.toFile) : null, this.#button("Keys", "the list of keys", on.keys))),
       this.legend,
     );
   }

@@ -1,10 +1,13 @@
-/** A question without an answer is asked again after this time; asking twice does no harm. */
+/** A question without an answer is asked again after this time; Python answers a question once, however often it hears it. */
 const PATIENCE = 3000;
+/** What to do where no answer comes: said wherever something waits for one. */
+const NO_ANSWER = "the kernel does not answer. If it is busy, wait. If it was restarted or is gone, run this cell again (and those above it): everything goes on where it stopped; what is not saved yet waits in this browser";
 
 /** Questions to Python, each asked until it is answered. */
 class Kernel {
-  constructor(model) {
-    this.model = model;
+  /** late(why) is called whenever an answer does not come, and with nothing once one has. */
+  constructor(model, late = () => {}) {
+    Object.assign(this, { model, late });
     this.view = Math.random().toString(36).slice(2);
     this.waiting = new Map();
     this.serial = 0;
@@ -12,7 +15,7 @@ class Kernel {
     model.on("msg:custom", this.onAnswer);
   }
 
-  /** late(why) is called whenever the answer does not come. */
+  /** late(why) is called whenever this very answer does not come. */
   ask(kind, content, late = () => {}) {
     return new Promise((resolve, reject) => {
       const re = `${this.view}/${(this.serial += 1)}`;
@@ -20,16 +23,22 @@ class Kernel {
         try {
           this.model.send({ kind, re, content });
         } catch {
-          late("the kernel is gone; run the cell again");
+          this.#wait(late);
         }
       };
       const again = () => {
-        late("the kernel does not answer; asking again");
+        this.#wait(late);
         send();
       };
       this.waiting.set(re, { resolve, reject, timer: setInterval(again, PATIENCE) });
       send();
     });
+  }
+
+  #wait(late) {
+    late(NO_ANSWER);
+    this.late(NO_ANSWER);
+    this.isLate = true;
   }
 
   close() {
@@ -42,43 +51,35 @@ class Kernel {
     if (!question) return;
     this.waiting.delete(answer.re);
     clearInterval(question.timer);
+    if (this.isLate) this.late("");
+    this.isLate = false;
     if (answer.error) question.reject(new Error(answer.error));
     else question.resolve(answer.content);
   }
 }
 
-/** What was said while no kernel answered stays in this browser, under the name of the labels it belongs to. */
+/** What was said while no kernel answered stays in this browser, each person's apart, until Python has it. */
 class Unsent {
   constructor(place) {
-    this.name = `axisjudge-unsent:${place}`;
+    this.kept = new Kept(`unsent:${place}`);
   }
 
-  all() {
-    try {
-      return JSON.parse(localStorage.getItem(this.name) ?? "{}");
-    } catch {
-      return {};
+  /** Changes that never reached Python, in order, the last one of each item. */
+  async left(person) {
+    const left = new Map();
+    for (const { name, change, sent } of await this.kept.lines(person)) {
+      if (change) left.set(name, change);
+      else if (isSame(left.get(name), sent)) left.delete(name);
     }
+    if (!left.size) this.kept.forget(person).catch(() => {});
+    return [...left.values()];
   }
 
-  keep(change) {
-    this.#write({ ...this.all(), [`${change.item}/${change.axis}`]: change });
-  }
+  /** A browser that keeps nothing is no fault here: Python is asked until it answers. */
+  keep = (person, change) => this.kept.append(person, { name: this.#name(change), change }).catch(() => {});
 
-  /** Python has it: forget it, unless something newer was typed since. */
-  sent(change) {
-    const left = this.all();
-    const name = `${change.item}/${change.axis}`;
-    if (JSON.stringify(left[name]) === JSON.stringify(change)) delete left[name];
-    this.#write(left);
-  }
+  /** Python has it: forget it, unless something newer was said since. */
+  sent = (person, change) => this.kept.append(person, { name: this.#name(change), sent: change }).catch(() => {});
 
-  #write(changes) {
-    try {
-      if (Object.keys(changes).length) localStorage.setItem(this.name, JSON.stringify(changes));
-      else localStorage.removeItem(this.name);
-    } catch {
-      // a browser that keeps nothing: the label is still asked of Python until it answers
-    }
-  }
+  #name = ({ item, axis }) => `${item}/${axis}`;
 }

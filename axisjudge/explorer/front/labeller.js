@@ -5,8 +5,6 @@ const TYPING = 300;
 
 const NOTHING = { verdict: null, confidence: null, cited: [], note: "" };
 
-const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
-
 function median(numbers) {
   const sorted = [...numbers].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -36,6 +34,7 @@ class Labeller {
     this.panel = make("div", { class: "panel", role: "region", "aria-label": "Labels" });
     this.said = make("div", { class: "said", role: "status", "aria-live": "polite" });
     this.saved = make("span", { class: "saved", role: "status" });
+    this.waits = make("p", { class: "late error", role: "status", hidden: true });
     this.keys = keysDialog(KEYS);
     this.element = make("div", { class: "labeller" }, make("h1", { class: "said" }, "Labelling"), this.pane, this.panel, this.said, this.keys);
     this.element.addEventListener("keydown", (event) => this.#onKey(event));
@@ -68,7 +67,11 @@ class Labeller {
   }
 
   #run(item) {
-    if (!this.runs.has(item)) this.runs.set(item, this.host.item(item));
+    if (!this.runs.has(item)) {
+      const run = this.host.item(item);
+      run.catch(() => this.runs.delete(item)); // asked for again next time
+      this.runs.set(item, run);
+    }
     return this.runs.get(item);
   }
 
@@ -84,6 +87,12 @@ class Labeller {
   warn(words) {
     this.failed = words;
     this.#showSaved();
+  }
+
+  /** Say in the sight of all that an answer is waited for; nothing once it has come. */
+  wait(why) {
+    this.waits.hidden = !why;
+    this.waits.textContent = why ? `Waiting: ${why}.` : "";
   }
 
   // ---- what was said
@@ -293,6 +302,7 @@ class Labeller {
     this.advance = button("Go on", "G", () => this.#toggleAdvance(), "Go on to the next axis after each verdict, and after the last to the next trajectory");
     this.advance.setAttribute("aria-pressed", "false");
     this.panel.append(
+      this.waits,
       make("div", { class: "progress" }, whoIs("Labelling", this.host.rater ?? this.about.rater, this.host.leave), make("div", { class: "line" }, this.picker, this.pace), this.bar),
       this.axes,
       make(

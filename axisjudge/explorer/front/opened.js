@@ -1,13 +1,13 @@
 /** One run beside the grid: who says what on the axis at hand, and the record, at the cited steps. */
 class Opened {
   /** on: close(), axis(question), step(index), judge(number), link(), plus those of Deciding. */
-  constructor(items, host, on) {
+  constructor(items, host, decisions, on) {
     Object.assign(this, { items, host, on, judge: null, runs: new Map() });
     this.title = make("h2", {});
     this.about = make("p", { class: "quiet" });
     this.tabs = make("div", { class: "tabs", role: "group", "aria-label": "Axis" });
     this.words = new Words(items, { go: (step) => this.go(step), judge: (number) => this.choose(number) });
-    this.deciding = new Deciding(items, host, { ...on, hasRecord: () => Boolean(this.steps) });
+    this.deciding = new Deciding(items, decisions, { ...on, hasRecord: () => Boolean(this.steps) });
     this.pane = make("div", { class: "pane", tabindex: "0", role: "region", "aria-label": "Record" });
     this.matches = make("p", { class: "matches", role: "status" });
     const button = (words, keyed, act, why) => make("button", { type: "button", title: why, onclick: act }, words, keyed ? key(keyed) : null);
@@ -34,6 +34,7 @@ class Opened {
 
   /** Show a run on an axis; with `step` at that step, else at the first cited one. */
   async open(run, question, step, find) {
+    this.deciding.flush();
     const isOther = this.run !== run || !this.isOpen;
     const turn = (this.turn = Symbol("turn"));
     Object.assign(this, { run, question });
@@ -63,6 +64,7 @@ class Opened {
   }
 
   close() {
+    this.deciding.flush();
     this.element.hidden = true;
     this.turn = null;
     this.run = undefined;

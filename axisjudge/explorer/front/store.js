@@ -6,10 +6,11 @@ const KEEPS_NOTHING = "this browser keeps nothing; download before you close the
  *
  * A promise of `append` is kept when the line is on disk (a transaction of strict durability is complete), never before.
  * `place` names the content that was judged; `path` the file, so that a file written anew finds what its forerunner kept.
+ * `home` is where small things by name belong: to the content, or to the file whatever is in it.
  */
 class Kept {
-  constructor(place) {
-    this.place = place;
+  constructor(place, home = place) {
+    Object.assign(this, { place, home });
     this.database = new Promise((resolve, reject) => {
       const asked = indexedDB.open("axisjudge", 1);
       asked.onupgradeneeded = () => {
@@ -36,16 +37,27 @@ class Kept {
     return this.#read("lines", (lines) => lines.index("person").getAll([this.place, person])).then((rows) => (rows ?? []).map(({ line }) => line));
   }
 
-  /** The same person's lines on other content of the file that stood here before. */
+  /** The same person's lines of this kind on other content of the file that stood here before. */
   async earlier(person) {
     const rows = (await this.#read("lines", (lines) => lines.index("path").getAll(location.pathname))) ?? [];
-    return rows.filter((row) => row.person === person && row.place !== this.place).map(({ line }) => line);
+    const kind = ({ place }) => place.split(":")[0];
+    return rows.filter((row) => row.person === person && row.place !== this.place && kind(row) === kind(this)).map(({ line }) => line);
+  }
+
+  /** Take the lines of a person away, where they have come to their goal. */
+  forget(person) {
+    return this.#write("lines", (lines, done) => {
+      lines.index("person").getAllKeys([this.place, person]).onsuccess = ({ target }) => {
+        target.result.forEach((key) => lines.delete(key));
+        done();
+      };
+    });
   }
 
   /** Something small by name: who was here last, the handle of a person's file. */
-  named = (name) => this.#read("named", (named) => named.get(`${this.place}/${name}`));
+  named = (name) => this.#read("named", (named) => named.get(`${this.home}/${name}`));
 
-  name = (name, value) => this.#write("named", (named) => named.put(value, `${this.place}/${name}`));
+  name = (name, value) => this.#write("named", (named) => named.put(value, `${this.home}/${name}`));
 
   /** on(person) is called when another tab has written a line. */
   listen = (on) => this.tabs.addEventListener("message", ({ data }) => on(data));
@@ -56,8 +68,9 @@ class Kept {
         const work = database.transaction(store, "readwrite", { durability: "strict" });
         work.oncomplete = () => resolve();
         work.onabort = work.onerror = () => reject(new Error(KEEPS_NOTHING));
-        act(work.objectStore(store));
-        work.commit(); // waits for no further request, so that a page that is left does not take it back
+        const commit = () => work.commit(); // waits for no further request, so that a page that is left does not take it back
+        act(work.objectStore(store), commit);
+        if (act.length < 2) commit();
       });
     const begun = this.opened ? begin(this.opened) : this.database.then(begin);
     return begun.catch(() => Promise.reject(new Error(KEEPS_NOTHING)));

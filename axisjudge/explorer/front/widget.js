@@ -1,14 +1,16 @@
 /** The labeller's host in a notebook: Python keeps the trajectories and the file. */
-function kernelHost(kernel, about) {
+function kernelHost(kernel, about, leave) {
   const unsent = new Unsent(about.place);
+  const ask = (kind, content, late) => kernel.ask(kind, { rater: about.rater, content }, late);
   return {
     about,
-    start: async (late) => replayed(await kernel.ask("start", null, late), unsent.all()),
-    item: (n) => kernel.ask("item", n),
+    leave,
+    start: async () => replayed(await ask("start", null), await unsent.left(about.rater)),
+    item: (n) => ask("item", n),
     save: async (change, labeller) => {
-      unsent.keep(change);
-      await kernel.ask("save", change, (why) => labeller.warn(why));
-      unsent.sent(change);
+      unsent.keep(about.rater, change);
+      await ask("save", change, (why) => labeller.warn(why));
+      unsent.sent(about.rater, change);
     },
   };
 }
@@ -16,7 +18,8 @@ function kernelHost(kernel, about) {
 /** Where one stopped, with what never reached Python on top; `replay` is saved as soon as the labeller is there. */
 function replayed(state, unsent) {
   const replay = [];
-  for (const [name, { item, axis, label }] of Object.entries(unsent)) {
+  for (const { item, axis, label } of unsent) {
+    const name = `${item}/${axis}`;
     const before = state.labels[name] ?? NOTHING;
     if (isSame(before, label)) continue;
     state.history.push({ item, axis, before });
@@ -26,37 +29,51 @@ function replayed(state, unsent) {
   return { ...state, replay };
 }
 
-/** The name, where the notebook does not say it: asked for here, and given to Python, which opens that person's labels. */
-async function named(kernel, parent, about) {
+/** Who labels: whom the cell names, the person of this tab, or who says so now; Python opens that person's labels. */
+async function named(kernel, parent, { rater, welcome }, me) {
   let why = "";
-  while (!about.place) {
-    const rater = await askName(parent, about.welcome, why);
+  for (let name = me.get() ?? (me.isLeft ? null : rater); ; name = null) {
     try {
-      about = await kernel.ask("name", rater);
+      const about = await kernel.ask("name", name ?? (await askName(parent, welcome, why)));
+      me.set(about.rater);
+      return about;
     } catch (error) {
       why = error.message;
     }
   }
-  return about;
 }
 
 async function render({ model, el }) {
   const parent = make("div", { class: "axisjudge-labeller", "data-lm-suppress-shortcuts": "true" });
   el.append(parent);
+  const me = sitting(`labels:${location.pathname}`);
   const note = make("p", { class: "waiting", role: "status" }, "Opening the labels…");
   mount(parent, note);
   const stop = followTheme(parent);
-  const kernel = new Kernel(model);
+  let labeller = null;
+  const kernel = new Kernel(model, (why) => {
+    if (labeller) labeller.wait(why);
+    else note.textContent = why ? `Opening the labels: ${why}.` : "Opening the labels…";
+  });
   const open = async () => {
-    const host = kernelHost(kernel, await named(kernel, parent, model.get("about")));
+    const host = kernelHost(kernel, await named(kernel, parent, model.get("about"), me), leave);
     mount(parent, note);
-    const state = await host.start(() => (note.textContent = "The kernel does not answer. Run the cell above to label."));
-    const labeller = new Labeller(host, state);
+    labeller = new Labeller(host, await host.start());
     mount(parent, labeller.element);
     await labeller.open();
   };
-  open().catch((error) => mount(parent, make("p", { class: "waiting error", role: "alert" }, error.message)));
+  const begin = () => open().catch((error) => mount(parent, make("p", { class: "waiting error", role: "alert" }, error.message)));
+  const leave = () => {
+    labeller.flush();
+    labeller = null;
+    me.set(null);
+    me.isLeft = true;
+    mount(parent, note);
+    begin();
+  };
+  begin();
   return () => {
+    labeller?.flush();
     stop();
     kernel.close();
   };
