@@ -56,7 +56,7 @@ Scale = Annotated[
 ]
 Drawn = Annotated[
     str | None,
-    typer.Option(help="How labelled items were drawn: random, by_judge_verdict, by_human_label, unknown."),
+    typer.Option(help="How labelled items were drawn: random, by_judge_verdict, by_human_label, unknown; or a plan."),
 ]
 DrawnBy = Annotated[str | None, typer.Option(help="What decided: `rules: sequencing`, a person.")]
 AllowUnpriced = Annotated[bool, typer.Option("--allow-unpriced", help="Ask models that have no list price.")]
@@ -83,6 +83,20 @@ def pairs(
             raise InputError(option, "may be given once for each name", text)
         values[name] = value
     return values
+
+
+def must_say_the_draw(unknown: int, labels: int, where: str) -> None:
+    """Ask how items were drawn, where neither the labels nor the command say it.
+
+    Raises
+    ------
+    InputError
+        Some labels are of an unknown draw.
+    """
+    if unknown:
+        rule = "must say how the items were drawn: a failure rate follows from a known draw alone"
+        cure = "--sampling random, or unknown for labels without a rate, or --plan NAME.sampling.json"
+        raise InputError("--sampling", rule, f"{unknown} of {labels} labels of {where} do not", cure)
 
 
 def in_one_process(context: typer.Context, *parameters: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,51 @@ class LabelLog:
         except ValidationError as error:
             rule = error.errors()[0]["msg"]
             raise InputError(f"{self.path}:{number}", f"not a rating: {rule}") from error
+
+
+class Sittings:
+    """Everybody who labels here, each with a session and a log of their own; every question says whose it is.
+
+    ``named(name)`` opens a person's session and log.
+    """
+
+    def __init__(self, named: Callable[[str], tuple[Session, LabelLog]]) -> None:
+        self._named = named
+        self._open: dict[str, tuple[Session, LabelLog]] = {}
+        #: The log of whoever came last.
+        self.last: LabelLog | None = None
+
+    def open(self, rater: str) -> tuple[Session, LabelLog]:
+        """The session and the log of a person."""
+        if rater not in self._open:
+            self._open[rater] = self._named(rater)
+        self.last = self._open[rater][1]
+        return self._open[rater]
+
+    def answer(self, kind: str, content: Any) -> Any:
+        """What a browser asked for.
+
+        ``name`` says who labels; then, each with ``{rater, content}``: ``start`` asks where one stopped, ``item`` for a
+        trajectory, ``save`` keeps a label.
+
+        Raises
+        ------
+        InputError
+            The name cannot be a file's name, or that person's labels were begun with another draw; what the label says
+            does not exist.
+        """
+        if kind == "name":
+            session, log = self.open(content)
+            place = sha256(f"{log.path}#{session.sampling.plan_flag}".encode()).hexdigest()[:16]
+            return {**session.about(), "place": place}
+        session, log = self.open(content["rater"])
+        said = content["content"]
+        if kind == "start":
+            return state_of(session, log.lines())
+        if kind == "item":
+            return session.run(said)
+        log.append(session.rating(said["item"], said["axis"], said["label"], said["seconds"], now()))
+        return None
 
 
 def state_of(session: Session, lines: Iterable[Rating]) -> dict[str, Any]:

@@ -43,10 +43,13 @@ def page_html(session: Session) -> str:
     return page_of("labeller", title, "page.js", data, doing="Labelling", kind=' type="module"')
 
 
-def page_of(face: str, title: str, end: str, data: str, *, doing: str, kind: str = "", rest: str = "") -> str:
+def page_of(
+    face: str, title: str, end: str, data: str, *, doing: str, kind: str = "", rest: str = "", connects: bool = False
+) -> str:
     """A page with one face, its data before and the `rest` behind its script.
 
-    A content security policy names the hashes of its one script and one style and allows nothing else.
+    A content security policy names the hashes of its one script and one style and allows nothing else, but for
+    questions to the server it came from where it `connects`.
     """
     program = script(end)
     return Template(text("page.html")).substitute(
@@ -57,6 +60,7 @@ def page_of(face: str, title: str, end: str, data: str, *, doing: str, kind: str
         style=STYLE,
         style_hash=csp_hash(STYLE),
         doing=doing,
+        connect="; connect-src 'self'" if connects else "",
         kind=kind,
         data=data,
         rest=rest,

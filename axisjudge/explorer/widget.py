@@ -12,7 +12,7 @@ import traitlets
 
 from axisjudge.checks import InputError
 from axisjudge.explorer.front import script
-from axisjudge.explorer.log import LabelLog, now, state_of
+from axisjudge.explorer.log import LabelLog, Sittings
 from axisjudge.explorer.session import Session
 from axisjudge.labels.record import read_labels
 from axisjudge.ratings import ratings_frame
@@ -65,47 +65,24 @@ class Labeller(Asked):
     about = traitlets.Dict().tag(sync=True)
 
     def __init__(self, named: Callable[[str], tuple[Session, LabelLog]], rater: str = "") -> None:
-        self._named = named
-        self._sittings: dict[str, tuple[Session, LabelLog]] = {}
-        self.path: Path | None = None
+        self._sittings = Sittings(named)
         if rater:
-            self._open(rater)
+            self._sittings.open(rater)
         super().__init__(about={"rater": rater or None, "welcome": WELCOME})
 
     def __repr__(self) -> str:
-        return "Labeller(nobody yet)" if self.path is None else f"Labeller({self.path})"
+        return f"Labeller({self.path or 'nobody yet'})"
+
+    @property
+    def path(self) -> Path | None:
+        """The file of whoever labelled last; None until somebody has given a name."""
+        return None if self._sittings.last is None else self._sittings.last.path
 
     @property
     def labels(self) -> pl.DataFrame:
-        """The labels of whoever came last, as a ratings table; those without a verdict are left out."""
+        """The labels in that file, as a ratings table; those without a verdict are left out."""
         return read_labels(self.path) if self.path is not None and self.path.exists() else ratings_frame([])
 
-    def _open(self, rater: str) -> tuple[Session, LabelLog]:
-        session, log = self._named(rater)
-        self._sittings[session.rater or rater] = session, log
-        self.path = log.path
-        return session, log
-
     def answer(self, kind: str, content: Any) -> Any:
-        """What the browser asked for.
-
-        ``name`` says who labels; then, each with ``{rater, content}``: ``start`` asks where one stopped, ``item`` for a
-        trajectory, ``save`` keeps a label.
-
-        Raises
-        ------
-        InputError
-            The name cannot be a file's name, or that person's labels were begun with another draw; what the label says
-            does not exist.
-        """
-        if kind == "name":
-            session, log = self._open(content)
-            return {**session.about(), "welcome": WELCOME, "place": f"{log.path}#{session.sampling.plan_flag}"}
-        session, log = self._sittings.get(content["rater"]) or self._open(content["rater"])
-        said = content["content"]
-        if kind == "start":
-            return state_of(session, log.lines())
-        if kind == "item":
-            return session.run(said)
-        log.append(session.rating(said["item"], said["axis"], said["label"], said["seconds"], now()))
-        return None
+        """What the browser asked for (`Sittings.answer`)."""
+        return self._sittings.answer(kind, content)

@@ -208,7 +208,7 @@ def draw_at_random(
     offered = _one_of_each_task(frame, seed) if one_per_task else dict.fromkeys((run.id for run in frame), 1.0)
     n = _enough(n, len(offered))
     share = n / len(offered)
-    items = tuple(Drawn(run, offered[run] * share) for run in _shuffled(offered, seed, "item")[:n])
+    items = tuple(Drawn(run, offered[run] * share) for run in in_random_order(offered, seed, "item")[:n])
     return Sampling("random", items, seed=seed, n_frame=len(frame), one_per_task=one_per_task)
 
 
@@ -258,9 +258,9 @@ def draw_by(
     for stratum, number in numbers.items():
         runs = members[one_of(f"stratum of {key}", stratum, sorted(members))]
         share = _enough(number, len(runs), f"stratum {stratum!r}") / len(runs)
-        for run in _shuffled(runs, seed, "item")[:number]:
+        for run in in_random_order(runs, seed, "item")[:number]:
             items[run] = Drawn(run, offered[run] * share, stratum)
-    ordered = tuple(items[run] for run in _shuffled(items, seed, "order"))
+    ordered = tuple(items[run] for run in in_random_order(items, seed, "order"))
     return Sampling(method, ordered, key=key, seed=seed, n_frame=len(frame), one_per_task=one_per_task)
 
 
@@ -307,7 +307,7 @@ def draw_again(labels: pl.DataFrame, rater: str, n: int | None = None, *, seed: 
     items = {run: Drawn(run, *rest) for run, *rest in once.select("trajectory_id", *columns).iter_rows()}
     n = _enough(n, len(items), f"labels by {rater}")
     share = n / len(items)
-    chosen = (items[run] for run in _shuffled(items, seed, "again")[:n])
+    chosen = (items[run] for run in in_random_order(items, seed, "again")[:n])
     drawn = (replace(item, probability=item.probability and item.probability * share) for item in chosen)
     method, key, n_frame = ways.row(0)
     return Sampling(method, tuple(drawn), key=key, seed=seed, n_frame=n_frame)
@@ -316,7 +316,7 @@ def draw_again(labels: pl.DataFrame, rater: str, n: int | None = None, *, seed: 
 def chosen_by_hand(trajectories: Iterable[Trajectory], *, seed: int) -> Sampling:
     """Trajectories that somebody picked: drawn in an unknown way, shown in a shuffled order."""
     runs = [run.id for run in _frame(trajectories)]
-    return Sampling("unknown", tuple(Drawn(run) for run in _shuffled(runs, seed, "order")), seed=seed)
+    return Sampling("unknown", tuple(Drawn(run) for run in in_random_order(runs, seed, "order")), seed=seed)
 
 
 def _frame(trajectories: Iterable[Trajectory]) -> list[Trajectory]:
@@ -331,10 +331,11 @@ def _one_of_each_task(frame: Iterable[Trajectory], seed: int) -> dict[str, float
     of_task: defaultdict[str, list[str]] = defaultdict(list)
     for run in frame:
         of_task[run.cluster_id].append(run.id)
-    return {_shuffled(runs, seed, "agent")[0]: 1 / len(runs) for runs in of_task.values()}
+    return {in_random_order(runs, seed, "agent")[0]: 1 / len(runs) for runs in of_task.values()}
 
 
-def _shuffled(ids: Iterable[str], seed: int, purpose: str) -> list[str]:
+def in_random_order(ids: Iterable[str], seed: int, purpose: str) -> list[str]:
+    """Ids in an order that seed and purpose decide, whatever order they come in."""
     return sorted(ids, key=lambda name: sha256(json.dumps([seed, purpose, name]).encode()).digest())
 
 

@@ -76,6 +76,9 @@ def test_label_import_is_the_same_with_people(run, sheet, tmp_path):
     assert set(labels["rater_kind"]) == {"human"}
     assert labels["flags"].list.contains("drawn:random").all()
     code, said = run("import", sheet, "--kind", "human", "--question", "solved", "--out", tmp_path / "same.parquet")
+    assert code == 2, "labels alone are asked how they were drawn, as `label import` asks"
+    known = ["--sampling", "unknown", "--out", tmp_path / "same.parquet"]
+    code, said = run("import", sheet, "--kind", "human", "--question", "solved", *known)
     assert code == 0, said.err
     assert read_ratings(tmp_path / "same.parquet").drop("flags").equals(labels.drop("flags"))
 

@@ -3,6 +3,8 @@
 import json
 
 from axisjudge.cli import main
+from axisjudge.labels.record import read_labels
+from axisjudge.labels.sampling import Drawn, Sampling, with_drawn, write_sampling
 
 
 def run(monkeypatch, capsys, *words):
@@ -18,6 +20,11 @@ def test_a_sheet_goes_in_and_out(tmp_path, monkeypatch, capsys):
     sheet, labels, out = tmp_path / "mine.csv", tmp_path / "mine.jsonl", tmp_path / "out.csv"
     sheet.write_text("trajectory_id,Order\nr1,good\nr2,bad\n", encoding="utf-8")
     words = ["--axis-map", "Order=sequencing", "--word-map", "good=correct", "--word-map", "bad=incorrect"]
+    code, said = run(monkeypatch, capsys, "label", "import", sheet, "--rater", "ada", *words, "--out", labels)
+    assert code == 2, "how the items were drawn is asked for"
+    assert "--plan NAME.sampling.json" in said.err
+    assert not labels.exists()
+    words += ["--sampling", "unknown"]
     code, said = run(monkeypatch, capsys, "label", "import", sheet, "--rater", "ada", *words, "--out", labels)
     assert code == 0, said.err
     assert "corrected failure rates will be refused" in said.out
@@ -42,3 +49,22 @@ def test_bad_options_are_one_line(tmp_path, monkeypatch, capsys):
         assert code == 2
         assert message in said.err
         assert len(said.err.splitlines()) == 1
+
+
+def test_a_plan_beside_the_file_is_found_by_what_it_drew(tmp_path, monkeypatch, capsys):
+    sheet = tmp_path / "back.csv"
+    sheet.write_text("trajectory_id,rater,sequencing\nr1,ada,correct\nr2,ada,incorrect\n", encoding="utf-8")
+    drawn = Sampling("random", (Drawn("r1", 0.5), Drawn("r2", 0.5)), n_frame=4)
+    write_sampling(tmp_path / "page.sampling.json", drawn)
+    write_sampling(tmp_path / "other.sampling.json", Sampling("random", (Drawn("r1", 0.1),), n_frame=10))
+    code, said = run(monkeypatch, capsys, "label", "import", sheet, "--out", tmp_path / "a.jsonl")
+    assert code == 0, said.err
+    assert "drawn as page.sampling.json says" in said.out
+    assert with_drawn(read_labels(tmp_path / "a.jsonl"))["drawn_probability"].to_list() == [0.5, 0.5]
+    write_sampling(tmp_path / "third.sampling.json", Sampling("random", drawn.items, n_frame=5))
+    code, said = run(monkeypatch, capsys, "label", "import", sheet, "--out", tmp_path / "b.jsonl")
+    assert code == 2, "two plans that both drew them"
+    plan = ["--sampling", tmp_path / "third.sampling.json"]
+    code, said = run(monkeypatch, capsys, "label", "import", sheet, *plan, "--out", tmp_path / "b.jsonl")
+    assert code == 0, said.err
+    assert with_drawn(read_labels(tmp_path / "b.jsonl"))["drawn_from"].to_list() == [5, 5]

@@ -250,6 +250,7 @@ def test_from_flips_to_the_cited_step_and_a_decision_that_stays(visit, lab, work
     page.keyboard.type("Ann")
     press(page, "Enter", "1")
     page.get_by_text("1 decided, 1 new right").wait_for()
+    wait_saved(page)
     (line,) = (workbench / "data" / "labels" / "Ann.decisions.jsonl").read_text().splitlines()
     assert "drawn:by_flip" in json.loads(line)["flags"]
     for _ in range(2):
@@ -265,7 +266,8 @@ def test_from_flips_to_the_cited_step_and_a_decision_that_stays(visit, lab, work
     page.screenshot(path=pictures / "lab-explorer-dark.png")
     kill_kernels(lab)
     page.get_by_role("button", name="Old: correct").dispatch_event("click")  # JupyterLab may speak of the kernel
-    page.get_by_text("Kept in this browser: the kernel").wait_for(state="attached")
+    page.locator(".saved", has_text="Not saved: the kernel does not answer").wait_for(state="attached")
+    page.locator(f"{host} .late", has_text="run this cell again").wait_for(state="attached")
     page.close()
     page = visit("look.ipynb", host)
     decided = workbench / "data" / "labels" / "Ann.decisions.jsonl"
@@ -292,6 +294,7 @@ def test_from_a_turn_of_the_loop_to_the_cited_step_and_the_decision_in_the_next_
     page.keyboard.type("Ann")
     press(page, "Enter", "1")
     page.get_by_text("1 decided, 1 new right").wait_for()
+    wait_saved(page)
     (line,) = (workbench / "data" / "labels" / "Ann.decisions.jsonl").read_text().splitlines()
     assert "drawn:by_flip" in json.loads(line)["flags"]
     command(page, "notebook:run-all-cells")

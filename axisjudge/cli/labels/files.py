@@ -40,11 +40,13 @@ def import_(
 ) -> None:
     """Read people's labels from files of other tools, and say how their items were drawn."""
     from axisjudge.labels.formats import Terms, import_labels
-    from axisjudge.labels.formats.exchange import knows, with_draw
+    from axisjudge.labels.formats.exchange import knows, with_draw, without_draw
     from axisjudge.labels.sampling import read_sampling, sampling_path, write_sampling
     from axisjudge.ratings import RatingsWriter
 
     new_file(out)
+    if sampling is not None and sampling.endswith(".json") and plan is None:
+        sampling, plan = None, Path(sampling)
     drawn = None if plan is None else read_sampling(plan)
     terms = Terms(
         rater=rater,
@@ -57,12 +59,14 @@ def import_(
     found = [
         import_labels(path, terms, form=form, sampling=sampling, key=sampling_key, plan=drawn)
         if form or knows(path)
-        else with_draw(_any(path, terms), str(path), sampling=sampling, key=sampling_key, plan=drawn)
+        else with_draw(_any(path, terms), path, sampling=sampling, key=sampling_key, plan=drawn)
         for path in files
     ]
     every = [rating for imported in found for rating in imported.ratings]
     if not every:
         raise InputError(", ".join(map(str, files)), "hold no labels")
+    if sampling is None:
+        options.must_say_the_draw(without_draw(every), len(every), ", ".join(path.name for path in files))
     with RatingsWriter(out) as writer:
         writer.append(every)
     if drawn is not None:

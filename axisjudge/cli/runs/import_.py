@@ -69,6 +69,9 @@ def import_(
         sampling_key=sampling_key,
     )
     imported = import_ratings(files, how)
+    if sampling is None and (imported.ratings["rater_kind"] == "human").all():  # labels alone, as `label import` asks
+        silent = imported.ratings["flags"].list.contains("drawn:unknown").fill_null(True).sum()
+        options.must_say_the_draw(int(silent), imported.ratings.height, ", ".join(path.name for path in files))
     write_ratings(imported.ratings, out)
     rows = [{"file": path.name, "format": form, "ratings": count} for path, form, count in imported.files]
     if json:

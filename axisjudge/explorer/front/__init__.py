@@ -19,7 +19,8 @@ _TIMELINE = (*_SHARED, "timeline.js")
 #: What each end is joined from.
 _PIECES = {
     "page.js": _LABELLER,
-    "widget.js": (*_LABELLER, "kernel.js"),
+    "widget.js": (*_LABELLER, "kernel.js", "asked.js"),
+    "served.js": (*_LABELLER, "kernel.js", "asked.js"),
     "explorer_page.js": _EXPLORER,
     "explorer_widget.js": (*_EXPLORER, "kernel.js"),
     "timeline_page.js": _TIMELINE,

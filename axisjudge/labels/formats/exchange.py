@@ -168,25 +168,44 @@ def import_labels(
     except (AttributeError, KeyError, TypeError, ValidationError) as error:
         why = " ".join(str(error).split())[:120]
         raise InputError(str(source), f"does not keep to the format {name} ({type(error).__name__}: {why})") from error
-    if plan is None and sampling is None and sampling_path(source).is_file():
-        plan = read_sampling(sampling_path(source))
-        notes = [*notes, f"drawn as {sampling_path(source).name} says"]
-    return with_draw(
-        ImportedLabels(tuple(ratings), name, tuple(notes)), str(source), sampling=sampling, key=key, plan=plan
-    )
+    return with_draw(ImportedLabels(tuple(ratings), name, tuple(notes)), source, sampling=sampling, key=key, plan=plan)
 
 
 def with_draw(
     imported: ImportedLabels,
-    where: str,
+    source: Path,
     *,
     sampling: str | None = None,
     key: str | None = None,
     plan: Sampling | None = None,
 ) -> ImportedLabels:
-    """The labels with how their items were drawn, as stated, planned, or said by the labels themselves."""
-    drawn, more = _drawn(imported.ratings, sampling, key, plan, where)
-    return ImportedLabels(tuple(drawn), imported.format, (*imported.notes, *more))
+    """The labels with how their items were drawn, as stated, planned, said by themselves or by a plan beside them."""
+    notes = imported.notes
+    if plan is None and sampling is None and (path := _plan_beside(source, imported.ratings)) is not None:
+        plan, notes = read_sampling(path), (*notes, f"drawn as {path.name} says")
+    drawn, more = _drawn(imported.ratings, sampling, key, plan, str(source))
+    return ImportedLabels(tuple(drawn), imported.format, (*notes, *more))
+
+
+def _plan_beside(source: Path, labels: Sequence[Rating]) -> Path | None:
+    """The plan in the folder that has the file's name, that labels name by its hash, or that alone drew all."""
+    if sampling_path(source).is_file():
+        return sampling_path(source)
+    hashes = {flag for label in labels for flag in label.flags if flag.startswith("drawn_plan:")}
+    if not hashes and all(any(flag.startswith("drawn:") for flag in label.flags) for label in labels):
+        return None
+    runs = {label.trajectory_id for label in labels}
+    plans = {path: read_sampling(path) for path in sorted(source.parent.glob("*.sampling.json"))}
+    if hashes:
+        fitting = [path for path, plan in plans.items() if plan.plan_flag in hashes]
+    else:
+        fitting = [path for path, plan in plans.items() if runs <= set(plan.trajectory_ids)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def without_draw(labels: Iterable[Rating]) -> int:
+    """How many labels do not know how their items were drawn."""
+    return sum(drawn_of(label.flags)["drawn"] == "unknown" for label in labels)
 
 
 def stated_draw(sampling: str | None, key: str | None) -> list[str]:
