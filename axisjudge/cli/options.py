@@ -39,7 +39,7 @@ Exploratory = Annotated[
     bool, typer.Option("--exploratory", help="Judge held-out runs without lock and opening; marks every rating.")
 ]
 Runs = Annotated[
-    list[Path], typer.Option("--trajectories", help="The runs that were rated or labelled: tasks, agents, steps.")
+    list[Path], typer.Option("--trajectories", help="The runs that were rated or labelled: files, folders, globs.")
 ]
 DrawSeed = Annotated[int, typer.Option(help="Seed of the draw and of the order.")]
 Page = Annotated[Path | None, typer.Option(help="Write the blind labelling page as well.")]

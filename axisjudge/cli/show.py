@@ -30,6 +30,48 @@ class Sentences(TyperGroup):
         with formatter.section("Commands"):
             formatter.write_dl([(name, each.get_short_help_str(1000)) for name, each in commands if each])
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command, each_apart(command.params, rest) if isinstance(command, TyperCommand) else rest
+
+
+def each_apart(parameters: Iterable[Any], args: Sequence[str]) -> list[str]:
+    """`--trajectories a.json b.json`, which a shell makes of a glob, with the option before each of its files.
+
+    Words after such an option are its files where the command has its argument already, and else while they stand in
+    the folder of the first one and end alike; an argument that is needed is then the last of them.
+    """
+    known = {name: each for each in parameters for name in getattr(each, "opts", ())}
+    takes = {name for name, each in known.items() if getattr(each, "multiple", False) and _is_path(each)}
+    needs = any(each.param_type_name == "argument" and each.required for each in known.values())
+    words: list[str] = []
+    first, option, wants_value, put_at = "", "", False, -1
+    for word in args:
+        name, sign, _ = word.partition("=")
+        if wants_value:
+            first, wants_value = word, False
+        elif word.startswith("-") and word != "-":
+            option = name if name in takes and not sign else ""
+            wants_value = name in known and not sign and not getattr(known[name], "is_flag", False)
+        elif option and (not needs or _like(word) == _like(first)):
+            put_at = len(words)
+            words.append(option)
+        else:
+            option, needs = "", False
+        words.append(word)
+    if needs and put_at >= 0:
+        del words[put_at]
+    return words
+
+
+def _like(word: str) -> tuple[str, str]:
+    folder, _, name = word.rpartition("/")
+    return folder, name.rpartition(".")[2]
+
+
+def _is_path(parameter: Any) -> bool:
+    return parameter.name == "trajectories" or "Path" in str(getattr(parameter.type_descriptor, "annotation", ""))
+
 
 def group(help_text: str) -> typer.Typer:
     """Commands under one name; named alone it shows their help."""

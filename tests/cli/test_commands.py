@@ -296,3 +296,28 @@ def test_a_profile_counts_failures_per_agent_and_axis(demo, tmp_path):
     assert "simulated" in shown.stdout.lower()
     found = json.loads(axisjudge("profile", out, "--trajectories", demo, "--json").stdout)
     assert len({cell["agent"] for cell in found["cells"]}) == 5  # four and all together
+
+
+@pytest.mark.parametrize(
+    ("given", "trajectories", "ratings"),
+    [
+        ("r.jsonl --trajectories a.json b.json c.jsonl --out x", "a.json b.json c.jsonl", "r.jsonl"),
+        ("--trajectories d/a.json d/b.json r.jsonl --out x", "d/a.json d/b.json", "r.jsonl"),
+        ("--trajectories a.jsonl r.jsonl --out x", "a.jsonl", "r.jsonl"),
+        ("--trajectories a.jsonl b.jsonl r.jsonl", "a.jsonl b.jsonl", "r.jsonl"),
+        ("--trajectories=a.json r.jsonl q.jsonl", "a.json", "r.jsonl q.jsonl"),
+        ("r.jsonl --limit 3 q.jsonl --trajectories a.json --json", "a.json", "r.jsonl q.jsonl"),
+    ],
+)
+def test_a_glob_that_the_shell_has_split_is_one_option(given, trajectories, ratings):
+    from typer.main import get_command
+
+    from axisjudge.cli import app, show
+
+    command = get_command(app).commands["explore"]
+    words = show.each_apart(command.params, given.split())
+    rest = [each for each in words if each not in ("--out", "x")]
+    taken = [value for option, value in zip(rest, rest[1:], strict=False) if option == "--trajectories"]
+    taken += [each.partition("=")[2] for each in rest if each.startswith("--trajectories=")]
+    left = [each for each in rest if each not in taken and not each.startswith("-") and each != "3"]
+    assert (" ".join(taken), " ".join(left)) == (trajectories, ratings)

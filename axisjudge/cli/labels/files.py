@@ -45,8 +45,8 @@ def import_(
     from axisjudge.ratings import RatingsWriter
 
     new_file(out)
-    if sampling is not None and sampling.endswith(".json") and plan is None:
-        sampling, plan = None, Path(sampling)
+    if plan is None and sampling is not None and sampling.endswith(".json"):
+        plan, sampling = Path(sampling), None
     drawn = None if plan is None else read_sampling(plan)
     terms = Terms(
         rater=rater,
