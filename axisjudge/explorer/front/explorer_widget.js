@@ -6,6 +6,10 @@ function exploringHost(model, kernel) {
     await kernel.ask("decide", { ...change, run }, late);
     await unsent.sent(change.rater, change);
   };
+  const again = async (rater) => {
+    const left = (await unsent.left(rater)).filter(({ item }) => byId.has(item));
+    for (const change of left) await send(change, byId.get(change.item));
+  };
   return {
     index,
     me: sitting(`decisions:${location.pathname}`),
@@ -18,9 +22,12 @@ function exploringHost(model, kernel) {
     },
     /** What Python has, after what never reached it was sent again. */
     lines: async (rater) => {
-      const left = (await unsent.left(rater)).filter(({ item }) => byId.has(item));
-      for (const change of left) await send(change, byId.get(change.item));
+      await again(rater);
       return kernel.ask("decided", rater);
+    },
+    /** What others said while no kernel answered goes to their files, whoever sits here now. */
+    replay: async (rater) => {
+      for (const person of await unsent.kept.people()) if (person !== rater) await again(person);
     },
     link: (address) => address,
     moved: (address) => {
@@ -39,7 +46,9 @@ function render({ model, el }) {
   explorer = new Explorer(exploringHost(model, kernel));
   mount(parent, explorer.element);
   explorer.visit(model.get("at"));
-  explorer.decisions.enter(explorer.host.me.get() ?? model.get("rater"));
+  const rater = explorer.host.me.get() ?? model.get("rater");
+  explorer.decisions.enter(rater);
+  explorer.host.replay(rater).catch((error) => explorer.say(error.message));
   const onAt = () => {
     const { filters, items, place } = { filters: explorer.filters.filters, items: explorer.items, place: explorer.place };
     if (model.get("at") !== addressOf(filters, items, place)) explorer.visit(model.get("at"));

@@ -37,6 +37,12 @@ class Kept {
     return this.#read("lines", (lines) => lines.index("person").getAll([this.place, person])).then((rows) => (rows ?? []).map(({ line }) => line));
   }
 
+  /** Whose lines there are. */
+  people() {
+    const all = IDBKeyRange.bound([this.place], [this.place, []]);
+    return this.#read("lines", (lines) => lines.index("person").getAll(all)).then((rows) => [...new Set((rows ?? []).map(({ person }) => person))]);
+  }
+
   /** The same person's lines of this kind on other content of the file that stood here before. */
   async earlier(person) {
     const rows = (await this.#read("lines", (lines) => lines.index("path").getAll(location.pathname))) ?? [];
