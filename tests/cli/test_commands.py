@@ -1,5 +1,6 @@
 """The command line as a user meets it: help with an example, exit codes, one line of error, JSON for programs."""
 
+import itertools
 import json
 import re
 import shlex
@@ -317,7 +318,7 @@ def test_a_glob_that_the_shell_has_split_is_one_option(given, trajectories, rati
     command = get_command(app).commands["explore"]
     words = show.each_apart(command.params, given.split())
     rest = [each for each in words if each not in ("--out", "x")]
-    taken = [value for option, value in zip(rest, rest[1:], strict=False) if option == "--trajectories"]
+    taken = [value for option, value in itertools.pairwise(rest) if option == "--trajectories"]
     taken += [each.partition("=")[2] for each in rest if each.startswith("--trajectories=")]
     left = [each for each in rest if each not in taken and not each.startswith("-") and each != "3"]
     assert (" ".join(taken), " ".join(left)) == (trajectories, ratings)
