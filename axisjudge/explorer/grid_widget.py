@@ -15,12 +15,12 @@ from axisjudge.explorer.grid import Grid
 from axisjudge.explorer.log import LabelLog, now
 from axisjudge.explorer.searching import run_text, sought
 from axisjudge.explorer.start import decisions_path
-from axisjudge.explorer.widget import Asked
+from axisjudge.explorer.widget import AnsweringWidget
 from axisjudge.labels.decisions import SUFFIX, decision
 from axisjudge.ratings import ratings_frame, read_ratings
 
 
-class Explorer(Asked):
+class Explorer(AnsweringWidget):
     """Shows a grid of runs x judges; `at` is where one is, as in a link, and may be set.
 
     Raises

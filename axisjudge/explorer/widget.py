@@ -23,7 +23,7 @@ WELCOME = (
 )
 
 
-class Asked(anywidget.AnyWidget):
+class AnsweringWidget(anywidget.AnyWidget):
     """A widget that answers its browser's questions, each once: asked again, it says again what it said.
 
     A kernel that was busy hears a question several times. Were an old change written after a newer one, it would take
@@ -51,7 +51,7 @@ class Asked(anywidget.AnyWidget):
         raise NotImplementedError
 
 
-class Labeller(Asked):
+class Labeller(AnsweringWidget):
     """Shows drawn trajectories one by one and writes every change of a label to its person's file at once.
 
     Who labels is named by the cell or says so in the browser; ``named(name)`` opens that person's session and log.
