@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 
 from axisjudge.checks import InputError
 from axisjudge.cli import app
-from axisjudge.report.bundle import check_bundle, publish, publishing
+from axisjudge.report.bundle import check_bundle, composing, publish, publishing
 from axisjudge.report.bundle.check import MANIFEST, write_manifest
 from axisjudge.report.bundle.citing import SHIPPED, authors_of, citation_cff, read_works
-from axisjudge.report.bundle.printing import print_pdf
+from axisjudge.report.bundle.publishing import print_pdf
 from axisjudge.report.tables.files import latex
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.workbench import at
@@ -54,12 +54,20 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _without_pictures():
+    """Figures and PDF take seconds a bundle; the slow tests draw them."""
+    drawn = composing._figures
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publishing, "print_pdf", lambda *_: "not asked for")
+        patch.setattr(composing, "_figures", lambda *_, **__: [])
+        yield drawn
+
+
 @pytest.fixture(scope="module")
 def made(home: Path) -> Path:
     """A bundle of these ratings, without PDF and figures."""
-    with pytest.MonkeyPatch.context() as patch, at(home):
-        patch.setattr(publishing, "print_pdf", lambda *_: "not asked for")
-        patch.setattr(publishing, "_figures", lambda *_: [])
+    with at(home):
         done = publish("study", [str(home / "data/ratings/r.jsonl")], authors=["Ada Example"], home=home)
     assert done.without_pdf == "not asked for"
     assert done.parts[:2] == ("agreement", "people")
@@ -123,8 +131,6 @@ def test_rewards_of_the_runs_of_a_bundle_are_checked_as_its_ratings_are(
         for run in range(40)
     ]
     runs.write_text("".join(run.model_dump_json() + "\n" for run in tried))
-    monkeypatch.setattr(publishing, "print_pdf", lambda *_: "not asked for")
-    monkeypatch.setattr(publishing, "_figures", lambda *_: [])
     with at(home):
         folder = publish("runs", [ratings], trajectories=[str(runs)], authors=["Ada Example"], home=home).folder
     assert check_bundle(folder).holds
@@ -150,20 +156,72 @@ def test_a_file_that_was_changed_lost_or_added_is_named(bundle: Path, name: str)
     assert not found.differences
 
 
-def test_a_table_of_other_numbers_is_found_though_its_hash_is_right(bundle: Path) -> None:
-    path = bundle / "tables" / "people_judges.csv"
-    rows = list(csv.reader(path.read_text().splitlines()))
+def abstract_says(text: str) -> str:
+    """Another first share in the abstract."""
+    head, mark, rest = text.partition("## Abstract")
+    return head + mark + re.sub(r"\d+%", "97%", rest, count=1)
+
+
+def row_says(text: str) -> str:
+    rows = list(csv.reader(text.splitlines()))
     rows[1][-1] = "0.99"
-    with path.open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(rows)
+    return "\n".join(",".join(f'"{cell}"' for cell in row) for row in rows) + "\n"
+
+
+#: What to change in which file: of these every one is found, though the manifest was written anew.
+TAMPERED = {
+    "a number of the abstract": ("article.md", abstract_says),
+    "a number of the page": ("article.html", lambda text: re.sub(r"(>[^<]*?)\d\.\d\d", r"\g<1>0.61", text, count=1)),
+    "the words of an answer": (
+        "article.md",
+        lambda text: text.replace("## Abstract\n\n", "## Abstract\n\nNot so: ", 1),
+    ),
+    "a limit": ("article.md", lambda text: re.sub(r"\n- Judges answer differently[^\n]*", "", text)),
+    "a number of one's own": ("article.md", lambda text: text.replace("## Limits", "It is 0.93.\n\n## Limits", 1)),
+    "a seed": ("article.md", lambda text: re.sub(r"The seed is \d+", "The seed is 1", text)),
+    "a table": ("tables/people_judges.csv", row_says),
+    "a table for LaTeX": ("tables/people_judges.tex", lambda text: re.sub(r"0\.\d", "0.9", text, count=1)),
+    "the citation": ("CITATION.cff", lambda text: re.sub(r"\d+%", "97%", text, count=1)),
+    "a result": ("results.json", lambda text: re.sub(r'("ci_low": )-?[0-9.]+', r"\g<1>0.123", text, count=1)),
+    "a setting": ("bundle.json", lambda text: text.replace('"ci_level": 0.95', '"ci_level": 0.8')),
+    "the versions": ("article.md", lambda text: re.sub(r"numpy [0-9.]+", "numpy 1.0", text)),
+}
+
+
+@pytest.mark.parametrize("what", TAMPERED)
+def test_what_a_bundle_says_is_made_again_and_a_manifest_is_no_check(bundle: Path, what: str) -> None:
+    name, change = TAMPERED[what]
+    before = (bundle / name).read_text()
+    (bundle / name).write_text(change(before))
+    assert (bundle / name).read_text() != before
     write_manifest(bundle)
-    assert check_bundle(bundle).files == ("tables/people_judges.csv does not hold what is computed",)
+    found = check_bundle(bundle)
+    assert not found.holds
+    assert any(name in line for line in found.files) or found.differences
+
+
+def test_a_table_that_nothing_computes_is_named(bundle: Path) -> None:
+    (bundle / "tables" / "better.csv").write_text("judge,kappa\none,0.99\n")
+    write_manifest(bundle)
+    assert check_bundle(bundle).files == ("tables/better.csv is made by no part of this bundle",)
+
+
+def test_authors_may_write_words_and_their_related_work(bundle: Path) -> None:
+    page = bundle / "article.md"
+    own = "## Related work\n\nIn 2024 others saw 80%.\n\n## Limits\n\nWe thank nobody by name.\n"
+    page.write_text(page.read_text().replace("## Limits\n", own, 1))
+    write_manifest(bundle)
+    found = check_bundle(bundle)
+    assert found.holds, (found.differences, found.files)
+    assert len([note for note in found.notes if "author's" in note]) == 2
 
 
 @pytest.mark.slow
-def test_the_same_ratings_give_the_same_bytes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_ratings_give_the_same_bytes(
+    home: Path, monkeypatch: pytest.MonkeyPatch, _without_pictures: object
+) -> None:
     """Figures in every format among them; no date and no version is in any."""
-    monkeypatch.setattr(publishing, "print_pdf", lambda *_: "")
+    monkeypatch.setattr(composing, "_figures", _without_pictures)
     manifests = []
     for name in ("study", "study"):
         with at(home):
@@ -173,6 +231,11 @@ def test_the_same_ratings_give_the_same_bytes(home: Path, monkeypatch: pytest.Mo
     for kind in ("png", "svg", "pdf"):
         content = (folder / "figures" / f"agreement_agreement_matrix.{kind}").read_bytes()
         assert not re.search(rb"20[23]\d-\d\d|CreationDate|Matplotlib v|matplotlib \d", content)
+    assert check_bundle(folder).holds
+    picture = folder / "figures" / "agreement_agreement_matrix.svg"
+    picture.write_text(picture.read_text().replace("</svg>", "<desc>0.99</desc></svg>"))
+    write_manifest(folder)
+    assert check_bundle(folder).files == (f"figures/{picture.name} does not hold what is computed",)
 
 
 def test_what_no_bundle_can_be_made_of_is_said(home: Path, tmp_path: Path) -> None:

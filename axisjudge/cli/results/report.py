@@ -119,8 +119,8 @@ def _check(folder: str, json: bool) -> None:
             typer.echo(f"{many(len(checked.differences), 'difference')}; the first: {first.where}")
             typer.echo(f"  the bundle says  {show.text(first.before)}\n  its ratings say  {show.text(first.after)}")
         else:
-            typer.echo(f"The ratings give the same results: {checked.n_numbers:,} numbers.")
-        for line in checked.files:
+            typer.echo(f"The ratings give the same results, article and tables: {checked.n_numbers:,} numbers.")
+        for line in (*checked.files, *checked.notes):
             typer.echo(f"  {show.text(line)}")
     if not checked.holds:
         raise typer.Exit(1)

@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 
 from axisjudge.figures.markup import literal, visible
-from axisjudge.protocol.standing import Standing
 from axisjudge.report.bundle.citing import Work
 from axisjudge.report.bundle.parts import Section
 from axisjudge.report.paper import slug
@@ -32,7 +31,8 @@ class Writeup:
     """All that a writeup says beside its results.
 
     `figures` are name and caption of every part's figures, in order; `rubrics` the texts of the rubrics that judges
-    read, by name and version, as far as the workbench has them, `unknown_rubrics` those it has not.
+    read, by name and version, as far as the workbench has them, `unknown_rubrics` those it has not. `headline` and
+    `protocol` say what the workbench knew of lock and openings; empty where no rating is of a held-out run.
     """
 
     title: str
@@ -40,7 +40,8 @@ class Writeup:
     parts: Sequence[Section]
     figures: Mapping[str, Sequence[tuple[str, str]]]
     scope: Scope
-    standing: Standing
+    headline: str
+    protocol: str
     asked: Sequence[Mapping[str, Any]]
     settings: Mapping[str, Any]
     rubrics: Mapping[str, str]
@@ -58,7 +59,7 @@ class Writeup:
     @property
     def warnings(self) -> list[str]:
         """What stands above everything: exploratory, simulated or planted ratings."""
-        return [banner for banner in (self.standing.headline, self.scope.banner) if banner]
+        return [banner for banner in (self.headline, self.scope.banner) if banner]
 
     def markdown(self) -> str:
         """The whole document."""
@@ -139,8 +140,8 @@ class Writeup:
         )
 
     def _protocol(self) -> str:
-        if self.standing.matters:
-            return literal(self.standing.sentence)
+        if self.protocol:
+            return literal(self.protocol)
         return (
             "No rating is of a held-out run under a lock of this workbench: what was chosen (judges, rubrics, "
             "statistics) may have been chosen with an eye on these data."

@@ -1,22 +1,27 @@
-"""Whether a bundle is what it says: its numbers are computed anew from its ratings, its files are hashed."""
+"""Whether a bundle is what it says: all that it says is made anew from its inputs, and its files are hashed."""
 
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from axisjudge.checks import InputError
-from axisjudge.report.bundle.inputs import checked_settings, read_inputs
-from axisjudge.report.bundle.parts import parts_of, results_of
+from axisjudge.report.bundle.composing import INPUTS, SETTINGS_FILE, compose, versions
+from axisjudge.report.bundle.inputs import checked_settings
 from axisjudge.report.difference import ResultDifference, differences, read_results
 from axisjudge.report.digest import file_sha256
-from axisjudge.report.scope import ratings_sha256
-from axisjudge.report.tables.files import as_csv
 from axisjudge.results import dumps
 
-INPUTS, SETTINGS_FILE, MANIFEST = "inputs", "bundle.json", "MANIFEST.sha256"
+MANIFEST = "MANIFEST.sha256"
 
 
 @dataclass(frozen=True)
@@ -26,9 +31,11 @@ class BundleCheck:
     Attributes
     ----------
     differences : tuple of Difference
-        Numbers that come out otherwise, the first first; ``before`` is what the bundle says.
+        Numbers and words that come out otherwise, the first first; ``before`` is what the bundle says.
     files : tuple of str
-        Files that differ from the manifest, are missing, or that it does not name.
+        Files that are not what is computed, differ from the manifest, are missing, or that it does not name.
+    notes : tuple of str
+        What is not computed anew, and therefore the author's word.
     n_numbers : int
         Numbers that were compared.
     made_with, checked_with : str
@@ -37,6 +44,7 @@ class BundleCheck:
 
     differences: tuple[ResultDifference, ...]
     files: tuple[str, ...]
+    notes: tuple[str, ...]
     n_numbers: int
     made_with: str
     checked_with: str
@@ -47,26 +55,19 @@ class BundleCheck:
         return not self.differences and not self.files
 
 
-def compute(folder: Path, settings: dict[str, Any]) -> tuple[dict[str, Any], Any, Any]:
-    """The results of the ratings in a bundle's folder, and the inputs and parts behind them."""
-    from axisjudge import __version__
+def standing_in_words(ratings: pl.DataFrame) -> dict[str, str]:
+    """What the workbench knows of the standing of ratings: the headline and the sentence of its protocol."""
+    from axisjudge.protocol.standing import standing_of
 
-    inputs = read_inputs(folder / INPUTS, settings)
-    parts = parts_of(inputs)
-    if not parts:
-        cure = "name ratings of two judges at least, or labels beside one"
-        raise InputError("--from", "the ratings answer no question of a writeup", cure=cure)
-    results = {
-        "axisjudge": __version__,
-        "inputs": {"ratings": ratings_sha256(inputs.source.ratings)},
-        "settings": settings,
-        "parts": results_of(parts),
-    }
-    return results, inputs, parts
+    standing = standing_of(ratings)
+    return {"headline": standing.headline, "sentence": standing.sentence if standing.matters else ""}
 
 
 def check_bundle(folder: str | Path) -> BundleCheck:
-    """Compute a bundle's results anew, from its ratings alone and without the network, and compare.
+    """Make a bundle's results, article, tables and figures anew, from its inputs and without the network, and compare.
+
+    A sentence of the author's own may stand in ``article.md``; a number that nothing computes may not, but under the
+    heading of related work. Figures are compared where they are drawn by the same version of matplotlib.
 
     Raises
     ------
@@ -74,30 +75,109 @@ def check_bundle(folder: str | Path) -> BundleCheck:
         The folder is no bundle, or what it was made from is no longer whole.
     """
     bundle = Path(folder)
+    kept = _kept(bundle)
+    said = read_results(bundle)
+    now = versions()
+    draws = kept["versions"].get("matplotlib") == now["matplotlib"]
+    with tempfile.TemporaryDirectory(prefix="axisjudge-check-") as aside:
+        again = Path(aside) / "again"
+        shutil.copytree(bundle / INPUTS, again / INPUTS)
+        own_works = bundle / "references.bib"
+        try:
+            made = compose(again, kept, own_works if own_works.exists() else None, draws=draws)
+        except InputError as error:
+            if changed := changed_files(bundle):
+                raise InputError(str(folder), f"cannot be computed anew, as {changed[0]}", str(error)) from None
+            raise
+        made_with = str(said.pop("axisjudge", "unknown")) if isinstance(said, dict) else "unknown"
+        numbers = json.loads(dumps(made.results))
+        found = list(differences(said, {key: value for key, value in numbers.items() if key != "axisjudge"}))
+        found.sort(
+            key=lambda each: each.where.startswith("inputs.")
+        )  # numbers first, then the hash that goes with them
+        found += _standing(kept["standing"], made.inputs.source.ratings)
+        texts = list(_texts(bundle, again, draws=draws))
+        files = [*_other_files(bundle, again, draws=draws), *changed_files(bundle)]
+    notes = [] if draws else ["figures are not compared: they were drawn by another version of matplotlib"]
+    notes += (
+        ["article.pdf is not compared; print it anew from article.html"] if (bundle / "article.pdf").exists() else []
+    )
+    if kept["standing"]["sentence"]:
+        notes.append("what is said of lock and openings is the word of the workbench that it was made in")
+    notes += [str(each) for each in texts if isinstance(each, str)]
+    found += [each for each in texts if not isinstance(each, str)]
+    return BundleCheck(tuple(found), tuple(files), tuple(notes), _count(said), made_with, now["axisjudge"])
+
+
+def _kept(bundle: Path) -> dict[str, Any]:
+    """What ``bundle.json`` says, checked."""
     try:
-        settings = checked_settings(json.loads((bundle / SETTINGS_FILE).read_text(encoding="utf-8"))["settings"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        kept = json.loads((bundle / SETTINGS_FILE).read_text(encoding="utf-8"))
+        known: dict[str, Any] = {"settings": checked_settings(kept["settings"])}
+        known |= {"title": str(kept["title"]), "authors": [str(each) for each in kept["authors"]]}
+        made = {name: str(version) for name, version in kept["versions"].items()}
+        standing = {name: str(kept["standing"][name]) for name in ("headline", "sentence")}
+        return known | {"versions": versions() | made, "standing": standing}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(str(folder), f"is no bundle: {SETTINGS_FILE} cannot be read ({error})") from None
-    said = read_results(bundle)
-    try:
-        results, _, parts = compute(bundle, settings)
-    except InputError as error:
-        if changed := changed_files(bundle):
-            raise InputError(str(folder), f"cannot be computed anew, as {changed[0]}", str(error)) from None
-        raise
-    again = json.loads(dumps(results))
-    made_with = str(said.pop("axisjudge", "unknown")) if isinstance(said, dict) else "unknown"
-    found = list(differences(said, {key: value for key, value in again.items() if key != "axisjudge"}))
-    found.sort(key=lambda each: each.where.startswith("inputs."))  # numbers first, then the hash that goes with them
-    return BundleCheck(
-        tuple(found),
-        (*_changed_tables(bundle, parts), *changed_files(bundle)),
-        _count(said),
-        made_with,
-        again["axisjudge"],
-    )
+        cure = "make bundles of older versions anew" if isinstance(error, KeyError) else ""
+        rule = f"is no bundle: {SETTINGS_FILE} cannot be read ({error})"
+        raise InputError(str(bundle), rule, cure=cure) from None
+
+
+def _standing(said: dict[str, str], ratings: pl.DataFrame) -> list[ResultDifference]:
+    """A warning that the ratings themselves bear and the bundle does not show."""
+    from axisjudge.protocol.gate import EXPLORATORY
+
+    explored = ratings["flags"].list.contains(EXPLORATORY).fill_null(False).any()
+    if explored and EXPLORATORY.upper() not in said["headline"]:
+        return [ResultDifference("standing.headline", said["headline"], EXPLORATORY.upper())]
+    return []
+
+
+#: Where an author may write numbers: the text between this heading and the next.
+RELATED = "## Related work"
+
+
+def _texts(bundle: Path, again: Path, *, draws: bool) -> Iterator[ResultDifference | str]:
+    """Where the article is not what is made again; as a note what an author added without numbers."""
+    for name in ("article.md", "article.html", "CITATION.cff"):
+        said, made = (_lines(folder / name, pictures=draws) for folder in (bundle, again))
+        matcher = SequenceMatcher(None, said, made, autojunk=False)
+        for kind, start, end, first, last in matcher.get_opcodes() if said != made else ():
+            where = f"{name}, line {start + 1}"
+            added = " ".join(said[start:end])
+            if kind != "insert" and first == last and name == "article.md" and not _computes(said, start, end):
+                yield f"{where} is the author's: {added[:80]}"
+            elif kind != "equal":
+                yield ResultDifference(where, added, " ".join(made[first:last]))
+
+
+def _computes(lines: list[str], start: int, end: int) -> bool:
+    """Whether lines hold a number, and do not stand under the heading of related work."""
+    heading = next((line for line in reversed(lines[: start + 1]) if line.startswith("## ")), "")
+    return heading != RELATED and bool(re.search(r"\d", " ".join(lines[start:end])))
+
+
+def _lines(path: Path, *, pictures: bool) -> list[str]:
+    """The lines of a text that say something; of HTML one a tag or text."""
+    if not path.exists():
+        return []
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"(?=<)|(?<=>)", "\n", text) if path.suffix == ".html" else text
+    text = text if pictures else re.sub(r"data:image/png;base64,[A-Za-z0-9+/=]*", "", text)
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _other_files(bundle: Path, again: Path, *, draws: bool) -> Iterator[str]:
+    """Tables and figures that are not what is made again, whatever the manifest says of them."""
+    for folder in ("tables", "figures") if draws else ("tables",):
+        made, said = ({path.name for path in (top / folder).glob("*")} for top in (again, bundle))
+        for name in sorted(made & said):
+            if (again / folder / name).read_bytes() != (bundle / folder / name).read_bytes():
+                yield f"{folder}/{name} does not hold what is computed"
+        yield from (f"{folder}/{name} is made by no part of this bundle" for name in sorted(said - made))
 
 
 def write_manifest(folder: Path) -> None:
@@ -125,16 +205,6 @@ def changed_files(folder: Path) -> list[str]:
         *(f"{name} is not the file in {MANIFEST}" for name in changed),
         *(f"{name} is missing" for name in sorted(set(listed) - there)),
         *(f"{name} is not in {MANIFEST}" for name in sorted(there - set(listed))),
-    ]
-
-
-def _changed_tables(folder: Path, parts: Any) -> list[str]:
-    """Tables in files that say something else than is computed, whatever the manifest says of them."""
-    tables = {f"tables/{part.name}_{name}.csv": frame for part in parts for name, (_, frame) in part.tables.items()}
-    return [
-        f"{name} does not hold what is computed"
-        for name, frame in tables.items()
-        if (folder / name).exists() and (folder / name).read_text(encoding="utf-8") != as_csv(frame)
     ]
 
 

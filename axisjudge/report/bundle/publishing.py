@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import base64
-import json
+import os
 import re
 import shutil
+import subprocess
 import tempfile
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.figures.legible import is_empty
-from axisjudge.figures.markup import visible
-from axisjudge.report import digest
 from axisjudge.report.bundle import check, citing
-from axisjudge.report.bundle.article import Writeup
-from axisjudge.report.bundle.inputs import Inputs, checked_settings, copy_inputs, of_votes
-from axisjudge.report.bundle.parts import Section
-from axisjudge.report.bundle.printing import print_pdf
-from axisjudge.report.drawn import KINDS, drawn_bytes, reading_of, title_of_figure
-from axisjudge.report.tables.files import write_table
-from axisjudge.results import dumps
+from axisjudge.report.bundle.composing import INPUTS, RUBRICS, SETTINGS_FILE, compose, named_rubrics, versions
+from axisjudge.report.bundle.inputs import checked_settings, copy_inputs, of_votes, read_inputs
 
-if TYPE_CHECKING:
-    from axisjudge.rubric import RubricText
-
-#: Packages whose versions the methods name.
-_NAMED = ("axisjudge", "python", "numpy", "scipy", "polars", "matplotlib")
+#: Names of browsers of one engine, the only one that prints without a window on every system.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 
 
 @dataclass(frozen=True)
@@ -82,141 +72,72 @@ def publish(
         The ratings answer no question, a file is missing, or the folder holds something else than a bundle.
     """
     target = Path(name) if re.search(r"[/\\]", name) else home / "reports" / "bundles" / name
-    if target.exists() and not (target / check.SETTINGS_FILE).exists() and any(target.iterdir()):
+    if target.exists() and not (target / SETTINGS_FILE).exists() and any(target.iterdir()):
         raise InputError(str(target), "holds something else than a bundle", cure="choose another name")
     checked = checked_settings(of_votes(ratings) | dict(settings or {}))
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as aside:
         folder = Path(aside) / target.name
         folder.mkdir()
-        copy_inputs(ratings, labels, trajectories, folder / check.INPUTS)
+        copy_inputs(ratings, labels, trajectories, folder / INPUTS)
         try:
-            results, inputs, parts = check.compute(folder, checked)
+            table = read_inputs(folder / INPUTS, checked).source.ratings
+            _copy_rubrics(table, folder / INPUTS / RUBRICS)
+            kept = {
+                "title": title or target.name.replace("_", " "),
+                "authors": citing.authors_of(home, authors),
+                "settings": checked,
+                "versions": versions(),
+                "standing": check.standing_in_words(table),
+            }
+            made = compose(folder, kept, Path(bib) if bib else None)
         except InputError as error:  # what is wrong with a copy is wrong with what was given
-            where = re.sub(rf"{re.escape(str(folder / check.INPUTS))}[/\\]\w+[/\\]", "", error.where)
+            where = re.sub(rf"{re.escape(str(folder / INPUTS))}[/\\]\w+[/\\]", "", error.where)
             raise InputError(where, error.rule, error.found, error.cure) from None
-        _write(folder / "results.json", dumps(results))
-        figures = {part.name: _figures(part, folder / "figures") for part in parts}
-        _tables(parts, folder / "tables")
-        rubrics, unknown = _rubrics(inputs)
-        works = _works(parts, Path(bib) if bib else None)
-        writeup = Writeup(
-            title=title or target.name.replace("_", " "),
-            authors=citing.authors_of(home, authors),
-            parts=parts,
-            figures=figures,
-            settings=checked,
-            rubrics={each: rubric.text for each, rubric in rubrics.items()},
-            unknown_rubrics=unknown,
-            files=_hashes(folder),
-            versions={each: version for each, version in digest.versions().items() if each in _NAMED},
-            works=works,
-            about=inputs.source.about,
-            **_said_of(inputs),
-        )
-        without_pdf = _documents(folder, writeup)
-        _write(folder / "references.bib", "\n\n".join(work.text for work in works.values()) + "\n")
-        _write(folder / "CITATION.cff", citing.citation_cff(writeup.title, writeup.authors, writeup.abstract))
-        kept = {"title": writeup.title, "authors": list(writeup.authors), "settings": checked}
-        _write(folder / check.SETTINGS_FILE, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+        opened = Path(aside) / "article.html"  # on paper nothing can be unfolded
+        opened.write_text(made.html.replace("<details>", "<details open>"), encoding="utf-8")
+        without_pdf = print_pdf(opened, folder / "article.pdf")
         check.write_manifest(folder)
         if target.exists():
             shutil.rmtree(target)
         folder.replace(target)
-    n_tables = sum(len(part.tables) for part in parts)
-    n_figures = sum(map(len, figures.values()))
-    return Published(target, tuple(part.name for part in parts), n_figures, n_tables, inputs.source.about, without_pdf)
+    n_tables = sum(len(part.tables) for part in made.parts)
+    n_figures = sum(map(len, made.figures.values()))
+    names = tuple(part.name for part in made.parts)
+    return Published(target, names, n_figures, n_tables, made.inputs.source.about, without_pdf)
 
 
-def _said_of(inputs: Inputs) -> dict[str, Any]:
-    """What the ratings say of themselves: scope, standing, and what judges were asked with."""
-    from axisjudge.protocol.standing import standing_of
-    from axisjudge.report.scope import asked_of, scope_of
-
-    ratings = inputs.source.ratings
-    return {"scope": scope_of(ratings), "standing": standing_of(ratings), "asked": asked_of(ratings)}
-
-
-def _figures(part: Section, folder: Path) -> list[tuple[str, str]]:
-    """Every figure of a part as PNG, SVG and PDF, without dates and versions; names and captions."""
-    import matplotlib.pyplot as plt
-
-    folder.mkdir(exist_ok=True)
-    made = []
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # it is drawn as a box
-        for name, figure in part.study.figures().items():
-            if name in part.shown_elsewhere or is_empty(figure):  # as on a page: nothing of it can be computed
-                plt.close(figure)
-                continue
-            named = f"{part.name}_{name}"
-            note = (part.study.banner or "").partition(":")[0] or None
-            for kind, picture in zip(KINDS, drawn_bytes(figure, note, *KINDS), strict=True):
-                (folder / f"{named}.{kind}").write_bytes(picture)
-            title = title_of_figure(figure) or name.replace("_", " ").capitalize()
-            parts = (f"{title.rstrip('.')}.", part.findings.get(name, ""), reading_of(figure))
-            made.append((named, " ".join(filter(None, parts))))
-            plt.close(figure)
-    return made
-
-
-def _tables(parts: Sequence[Section], folder: Path) -> None:
-    for part in parts:
-        for name, (caption, frame) in part.tables.items():
-            write_table(folder, f"{part.name}_{name}", frame, caption)
-
-
-def _rubrics(inputs: Inputs) -> tuple[dict[str, RubricText], list[str]]:
-    """The rubrics that the ratings name by their hash, as far as the workbench has them; and those it has not."""
+def _copy_rubrics(ratings: pl.DataFrame, folder: Path) -> None:
+    """Put the rubrics that the ratings name by their hash beside them, as far as the workbench has them."""
     from axisjudge.rubric import list_rubrics
     from axisjudge.verdict import AXES
 
-    columns = ["question", "rubric_version", "rubric_sha256"]
-    named = inputs.source.ratings.select(columns).drop_nulls("rubric_sha256").unique().sort(columns)
-    texts = {rubric.sha256: rubric for axis in AXES for rubric in list_rubrics(axis)} if named.height else {}
-    found = {f"{axis} {version}": texts.get(sha) for axis, version, sha in named.iter_rows()}
-    return {name: text for name, text in found.items() if text}, [name for name, text in found.items() if not text]
+    named = named_rubrics(ratings)
+    texts = {rubric.sha256: rubric.text for axis in AXES for rubric in list_rubrics(axis)} if named else {}
+    for name, sha in named.items():
+        if sha in texts:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{name.replace(' ', '_')}.md").write_text(texts[sha], encoding="utf-8", newline="\n")
 
 
-def _works(parts: Sequence[Section], bib: Path | None) -> dict[str, citing.Work]:
-    """What the parts cite, in their order, then all of the author's own entries."""
-    shipped = citing.read_works(citing.SHIPPED)
-    cited = {key: shipped[key] for part in parts for key in part.cites}
-    return cited | (citing.read_works(bib) if bib else {})
+def print_pdf(page: Path, target: Path, *, seconds: float = 120) -> str:
+    """Print the page in a file to `target`.
 
-
-def _hashes(folder: Path) -> dict[str, str]:
-    inputs = sorted(path for path in (folder / check.INPUTS).rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): digest.file_sha256(path) for path in inputs}
-
-
-def _documents(folder: Path, writeup: Writeup) -> str:
-    """article.md, article.html that stands alone, and article.pdf; why there is none, where there is none."""
-    text = writeup.markdown()
-    _write(folder / "article.md", text)
-    _write(folder / "article.html", _html(text, writeup.title, folder))
-    with tempfile.TemporaryDirectory(prefix="axisjudge-print-") as aside:
-        opened = Path(aside) / "article.html"  # on paper nothing can be unfolded
-        _write(opened, _html(text, writeup.title, folder).replace("<details>", "<details open>"))
-        return print_pdf(opened, folder / "article.pdf")
-
-
-def _html(text: str, title: str, folder: Path) -> str:
-    from jinja2 import Environment, FileSystemLoader
-    from nbconvert.filters.markdown_mistune import markdown2html_mistune
-
-    from axisjudge.report.paper import with_anchors
-    from axisjudge.report.render import TEMPLATES, css, safe_html
-
-    def inline(found: re.Match[str]) -> str:
-        picture = base64.b64encode((folder / found[1]).read_bytes()).decode()
-        return f"(data:image/png;base64,{picture})"
-
-    markup = markdown2html_mistune(re.sub(r"\((figures/[a-z0-9_]+\.png)\)", inline, text))
-    body = with_anchors(safe_html(re.sub(r'<a class="anchor-link"[^>]*>[^<]*</a>', "", markup)))
-    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
-    return visible(environment.get_template("article.html.j2").render(title=title, body=body, css=css()))
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")
+    Returns
+    -------
+    str
+        Empty, or why there is no PDF: there is no such browser, or it printed nothing in time.
+    """
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        return f"no browser that prints was found (looked for {', '.join(BROWSERS[:3])})"
+    with tempfile.TemporaryDirectory(prefix="axisjudge-print-") as private:
+        command = [browser, "--headless", "--disable-gpu", "--no-first-run", "--no-pdf-header-footer"]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            command.append("--no-sandbox")  # the browser refuses its sandbox to the superuser; the page is our own
+        command += [f"--user-data-dir={private}", f"--print-to-pdf={target.resolve()}", page.resolve().as_uri()]
+        try:
+            subprocess.run(command, capture_output=True, timeout=seconds, check=True)
+        except (OSError, subprocess.SubprocessError) as error:
+            return f"{Path(browser).name} did not print ({type(error).__name__})"
+    return "" if target.exists() and target.stat().st_size else f"{Path(browser).name} printed nothing"
