@@ -55,7 +55,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _without_pictures():
+def without_pictures():
     """Figures and PDF take seconds a bundle; the slow tests draw them."""
     drawn = composing._figures
     with pytest.MonkeyPatch.context() as patch:
@@ -218,10 +218,10 @@ def test_authors_may_write_words_and_their_related_work(bundle: Path) -> None:
 
 @pytest.mark.slow
 def test_the_same_ratings_give_the_same_bytes(
-    home: Path, monkeypatch: pytest.MonkeyPatch, _without_pictures: object
+    home: Path, monkeypatch: pytest.MonkeyPatch, without_pictures: object
 ) -> None:
     """Figures in every format among them; no date and no version is in any."""
-    monkeypatch.setattr(composing, "_figures", _without_pictures)
+    monkeypatch.setattr(composing, "_figures", without_pictures)
     manifests = []
     for name in ("study", "study"):
         with at(home):
