@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.datasets import demo_paths
 from axisjudge.iterating import sentences
 from axisjudge.iterating.looked_at import LookedAt, looked_at
+from axisjudge.iterating.rubric_change import RubricSentence, beside_flips, cited_on_flips, rubric_sentences
 from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging import judging_run
 from axisjudge.judging.asking import asked_yes
@@ -28,9 +28,15 @@ from axisjudge.protocol import RunSource, Split, check_tuning, find_split, make_
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.spec import PANELS, panel
 from axisjudge.studies._shared.scope import SCOPE
-from axisjudge.studies.rubric_versions.study import RubricVersions, rubric_versions
-from axisjudge.studies.rubric_versions.tables import flips_table, flips_text, transitions_text
-from axisjudge.studies.rubric_versions.turn import Turn
+from axisjudge.studies.rubric_versions import (
+    RubricVersions,
+    beliefs_moved,
+    contested,
+    flipped,
+    judges_moved,
+    rubric_versions,
+)
+from axisjudge.studies.rubric_versions.turns import Turn
 from axisjudge.studies.rubric_versions.versions import HELD_OUT
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES, IDENTITY
@@ -98,7 +104,8 @@ class Iteration:
             return "\n".join(self.notes)
         banner = [self.result.banner] if self.result.banner else []
         words = [self.result.answer, self.decided, *self.turn.brief, SCOPE]
-        return "\n".join([*self.notes, "", *banner, *words, "", transitions_text(self.turn), "", flips_text(self.turn)])
+        texts = (judges_moved(self.turn).text, flipped(self.turn).text)
+        return "\n".join([*self.notes, "", *banner, *words, "", texts[0], "", texts[1]])
 
     def _repr_html_(self) -> str:
         return f"{self._head()}{self._folded()}"
@@ -109,39 +116,48 @@ class Iteration:
         if self.result is None or self.turn is None:
             return notes
         banner = f'<p style="border-left: 4px solid #b3261e; padding-left: 8px">{html.escape(self.result.banner)}</p>'
-        words = [self.result.answer, self.decided, sentences.cited_tools(self.cited_tools)]
+        words = [self.result.answer, self.decided, sentences.cited(self.cited)]
         said = "".join(f"<p><strong>{html.escape(each)}</strong></p>" for each in words if each)
         return f"{notes}{banner if self.result.banner else ''}{said}"
 
-    @property
-    def cited_tools(self) -> dict[str, int]:
-        """On how many flips a judge cites, for its new verdict, a step that calls the tool or holds its result."""
+    @cached_property
+    def rubric(self) -> tuple[RubricSentence, ...]:
+        """The sentences of both versions: kept, gone and new."""
         if self.turn is None:
-            return {}
-        steps = {run.id: run.steps for run in self.runs}
-        counts: Counter[str] = Counter()
-        for flip in self.turn.flips:
-            cited = [steps[flip.item][at] for at in flip.after.cited if at < len(steps.get(flip.item, ()))]
-            counts.update(
-                {name for step in cited for name in (step.tool_name, *(c.name for c in step.tool_calls)) if name}
-            )
-        return dict(counts.most_common())
+            return ()
+        texts = (load_rubric(self.turn.axis, version).text for version in (self.turn.before, self.turn.after))
+        return rubric_sentences(*texts)
+
+    @property
+    def cited(self) -> pl.DataFrame:
+        """Cited steps summed over flips: by the sentence of the rubric that the new reason hangs on, with their tools.
+
+        A reason hangs on the sentence that shares most words with it (`axisjudge.iterating.rubric_change.hangs_on`).
+        """
+        return cited_on_flips(self.turn.flips if self.turn else (), self.rubric, self.runs)
 
     def _folded(self) -> str:
-        """Charts and tables, each under its fold."""
+        """The rubric's change beside each flip; charts and tables, each under its fold."""
         if self.result is None or self.turn is None:
             return ""
         from axisjudge.figures.inline import inline
         from axisjudge.report.tables.sorting import tables_in_notebook
 
-        turn, last, plots = self.turn, len(self.result.turns), self.result.plots()
-        names = ("trail", *(f"{name}_{last}" for name in ("transitions", "contested", "flips", "beliefs")))
-        figures = "".join(inline(plots[name](), note=self.result.banner) for name in names)
-        read = {turn.flips_sentence(): flips_table(turn), sentences.READ_NEXT: turn.contested.to_frame()}
-        read = {head.rstrip(":"): table for head, table in read.items()}
-        folds = {"Charts": figures, "Flips, and what to read next": tables_in_notebook(read)}
-        folds["In numbers"] = self.result._repr_html_()
-        return "".join(f"<details><summary>{head}</summary>{shown}</details>" for head, shown in folds.items())
+        turn, judges, split = self.turn, judges_moved(self.turn), contested(self.turn)
+        flips, trail = flipped(turn), self.result.agreement[turn.axis].plot_trail()
+        charts = (trail, judges.plot_matrices(), split.plot(), judges.plot(), beliefs_moved(turn).plot())
+        tables = {flips.answer: flips.table, sentences.READ_NEXT: split.table, turn.caption: turn.table}
+        beside = beside_flips(turn.flips, self.rubric, (turn.before, turn.after))
+        folds = {
+            sentences.BESIDE: beside + tables_in_notebook({sentences.CITED: self.cited}),
+            "Charts": "".join(inline(each, note=self.result.banner) for each in charts),
+            "Flips, what to read next, and every figure of the turn": tables_in_notebook(tables),
+            "In numbers": "".join(f"<p>{html.escape(each)}</p>" for each in (*turn.details, SCOPE)),
+        }
+        return "".join(
+            f"<details{' open' if head == sentences.BESIDE else ''}><summary>{head}</summary>{shown}</details>"
+            for head, shown in folds.items()
+        )
 
 
 def iterate(

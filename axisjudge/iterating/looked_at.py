@@ -11,7 +11,7 @@ import polars as pl
 
 from axisjudge.labels.decisions import decided
 from axisjudge.labels.sampling import drawn_of
-from axisjudge.studies.rubric_versions.flips import Flip
+from axisjudge.studies.rubric_versions.versions import Flip
 
 
 class Looked(StrEnum):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import polars as pl
 
+from axisjudge.figures.markup import cut
 from axisjudge.iterating.looked_at import Looked, LookedAt
 from axisjudge.judging.estimate import PlanEstimate
 from axisjudge.judging.plan import JudgingPlan
 from axisjudge.protocol import Split
 from axisjudge.studies._shared.words import listed, many
 
-READ_NEXT = "Where the judges are split now, to be read next:"
+READ_NEXT = "Where the judges are split now, to be read next"
+BESIDE = "The rubric's change, and beside it each flip with the sentence that its reasons hang on"
+CITED = "Cited steps of flips, by the sentence of the new rubric that the reason shares most words with"
 NO_SPLIT = (
     "There is no split: no task is held out yet (split=True makes one first, axisjudge split make PATHS too), so that "
     "nothing will be left to confirm this on."
@@ -49,12 +52,19 @@ def looked_at(found: LookedAt) -> str:
     return f"Of {flips} {listed(parts)}{f'; {left} not looked at yet' if left else ''}."
 
 
-def cited_tools(counts: Mapping[str, int]) -> str:
-    """Which tools the steps cited on flips belong to; empty where none is cited."""
-    if not counts:
+def cited(on_flips: pl.DataFrame) -> str:
+    """Which sentence of the rubric most new reasons hang on; empty where nothing flipped."""
+    n, named = int(on_flips["flips"].sum()), on_flips.drop_nulls("sentence")
+    if not n:
         return ""
-    first = [f"{name} ({many(n, 'flip')})" for name, n in list(counts.items())[:4]]
-    return f"Steps cited on flips call or answer {listed(first)}."
+    if named.is_empty():
+        return f"No reason for {many(n, 'flip')} shares words enough with a sentence of the rubric."
+    first = named.row(0, named=True)
+    what = "a new one" if first["new"] else "one that was there before"
+    return (
+        f"Reasons of {named['flips'].sum()} of {many(n, 'flip')} point to a sentence of the rubric, "
+        f"{first['flips']} of them to the same, {what}: \u201c{cut(first['rubric'], 120)}\u201d"
+    )
 
 
 def split_made(split: Split) -> str:

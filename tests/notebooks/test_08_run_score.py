@@ -9,6 +9,7 @@ from axisjudge.report import run_report
 from axisjudge.workbench import home
 
 NAME = "08_run_score"
+FIGURES = ["scores", "components", "trend", "moved", "aucs", "good_runs", "aucs_reward"]
 
 
 def test_its_cells_run_on_the_demo():
@@ -19,9 +20,9 @@ def test_its_cells_run_on_the_demo():
         if cell.cell_type == "code":
             exec(cell.source, names)
     page = names["page"]
-    assert page.figures == ["scores", "components", "trend", "aucs", "good_runs"]
-    assert page.results["calibration_reward"]["dropped"] == "completion"
-    assert page.results["calibration"]["auc"]["n_clusters"] == 16
+    assert page.figures == FIGURES
+    assert page.results["aucs_reward"]["dropped"] == "completion"
+    assert page.results["aucs"]["auc"]["n_clusters"] == 16
     assert "does not show that its agent is the best" in " ".join(page.findings)
 
 
@@ -32,12 +33,10 @@ def test_on_the_demo(bench):
     page = (folder / "report.md").read_text(encoding="utf-8")
     assert "Planted ratings" in results["banner"]
     found = results["results"]
-    assert {"summary", "trend", "tier_changes", "competition", "calibration", "calibration_reward"} <= set(found)
-    assert found["calibration_reward"]["dropped"] == "completion"
-    assert found["calibration"]["auc"]["n_clusters"] == 16
+    assert {"scores", "trend", "tier_changes", "competition", "aucs", "aucs_reward"} <= set(found)
+    assert found["aucs_reward"]["dropped"] == "completion"
+    assert found["aucs"]["auc"]["n_clusters"] == 16
     assert "does not show that its agent is the best" in page
     assert sorted(path.name for path in (folder / "figures").iterdir()) == [
-        f"{name}.{kind}"
-        for name in ("aucs", "components", "good_runs", "scores", "trend")
-        for kind in ("pdf", "png", "svg")
+        f"{name}.{kind}" for name in sorted(FIGURES) for kind in ("pdf", "png", "svg")
     ]

@@ -11,10 +11,10 @@ from axisjudge.checks import InputError
 from axisjudge.datasets import demo_goal_grades, demo_transcripts
 from axisjudge.ratings import read_ratings
 from axisjudge.readers import read_trajectories
+from axisjudge.scores.axis.axis_json import axis_json, score_json
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM
 from axisjudge.scores.axis.scoring import axis_results
 from axisjudge.scores.axis.transcript.categories import CATEGORIES
-from axisjudge.studies.axis_result.axis_json import axis_json, score_json
 
 
 def as_written(value: Any) -> Any:

@@ -22,7 +22,7 @@ from axisjudge.service.database import Database
 from axisjudge.service.store import Conflict, Kept, ScoreStore, Wanted
 from axisjudge.service.tokens import TokenBook
 from axisjudge.service.writing import card_of, run_from
-from axisjudge.studies.run_score.competition import compete
+from axisjudge.studies.run_score.labels import compete
 
 from .load import made_run
 

@@ -52,7 +52,7 @@ def compare(
 
 def _looked(ratings: pl.DataFrame, changes: dict[str, tuple[str, str]], held_out: Sequence[str], *, json: bool) -> None:
     from axisjudge.studies._shared.scope import banner, made_up_raters
-    from axisjudge.studies.rubric_versions.looking import looked_change, looked_sentences
+    from axisjudge.studies.rubric_versions import looked_change, looked_sentences
     from axisjudge.studies.rubric_versions.versions import read_versions
 
     pairs_read = [read_versions(ratings, axis, *both, held_out=held_out) for axis, both in changes.items()]

@@ -148,7 +148,7 @@ def history(
 
 
 def _columns(means: Mapping[str, float]) -> dict[str, float]:
-    from axisjudge.studies.axis_result.means import score_column
+    from axisjudge.studies.axis_result.runs import score_column
 
     return {score_column(name): mean for name, mean in means.items()}
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from axisjudge.scores.axis.result import AxisResult
     from axisjudge.scores.axis.scoring import Scoring
     from axisjudge.studies.axis_result import AxisResults
-    from axisjudge.studies.axis_result.usage import RunUsage
+    from axisjudge.studies.axis_result.runs import RunUsage
     from axisjudge.trajectory import Trajectory
 
 _MOST_SIGNALS = 12
@@ -87,12 +87,12 @@ def axis_result(
     """
     from axisjudge.cli.runs import axis_gate, axis_judged, judged
     from axisjudge.ratings import read_ratings
+    from axisjudge.scores.axis.axis_json import axis_json
     from axisjudge.scores.axis.rule_sets import rule_set
     from axisjudge.scores.axis.scenario import read_scenario, read_weights
     from axisjudge.scores.curves.store import read_curves
     from axisjudge.studies.axis_result import axis_result as study
-    from axisjudge.studies.axis_result.axis_json import axis_json
-    from axisjudge.studies.axis_result.usage import usage_of
+    from axisjudge.studies.axis_result.runs import usage_of
 
     one_of("--format", form, ("table", "axis-json"))
     asked = axis_gate.asked_of(baseline, fail_if, fail_under, junit, summary)
@@ -133,16 +133,16 @@ def axis_result(
         _write_page(html, runs, scored)
     exit_code = None
     if asked:
-        exit_code = axis_gate.decide(asked, runs, scored.results, how["curves"], scored.made_up, json=json)
+        exit_code = axis_gate.decide(asked, runs, scored.runs.results, how["curves"], scored.run.made_up, json=json)
     if save_baseline and show.account.refused:
         typer.echo(f"Baseline {save_baseline} is not saved: runs are missing.", err=True)
     elif save_baseline and not exit_code:
-        axis_gate.save(save_baseline, runs, scored.results, how["curves"])
+        axis_gate.save(save_baseline, runs, scored.runs.results, how["curves"])
     if exit_code is not None:
         raise typer.Exit(exit_code)
     _refuse_uncompared(scored, compared=bool(compare))
     if form == "axis-json":
-        show.as_json(axis_json(runs, scored.results))
+        show.as_json(axis_json(runs, scored.runs.results))
         return
     used, rewards = [usage_of(each) for each in runs], {run.id: run.reward for run in runs}
     _print(scored, used, rewards, compared=bool(compare), json=json)
@@ -170,7 +170,7 @@ def _on_cluster(
     from axisjudge.cluster import workers_of
     from axisjudge.readers.by_file import made_of_files
     from axisjudge.studies._shared.scope import made_up_raters
-    from axisjudge.studies.axis_result.study import behind_results
+    from axisjudge.studies.axis_result import behind_results
 
     work = partial(_scored, how=how, json=lines is not None)
     results, used, rewards = list["AxisResult"](), list["RunUsage"](), dict[str, float | None]()
@@ -194,7 +194,7 @@ def _scored(
 ) -> "list[tuple[AxisResult, RunUsage, float | None, bytes]]":
     """For each run its result, in short and as JSON where that is wanted, what it used, and its reward."""
     from axisjudge.scores.axis.scoring import axis_results
-    from axisjudge.studies.axis_result.usage import usage_of
+    from axisjudge.studies.axis_result.runs import usage_of
 
     results = axis_results(runs, **how)
     lines = [show.json_of(result).replace(b"\n", b"\n    ") if json else b"" for result in results]
@@ -213,9 +213,9 @@ def _write_page(html: Path, runs: "Sequence[Trajectory]", scored: "AxisResults")
     from axisjudge.explorer.timeline import write_timeline
 
     by_id = {each.id: each for each in runs}
-    of_page = [(by_id[each.trajectory_id], each) for each in scored.results]
-    write_timeline(html, of_page, scored.results.index(scored.run))
-    what = f"{len(of_page)} runs" if len(of_page) > 1 else f"run {scored.run.trajectory_id}"
+    of_page = [(by_id[each.trajectory_id], each) for each in scored.runs.results]
+    write_timeline(html, of_page, scored.runs.results.index(scored.run.run))
+    what = f"{len(of_page)} runs" if len(of_page) > 1 else f"run {scored.run.run.trajectory_id}"
     typer.echo(f"Page of {what}: {html}", err=True)
 
 
@@ -235,44 +235,45 @@ def _print(
     lines: IO[bytes] | None = None,
 ) -> None:
     """Print tables, or all as JSON, whose results may stand in `lines`."""
-    from axisjudge.studies._shared.scope import banner
-    from axisjudge.studies.axis_result.spread import spread_rows, spreads
+    from axisjudge.results import plain
+    from axisjudge.studies.axis_result import spread_rows, spreads
 
     _refuse_uncompared(scored, compared=compared)
     if json:
-        apart = {"spread": spreads(scored.results, rewards)} if len(scored.results) > 1 else {}
+        apart = {"spread": spreads(scored.runs.results, rewards)} if len(scored.runs.results) > 1 else {}
         rest = {**_beside(scored), **apart, "usage": used}
         if lines is None:
-            show.as_json({"results": scored.results, **rest})
+            show.as_json({"results": scored.runs.results, **rest})
         else:
             show.as_json_after("results", lines, rest)
         return
-    if scored.made_up:
-        typer.echo(banner(scored.made_up))
+    if scored.banner:
+        typer.echo(scored.banner)
     if compared:
-        rows = scored.comparison.to_frame().to_dicts()
+        rows = plain(scored.comparison.table)
         show.table(rows, "Change, after minus before; the interval is over repeats of the same tasks")
-        typer.echo(f"\n{scored.change}")
+        typer.echo(f"\n{scored.comparison.answer}")
     else:
         _print_runs(scored, used)
-        if len(scored.results) > 1:
-            rows = spread_rows(spreads(scored.results, rewards))
+        if len(scored.runs.results) > 1:
+            rows = spread_rows(spreads(scored.runs.results, rewards))
             show.table(rows, "How the scores of these runs lie, and whether they go with reward")
 
 
 def _beside(scored: "AxisResults") -> dict[str, Any]:
     """What stands beside the results of single runs."""
-    means = {"agents": scored.agents} if len(scored.results) > 1 else {}
+    means = {"agents": scored.agents.agents} if len(scored.runs.results) > 1 else {}
     compared = {"comparison": scored.comparison} if scored.others else {}
     by_judge = scored.judged.to_dict() if scored.judged else {}
     return {**means, **compared, **by_judge}
 
 
 def _print_runs(scored: "AxisResults", used: Sequence["RunUsage"]) -> None:
+    from axisjudge.results import plain
     from axisjudge.scores.axis.result import mean_result
 
-    if len(scored.results) == 1:
-        _print_run(scored.run)
+    if len(scored.runs.results) == 1:
+        _print_run(scored.run.run, scored.weakest.rows)
         if known := {name: value for name, value in used[0]._asdict().items() if value is not None}:
             show.table([known], "Usage, as the source states it")
         return
@@ -280,17 +281,15 @@ def _print_runs(scored: "AxisResults", used: Sequence["RunUsage"]) -> None:
     shown = ("trajectory_id", "agent", "task", "axis_result", *scores, "slowest_call", "weakest")
     stated = [name for name in used[0]._fields if any(getattr(each, name) is not None for each in used)]
     usage = [{name: getattr(each, name) for name in stated} for each in used]
-    rows = scored.runs.select(shown).to_dicts()
+    rows = [{name: row[name] for name in shown} for row in plain(scored.runs.table)]
     show.table([{**row, **each} for row, each in zip(rows, usage, strict=True)], "AXIS Results")
-    mean = mean_result(scored.results)
+    mean = mean_result(scored.runs.results)
     number = "none: not every run has one number" if mean is None else f"{mean:g}"
     typer.echo(f"\nMean AXIS Result of the runs that did not fail: {number}")
-    _print_marks(scored.results)
+    _print_marks(scored.runs.results)
 
 
-def _print_run(result: "AxisResult") -> None:
-    from axisjudge.studies.axis_result.means import weakest_signals
-
+def _print_run(result: "AxisResult", weakest: "Sequence[Mapping[str, Any]]") -> None:
     band = f", {result.band}" if result.band else ""
     who = f"run {result.trajectory_id}, {result.agent or 'agent not stated'}"
     typer.echo(show.text(f"AXIS Result {result.shown}{band} ({who}; {result.rules.name} rules)"))
@@ -298,7 +297,7 @@ def _print_run(result: "AxisResult") -> None:
     if (low, high) != result.interval:
         typer.echo(f"with what is missing or unknown at its ends: {low:g} to {high:g}")
     show.table([_rounded(row) for row in result.dimension_rows], "Dimensions")
-    shown = [_rounded({key: row[key] for key in row if key != "context_bytes"}) for row in weakest_signals(result)]
+    shown = [_rounded({key: row[key] for key in row if key != "context_bytes"}) for row in weakest]
     judged = f", judged by {result.judged_by}" if result.judged_by else ""
     show.table(shown, f"Signals of interactions below 1, the lowest first{judged}", most=_MOST_SIGNALS)
     necessity = result.dimension("agent").necessity

@@ -51,7 +51,7 @@ def score(
 ) -> None:
     """Score runs: per agent what was scored, its tiers, and what could not be computed."""
     from axisjudge.scores.run_score import frozen_baseline, score_runs
-    from axisjudge.studies.run_score.summary import describe
+    from axisjudge.studies.run_score.scores import component_means, neutral_components, score_spread
 
     if store and (frozen or strict):
         raise InputError("--store", "keeps scores by the rolling baseline, never strict", cure="leave it out")
@@ -62,13 +62,16 @@ def score(
         scored.write_ndjson(out)
     if store is not None:
         _keep(runs, store, events, chosen, cluster)
-    summary = describe(scored, rules=chosen)
+    spread, neutral = score_spread(scored), neutral_components(scored, rules=chosen)
+    said = [sentence for sentence in (spread.answer, neutral.answer) if sentence]
     if json:
-        show.as_json({"rules": chosen.to_dict(), **summary.to_dict(), "runs": json_text.loads(scored.write_json())})
+        numbers = spread.to_dict() | component_means(scored).to_dict() | neutral.to_dict()
+        runs_scored = json_text.loads(scored.write_json())
+        show.as_json({"rules": chosen.to_dict(), **numbers, "sentences": said, "runs": runs_scored})
         return
-    show.table(summary.agents.to_dicts(), "Scores per agent")
-    show.table(summary.reasons.to_dicts(), "Neutral 50, because")
-    show.lines(summary.sentences, apart=True)
+    show.table(spread.agents.to_dicts(), "Scores per agent")
+    show.table(neutral.reasons.to_dicts(), "Neutral 50, because")
+    show.lines(said, apart=True)
 
 
 @app.command("show", epilog="Example: axisjudge scorecard show run-0001 --store scorecard.sqlite")
@@ -113,8 +116,9 @@ def rank(
     """Rank runs of one spec, and say how often each agent would win where there are 5 repeats or more."""
     import numpy as np
 
+    from axisjudge.results import plain
     from axisjudge.scores.run_score import frozen_baseline, score_runs
-    from axisjudge.studies.run_score.competition import compete
+    from axisjudge.studies.run_score.labels import compete
 
     table, chosen = _read(runs), read_rules(rules)
     baseline: Baseline = frozen_baseline(table, rules=chosen) if frozen else "rolling"
@@ -125,8 +129,8 @@ def rank(
         return
     if spec is not None:
         show.table(found.ranked.to_dicts(), f"Runs of {spec}")
-    show.table(found.table.to_dicts(), "Probability that an agent's next run scores highest")
-    show.lines(found.sentences, apart=True)
+    show.table(plain(found.table), "Probability that an agent's next run scores highest")
+    show.lines([found.answer], apart=True)
 
 
 def _read(paths: list[Path], cluster: str | None = None, *, strict: bool = False) -> "pl.DataFrame":

@@ -183,7 +183,8 @@ class Study(_Kept):
             value = getattr(self, each.name)
             if isinstance(value, Part):
                 named[each.name] = value
-            elif isinstance(value, Mapping):
+            elif isinstance(value, Mapping | tuple):
+                value = value if isinstance(value, Mapping) else dict(enumerate(value, start=1))
                 named |= {f"{each.name} {key}": part for key, part in value.items() if isinstance(part, Part)}
         return named
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from typing import Any
 
 from axisjudge.scores.axis.result import AxisResult
 from axisjudge.scores.axis.transcript.interactions import Wait
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.scope import SCOPE, banner
 from axisjudge.studies._shared.words import agreeing, directed, listed, many
-from axisjudge.studies.axis_result.means import AgentMeans
 
 #: So many agents are named in a row.
 _NAMED = 6
@@ -58,6 +58,14 @@ def marked(mark: str) -> str:
     return f"The run is marked: {mark}."
 
 
+def weakest(n: int, lowest: Mapping[str, Any] | None) -> str:
+    """How many interactions of a run have a signal below 1, and the lowest."""
+    if lowest is None:
+        return "No interaction of this run has a signal below 1."
+    least = f"#{lowest['id']}, {lowest['what']}"
+    return f"{agreeing(n, 'interaction', 'has', 'have')} a signal below 1; the lowest is {least}."
+
+
 def between(names: tuple[str, str], sentence: str) -> str:
     """The sentence of a comparison under the names of its two sides."""
     return f"From {names[0]} to {names[1]}: {sentence}"
@@ -90,9 +98,8 @@ def of_run(result: AxisResult) -> list[str]:
     return words
 
 
-def of_means(agents: Sequence[AgentMeans]) -> str:
-    """The mean AXIS Result of every agent."""
-    means = [(each.agent, each.means["composite"], each.n_runs) for each in agents]
+def of_means(means: Sequence[tuple[str, Estimate, int]]) -> str:
+    """The mean AXIS Result of every agent: its name, its mean and how many runs it has."""
     each_agent = [
         f"{agent} {mean.estimate:.1f} ({mean.interval('.1f')}; {mean.n_items} of {many(n_runs, 'run')} on "
         f"{mean.clusters})"

@@ -1,8 +1,542 @@
 """Did a new rubric make the judges agree, or only less sure? (notebook 01, `rubric compare`, `axisjudge.iterate`)"""
 
-from axisjudge.studies._shared.result import open_door
-from axisjudge.studies.rubric_versions.study import RubricVersions, rubric_versions
+from __future__ import annotations
 
-__all__ = ["RubricVersions", "rubric_versions"]
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from axisjudge import workbench
+from axisjudge.checks import InputError
+from axisjudge.figures import theme
+from axisjudge.figures.marks import interval_mark, intervals, named_rows
+from axisjudge.protocol import make_split, rehearsal
+from axisjudge.protocol.split import PLACE, read_split
+from axisjudge.results import Result, columns, plain
+from axisjudge.stats.agreement.soft import beliefs, raw_soft_agreement, split_change
+from axisjudge.stats.comparisons.progress import VersionOutcome, adjusted, decide, mean_of_repeats, moved
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.rates.proportions import clustered_mean
+from axisjudge.stats.sequences.betting import ConfidenceSequence, change_sequence
+from axisjudge.stats.sequences.evidence import SequenceEvidence, evidence_of_change
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, native, rows_of, table_of, to_polars
+from axisjudge.studies._shared.result import Part, Study, open_door
+from axisjudge.studies._shared.words import many
+from axisjudge.studies.rubric_versions import sentences
+from axisjudge.studies.rubric_versions.turns import (
+    FLIPPED,
+    Steps,
+    Turn,
+    beliefs_moved,
+    contested,
+    flipped,
+    judges_moved,
+    turn_of,
+)
+from axisjudge.studies.rubric_versions.versions import HELD_OUT, VersionAgreement, Versions, read_versions
+from axisjudge.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "RubricVersions",
+    "agreement_by_version",
+    "beliefs_moved",
+    "contested",
+    "flipped",
+    "judges_moved",
+    "published_course",
+    "refused_task",
+    "rubric_versions",
+]
+
+#: Columns of the table of turns, and where their figures stand.
+TURN = columns(
+    "axis before after runs=n_items tasks=agreement.change.n_clusters change=agreement.mean",
+    "low=agreement.change.ci_low high=agreement.change.ci_high p=agreement.p_value",
+    "p_holm=agreement.p_adjusted verdict=outcome",
+)
+#: Coefficients along the trail: colour and marker.
+_TRAIL = {"percent": (theme.ACCENT, "o"), "alpha": (FLIPPED, "s")}
+_DRAWN = ("percent", "ac1", "alpha", "soft")
+_MARKERS = ("o", "s", "D", "^")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AgreementByVersion(Part):
+    """Agreement on one axis under each version of its rubric, every version once, in the order of the turns.
+
+    `n_items` are the runs that each version was last compared on, `outcomes` what may be said of each turn.
+    """
+
+    caption: ClassVar = "Agreement under each version"
+
+    axis: str
+    versions: tuple[VersionAgreement, ...]
+    n_items: tuple[int, ...]
+    n_judges: int
+    outcomes: tuple[VersionOutcome, ...]
+    headlines: tuple[str, ...]
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row a version and coefficient, with its interval."""
+        values = columns("estimate low=ci_low high=ci_high tasks=n_clusters")
+        rows = [
+            {"axis": self.axis, "version": version.version, "coefficient": name}
+            | rows_of([value], values)[0]
+            | {"repeats": version.n_repeats}
+            for version in self.versions
+            for name, value in version.named.items()
+        ]
+        return table_of(rows, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """What may be said of each turn."""
+        return " ".join(self.headlines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The versions."""
+        return {"versions": plain(self.versions)}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Raw and chance-corrected agreement under each version, with intervals over tasks; older ones paler."""
+        import seaborn as sns
+
+        versions = self.versions
+        ax = theme.new_axes(7.4, 1.5 + 0.27 * len(_DRAWN) * len(versions)) if ax is None else ax
+        colours = sns.light_palette(theme.ACCENT, len(versions) + 1).as_hex()[1:]
+        beside: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+        step = 0.7 / len(versions)
+        for number, (version, colour) in enumerate(zip(versions, colours, strict=True)):
+            marker = _MARKERS[number % len(_MARKERS)]
+            for row, name in enumerate(_DRAWN):
+                at, value = row + (number - (len(versions) - 1) / 2) * step, version.named.get(name)
+                if value is None or math.isnan(value.estimate):
+                    why = "several pairs" if value is None else "undefined"
+                    ax.annotate(why, (0, at), **beside, color=theme.QUIET, fontsize=theme.SMALL - 1.5)
+                else:
+                    interval_mark(ax, value, at, colour=colour, marker=marker, size=6)
+            ax.plot([], [], marker, color=colour, label=version.version, linewidth=0)
+        ax.axvline(0, color=theme.FAINT, linewidth=0.8, zorder=0)
+        named_rows(ax, [sentences.LABELS[name] for name in _DRAWN])
+        theme.grid(ax)
+        theme.legend_below(ax, inches=0.35, ncols=len(versions))
+        repeats = ", ".join(f"{version.version} asked {version.n_repeats}x" for version in versions)
+        note = f"{intervals(versions[-1].coefficients['percent'])}; {many(self.n_items[0], 'run')}; {repeats}"
+        return theme.dress(ax, f"Agreement on {theme.in_words(self.axis)} by rubric version", note)
+
+    def plot_trail(self, ax: Axes | None = None) -> Axes:
+        """Agreement under every version in order, with intervals over tasks, and between two what may be said."""
+        ax = theme.new_axes(max(5.0, 1.6 + 1.5 * len(self.versions)), 3.6) if ax is None else ax
+        for number, (name, (colour, marker)) in enumerate(_TRAIL.items()):
+            at = [position + 0.07 * (2 * number - 1) for position in range(len(self.versions))]
+            values = [version.named[name] for version in self.versions]
+            ax.plot(at, [value.estimate for value in values], color=colour, linewidth=1, alpha=0.45)
+            for position, value in zip(at, values, strict=True):
+                interval_mark(ax, value, position, colour=colour, marker=marker, upright=True)
+            ax.plot([], [], marker, color=colour, label=sentences.LABELS[name], linewidth=0)
+        for position, outcome in enumerate(self.outcomes):
+            steps = "\n".join(str(outcome).split(" ", 1))
+            ax.annotate(steps, (position + 0.5, 1.06), ha="center", va="bottom", fontsize=theme.SMALL, color=theme.INK)
+        asked = zip(self.versions, self.n_items, strict=True)
+        ticks = [f"{version.version}\n{many(n, 'run')}, {version.n_repeats}x" for version, n in asked]
+        ax.set_xticks(range(len(ticks)), ticks)
+        ax.set_xlim(-0.5, len(ticks) - 0.5)
+        ax.set_ylim(min(0.0, *ax.get_ylim()), 1.3)
+        ax.set_yticks([0, 0.25, 0.5, 0.75, 1.0])
+        ax.axhline(0, color=theme.FAINT, linewidth=0.8, zorder=0)
+        ax.grid(axis="y", color=theme.FAINT, linewidth=0.8)
+        theme.legend_below(ax, inches=0.55, ncols=2)
+        note = f"{intervals(self.versions[-1].coefficients['percent'])}; {many(self.n_judges, 'judge')}"
+        return theme.dress(ax, f"The trail of {theme.in_words(self.axis)}", note)
+
+
+def agreement_by_version(turns: Sequence[Turn]) -> AgreementByVersion:
+    """Agreement under each version, from the turns of one axis in their order."""
+    newest = {version.version: (turn, version) for turn in turns for version in turn.versions}
+    return AgreementByVersion(
+        axis=turns[0].axis,
+        versions=tuple(version for _, version in newest.values()),
+        n_items=tuple(turn.n_items for turn, _ in newest.values()),
+        n_judges=len(turns[-1].judges),
+        outcomes=tuple(turn.decision.outcome for turn in turns),
+        headlines=tuple(turn.headline for turn in turns),
+        kind=turns[0].kind,
+        made_up=tuple(sorted({rater for turn in turns for rater in turn.made_up})),
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RubricVersions(Study):
+    """What each new version of the rubrics changed: one `Turn` for every axis and pair of consecutive versions.
+
+    `agreement` has agreement by version of every axis; the parts of a turn are made of it (`judges_moved`,
+    `beliefs_moved`, `flipped`, `contested`).
+    """
+
+    agreement: Mapping[str, AgreementByVersion]
+    turns: tuple[Turn, ...]
+
+    @property
+    def table(self) -> Table:
+        """One row a turn: the change of agreement with its interval and test, and what may be said."""
+        return frame_of(self.turns, TURN, self.turns[0].kind)
+
+    @property
+    def answer(self) -> str:
+        """What may be said of the newest version; then how earlier turns came out, or what agreement is not."""
+        earlier = [(turn.title, turn.outcome) for turn in self.turns[:-1]]
+        return f"{self.turns[-1].answer} {sentences.before(earlier) if earlier else sentences.NOT_CORRECTNESS}"
+
+
+def rubric_versions(
+    ratings: Given,
+    changes: Mapping[str, Sequence[str]],
+    *,
+    steps: Steps = None,
+    held_out: Sequence[str] = HELD_OUT,
+    most: int = 12,
+    cluster_unit: str = "task",
+    ci_level: float = 0.95,
+    seed: int = 0,
+) -> RubricVersions:
+    """Did new versions of a rubric make the judges agree, or only less sure?
+
+    Parameters
+    ----------
+    ratings : table
+        A ratings table (polars, pandas, arrow, or a dict of columns) that holds all versions, repeats included.
+    changes : mapping of axis to its versions in order
+        Each version is compared with the one before. The first changes of all axes are one declared family whose tests
+        are adjusted by Holm, and so are the second ones, and so on.
+    steps : mapping or table, optional
+        Number of steps of each run, for the overlap of citations that chance would give.
+    held_out : sequence of str
+        Sides of the split whose ratings never enter.
+    most : int
+        How many contested items are listed.
+    cluster_unit : str
+        What `cluster_id` holds.
+    ci_level : float
+        Level of the intervals. The tests of the rule have their own (`axisjudge.stats.comparisons.progress.LEVEL`).
+    seed : int
+        Of sign flips where there are too many to count, and of resamples.
+
+    Returns
+    -------
+    RubricVersions
+        `.turns`, one part for each change, and `.agreement` by axis.
+
+    Raises
+    ------
+    InputError
+        No change, fewer than two versions, or ratings that cannot be compared: a version without ratings, fewer than
+        two judges or no run in common, a version whose text changed after it had judged.
+
+    Examples
+    --------
+    >>> import axisjudge, polars as pl
+    >>> runs = axisjudge.read_trajectories(*axisjudge.demo_paths()).trajectories[:48]
+    >>> judges, axis = ["simulated:jackdaw", "simulated:dunnock"], "argument_validity"
+    >>> both = [axisjudge.judge(runs, judges, [axis], versions={axis: v}, progress=False) for v in ("v1", "v2")]
+    >>> result = axisjudge.studies.rubric_versions(pl.concat(both), {axis: ["v1", "v2"]})
+    >>> len(result.turns), len(result.agreement[axis].table)
+    (1, 10)
+    """
+    if not changes or any(len(versions) < 2 for versions in changes.values()):
+        raise InputError("changes", "needs two versions or more of each axis", dict(changes))
+    compared = partial(turn_of, steps=steps, most=most, cluster_unit=cluster_unit, ci_level=ci_level, seed=seed)
+    turns: list[Turn] = []
+    for number in range(max(map(len, changes.values())) - 1):
+        family = {
+            axis: versions[number : number + 2] for axis, versions in changes.items() if len(versions) > number + 1
+        }
+        read = [read_versions(ratings, axis, *both, held_out=held_out) for axis, both in family.items()]
+        tested = adjusted(
+            [moved(pair.agreement, pair.clusters, cluster_unit=cluster_unit, seed=seed) for pair, _ in read]
+        )
+        turns += [
+            compared(*each, agreement, family=tuple(family), kind=kind_of(ratings))
+            for each, agreement in zip(read, tested, strict=True)
+        ]
+    of_axis = {axis: [turn for turn in turns if turn.axis == axis] for axis in changes}
+    return RubricVersions({axis: agreement_by_version(mine) for axis, mine in of_axis.items()}, tuple(turns))
+
+
+_COLUMNS = ("version", "judge", "verdict", "confidence", "cited_step_indices", "citation_overlap")
+
+
+@dataclass(frozen=True)
+class PublishedItem:
+    """Raw soft agreement of two judges on the single published item by rubric version, each change split.
+
+    `overlaps` says in the text's words how far the judges cite the same steps. Raw values are shown for a single
+    published item only.
+    """
+
+    versions: tuple[str, ...]
+    agreement: tuple[float, ...]
+    changes: tuple[str, ...]
+    overlaps: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Agreement by version, and what of each change is flips and what is hedging."""
+        return sentences.published_item(self.versions, self.agreement, self.changes, self.overlaps)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PublishedCourse(Part):
+    """One run under several versions: verdicts and beliefs, raw soft agreement, and the rule's word on each turn."""
+
+    caption: ClassVar = "The published verdicts on one run, by version"
+    of_ratings: ClassVar = False  # published figures; a page's banner does not concern them
+    _keys = columns("versions rows agree raw_soft_agreement words changes=soft.changes")
+
+    rows: pl.DataFrame
+    judges: tuple[str, ...]
+    agree: Mapping[str, bool]
+    soft: PublishedItem
+    words: tuple[VersionOutcome, ...]
+    kind: Kind
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """The versions in their order."""
+        return self.soft.versions
+
+    @property
+    def raw_soft_agreement(self) -> dict[str, float]:
+        """Raw soft agreement by version."""
+        return dict(zip(self.versions, self.soft.agreement, strict=True))
+
+    def beliefs(self, judge: str) -> list[float]:
+        """A judge's belief that the run is correct under each version."""
+        return self.rows.filter(judge=judge)["belief"].to_list()
+
+    @property
+    def table(self) -> Table:
+        """One row a version and judge."""
+        return native(self.rows, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """What moved: verdicts, beliefs, and what one run allows to be said."""
+        beliefs = {judge: self.beliefs(judge) for judge in self.judges}
+        return sentences.published_course(self.agree, beliefs, self.soft.sentence, sorted(set(self.words)))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Each judge's belief that the one published run is correct, version by version; crosses say incorrect."""
+        ax = theme.new_axes(6.4, 3.2) if ax is None else ax
+        across = range(len(self.versions))
+        for judge, colour in zip(self.judges, (FLIPPED, theme.ACCENT), strict=False):
+            held = self.beliefs(judge)
+            ax.plot(across, held, color=colour, linewidth=1.8, zorder=1)
+            for at, value in enumerate(held):
+                ax.plot(at, value, "o" if value > 0.5 else "X", color=colour, markersize=8, markeredgecolor="white")
+            below: dict[str, Any] = {"xytext": (0, -9), "textcoords": "offset points", "va": "top"}
+            ax.annotate(judge.rpartition(":")[2], (0, held[0]), **below, fontsize=theme.SMALL, color=colour)
+        ax.axhline(0.5, color=theme.FAINT, linewidth=1, zorder=0)
+        ax.set_xticks(across, self.versions)
+        ax.set_xlim(-0.2, len(self.versions) - 0.8)
+        ax.set_ylim(-0.1, 1.05)
+        ax.set_ylabel("belief that the run is correct", fontsize=theme.SMALL, color=theme.QUIET)
+        note = "one run of one task, so there is no interval; a cross marks the verdict incorrect"
+        return theme.dress(ax, f"The published run under {many(len(self.versions), 'version')}", note)
+
+
+def published_course(verdicts: Given) -> PublishedCourse:
+    """Read the published verdicts of two judges on one run under each version.
+
+    Parameters
+    ----------
+    verdicts : table
+        Columns version, judge, verdict, confidence, cited_step_indices, citation_overlap; two judges a version.
+    """
+    table = to_polars(verdicts, _COLUMNS, where="verdicts").sort("version", "judge")
+    by_version = {str(name): rows for (name,), rows in table.group_by("version", maintain_order=True)}
+    if any(rows.height != 2 for rows in by_version.values()):
+        counts = {name: rows.height for name, rows in by_version.items()}
+        raise InputError("verdicts", "needs two judges for each version", counts)
+    given = [([rows["verdict"].to_list()], [rows["confidence"].to_list()]) for rows in by_version.values()]
+    agree = {name: rows["verdict"].n_unique() == 1 for name, rows in by_version.items()}
+    soft = PublishedItem(
+        versions=tuple(by_version),
+        agreement=tuple(float(raw_soft_agreement(*beliefs(*each)[0])) for each in given),
+        changes=tuple(split_change(*old, *new).sentence() for old, new in pairwise(given)),
+        overlaps=tuple(rows["citation_overlap"][0] for rows in by_version.values()),
+    )
+    return PublishedCourse(
+        rows=table.with_columns(belief=beliefs(table["verdict"].to_list(), table["confidence"].to_numpy())),
+        judges=tuple(table["judge"].unique(maintain_order=True)),
+        agree=agree,
+        soft=soft,
+        words=tuple(_word(*both) for both in pairwise(agree.values())),
+        kind=kind_of(verdicts),
+    )
+
+
+def _word(before: bool, after: bool) -> VersionOutcome:
+    """What the rule says of one run of one task."""
+    one = moved(np.array([[[float(before)]], [[float(after)]]]), np.zeros(1, dtype=np.intp))
+    return decide(one, (float("nan"), float("nan")), []).outcome
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RefusedTask(Part):
+    """A task that was used while tuning and stands among the evaluation tasks: what it costs, and the refusal."""
+
+    caption: ClassVar = "The published tasks that are left to hold out"
+    of_ratings: ClassVar = False
+
+    task: str
+    n_items: int
+    n_all: int
+    held_out: tuple[str, ...]
+    side: str
+    refusal: str
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row a task that is left to hold out."""
+        return table_of([{"task": task} for task in self.held_out], self.kind, columns=("task",))
+
+    @property
+    def answer(self) -> str:
+        """The leak, and what the split says of it."""
+        counts = (self.n_items, self.n_all)
+        return sentences.refused_task(self.task, counts, self.side, self.held_out, self.refusal)
+
+
+def refused_task(tasks: Given, *, salt: str = "published") -> RefusedTask:
+    """Split the published tasks in a rehearsal, move the one that was used in tuning, and keep what reading says.
+
+    Parameters
+    ----------
+    tasks : table
+        Columns task_id, agent, used_in_tuning.
+    """
+    table = to_polars(tasks, ("task_id", "agent", "used_in_tuning"), where="tasks")
+    runs = [
+        Trajectory(id=f"{task}-{agent}", source="published", task_id=str(task), agent=agent)
+        for task, agent in table.select("task_id", "agent").iter_rows()
+    ]
+    used = [str(task) for task in table.filter(pl.col("used_in_tuning"))["task_id"].unique().sort()]
+    if not used:
+        raise InputError("tasks", "none was used in tuning, so that there is nothing to refuse")
+    with tempfile.TemporaryDirectory() as folder, workbench.at(rehearsal(folder)):
+        split = make_split(runs, salt=salt, tuned_on=dict.fromkeys(used, "a rubric was revised by looking at it"))
+        side = split.side_of(used[0])
+        _move(used[0], side, split.held_out[0])
+        return RefusedTask(
+            task=used[0],
+            n_items=sum(run.task_id == used[0] for run in runs),
+            n_all=len(runs),
+            held_out=tuple(split.held_out_tasks),
+            side=side,
+            refusal=_refusal(),
+            kind=kind_of(tasks),
+        )
+
+
+def _move(task: str, side: str, other: str) -> None:
+    """Move a task in the file, as an editor would."""
+    from axisjudge.protocol.records import read_json, write_json
+
+    path = workbench.home() / PLACE
+    content = read_json(path, PLACE)
+    content["tasks"].setdefault(other, {})[task] = content["tasks"][side].pop(task)
+    write_json(path, content)
+
+
+def _refusal() -> str:
+    try:
+        read_split()
+    except InputError as error:
+        return str(error)
+    raise RuntimeError("a split with a moved task was read as if nothing had happened")
+
+
+@dataclass(frozen=True, eq=False)
+class LookedChange(Result):
+    """Change of the judges' agreement with an interval and evidence that hold at every look, tasks as they came.
+
+    `fixed` is the interval of the same tasks, had their number been fixed in advance.
+    """
+
+    axis: str
+    before: str
+    after: str
+    change: ConfidenceSequence
+    evidence: SequenceEvidence
+    fixed: Estimate
+
+    @property
+    def times(self) -> float:
+        """How many times the tasks of a fixed number looking takes, for intervals of one width; NaN without both."""
+        widths = [each.ci_high - each.ci_low for each in (self.change, self.fixed)]
+        return float((widths[0] / widths[1]) ** 2)
+
+    def row(self) -> dict[str, Any]:
+        """One row of the table."""
+        ends = {"change": "estimate", "low": "ci_low", "high": "ci_high"}
+        return {
+            "axis": self.axis,
+            "versions": f"{self.before} to {self.after}",
+            "tasks": self.change.n_clusters,
+            **{name: getattr(self.change, end) for name, end in ends.items()},
+            "evidence": self.evidence.largest,
+            "stop": "yes" if self.evidence.stopped_at else "no",
+            "times the tasks": self.times,
+        }
+
+
+def looked_change(
+    pair: Versions, rated: pl.DataFrame, *, cluster_unit: str = "task", ci_level: float = 0.95
+) -> LookedChange:
+    """The change of agreement in the order in which tasks were first judged under both versions.
+
+    Parameters
+    ----------
+    pair, rated : Versions, DataFrame
+        What `read_versions` gives: the pair, and its ratings. Ratings without a time stand last, by name.
+
+    Notes
+    -----
+    Holds whenever one stops, if the order of tasks does not depend on verdicts.
+    """
+    first, second = mean_of_repeats(pair.agreement)
+    both_judged = rated.group_by("item_id", "rubric_version").agg(pl.col("created_at").max())
+    came = dict(both_judged.group_by("item_id").agg(pl.col("created_at").max()).iter_rows())
+    order = np.array(sorted(range(len(pair.items)), key=lambda at: (came[pair.items[at]] or "~", pair.items[at])))
+    before, after, tasks = first[order], second[order], pair.clusters[order]
+    largest = int(np.bincount(tasks).max())
+    return LookedChange(
+        pair.axis,
+        pair.before,
+        pair.after,
+        change_sequence(before, after, tasks, largest=largest, cluster_unit=cluster_unit, ci_level=ci_level),
+        evidence_of_change(before, after, tasks, largest=largest, cluster_unit=cluster_unit, level=1 - ci_level),
+        clustered_mean(after - before, tasks, cluster_unit=cluster_unit, ci_level=ci_level),
+    )
+
+
+def looked_sentences(looks: list[LookedChange]) -> list[str]:
+    """What the intervals are for, what they cost, and where one may stop."""
+    stopped = [(each.axis, each.evidence.stopped_at) for each in looks if each.evidence.stopped_at]
+    return sentences.looked([each.times for each in looks if each.times == each.times], stopped)
+
 
 open_door(rubric_versions)

@@ -19,9 +19,10 @@ from axisjudge.studies._shared.words import (
     reasons,
     sentence_case,
 )
-from axisjudge.studies.rubric_versions.flips import JudgeShift
-from axisjudge.studies.rubric_versions.version_agreement import SoftSplit, VersionAgreement
-from axisjudge.studies.rubric_versions.versions import UncomparedRatings
+from axisjudge.studies.rubric_versions.versions import JudgeShift, SoftSplit, UncomparedRatings, VersionAgreement
+
+#: What coefficients are called.
+LABELS = {"percent": "agreement (raw)", "ac1": "Gwet's AC1", "alpha": "Krippendorff's alpha", "soft": "soft agreement"}
 
 #: Why the rule says what it says; braces are filled with the numbers of the turn.
 REASONS = {
@@ -229,8 +230,14 @@ def flips_counted(n_flips: int, n_listed: int, where: str) -> str:
     if not n_flips:
         return f"No verdict flipped on {where}."
     count = f"{n_flips} verdicts" if n_flips > 1 else "One verdict"
-    most = f"; the {n_listed} that changed agreement most" if n_flips > n_listed else ""
-    return f"{count} flipped on {where}{most}:"
+    most = f"; the {n_listed} that changed agreement most are listed" if n_flips > n_listed else ""
+    return f"{count} flipped on {where}{most}."
+
+
+def judges_flipped(flips: Sequence[tuple[str, int, int]]) -> str:
+    """How many verdicts of each judge flipped."""
+    counts = [f"{n or 'none'} of {total} of {judge}" for judge, n, total in flips]
+    return f"Verdicts that flipped: {listed(counts)}."
 
 
 def looked(times: Sequence[float], stopped: Sequence[tuple[str, int]]) -> list[str]:

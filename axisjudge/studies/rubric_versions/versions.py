@@ -1,13 +1,13 @@
-"""Two versions of one rubric on the same runs: the ratings of both as arrays, and what stands aside."""
+"""Two versions of one rubric on the same runs: their ratings as arrays, agreement under each, and what flipped."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,13 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError, TooLittle
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, VERDICT_ON_RUN, once
-from axisjudge.stats.agreement.soft import beliefs
-from axisjudge.stats.comparisons.progress import mean_of_repeats
-from axisjudge.studies._shared.arrays import Floats, words_of
+from axisjudge.results import Result, columns
+from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
+from axisjudge.stats.agreement.coefficients import coefficient_names
+from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreement, split_change
+from axisjudge.stats.comparisons.progress import Moved, adjusted, mean_of_repeats, moved
+from axisjudge.stats.estimate import Estimate
+from axisjudge.studies._shared.arrays import Floats, mean_of, words_of
 from axisjudge.studies._shared.frames import Given
 from axisjudge.studies._shared.ranked_confidence import fitted_maps
 from axisjudge.verdict import VERDICTS
@@ -51,7 +55,8 @@ class Versions:
 
     `codes` holds positions in `VERDICTS`, `confidences` and `ranks` (mid-ranks among the judge's own, see `_ranks`)
     have the same shape: versions (before, after) x items x judges x repeats, NaN where nothing came. `clusters` are
-    numbers from 0. `aside` names the judges that read no rubric, `left_out` counts what does not enter.
+    numbers from 0. `aside` names the judges that read no rubric, `left_out` counts what does not enter;
+    `side` is the side of the split that all ratings are of, if it is one.
     """
 
     axis: str
@@ -68,6 +73,7 @@ class Versions:
     same_text: bool
     aside: tuple[str, ...]
     left_out: UncomparedRatings
+    side: str | None
 
     @property
     def names(self) -> tuple[str, str]:
@@ -170,6 +176,7 @@ def read_versions(
             one_version_only=chosen.height - table.height,
             lost=table.filter(pl.col("status") != "ok").height,
         ),
+        side=table["split"][0] if table["split"].n_unique() == 1 else None,
     )
     return pair, table
 
@@ -240,3 +247,235 @@ def _ranks(ratings: Given, is_open: pl.Expr, judges: Sequence[str], confidences:
         if judge in maps:
             ranks[:, :, number] = maps[judge](confidences[:, :, number], source=judge)
     return ranks, RankedOver.CALIBRATION if named else RankedOver.NO_SPLIT
+
+
+@dataclass(frozen=True)
+class PairAgreement(Result):
+    """Soft agreement of two judges on normalised confidences."""
+
+    _keys = ("judges",)
+    _flat = ("soft",)
+
+    judges: tuple[str, str]
+    soft: SoftAgreement
+
+
+@dataclass(frozen=True)
+class VersionAgreement(Result):
+    """Agreement under one version, all its repeats one under the other with the task as the unit.
+
+    `coefficients` holds percent, kappa, ac1 and alpha, `soft` soft agreement of each pair of judges; `shares` how
+    common each verdict is.
+    """
+
+    version: str
+    n_repeats: int
+    coefficients: Mapping[str, Agreement]
+    soft: tuple[PairAgreement, ...]
+    shares: Mapping[str, float]
+
+    @property
+    def named(self) -> dict[str, Estimate]:
+        """Every coefficient by name; soft agreement of several pairs under the names of both judges."""
+        alone = len(self.soft) == 1
+        soft = {"soft" if alone else f"soft {' / '.join(pair.judges)}": pair.soft for pair in self.soft}
+        return {**self.coefficients, **soft}
+
+
+@dataclass(frozen=True)
+class SoftSplit:
+    """Mean change of raw soft agreement on normalised confidences: `total` = `flips` + `hedging`."""
+
+    total: float
+    flips: float
+    hedging: float
+
+
+def version_agreement(pair: Versions, version: int, ci_level: float, cluster_unit: str, seed: int) -> VersionAgreement:
+    """Agreement under the version at place `version` (0: before, 1: after)."""
+    codes, clusters = pair.stacked(pair.codes, version)
+    names = coefficient_names(len(pair.judges))
+    values = agreement_coefficients(
+        codes,
+        list(names.values()),
+        categories=list(map(float, range(len(VERDICTS)))),
+        clusters=clusters,
+        cluster_unit=cluster_unit,
+        ci_level=ci_level,
+        rng=seed,
+    )
+    # a rank is mapped to [1/2, 1], so that a belief stays on its verdict's side
+    held = beliefs(words_of(codes, VERDICTS), (1 + pair.stacked(pair.ranks, version)[0]) / 2)
+    given = codes[~np.isnan(codes)]
+    return VersionAgreement(
+        version=pair.names[version],
+        n_repeats=pair.n_repeats[version],
+        coefficients={name: values[key] for name, key in names.items()},
+        soft=tuple(
+            PairAgreement(
+                (pair.judges[one], pair.judges[other]),
+                soft_agreement(held[:, [one, other]], clusters=clusters, cluster_unit=cluster_unit, ci_level=ci_level),
+            )
+            for one, other in combinations(range(len(pair.judges)), 2)
+        ),
+        shares={word: float((given == code).mean()) for code, word in enumerate(VERDICTS)} if given.size else {},
+    )
+
+
+def soft_split(pair: Versions) -> SoftSplit:
+    """The change of raw soft agreement, split, over pairs of judges and repeats that both versions have."""
+    words, sure = words_of(pair.codes, VERDICTS), (1 + pair.ranks) / 2
+    parts = [
+        split_change(*(of[version][:, [one, other], repeat] for version in (0, 1) for of in (words, sure)))
+        for one, other in combinations(range(len(pair.judges)), 2)
+        for repeat in range(pair.codes.shape[3])
+    ]
+    return SoftSplit(
+        *(mean_of(np.stack([getattr(part, name) for part in parts])) for name in ("total", "flips", "hedging"))
+    )
+
+
+@dataclass(frozen=True)
+class VersionVerdict:
+    """A judge's verdict on a run under one version, as given in one repeat, with the mean confidence of all."""
+
+    verdict: str
+    confidence: float | None
+    cited: tuple[int, ...]
+    rationale: str | None
+
+
+@dataclass(frozen=True)
+class Flip(Result):
+    """A run on which a judge's verdict changed between the versions, both side by side.
+
+    `agreement_change` is above 0 where the flip brought judges together on this run.
+    """
+
+    _keys = columns(
+        "item judge verdict_before=before.verdict confidence_before=before.confidence cited_before=before.cited",
+        "rationale_before=before.rationale verdict_after=after.verdict confidence_after=after.confidence",
+        "cited_after=after.cited rationale_after=after.rationale agreement_change",
+    )
+
+    item: str
+    judge: str
+    before: VersionVerdict
+    after: VersionVerdict
+    agreement_change: float
+
+
+@dataclass(frozen=True)
+class JudgeShift(Result):
+    """One judge between the versions; `directions` counts its flips, ``correct → incorrect`` and so on.
+
+    `turnover` is the share of differing verdicts between a repeat of one version and a repeat of the other, `noise` the
+    same between two repeats of one version (NaN where there is one repeat): what exceeds it is the rubric's doing.
+    `confidence` is None where the judge gave no confidences on runs where its verdict stayed. `matrix` counts runs by
+    the verdict before (rows) and after (columns), both in the order of `VERDICTS`.
+    """
+
+    _keys = columns(
+        "judge family n_items directions turnover noise n_stayed confidence_before confidence_after confidence"
+    )
+
+    judge: str
+    family: str
+    directions: Mapping[str, int]
+    turnover: float
+    noise: float
+    n_stayed: int
+    confidence_before: float
+    confidence_after: float
+    confidence: Moved | None
+    matrix: tuple[tuple[int, ...], ...]
+
+    @property
+    def n_items(self) -> int:
+        """Runs with a verdict under both versions."""
+        return sum(map(sum, self.matrix))
+
+    @property
+    def n_flipped(self) -> int:
+        """Runs on which the verdict changed."""
+        return sum(self.directions.values())
+
+
+def judge_shifts(pair: Versions, *, cluster_unit: str, seed: int) -> tuple[JudgeShift, ...]:
+    """How each judge's verdicts and confidences changed."""
+    stayed = pair.verdicts[0] == pair.verdicts[1]
+    tested: dict[int, Moved] = {}
+    for judge in range(len(pair.judges)):
+        sure = np.where(stayed[:, judge, None], pair.confidences[:, :, judge], math.nan)
+        if not np.isnan(sure).all(axis=(1, 2)).any():
+            tested[judge] = moved(sure, pair.clusters, cluster_unit=cluster_unit, seed=seed)
+    corrected = dict(zip(tested, adjusted(list(tested.values())), strict=True))
+    return tuple(_shift(pair, judge, stayed[:, judge], corrected.get(judge)) for judge in range(len(pair.judges)))
+
+
+def _shift(
+    pair: Versions, judge: int, stayed: np.ndarray[Any, np.dtype[np.bool_]], confidence: Moved | None
+) -> JudgeShift:
+    given = pair.verdicts[:, :, judge]
+    first, second = given[:, ~np.isnan(given).any(axis=0)].astype(int)
+    matrix = np.zeros((len(VERDICTS), len(VERDICTS)), dtype=int)
+    np.add.at(matrix, (first, second), 1)
+    ways = {
+        f"{VERDICTS[one]} → {VERDICTS[two]}": int(n) for (one, two), n in np.ndenumerate(matrix) if one != two and n
+    }
+    before, after = pair.codes[:, :, judge]
+    return JudgeShift(
+        judge=pair.judges[judge],
+        family=pair.families[judge],
+        directions=dict(sorted(ways.items())),
+        turnover=_differing(list(product(before.T, after.T))),
+        noise=_differing([*combinations(before.T, 2), *combinations(after.T, 2)]),
+        n_stayed=int(stayed.sum()),
+        confidence_before=mean_of(pair.confidences[0, stayed, judge]),
+        confidence_after=mean_of(pair.confidences[1, stayed, judge]),
+        confidence=confidence,
+        matrix=tuple(map(tuple, matrix.tolist())),
+    )
+
+
+def flips_of(pair: Versions, rows: pl.DataFrame) -> tuple[Flip, ...]:
+    """Every flip, those first that changed agreement most; then by run and judge. `rows` are the ratings behind it."""
+    given = _judgements(rows)
+    before, after = mean_of_repeats(pair.agreement)
+
+    def judgement(version: int, item: int, judge: int) -> VersionVerdict:
+        verdict = VERDICTS[int(pair.verdicts[version, item, judge])]
+        return given[pair.names[version], pair.items[item], pair.judges[judge], verdict]
+
+    flips = [
+        Flip(
+            item=pair.items[item],
+            judge=pair.judges[judge],
+            before=judgement(0, item, judge),
+            after=judgement(1, item, judge),
+            agreement_change=float(after[item] - before[item]),
+        )
+        for item, judge in np.argwhere(pair.flipped)
+    ]
+    return tuple(sorted(flips, key=lambda flip: (-abs(np.nan_to_num(flip.agreement_change)), flip.item, flip.judge)))
+
+
+def _judgements(rows: pl.DataFrame) -> dict[tuple[str, str, str, str], VersionVerdict]:
+    """The first judgement by version, run, judge and verdict, with the mean confidence of that verdict."""
+    of = rows.filter(pl.col("verdict").is_not_null()).sort("repeat")
+    of = of.group_by("rubric_version", "item_id", "rater", "verdict", maintain_order=True).agg(
+        pl.col("confidence").mean(), pl.col("cited_step_indices", "rationale").first()
+    )
+    return {
+        (version, item, judge, verdict): VersionVerdict(verdict, confidence, tuple(cited or ()), rationale)
+        for version, item, judge, verdict, confidence, cited, rationale in of.iter_rows()
+    }
+
+
+def _differing(pairs: Sequence[tuple[Floats, Floats]]) -> float:
+    """Share of differing verdicts over pairs of runs of the whole set; NaN without one."""
+    differing = given = 0
+    for first, second in pairs:
+        both = ~np.isnan(first) & ~np.isnan(second)
+        differing, given = differing + int((first[both] != second[both]).sum()), given + int(both.sum())
+    return differing / given if given else math.nan

@@ -22,6 +22,7 @@ class Ranks(StrEnum):
 NO_CURVE = "No S-curve is fitted to the raw score (score / 100): {reason}."
 NO_LABELS = "Without labels it cannot be told what the score measures."
 UNLABELLED = "The labels given say nothing of these scores;"
+HOW_IT_WENT = "A score says how a run went, not whether its result is right."
 NO_REWARD = "No trajectory has a score and an end-task reward, so that the two cannot be compared."
 
 

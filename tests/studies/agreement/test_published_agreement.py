@@ -5,7 +5,7 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.studies.agreement.published_agreement import published_agreement
-from axisjudge.studies.rubric_versions.published_versions import published_course
+from axisjudge.studies.rubric_versions import published_course
 from axisjudge.workbench import home
 
 # Cohen's kappa and AC1 implied by the two published tables, if disagreements are correct against incorrect.

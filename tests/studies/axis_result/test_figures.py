@@ -8,8 +8,7 @@ from axisjudge.datasets import demo_transcripts
 from axisjudge.scores.axis.result import score_run
 from axisjudge.scores.axis.scoring import axis_results
 from axisjudge.scores.axis.transcript.run import run_of_axis
-from axisjudge.studies.axis_result.comparison import compare_sources
-from axisjudge.studies.axis_result.figures import plot_axis_comparison, plot_axis_dimensions, plot_axis_timeline
+from axisjudge.studies.axis_result.runs import OneRun, all_runs, compare_sources
 
 NAMES = ("source", "compare")
 
@@ -27,7 +26,7 @@ def words(ax):
 
 def test_every_timed_interaction_has_its_bar(results):
     one = results[0]
-    ax = plot_axis_timeline(one)
+    ax = OneRun(one, "polars").plot()
     timed = [each for each in one.interactions if each.duration_ms is not None]
     assert len(ax.patches) == sum(len(each.categories) for each in timed)
     assert max(bar.get_width() for bar in ax.patches) == max(each.duration_ms for each in timed) / 1000
@@ -36,20 +35,20 @@ def test_every_timed_interaction_has_its_bar(results):
 
 def test_a_run_without_time_stamps_says_so():
     run = run_of_axis([{"type": "tool_use", "content": {"tool_name": "Bash"}}], id="run")
-    ax = plot_axis_timeline(score_run(run, {}))
+    ax = OneRun(score_run(run, {}), "polars").plot()
     assert not ax.patches
     assert "no time stamps" in words(ax)
 
 
 def test_every_run_has_its_interval(results):
-    ax = plot_axis_dimensions(results)
+    ax = all_runs(results).plot()
     assert len(ax.lines) == 2 * len(results)  # interval and bounds; no point without a goal score
     assert len(ax.get_yticklabels()) == 8
 
 
 def test_a_comparison_and_its_refusal(results):
     found = compare_sources(results, (), names=NAMES)
-    ax = plot_axis_comparison(found)
+    ax = found.plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == ["environment", "service", "agent"]
     assert "cedar-mini minus alder-large" in ax.get_xlabel()
-    assert "two sets of runs" in words(plot_axis_comparison(compare_sources(results[:3], (), names=NAMES)))
+    assert "two sets of runs" in words(compare_sources(results[:3], (), names=NAMES).plot())

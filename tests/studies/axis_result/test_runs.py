@@ -16,8 +16,14 @@ from axisjudge.scores.axis.rule_sets import UPSTREAM
 from axisjudge.scores.axis.scenario import Scenario
 from axisjudge.scores.axis.scoring import axis_results, rule_ratings
 from axisjudge.studies._shared.scope import made_up_raters
-from axisjudge.studies.axis_result.comparison import compare_runs, compare_sources
-from axisjudge.studies.axis_result.means import agent_means, chosen, means_frame, results_frame, weakest_rows
+from axisjudge.studies.axis_result.runs import (
+    agent_means,
+    all_runs,
+    compare_runs,
+    compare_sources,
+    one_run,
+    weakest_signals,
+)
 from axisjudge.studies.axis_result.sentences import Direction, NotCompared, of_run
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 
@@ -117,15 +123,16 @@ def test_one_scenario_holds_for_all_and_several_are_told_apart_by_task():
 
 
 def test_tables_of_runs_and_agents(results):
-    frame = results_frame(results)
+    frame = all_runs(results).table
     assert frame.height == 24
     assert frame["trajectory_id"].is_unique().all()
-    means = agent_means(results)
+    found = agent_means(results)
+    means = found.agents
     assert [each.agent for each in means] == ["alder-large", "cedar-mini"]
     assert means[0].means["composite"].estimate == pytest.approx(
         np.mean([each.composite for each in results if each.agent == "alder-large"])
     )
-    assert means_frame(means).height == 10
+    assert found.table.height == 10
     assert math.isnan(means[0].means["composite"].ci_low)  # four tasks
     json.dumps([each.to_dict() for each in means], allow_nan=False)
 
@@ -136,7 +143,7 @@ def test_a_comparison_says_what_repeats_allow(results):
     assert (found.n_before, found.n_after, len(found.tasks)) == (12, 12, 4)
     changes = {each.quantity: each for each in found.changes}
     composite = changes["composite"].over_repeats
-    per_task = results_frame(results).with_columns(pl.col("axis_result").cast(pl.Int64))
+    per_task = all_runs(results).table.with_columns(pl.col("axis_result").cast(pl.Int64))
     tasks = per_task.group_by("task", "agent").agg(pl.col("axis_result").mean())
     means = tasks.group_by("agent").agg(pl.col("axis_result").mean()).sort("agent")
     assert composite.estimate == pytest.approx(means["axis_result"][1] - means["axis_result"][0])
@@ -144,7 +151,7 @@ def test_a_comparison_says_what_repeats_allow(results):
     assert changes["environment"].direction is Direction.NOT_SHOWN
     assert "over_tasks" in changes["agent"].to_dict()
     assert changes["agent"].over_tasks.smallest_p == 0.125
-    assert found.to_frame().height == 5
+    assert found.table.height == 5
 
 
 def test_a_set_compared_with_itself_shows_no_change(results):
@@ -156,7 +163,7 @@ def test_a_set_compared_with_itself_shows_no_change(results):
 def test_sets_without_a_shared_task_are_refused(results):
     found = compare_runs(results, axis_results([timed("elsewhere")]))
     assert (found.changes, found.refusal) == ((), NotCompared.NO_SHARED_TASK)
-    assert found.to_frame().height == 0
+    assert found.table.height == 0
     assert compare_sources(results[:12], (), names=NAMES).refusal is NotCompared.ONE_SET
 
 
@@ -180,31 +187,32 @@ def test_the_answer_is_the_change_the_means_or_the_run(runs, grades):
     assert compared.answer.startswith("From old to new")
     one_agent = studies.axis_result(runs[:12], grades=grades)
     assert "alder-large" in one_agent.answer
-    assert f"{one_agent.agents[0].means['composite'].estimate:.1f}" in one_agent.answer
+    assert f"{one_agent.agents.agents[0].means['composite'].estimate:.1f}" in one_agent.answer
     assert studies.axis_result(runs[:1]).answer.startswith(of_run(axis_results(runs[:1])[0])[0])
 
 
 def test_a_run_in_words(results):
-    one = chosen(results)
+    part = one_run(results)
+    one = part.run
     first = of_run(one)[0]
     assert one.trajectory_id in first
     assert f"AXIS Result {one.shown}" in first
-    rows = weakest_rows(one)
+    rows = weakest_signals(part).table
     lowest = rows.select(pl.min_horizontal("success", "speed", "weight", "relevance")).to_series()
     assert lowest.is_sorted()
     assert lowest.max() < 1
-    assert chosen(results, results[3].trajectory_id) is results[3]
+    assert one_run(results, results[3].trajectory_id).run is results[3]
     with pytest.raises(InputError, match="no such run among"):
-        chosen(results, "nobody")
+        one_run(results, "nobody")
     with pytest.raises(InputError, match="holds no transcript"):
-        chosen([])
+        one_run([])
 
 
 def test_planted_grades_bear_their_banner(grades, runs):
     assert made_up_raters(grades, None) == tuple(grades["rater"].unique())
     assert made_up_raters(rule_ratings(runs[:1])) == ()
     assert set(rule_ratings(runs[:1])["rater_kind"]) == {"rules"}
-    assert "PLANTED" in studies.axis_result(runs[:2], grades=grades).sentences[0]
+    assert "PLANTED" in studies.axis_result(runs[:2], grades=grades).banner
 
 
 def test_real_sessions_all_have_a_result_offline(shared_data):

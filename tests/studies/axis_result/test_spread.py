@@ -5,7 +5,7 @@ import pytest
 from axisjudge.datasets import demo_paths
 from axisjudge.readers import read_trajectories
 from axisjudge.studies import axis_result
-from axisjudge.studies.axis_result.spread import spread_rows, spreads
+from axisjudge.studies.axis_result import spread_rows, spreads
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +14,7 @@ def runs():
 
 
 def test_spread_and_auc_are_those_counted_by_hand(runs):
-    results = axis_result(runs).results
+    results = axis_result(runs).runs.results
     found = {one.score: one for one in spreads(results, {run.id: run.reward for run in runs})}
     lows = [each.dimension("agent").low for each in results]
     one = found["agent, low end"]
@@ -28,6 +28,6 @@ def test_spread_and_auc_are_those_counted_by_hand(runs):
 
 
 def test_without_rewards_there_is_no_auc(runs):
-    found = spreads(axis_result(runs[:2]).results, {})
+    found = spreads(axis_result(runs[:2]).runs.results, {})
     assert all(one.auc is None for one in found)
     assert not any("AUC against reward" in row for row in spread_rows(found))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from axisjudge.readers import read_trajectories
-from axisjudge.studies.axis_result.usage import RunUsage, usage_of
+from axisjudge.studies.axis_result.runs import RunUsage, usage_of
 
 SAYS = {"type": "assistant", "timestamp": "2026-03-14T09:00:00Z", "content": {"text": "done"}}
 TOKENS = {"input": 1200, "output": 80, "cacheReadInput": 900}

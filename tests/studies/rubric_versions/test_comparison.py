@@ -13,8 +13,7 @@ from axisjudge.checks import InputError
 from axisjudge.stats.agreement.chance_corrected import krippendorff_alpha, percent_agreement
 from axisjudge.stats.agreement.soft import soft_agreement
 from axisjudge.stats.comparisons.progress import VersionOutcome
-from axisjudge.studies.rubric_versions import rubric_versions
-from axisjudge.studies.rubric_versions.published_versions import published_course, refused_task
+from axisjudge.studies.rubric_versions import published_course, refused_task, rubric_versions
 from axisjudge.studies.rubric_versions.versions import RankedOver
 from axisjudge.workbench import home
 

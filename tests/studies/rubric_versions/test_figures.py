@@ -12,9 +12,14 @@ from version_worlds import table, world
 
 from axisjudge.figures.inline import inline
 from axisjudge.report.tables.markup import as_polars, html_table
-from axisjudge.studies.rubric_versions import rubric_versions
-from axisjudge.studies.rubric_versions.figures import plot_agreement_by_version, plot_beliefs, plot_flips
-from axisjudge.studies.rubric_versions.tables import flips_table, flips_text
+from axisjudge.studies.rubric_versions import (
+    agreement_by_version,
+    beliefs_moved,
+    contested,
+    flipped,
+    judges_moved,
+    rubric_versions,
+)
 
 NASTY = "<img src=x onerror=alert(1)> | **bold** \x1b[31m"
 
@@ -37,7 +42,7 @@ def turn():
 
 
 def test_agreement_by_version_draws_every_estimate_with_its_interval(turn):
-    ax = plot_agreement_by_version([turn])
+    ax = agreement_by_version([turn]).plot()
     drawn = {round(float(line.get_xdata()[0]), 9) for line in ax.lines if len(line.get_xdata()) == 1}
     for version in turn.versions:
         for name in ("percent", "ac1", "alpha"):
@@ -46,7 +51,7 @@ def test_agreement_by_version_draws_every_estimate_with_its_interval(turn):
 
 
 def test_beliefs_are_drawn_for_the_runs_that_moved_most(turn):
-    figure = plot_beliefs(turn, most=5)
+    figure = beliefs_moved(turn, most=5).plot().get_figure(root=True)
     assert len(figure.axes) == 2
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == [
         turn.pair.items[at] for at in turn.moved_most(5)
@@ -54,23 +59,23 @@ def test_beliefs_are_drawn_for_the_runs_that_moved_most(turn):
 
 
 def test_flips_show_noise_and_turnover(turn):
-    ax = plot_flips(turn)
+    ax = judges_moved(turn).plot()
     drawn = {round(float(line.get_xdata()[0]), 9) for line in ax.lines if len(line.get_xdata()) == 1}
     for shift in turn.shifts:
         assert {round(shift.noise, 9), round(shift.turnover, 9)} <= drawn
 
 
 def test_untrusted_text_stays_text(turn):
-    for frame in (flips_table(turn, most=3), turn.contested.to_frame()):
+    for frame in (flipped(turn, most=3).table, contested(turn).table):
         shown = html_table(as_polars(frame), {}, "", None)
         assert "<img" not in shown
         assert "&lt;img" in shown
-    assert "\x1b" not in flips_text(turn)
-    assert len(flips_table(turn, most=3)) == 3
+    assert "\x1b" not in flipped(turn).text
+    assert len(flipped(turn, most=3).table) == 3
 
 
 def test_a_flip_stands_with_both_verdicts_and_the_run_that_it_is_of(turn):
-    for row, flip in zip(flips_table(turn, most=5).iter_rows(named=True), turn.flips, strict=False):
+    for row, flip in zip(flipped(turn, most=5).table.iter_rows(named=True), turn.flips, strict=False):
         assert (row["run"], row["axis"], row["judge"]) == (flip.item, "argument_validity", flip.judge)
         assert flip.before.verdict in row["v1"].split()
         assert flip.after.verdict in row["v2"].split()
@@ -81,8 +86,8 @@ def test_nothing_flipped_and_one_version_of_confidence_are_drawn_too():
     codes[1], confidences[:] = codes[0], np.nan
     ratings = table(codes, confidences, task).with_columns(confidence=pl.lit(None, dtype=pl.Float64))
     turn = turn_of(ratings)
-    assert "No verdict flipped" in flips_text(turn)
-    assert len(flips_table(turn)) == 0
-    for drawn in (plot_agreement_by_version([turn]), plot_flips(turn), plot_beliefs(turn)):
-        assert inline(drawn).startswith("<img")
+    assert "No verdict flipped" in flipped(turn).text
+    assert len(flipped(turn).table) == 0
+    for part in (agreement_by_version([turn]), judges_moved(turn), beliefs_moved(turn)):
+        assert inline(part.plot()).startswith("<img")
     assert not plt.get_fignums()

@@ -11,14 +11,20 @@ import pytest
 from axisjudge import studies
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_run_labels, demo_runs, demo_transcripts
+from axisjudge.figures.legible import is_empty
 from axisjudge.ratings import read_ratings
 from axisjudge.readers import read_trajectories
 from axisjudge.scores.run_score import ScorecardRules, frozen_baseline, read_runs, runs_frame, score_runs
-from axisjudge.studies.run_score.calibration import calibrate_score, rated_labels, reward_labels
-from axisjudge.studies.run_score.competition import compete
+from axisjudge.studies.run_score.labels import (
+    ScoreAgainstLabels,
+    ScoreForecast,
+    calibrate_score,
+    compete,
+    rated_labels,
+    reward_labels,
+)
+from axisjudge.studies.run_score.scores import component_means, neutral_components, score_spread, tier_changes, trend
 from axisjudge.studies.run_score.sentences import Ranks
-from axisjudge.studies.run_score.summary import describe
-from axisjudge.studies.run_score.trend import tier_changes, tiers_kept, trend
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
@@ -60,27 +66,26 @@ def table(rows):
 
 class TestSummary:
     def test_counts_add_up(self, scored):
-        found = describe(scored)
+        found, reasons = score_spread(scored), neutral_components(scored).reasons
         assert found.agents["runs"].sum() == scored.height
         tiers = sum(
             row[tier] for row in found.agents.to_dicts() for tier in ("Elite", "Gold", "Silver", "Bronze", "Unranked")
         )
         assert tiers == scored.height
         neutral = sum(scored[f"{name}_reason"].is_not_null().sum() for name in ("latency", "resource_efficiency"))
-        assert found.reasons["runs"].sum() == neutral
+        assert reasons["runs"].sum() == neutral
         assert found.means["birch-2"].cluster_unit == "spec"
-        assert "378 scored" in found.sentences[0]
+        assert found.n_scored == 378
 
     def test_a_neutral_component_does_not_enter_the_mean_of_components(self):
         made = runs_frame([])
         made = pl.concat([made, pl.DataFrame({"run_id": ["a", "b"], "agent_id": ["x", "x"]})], how="diagonal")
         made = made.with_columns(pl.Series("outcome", ["COMPLETED", None]))
-        found = describe(score_runs(made)).components
+        means = component_means(score_runs(made))
+        found = means.table
         assert found.row(0) == ("x", "completion", 100.0, 1)
         assert found.filter(pl.col("component") == "latency").row(0) == ("x", "latency", None, 0)
-        assert describe(score_runs(made)).lowest_component.startswith(
-            "The lowest observed mean of a component is 100, completion of x (1 run)"
-        )
+        assert "100, completion of x (1 run)" in means.answer
 
     def test_pandas_comes_back_as_pandas(self, scored, runs):
         frame = pd.DataFrame({"run_id": ["a", "b"], "outcome": ["COMPLETED", "FAILED"]})
@@ -91,10 +96,12 @@ class TestSummary:
 
     def test_however_few_runs_stood_before_a_run_it_is_one_reason(self, runs):
         rules = ScorecardRules(min_samples=3)
-        by_rules = describe(score_runs(runs, rules=rules), rules=rules).reasons.filter(pl.col("component") == "latency")
+        by_rules = neutral_components(score_runs(runs, rules=rules), rules=rules).reasons.filter(
+            pl.col("component") == "latency"
+        )
         few = by_rules.filter(pl.col("reason").str.contains("needs 3"))
         assert few["runs"].to_list() == [3]  # of the demo's one workspace
-        by_others = describe(score_runs(runs, rules=rules)).reasons
+        by_others = neutral_components(score_runs(runs, rules=rules)).reasons
         assert by_others.filter(pl.col("reason").str.contains("needs 3")).height > 1  # told apart without its rules
 
 
@@ -104,19 +111,21 @@ class TestTrend:
         last = found.frame.filter(pl.col("period") == found.frame["period"].max())
         assert (last["frozen_latency"] > last["rolling_latency"]).all()
         assert found.frame["runs"].sum() == found.n_runs == 378
-        assert "in another tier" in found.sentence
+        assert "in another tier" in found.answer
 
     def test_tiers_of_the_next_run(self, scored):
         changes = tier_changes(scored)
-        assert int(changes.drop("from").sum().sum_horizontal()[0]) == 378 - 64  # 4 agents x 16 specs have a last run
-        assert "32%" in tiers_kept(changes)
-        assert "No agent has two scored runs" in tiers_kept(tier_changes(scored.head(8)))
+        assert (
+            int(changes.table.drop("from").sum().sum_horizontal()[0]) == 378 - 64
+        )  # 4 agents x 16 specs have a last run
+        assert "32%" in changes.answer
+        assert "No agent has two scored runs" in tier_changes(scored.head(8)).answer
 
     def test_runs_without_an_end_time_have_no_trend(self):
         found = studies.run_score({"run_id": ["a", "b"], "outcome": ["COMPLETED", "FAILED"]})
         assert found.trend.n_runs == 0
-        assert "no trend" in found.trend.sentence
-        assert "trend" not in found.plots()
+        assert "no trend" in found.trend.answer
+        assert is_empty(found.trend.plot().get_figure(root=True))
 
 
 class TestCompetition:
@@ -141,15 +150,15 @@ class TestCompetition:
     def test_a_shared_highest_score_is_said(self):
         rows = [("one", "a", 80, 100, 50, 1.0, 1), ("two", "b", 80, 100, 50, 2.0, 1)]
         found = compete(*table(rows), spec="s", rng=np.random.default_rng(0))
-        assert "2 runs share that score" in found.sentences[0]
-        assert "does not show that its agent is the best" in found.sentences[0]
-        assert "5 or more" in found.sentences[1]
+        assert "2 runs share that score" in found.answer
+        assert "does not show that its agent is the best" in found.answer
+        assert "5 or more" in found.answer
 
     def test_the_demo(self, scored, runs):
         found = compete(scored, runs, rng=np.random.default_rng(0))
         assert sum(each.estimate for each in found.wins.values()) == pytest.approx(1)
         assert {each.n_clusters for each in found.wins.values()} == {16}
-        assert found.sentences[0].startswith("Were each agent to run once more")
+        assert found.answer.startswith("Were each agent to run once more")
         assert found.to_dict()["tie_breaks"][-1] == "run_id"
 
     def test_nothing_to_compare(self, scored, runs):
@@ -166,14 +175,14 @@ class TestCalibration:
         assert (found.auc.n_items, found.auc.n_clusters) == (378, 16)
         assert found.ranks is Ranks.ALIKE
         assert found.loss["s_curve"] < found.loss["linear"] < found.loss["base_rate"]
-        assert "latency and resource efficiency would rank runs against the labels" in found.sentences[-1]
+        assert "latency and resource efficiency would rank runs against" in ScoreAgainstLabels(found).answer
         assert sum(share.n_items for _, share in found.bands()) == 378
 
     def test_runs_as_read_are_compared_with_their_reward_if_they_have_one(self):
         read = read_trajectories(*demo_transcripts()[:2]).trajectories
-        assert studies.run_score(read).by_reward is None
+        assert studies.run_score(read).reward.found is None
         rewarded = [run.model_copy(update={"reward": float(k)}) for k, run in enumerate(read)]
-        assert studies.run_score(rewarded).by_reward.dropped == "completion"
+        assert studies.run_score(rewarded).reward.found.dropped == "completion"
 
     def test_labels_turned_upside_down_turn_the_answer(self, scored):
         labels = rated_labels(read_ratings(demo_run_labels())).with_columns(good=1 - pl.col("good"))
@@ -201,9 +210,9 @@ class TestCalibration:
         assert honest.auc.ci_low < 0.5 < honest.auc.ci_high
         assert honest.ranks is Ranks.UNTOLD
         assert list(honest.components) == ["latency"]
-        assert "completion left out" in honest.sentences[0]
+        assert "completion left out" in ScoreAgainstLabels(honest).answer
         assert circular.fit.refusals
-        assert "No S-curve" in circular.sentences[-1]
+        assert "No S-curve" in ScoreForecast(circular).answer
         assert math.isnan(circular.forecast(np.array([50.0]))[0])
 
     def test_labels_that_do_not_fit(self, scored):

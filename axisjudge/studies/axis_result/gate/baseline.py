@@ -15,7 +15,7 @@ from axisjudge.checks import InputError
 from axisjudge.results import Result, dumps
 from axisjudge.scores.axis.result import AxisResult
 from axisjudge.scores.curves.fitted import CurveFit
-from axisjudge.studies.axis_result.means import QUANTITIES
+from axisjudge.studies.axis_result.runs import QUANTITIES
 from axisjudge.trajectory import Trajectory
 from axisjudge.workbench import own, whole_or_not_at_all
 

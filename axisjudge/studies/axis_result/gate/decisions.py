@@ -24,7 +24,7 @@ from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.scope import banner
 from axisjudge.studies.axis_result.gate import sentences as say
 from axisjudge.studies.axis_result.gate.baseline import Baseline, ScoredRun, by_pair, values
-from axisjudge.studies.axis_result.means import QUANTITIES
+from axisjudge.studies.axis_result.runs import QUANTITIES
 
 
 class ScenarioOutcome(StrEnum):

@@ -1,0 +1,557 @@
+"""AXIS Results of runs in parts: one run taken apart, all runs, their agents, and two sets compared over repeats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from axisjudge.checks import TooLittle
+from axisjudge.figures import theme
+from axisjudge.figures.marks import at_the_right, interval_mark, level, named_rows
+from axisjudge.protocol import no_such_run
+from axisjudge.results import Result, columns, plain
+from axisjudge.scores.axis.judged.signals import SIGNALS
+from axisjudge.scores.axis.result import DIMENSIONS, AxisResult
+from axisjudge.scores.axis.transcript.interactions import ACTING, Interaction
+from axisjudge.stats.comparisons.paired import PairedChange, paired_change
+from axisjudge.stats.comparisons.stratified import stratified_change
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.rates.proportions import clustered_mean
+from axisjudge.studies._shared.arrays import mean_of
+from axisjudge.studies._shared.frames import Kind, Table, frame_of, native, rows_of, with_ends
+from axisjudge.studies._shared.result import Part
+from axisjudge.studies._shared.words import many
+from axisjudge.studies.axis_result import sentences as say
+from axisjudge.studies.axis_result.sentences import WAITS, Direction, NotCompared
+from axisjudge.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: What is compared: the composite and the four dimensions.
+QUANTITIES = ("composite", *DIMENSIONS)
+_OF_INTERACTIONS = SIGNALS[:4]
+_MOST_ROWS = 20
+_MEAN = columns("mean=estimate low=ci_low high=ci_high runs=n_items tasks=n_clusters")
+#: Columns of the table of changes, and where their figures stand.
+_CHANGE = columns(
+    "quantity before after",
+    with_ends("change", "over_repeats"),
+    "shown=direction.value p_over_tasks=over_tasks.p_value",
+)
+#: Rows and colours of the categories, after Okabe and Ito.
+_CATEGORIES = {"environment": "#0072B2", "service": "#CC79A7", "agent": "#8a8a8a"}
+_ERROR = "#D55E00"
+#: A mark takes this share of the whole time at least, so that a call of some milliseconds can be seen.
+_LEAST_WIDTH = 0.004
+#: A name whose bar lies nearer to an end of the line than this share of it is written inwards.
+_NEAR_THE_EDGE = 0.15
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OneRun(Part):
+    """One run taken apart: its four dimensions and their signals, on a line of time."""
+
+    name: ClassVar = "run"
+    caption: ClassVar = "The four dimensions of this run, and their signals"
+    formats: ClassVar = {"share": ".1f", **dict.fromkeys(("score", "low", "high"), ".0f"), "raw": ".3f"}
+
+    run: AxisResult
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row a dimension; `low` and `high` have everything missing or unknown at its worst and at its best."""
+        return native(pl.DataFrame(self.run.dimension_rows, infer_schema_length=None), self.kind)
+
+    @property
+    def answer(self) -> str:
+        """The run in a few sentences, with the marks that must be known of it."""
+        return " ".join([*say.of_run(self.run), *map(say.marked, self.run.marks)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole result of the run."""
+        return self.run.to_dict()
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Interactions from left to right, one row a category; a bar is as long as the interaction took.
+
+        A diamond stands where the duration of a call or of a text is unknown, a cross where the interaction failed; a
+        pale bar is time that a person took. The longest bar of each row is named for what it is: a call, a text and the
+        writing of what follows it, a wait. A call of two categories stands in both rows.
+        """
+        ax = theme.new_axes(9.5, 2.9) if ax is None else ax
+        timed = [each for each in self.run.interactions if each.start_ms is not None]
+        end = max((1.0, *((each.start_ms or 0) + (each.duration_ms or 0) for each in timed))) / 1000
+        rows = {category: row for row, category in enumerate(_CATEGORIES)}
+        for each in timed:
+            start, length = (each.start_ms or 0) / 1000, (each.duration_ms or 0) / 1000
+            for category in each.categories:
+                row, colour = rows[category], _CATEGORIES[category]
+                if each.duration_ms is None and each.type in ACTING:
+                    ax.plot(start, row, "D", color=colour, markersize=4, markerfacecolor="white")
+                elif each.duration_ms is not None:
+                    ax.barh(
+                        row,
+                        max(length, _LEAST_WIDTH * end),
+                        left=start,
+                        height=0.55,
+                        color=colour,
+                        alpha=0.25 if each.wait else 0.75,
+                    )
+                if each.has_error:
+                    ax.plot(start, row - 0.42, "X", color=_ERROR, markersize=6)
+        ax.set_xlim(-0.01 * end, 1.01 * end)
+        for name, row in rows.items():
+            _name_longest(ax, [each for each in timed if each.categories[0] == name and each.duration_ms], row)
+        ax.plot([], [], "D", color=theme.QUIET, markerfacecolor="white", markersize=4, label="duration unknown")
+        ax.plot([], [], "X", color=_ERROR, markersize=6, linestyle="none", label="failed")
+        if any(each.wait for each in timed):
+            ax.plot(
+                [], [], "s", color=theme.QUIET, alpha=0.25, markersize=7, linestyle="none", label="waits for a person"
+            )
+        theme.legend_below(ax, inches=0.55, ncols=3)
+        ax.set_yticks(list(rows.values()), list(rows))
+        ax.set_ylim(len(rows) - 0.4, -0.75)
+        ax.set_xlabel("seconds from the run's start", fontsize=theme.LABEL, color=theme.INK)
+        theme.grid(ax)
+        counts = self.run.counts
+        note = (
+            f"{many(counts.interactions, 'interaction')}, {many(counts.errors, 'error')}; AXIS Result {self.run.shown}"
+        )
+        if not timed:
+            note += "; no time stamps, so there is nothing to draw"
+        theme.dress(ax, "One run, by category", note)
+        theme.describe(ax, f"a bar is an interaction, a cross one that failed; {note}; one run, so no interval")
+        return ax
+
+
+def one_run(
+    results: Sequence[AxisResult], run_id: str = "", *, kind: Kind = "polars", made_up: tuple[str, ...] = ()
+) -> OneRun:
+    """The run of that id; without one that with the most failed or unnecessary interactions, the first of equals.
+
+    Raises
+    ------
+    InputError
+        When there is no run, or none of that id.
+    """
+    return OneRun(_chosen(results, run_id), kind, made_up=made_up)
+
+
+def _chosen(results: Sequence[AxisResult], run_id: str) -> AxisResult:
+    if not results:
+        raise TooLittle("source", "holds no transcript")
+    if not run_id:
+        return max(results, key=lambda each: each.counts.errors + len(each.dimension("agent").necessity.unnecessary))
+    for each in results:
+        if each.trajectory_id == run_id:
+            return each
+    raise no_such_run("run_id", run_id, [each.trajectory_id for each in results])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WeakestSignals(Part):
+    """Where one run lost points: interactions with a signal below 1, the lowest first, with the judge's reason."""
+
+    caption: ClassVar = "Interactions of this run with a signal below 1"
+
+    rows: tuple[Mapping[str, Any], ...]
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """The first twenty; unjudged signals are empty."""
+        kinds = {"dimension": pl.String, "id": pl.Int64, "what": pl.String, "duration_ms": pl.Int64}
+        schema = {**kinds, **dict.fromkeys(_OF_INTERACTIONS, pl.Float64), "reason": pl.String}
+        rows = [{name: row[name] for name in schema} for row in self.rows[:_MOST_ROWS]]
+        return native(pl.DataFrame(rows, schema=schema), self.kind)
+
+    @property
+    def answer(self) -> str:
+        """How many there are, and the lowest."""
+        return say.weakest(len(self.rows), self.rows[0] if self.rows else None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rows."""
+        return {"rows": plain(self.rows)}
+
+
+def weakest_signals(of: OneRun) -> WeakestSignals:
+    """Interactions of the run with a signal below 1, the lowest first."""
+    rows = [(lowest, row) for row in of.run.signal_rows if (lowest := _lowest(row)) < 1]
+    ordered = tuple(row for _, row in sorted(rows, key=lambda each: each[0]))
+    return WeakestSignals(ordered, of.kind, made_up=of.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AllRuns(Part):
+    """Every run's composite or the ends of its interval, its dimensions, its slowest call and its weakest signals."""
+
+    caption: ClassVar = "Every run with its slowest call and its weakest signals below 75"
+
+    results: tuple[AxisResult, ...]
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row a run."""
+        rows = [
+            {
+                "trajectory_id": each.trajectory_id,
+                "agent": each.agent,
+                "task": each.task_id,
+                "axis_result": each.shown,
+                "band": each.band,
+                **{score_column(dimension.name): dimension.score for dimension in each.dimensions},
+                "bounds": f"{each.bounds[0]:g} to {each.bounds[1]:g}",
+                "interactions": each.counts.interactions,
+                "errors": each.counts.errors,
+                "slowest_call": _slowest(each),
+                "weakest": "; ".join(map(str, each.insights)) or None,
+                "marks": len(each.marks),
+            }
+            for each in self.results
+        ]
+        return native(pl.DataFrame(rows, infer_schema_length=None), self.kind)
+
+    @property
+    def answer(self) -> str:
+        """How many runs and agents there are, and how many runs failed."""
+        agents = {each.agent or "" for each in self.results}
+        return say.runs_counted(len(self.results), len(agents), sum(each.failed for each in self.results))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table's rows."""
+        return {"runs": plain(self.table)}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Every run's composite, one row a task and agent; a line where it is an interval, whiskers for its bounds."""
+        groups = sorted({(each.task_id or each.cluster_id, each.agent or "not stated") for each in self.results})
+        ax = theme.new_axes(8.0, 1.2 + 0.34 * len(groups)) if ax is None else ax
+        for row, group in enumerate(groups):
+            runs = [
+                each for each in self.results if (each.task_id or each.cluster_id, each.agent or "not stated") == group
+            ]
+            for repeat, each in enumerate(runs):
+                level = row + 0.22 * (repeat - (len(runs) - 1) / 2) / max(1, (len(runs) - 1) / 2)
+                ax.plot(each.bounds, [level, level], color=theme.FAINT, linewidth=1.2)
+                ax.plot(each.interval, [level, level], color=theme.ACCENT, linewidth=2)
+                if each.composite is not None:
+                    ax.plot(each.composite, level, "o", color=theme.ACCENT, markersize=5)
+        named_rows(ax, [f"{task}, {agent}" for task, agent in groups])
+        ax.set_xlim(-1, 101)
+        ax.set_xlabel("AXIS Result", fontsize=theme.LABEL, color=theme.INK)
+        theme.grid(ax)
+        theme.dress(
+            ax, "Every run's AXIS Result", f"{many(len(self.results), 'run')}; grey: what is missing at its ends"
+        )
+        ends = (
+            "Blue lines go from goal 0 to goal 100 where the goal was not graded, grey lines from missing signals at "
+            "their worst to their best: both are bounds, not confidence intervals"
+        )
+        theme.describe(ax, f"a dot is one of {many(len(self.results), 'run')}. {ends}")
+        return ax
+
+
+def all_runs(results: Sequence[AxisResult], *, kind: Kind = "polars", made_up: tuple[str, ...] = ()) -> AllRuns:
+    """Every run on one row."""
+    return AllRuns(tuple(results), kind, made_up=made_up)
+
+
+def score_column(dimension: str) -> str:
+    """The column of a dimension's score: an agent has a name and a score."""
+    return f"{dimension.removesuffix('_achievement')}_score"
+
+
+@dataclass(frozen=True)
+class AgentMeans(Result):
+    """Mean scores of one agent's runs; intervals are over tasks where there are enough of them."""
+
+    agent: str
+    n_runs: int
+    n_failed: int
+    means: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MeansOfAgents(Part):
+    """Mean scores of every agent's runs."""
+
+    name: ClassVar = "agents"
+    caption: ClassVar = "Mean scores per agent (intervals over tasks need ten tasks)"
+    formats: ClassVar = {"mean": ".1f"}
+
+    agents: tuple[AgentMeans, ...]
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row an agent and quantity, with the interval over tasks where there is one."""
+        rows = [
+            {"agent": each.agent, "quantity": name, **rows_of([mean], _MEAN)[0]}
+            for each in self.agents
+            for name, mean in each.means.items()
+            if mean.n_items
+        ]
+        return native(pl.DataFrame(rows, infer_schema_length=None), self.kind)
+
+    @property
+    def answer(self) -> str:
+        """The mean AXIS Result of every agent."""
+        return say.of_means([(each.agent, each.means["composite"], each.n_runs) for each in self.agents])
+
+
+def agent_means(
+    results: Sequence[AxisResult], *, ci_level: float = 0.95, kind: Kind = "polars", made_up: tuple[str, ...] = ()
+) -> MeansOfAgents:
+    """Mean composite and dimensions per agent, clustered by task; failed runs count with their score of 0."""
+    rows = []
+    for agent in sorted({each.agent or "" for each in results}):
+        runs = [each for each in results if (each.agent or "") == agent]
+        tasks = [each.cluster_id for each in runs]
+        means = {
+            name: clustered_mean(values(runs, name), tasks, cluster_unit="task", ci_level=ci_level)
+            for name in QUANTITIES
+        }
+        rows.append(AgentMeans(agent or "not stated", len(runs), sum(each.failed for each in runs), means))
+    return MeansOfAgents(tuple(rows), kind, made_up=made_up)
+
+
+def values(results: Sequence[AxisResult], quantity: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The composite or a dimension's score of every run; NaN where it has none."""
+    scores = [each.composite if quantity == "composite" else each.dimension(quantity).score for each in results]
+    return np.array([math.nan if score is None else score for score in scores], dtype=np.float64)
+
+
+def _lowest(row: Mapping[str, Any]) -> float:
+    signals: list[float] = [row[name] for name in _OF_INTERACTIONS if row[name] is not None]
+    return min(signals)
+
+
+def _slowest(result: AxisResult) -> str | None:
+    slow = result.slowest
+    return None if slow is None else f"#{slow.id} {slow.tool_name} {slow.duration_ms / 1000:,.1f} s"
+
+
+@dataclass(frozen=True)
+class Change(Result):
+    """One quantity's change between two sets of runs.
+
+    `over_repeats` takes the tasks as given: would other repeats of these tasks show it? `over_tasks` asks of other
+    tasks, with the sign-flip test of whole tasks; its interval needs ten tasks.
+    """
+
+    _also = columns("change=direction over_tasks=over_tasks.change p_over_tasks=over_tasks.p_value")
+
+    quantity: str
+    before: float
+    after: float
+    over_repeats: Estimate
+    over_tasks: PairedChange
+
+    @property
+    def direction(self) -> Direction:
+        """What the interval over repeats allows to be said."""
+        low, high = self.over_repeats.ci_low, self.over_repeats.ci_high
+        if math.isnan(low):
+            return Direction.CANNOT_TELL
+        return Direction.HIGHER if low > 0 else Direction.LOWER if high < 0 else Direction.NOT_SHOWN
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RunComparison(Part):
+    """Two sets of runs on shared tasks, one change for the composite and for each dimension.
+
+    Where they cannot be compared there are no changes, and `refusal` says why.
+    """
+
+    name: ClassVar = "comparison"
+    caption: ClassVar = "Points per quantity"
+    formats: ClassVar = {"p_over_tasks": ".3f"}
+    _also: ClassVar = {"refusal": "reason"}
+
+    names: tuple[str, str]
+    changes: tuple[Change, ...]
+    n_before: int
+    n_after: int
+    tasks: tuple[str, ...] = ()
+    only_before: tuple[str, ...] = ()
+    only_after: tuple[str, ...] = ()
+    refusal: NotCompared | None = None
+    kind: Kind = "polars"
+
+    @property
+    def reason(self) -> str:
+        """Why they are not compared; empty where they are."""
+        return self.refusal or ""
+
+    @property
+    def table(self) -> Table:
+        """One row a quantity."""
+        return frame_of(self.changes, _CHANGE, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """What changed from one set to the other, or why that cannot be told."""
+        return self.sentence if self.refusal else say.between(self.names, self.sentence)
+
+    @property
+    def sentence(self) -> str:
+        """What changed, with its interval, and what could not be told."""
+        if self.refusal:
+            return say.REFUSED.format(reason=self.refusal)
+        shown = [each for each in self.changes if each.direction in (Direction.HIGHER, Direction.LOWER)]
+        untold = [each for each in self.changes if each.direction is Direction.CANNOT_TELL]
+        changes = [say.change(each.quantity, each.over_repeats) for each in shown]
+        rest = len(self.changes) - len(shown) - len(untold)
+        reason = "; ".join(dict.fromkeys(each.over_repeats.reason for each in untold))
+        without = [say.untold(each.quantity, each.before, each.after) for each in untold]
+        runs = (self.n_before, self.n_after, len(self.tasks))
+        return say.comparison(changes, rest, *runs, without=without, reason=reason)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Change of the composite and of each dimension, with intervals over repeats; clear of 0 is a change."""
+        rows = self.changes
+        ax = theme.new_axes(7.5, 1.3 + 0.4 * len(rows)) if ax is None else ax
+        for row, each in enumerate(rows):
+            interval_mark(ax, each.over_repeats, row, filled=each.direction is not Direction.NOT_SHOWN)
+            at_the_right(ax, row, f"{each.before:.1f} to {each.after:.1f}")
+        ax.axvline(0, color=theme.QUIET, linewidth=1)
+        named_rows(ax, [theme.in_words(each.quantity) for each in rows] or [""])
+        ax.set_xlabel(
+            f"points, {self.names[1]} minus {self.names[0]}; filled where the interval leaves out 0",
+            fontsize=theme.SMALL,
+        )
+        theme.grid(ax)
+        bars = level(rows[0].over_repeats if rows else None)
+        note = f"{many(self.n_before, 'run')} and {many(self.n_after, 'run')}; {bars} over repeats"
+        note = self.reason or f"{note} of {many(len(self.tasks), 'task')}"
+        return theme.dress(ax, "Change on the same tasks", note)
+
+
+def compare_sources(
+    results: Sequence[AxisResult], others: Sequence[AxisResult], *, names: tuple[str, str], **how: Any
+) -> RunComparison:
+    """The runs against the others; without those the first two agents among them, if there are two."""
+    if others:
+        return compare_runs(results, others, names=names, **how)
+    agents = sorted({each.agent for each in results if each.agent})[:2]
+    if len(agents) < 2:
+        return RunComparison(names, (), len(results), 0, refusal=NotCompared.ONE_SET, kind=how.get("kind", "polars"))
+    first, second = ([each for each in results if each.agent == agent] for agent in agents)
+    return compare_runs(first, second, names=(agents[0], agents[1]), **how)
+
+
+def compare_runs(
+    before: Sequence[AxisResult],
+    after: Sequence[AxisResult],
+    *,
+    names: tuple[str, str] = ("before", "after"),
+    ci_level: float = 0.95,
+    kind: Kind = "polars",
+    made_up: tuple[str, ...] = (),
+) -> RunComparison:
+    """Compare two sets of runs on the tasks that both have, with intervals over repeats.
+
+    The original program calls a difference of more than one point a change, whatever its noise; here a change is shown
+    when its interval leaves out 0. Runs that called nothing are not compared with runs that each called something: an
+    environment that is not there deducts nothing.
+    """
+    shown: Any = {"kind": kind, "made_up": made_up}
+    tasks = {name: {each.cluster_id for each in side} for name, side in (("before", before), ("after", after))}
+    shared = tasks["before"] & tasks["after"]
+    if not shared:
+        only = (_sorted(tasks["before"]), _sorted(tasks["after"]))
+        return RunComparison(names, (), len(before), len(after), (), *only, refusal=NotCompared.NO_SHARED_TASK, **shown)
+    kept = [[each for each in side if each.cluster_id in shared] for side in (before, after)]
+    n_silent = [sum(not any(step.is_call for step in each.interactions) for each in side) for side in kept]
+    if n_silent in ([0, len(kept[1])], [len(kept[0]), 0]):
+        return RunComparison(
+            names, (), len(kept[0]), len(kept[1]), _sorted(shared), refusal=NotCompared.CALLED_NOTHING, **shown
+        )
+    changes = tuple(_change(name, *kept, ci_level=ci_level) for name in QUANTITIES)
+    return RunComparison(
+        names=names,
+        changes=tuple(each for each in changes if not math.isnan(each.over_repeats.estimate)),
+        n_before=len(kept[0]),
+        n_after=len(kept[1]),
+        tasks=_sorted(shared),
+        only_before=_sorted(tasks["before"] - shared),
+        only_after=_sorted(tasks["after"] - shared),
+        **shown,
+    )
+
+
+def _change(quantity: str, before: list[AxisResult], after: list[AxisResult], *, ci_level: float) -> Change:
+    sides = [(values(side, quantity), np.array([each.cluster_id for each in side])) for side in (before, after)]
+    (first, first_tasks), (second, second_tasks) = sides
+    repeats = stratified_change(first, second, before_strata=first_tasks, after_strata=second_tasks, ci_level=ci_level)
+    names = sorted(set(first_tasks.tolist()))
+    means = [[mean_of(values[tasks == name]) for name in names] for values, tasks in sides]
+    over_tasks = paired_change(means[0], means[1], clusters=names, ci_level=ci_level)
+    return Change(quantity, mean_of(np.array(means[0])), mean_of(np.array(means[1])), repeats, over_tasks)
+
+
+def _sorted(names: set[str]) -> tuple[str, ...]:
+    return tuple(sorted(names))
+
+
+def _name_longest(ax: Axes, bars: Sequence[Interaction], row: int) -> None:
+    """The longest bar of a row, by what its time was: its end of the line where the text would leave the figure."""
+    if not bars:
+        return
+    longest = max(bars, key=lambda each: each.duration_ms or 0)
+    seconds = (longest.duration_ms or 0) / 1000
+    what = longest.tool_name if longest.is_call else "a text and the writing of the next step"
+    text = f"#{longest.id} {WAITS[longest.wait] if longest.wait else what}, {seconds:,.1f} s"
+    middle = (longest.start_ms or 0) / 1000 + seconds / 2
+    share = middle / max(ax.get_xlim()[1], 1e-9)
+    align = "left" if share < _NEAR_THE_EDGE else "right" if share > 1 - _NEAR_THE_EDGE else "center"
+    ax.annotate(text, (middle, row - 0.3), ha=align, va="bottom", fontsize=theme.SMALL, color=theme.INK)
+
+
+#: Per kind of tokens the names under which sources count them: an AXIS report's, and those of agents' own logs. What
+#: is written to a cache was read in full; thoughts that are counted apart were written.
+_INPUT = ("input", "input_tokens", "cache_creation_input_tokens")
+_CACHED = ("cacheReadInput", "cache_read_input_tokens", "cached_input_tokens", "cached")
+_OUTPUT = ("output", "output_tokens", "thoughts")
+
+
+class RunUsage(NamedTuple):
+    """What a run took, as its source counts it: tokens in, of cached input, out, and dollars; None where unstated."""
+
+    input_tokens: int | None = None
+    cached_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+def usage_of(trajectory: Trajectory) -> RunUsage:
+    """The usage that the source states for the run as a whole; turns that are counted one by one are added up.
+
+    Whether cached input is part of the input differs from source to source, so the two are never added.
+    """
+    run = trajectory.meta.get("axis_run")
+    run = run if isinstance(run, dict) else {}
+    stated = run.get("tokenUsage", trajectory.meta.get("usage", trajectory.meta.get("stats")))
+    turns: list[Mapping[str, Any]] = [
+        each for each in (stated if isinstance(stated, list) else [stated]) if isinstance(each, dict)
+    ]
+    cost = run.get("totalCostUsd", trajectory.meta.get("total_cost_usd", trajectory.meta.get("agent_cost")))
+    return RunUsage(
+        _total(turns, _INPUT),
+        _total(turns, _CACHED),
+        _total(turns, _OUTPUT),
+        float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
+    )
+
+
+def _total(turns: list[Mapping[str, Any]], names: tuple[str, ...]) -> int | None:
+    counts = [turn[name] for turn in turns for name in names if type(turn.get(name)) is int]
+    return sum(counts) if counts else None

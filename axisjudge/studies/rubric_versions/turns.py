@@ -1,0 +1,568 @@
+"""A turn of the calibration loop in parts: two rubric versions on the same runs, what changed, what may be said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from axisjudge.figures import theme
+from axisjudge.figures.heatmap import cell_text, plot_heatmap
+from axisjudge.figures.marks import named_rows, percent_axis
+from axisjudge.figures.markup import cut
+from axisjudge.results import columns, plain
+from axisjudge.stats.comparisons.progress import Moved, ProgressVerdict, VersionOutcome, decide
+from axisjudge.stats.estimate import Estimate
+from axisjudge.studies._shared.arrays import words_of
+from axisjudge.studies._shared.citations import CitationReport, citation_report
+from axisjudge.studies._shared.disagreements import Disagreements, disagreements
+from axisjudge.studies._shared.frames import Kind, Table, frame_of, table_of
+from axisjudge.studies._shared.pooled import pooled
+from axisjudge.studies._shared.result import Part
+from axisjudge.studies._shared.scope import made_up_raters
+from axisjudge.studies._shared.triage import PanelTriage, panel_triage
+from axisjudge.studies._shared.words import many
+from axisjudge.studies.rubric_versions import sentences
+from axisjudge.studies.rubric_versions.versions import (
+    Flip,
+    JudgeShift,
+    SoftSplit,
+    VersionAgreement,
+    Versions,
+    VersionVerdict,
+    flips_of,
+    judge_shifts,
+    soft_split,
+    version_agreement,
+)
+from axisjudge.verdict import VERDICTS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Number of steps of each run.
+Steps = Mapping[str, int] | Table | None
+FLIPPED = "#D55E00"
+#: In a terminal a longer reason is cut, and the cut is stated.
+CUT = 200
+_JUDGE = columns(
+    "judge items=n_items flipped=n_flipped turnover noise stayed=n_stayed confidence_before",
+    "confidence_after shift=confidence.mean shift_low=confidence.change.ci_low",
+    "shift_high=confidence.change.ci_high p_holm=confidence.p_adjusted",
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Turn(Part):
+    """The comparison of two versions of one axis's rubric, figure by figure: what, before, after, change.
+
+    `agreement` is the tested change; its p value is adjusted over the `family` of axes compared together. `contested`
+    and `triage` are about the new version.
+    """
+
+    caption: ClassVar = "What the turn changed; intervals of the change over tasks, where they are computed"
+    formats: ClassVar = dict.fromkeys(("change", "low", "high"), "+.3f")
+    _keys = columns(
+        "axis family versions n_items agreement soft flips citations same_text=pair.same_text aside=pair.aside",
+        "left_out=pair.left_out triage banner judges=shifts",
+    )
+
+    pair: Versions
+    family: tuple[str, ...]
+    versions: tuple[VersionAgreement, VersionAgreement]
+    agreement: Moved
+    soft: SoftSplit
+    shifts: tuple[JudgeShift, ...]
+    flips: tuple[Flip, ...]
+    citations: CitationReport
+    contested: Disagreements
+    triage: PanelTriage
+    decision: ProgressVerdict
+    kind: Kind
+
+    axis = property(lambda self: self.pair.axis)
+    before = property(lambda self: self.pair.before)
+    after = property(lambda self: self.pair.after)
+    judges = property(lambda self: self.pair.judges)
+    n_items = property(lambda self: len(self.pair.items))
+
+    @property
+    def title(self) -> str:
+        """Axis and versions: ``argument_validity, v1 to v2``."""
+        return f"{self.axis}, {self.before} to {self.after}"
+
+    @property
+    def behind(self) -> dict[str, str]:
+        """The items compared, as the explorer's filters."""
+        side = {"side": self.pair.side} if self.pair.side else {}
+        return {"on": self.axis, "versions": f"{self.before},{self.after}"} | side
+
+    @property
+    def outcome(self) -> str:
+        """What may be said."""
+        return sentences.outcome(self.decision)
+
+    @property
+    def n_flipped(self) -> int:
+        """How many verdicts changed."""
+        return sum(shift.n_flipped for shift in self.shifts)
+
+    @property
+    def table(self) -> Table:
+        """One row a figure: coefficients of agreement, how common `incorrect` is, confidence where verdicts stayed."""
+        old, new = (version.named for version in self.versions)
+        rows = [_change(sentences.LABELS.get(name, name), old[name].estimate, new[name].estimate) for name in new]
+        rows[0] |= dict(zip(("change", "low", "high"), _ends(self.agreement.change), strict=True))  # raw agreement
+        rows += [_change("verdicts that are incorrect", *(each.shares.get("incorrect", 0.0) for each in self.versions))]
+        for each in self.shifts:
+            if each.confidence is not None:
+                moved = zip(("change", "low", "high"), _ends(each.confidence.change), strict=True)
+                what = f"confidence of {each.judge} where its verdict stayed"
+                rows += [_change(what, each.confidence_before, each.confidence_after) | dict(moved)]
+        return table_of(rows, self.kind)
+
+    @property
+    def reason(self) -> str:
+        """Which part of the rule decided, in words."""
+        alphas = tuple(version.coefficients["alpha"].estimate for version in self.versions)
+        return sentences.reason(self.decision, self.agreement, (alphas[0], alphas[1]))
+
+    @property
+    def headline(self) -> str:
+        """What may be said, and which part of the rule decided."""
+        return sentences.headline(self.axis, (self.before, self.after), self.decision, self.reason)
+
+    @property
+    def answer(self) -> str:
+        """What may be said of the new version, with the change of agreement, its interval and n; and why."""
+        return sentences.answer(self.headline, self.versions, self.agreement, self.n_items)
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """The figures behind the headline, in words."""
+        return (*self._changed, *(sentences.judge_shift(shift) for shift in self.shifts), *self._beside)
+
+    @property
+    def brief(self) -> tuple[str, ...]:
+        """The same without the judges one by one, for a page that has them in a matrix."""
+        return (*self._changed, *self._beside)
+
+    @property
+    def _changed(self) -> tuple[str, ...]:
+        return (
+            *sentences.needed(self.decision, self.agreement),
+            sentences.agreement(self.versions, self.agreement, self.n_items, len(self.family)),
+            sentences.beyond_chance(self.versions),
+            sentences.run_noise(self.versions, self.agreement.noise),
+            self.split_sentence,
+        )
+
+    @property
+    def _beside(self) -> tuple[str, ...]:
+        claimed = self.decision.outcome is VersionOutcome.PROGRESS
+        return (
+            *([sentences.prevalence(self.versions)] if claimed else []),
+            *self.citations.version_sentences,
+            self.contested.sentence,
+            *sentences.aside(self.pair.aside, same_text=self.pair.same_text, left_out=self.pair.left_out),
+        )
+
+    @property
+    def split_sentence(self) -> str:
+        """What of the change is flips and what is hedging."""
+        return sentences.soft_split(self.soft, self.n_flipped)
+
+    def moved_most(self, most: int) -> list[int]:
+        """Positions of the runs on which any judge's belief moved farthest, farthest first."""
+        before, after = self.pair.beliefs
+        steps = np.nan_to_num(abs(after - before), nan=-1.0).max(axis=1)
+        known = np.flatnonzero(steps >= 0).tolist()
+        return sorted(known, key=lambda at: (-steps[at], self.pair.items[at]))[:most]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for a report, the decision in words."""
+        decision = self.decision
+        words = {"word": decision.outcome, "reason": self.reason, "advice": sentences.advice(decision)}
+        return {
+            **super().to_dict(),
+            "word": decision.outcome,
+            "decision": words | {"noise_measured": decision.noise_measured, "needed": decision.needed},
+            "n_contested": self.contested.n_split,
+            "normalised": sentences.NORMALISED.format(ranked_over=self.pair.ranked_over),
+        }
+
+
+def _change(what: str, before: float, after: float) -> dict[str, Any]:
+    """A row without an interval of its own."""
+    unknown = dict.fromkeys(("low", "high"), math.nan)
+    return {"what": what, "before": before, "after": after, "change": after - before, **unknown}
+
+
+def _ends(of: Estimate) -> tuple[float, float, float]:
+    return of.estimate, of.ci_low, of.ci_high
+
+
+def turn_of(
+    pair: Versions,
+    rows: pl.DataFrame,
+    agreement: Moved,
+    *,
+    family: tuple[str, ...],
+    kind: Kind,
+    steps: Steps,
+    most: int,
+    cluster_unit: str,
+    ci_level: float,
+    seed: int,
+) -> Turn:
+    """All that is said of two versions beside the tested change of `agreement`; `rows` are the ratings behind it."""
+    before, after = (version_agreement(pair, version, ci_level, cluster_unit, seed) for version in (0, 1))
+    shifts = judge_shifts(pair, cluster_unit=cluster_unit, seed=seed)
+    alphas = (before.coefficients["alpha"].estimate, after.coefficients["alpha"].estimate)
+    new = rows.filter(pl.col("rubric_version") == pair.after)
+    newest = pooled(new, pair.axis, repeat=int(new["repeat"].min()))  # type: ignore[arg-type]
+    return Turn(
+        pair=pair,
+        family=family,
+        versions=(before, after),
+        agreement=agreement,
+        soft=soft_split(pair),
+        shifts=shifts,
+        flips=flips_of(pair, rows),
+        citations=citation_report(rows, steps=steps, cluster_unit=cluster_unit, ci_level=ci_level),
+        contested=disagreements(new, newest, most=most),
+        triage=panel_triage(newest, cluster_unit=cluster_unit, ci_level=ci_level),
+        decision=decide(agreement, alphas, [each.confidence for each in shifts if each.confidence is not None]),
+        made_up=made_up_raters(rows),
+        kind=kind,
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _OfTurn(Part):
+    """A part of one turn: it is of the same items and ratings."""
+
+    turn: Turn
+
+    @property
+    def behind(self) -> dict[str, str]:
+        """The items compared."""
+        return self.turn.behind
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgesMoved(_OfTurn):
+    """Each judge between the versions: flips beside noise, and its confidence where its verdict stayed."""
+
+    caption: ClassVar = "Each judge: flips beside noise between repeats, confidence where the verdict stayed"
+    formats: ClassVar = {"turnover": ".1%", "noise": ".1%", "p_holm": ".3f"} | dict.fromkeys(
+        ("shift", "shift_low", "shift_high"), "+.3f"
+    )
+
+    @property
+    def table(self) -> Table:
+        """One row a judge."""
+        return frame_of(self.turn.shifts, _JUDGE, self.turn.kind)
+
+    @property
+    def answer(self) -> str:
+        """How many verdicts of each judge flipped."""
+        return sentences.judges_flipped([(each.judge, each.n_flipped, each.n_items) for each in self.turn.shifts])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The judges."""
+        return {"judges": plain(self.turn.shifts)}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Share of differing verdicts: between repeats of one version (open), across the versions (filled)."""
+        ax = theme.new_axes(7.4, 1.5 + 0.55 * len(self.turn.shifts)) if ax is None else ax
+        beside: dict[str, Any] = {"xytext": (9, 0), "textcoords": "offset points", "va": "center", "color": theme.QUIET}
+        hollow: dict[str, Any] = {"color": "white", "markeredgecolor": theme.INK}
+        for row, shift in enumerate(self.turn.shifts):
+            if not math.isnan(shift.noise):
+                ax.plot([shift.noise, shift.turnover], [row, row], color=theme.FAINT, linewidth=2.5, zorder=1)
+                ax.plot(shift.noise, row, "o", **hollow, markersize=9)
+            ax.plot(shift.turnover, row, "o", color=FLIPPED, markersize=7)
+            directions = (
+                ", ".join(f"{count} {name}" for name, count in shift.directions.items()) or "no verdict flipped"
+            )
+            right = max(shift.turnover, 0.0 if math.isnan(shift.noise) else shift.noise)
+            ax.annotate(directions, (right, row), **beside, fontsize=theme.SMALL)
+        ax.plot([], [], "o", **hollow, label="between repeats of one version: noise")
+        ax.plot([], [], "o", color=FLIPPED, label="across the versions")
+        named_rows(ax, [shift.judge.removeprefix("simulated:") for shift in self.turn.shifts])
+        percent_axis(ax)
+        theme.legend_below(ax, inches=0.35, ncols=2)
+        where = f"{many(self.turn.n_items, 'run')} in {self.turn.agreement.change.clusters}"
+        note = f"share of pairs of verdicts on one run that differ; {where}"
+        theme.dress(ax, f"Flips on {theme.in_words(self.turn.axis)}, {self.turn.before} to {self.turn.after}", note)
+        theme.describe(
+            ax, f"{_flipped(self.turn)}; {note}; open marks, the noise between repeats, stand in place of intervals"
+        )
+        return ax
+
+    def plot_matrices(self) -> Axes:
+        """One matrix a judge: its verdict under the old version (down) against that under the new one (across).
+
+        Counts of runs, shaded by the share of the row; off the diagonal the verdict flipped.
+        """
+        total = np.sum([shift.matrix for shift in self.turn.shifts], axis=0)
+        used = np.flatnonzero(total.sum(axis=0) + total.sum(axis=1)).tolist()
+        names = [f"{theme.look_of(VERDICTS[at]).sign} {theme.in_words(VERDICTS[at])}" for at in used]
+        figure, axes, left = theme.panels(len(self.turn.shifts), width=3.5, height=1.5 + 0.42 * len(used))
+        for ax, shift in zip(axes, self.turn.shifts, strict=True):
+            counts = np.array(shift.matrix, dtype=float)[np.ix_(used, used)]
+            rows = counts.sum(axis=1, keepdims=True)
+            shares = np.divide(counts, rows, out=np.full_like(counts, math.nan), where=rows > 0)
+            plot_heatmap(shares, ax=ax, rows=names, columns=names, palette="Blues")
+            for row, column in np.ndindex(*counts.shape):
+                flipped = row != column and counts[row, column] > 0
+                cell_text(
+                    ax,
+                    row,
+                    column,
+                    f"{counts[row, column]:.0f}",
+                    quiet=not counts[row, column],
+                    fontweight="bold" if flipped else "normal",
+                    fontsize=theme.LABEL,
+                )
+            ax.tick_params(labelsize=theme.SMALL)
+            ax.set_xticklabels([name.replace(" ", "\n") for name in names])
+            ax.set_xlabel(f"{shift.n_flipped} of {shift.n_items} flipped", fontsize=theme.SMALL, color=theme.QUIET)
+            ax.set_title(shift.judge.removeprefix("simulated:"), loc="left", fontsize=theme.LABEL, color=theme.INK)
+        axes[0].set_yticklabels(names, rotation=0)
+        for ax in left:
+            ax.set_ylabel(self.turn.before, fontsize=theme.SMALL, color=theme.QUIET)
+        title = (
+            f"{theme.in_words(self.turn.axis)}: verdicts under {self.turn.before} (down) and {self.turn.after} (across)"
+        )
+        figure.suptitle(title, x=0.01, ha="left", fontsize=theme.LABEL, color=theme.INK)
+        return axes[0]
+
+    @property
+    def text(self) -> str:
+        """How each judge's verdicts moved, for a terminal: the old version down, the new one across."""
+        lines = []
+        for shift in self.turn.shifts:
+            flipped = f"{shift.n_flipped} of {shift.n_items} flipped"
+            lines.append(f"{shift.judge}: {flipped} ({self.turn.before} down, {self.turn.after} across)")
+            lines.append(f"  {'':16}" + "".join(f"{word:>16}" for word in VERDICTS))
+            rows = zip(VERDICTS, shift.matrix, strict=True)
+            lines += [f"  {word:16}" + "".join(f"{n:>16}" for n in row) for word, row in rows if any(row)]
+        return "\n".join(lines)
+
+
+def judges_moved(turn: Turn) -> JudgesMoved:
+    """What each judge did when the rubric changed."""
+    return JudgesMoved(turn, made_up=turn.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BeliefsMoved(_OfTurn):
+    """Each judge's belief that a run is correct, before and after, on its own scale; the runs first that moved most."""
+
+    caption: ClassVar = "Each judge's belief that the run is correct, before and after"
+
+    most: int = 24
+
+    @property
+    def table(self) -> Table:
+        """One row a run and judge; all of them."""
+        pair = self.turn.pair
+        rows = [
+            {
+                "run": pair.items[item],
+                "judge": judge,
+                "before": float(pair.beliefs[0, item, at]),
+                "after": float(pair.beliefs[1, item, at]),
+                "flipped": bool(pair.flipped[item, at]),
+            }
+            for item in self.turn.moved_most(len(pair.items))
+            for at, judge in enumerate(pair.judges)
+        ]
+        return table_of(rows, self.turn.kind, columns=("run", "judge", "before", "after", "flipped"))
+
+    @property
+    def answer(self) -> str:
+        """What of the change is flips and what is hedging."""
+        return self.turn.split_sentence
+
+    def to_dict(self) -> dict[str, Any]:
+        """The split of the change."""
+        return {"soft": plain(self.turn.soft)}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """One panel a judge: its belief that the run is correct, from the old version (open) to the new one (filled).
+
+        The `most` runs on which any judge moved farthest, in one order for all judges; flipped verdicts are orange.
+        """
+        items = self.turn.moved_most(self.most)
+        _, axes, _ = theme.panels(len(self.turn.judges), width=3.4, height=1.5 + 0.2 * len(items))
+        for number, (ax, judge) in enumerate(zip(axes, self.turn.judges, strict=True)):
+            flipped = self.turn.pair.flipped[items, number]
+            for row, (before, after) in enumerate(self.turn.pair.beliefs[:, items, number].T):
+                colour = FLIPPED if flipped[row] else theme.ACCENT
+                ax.plot([before, after], [row, row], color=colour, linewidth=1.4, alpha=0.7, zorder=1)
+                if not math.isnan(before + after):
+                    ax.plot(before, row, "o", color="white", markeredgecolor=colour, markersize=5)
+                    ax.plot(after, row, "o", color=colour, markersize=5)
+            ax.axvline(0.5, color=theme.FAINT, linewidth=1, zorder=0)
+            ax.set_xlim(-0.03, 1.03)
+            theme.dress(ax, "").set_title(
+                judge.removeprefix("simulated:"), loc="left", fontsize=theme.LABEL, color=theme.INK
+            )
+            ax.set_xlabel("belief that the run is correct", fontsize=theme.SMALL, color=theme.QUIET)
+            ax.tick_params(labelsize=theme.SMALL - 0.5)
+        first: Axes = axes[0]
+        figure: Any = first.get_figure(root=True)
+        axes[0].set_yticks(range(len(items)), [self.turn.pair.items[at] for at in items])
+        axes[0].set_ylim(len(items) - 0.4, -0.6)
+        beliefs = f"beliefs under {self.turn.before} (open) and {self.turn.after} (filled)"
+        title = f"{theme.in_words(self.turn.axis)}: {beliefs}; orange: the verdict flipped"
+        figure.suptitle(title, x=0.01, ha="left", fontsize=theme.LABEL, color=theme.INK)
+        most_moved = f"the {len(items)} runs of {self.turn.n_items} that moved most, one line each"
+        theme.describe(figure, f"{_flipped(self.turn)} (orange); {most_moved}; single beliefs, without intervals")
+        return first
+
+
+def beliefs_moved(turn: Turn, *, most: int = 24) -> BeliefsMoved:
+    """Beliefs before and after; `most` runs are drawn."""
+    return BeliefsMoved(turn, most, made_up=turn.made_up)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Flipped(_OfTurn):
+    """Every flip with both verdicts and reasons side by side; the `most` that changed agreement most are listed."""
+
+    caption: ClassVar = "Flips, those first that changed agreement most"
+
+    most: int = 12
+
+    @property
+    def table(self) -> Table:
+        """One row a flip."""
+        names = (
+            "run",
+            "axis",
+            "judge",
+            *(name for one in (self.turn.before, self.turn.after) for name in (one, f"{one}, because")),
+        )
+        rows = [
+            (
+                flip.item,
+                self.turn.axis,
+                flip.judge,
+                _given(flip.before),
+                flip.before.rationale,
+                _given(flip.after),
+                flip.after.rationale,
+            )
+            for flip in self.turn.flips[: self.most]
+        ]
+        return table_of([dict(zip(names, row, strict=True)) for row in rows], self.turn.kind, columns=names)
+
+    @property
+    def answer(self) -> str:
+        """How many verdicts flipped, and which of them are listed."""
+        turn = self.turn
+        where = f"{theme.in_words(turn.axis)} from {turn.before} to {turn.after}"
+        return sentences.flips_counted(len(turn.flips), self.most, where)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All flips."""
+        return {"flips": plain(self.turn.flips)}
+
+    @property
+    def text(self) -> str:
+        """The same for a terminal, one flip under the other, long reasons cut."""
+        lines = [f"{self.turn.banner} {self.answer}".strip()]
+        for flip in self.turn.flips[: self.most]:
+            sides = ((self.turn.before, flip.before), (self.turn.after, flip.after))
+            lines.append(f"  {flip.item}, {flip.judge}")
+            lines += [f"    {version}: {_given(one)}: {cut(one.rationale or '', CUT)}" for version, one in sides]
+        return "\n".join("".join(letter if letter.isprintable() else " " for letter in line) for line in lines)
+
+
+def flipped(turn: Turn, *, most: int = 12) -> Flipped:
+    """The flips of a turn, both reasons side by side."""
+    return Flipped(turn, most, made_up=turn.made_up)
+
+
+def _given(one: VersionVerdict) -> str:
+    """Verdict, confidence and cited steps: ``✗ incorrect 0.93 cites 3, 5``."""
+    sure = "" if one.confidence is None else f" {one.confidence:.2f}"
+    cited = f"cites {', '.join(map(str, one.cited))}" if one.cited else "cites nothing"
+    return f"{theme.look_of(one.verdict).sign} {theme.in_words(one.verdict)}{sure} {cited}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Contested(_OfTurn):
+    """What judges are split on under the new version: the next version of the rubric begins there."""
+
+    caption: ClassVar = "Contested items, to be read next"
+
+    @property
+    def table(self) -> Table:
+        """One row a split, the two sides next to each other."""
+        return self.turn.contested.to_frame()
+
+    @property
+    def answer(self) -> str:
+        """How many items are split, and how many verdicts would need a person."""
+        return f"{self.turn.contested.sentence} {self.turn.triage.sentence}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The splits."""
+        return self.turn.contested.to_dict()
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Runs x judges: the verdicts under the new version on runs that judges are split on; framed, they flipped.
+
+        The thirty runs with most flips come first; what the old version said stands small beside a flipped verdict.
+        """
+        pair, (old, new) = self.turn.pair, words_of(self.turn.pair.verdicts, VERDICTS)
+        split = [at for at, words in enumerate(new) if len({*words} - {None}) > 1]
+        flips = pair.flipped.sum(axis=1)
+        rows = sorted(split, key=lambda at: (-flips[at], pair.items[at]))[:30]
+        ax = theme.new_axes(3.2 + 1.15 * len(self.turn.judges), 1.5 + 0.24 * max(len(rows), 1)) if ax is None else ax
+        for (y, at), x in product(enumerate(rows), range(len(self.turn.judges))):
+            look = theme.look_of(new[at, x])
+            ax.plot(x, y, "s", color=look.colour, alpha=0.22, markersize=14, markeredgewidth=0)
+            ax.annotate(look.sign, (x, y), ha="center", va="center", color=look.colour, fontsize=theme.LABEL)
+            if pair.flipped[at, x]:
+                ax.plot(x, y, "s", color="none", markeredgecolor=theme.INK, markersize=14)
+                ax.annotate(
+                    f"was {theme.look_of(old[at, x]).sign}",
+                    (x + 0.2, y),
+                    va="center",
+                    color=theme.QUIET,
+                    fontsize=theme.SMALL - 1,
+                )
+        ax.set_xticks(range(len(self.turn.judges)), [judge.removeprefix("simulated:") for judge in self.turn.judges])
+        ax.xaxis.tick_top()
+        ax.set_xlim(-0.5, len(self.turn.judges) - 0.3)
+        ax.set_yticks(range(len(rows)), [pair.items[at] for at in rows])
+        ax.set_ylim(max(len(rows), 1) - 0.4, -0.6)
+        listed = "" if len(rows) == len(split) else f"; the {len(rows)} with most flips"
+        signs = ", ".join(f"{theme.look_of(word).sign} {theme.in_words(word)}" for word in VERDICTS)
+        where = f"split on {len(split)} of {many(self.turn.n_items, 'run')} under {self.turn.after}{listed}"
+        note = f"{where}; framed: flipped from {self.turn.before}\n{signs}\n\n"
+        theme.dress(ax, f"Contested on {theme.in_words(self.turn.axis)}\n\n", note)
+        ax.spines["bottom"].set_visible(False)
+        ax.tick_params(labelsize=theme.SMALL)
+        return ax
+
+
+def contested(turn: Turn) -> Contested:
+    """The splits of the panel under the new version."""
+    return Contested(turn, made_up=turn.made_up)
+
+
+def _flipped(turn: Turn) -> str:
+    given = sum(shift.n_items for shift in turn.shifts)
+    return f"{turn.n_flipped or 'none'} of {many(given, 'verdict')} flipped"

@@ -1,0 +1,462 @@
+"""What scores go with: runs of one spec against each other, and people's labels or the end-task reward."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from axisjudge.checks import InputError, TooLittle, enough_for
+from axisjudge.figures import theme
+from axisjudge.figures.marks import at_the_right, interval_mark, intervals, named_rows, percent_tick
+from axisjudge.ratings.edge import as_ratings
+from axisjudge.results import Result, columns, plain
+from axisjudge.scores.curves.fit import fit_criterion_curve
+from axisjudge.scores.curves.fitted import CurveFit
+from axisjudge.scores.run_score import COMPONENTS, ScorecardRules, runs_frame, runs_of, score_runs, without
+from axisjudge.scores.run_score.reasons import of_end_time, of_measurement
+from axisjudge.scores.run_score.rules import TIE_BREAKS
+from axisjudge.scores.run_score.score import DEFAULT
+from axisjudge.scores.run_score.winning import win_probability
+from axisjudge.stats.comparisons.ranking import rank_sets
+from axisjudge.stats.confidence.calibration import auroc
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Given, Kind, Table, table_of, to_polars
+from axisjudge.studies._shared.ranking import Ranking
+from axisjudge.studies._shared.result import Part
+from axisjudge.studies._shared.scope import made_up_raters
+from axisjudge.studies._shared.words import many
+from axisjudge.studies.run_score import sentences as say
+from axisjudge.studies.run_score.sentences import Ranks
+from axisjudge.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: A reward from here on counts as success.
+SUCCESS = 1.0
+#: A score of 0 has no logarithm; for an S-curve it counts as 1.
+FLOOR = 0.01
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Competition(Part):
+    """Runs of a spec in order, and what repeats say of the agents.
+
+    `ranked` has the scored runs of `spec`, best first (with their artefacts, if any); `tied` is how many share the
+    highest score. `wins` holds for every agent the probability that its next run scores highest; `agents` the rank
+    sets of the mean scores. `refusal` says why there is nothing to rank.
+    """
+
+    caption: ClassVar = "Probability that an agent's next run scores highest"
+    tie_breaks: ClassVar = TIE_BREAKS
+    _keys = columns("ranked=listed spec tie_breaks tied wins agents")
+
+    spec: str | None
+    ranked: pl.DataFrame
+    tied: int
+    wins: Mapping[str, Estimate]
+    agents: Ranking | None
+    refusal: str = ""
+    kind: Kind = "polars"
+
+    @property
+    def listed(self) -> pl.DataFrame:
+        """The runs in order, with times in words."""
+        return self.ranked.with_columns(pl.col("ended_at").dt.to_string("iso:strict"))
+
+    @property
+    def table(self) -> Table:
+        """One row an agent, the likeliest to win first."""
+        rows = [
+            {"agent": name, "wins": each.estimate, "low": each.ci_low, "high": each.ci_high, "specs": each.n_clusters}
+            for name, each in sorted(self.wins.items(), key=lambda each: -np.nan_to_num(each[1].estimate))
+        ]
+        return table_of(rows, self.kind, columns=("agent", "wins"))
+
+    @property
+    def answer(self) -> str:
+        """Who is offered for review, and what may be said of the agents."""
+        if self.agents is None:
+            return self.refusal
+        top = self.ranked.row(0, named=True) if self.ranked.height else None
+        offer = () if self.spec is None else (say.offer(self.spec, top, self.ranked.height, self.tied),)
+        said = self.agents.answer
+        alone = said if self.spec is None else f"On {self.spec} alone, {said[:1].lower()}{said[1:]}"
+        return " ".join((*offer, say.luck(self.wins), alone))
+
+
+def competition(
+    scored: pl.DataFrame, runs: pl.DataFrame, *, rng: np.random.Generator, spec: str | None = None, **how: Any
+) -> Competition:
+    """As `compete`, with the reason in place of a ranking where there is too little to rank."""
+    found, why = enough_for(lambda: compete(scored, runs, spec=spec, rng=rng, **how))
+    return found or Competition(spec, pl.DataFrame(), 0, {}, None, why)
+
+
+def compete(
+    scored: pl.DataFrame,
+    runs: pl.DataFrame,
+    *,
+    spec: str | None = None,
+    ci_level: float = 0.95,
+    rng: np.random.Generator,
+    kind: Kind = "polars",
+) -> Competition:
+    """Rank the runs of a spec by score, and its agents by what their repeats allow to be said.
+
+    `scored` is what `score_runs` gave for `runs`, which have the wall time that breaks ties. With a `spec` its runs are
+    ranked, and wins are over it alone.
+
+    Raises
+    ------
+    InputError
+        No run has a spec, or none the one named.
+    """
+    handed = [name for name in ("artefact",) if name in runs.columns and runs[name].is_not_null().any()]
+    timed = runs if "wall_seconds" in runs.columns else runs.with_columns(wall_seconds=pl.lit(None, pl.Float64))
+    both = scored.join(timed.select("run_id", "wall_seconds", *handed), on="run_id", how="left")
+    table = both.filter(pl.col("spec_id").is_not_null() & pl.col("score").is_not_null())
+    if spec is not None:
+        if spec not in set(scored["spec_id"].drop_nulls()):
+            raise InputError("spec", "no run of this spec", spec, "see spec_id in the runs")
+        table = table.filter(pl.col("spec_id") == spec)
+        if table.is_empty():
+            raise TooLittle("runs", f"none of {spec} has a score, so that none is ranked")
+    elif table.is_empty():
+        raise TooLittle("runs", "none has a spec_id and a score: nothing to compare", scored.height)
+    ranked = in_order(table) if spec is not None else table.clear()
+    scores, agents, specs = (table[name].to_numpy() for name in ("score", "agent_id", "spec_id"))
+    wins = win_probability(scores.astype(np.float64), agents, specs, cluster_unit="spec", ci_level=ci_level)
+    means = table.pivot("agent_id", index="spec_id", values="score", aggregate_function="mean", sort_columns=True)
+    names = tuple(sorted(wins))
+    by_spec = means.sort("spec_id").select(pl.col(names).cast(pl.Float64).fill_null(np.nan)).to_numpy()
+    sets = rank_sets(by_spec, ci_level=ci_level, rng=rng)
+    tied = int((ranked["score"] == ranked["score"].max()).sum()) if ranked.height else 0
+    quantity = "mean score" if spec is not None else "mean score over specs"
+    ranking = Ranking(f"the {many(len(names), 'agent')}", quantity, names, sets, unit="spec", share=False)
+    return Competition(spec, ranked, tied, wins, ranking, kind=kind)
+
+
+def in_order(scored: pl.DataFrame) -> pl.DataFrame:
+    """Runs best first: by score, then by the tie-breaks; runs without a score come last. Needs ``wall_seconds``.
+
+    A wall time or an end that cannot be true is not known, and wins no tie.
+    """
+    unusable = {"wall_seconds": of_measurement("wall_seconds"), "ended_at": of_end_time()}
+    scored = scored.with_columns(pl.when(why.is_null()).then(name).alias(name) for name, why in unusable.items())
+    keys = ("score", "completion", "error_rate", "wall_seconds", "ended_at", "run_id")
+    ordered = scored.sort(*keys, descending=[True, True, True, False, False, False], nulls_last=True)
+    scores = ("score", "tier", "score_low", "score_high", "completion", "error_rate", "latency", "resource_efficiency")
+    handed = [name for name in ("artefact",) if name in ordered.columns]
+    return ordered.select("run_id", "agent_id", *scores, "wall_seconds", "ended_at", *handed).with_row_index("rank", 1)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreCalibration(Result):
+    """How well scores go with labels.
+
+    `dropped` is the component that was left out because it was made of the label itself. `auc` is the chance that a
+    good run scores higher than another, `components` the same for each component alone, as far as it could be computed.
+    `fit` is the criterion-referenced S-curve on score / 100, or says why there is none. `loss` has the mean squared
+    error of three forecasts of "good" on specs that were not used to fit them: ``base_rate``, ``linear`` (score / 100
+    as it stands) and ``s_curve``; `gain` is linear minus S-curve, with its interval over specs. `points` are scores and
+    labels, for the figure.
+    """
+
+    _keys = ("labels", "dropped", "auc", "components", "share_good", "fit", "loss", "gain")
+
+    labels: str
+    dropped: str
+    auc: Estimate
+    components: Mapping[str, Estimate]
+    share_good: float
+    fit: CurveFit
+    loss: Mapping[str, float]
+    gain: Estimate | None
+    points: pl.DataFrame
+
+    @property
+    def aucs(self) -> dict[str, Estimate]:
+        """The AUC of the score, and that of each component."""
+        return {"score": self.auc, **self.components}
+
+    @property
+    def ranks(self) -> Ranks:
+        """What the interval of the AUC allows to be said."""
+        return Ranks.ALIKE if self.auc.ci_low > 0.5 else Ranks.AGAINST if self.auc.ci_high < 0.5 else Ranks.UNTOLD
+
+    def bands(self, n_bands: int = 5) -> list[tuple[float, Estimate]]:
+        """The share of good runs in bands of the score with about as many runs each, by their mean score."""
+        ordered = self.points.sort("score", "spec", "good")
+        band = (ordered["score"].rank("average") - 0.5).to_numpy() * n_bands // ordered.height
+        parts = [ordered.filter(pl.Series(band == number)) for number in np.unique(band)]
+        return [
+            (
+                float(np.mean(part["score"].to_numpy())),
+                clustered_proportion(part["good"].to_numpy(), part["spec"].to_numpy(), cluster_unit="spec"),
+            )
+            for part in parts
+        ]
+
+    def forecast(self, score: Floats) -> Floats:
+        """What the S-curve says of runs with these scores; NaN where there is no curve."""
+        return _forecast(self.fit, score)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreAgainstLabels(Part):
+    """Whether the score, and each of its components alone, ranks runs as labels do; or the `refusal` that says why not.
+
+    The AUC is the chance that a good run scores higher than another; one half is chance.
+    """
+
+    name: ClassVar = "aucs"
+    caption: ClassVar = "AUC of the score and of each component alone"
+
+    found: ScoreCalibration | None
+    refusal: str = ""
+    kind: Kind = "polars"
+
+    @property
+    def table(self) -> Table:
+        """One row for the score and one for each component."""
+        rows = [
+            {"score": name, "auc": each.estimate, "low": each.ci_low, "high": each.ci_high, "note": each.reason}
+            for name, each in (self.found.aucs if self.found else {}).items()
+        ]
+        return table_of(rows, self.kind, columns=("score", "auc"))
+
+    @property
+    def answer(self) -> str:
+        """Whether the score ranks runs as the labels do, and which components would rank them against."""
+        if self.found is None:
+            return self.refusal
+        said = [say.against_labels(self.found.labels, self.found.dropped, self.found.auc, self.found.share_good)]
+        against = [name for name, each in self.found.components.items() if each.ci_high < 0.5]
+        return " ".join(said + ([say.wrong_way([name.replace("_", " ") for name in against])] if against else []))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Each AUC with its interval."""
+        if self.found is None:
+            return super().plot(ax)
+        aucs = self.found.aucs
+        ax = theme.new_axes(6.4, 1.2 + 0.42 * len(aucs)) if ax is None else ax
+        for row, auc in enumerate(aucs.values()):
+            interval_mark(ax, auc, row)
+            at_the_right(ax, row, "undefined" if np.isnan(auc.estimate) else f"{auc.estimate:.2f}")
+        ax.axvline(0.5, color=theme.QUIET, linewidth=1, linestyle=":")
+        named_rows(ax, [theme.in_words(name) for name in aucs])
+        ax.set_xlim(0.2, 1.02)
+        theme.grid(ax)
+        whole = self.found.auc
+        note = f"labels: {self.found.labels}; {whole.n_items} runs, {intervals(whole)}; dotted: chance"
+        return theme.dress(ax, "Chance that a good run scores higher (AUC)", note)
+
+    def to_dict(self) -> dict[str, Any]:
+        """AUCs, the S-curve and its losses; nothing where labels say nothing of these scores."""
+        return self.found.to_dict() if self.found else {}
+
+
+def against_labels(
+    scored: pl.DataFrame, labels: Given, *, name: str = "labels", kind: Kind = "polars", **how: Any
+) -> ScoreAgainstLabels:
+    """Does the score rank runs as labels do?
+
+    Parameters
+    ----------
+    scored : polars.DataFrame
+        What `score_runs` gave.
+    labels : table
+        Ratings on the scale ``unit`` (`rated_labels`).
+    name, **how
+        As `calibrate_score` takes them.
+    """
+    found, why = enough_for(lambda: calibrate_score(scored, rated_labels(labels), name=name, **how))
+    refusal = f"{say.UNLABELLED} {why}" if why else ""
+    return ScoreAgainstLabels(found, refusal, kind, made_up=made_up_raters(as_ratings(labels)))
+
+
+def against_reward(
+    trajectories: Sequence[Trajectory],
+    *,
+    rules: ScorecardRules = DEFAULT,
+    kind: Kind = "polars",
+    ci_level: float = 0.95,
+) -> ScoreAgainstLabels:
+    """The score of trajectories against their end-task reward, without completion: it *is* the reward."""
+    runs = runs_frame(runs_of(trajectories))
+    scored, labels = score_runs(runs, rules=rules), reward_labels(runs)
+    if labels.is_empty():
+        return ScoreAgainstLabels(None, say.NO_REWARD, kind)
+    how: Any = {"name": "end-task reward", "dropped": "completion", "rules": rules, "ci_level": ci_level}
+    return ScoreAgainstLabels(calibrate_score(scored, labels, **how), kind=kind)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreForecast(Part):
+    """The score as a forecast of good runs: as it stands, and by an S-curve that is tried on specs left out."""
+
+    name: ClassVar = "good_runs"
+    caption: ClassVar = "Share of good runs in fifths of the score"
+
+    found: ScoreCalibration | None
+    kind: Kind = "polars"
+
+    @property
+    def table(self) -> Table:
+        """One row a fifth of the runs: their mean score, the share that is good, and what the S-curve says."""
+        bands = self.found.bands() if self.found else []
+        rows = [
+            {"score": score, "good": share.estimate, "low": share.ci_low, "high": share.ci_high, "runs": share.n_items}
+            for score, share in bands
+        ]
+        return table_of(rows, self.kind, columns=("score", "good"))
+
+    @property
+    def answer(self) -> str:
+        """Where the S-curve reaches one half, and whether it forecasts better; or why there is none."""
+        if self.found is None:
+            return ""
+        if self.found.fit.curve is None:
+            return say.NO_CURVE.format(reason=self.found.fit.refusals[0].reason)
+        said = [say.forecast(self.found.fit.median, self.found.loss)] if self.found.loss else []
+        return " ".join(said + ([say.gain(self.found.gain)] if self.found.gain is not None else []))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Share of good runs by score, with the S-curve and the score itself as forecasts."""
+        if self.found is None:
+            return super().plot(ax)
+        ax = theme.new_axes(6.4, 4.0) if ax is None else ax
+        for score, share in self.found.bands():
+            interval_mark(ax, share, score, colour=theme.INK, size=5, upright=True)
+        ax.plot([0, 100], [0, 1], ":", color=theme.QUIET, label="score / 100 as it stands")
+        if self.found.fit.curve is not None:
+            scores = np.linspace(1, 100, 200)
+            ax.plot(scores, self.found.forecast(scores), color=theme.ACCENT, linewidth=1.8, label="fitted S-curve")
+        marks = "share of good runs in a fifth of all runs, with its interval over specs"
+        ax.plot([], [], "o", color=theme.INK, label=marks)
+        ax.set_xlim(0, 102)
+        ax.set_ylim(-0.03, 1.09)
+        dropped, labels = self.found.dropped, self.found.labels
+        ax.set_xlabel("score" + (f" without {dropped}" if dropped else ""), color=theme.QUIET)
+        ax.yaxis.set_major_formatter(percent_tick)
+        theme.grid(ax, "both")
+        theme.legend_below(ax, inches=0.55, ncols=1)
+        theme.dress(ax, "Good runs by score", f"labels: {labels}")
+        theme.describe(ax, f"marks: a fifth of all runs each; labels: {labels}; {intervals(self.found.auc)}")
+        return ax
+
+    def to_dict(self) -> dict[str, Any]:
+        """The losses of the three forecasts, and the gain of the S-curve."""
+        return {"loss": self.found.loss, "gain": plain(self.found.gain)} if self.found else {}
+
+
+def score_forecast(of: ScoreAgainstLabels) -> ScoreForecast:
+    """How well the score forecasts good runs."""
+    return ScoreForecast(of.found, of.kind, made_up=of.made_up)
+
+
+def reward_labels(runs: pl.DataFrame) -> pl.DataFrame:
+    """End-task rewards as labels: good from 1 on. Columns ``run_id`` and ``good``."""
+    known = runs.filter(pl.col("reward").is_not_null() & pl.col("reward").is_finite())
+    return known.select("run_id", (pl.col("reward") >= SUCCESS).cast(pl.Float64).alias("good"))
+
+
+def rated_labels(labels: Given) -> pl.DataFrame:
+    """Labels from a ratings table on the scale ``unit``: the mean of a run's raters, good from one half on."""
+    ratings = to_polars(labels, ("trajectory_id", "scale", "status", "value"), where="labels")
+    given = ratings.filter((pl.col("status") == "ok") & (pl.col("scale") == "unit") & pl.col("value").is_not_null())
+    if given.is_empty():
+        scales = ratings["scale"].unique().to_list()
+        error = TooLittle if "unit" in scales else InputError
+        raise error("labels", "must be ratings on the scale unit (0 to 1)", scales)
+    mean = given.group_by(pl.col("trajectory_id").alias("run_id"), maintain_order=True).agg(pl.col("value").mean())
+    return mean.select("run_id", (pl.col("value") >= 0.5).cast(pl.Float64).alias("good"))
+
+
+def calibrate_score(
+    scored: pl.DataFrame,
+    labels: pl.DataFrame,
+    *,
+    name: str,
+    dropped: str = "",
+    rules: ScorecardRules = DEFAULT,
+    ci_level: float = 0.95,
+) -> ScoreCalibration:
+    """Compare scores with labels, clustered by spec.
+
+    `scored` is what `score_runs` gave; `labels` have ``run_id`` and ``good`` (see `rated_labels`, `reward_labels`) and
+    are called `name` in sentences. `dropped` is a component to leave out: ``completion`` where the outcome was read off
+    these very labels.
+
+    Raises
+    ------
+    InputError
+        No scored run has a label.
+    """
+    table = scored.filter(pl.col("score").is_not_null()).join(labels, on="run_id", how="inner")
+    if table.is_empty():
+        raise TooLittle("labels", "no scored run has one", cure="run_id of labels and of runs must be the same")
+    good = table["good"].to_numpy()
+    score = without(table, dropped, rules=rules) if dropped else table["score"].cast(pl.Float64).to_numpy()
+    specs = np.asarray(table.select(pl.coalesce("spec_id", "run_id")).to_series().to_list())
+
+    def area(values: Floats, why: pl.Series | None = None) -> Estimate:
+        known = np.ones(len(good), bool) if why is None else why.is_null().to_numpy()
+        return auroc(
+            np.where(known, values / 100, np.nan), good, clusters=specs, cluster_unit="spec", ci_level=ci_level
+        )
+
+    kept = [name for name in COMPONENTS if name != dropped and table[f"{name}_reason"].null_count()]
+    fit = _fit(score, good, specs, ci_level)
+    loss, gain = _held_out(score, good, specs, ci_level) if fit.curve else ({}, None)
+    return ScoreCalibration(
+        labels=name,
+        dropped=dropped,
+        auc=area(score),
+        components={part: area(table[part].cast(pl.Float64).to_numpy(), table[f"{part}_reason"]) for part in kept},
+        share_good=float(good.mean()),
+        fit=fit,
+        loss=loss,
+        gain=gain,
+        points=pl.DataFrame({"score": score, "good": good, "spec": specs}),
+    )
+
+
+def _fit(score: Floats, good: Floats, specs: NDArray[Any], ci_level: float) -> CurveFit:
+    """P(good) as an S-curve of score / 100: half of the runs are good at its median."""
+    return fit_criterion_curve(score / 100, 100 * good, specs, floor=FLOOR, cluster_unit="spec", ci_level=ci_level)
+
+
+def _forecast(fit: CurveFit, score: Floats) -> Floats:
+    nothing = np.full(len(score), np.nan)
+    return nothing if fit.curve is None else fit.curve.apply(np.maximum(score / 100, FLOOR))
+
+
+def _held_out(
+    score: Floats, good: Floats, specs: NDArray[Any], ci_level: float
+) -> tuple[dict[str, float], Estimate | None]:
+    """Squared errors of the three forecasts, each spec forecast from the others, and the gain of the S-curve."""
+    errors = {
+        "base_rate": np.empty_like(good),
+        "linear": (score / 100 - good) ** 2,
+        "s_curve": np.full_like(good, np.nan),
+    }
+    for spec in np.unique(specs):
+        here = specs == spec
+        if here.all():
+            return {}, None
+        errors["base_rate"][here] = (good[~here].mean() - good[here]) ** 2
+        fit = _fit(score[~here], good[~here], specs[~here], ci_level)
+        errors["s_curve"][here] = (_forecast(fit, score[here]) - good[here]) ** 2
+    known = ~np.isnan(errors["s_curve"])
+    loss = {name: float(values[known].mean()) for name, values in errors.items()} if known.any() else {}
+    gain = errors["linear"] - errors["s_curve"]
+    return loss, clustered_mean(gain, specs, cluster_unit="spec", ci_level=ci_level)

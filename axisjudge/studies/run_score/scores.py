@@ -1,0 +1,400 @@
+"""What scores of runs are like: their spread, what they are made of, and how they move over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from axisjudge.figures import theme
+from axisjudge.figures.heatmap import cell_text, plot_heatmap
+from axisjudge.figures.marks import interval_mark, intervals, named_rows
+from axisjudge.scores.run_score import COMPONENTS, TIERS, UNRANKED, ScorecardRules, tier_of
+from axisjudge.scores.run_score.components import weighted_score
+from axisjudge.scores.run_score.reasons import too_few_before
+from axisjudge.scores.run_score.score import DEFAULT
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.rates.proportions import clustered_mean
+from axisjudge.studies._shared.frames import Kind, Table, native
+from axisjudge.studies._shared.result import Part
+from axisjudge.studies.run_score import sentences as say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ORDER = (*sorted(TIERS, key=lambda tier: -TIERS[tier]), UNRANKED)
+#: Tiers from pale to strong; each is also named.
+_TIER_COLOURS = {"Bronze": "#f3e9e0", "Silver": "#eceff3", "Gold": "#fdf3d3", "Elite": "#e3eefa"}
+_FROZEN = "#D55E00"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreSpread(Part):
+    """Scores and tiers per agent: `scored` has the scores, one row a run, `means` their intervals over specs."""
+
+    name: ClassVar = "scores"
+    caption: ClassVar = "Scores and tiers per agent"
+    formats: ClassVar = dict.fromkeys(("mean", "low", "high", "median"), ".1f")
+    _keys = ("agents", "means")
+
+    scored: pl.DataFrame
+    means: Mapping[str, Estimate]
+    agents: pl.DataFrame
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row an agent: mean with its interval over specs, median, and its runs in every tier."""
+        return native(self.agents, self.kind)
+
+    @property
+    def n_scored(self) -> int:
+        """Runs with a score."""
+        return self.scored["score"].count()
+
+    @property
+    def answer(self) -> str:
+        """What is scored, and how far the agents' mean scores lie apart."""
+        return f"{say.counts(self.scored.height, len(self.means), self.n_scored)} {say.means(self.means)}"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Every score of every agent on bands of the tiers, with the mean and its interval under the points."""
+        import seaborn as sns
+
+        agents = list(self.means)
+        ax = theme.new_axes(7.4, 1.2 + 0.8 * len(agents)) if ax is None else ax
+        _tier_bands(ax)
+        known = self.scored.drop_nulls("score")
+        if known.height:
+            swarm: Any = {"size": 2.8, "color": theme.ACCENT, "warn_thresh": 1.0, "orient": "h", "order": agents}
+            sns.swarmplot(x=known["score"].to_list(), y=known["agent_id"].to_list(), ax=ax, **swarm)
+        for row, mean in enumerate(self.means.values()):
+            interval_mark(ax, mean, row + 0.44, colour=theme.INK, marker="D", size=5)
+        named_rows(ax, agents)
+        ax.set_ylim(len(agents) - 0.4, -0.65)
+        ax.set_xlim(-1, 101)
+        ax.set_ylabel("")
+        note = "score; one dot a run, diamond and bar: mean with interval over specs"
+        ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET)
+        theme.dress(ax, "Scores per agent", "bands: Bronze, Silver, Gold, Elite")
+        widest = max(self.means.values(), key=lambda mean: mean.n_clusters, default=None)
+        theme.describe(ax, f"a dot is a run, a diamond the mean; {intervals(widest)}")
+        return ax
+
+
+def score_spread(scored: pl.DataFrame, *, ci_level: float = 0.95, kind: Kind = "polars") -> ScoreSpread:
+    """Per agent the mean over specs of what `score_runs` gave, median, tiers and range."""
+    table = scored.with_columns(pl.col("agent_id").fill_null("unknown"))
+    unranked = UNRANKED in set(table["tier"])
+    means, agents = {}, []
+    for name in table["agent_id"].unique().sort():
+        own = table.filter(pl.col("agent_id") == name)
+        known = own.filter(pl.col("score").is_not_null())
+        specs = known.select(pl.coalesce("spec_id", "run_id")).to_series().to_list()
+        unit = "spec" if known["spec_id"].null_count() < known.height else "run"
+        scores = np.asarray(known["score"].to_numpy(), dtype=float)
+        mean = means[name] = clustered_mean(scores, specs, cluster_unit=unit, ci_level=ci_level)
+        tiers = {tier: int((own["tier"] == tier).sum()) for tier in ORDER if tier != UNRANKED or unranked}
+        row = {"agent": name, "runs": own.height, "mean": mean.estimate, "low": mean.ci_low, "high": mean.ci_high}
+        agents.append({**row, "median": known["score"].median(), **tiers})
+    return ScoreSpread(table, means, pl.DataFrame(agents), kind)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ComponentMeans(Part):
+    """Mean of each component per agent, over the runs in which it could be computed."""
+
+    name: ClassVar = "components"
+    caption: ClassVar = "Mean of each component per agent, where it could be computed"
+    formats: ClassVar = {"mean": ".1f"}
+    _keys = ("components",)
+
+    components: pl.DataFrame
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row an agent and component."""
+        return native(self.components, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """Where the lowest mean of a component stands."""
+        known = self.components.drop_nulls("mean").sort("mean", "agent")
+        return say.lowest(known.row(0, named=True) if known.height else None)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The means as a grid of numbers; colour only repeats them."""
+        agents = self.components["agent"].unique(maintain_order=True).to_list()
+        ax = theme.new_axes(1.9 + 1.4 * len(agents), 3.2) if ax is None else ax
+        cells = self.components.with_columns(pl.col("mean").fill_null(np.nan))
+        means, runs = (cells[name].to_numpy().reshape(len(agents), -1).T for name in ("mean", "runs"))
+        rows = [theme.in_words(name) for name in COMPONENTS]
+        plot_heatmap(means / 100, ax=ax, rows=rows, columns=agents, palette="Blues")
+        for (row, column), mean in np.ndenumerate(means):
+            if np.isnan(mean):
+                cell_text(ax, row, column, "no data", quiet=True, fontsize=theme.SMALL)
+                continue
+            cell_text(ax, row, column, f"{mean:.0f}", down=-0.15, fontsize=theme.LABEL + 1.5)
+            cell_text(ax, row, column, f"{runs[row, column]} runs", down=0.22, fontsize=theme.SMALL)
+        theme.dress(ax, "Components per agent")
+        theme.describe(ax, "means over the runs in which a component could be computed, without intervals")
+        note = "mean over the runs in which it could be computed"
+        ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left")
+        return ax
+
+
+def component_means(scored: pl.DataFrame, *, kind: Kind = "polars") -> ComponentMeans:
+    """What scores are made of: a component that was a neutral 50 for want of data enters no mean."""
+    table, rows = scored.with_columns(pl.col("agent_id").fill_null("unknown")), []
+    for agent in table["agent_id"].unique().sort():
+        own = table.filter(pl.col("agent_id") == agent)
+        for name in COMPONENTS:
+            known = own.filter(pl.col(name).is_not_null() & pl.col(f"{name}_reason").is_null())
+            rows.append({"agent": agent, "component": name, "mean": known[name].mean(), "runs": known.height})
+    schema = {"agent": pl.String, "component": pl.String, "mean": pl.Float64, "runs": pl.Int64}
+    return ComponentMeans(pl.DataFrame(rows, schema=schema), kind)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NeutralComponents(Part):
+    """Where 50 stands for a component, and why; `span` is the median of how far such scores could move."""
+
+    name: ClassVar = "neutral"
+    caption: ClassVar = "Where 50 stands for a component, and why"
+    _keys = ("reasons",)
+
+    reasons: pl.DataFrame
+    n_wide: int
+    span: float
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row a component and reason."""
+        return native(self.reasons, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """How many scores hold a neutral 50; empty where none does."""
+        return say.neutral(self.n_wide, self.span)
+
+
+def neutral_components(
+    scored: pl.DataFrame, *, rules: ScorecardRules = DEFAULT, kind: Kind = "polars"
+) -> NeutralComponents:
+    """How often each component was neutral by these rules, and why; too few runs before one are one reason."""
+    few = too_few_before(rules.min_samples, pl.col("baseline_runs"))
+    rows: list[dict[str, Any]] = []
+    for name in COMPONENTS:
+        why = pl.col(f"{name}_reason")
+        reason = pl.when(why == few).then(pl.lit(too_few_before(rules.min_samples))).otherwise(why).alias("reason")
+        counted = scored.select(reason).drop_nulls().to_series().value_counts(name="runs")
+        ordered = counted.sort("runs", "reason", descending=[True, False])
+        rows += [{"component": name, **row} for row in ordered.to_dicts()]
+    reasons = pl.DataFrame(rows, schema={"component": pl.String, "reason": pl.String, "runs": pl.Int64})
+    wide = scored.filter(pl.col("score_high") > pl.col("score_low"))  # null where there is no score
+    span = float(np.median((wide["score_high"] - wide["score_low"]).to_numpy())) if wide.height else 0.0
+    return NeutralComponents(reasons, wide.height, span, kind)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trend(Part):
+    """Mean score per agent and period, by the rolling and by the frozen baseline.
+
+    `frame` has ``agent``, ``period`` (its number from 0), ``starts``, ``runs``, and for ``score`` and ``latency`` the
+    means ``rolling_*`` and ``frozen_*``; `changes` counts, per agent, the runs whose tier differs between the two.
+    """
+
+    caption: ClassVar = "Runs whose tier depends on the baseline, per agent"
+    _keys = ("periods", "changes")
+
+    frame: pl.DataFrame
+    changes: pl.DataFrame
+    n_runs: int
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row an agent."""
+        return native(self.changes, self.kind)
+
+    @property
+    def periods(self) -> Table:
+        """One row an agent and period: the means behind the lines, with dates in words."""
+        return native(self.frame.with_columns(pl.col("starts").dt.to_string("%Y-%m-%d")), self.kind)
+
+    @property
+    def answer(self) -> str:
+        """How far the two trends part."""
+        numbers = self.frame["period"].to_list()
+        gaps = (self._gap(min(numbers)), self._gap(max(numbers))) if numbers else None
+        return say.parting(gaps, int(self.changes["changed"].sum()), self.n_runs)
+
+    def _gap(self, period: int) -> float:
+        part = self.frame.filter(pl.col("period") == period)
+        gap = (part["frozen_score"] - part["rolling_score"]).to_numpy()
+        return float(np.average(gap, weights=part["runs"].to_numpy()))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Mean score per period by both baselines, one panel an agent; in the `ax` that is given all agents."""
+        import matplotlib.pyplot as plt
+
+        agents = self.frame["agent"].unique().sort().to_list()
+        size = (1.2 + 2.2 * max(len(agents), 1), 2.9)
+        if ax is None:
+            panels = plt.subplots(
+                1, max(len(agents), 1), figsize=size, sharey=True, layout="constrained", squeeze=False
+            )[1][0]
+        else:
+            panels = [ax] * max(len(agents), 1)
+        for panel, agent in zip(panels, agents, strict=False):
+            own = self.frame.filter(pl.col("agent") == agent)
+            periods = own["period"].to_numpy()
+            panel.plot(periods, own["frozen_score"], "s--", color=_FROZEN, markersize=5, label="frozen baseline")
+            panel.plot(periods, own["rolling_score"], "o-", color=theme.ACCENT, markersize=5, label="rolling baseline")
+            panel.set_xticks(periods, [moment.strftime("%b %y") for moment in own["starts"]], rotation=60)
+            theme.grid(panel, "y")
+            theme.dress(panel, agent, f"{own['runs'].sum()} runs")
+            panel.tick_params(axis="x", labelsize=theme.SMALL)
+        first: Axes = panels[0]
+        first.set_ylabel("mean score", fontsize=theme.LABEL, color=theme.QUIET)
+        figure: Any = first.get_figure(root=True)
+        handles, labels = first.get_legend_handles_labels()
+        if handles and ax is None:
+            figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=theme.SMALL)
+        theme.describe(figure, f"means of {self.n_runs} runs, without intervals; both lines are of the same runs")
+        return first
+
+
+def trend(rolling: pl.DataFrame, frozen: pl.DataFrame, *, periods: int = 6, kind: Kind = "polars") -> Trend:
+    """Compare scores of the same runs by the rolling and by a frozen baseline, over periods of equal length.
+
+    Runs without an end time, or that were not scored, are not in it.
+    """
+    names = ["run_id", "score", "latency", "tier"]
+    both = rolling.select("agent_id", "ended_at", *names).join(frozen.select(names), on="run_id", suffix="_frozen")
+    both = both.filter(pl.col("ended_at").is_not_null() & pl.col("score").is_not_null())
+    times = both["ended_at"].to_physical().to_numpy()
+    first, last = (int(times.min()), int(times.max())) if len(times) else (0, 1)
+    step = max((last - first) // periods + 1, 1)
+    means = (
+        pl.col(f"{name}{suffix}").mean().alias(f"{baseline}_{name}")
+        for baseline, suffix in (("rolling", ""), ("frozen", "_frozen"))
+        for name in ("score", "latency")
+    )
+    starts = (pl.col("period") * step + first).cast(pl.Datetime("us")).dt.replace_time_zone("UTC").alias("starts")
+    frame = (
+        both.with_columns(pl.Series("period", (times - first) // step))
+        .group_by(pl.col("agent_id").alias("agent"), "period")
+        .agg(pl.len().alias("runs"), *means)
+        .with_columns(starts)
+        .sort("agent", "period")
+    )
+    changed = both.group_by(pl.col("agent_id").alias("agent")).agg(
+        pl.len().alias("runs"),
+        (pl.col("tier") != pl.col("tier_frozen")).sum().alias("changed"),
+        (pl.col("score_frozen") > pl.col("score")).sum().alias("higher_frozen"),
+        (pl.col("score_frozen") < pl.col("score")).sum().alias("lower_frozen"),
+    )
+    return Trend(frame, changed.sort("agent"), both.height, kind)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TierChanges(Part):
+    """How often an agent's next run on the same spec stood in each tier: rows are the tier, columns the next."""
+
+    caption: ClassVar = "Tier of a run (rows) and of the same agent's next run of the same spec (columns)"
+
+    changes: pl.DataFrame
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row a tier."""
+        return native(self.changes, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """How often an agent's next run stood in the same tier."""
+        tiers = self.changes["from"].to_list()
+        n_kept = sum(self.changes[tier][row] for row, tier in enumerate(tiers))
+        return say.tiers_kept(n_kept, int(self.changes.drop("from").sum().sum_horizontal()[0]), tiers)
+
+
+def tier_changes(scored: pl.DataFrame, *, kind: Kind = "polars") -> TierChanges:
+    """How much a tier is one of the run, how much one of the agent: the next run of the same spec beside it."""
+    ordered = scored.filter(pl.col("score").is_not_null() & pl.col("spec_id").is_not_null()).sort("ended_at", "run_id")
+    pairs = ordered.select("tier", pl.col("tier").shift(-1).over("agent_id", "spec_id").alias("next")).drop_nulls()
+    tiers = [tier for tier in ORDER if tier != UNRANKED]
+    counts = {(a, b): n for a, b, n in pairs.group_by("tier", "next").len().iter_rows()}
+    rows = [{"from": a, **{b: counts.get((a, b), 0) for b in tiers}} for a in tiers]
+    return TierChanges(pl.DataFrame(rows), kind)
+
+
+#: Four components as published, with the score and the tier that the text gives them.
+COMPONENTS_PUBLISHED: Mapping[str, int] = dict(zip(COMPONENTS, (100, 85, 72, 93), strict=True))
+SCORE_PUBLISHED, TIER_PUBLISHED = 89, "Gold"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WorkedExample(Part):
+    """One run from its components to its score and tier; `exact` is the sum before it is rounded."""
+
+    caption: ClassVar = "The worked example of the text: points times weight"
+    of_ratings: ClassVar = False  # figures of the text; a page's banner does not concern them
+    _keys = ("components", "weights", "exact", "score", "tier")
+
+    components: Mapping[str, int]
+    weights: Mapping[str, float]
+    score: int
+    tier: str
+
+    @property
+    def exact(self) -> float:
+        """The weighted sum before it is rounded."""
+        return round(sum(self.weights[name] * points for name, points in self.components.items()), 9)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row a component: points, weight, and what it adds."""
+        rows = [
+            {"component": name, "points": points, "weight": self.weights[name], "adds": self.weights[name] * points}
+            for name, points in self.components.items()
+        ]
+        return pl.DataFrame(rows)
+
+    @property
+    def answer(self) -> str:
+        """The sum, the score and the tier."""
+        published = self.components == COMPONENTS_PUBLISHED
+        as_printed = (self.score, self.tier) == (SCORE_PUBLISHED, TIER_PUBLISHED) if published else None
+        return say.worked(self.exact, self.score, self.tier, as_printed)
+
+
+def worked_example(
+    components: Mapping[str, int] = COMPONENTS_PUBLISHED, *, rules: ScorecardRules = DEFAULT
+) -> WorkedExample:
+    """One run by the rules: its four components (0 to 100), by default those of the published text."""
+    score = int(weighted_score([components[name] for name in COMPONENTS], rules.whole_weights))
+    return WorkedExample(dict(components), dict(rules.weights), score, tier_of(score))
+
+
+def tier_table() -> pl.DataFrame:
+    """One row a tier: the scores that stand in it, best first."""
+    lowest = sorted(TIERS.items(), key=lambda tier: -tier[1])
+    highest = [100, *(low - 1 for _, low in lowest)]
+    rows = [{"tier": name, "from": low, "to": high} for (name, low), high in zip(lowest, highest, strict=False)]
+    return pl.DataFrame(rows)
+
+
+def _tier_bands(ax: Axes) -> None:
+    starts = sorted(TIERS.items(), key=lambda each: each[1])
+    for (tier, low), high in zip(starts, [*(low for _, low in starts[1:]), 101], strict=True):
+        ax.axvspan(low - 0.5, high - 0.5, color=_TIER_COLOURS[tier], zorder=0)
+        middle: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "ha": "center"}
+        at = ((low + min(high, 100)) / 2, 1)
+        ax.annotate(tier, at, xytext=(0, -9), **middle, fontsize=theme.SMALL, color=theme.QUIET)
