@@ -201,7 +201,7 @@ def iterate(
     dry_run : bool
         Only say what is to come.
     progress : bool, optional
-        Show a progress bar; by default on a terminal, and in a notebook where a judge may cost something.
+        Show a progress bar; by default on a terminal and in a notebook (of free judges after a second).
     rater : str, optional
         Who decides on flips; by default the one person who has decided before, if it is one. Earlier decisions stand in
         the explorer at once.

@@ -100,7 +100,7 @@ def judge(
         Have judges that write answer for all axes of a run in one call: cheaper, and another question. Their ratings
         bear a name of their own (``,one_call=True``) and are nowhere taken for those of single calls.
     progress : bool, optional
-        Show a progress bar; by default on a terminal, and in a notebook where a judge may cost something.
+        Show a progress bar; by default on a terminal and in a notebook (of free judges after a second).
     patience_s : float
         How long a provider may stay closed (429, 503, 529) before its judges are given up.
     budget_usd : float, optional

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 from axisjudge.judging.lane import LaneEnd
 from axisjudge.judging.plan import JudgingPlan
@@ -17,17 +17,21 @@ _KEPT = 60
 class Progress:
     """Ratings done, there already and failed, the rate, the money spent and forecast, the commonest failure.
 
-    Without `show` it is shown on a terminal, and in a notebook where a judge may cost something.
+    Without `show` it is shown on a terminal and in a notebook; there, where no judge may cost anything, once it takes
+    longer than a second.
     """
 
     def __init__(self, plan: JudgingPlan, *, show: bool | None) -> None:
         self.plan = plan
-        self.show = _is_seen(plan) if show is None else show
+        self.show = sys.stderr.isatty() or "ipykernel" in sys.modules if show is None else show
+        costs = any(judge.kind in ("llm", "decision_model") for judge in plan.judges)
+        self.delay = 0.0 if show or costs or sys.stderr.isatty() else 1.0
 
     def __enter__(self) -> Self:
         from tqdm import tqdm
 
-        self.bar = tqdm(total=self.plan.n_ratings, unit=" ratings", disable=not self.show, dynamic_ncols=True)
+        hidden: dict[str, Any] = {} if self.show else {"disable": True}  # where it is shown, TQDM_DISABLE may say no
+        self.bar = tqdm(total=self.plan.n_ratings, unit=" ratings", delay=self.delay, dynamic_ncols=True, **hidden)
         return self
 
     def advance(self, ratings: Sequence[Rating], ends: Sequence[LaneEnd]) -> None:
@@ -65,10 +69,3 @@ def _forecast(ends: Sequence[LaneEnd]) -> float:
         n_done = end.statuses.total()
         total += end.spent_usd * (1 + end.not_asked / n_done if n_done else 1)
     return total
-
-
-def _is_seen(plan: JudgingPlan) -> bool:
-    if sys.stderr.isatty():
-        return True
-    costs = any(judge.kind in ("llm", "decision_model") for judge in plan.judges)
-    return costs and "ipykernel" in sys.modules

@@ -216,9 +216,14 @@ def test_what_people_decided_on_flips_stands_in_the_next_turn(bench):
     named = axisjudge.iterate(AXIS, "v3", progress=False, rater="ada")
     assert named.explorer.rater == "ada"
     assert len(named.explorer._decided("ada")) == named.explorer.decisions.height > 0  # there at once
+    cited = again.cited
+    steps = {run.id: len(run.steps) for run in again.runs}
+    assert cited["flips"].sum() == len(again.turn.flips)
+    assert cited["cited_steps"].sum() == sum(
+        sum(at < steps[flip.item] for at in flip.after.cited) for flip in again.turn.flips
+    )
     tools = {call.name for run in again.runs for step in run.steps for call in step.tool_calls}
-    assert set(again.cited_tools) <= tools
-    assert all(0 < n <= len(again.turn.flips) for n in again.cited_tools.values())
+    assert {each.rpartition(" ")[0] for row in cited["tools"] for each in row.split(", ") if each} <= tools
     counts = {str(each): count for each, count in again.looked_at.counts.items() if count}
     assert counts == {"new_right": 2, "people_differ": 1}
     assert f"Of {n} flips 2 are improvements and 1 " in repr(again)

@@ -30,14 +30,14 @@ def test_from_split_to_opened_held_out_report(bench):
     assert found["refused_task"]["task"] == "28"
     assert "opening 1 of 1" in page.split("## Agreement by version")[0]
     assert "Simulated ratings" in results["banner"]
-    shipped = json.loads((home() / "reports" / NAME / "results.json").read_text(encoding="utf-8"))
-    assert found == shipped["results"]
+    assert found["declared"]["tests"][0]["statistic"] == "cohen_kappa"
+    assert {"flips_1", "beliefs_2", "contested", "flipped"} <= set(found)
 
 
 @pytest.mark.slow
 def test_without_repeats_it_says_that_noise_was_not_measured(bench):
     folder = run_report(NAME, {"repeats": 1}, workbench=bench).folder
     page = (folder / "report.md").read_text(encoding="utf-8")
-    assert "Noise between repeats was not measured" in page
+    assert "not measured" in page.split("## What each turn")[1].split("## Flips")[0]
     found = json.loads((folder / "results.json").read_text(encoding="utf-8"))["results"]
     assert found["v2_to_v3"]["word"] != "progress"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -26,7 +26,9 @@ from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared import sentences as words
 from axisjudge.studies._shared.arrays import words_of
-from axisjudge.studies._shared.frames import rows_of, with_ends
+from axisjudge.studies._shared.frames import Kind, Table, rows_of, table_of, with_ends
+from axisjudge.studies._shared.result import Part
+from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies._shared.verdict_codes import CodedVerdicts, code_verdicts
 from axisjudge.studies._shared.words import many
 
@@ -93,6 +95,47 @@ def declared_results(ratings: pl.DataFrame, plan: AnalysisPlan, *, seed: int = 0
     tests = [test for axis in plan.axes for test in _tests(rows.filter(pl.col("question") == axis), axis, plan, seed)]
     adjusted = holm([test.p_value for test in tests])
     return tuple(replace(test, p_holm=float(p)) for test, p in zip(tests, adjusted, strict=True))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DeclaredTests(Part):
+    """What the plan declares, on the held-out side: the only results that may be called confirmed."""
+
+    name: ClassVar = "declared"
+    caption: ClassVar = "Declared before opening"
+    formats: ClassVar = {"p": ".3f", "p_holm": ".3f"}
+
+    tests: tuple[Declared, ...]
+    items: Mapping[str, str]
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row a test."""
+        return table_of([test.row() for test in self.tests], self.kind, columns=("axis", "statistic"))
+
+    @property
+    def answer(self) -> str:
+        """The declared results in words; empty without any."""
+        return declared_sentence(self.tests)
+
+    @property
+    def behind(self) -> Mapping[str, str]:
+        """The held-out items that are decided."""
+        return self.items
+
+    @property
+    def declared(self) -> tuple[str, str | None]:
+        """The statistic of the plan."""
+        axes = {test.axis for test in self.tests}
+        return (self.tests[0].statistic if self.tests else "", axes.pop() if len(axes) == 1 else None)
+
+
+def declared_on(held_out: pl.DataFrame, tests: Sequence[Declared], *, kind: Kind = "polars") -> DeclaredTests:
+    """The declared tests (`Page.declared`, `declared_results`) with the held-out ratings that they are of."""
+    named = {"side": "split", "versions": "rubric_version"}
+    items = {key: ",".join(held_out[column].drop_nulls().unique().sort()) for key, column in named.items()}
+    return DeclaredTests(tuple(tests), items | {"only": "decided"}, kind, made_up=made_up_raters(held_out))
 
 
 def declared_sentence(results: tuple[Declared, ...]) -> str:

@@ -140,12 +140,14 @@ class Turn(Part):
     @property
     def answer(self) -> str:
         """What may be said of the new version, with the change of agreement, its interval and n; and why."""
-        return sentences.answer(self.headline, self.versions, self.agreement, self.n_items)
+        said = sentences.answer(self.headline, self.versions, self.agreement, self.n_items)
+        return " ".join((said, *sentences.needed(self.decision, self.agreement)))
 
     @property
     def details(self) -> tuple[str, ...]:
         """The figures behind the headline, in words."""
-        return (*self._changed, *(sentences.judge_shift(shift) for shift in self.shifts), *self._beside)
+        needed = sentences.needed(self.decision, self.agreement)
+        return (*needed, *self._changed, *(sentences.judge_shift(shift) for shift in self.shifts), *self._beside)
 
     @property
     def brief(self) -> tuple[str, ...]:
@@ -155,7 +157,6 @@ class Turn(Part):
     @property
     def _changed(self) -> tuple[str, ...]:
         return (
-            *sentences.needed(self.decision, self.agreement),
             sentences.agreement(self.versions, self.agreement, self.n_items, len(self.family)),
             sentences.beyond_chance(self.versions),
             sentences.run_noise(self.versions, self.agreement.noise),
