@@ -8,13 +8,14 @@ from axisjudge.checks import InputError
 from axisjudge.readers import axis_report, claude_code, codex, codex_exec, gemini
 from axisjudge.readers.events import Line, Tally, log_lines, mended
 from axisjudge.readers.messages import Found, at
+from axisjudge.readers.sessions import SESSIONS
 from axisjudge.readers.source import BrokenJson, json_values
 from axisjudge.readers.traces import langfuse, langsmith, mlflow, opentelemetry
 
-#: Traces of services, whose records resemble requests and responses of an API: asked before those.
-SERVICES = (langsmith, langfuse, mlflow)
+#: Traces of services and sessions, whose records resemble requests and responses of an API: asked before those.
+SERVICES = (langsmith, langfuse, mlflow, *SESSIONS)
 #: Asked in this order; the first event that one of them recognises decides for the file.
-LOGS = (axis_report, claude_code, codex, codex_exec, gemini, opentelemetry, *SERVICES)
+LOGS = (axis_report, *SESSIONS, claude_code, codex, codex_exec, gemini, opentelemetry, langsmith, langfuse, mlflow)
 
 
 def log_in(stream: BinaryIO) -> Iterator[tuple[str, Found]] | None:

@@ -10,11 +10,13 @@ from typing import Any, BinaryIO, Generic, Unpack
 
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
-from axisjudge.readers import agentrx, atif, inspect_logs, openai_chat, own, tau2, tau_bench
+from axisjudge.readers import atif, inspect_logs, openai_chat, own, tau2
+from axisjudge.readers.benchmarks import BENCHMARKS
 from axisjudge.readers.chats import CHATS, is_message
 from axisjudge.readers.chats.in_text import beside, read_calls
 from axisjudge.readers.context import Context, Supplied, load_context, names_of_tools
 from axisjudge.readers.events import BROKEN, MENDED, Tally, mended
+from axisjudge.readers.frameworks import FRAMEWORKS
 from axisjudge.readers.logs import LOGS, SERVICES, log_in
 from axisjudge.readers.messages import Found, at
 from axisjudge.readers.source import (
@@ -43,12 +45,13 @@ from axisjudge.readers.summary import (
 from axisjudge.trajectory import Trajectory
 
 #: Asked in this order; the first that recognises a file's content reads it. Logs of events come after them.
-FORMATS = (own, atif, inspect_logs, tau2, agentrx, tau_bench, *CHATS, openai_chat)
+FORMATS = (own, atif, *FRAMEWORKS, inspect_logs, tau2, *BENCHMARKS, *CHATS, openai_chat)
 #: What ends so is to hold runs, whatever stands in it.
 JSON_ENDINGS = frozenset({".json", ".jsonl", ".ndjson", ".eval", ".gz"})
 WRITTEN = "a call written as text, which nobody ran, is text"
 _KNOWN = (
-    "tau-bench, tau2-bench, AgentRx, ATIF, OpenAI chat messages and Responses, Anthropic Messages, Bedrock Converse, "
+    "tau-bench, tau2-bench, AgentRx, ATIF, OpenHands, ADK eval sets, OpenAI Agents' run state, Letta, BFCL, ToolBench, "
+    "pi, Qwen Code, Goose, opencode, Copilot's chat replay, OpenAI chat messages and Responses, Anthropic Messages, Bedrock Converse, "
     "Gemini contents, LangChain messages, AutoGen and AG2 chats, Pydantic AI messages, smolagents' memory, ShareGPT, "
     "SWE-agent, Inspect logs, Claude Code, Codex, Gemini CLI, OpenTelemetry traces (Phoenix, OpenInference too), "
     "LangSmith runs, Langfuse and MLflow traces, AXIS reports, or axisjudge's own JSON Lines"

@@ -78,6 +78,7 @@ def _has_blocks(messages: list[dict[str, Any]]) -> bool:
     parts = [part for message in messages for part in list_of_objects(message.get("content"))]
     return any(
         names_part_of_call(part)
+        or part.get("type") in ("tool_call", "tool_call_response")
         or part.get("type") == "redacted_thinking"
         or (part.get("type") == "thinking" and "thinking" in part)
         or (part.get("type") in ("image", "document") and "source" in part)

@@ -28,6 +28,8 @@ _CALLS = {
 _RESULTS = {"tool_result", "server_tool_result", "tool-result", "tool_call_response", "server_tool_call_response"}
 #: Results of Anthropic's own tools: ``web_search_tool_result``, ``mcp_tool_result``, ...
 _RESULT_ENDING = "_tool_result"
+#: Where a result stands in its part, or beside the call in the call's own part.
+_HELD = ("content", "output", "result", "response", "server_tool_call_response")
 _MESSAGE = ("role", "content", "tool_calls", "function_call", "tool_call_id", "tool_name", "tool_responses")
 
 
@@ -62,8 +64,14 @@ def parts_of(content: Any, where: str, notes: list[Note]) -> list[MessagePart]:
         content = [content]
     if not isinstance(content, list):
         raise Unread(where, content)
-    parts = (part_of(part, at(where, number), notes) for number, part in enumerate(content))
-    return [part for part in parts if part is not None]
+    parts: list[MessagePart] = []
+    for number, record in enumerate(content):
+        place = at(where, number)
+        part = part_of(record, place, notes)
+        parts += [] if part is None else [part]
+        if part and part.call and any(record.get(key) is not None for key in _HELD):
+            parts.append(_result(record, place, notes)._replace(id=part.call.id, name=part.call.name))
+    return parts
 
 
 def part_of(part: Any, where: str, notes: list[Note]) -> MessagePart | None:
@@ -118,8 +126,7 @@ def _call(part: dict[str, Any], where: str) -> ToolCall:
 
 
 def _result(part: dict[str, Any], where: str, notes: list[Note]) -> MessagePart:
-    held = ("content", "output", "result", "response", "server_tool_call_response")
-    content = next((part[key] for key in held if part.get(key) is not None), None)
+    content = next((part[key] for key in _HELD if part.get(key) is not None), None)
     failed = part.get("is_error", part.get("isError")) is True or part.get("status") == "error" or _failed(content)
     name = text_at(part, "toolName")
     names = ("tool_use_id", "tool_call_id", "toolCallId", *(["id"] if type_of(part).endswith("_response") else []))

@@ -1,0 +1,298 @@
+"""Results of benchmarks: tau-bench's first version and AgentRx's variant of it, BFCL, ToolBench and StableToolBench.
+
+Of a tree that ToolBench searched every call that was tried is read, in the order of the search, as one run.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from axisjudge.readers.chats.records import Conversation, list_of_objects, schemas
+from axisjudge.readers.events import NO_STEP, as_text, dict_of, listed, text_at
+from axisjudge.readers.expectations import tau_bench_expectations
+from axisjudge.readers.frameworks import Format
+from axisjudge.readers.messages import (
+    Found,
+    Note,
+    Unread,
+    arguments_of,
+    at,
+    call_of,
+    carries_call,
+    chat_steps,
+    content_id,
+    field,
+    made,
+    members,
+    objects,
+    reward_of,
+    word,
+)
+from axisjudge.trajectory import Trajectory
+
+
+def _is_tau(value: Any) -> bool:
+    first = value[0] if isinstance(value, list) and value else value
+    return isinstance(first, dict) and "traj" in first and "task_id" in first
+
+
+def _is_agentrx(value: Any) -> bool:
+    return _is_tau(value) and "records" in (value[0] if isinstance(value, list) else value)
+
+
+def _read_tau(value: Any, where: str, source: str) -> Iterator[Found]:
+    """The runs of a tau-bench results file: it names no agent, domain or id. AgentRx's messages are numbered."""
+    runs = objects(value, where) if isinstance(value, list) else [value]
+    for number, run in enumerate(runs):
+        position = at(where, number) if isinstance(value, list) else where
+        notes: list[Note] = []
+        steps = chat_steps(objects(run.get("traj"), at(position, "traj")), at(position, "traj"), notes)
+        details = field(run, "info", dict, position, {})
+        task_id, trial = word(run.get("task_id")), word(run.get("trial"))
+        trajectory = made(
+            Trajectory,
+            position,
+            id=content_id(steps, task_id, trial),
+            source=source,
+            task_id=task_id,
+            reward=reward_of(run.get("reward"), at(position, "reward")),
+            termination="error" if "error" in details else None,
+            steps=steps,
+            meta=_tau_meta(run, details),
+        )
+        yield Found(position, trajectory, tuple(notes))
+
+
+def _tau_meta(run: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
+    judged = details.get("reward_info")
+    breakdown = judged.get("info") if isinstance(judged, dict) else None
+    known = {"trial": run.get("trial"), "reward_breakdown": breakdown, "error": details.get("error")}
+    known["expected"] = tau_bench_expectations(run)
+    return {key: value for key, value in known.items() if value is not None}
+
+
+# BFCL, the Berkeley Function Calling Leaderboard: lines of its result files, with the inference log where there is one
+
+
+def _is_bfcl(value: Any) -> bool:
+    first = value[0] if isinstance(value, list) and value else value
+    return isinstance(first, dict) and {"id", "result", "latency"} <= first.keys() and "input_token_count" in first
+
+
+def _read_bfcl(value: Any, where: str, folder: Path) -> Iterator[Found]:
+    """Each line a run; only multi-turn runs have an inference log, so that others lack the question and the results."""
+    for number, record in enumerate(objects(value, where) if isinstance(value, list) else [value]):
+        place = at(where, number) if isinstance(value, list) else where
+        name = str(record["id"])
+        steps = Conversation("bfcl", place, {"id": name, "task_id": name})
+        if thought := record.get("reasoning_content"):
+            steps.notes.append(Note(place, "reasoning is left out", f"of {len(listed(thought))} turns"))
+        log = record.get("inference_log")
+        turns = (
+            [turn for turn in log if isinstance(turn, dict) and "begin_of_turn_query" in turn]
+            if isinstance(log, list)
+            else []
+        )
+        for turn in turns:
+            _add_logged(steps, turn, at(place, "inference_log"))
+        if not turns:
+            for answer in _answers(record["result"]):
+                _add_answer(steps, answer, None, place)
+        usage = ("input_token_count", "output_token_count")
+        totals = {key.replace("_count", "s"): _sum(record.get(key)) for key in usage}
+        yield steps.found(meta={"usage": totals})
+
+
+def _answers(result: Any) -> Iterator[Any]:
+    """The answers of the model, each a text or a list of calls, out of turns and their steps."""
+    calls = list_of_objects(result)
+    if isinstance(result, list) and not calls:
+        for inner in result:
+            yield from _answers(inner)
+    else:
+        yield result
+
+
+def _add_logged(steps: Conversation, turn: dict[str, Any], where: str) -> None:
+    for message in members(turn, "begin_of_turn_query", where):
+        steps.text("system" if message.get("role") == "system" else "user", as_text(message.get("content")), None)
+    for name, logged in turn.items():
+        if name == "begin_of_turn_query":
+            continue
+        messages = objects(logged, at(where, name))
+        decoded = next((m["model_response_decoded"] for m in messages if m.get("model_response_decoded")), None)
+        for message in messages:
+            role = message.get("role")
+            if role == "assistant":
+                _add_answer(steps, message.get("content"), decoded, at(where, name))
+            elif role == "tool":
+                content = as_text(message.get("content"))
+                failed = isinstance(given := arguments_of(content)[0], dict) and set(given) == {"error"}
+                steps.result(None, content, None, error=failed)
+            elif role not in ("handler_log", "state_info") and carries_call(message):
+                raise Unread(at(where, name), message)
+            else:
+                steps.notes.append(Note(at(where, name), NO_STEP, str(role)))
+
+
+def _add_answer(steps: Conversation, answer: Any, decoded: Any, where: str) -> None:
+    """One answer: calls as the API gave them, or written as Python, which BFCL decodes; else text."""
+    begun = f"{where} {len(steps)}"
+    written = (
+        "\n".join(decoded) if isinstance(decoded, list) and all(isinstance(each, str) for each in decoded) else answer
+    )
+    if calls := list_of_objects(answer):
+        for call in calls:
+            for name, given in call.items():
+                steps.call(call_of(where, name, given), None, message=begun)
+        return
+    calls_in_text = _python_calls(written) if isinstance(written, str) else []
+    if not calls_in_text or written != answer:
+        steps.text("assistant", as_text(answer), None, message=begun)
+    for name, arguments in calls_in_text:
+        steps.call(call_of(where, name, arguments), None, message=begun)
+
+
+def _python_calls(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """Calls written in Python, one a line or in a list, with literal values; none where it is anything else."""
+    try:
+        lines = ast.parse(text.strip()).body
+    except (SyntaxError, ValueError):
+        return []
+    values = [line.value for line in lines if isinstance(line, ast.Expr)]
+    values = [each for value in values for each in (value.elts if isinstance(value, ast.List) else [value])]
+    calls = [value for value in values if isinstance(value, ast.Call)]
+    if len(calls) != len(values) or len(values) < len(lines):
+        return []
+    return [
+        (ast.unparse(call.func), {key.arg or "**": _literal(key.value) for key in call.keywords} | _positional(call))
+        for call in calls
+    ]
+
+
+def _positional(call: ast.Call) -> dict[str, Any]:
+    return {f"argument_{n}": _literal(value) for n, value in enumerate(call.args, 1)}
+
+
+def _literal(value: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(value)
+    except ValueError:
+        return ast.unparse(value)
+
+
+def _sum(counts: Any) -> int:
+    return sum(map(_sum, counts)) if isinstance(counts, list) else int(counts) if type(counts) in (int, float) else 0
+
+
+# ToolBench: a tree or chain of nodes a file; StableToolBench and ToolEval: answers by query id
+
+
+def _is_toolbench(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("answer_generation"), dict) and ("tree" in value or "trys" in value):
+        return True
+    first = next(iter(value.values()), None)
+    return isinstance(first, dict) and isinstance(dict_of(first, "answer").get("answer_details"), list)
+
+
+def _read_toolbench(value: Any, where: str, folder: Path) -> Iterator[Found]:
+    if "answer_generation" in value:
+        yield _searched(value, where)
+        return
+    for name, record in value.items():
+        answer, place = field(record, "answer", dict, at(where, name)), at(where, name, "answer", "answer_details")
+        steps = Conversation("toolbench", at(where, name), {"task_id": str(name), "agent": text_at(answer, "method")})
+        for node in objects(answer["answer_details"], place):
+            _add_detail(steps, node, place)
+        tools = [(place, dict_of(tool, "function") or tool) for tool in list_of_objects(record.get("available_tools"))]
+        yield steps.found(tools=schemas(tools, steps.notes, place) if tools else None)
+
+
+def _add_detail(steps: Conversation, node: dict[str, Any], where: str) -> None:
+    """A node of a converted answer and those after it."""
+    role, message = node.get("role"), node.get("message")
+    if role == "tool":
+        record = _object(message)
+        if not isinstance(record, dict) or "name" not in record:
+            raise Unread(where, message, rule="a call is cut off, or is no record of one")
+        _add_call(steps, str(record["name"]), record.get("arguments"), record.get("response"), where)
+    elif role in ("system", "user", "assistant"):
+        if message or role != "assistant":
+            steps.text(role, as_text(message), None)
+    else:
+        raise Unread(where, role)
+    for following in members(node, "next", where):
+        _add_detail(steps, following, where)
+
+
+def _object(text: Any) -> Any:
+    """What JSON or Python's own notation stands for."""
+    if not isinstance(text, str):
+        return text
+    given, problem = arguments_of(text)
+    try:
+        return ast.literal_eval(text) if problem else given
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _searched(value: dict[str, Any], where: str) -> Found:
+    answer = value["answer_generation"]
+    outcome = float(value["win"]) if isinstance(value.get("win"), bool) else None
+    about = {"reward": outcome, "termination": text_at(answer, "finish_type")}
+    steps = Conversation("toolbench", where, about)
+    steps.text("user", as_text(answer.get("query")), None)
+    tree = dict_of(dict_of(value, "tree"), "tree")
+    if tree:
+        _walk(steps, tree, None, at(where, "tree", "tree"))
+    for number, attempt in enumerate(members(value, "trys", where)):
+        place, name = at(where, "trys", number, "chain"), None
+        for node in members(attempt, "chain", at(where, "trys", number)):
+            name = _add_node(steps, node, name, place)
+    tools = [(at(where, "answer_generation", "function"), tool) for tool in list_of_objects(answer.get("function"))]
+    return steps.found(tools=schemas(tools, steps.notes, where) if tools else None)
+
+
+def _walk(steps: Conversation, node: dict[str, Any], name: str | None, where: str) -> None:
+    """A node of a tree and those below it, in the order in which they were tried."""
+    name = _add_node(steps, node, name, where)
+    below = members(node, "children", where)
+    for number, child in enumerate(below):
+        _walk(steps, child, name, at(where, "children", number))
+    if node.get("node_type") == "Action" and not below and name:
+        steps.call(call_of(where, name, None), None)
+
+
+def _add_node(steps: Conversation, node: dict[str, Any], name: str | None, where: str) -> str | None:
+    """One node; the name of the tool that the next one gives its input."""
+    kind, text = text_at(node, "node_type"), as_text(node.get("description"))
+    if kind == "Action":
+        return text
+    if kind == "Thought":
+        steps.text("assistant", text, None)
+    elif kind == "Action Input" and name:
+        _add_call(steps, name, text, node.get("observation"), where)
+    elif kind != "Action Input" or text:
+        raise Unread(where, kind)
+    return None
+
+
+def _add_call(steps: Conversation, name: str, given: Any, answer: Any, where: str) -> None:
+    steps.call(call_of(where, name, given), None)
+    if answer not in (None, ""):
+        stated = _object(answer)
+        failed = bool(stated["error"]) if isinstance(stated, dict) and "error" in stated else None
+        steps.result(None, as_text(answer), None, error=failed, name=name)
+
+
+AGENTRX = Format("agentrx", _is_agentrx, lambda value, where, folder: _read_tau(value, where, "agentrx"))
+TAU_BENCH = Format("tau_bench", _is_tau, lambda value, where, folder: _read_tau(value, where, "tau_bench"))
+BENCHMARKS = (
+    AGENTRX,
+    TAU_BENCH,
+    Format("bfcl", _is_bfcl, _read_bfcl),
+    Format("toolbench", _is_toolbench, _read_toolbench),
+)
