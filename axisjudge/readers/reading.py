@@ -50,11 +50,12 @@ FORMATS = (own, atif, *FRAMEWORKS, inspect_logs, tau2, *BENCHMARKS, *CHATS, open
 JSON_ENDINGS = frozenset({".json", ".jsonl", ".ndjson", ".eval", ".gz"})
 WRITTEN = "a call written as text, which nobody ran, is text"
 _KNOWN = (
-    "tau-bench, tau2-bench, AgentRx, ATIF, OpenHands, ADK eval sets, OpenAI Agents' run state, Letta, BFCL, ToolBench, "
-    "pi, Qwen Code, Goose, opencode, Copilot's chat replay, OpenAI chat messages and Responses, Anthropic Messages, Bedrock Converse, "
-    "Gemini contents, LangChain messages, AutoGen and AG2 chats, Pydantic AI messages, smolagents' memory, ShareGPT, "
-    "SWE-agent, Inspect logs, Claude Code, Codex, Gemini CLI, OpenTelemetry traces (Phoenix, OpenInference too), "
-    "LangSmith runs, Langfuse and MLflow traces, AXIS reports, or axisjudge's own JSON Lines"
+    "tau-bench, tau2-bench, AgentRx, ATIF, OpenHands, ADK eval sets, OpenAI Agents' run state, Letta, BFCL, "
+    "ToolBench, pi, Qwen Code, Goose, opencode, Copilot's chat replay, OpenAI chat messages and Responses, "
+    "Anthropic Messages, Bedrock Converse, Gemini contents, LangChain messages, AutoGen and AG2 chats, Pydantic AI "
+    "messages, smolagents' memory, ShareGPT, SWE-agent, Inspect logs, Claude Code, Codex, Gemini CLI, OpenTelemetry "
+    "traces (Phoenix, OpenInference too), LangSmith runs, Langfuse and MLflow traces, AXIS reports, or axisjudge's "
+    "own JSON Lines"
 )
 
 
