@@ -11,7 +11,7 @@ from typing import Any
 from axisjudge.readers.chats.records import Conversation, list_of_objects, schemas
 from axisjudge.readers.events import NO_STEP, as_text, dict_of, listed, text_at
 from axisjudge.readers.expectations import tau_bench_expectations
-from axisjudge.readers.frameworks import Format
+from axisjudge.readers.frameworks import ValueFormat
 from axisjudge.readers.messages import (
     Found,
     Note,
@@ -288,11 +288,11 @@ def _add_call(steps: Conversation, name: str, given: Any, answer: Any, where: st
         steps.result(None, as_text(answer), None, error=failed, name=name)
 
 
-AGENTRX = Format("agentrx", _is_agentrx, lambda value, where, folder: _read_tau(value, where, "agentrx"))
-TAU_BENCH = Format("tau_bench", _is_tau, lambda value, where, folder: _read_tau(value, where, "tau_bench"))
+AGENTRX = ValueFormat("agentrx", _is_agentrx, lambda value, where, folder: _read_tau(value, where, "agentrx"))
+TAU_BENCH = ValueFormat("tau_bench", _is_tau, lambda value, where, folder: _read_tau(value, where, "tau_bench"))
 BENCHMARKS = (
     AGENTRX,
     TAU_BENCH,
-    Format("bfcl", _is_bfcl, _read_bfcl),
-    Format("toolbench", _is_toolbench, _read_toolbench),
+    ValueFormat("bfcl", _is_bfcl, _read_bfcl),
+    ValueFormat("toolbench", _is_toolbench, _read_toolbench),
 )

@@ -30,7 +30,7 @@ from axisjudge.readers.messages import (
 from axisjudge.trajectory import Role
 
 
-class Format(NamedTuple):
+class ValueFormat(NamedTuple):
     """A format of whole values: its name, whether it knows a value, and the runs in one."""
 
     FORMAT: str
@@ -437,8 +437,8 @@ def _add_letta(steps: Conversation, message: dict[str, Any], where: str) -> None
 
 
 FRAMEWORKS = (
-    Format("openhands", _is_openhands, _read_openhands),
-    Format("adk_eval_set", _is_adk, _read_adk),
-    Format("openai_agents_state", _is_state, _read_state),
-    Format("letta", _is_letta, _read_letta),
+    ValueFormat("openhands", _is_openhands, _read_openhands),
+    ValueFormat("adk_eval_set", _is_adk, _read_adk),
+    ValueFormat("openai_agents_state", _is_state, _read_state),
+    ValueFormat("letta", _is_letta, _read_letta),
 )

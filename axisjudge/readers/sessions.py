@@ -35,7 +35,7 @@ _QWEN_ROLES: dict[str, Role] = {"assistant": "assistant", "system": "system"}
 _NO_STEPS_OF_PI = {"thinking_level_change", "model_change", "compaction", "branch_summary", "label", "session_info"}
 
 
-class Session(NamedTuple):
+class SessionFormat(NamedTuple):
     """A format of sessions: its name, whether it knows an event, and what it makes of all of a file."""
 
     FORMAT: str
@@ -338,9 +338,9 @@ def _add_replay(run: LoggedRun, log: dict[str, Any], position: str) -> None:
 
 
 SESSIONS = (
-    Session("pi", _is_pi, _read_pi),
-    Session("qwen_code", _is_qwen, _read_qwen),
-    Session("goose", _is_goose, _read_goose),
-    Session("opencode", _is_opencode, _read_opencode),
-    Session("copilot_chat_replay", _is_replay, _read_replay),
+    SessionFormat("pi", _is_pi, _read_pi),
+    SessionFormat("qwen_code", _is_qwen, _read_qwen),
+    SessionFormat("goose", _is_goose, _read_goose),
+    SessionFormat("opencode", _is_opencode, _read_opencode),
+    SessionFormat("copilot_chat_replay", _is_replay, _read_replay),
 )
