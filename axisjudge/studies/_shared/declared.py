@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -97,13 +97,8 @@ def declared_results(ratings: pl.DataFrame, plan: AnalysisPlan, *, seed: int = 0
     return tuple(replace(test, p_holm=float(p)) for test, p in zip(tests, adjusted, strict=True))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DeclaredTests(Part):
+class DeclaredTests(Part, name="declared", caption="Declared before opening", formats={"p": ".3f", "p_holm": ".3f"}):
     """What the plan declares, on the held-out side: the only results that may be called confirmed."""
-
-    name: ClassVar = "declared"
-    caption: ClassVar = "Declared before opening"
-    formats: ClassVar = {"p": ".3f", "p_holm": ".3f"}
 
     tests: tuple[Declared, ...]
     items: Mapping[str, str]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Ranking(Part):
+class Ranking(Part, caption="Ranks that each may hold"):
     """Names with their rank sets. `subject` says what is ranked and `quantity` by what; rank 1 has the most of it.
 
     `unit` names what the rank sets take as independent; `share` says that the means are shares.
@@ -28,7 +26,6 @@ class Ranking(Part):
 
     _keys = ("subject", "quantity", "names")
     _flat = ("sets",)
-    caption: ClassVar = "Ranks that each may hold"
 
     subject: str
     quantity: str

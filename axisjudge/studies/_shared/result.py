@@ -99,6 +99,7 @@ class _Kept(Result):
         return f"{above}<p><strong>{html.escape(self.answer)}</strong></p>"
 
 
+@typing.dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Part(_Kept):
     """A table, its plot and its sentence: what one public function of a study gives back.
@@ -116,9 +117,10 @@ class Part(_Kept):
 
     Notes
     -----
-    A class says how a page shows it: `name` (under which its values are kept, the class's own in small letters if it
-    says none), `caption`, `formats` of its table's columns, whether it is `of_ratings` (published figures are not), and
-    `behind`, which items its rows are of beyond what their columns say.
+    A class says how a page shows it, ``class Rates(Part, caption="Failure rates")``, and is a frozen dataclass by that:
+    `name` (under which its values are kept, the class's own in small letters if it says none), `caption`, `formats` of
+    its table's columns, whether it is `of_ratings` (published figures are not). `behind` says which items its rows are
+    of beyond what their columns say.
     """
 
     name: ClassVar[str] = ""
@@ -127,10 +129,14 @@ class Part(_Kept):
     of_ratings: ClassVar[bool] = True
     made_up: tuple[str, ...] = field(default=(), metadata={"plain": False})
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(
+        cls, *, name: str = "", caption: str = "", formats: Mapping[str, str] | None = None, of_ratings: bool = True
+    ) -> None:
         super().__init_subclass__()
-        if not cls.__dict__.get("name"):
-            cls.name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        cls.name = name or cls.__dict__.get("name") or re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        if name or caption:
+            cls.caption, cls.formats, cls.of_ratings = caption or cls.caption, formats or cls.formats, of_ratings
+            dataclass(frozen=True, eq=False, repr=False)(cls)
 
     @property
     @abstractmethod

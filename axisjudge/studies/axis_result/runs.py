@@ -53,13 +53,13 @@ _LEAST_WIDTH = 0.004
 _NEAR_THE_EDGE = 0.15
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class OneRun(Part):
+class OneRun(
+    Part,
+    name="run",
+    caption="The four dimensions of this run, and their signals",
+    formats={"share": ".1f", **dict.fromkeys(("score", "low", "high"), ".0f"), "raw": ".3f"},
+):
     """One run taken apart: its four dimensions and their signals, on a line of time."""
-
-    name: ClassVar = "run"
-    caption: ClassVar = "The four dimensions of this run, and their signals"
-    formats: ClassVar = {"share": ".1f", **dict.fromkeys(("score", "low", "high"), ".0f"), "raw": ".3f"}
 
     run: AxisResult
     kind: Kind
@@ -155,11 +155,8 @@ def _chosen(results: Sequence[AxisResult], run_id: str) -> AxisResult:
     raise no_such_run("run_id", run_id, [each.trajectory_id for each in results])
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class WeakestSignals(Part):
+class WeakestSignals(Part, caption="Interactions of this run with a signal below 1"):
     """Where one run lost points: interactions with a signal below 1, the lowest first, with the judge's reason."""
-
-    caption: ClassVar = "Interactions of this run with a signal below 1"
 
     rows: tuple[Mapping[str, Any], ...]
     kind: Kind
@@ -189,11 +186,8 @@ def weakest_signals(of: OneRun) -> WeakestSignals:
     return WeakestSignals(ordered, of.kind, made_up=of.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class AllRuns(Part):
+class AllRuns(Part, caption="Every run with its slowest call and its weakest signals below 75"):
     """Every run's composite or the ends of its interval, its dimensions, its slowest call and its weakest signals."""
-
-    caption: ClassVar = "Every run with its slowest call and its weakest signals below 75"
 
     results: tuple[AxisResult, ...]
     kind: Kind
@@ -279,13 +273,10 @@ class AgentMeans(Result):
     means: Mapping[str, Estimate]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class MeansOfAgents(Part):
+class MeansOfAgents(
+    Part, name="agents", caption="Mean scores per agent (intervals over tasks need ten tasks)", formats={"mean": ".1f"}
+):
     """Mean scores of every agent's runs."""
-
-    name: ClassVar = "agents"
-    caption: ClassVar = "Mean scores per agent (intervals over tasks need ten tasks)"
-    formats: ClassVar = {"mean": ".1f"}
 
     agents: tuple[AgentMeans, ...]
     kind: Kind
@@ -364,16 +355,12 @@ class Change(Result):
         return Direction.HIGHER if low > 0 else Direction.LOWER if high < 0 else Direction.NOT_SHOWN
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RunComparison(Part):
+class RunComparison(Part, name="comparison", caption="Points per quantity", formats={"p_over_tasks": ".3f"}):
     """Two sets of runs on shared tasks, one change for the composite and for each dimension.
 
     Where they cannot be compared there are no changes, and `refusal` says why.
     """
 
-    name: ClassVar = "comparison"
-    caption: ClassVar = "Points per quantity"
-    formats: ClassVar = {"p_over_tasks": ".3f"}
     _also: ClassVar = {"refusal": "reason"}
 
     names: tuple[str, str]

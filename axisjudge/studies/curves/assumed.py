@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -34,15 +33,16 @@ _CLIFF = (0.9, 0.95, 0.97, 0.99, 0.999, 0.9999, 1.0)
 _ALONG = (0.3, 0.45, 0.7, 0.9, 0.99)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PublishedCurve(Part):
+class PublishedCurve(
+    Part,
+    name="lighthouse",
+    caption="Published points of a falling curve, and ours",
+    formats={"score": ".5f", "ours": ".5f", "difference": ".6f"},
+    of_ratings=False,
+):
     """Published points of a curve beside ours through its two control points, and ours over the range."""
 
     _keys = ("points", "largest")
-    name: ClassVar = "lighthouse"
-    caption: ClassVar = "Published points of a falling curve, and ours"
-    formats: ClassVar = {"score": ".5f", "ours": ".5f", "difference": ".6f"}
-    of_ratings: ClassVar = False
 
     points: pl.DataFrame
     line: pl.DataFrame
@@ -90,14 +90,15 @@ def lighthouse(published: Given) -> PublishedCurve:
     return PublishedCurve(table, line, float(table["difference"].abs().max() or 0.0), kind_of(published))  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Cliff(Part):
+class Cliff(
+    Part,
+    caption="The top of the assumed curve: the program's scores, the curve, and the mended one",
+    formats={"raw": ".4f", "curve": ".1f", "mended": ".1f", "noise_amplification": ".0f"},
+    of_ratings=False,
+):
     """The top of the assumed AXIS curve: the program's scores, the curve without its jump, and the mended one."""
 
     _keys = ("points", "unreachable", "sentence", "noise")
-    caption: ClassVar = "The top of the assumed curve: the program's scores, the curve, and the mended one"
-    formats: ClassVar = {"raw": ".4f", "curve": ".1f", "mended": ".1f", "noise_amplification": ".0f"}
-    of_ratings: ClassVar = False
 
     points: pl.DataFrame
     line: pl.DataFrame
@@ -176,8 +177,12 @@ class Mark(NamedTuple):
     ci_high: float
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CompositeComparison(Part):
+class CompositeComparison(
+    Part,
+    name="composites",
+    caption="Mean composite under assumed and fitted curves",
+    formats=dict.fromkeys(("assumed", "fitted", "low", "high"), ".1f"),
+):
     """Composites of the same runs under two sets of curves.
 
     Parameters
@@ -196,9 +201,6 @@ class CompositeComparison(Part):
     """
 
     _keys = ("agents", "kept", "reversed_pairs", "reversed_within", "sentences")
-    name: ClassVar = "composites"
-    caption: ClassVar = "Mean composite under assumed and fitted curves"
-    formats: ClassVar = dict.fromkeys(("assumed", "fitted", "low", "high"), ".1f")
 
     runs: pl.DataFrame
     agents: pl.DataFrame

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -96,15 +96,13 @@ class DimensionCurve(Result):
         return [f"{self.dimension}: {each[:1].lower()}{each[1:]}." for each in words]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CurveReport(Part):
+class CurveReport(
+    Part,
+    name="criterion",
+    caption="Fitted curves, or why there is none",
+    formats=dict.fromkeys(("median", "median_low", "median_high", "sigma", "sigma_low", "sigma_high"), ".3f"),
+):
     """The curves of all dimensions of a table; `planted` are those behind planted scores."""
-
-    name: ClassVar = "criterion"
-    caption: ClassVar = "Fitted curves, or why there is none"
-    formats: ClassVar = dict.fromkeys(
-        ("median", "median_low", "median_high", "sigma", "sigma_low", "sigma_high"), ".3f"
-    )
 
     dimensions: tuple[DimensionCurve, ...]
     kind: Kind
@@ -261,13 +259,13 @@ def curve_report(
     return CurveReport(tuple(fitted), kind, held, made_up=made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class FormErrors(Part):
+class FormErrors(
+    Part,
+    name="forms",
+    caption="Error on unseen tasks, and squared error beyond the log-normal fit's",
+    formats={"error": ".1f", **dict.fromkeys(("excess", "excess_low", "excess_high"), ".0f")},
+):
     """Error of every form on unseen tasks, by dimension, and squared error beyond the log-normal fit's."""
-
-    name: ClassVar = "forms"
-    caption: ClassVar = "Error on unseen tasks, and squared error beyond the log-normal fit's"
-    formats: ClassVar = {"error": ".1f", **dict.fromkeys(("excess", "excess_low", "excess_high"), ".0f")}
 
     losses: Mapping[str, tuple[FormLoss, ...]]
     kind: Kind
@@ -335,13 +333,12 @@ def form_errors(report: CurveReport) -> FormErrors:
     return FormErrors(losses, report.kind, made_up=report.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ControlPoints(Part):
+class ControlPoints(
+    Part,
+    caption="Control points: the raw scores that get 50 and 90",
+    formats=dict.fromkeys(("raw_at_50", "raw_at_90", "sigma"), ".3f"),
+):
     """The raw scores that get 50 and 90 points, of the assumed curve and of each fitted one."""
-
-    name: ClassVar = "control_points"
-    caption: ClassVar = "Control points: the raw scores that get 50 and 90"
-    formats: ClassVar = dict.fromkeys(("raw_at_50", "raw_at_90", "sigma"), ".3f")
 
     curves: Mapping[str, LogNormalCurve]
     kind: Kind

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 Draws = np.random.Generator | int
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SharedFailures(Part):
+class SharedFailures(
+    Part,
+    caption="Consensus failures, all agents, and what chance would give",
+    formats=dict.fromkeys(("consensus", "if_independent", "low", "high"), ".1%") | {"p_holm": ".4f"},
+):
     """Per axis, all agents together: consensus, what independent verdicts would give, and a test of coincidence.
 
     `p_holm` is adjusted over the axes.
     """
-
-    caption: ClassVar = "Consensus failures, all agents, and what chance would give"
-    formats: ClassVar = dict.fromkeys(("consensus", "if_independent", "low", "high"), ".1%") | {"p_holm": ".4f"}
 
     profile: FailureProfile
     tests: dict[str, Coincidence]
@@ -191,12 +191,8 @@ def _mean_by_task(values: NDArray[np.float64], clusters: NDArray[Any]) -> NDArra
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class FirstToFix(Part):
+class FirstToFix(Part, name="axes_per_agent", caption="Which axis to fix first, per agent"):
     """For each agent the axis that fails most often, and whether it can be told apart."""
-
-    name: ClassVar = "axes_per_agent"
-    caption: ClassVar = "Which axis to fix first, per agent"
 
     rankings: Mapping[str, Ranking]
     kind: Kind
@@ -240,13 +236,13 @@ def first_to_fix(profile: FailureProfile, *, rng: Draws = 0) -> FirstToFix:
     return FirstToFix(rankings, profile.panel.kind, made_up=profile.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class AgentSuccess(Part):
+class AgentSuccess(
+    Part,
+    name="agents_by_success",
+    caption="End-task success, and axes failed in a run on average",
+    formats=dict.fromkeys(("success", "low", "high"), ".0%"),
+):
     """End-task success of each agent, beside the mean number of axes that failed in a run."""
-
-    name: ClassVar = "agents_by_success"
-    caption: ClassVar = "End-task success, and axes failed in a run on average"
-    formats: ClassVar = dict.fromkeys(("success", "low", "high"), ".0%")
 
     profile: FailureProfile
     ranking: Ranking
@@ -298,11 +294,8 @@ def agent_success(profile: FailureProfile, *, rng: Draws = 0) -> AgentSuccess:
     return AgentSuccess(profile, rank_success(profile, rng=rng), made_up=profile.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Reversals(Part):
+class Reversals(Part, caption="Verdicts that would change what may hold rank 1"):
     """The fewest verdicts that would change which axes, and which agents, may fail most; None where all may."""
-
-    caption: ClassVar = "Verdicts that would change what may hold rank 1"
 
     axes: Reversal | None
     agents: Reversal | None
@@ -405,14 +398,12 @@ class PairedProfiles:
     both = property(lambda self: " / ".join(self.agents))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ProfileComparison(Part):
+class ProfileComparison(
+    Part, name="likeness", caption="Pairs of agents", formats={"profile_p": ".4f", "profile_p_holm": ".4f"}
+):
     """The test of all agents together, and of each pair."""
 
     _keys = ("overall", "like_margin", "pairs")
-    name: ClassVar = "likeness"
-    caption: ClassVar = "Pairs of agents"
-    formats: ClassVar = {"profile_p": ".4f", "profile_p_holm": ".4f"}
 
     overall: ProfileTest
     pairs: tuple[PairedProfiles, ...]

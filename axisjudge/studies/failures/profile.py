@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
@@ -34,12 +34,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class FailureProfile(Part):
+class FailureProfile(Part, name="profile", caption="Failures per agent and axis"):
     """Failed runs per agent and axis and, last, over all agents; `rule` says whose word fails a run (`MEASURES`)."""
-
-    name: ClassVar = "profile"
-    caption: ClassVar = "Failures per agent and axis"
 
     panel: Panel
     cells: tuple[Cell, ...]
@@ -207,13 +203,10 @@ def success_of(profile: FailureProfile, agent: str) -> Estimate:
     return rate_over_tasks(profile.succeeded[mine], np.array(profile.panel.clusters)[mine], profile.ci_level)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DomainProfiles(Part):
+class DomainProfiles(Part, name="domains", caption="Failures per domain and axis, all agents"):
     """One profile for each domain that the ratings name; `unnamed` runs name none and are in no part."""
 
     _keys = columns("unnamed domains=parts")
-    name: ClassVar = "domains"
-    caption: ClassVar = "Failures per domain and axis, all agents"
 
     parts: Mapping[str, FailureProfile]
     unnamed: int
@@ -255,13 +248,10 @@ class Contrast:
     p_value: float
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PublishedProfile(Part):
+class PublishedProfile(
+    Part, name="published", caption="Four findings of the study, and what its data allow", of_ratings=False
+):
     """Published counts of failed runs per axis and agent, n runs each, one run a task."""
-
-    name: ClassVar = "published"
-    caption: ClassVar = "Four findings of the study, and what its data allow"
-    of_ratings: ClassVar = False  # published figures; a page's banner does not concern them
 
     axes: tuple[str, ...]
     agents: tuple[str, ...]

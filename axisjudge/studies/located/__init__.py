@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -95,13 +95,10 @@ def judged_runs(ratings: Given, runs: Given, *, labels: Given | None = None) -> 
     return JudgedRuns(named, truth, made_up_raters(given), kind_of(ratings))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SharesDecided(Part):
+class SharesDecided(Part, name="decided", caption="What each judge decides, and how it stands to the outcome"):
     """How much each judge decides on each axis of each data set, and how that stands to the outcome."""
 
     _keys = ("decided",)
-    name: ClassVar = "decided"
-    caption: ClassVar = "What each judge decides, and how it stands to the outcome"
 
     decided: tuple[Decided, ...]
     kind: Kind
@@ -140,13 +137,10 @@ def shares_decided(judged: JudgedRuns, *, ci_level: float = 0.95) -> SharesDecid
     return SharesDecided(rows, judged.kind, made_up=judged.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class FaultsByJudge(Part):
+class FaultsByJudge(Part, name="faults", caption="Located faults, and how many of them each judge finds"):
     """Located faults, and how many of them each judge finds: on their axis, at their step, on any axis."""
 
     _keys = ("faults", "within")
-    name: ClassVar = "faults"
-    caption: ClassVar = "Located faults, and how many of them each judge finds"
 
     faults: tuple[FaultsFound, ...]
     within: int
@@ -191,13 +185,10 @@ def faults_by_judge(judged: JudgedRuns, *, within: int = 1, ci_level: float = 0.
     return FaultsByJudge(rows, within, judged.kind, made_up=judged.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RunsByHolder(Part):
+class RunsByHolder(Part, name="partings", caption="Runs by what each says; empty where one says nothing of such runs"):
     """Runs by outcome and by who holds a fault against them: a judge, the reference, people."""
 
     _keys = ("partings",)
-    name: ClassVar = "partings"
-    caption: ClassVar = "Runs by what each says; empty where one says nothing of such runs"
 
     partings: tuple[Parting, ...]
     kind: Kind
@@ -222,13 +213,10 @@ def runs_by_holder(judged: JudgedRuns) -> RunsByHolder:
     return RunsByHolder(tuple(partings(judged.verdicts, judged.labels)), judged.kind, made_up=judged.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class KindsOfFinding(Part):
+class KindsOfFinding(Part, name="kinds", caption="Kinds of finding: how many of the runs that they flag had failed"):
     """What each of the rules' kinds of finding is worth: how many of the runs that it flags had failed."""
 
     _keys = ("kinds",)
-    name: ClassVar = "kinds"
-    caption: ClassVar = "Kinds of finding: how many of the runs that they flag had failed"
 
     kinds: tuple[KindCount, ...]
     kind: Kind

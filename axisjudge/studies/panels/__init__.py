@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -52,13 +52,13 @@ BY_LABELS, IN_ORDER, WITHOUT = "logistic", "ordered", "families_equal"
 _GAIN = with_ends("gain", "gain", low="gain_low", high="gain_high")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class WaysTogether(Part):
+class WaysTogether(
+    Part,
+    name="ways",
+    caption="Every way on tasks left out; gain over the best single judge",
+    formats=dict.fromkeys(("accuracy", "low", "high", "gain", "gain_low", "gain_high"), ".3f"),
+):
     """Every way of putting judges together on tasks left out (`ways`, empty without labels), and the chosen `panel`."""
-
-    name: ClassVar = "ways"
-    caption: ClassVar = "Every way on tasks left out; gain over the best single judge"
-    formats: ClassVar = dict.fromkeys(("accuracy", "low", "high", "gain", "gain_low", "gain_high"), ".3f")
 
     votes: Voted
     panel: FittedPanel
@@ -162,16 +162,16 @@ def put_together(
     return WaysTogether(votes, panel, ways, linear, seed, made_up=votes.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PanelMembers(Part):
+class PanelMembers(
+    Part,
+    name="panel",
+    caption="Judges: weight, accuracy alone, what is lost without them, price",
+    formats={"dollars": ".4f", "points_a_dollar": ".0f"},
+):
     """Who is in the panel: weight, accuracy alone, what is lost without each judge, price.
 
     `effective` says how many independent judges those that it asks are worth.
     """
-
-    name: ClassVar = "panel"
-    caption: ClassVar = "Judges: weight, accuracy alone, what is lost without them, price"
-    formats: ClassVar = {"dollars": ".4f", "points_a_dollar": ".0f"}
 
     votes: Voted
     panel: FittedPanel
@@ -248,12 +248,10 @@ def panel_members(
     return PanelMembers(votes, panel, tuple(worth), effective, known, made_up=ways.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PanelCalibration(Part):
+class PanelCalibration(
+    Part, name="reliability", caption="Probability of the panel's word, and the share that is right"
+):
     """The panel's probability of its own word against how often it is right, on tasks left out; None without labels."""
-
-    name: ClassVar = "reliability"
-    caption: ClassVar = "Probability of the panel's word, and the share that is right"
 
     curve: ReliabilityCurve | None
     votes: Voted
@@ -295,12 +293,8 @@ def panel_calibration(ways: WaysTogether) -> PanelCalibration:
     return PanelCalibration(curve, votes, made_up=ways.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class VerdictsThatStand(Part):
+class VerdictsThatStand(Part, name="trust", caption="What may stand without a person, by the error that is allowed"):
     """Which verdicts may stand without a person, by the error that is allowed; the strictest first."""
-
-    name: ClassVar = "trust"
-    caption: ClassVar = "What may stand without a person, by the error that is allowed"
 
     trusts: tuple[Trust, ...]
     votes: Voted
@@ -370,12 +364,10 @@ def standing(
     return VerdictsThatStand(tuple(given), ways.votes, made_up=ways.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class StandingOfStrata(Part):
+class StandingOfStrata(
+    Part, name="trust_by_stratum", caption="What stands by word and agent: the bound does not hold for each"
+):
     """What stands by word and by agent, at one risk: the bound does not hold for each."""
-
-    name: ClassVar = "trust_by_stratum"
-    caption: ClassVar = "What stands by word and agent: the bound does not hold for each"
 
     trust: Trust
     votes: Voted
@@ -401,13 +393,13 @@ def standing_by_stratum(of: VerdictsThatStand) -> StandingOfStrata:
     return StandingOfStrata(of.trusts[-1], of.votes, made_up=of.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class MoneySpent(Part):
+class MoneySpent(
+    Part,
+    name="frontier",
+    caption="The points that no other one beats, cheapest first",
+    formats={"dollars": ".4f"} | dict.fromkeys(("error", "low", "high", "kappa"), ".3f"),
+):
     """Error, or kappa with people on words in order, against price: judges, pairs, cascades and panels."""
-
-    name: ClassVar = "frontier"
-    caption: ClassVar = "The points that no other one beats, cheapest first"
-    formats: ClassVar = {"dollars": ".4f"} | dict.fromkeys(("error", "low", "high", "kappa"), ".3f")
 
     frontier: Frontier
     votes: Voted

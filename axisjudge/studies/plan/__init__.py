@@ -45,12 +45,8 @@ QUALITIES = {"strong judge (.95, .95)": (0.95, 0.95), "fair (.85, .85)": (0.85, 
 PEOPLE = 3
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PilotFigures(Part):
+class PilotFigures(Part, name="pilot", caption="What the pilot gives to assume"):
     """What a pilot says of one question; None where it says too little, for the reason in `too_little`."""
-
-    name: ClassVar = "pilot"
-    caption: ClassVar = "What the pilot gives to assume"
 
     pilot: Pilot | None
     too_little: str
@@ -234,12 +230,8 @@ def items_for_claim(
     return ItemsForClaim(plans, kind)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RepeatsBought(Part):
+class RepeatsBought(Part, name="repeats", caption="More judges or more repeats"):
     """Standard error of an item's mean verdict for panels of k judges asked r times, from a pilot with repeats."""
-
-    name: ClassVar = "repeats"
-    caption: ClassVar = "More judges or more repeats"
 
     errors: tuple[PanelError, ...]
     kind: Kind

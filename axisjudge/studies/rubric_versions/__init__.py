@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -70,14 +70,11 @@ _DRAWN = ("percent", "ac1", "alpha", "soft")
 _MARKERS = ("o", "s", "D", "^")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class AgreementByVersion(Part):
+class AgreementByVersion(Part, caption="Agreement under each version"):
     """Agreement on one axis under each version of its rubric, every version once, in the order of the turns.
 
     `n_items` are the runs that each version was last compared on, `outcomes` what may be said of each turn.
     """
-
-    caption: ClassVar = "Agreement under each version"
 
     axis: str
     versions: tuple[VersionAgreement, ...]
@@ -296,12 +293,9 @@ class PublishedItem:
         return sentences.published_item(self.versions, self.agreement, self.changes, self.overlaps)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PublishedCourse(Part):
+class PublishedCourse(Part, caption="The published verdicts on one run, by version", of_ratings=False):
     """One run under several versions: verdicts and beliefs, raw soft agreement, and the rule's word on each turn."""
 
-    caption: ClassVar = "The published verdicts on one run, by version"
-    of_ratings: ClassVar = False  # published figures; a page's banner does not concern them
     _keys = columns("versions rows agree raw_soft_agreement words changes=soft.changes")
 
     rows: pl.DataFrame
@@ -393,12 +387,8 @@ def _word(before: bool, after: bool) -> VersionOutcome:
     return decide(one, (float("nan"), float("nan")), []).outcome
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RefusedTask(Part):
+class RefusedTask(Part, caption="The published tasks that are left to hold out", of_ratings=False):
     """A task that was used while tuning and stands among the evaluation tasks: what it costs, and the refusal."""
-
-    caption: ClassVar = "The published tasks that are left to hold out"
-    of_ratings: ClassVar = False
 
     task: str
     n_items: int

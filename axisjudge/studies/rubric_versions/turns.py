@@ -57,16 +57,17 @@ _JUDGE = columns(
 )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Turn(Part):
+class Turn(
+    Part,
+    caption="What the turn changed; intervals of the change over tasks, where they are computed",
+    formats=dict.fromkeys(("change", "low", "high"), "+.3f"),
+):
     """The comparison of two versions of one axis's rubric, figure by figure: what, before, after, change.
 
     `agreement` is the tested change; its p value is adjusted over the `family` of axes compared together. `contested`
     and `triage` are about the new version.
     """
 
-    caption: ClassVar = "What the turn changed; intervals of the change over tasks, where they are computed"
-    formats: ClassVar = dict.fromkeys(("change", "low", "high"), "+.3f")
     _keys = columns(
         "axis family versions n_items agreement soft flips citations same_text=pair.same_text aside=pair.aside",
         "left_out=pair.left_out triage banner judges=shifts",

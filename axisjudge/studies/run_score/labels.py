@@ -45,8 +45,7 @@ SUCCESS = 1.0
 FLOOR = 0.01
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Competition(Part):
+class Competition(Part, caption="Probability that an agent's next run scores highest"):
     """Runs of a spec in order, and what repeats say of the agents.
 
     `ranked` has the scored runs of `spec`, best first (with their artefacts, if any); `tied` is how many share the
@@ -54,7 +53,6 @@ class Competition(Part):
     sets of the mean scores. `refusal` says why there is nothing to rank.
     """
 
-    caption: ClassVar = "Probability that an agent's next run scores highest"
     tie_breaks: ClassVar = TIE_BREAKS
     _keys = columns("ranked=listed spec tie_breaks tied wins agents")
 
@@ -210,15 +208,11 @@ class ScoreCalibration(Result):
         return _forecast(self.fit, score)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ScoreAgainstLabels(Part):
+class ScoreAgainstLabels(Part, name="aucs", caption="AUC of the score and of each component alone"):
     """Whether the score, and each of its components alone, ranks runs as labels do; or the `refusal` that says why not.
 
     The AUC is the chance that a good run scores higher than another; one half is chance.
     """
-
-    name: ClassVar = "aucs"
-    caption: ClassVar = "AUC of the score and of each component alone"
 
     found: ScoreCalibration | None
     refusal: str = ""
@@ -299,12 +293,8 @@ def against_reward(
     return ScoreAgainstLabels(calibrate_score(scored, labels, **how), kind=kind)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ScoreForecast(Part):
+class ScoreForecast(Part, name="good_runs", caption="Share of good runs in fifths of the score"):
     """The score as a forecast of good runs: as it stands, and by an S-curve that is tried on specs left out."""
-
-    name: ClassVar = "good_runs"
-    caption: ClassVar = "Share of good runs in fifths of the score"
 
     found: ScoreCalibration | None
     kind: Kind = "polars"

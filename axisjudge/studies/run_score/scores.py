@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -31,13 +30,14 @@ _TIER_COLOURS = {"Bronze": "#f3e9e0", "Silver": "#eceff3", "Gold": "#fdf3d3", "E
 _FROZEN = "#D55E00"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ScoreSpread(Part):
+class ScoreSpread(
+    Part,
+    name="scores",
+    caption="Scores and tiers per agent",
+    formats=dict.fromkeys(("mean", "low", "high", "median"), ".1f"),
+):
     """Scores and tiers per agent: `scored` has the scores, one row a run, `means` their intervals over specs."""
 
-    name: ClassVar = "scores"
-    caption: ClassVar = "Scores and tiers per agent"
-    formats: ClassVar = dict.fromkeys(("mean", "low", "high", "median"), ".1f")
     _keys = ("agents", "means")
 
     scored: pl.DataFrame
@@ -103,13 +103,14 @@ def score_spread(scored: pl.DataFrame, *, ci_level: float = 0.95, kind: Kind = "
     return ScoreSpread(table, means, pl.DataFrame(agents), kind)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ComponentMeans(Part):
+class ComponentMeans(
+    Part,
+    name="components",
+    caption="Mean of each component per agent, where it could be computed",
+    formats={"mean": ".1f"},
+):
     """Mean of each component per agent, over the runs in which it could be computed."""
 
-    name: ClassVar = "components"
-    caption: ClassVar = "Mean of each component per agent, where it could be computed"
-    formats: ClassVar = {"mean": ".1f"}
     _keys = ("components",)
 
     components: pl.DataFrame
@@ -159,12 +160,9 @@ def component_means(scored: pl.DataFrame, *, kind: Kind = "polars") -> Component
     return ComponentMeans(pl.DataFrame(rows, schema=schema), kind)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class NeutralComponents(Part):
+class NeutralComponents(Part, name="neutral", caption="Where 50 stands for a component, and why"):
     """Where 50 stands for a component, and why; `span` is the median of how far such scores could move."""
 
-    name: ClassVar = "neutral"
-    caption: ClassVar = "Where 50 stands for a component, and why"
     _keys = ("reasons",)
 
     reasons: pl.DataFrame
@@ -201,15 +199,13 @@ def neutral_components(
     return NeutralComponents(reasons, wide.height, span, kind)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Trend(Part):
+class Trend(Part, caption="Runs whose tier depends on the baseline, per agent"):
     """Mean score per agent and period, by the rolling and by the frozen baseline.
 
     `frame` has ``agent``, ``period`` (its number from 0), ``starts``, ``runs``, and for ``score`` and ``latency`` the
     means ``rolling_*`` and ``frozen_*``; `changes` counts, per agent, the runs whose tier differs between the two.
     """
 
-    caption: ClassVar = "Runs whose tier depends on the baseline, per agent"
     _keys = ("periods", "changes")
 
     frame: pl.DataFrame
@@ -303,11 +299,8 @@ def trend(rolling: pl.DataFrame, frozen: pl.DataFrame, *, periods: int = 6, kind
     return Trend(frame, changed.sort("agent"), both.height, kind)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class TierChanges(Part):
+class TierChanges(Part, caption="Tier of a run (rows) and of the same agent's next run of the same spec (columns)"):
     """How often an agent's next run on the same spec stood in each tier: rows are the tier, columns the next."""
-
-    caption: ClassVar = "Tier of a run (rows) and of the same agent's next run of the same spec (columns)"
 
     changes: pl.DataFrame
     kind: Kind
@@ -340,12 +333,9 @@ COMPONENTS_PUBLISHED: Mapping[str, int] = dict(zip(COMPONENTS, (100, 85, 72, 93)
 SCORE_PUBLISHED, TIER_PUBLISHED = 89, "Gold"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class WorkedExample(Part):
+class WorkedExample(Part, caption="The worked example of the text: points times weight", of_ratings=False):
     """One run from its components to its score and tier; `exact` is the sum before it is rounded."""
 
-    caption: ClassVar = "The worked example of the text: points times weight"
-    of_ratings: ClassVar = False  # figures of the text; a page's banner does not concern them
     _keys = ("components", "weights", "exact", "score", "tier")
 
     components: Mapping[str, int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -39,12 +39,8 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class JudgeBridge(Part):
+class JudgeBridge(Part, name="bridge", caption="Old judge against new judge on the anchor set"):
     """Whether the new judge is equivalent to the old one, question by question: shift, and agreement."""
-
-    name: ClassVar = "bridge"
-    caption: ClassVar = "Old judge against new judge on the anchor set"
 
     bridge: Bridge
     kind: Kind
@@ -145,12 +141,10 @@ def judge_bridge(
     return JudgeBridge(bridge, kind_of(ratings), made_up=made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RestatedRates(Part):
+class RestatedRates(
+    Part, name="restated", caption="Failure rates by the old judge, and as the new one would give them"
+):
     """Failure rates by the old judge, and as the new one would give them."""
-
-    name: ClassVar = "restated"
-    caption: ClassVar = "Failure rates by the old judge, and as the new one would give them"
 
     bridge: Bridge
     kind: Kind
@@ -186,13 +180,10 @@ def restated_rates(bridge: JudgeBridge) -> RestatedRates:
     return RestatedRates(bridge.bridge, bridge.kind, made_up=bridge.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DriftOfJudge(Part):
+class DriftOfJudge(
+    Part, name="drift", caption="Occasion by occasion against the first", formats={"p": ".4f", "stops_at_p": ".4f"}
+):
     """A judge that stays, occasion by occasion on its own anchor set; None where no occasions were given."""
-
-    name: ClassVar = "drift"
-    caption: ClassVar = "Occasion by occasion against the first"
-    formats: ClassVar = {"p": ".4f", "stops_at_p": ".4f"}
 
     drift: Drift | None
     kind: Kind

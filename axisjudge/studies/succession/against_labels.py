@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -39,13 +39,10 @@ class BesideLabels(Result):
     kappa: Agreement
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class AgainstLabels(Part):
+class AgainstLabels(Part, name="labels", caption="Each judge against the labels"):
     """Both judges on every question that people labelled."""
 
     _keys = ("judges",)
-    name: ClassVar = "labels"
-    caption: ClassVar = "Each judge against the labels"
 
     judges: tuple[BesideLabels, ...]
     kind: Kind

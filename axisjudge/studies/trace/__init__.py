@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from axisjudge.checks import InputError
 from axisjudge.protocol import no_such_run
@@ -35,12 +35,8 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RunTimeline(Part):
+class RunTimeline(Part, name="trace", caption="The steps of the run, and who cites them for what"):
     """One run step by step, with the steps that each judge cites; `n_runs` is how many it was chosen from."""
-
-    name: ClassVar = "trace"
-    caption: ClassVar = "The steps of the run, and who cites them for what"
 
     run: TracedRun
     n_runs: int
@@ -117,12 +113,8 @@ def pick(runs: Sequence[Trajectory], trajectory_id: str) -> Trajectory:
     raise no_such_run("trajectory_id", trajectory_id, [run.id for run in runs])
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RunVerdicts(Part):
+class RunVerdicts(Part, name="verdicts", caption="Who says what, how sure, and citing which steps"):
     """Who says what of the run, how sure, and citing which steps."""
-
-    name: ClassVar = "verdicts"
-    caption: ClassVar = "Who says what, how sure, and citing which steps"
 
     run: TracedRun
     kind: Kind
@@ -162,12 +154,10 @@ def run_verdicts(timeline: RunTimeline) -> RunVerdicts:
     return RunVerdicts(timeline.run, timeline.kind, made_up=timeline.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RunOverlaps(Part):
+class RunOverlaps(
+    Part, name="overlaps", caption="Shared evidence: cited by both over cited by either, and the same by chance"
+):
     """Steps that two judges share on an axis: cited by both over cited by either, and the same by chance."""
-
-    name: ClassVar = "overlaps"
-    caption: ClassVar = "Shared evidence: cited by both over cited by either, and the same by chance"
 
     run: TracedRun
     kind: Kind
@@ -205,13 +195,8 @@ def run_overlaps(timeline: RunTimeline) -> RunOverlaps:
     return RunOverlaps(timeline.run, timeline.kind, made_up=timeline.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PublishedTrace(Part):
+class PublishedTrace(Part, caption="Simulation 14 as published", of_ratings=False):
     """The published verdicts of the judges on one run; steps that were not published are not known, not absent."""
-
-    name: ClassVar = "published_trace"
-    caption: ClassVar = "Simulation 14 as published"
-    of_ratings: ClassVar = False  # published verdicts; a page's banner does not concern them
 
     judgements: tuple[TracedVerdict, ...]
     kind: Kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -37,13 +37,8 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class EditsMade(Part):
+class EditsMade(Part, name="edits", caption="Twins made, and runs refused by reason", of_ratings=False):
     """Twins made, and runs refused by reason; `examples` has what each edit did to one run."""
-
-    name: ClassVar = "edits"
-    caption: ClassVar = "Twins made, and runs refused by reason"
-    of_ratings: ClassVar = False
 
     rows: tuple[Mapping[str, str | int], ...]
     runs_behind: tuple[Mapping[str, str], ...]
@@ -82,12 +77,8 @@ def edits_made(made: TwinSet, n_runs: int, *, kind: Kind = "polars") -> EditsMad
     return EditsMade(tuple(made.rows()), tuple(made.behind), examples, n_runs, kind)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class MovedVerdicts(Part):
+class MovedVerdicts(Part, name="matrix", caption="Moved verdicts, by what is expected of them"):
     """How often verdicts move between originals and twins, judge by judge, edit by edit, axis by axis."""
-
-    name: ClassVar = "matrix"
-    caption: ClassVar = "Moved verdicts, by what is expected of them"
 
     matrix: TwinMatrix
     kind: Kind
@@ -153,13 +144,13 @@ def moved_verdicts(
     return MovedVerdicts(matrix, kind_of(ratings), made_up=made_up_raters(table))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class TextForJudges(Part):
+class TextForJudges(
+    Part,
+    name="injections",
+    caption="Text for the judge: pairs of run and twin",
+    formats=dict.fromkeys(("flipped", "low", "high", "taken_in", "confidence_moved"), ".3f"),
+):
     """What text that speaks to the judge did to each judge, by kind of text, beside plain text as the control."""
-
-    name: ClassVar = "injections"
-    caption: ClassVar = "Text for the judge: pairs of run and twin"
-    formats: ClassVar = dict.fromkeys(("flipped", "low", "high", "taken_in", "confidence_moved"), ".3f")
 
     rows: tuple[Injected, ...]
     kind: Kind
@@ -207,12 +198,8 @@ def text_for_judges(
     return TextForJudges(tuple(rows), kind_of(ratings), made_up=made_up_raters(table))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class HaloOfJudges(Part):
+class HaloOfJudges(Part, name="halo", caption="Correlation between axes"):
     """Correlation of each judge's verdicts between axes, on the originals, beside that of labels."""
-
-    name: ClassVar = "halo"
-    caption: ClassVar = "Correlation between axes"
 
     halos: tuple[Halo, ...]
     kind: Kind
