@@ -21,13 +21,14 @@ Floats = NDArray[np.float64]
 class Triage(Result):
     """Agreement by confidence.
 
-    A judge is sure of an item when its confidence reaches its own `quantile`; an item is sure when all judges are.
+    A judge is sure of an item when its confidence reaches its own `quantile`; an item is sure when all judges that
+    decide on it are.
     `agree_sure` is the strongest signal; `disagree_unsure` flags the item. `agreement_sure` and `agreement_unsure`
     are the shares of agreeing items, `auc` the probability that an item with agreement has the higher lowest rank of
     confidence of one with and one without. `mean_when_agreeing` and `mean_when_disagreeing` hold each judge's mean
     confidence. `read_first` orders the items' positions: disagreements of unsure judges, other disagreements, unsure
-    agreements; each by the lowest rank of confidence. Items that lack a verdict or a confidence are left out and
-    counted.
+    agreements; each by the lowest rank of confidence. Items on which fewer than two judges decide, with a confidence,
+    are left out and counted.
     """
 
     _keys = columns(
@@ -62,7 +63,8 @@ def triage(
     Parameters
     ----------
     ratings, confidences : array, shape (n_items, n_raters)
-        Verdict codes and confidences; confidences are compared within a judge only.
+        Verdict codes and confidences; confidences are compared within a judge only. A judge without either on an item
+        decides nothing there, as one that says `uncertain`, and the others are compared.
     quantile : float
         From which of its own quantiles a judge counts as sure.
     clusters : array, shape (n_items,), optional
@@ -74,13 +76,19 @@ def triage(
         raise InputError(
             "confidences", f"needs the shape of the ratings {matrix.shape}, two raters or more", confidence.shape
         )
-    kept = np.flatnonzero(~np.isnan(matrix).any(axis=1) & ~np.isnan(confidence).any(axis=1))
-    matrix, confidence = matrix[kept], confidence[kept]
+    decides = ~np.isnan(matrix) & ~np.isnan(confidence)
+    kept = np.flatnonzero(decides.sum(axis=1) >= 2)
     if not kept.size:
-        raise InputError("ratings", "no item has a verdict and a confidence of every judge")
-    agree = (matrix == matrix[:, :1]).all(axis=1)
-    sure = (confidence >= np.quantile(confidence, quantile, axis=0)).all(axis=1)
-    lowest_rank = np.min([fit_mid_rank(column, source="")(column, source="") for column in confidence.T], axis=0)
+        raise InputError("ratings", "no item has a verdict and a confidence of two judges")
+    decides = decides[kept]
+    matrix, confidence = (np.where(decides, each[kept], np.nan) for each in (matrix, confidence))
+    agree = np.nanmin(matrix, axis=1) == np.nanmax(matrix, axis=1)
+    used = decides.any(axis=0)
+    limits = np.full(used.size, np.nan)
+    limits[used] = np.nanquantile(confidence[:, used], quantile, axis=0)
+    sure = ~(confidence < limits).any(axis=1)
+    ranks = [fit_mid_rank(column[~np.isnan(column)], source="")(column, source="") for column in confidence[:, used].T]
+    lowest_rank = np.nanmin(ranks, axis=0)
     groups = None if clusters is None else np.asarray(clusters)[kept]
 
     def share(of: NDArray[np.bool_]) -> Estimate:
@@ -108,4 +116,5 @@ def triage(
 
 
 def _means(confidence: Floats, rows: NDArray[np.bool_]) -> Floats:
-    return np.asarray(confidence[rows].mean(axis=0)) if rows.any() else np.full(confidence.shape[1], np.nan)
+    given = np.ma.masked_invalid(confidence[rows])
+    return np.asarray(given.mean(axis=0).filled(np.nan)) if rows.any() else np.full(confidence.shape[1], np.nan)

@@ -90,9 +90,11 @@ def disagreements(ratings: Given, panel: Pooled, *, most: int = 20) -> Disagreem
     With confidences, items on which the panel was least sure come first: there the rubric or the trajectory is unclear.
     Without them, those that split the panel most evenly (on an ordered scale: those with the words farthest apart).
     The voice of a side is the surest judge that gave a reason, from another family than the first side's if it can be.
+    A judge whose word takes no side splits no panel.
 
     `ratings` are those of the `panel`; `most` is how many items are listed.
     """
+    panel = panel.decided()
     codes = panel.judged
     ranks, _ = confidence_ranks(ratings, panel)
     several = (~np.isnan(codes)).sum(axis=1) >= 2

@@ -71,10 +71,13 @@ def panel_triage(
 ) -> PanelTriage:
     """Agreement of a panel by its confidence; confidences are compared within a judge only.
 
-    A judge is sure of an item from `quantile` of its own confidences on.
+    A judge is sure of an item from `quantile` of its own confidences on. Words that take no side are no verdicts, as
+    in every figure of agreement.
     """
-    having = [judge for judge in range(panel.n_judges) if not np.isnan(panel.confidences[:, judge]).all()]
-    if len(having) < 2:
+    panel = panel.decided()
+    both = ~np.isnan(panel.judged) & ~np.isnan(panel.confidences[:, : panel.n_judges])
+    having = np.flatnonzero(both.any(axis=0)).tolist()
+    if not (both.sum(axis=1) >= 2).any():
         return PanelTriage(panel.where, None, (), NoRanks.NO_CONFIDENCES, panel.kind)
     intervals: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
     two_by_two = triage_of(

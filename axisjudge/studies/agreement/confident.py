@@ -93,17 +93,18 @@ def confident_agreement(
     """Soft and case-weighted agreement of judges on rank-normalised confidences.
 
     Soft agreement needs verdicts (the scale ``verdict``); a belief stays on its verdict's side, since ranks are mapped
-    to 1/2 and above. `ratings` are those of the `panel`, `seed` is of the permutations.
+    to 1/2 and above, and is 1/2 of a word that takes none, which coefficients leave out. `ratings` are those of the `panel`, `seed` is of the permutations.
     """
     ranks, normalised = confidence_ranks(ratings, panel)
     having = [judge for judge in range(panel.n_judges) if not np.isnan(ranks[:, judge]).all()]
     if len(having) < 2:
         return Confident(panel.where, (), (), normalised, NoRanks.NO_CONFIDENCES, panel.kind)
     sample: PooledSample = {"clusters": panel.clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
+    sided = panel.decided()
     weighted = partial(
-        case_weighted, categories=range(len(panel.categories)), strata=panel.question, rng=seed, **sample
+        case_weighted, categories=range(len(sided.categories)), strata=panel.question, rng=seed, **sample
     )
-    codes, of_panel = panel.codes[:, having], coefficient_names(3, panel.level).values()  # pairs have Cohen's
+    codes, of_panel = sided.codes[:, having], coefficient_names(3, panel.level).values()  # pairs have Cohen's
     return Confident(
         where=panel.where,
         pairs=tuple(_pair(panel, ranks, list(pair), sample, weighted) for pair in itertools.combinations(having, 2)),
@@ -125,7 +126,7 @@ def _pair(
     codes, confidence = panel.codes[:, pair], ranks[:, pair]
     held = beliefs(words_of(codes, panel.categories), (1 + confidence) / 2)
     product, minimum = (
-        weighted(codes, confidence, combine=combine, coefficient=coefficient_of_two(panel.level)) for combine in COMBINE
+        weighted(panel.decided().codes[:, pair], confidence, combine=combine, coefficient=coefficient_of_two(panel.level)) for combine in COMBINE
     )
     (first, second), (one, other) = ([names[at] for at in pair] for names in (panel.raters, panel.families))
     soft = soft_agreement(held, **sample) if "incorrect" in panel.categories else None

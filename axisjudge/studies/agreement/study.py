@@ -213,7 +213,7 @@ def agreement(
         together=together,
         share_decided=share_decided,
         reversals=cross_family.agreement_reversals(every, intervals),
-        worth=panel_worth(whole, **intervals),
+        worth=panel_worth(whole.decided(), **intervals),
         confident=confident_agreement(table, whole, **intervals, seed=seed) if weighted else None,
         triage=panel_triage(whole, quantile=sure_quantile, **intervals),
         split=disagreements(table, whole, most=most),
