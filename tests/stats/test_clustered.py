@@ -10,12 +10,14 @@ import itertools
 import math
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy import stats as scipy_stats
 from stats.ragged_worlds import SIZES
 from statsmodels.stats.proportion import proportion_confint
 
 from axisjudge.checks import InputError
+from axisjudge.datasets import published_votes
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.clusters import clustered_variance, effective_clusters
 from axisjudge.stats.raters.balanced import balanced_accuracy
@@ -173,8 +175,27 @@ def test_a_difference_of_a_judge_with_itself_is_nothing_and_turns_with_its_order
     rng = np.random.default_rng(2)
     one, other, task = rng.integers(0, 2, 200), rng.integers(0, 2, 200), np.repeat(np.arange(20), 10)
     there, back = paired_share_difference(one, other, task), paired_share_difference(other, one, task)
-    assert paired_share_difference(one, one, task).estimate == 0
+    same = paired_share_difference(one, one, task)
+    assert (same.estimate, same.ci_low) == (0, pytest.approx(-same.ci_high))
+    assert same.ci_high < 0.02
     assert (there.ci_low, there.ci_high) == pytest.approx((-back.ci_high, -back.ci_low))
+
+
+@pytest.mark.parametrize("subset", ["tau2", "hotpotqa", "bfcl"])
+def test_gains_of_real_judges_over_redrawn_queries_are_covered(subset):
+    """Results of five runs a query; the truth is the gap over all 50 queries."""
+    votes = published_votes(subset, level="trajectory").sort("task_id", "item_id")
+    table = votes.pivot(on="rater", index=["task_id", "item_id"], values="value", aggregate_function="first")
+    people = votes.filter(pl.col("rater_kind") == "human")["rater"][0]
+    right = (table.drop("task_id", "item_id", people).to_numpy() == table[people].to_numpy()[:, None]).astype(float)
+    by_query, rng = right.reshape(50, 5, -1), np.random.default_rng(7)
+    covered, task = [], np.repeat(np.arange(25), 5)
+    for _ in range(400):
+        one, other = rng.choice(right.shape[1], 2, replace=False)
+        drawn = by_query[rng.integers(0, 50, 25)].reshape(125, -1)
+        gain = paired_share_difference(drawn[:, one], drawn[:, other], task)
+        covered.append(gain.ci_low <= right[:, one].mean() - right[:, other].mean() <= gain.ci_high)
+    assert np.mean(covered) >= 0.93
 
 
 def test_a_share_that_is_remembered_is_that_of_its_own_items_clusters_unit_and_level():

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from axisjudge.stats.comparisons.ranking import rank_sets
 from axisjudge.stats.raters.reference_ranks import reference_ranks
 
 
@@ -51,6 +52,23 @@ def test_many_items_of_few_tasks_are_told_apart_by_their_intervals():
 
 def test_equal_raters_are_seldom_told_apart():
     assert told_apart(5, 30, tasks=12, runs=16) <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 30)
+
+
+def test_a_rater_that_leads_by_a_query_that_was_not_drawn_is_not_told_apart():
+    """A lead of 3 points, on a third of the queries and never lost: one long query may take it, and a third of studies
+    lacks that query."""
+    item, task = np.tile(np.arange(10), 50), np.repeat(np.arange(50), 10)
+    truth = (item < 4).astype(float)
+    wrong = np.column_stack([item == 0, (item == 0) | ((item == 5) & (task % 3 == 0))])
+    given = np.abs(truth[:, None] - wrong)
+    assert ranked(given, truth, task).tied
+    assert rank_sets(_lead(given, truth, task), rng=np.random.default_rng(0)).first == (0,)
+    given[:, 1] = np.abs(truth - (item % 3 == 0))  # a lead that no such query would take
+    assert ranked(given, truth, task).first == (0,)
+
+
+def _lead(given, truth, task):
+    return np.column_stack([np.bincount(task, column == truth) / 10 for column in given.T])
 
 
 @pytest.mark.slow

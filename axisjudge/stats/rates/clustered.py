@@ -1,27 +1,26 @@
-"""The difference of two shares of items in clusters of any sizes, and how many more items would narrow one.
-
-References
-----------
-Zou and Donner (2008), Stat. Med. 27:1693-1702, doi:10.1002/sim.3095 (MOVER).
-"""
+"""The difference of two shares of the same items in clusters of any sizes, and how many more items would narrow one."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
-from axisjudge.stats.clusters import OUTCOME_ICC, effective_clusters, joined_effect, normal_part, relative_weights
-from axisjudge.stats.estimate import ClusteredShare, CountTerms, Estimate
-from axisjudge.stats.rates.proportions import (
-    cluster_codes,
-    clustered_proportion,
-    score_interval,
-    t_quantile,
+from axisjudge.stats.clusters import (
+    AGREEMENT_ICC,
+    OUTCOME_ICC,
+    clustered_variance,
+    effective_clusters,
+    joined_effect,
+    normal_part,
+    relative_weights,
 )
+from axisjudge.stats.estimate import ClusteredShare, Estimate
+from axisjudge.stats.rates.proportions import cluster_codes, score_interval, t_quantile
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +36,14 @@ def paired_share_difference(
 ) -> Estimate:
     """First share minus second on the items that have both: the share that only the first hits minus the other way.
 
-    The two shares are joined by MOVER with the correlation that their cluster totals show, where it is negative.
+    With d = 1, 0 or -1 by item, p the share that differs, m the largest cluster's share of n items and e the design
+    effect that `clustered_variance` finds (expected correlation of agreement, as both saw the same items),
+
+        variance = e (V0 + 1 / n^2) + (p m)^2
+
+    on its t: V0 of independent items, one more item that differs, and one more cluster as large as the largest seen
+    whose differences all go one way. So few differences, all on one side, do not stand for certainty, and arrays that
+    are the same have an interval of about 0.
 
     Parameters
     ----------
@@ -45,28 +51,46 @@ def paired_share_difference(
     weights : array, shape (n_items,), optional
         As in `clustered_proportion`.
 
+    Notes
+    -----
+    Coverage of 95% intervals, 1,000 replicates, probit raters on 10, 20 and 50 tasks of 1 or 5 items with gaps of 0 to
+    10 points: mean .98, minimum .934. On real results of AgentProcessBench (pairs of 20 judges, redrawn queries of five
+    runs) it is .96 in the mean and .92 at least. On its steps single queries of 50 carry most of some differences: a
+    twentieth to a seventh of pairs is covered in less than .93 there (bfcl .78 at least).
+
     References
     ----------
-    Zou and Donner (2008), Stat. Med. 27:1693-1702, doi:10.1002/sim.3095.
+    Agresti and Min (2005), Stat. Med. 24:729-740, doi:10.1002/sim.1781 (items added to a paired difference).
     """
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if one.shape != other.shape:
         raise InputError("second", f"needs one entry for each of the {one.size} items", other.shape)
-    both = ~np.isnan(one) & ~np.isnan(other)
-    ups, downs = (np.where(both, way, np.nan) for way in ((one > other), (one < other)))
-    up, down = (
-        clustered_proportion(each, clusters, weights=weights, cluster_unit=cluster_unit, ci_level=ci_level)
-        for each in (ups, downs)
+    moved = one - other
+    kept = ~np.isnan(moved)
+    moved, groups = moved[kept], np.unique(cluster_codes(clusters, one.size)[kept], return_inverse=True)[1]
+    weight = relative_weights(weights, kept)
+    sizes = np.bincount(groups, weights=weight)
+    result = partial(
+        Estimate,
+        ci_level=ci_level,
+        n_items=moved.size,
+        n_missing=one.size - moved.size,
+        n_clusters=sizes.size,
+        cluster_unit="item" if clusters is None else cluster_unit,
     )
-    together = min(0.0, cluster_correlation(ups, downs, clusters)) if both.any() else 0.0
-    counted = _counted(up)
-    difference = up.estimate - down.estimate
-    if math.isnan(up.ci_low):
-        return Estimate(estimate=difference, reason=up.reason, **counted)
-    low = difference - _joined(up.estimate - up.ci_low, down.ci_high - down.estimate, -together)
-    high = difference + _joined(up.ci_high - up.estimate, down.estimate - down.ci_low, -together)
-    method = f"MOVER of the shares that differ, {up.method}"
-    return Estimate(estimate=difference, ci_low=max(-1.0, low), ci_high=min(1.0, high), method=method, **counted)
+    if sizes.size < 2:
+        reason = f"all values are of one {cluster_unit}" if sizes.size else "no value is given"
+        return result(estimate=float(moved.mean()) if sizes.size else math.nan, reason=reason)
+    n = effective_clusters(weight)
+    difference, differing = (float(np.average(each, weights=weight)) for each in (moved, moved != 0))
+    influence = weight * (moved - difference) / moved.size
+    spread = clustered_variance(influence, groups, weights=weight, prior=AGREEMENT_ICC)
+    unseen = differing * float(sizes.max() / sizes.sum())
+    variance = spread.variance + spread.design_effect / n**2 + unseen**2
+    half = t_quantile(spread.degrees, ci_level) * math.sqrt(variance)
+    low, high = max(-1.0, difference - half), min(1.0, difference + half)
+    method = f"paired difference with one item and one cluster unseen, t on {spread.degrees:.1f} degrees"
+    return result(estimate=difference, ci_low=low, ci_high=high, method=method)
 
 
 def cluster_correlation(first: ArrayLike, second: ArrayLike, clusters: ArrayLike | None) -> float:
@@ -89,6 +113,7 @@ def more_for_half_width(share: ClusteredShare, half_width: float) -> int | None:
 
     Examples
     --------
+    >>> from axisjudge.stats.rates.proportions import clustered_proportion
     >>> more_for_half_width(clustered_proportion([1] * 9 + [0] * 5), 0.1)
     77
     """
@@ -112,6 +137,7 @@ def more_for_upper_end(share: ClusteredShare, limit: float) -> int | None:
 
     Examples
     --------
+    >>> from axisjudge.stats.rates.proportions import clustered_proportion
     >>> more_for_upper_end(clustered_proportion([1] * 5 + [0] * 95), 0.1)
     41
     """
@@ -169,17 +195,3 @@ def upper_end_at(
     seen = worth - 1 if largest <= 1 + 1e-12 else (worth - 1) * normal_part(share)  # 1: every item its own cluster
     effect, degrees = joined_effect(1.0, largest, seen, OUTCOME_ICC)
     return score_interval(share, items / effect, t_quantile(degrees, ci_level))[1]
-
-
-def _joined(one: float, other: float, correlation: float) -> float:
-    return math.sqrt(max(0.0, one**2 + other**2 + 2 * correlation * one * other))
-
-
-def _counted(share: ClusteredShare) -> CountTerms:
-    return {
-        "ci_level": share.ci_level,
-        "n_items": share.n_items,
-        "n_missing": share.n_missing,
-        "n_clusters": share.n_clusters,
-        "cluster_unit": share.cluster_unit,
-    }

@@ -93,7 +93,8 @@ def confident_agreement(
     """Soft and case-weighted agreement of judges on rank-normalised confidences.
 
     Soft agreement needs verdicts (the scale ``verdict``); a belief stays on its verdict's side, since ranks are mapped
-    to 1/2 and above, and is 1/2 of a word that takes none, which coefficients leave out. `ratings` are those of the `panel`, `seed` is of the permutations.
+    to 1/2 and above, and is 1/2 of a word that takes none, which coefficients leave out. `ratings` are those of the
+    `panel`, `seed` is of the permutations.
     """
     ranks, normalised = confidence_ranks(ratings, panel)
     having = [judge for judge in range(panel.n_judges) if not np.isnan(ranks[:, judge]).all()]
@@ -123,10 +124,10 @@ def confident_agreement(
 def _pair(
     panel: Pooled, ranks: Floats, pair: list[int], sample: PooledSample, weighted: Callable[..., CaseWeighted]
 ) -> ConfidentPair:
-    codes, confidence = panel.codes[:, pair], ranks[:, pair]
-    held = beliefs(words_of(codes, panel.categories), (1 + confidence) / 2)
+    codes, confidence = panel.decided().codes[:, pair], ranks[:, pair]
+    held = beliefs(words_of(panel.codes[:, pair], panel.categories), (1 + confidence) / 2)
     product, minimum = (
-        weighted(panel.decided().codes[:, pair], confidence, combine=combine, coefficient=coefficient_of_two(panel.level)) for combine in COMBINE
+        weighted(codes, confidence, combine=combine, coefficient=coefficient_of_two(panel.level)) for combine in COMBINE
     )
     (first, second), (one, other) = ([names[at] for at in pair] for names in (panel.raters, panel.families))
     soft = soft_agreement(held, **sample) if "incorrect" in panel.categories else None
