@@ -55,3 +55,12 @@ def test_missing_is_counted_and_positions_are_those_of_the_input():
         triage([[math.nan, 1]], [[0.5, 0.5]])
     with pytest.raises(InputError, match="shape of the ratings"):
         triage([[1, 1]], [[0.5]])
+
+
+def test_a_judge_that_decides_nothing_leaves_the_agreement_of_the_others_as_it_is():
+    rng = np.random.default_rng(4)
+    ratings, confidence = rng.integers(0, 2, (80, 2)).astype(float), rng.random((80, 2))
+    silent = np.full((80, 1), math.nan)
+    two, three = triage(ratings, confidence), triage(np.hstack([ratings, silent]), np.hstack([confidence, silent + 1]))
+    assert (two.agree_sure, two.disagree_unsure, two.n_missing) == (three.agree_sure, three.disagree_unsure, 0)
+    assert two.read_first == three.read_first

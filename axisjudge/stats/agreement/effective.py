@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from axisjudge.checks import InputError
 from axisjudge.stats.clusters import effective_degrees, halved_degrees
 from axisjudge.stats.estimate import Ends, Estimate, too_few_clusters, without_interval
+from axisjudge.stats.quantities import majority_right
 from axisjudge.stats.rates.proportions import cluster_codes, jackknife_interval
 
 Floats = NDArray[np.float64]
@@ -125,7 +126,8 @@ def effective_judges(
         degrees = halved_degrees(min(n_errors, effective_degrees(np.bincount(groups))))
         ends = _interval(sums, mean_rho, k, degrees, ci_level)
     band = [(error, _mean(_rho(_without_label_error(total, words, error, known.size)))) for error in label_errors]
-    majority, n_tied = _majority(verdict, truth)
+    shared, tied = majority_right(verdict, truth)
+    majority = shared[~np.isnan(shared)]
     return EffectiveJudges(
         n_effective=Estimate(
             estimate=_n_effective(k, mean_rho),
@@ -143,7 +145,7 @@ def effective_judges(
         n_answered=tuple(int((~np.isnan(column)).sum()) for column in right.T),
         majority=float(majority.mean()) if majority.size else math.nan,
         n_majority=majority.size,
-        n_tied=n_tied,
+        n_tied=int(tied.sum()),
     )
 
 
@@ -187,21 +189,8 @@ def leave_out(ratings: ArrayLike, labels: ArrayLike, names: Sequence[str]) -> li
 
 def majority_accuracy(ratings: ArrayLike, labels: ArrayLike) -> float:
     """Share of labelled items on which the commonest verdict of the judges that answered is right; ties share it."""
-    share, _ = _majority(np.asarray(ratings, dtype=np.float64), np.asarray(labels, dtype=np.float64))
-    return float(share.mean()) if share.size else math.nan
-
-
-def _majority(verdict: Floats, truth: Floats) -> tuple[Floats, int]:
-    """How far the commonest verdict is right on each labelled item that anybody answered, and how many have a tie."""
-    answered = ~np.isnan(verdict).all(axis=1) & ~np.isnan(truth)
-    if not answered.any():
-        return np.empty(0), 0
-    verdict, truth = verdict[answered], truth[answered]
-    categories = np.unique(np.append(verdict[~np.isnan(verdict)], truth))
-    votes = (verdict[:, :, None] == categories).sum(axis=1)
-    commonest = votes == votes.max(axis=1, keepdims=True)
-    right = commonest[np.arange(len(truth)), np.searchsorted(categories, truth)]
-    return np.asarray(right / commonest.sum(axis=1)), int((commonest.sum(axis=1) > 1).sum())
+    right, _ = majority_right(ratings, labels)
+    return float(np.nanmean(right)) if (~np.isnan(right)).any() else math.nan
 
 
 def _check(verdict: Floats, truth: Floats, label_errors: Sequence[float]) -> None:

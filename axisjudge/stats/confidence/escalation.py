@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.results import Result
-from axisjudge.stats.clusters import effective_clusters
+from axisjudge.stats.clusters import ERROR_ICC, effective_clusters
 from axisjudge.stats.estimate import ClusteredShare
 from axisjudge.stats.rates import uneven_draws
 from axisjudge.stats.rates.clustered import more_for_upper_end, upper_end_at
@@ -186,12 +186,13 @@ def sequence(
             None if clusters is None else groups[counted],
             weights=weight[counted],
             cluster_unit=cluster_unit,
+            expected_icc=ERROR_ICC,
             ci_level=level,
         )
 
     def bound_at(share: float, inside: Flags) -> float:
         counted = inside & labelled
-        return upper_end_at(share, groups[counted], weights=weight[counted], ci_level=level)
+        return upper_end_at(share, groups[counted], weights=weight[counted], expected_icc=ERROR_ICC, ci_level=level)
 
     n_judged = int(judged.sum())
     carried = [at for at, inside in enumerate(kept) if _speak_for(weight, inside & judged, judged, labelled)]

@@ -29,8 +29,9 @@ from axisjudge.stats.panels.dawid_skene import dawid_skene
 from axisjudge.stats.panels.linear import Floats, LinearPanel, probability_of
 from axisjudge.stats.panels.votes import PanelVotes, held_out
 from axisjudge.stats.panels.ways import calibrated, fit_panel, refit_panel, ways_for
+from axisjudge.stats.quantities import shared_hits
 from axisjudge.stats.rates.clustered import paired_share_difference
-from axisjudge.stats.rates.proportions import clustered_proportion, jackknife_interval
+from axisjudge.stats.rates.proportions import bounded_share, jackknife_interval
 
 #: What every way is compared with.
 REFERENCE = "best_single"
@@ -41,10 +42,11 @@ class NestedWay(Result):
     """One way on tasks left out: accuracy, kappa with the labels, log loss, and the gain over the best single judge.
 
     `words` and `probabilities` are those of the labelled items, in order. `calibration_error` is the mean confidence
-    less the accuracy.
+    less the accuracy. Of the `n_tied` items with several likeliest words each of these is right in part, as in every
+    accuracy of a majority; `kappa` takes the first.
     """
 
-    _keys = ("way", "accuracy", "kappa", "gain", "log_loss", "calibration_error")
+    _keys = ("way", "accuracy", "kappa", "gain", "log_loss", "calibration_error", "n_tied")
 
     way: str
     accuracy: ClusteredShare
@@ -52,6 +54,7 @@ class NestedWay(Result):
     gain: Estimate
     log_loss: float
     calibration_error: float
+    n_tied: int
     words: Floats
     probabilities: Floats
 
@@ -96,17 +99,19 @@ def nested(
     held = {way: _left_out(votes, way, seed) for way in dict.fromkeys([*ways, REFERENCE])}
     terms = {"weights": votes.weights[rows], "cluster_unit": cluster_unit, "ci_level": ci_level}
     truth, groups = votes.labels[rows], votes.groups[rows]
-    right = {way: (words == truth).astype(float) for way, (words, _) in held.items()}
+    hits = {way: shared_hits(_scores(*each), truth.astype(np.intp), truth) for way, each in held.items()}
+    right = {way: np.nan_to_num(share) for way, (share, _) in hits.items()}
     results = {}
     for way in ways:
         words, p = held[way]
         results[way] = NestedWay(
             way=way,
-            accuracy=clustered_proportion(right[way], groups, **terms),  # type: ignore[arg-type]
+            accuracy=bounded_share(right[way], groups, **terms),  # type: ignore[arg-type]
             kappa=kappa_with(words, votes.only(rows), cluster_unit=cluster_unit, ci_level=ci_level),
             gain=paired_share_difference(right[way], right[REFERENCE], groups, **terms),  # type: ignore[arg-type]
             log_loss=_log_loss(p, truth, votes.weights[rows]),
             calibration_error=_mean(probability_of(words, p) - right[way], votes.weights[rows]),
+            n_tied=int(hits[way][1].sum()),
             words=words,
             probabilities=p,
         )
@@ -179,6 +184,13 @@ def _crossed(votes: PanelVotes, fit: Callable[[PanelVotes], LinearPanel], seed: 
         p[inside] = panel.probabilities(votes.words[inside])
         words[inside] = panel.words(p[inside])
     return words[votes.labelled], p[votes.labelled]
+
+
+def _scores(words: Floats, p: Floats) -> Floats:
+    """Probabilities, so that ties show; 1 for the word alone where a panel prefers one that is not the likeliest."""
+    own = np.where(np.isnan(words)[:, None], np.nan, (words[:, None] == np.arange(p.shape[1])) * 1.0)
+    likeliest = np.nanmax(np.where(own == 1, p, -np.inf), axis=1) >= p.max(axis=1)
+    return np.where(likeliest[:, None], p, own)
 
 
 def _log_loss(p: Floats, truth: Floats, weight: Floats) -> float:

@@ -65,10 +65,11 @@ def reference_ranks(
     Notes
     -----
     Equal judges by real votes of AgentProcessBench (2, 4, 10 or 20 of them, spoilt to one kappa over the 50 queries of
-    a subset, 25 or 50 of which are redrawn, 300 studies a cell) are told apart in .04 at most. The half of a cluster
+    a subset, 25 or 50 of which are redrawn, 300 studies a cell) are told apart in .03 at most. The size .6
     was chosen on the steps of hotpotqa and bfcl; those of tau2 and all results were held back. Without it the sign
-    flip and the bootstrap-t together told them apart in .03 to .24. Of the real judges' pairs .52 are told apart on 50
-    queries of tau2, .48 then.
+    flip and the bootstrap-t together told them apart in .02 to .24. The price: of the real
+    judges' pairs that differ .52 are told apart by steps of 50 queries of tau2 (.48 before), .20 by results of bfcl
+    (.29 before).
 
     Of three judges of one accuracy (.8), one of which decides on 3, 5 or 8 of 200 items in 50 tasks, some were told
     apart in .53, .43 and .17 of studies by pseudo-values alone.

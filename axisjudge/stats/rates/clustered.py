@@ -48,6 +48,7 @@ def paired_share_difference(
     Parameters
     ----------
     first, second : array of 1, 0 or NaN, shape (n_items,)
+        Or of what lies between, as where a tie is shared.
     weights : array, shape (n_items,), optional
         As in `clustered_proportion`.
 
@@ -82,7 +83,7 @@ def paired_share_difference(
         reason = f"all values are of one {cluster_unit}" if sizes.size else "no value is given"
         return result(estimate=float(moved.mean()) if sizes.size else math.nan, reason=reason)
     n = effective_clusters(weight)
-    difference, differing = (float(np.average(each, weights=weight)) for each in (moved, moved != 0))
+    difference, differing = (float(np.average(each, weights=weight)) for each in (moved, np.abs(moved)))
     influence = weight * (moved - difference) / moved.size
     spread = clustered_variance(influence, groups, weights=weight, prior=AGREEMENT_ICC)
     unseen = differing * float(sizes.max() / sizes.sum())
@@ -166,7 +167,12 @@ def _least(value: Callable[[int], float], limit: float, n: int) -> int:
 
 
 def upper_end_at(
-    share: float, clusters: ArrayLike, *, weights: ArrayLike | None = None, ci_level: float = 0.95
+    share: float,
+    clusters: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    expected_icc: float = OUTCOME_ICC,
+    ci_level: float = 0.95,
 ) -> float:
     """Where the interval of `clustered_proportion` would end if this share were seen in items of these clusters.
 
@@ -178,6 +184,8 @@ def upper_end_at(
     share : float
     clusters, weights : array, shape (n_items,)
         Of the items that count.
+    expected_icc : float
+        As in `clustered_proportion`.
 
     Examples
     --------
@@ -193,5 +201,5 @@ def upper_end_at(
         return math.nan
     largest = items / worth
     seen = worth - 1 if largest <= 1 + 1e-12 else (worth - 1) * normal_part(share)  # 1: every item its own cluster
-    effect, degrees = joined_effect(1.0, largest, seen, OUTCOME_ICC)
+    effect, degrees = joined_effect(1.0, largest, seen, expected_icc)
     return score_interval(share, items / effect, t_quantile(degrees, ci_level))[1]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.results import Result
+from axisjudge.stats.quantities import split as split_of
 from axisjudge.studies._shared import sentences as words
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given, Kind, Table, table_of
@@ -97,8 +98,7 @@ def disagreements(ratings: Given, panel: Pooled, *, most: int = 20) -> Disagreem
     panel = panel.decided()
     codes = panel.judged
     ranks, _ = confidence_ranks(ratings, panel)
-    several = (~np.isnan(codes)).sum(axis=1) >= 2
-    split = np.flatnonzero(several & (np.fmin.reduce(codes, axis=1) < np.fmax.reduce(codes, axis=1)))
+    split = np.flatnonzero(split_of(codes))
     sureness = np.ma.masked_invalid(ranks).mean(axis=1).filled(np.nan)  # of the ranks that are given
     evenness = _evenness(codes, len(panel.categories), panel.ordered)
     if np.isnan(sureness[split]).all():

@@ -21,6 +21,7 @@ from axisjudge.stats.comparisons.profiles import ProfileTest, profile_test
 from axisjudge.stats.comparisons.ranking import rank_sets
 from axisjudge.stats.comparisons.reversal import Reversal, fewest_changes
 from axisjudge.stats.comparisons.sign_flips import holm, paired_sign_flip
+from axisjudge.stats.quantities import QUANTITIES
 from axisjudge.stats.rates.corrected_agents import ALL_AGENTS
 from axisjudge.studies._shared.arrays import mean_of
 from axisjudge.studies._shared.frames import Kind, Table, frame_of, rows_of, table_of, with_ends
@@ -133,9 +134,6 @@ def _dealt_by_task(panel: Panel) -> NDArray[np.float64]:
     return dealt
 
 
-_QUANTITY = {"any": "any-judge failure rate", "consensus": "consensus failure rate"}
-
-
 def rank_axes(profile: FailureProfile, *, agent: str = ALL_AGENTS, rng: Draws = 0) -> Ranking:
     """Rank the axes by how often they fail by the profile's rule, for one agent or over all: which one to fix first.
 
@@ -151,7 +149,7 @@ def rank_axes(profile: FailureProfile, *, agent: str = ALL_AGENTS, rng: Draws = 
     table = np.stack([_mean_by_task(column, clusters) for column in profile.failed[kept].T], axis=1)
     sets = rank_sets(table, ci_level=profile.ci_level, rng=np.random.default_rng(rng))
     subject, kind = f"the {len(profile.axes)} axes of {agent}", profile.panel.kind
-    return Ranking(subject, _QUANTITY[profile.rule], profile.axes, sets, kind, made_up=profile.made_up)
+    return Ranking(subject, QUANTITIES[profile.rule].words, profile.axes, sets, kind, made_up=profile.made_up)
 
 
 def rank_agents(profile: FailureProfile, *, rng: Draws = 0) -> Ranking:
@@ -159,7 +157,7 @@ def rank_agents(profile: FailureProfile, *, rng: Draws = 0) -> Ranking:
     failed = profile.failed
     counted = ~np.isnan(failed)
     share = np.where(counted.any(axis=1), np.nansum(failed, axis=1) / np.maximum(counted.sum(axis=1), 1), np.nan)
-    return _ranked_agents(profile, share, f"{_QUANTITY[profile.rule]} over axes", rng)
+    return _ranked_agents(profile, share, f"{QUANTITIES[profile.rule].words} over axes", rng)
 
 
 def rank_success(profile: FailureProfile, *, rng: Draws = 0) -> Ranking:

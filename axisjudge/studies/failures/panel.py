@@ -19,6 +19,7 @@ from axisjudge.ratings.selection import BY_JUDGE, MADE_UP, VERDICT_ON_RUN, once
 from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.independent_panel import independent_panel
 from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.quantities import all_fail, any_fails
 from axisjudge.stats.rates.proportions import cluster_codes, clustered_proportion
 from axisjudge.studies._shared.arrays import mean_of
 from axisjudge.studies._shared.frames import Kind, kind_of, with_ends, with_own_ends
@@ -69,18 +70,17 @@ class Panel:
     @property
     def not_rated(self) -> Flags:
         """True where there is no rating at all."""
-        return np.isnan(self.incorrect) & ~self.uncertain & ~self.lost
+        return np.isnan(self.incorrect) & ~self.not_applicable & ~self.uncertain & ~self.lost
 
     @property
     def decided(self) -> Flags:
-        """True where the judge gave a verdict other than uncertain."""
+        """True where the judge says correct or incorrect."""
         return ~np.isnan(self.incorrect)
 
     @property
     def applicable(self) -> Flags:
         """Runs x axes: False where every verdict given is not applicable."""
-        otherwise = (self.decided & ~self.not_applicable).any(axis=2)
-        return np.asarray(otherwise | ~self.not_applicable.any(axis=2))
+        return np.asarray(self.decided.any(axis=2) | ~self.not_applicable.any(axis=2))
 
     def failed(self, measure: str) -> NDArray[np.float64]:
         """Runs x axes: 1 where the panel fails a run on an axis by one of the two `MEASURES`, 0 where not, else NaN."""
@@ -89,20 +89,16 @@ class Panel:
     def any_judge(self) -> NDArray[np.float64]:
         """Runs x axes: 1 where at least one judge says incorrect, 0 where one decides otherwise and none says so.
 
-        NaN where no judge decides, or the axis does not apply.
+        NaN where no judge decides.
         """
-        return np.where(self.applicable, _most(self.incorrect), np.nan)
+        return any_fails(self.incorrect)
 
     def consensus(self) -> NDArray[np.float64]:
         """Runs x axes: 1 where all judges that decide (two at least) say incorrect, 0 where one decides otherwise.
 
-        NaN where fewer than two decide and none of them otherwise, the axis does not apply, or the panel is one judge.
+        NaN where fewer than two decide.
         """
-        if len(self.judges) < 2:
-            return np.full(self.incorrect.shape[:2], np.nan)
-        least = -_most(-self.incorrect)
-        alone = (self.decided.sum(axis=2) < 2) & (least == 1)
-        return np.where(self.applicable & ~alone, least, np.nan)
+        return all_fail(self.incorrect)
 
     def where(self, kept: Flags) -> Panel:
         """The panel on some of the runs."""
@@ -208,7 +204,7 @@ def _spread(votes: Sequence[PanelPart], left_out: int, kind: Kind) -> Panel:
         judge = np.array([judges.index(name) for name in each.judges["rater"]])
         cells = each.cells
         words[run[cells["run"]], axis[cells["axis"]], judge[cells["judge"]]] = cells["word"].to_numpy()
-    decided = np.array([np.nan, 0.0, 1.0, 0.0, np.nan, np.nan])  # of each word whether it says incorrect
+    decided = np.array([np.nan, 0.0, 1.0, np.nan, np.nan, np.nan])  # of each word whether it says incorrect
     return Panel(
         runs=tuple(runs["trajectory_id"]),
         agents=tuple(agent or UNNAMED for agent in runs["agent"]),
@@ -225,11 +221,6 @@ def _spread(votes: Sequence[PanelPart], left_out: int, kind: Kind) -> Panel:
         kind=kind,
         made_up=tuple(sorted({rater for each in votes for rater in each.made_up})),
     )
-
-
-def _most(votes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The largest vote of each item; NaN where there is none."""
-    return np.asarray(np.fmax.reduce(votes, axis=2))
 
 
 @dataclass(frozen=True)
@@ -287,7 +278,8 @@ def failures_of(panel: Panel, agent: str, axis: int, ci_level: float) -> Cell:
     said = panel.incorrect[applicable, axis]
     clusters = panel.tasks[applicable]
     independent = independent_panel(said, clusters, ci_level=ci_level)
-    worst, best = (np.nan_to_num(said, nan=taken) for taken in (1.0, 0.0))
+    open_to = np.where(panel.not_applicable[applicable, axis], 0.0, said)
+    worst, best = (np.nan_to_num(open_to, nan=taken) for taken in (1.0, 0.0))
     two = 1.0 if len(panel.judges) > 1 else math.nan  # a consensus takes two judges
 
     def failures(measure: str, best: NDArray[Any], worst: NDArray[Any], independent: Estimate) -> FailureRate:

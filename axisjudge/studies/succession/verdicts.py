@@ -10,12 +10,11 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import WHOLE_RUN, once
+from axisjudge.stats.quantities import FAILED
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given
 from axisjudge.studies._shared.words import listed, many
 
-#: How a word counts in a failure rate; an uncertain or lost verdict takes no side. On the scale ``step`` -1 is failure.
-FAILED = {"incorrect": 1.0, "correct": 0.0, "not_applicable": 0.0, "-1": 1.0, "0": 0.0, "+1": 0.0}
 #: Scales that know failure.
 SCALES = ("verdict", "step")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, ndtri, stdtrit
 
-from axisjudge.stats.clusters import MOST_PRIOR_DEGREES, OUTCOME_ICC, PRIOR_DEGREES
+from axisjudge.stats.clusters import ERROR_ICC, MOST_PRIOR_DEGREES, PRIOR_DEGREES
 from axisjudge.stats.confidence.escalation import STEPS
 from axisjudge.stats.rates.proportions import FEWEST_FOR_WILSON
 
@@ -112,7 +112,7 @@ class _Sums:
         normal = np.where(odds > 0, np.minimum(1, 3 * odds / (1 - 3 * odds)), 0.0)
         alone = largest <= 1 + 1e-12
         effect, degrees = seen or (np.ones(worth.shape), np.where(alone, worth - 1, (worth - 1) * normal))
-        expected = 1 + (largest - 1) * OUTCOME_ICC
+        expected = 1 + (largest - 1) * ERROR_ICC
         held = np.minimum(PRIOR_DEGREES * (expected / (expected - 1)) ** 2, MOST_PRIOR_DEGREES)
         joined = np.where(alone, 1.0, (held * expected + degrees * effect) / (held + degrees))
         t = stdtrit(np.where(alone, degrees, held + degrees), (1 + 2 * LEVEL - 1) / 2)

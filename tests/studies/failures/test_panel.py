@@ -19,13 +19,13 @@ AXIS = "sequencing"
         ("ic", 1, 0),
         ("cc", 0, 0),
         ("iu", 1, math.nan),  # whether both would say so is open
-        ("cu", 0, 0),  # one decided otherwise: no consensus, whatever the other would have said
+        ("cu", 0, math.nan),  # consensus takes two that decide, whatever the one says
         ("uu", math.nan, math.nan),
         ("ix", 1, math.nan),  # a lost verdict is no verdict
         ("xx", math.nan, math.nan),
         ("i.", 1, math.nan),
-        ("in", 1, 0),
-        ("cn", 0, 0),
+        ("in", 1, math.nan),  # the question does not arise: no side taken
+        ("cn", 0, math.nan),
         ("nn", math.nan, math.nan),  # the axis does not apply
         ("nu", math.nan, math.nan),
         ("iiu", 1, 1),  # two decide and agree
@@ -46,7 +46,7 @@ def test_every_absent_verdict_is_counted_by_its_reason(table):
     assert panel.lost.sum() == 1
     assert panel.not_rated.sum() == 1
     assert panel.not_applicable.sum() == 1
-    assert panel.decided.sum() == 3
+    assert panel.decided.sum() == 2
 
 
 def test_the_planted_truth_and_people_are_no_judges(table):
