@@ -29,6 +29,8 @@ NAMES = {
 
 #: A kappa that is lower by more than this is said beside a gain in accuracy.
 LOWER_KAPPA = 0.02
+#: A way that is right more often than the chosen one by this is named beside it.
+LEAST_MORE = 0.005
 
 _NO_DRAW = {
     DrawScheme.UNKNOWN: "the labels do not say how they were drawn (--sampling random, if they were drawn at random)",
@@ -75,7 +77,13 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
     common = ""
     if mine.gain.estimate > 0 and mine.kappa.estimate < best.kappa.estimate - LOWER_KAPPA:
         common = "; its kappa is lower, as part of what it gains is to say the commoner words more often"
-    return f"{both}. The gain is {points.worded('.1f')} points: {verdict}{common}."
+    top = max(ways, key=lambda way: ways[way].accuracy.estimate)
+    highest = ""
+    if ways[top].accuracy.estimate > mine.accuracy.estimate + LEAST_MORE:
+        highest = (
+            f" Of all ways {NAMES[top]} is right most often here, on {ways[top].accuracy.estimate:.1%} (way {top})."
+        )
+    return f"{both}. The gain is {points.worded('.1f')} points: {verdict}{common}.{highest}"
 
 
 def _percent(way: NestedWay) -> str:
