@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,29 @@ from axisjudge.imports.columns import read_table
 from axisjudge.imports.finishing import ratings_of_judgements
 from axisjudge.imports.judgement import ImportedFile, Judgement
 from axisjudge.imports.options import ImportOptions
-from axisjudge.imports.sheets import SUFFIXES, heads_of, json_content, read_rows, rows_in
+from axisjudge.imports.sheets import LINES, SUFFIXES, Sheet, flat, heads_of, json_content, read_sheet, table_in, unpacked
 from axisjudge.labels.formats import Terms, agentrx_failures, argilla, failure_sets, label_studio, own
 from axisjudge.labels.formats.exchange import UNKNOWN, stated_draw
+from axisjudge.labels.formats.terms import Read
 from axisjudge.ratings import SCHEMA, ratings_frame, read_ratings
 from axisjudge.ratings.scales import word_of
-from axisjudge.readers import inspect_logs
+from axisjudge.readers import inspect_logs, read_trajectories
 from axisjudge.verdict import IDENTITY, Rating
 
 #: Forms whose ratings state all themselves, and forms whose columns may be named.
 _STATED = {"axisjudge", sets.AGENTPROCESSBENCH}
-_SHEETS = {"csv", "tsv", "json", "parquet"}
+_SHEETS = {"csv", "tsv", "json", "parquet", "excel"}
+
+
+#: Labelling tools and sets of labels: how a file is known, and how it is read.
+_LABELLING: dict[str, tuple[Callable[[Any], bool], Callable[[Path, ImportOptions], Read]]] = {
+    "label-studio": (label_studio.recognises, label_studio.read_label_studio),
+    "argilla": (argilla.recognises, argilla.read_argilla),
+    "agentrx": (agentrx_failures.recognises, agentrx_failures.read_agentrx_failures),
+    "who-and-when": (failure_sets.is_who_and_when, failure_sets.read_who_and_when),
+    "mast": (failure_sets.is_mast, failure_sets.read_mast),
+}
+_OF_RUNS = "who-and-when"
 
 
 @dataclass(frozen=True)
@@ -68,7 +80,8 @@ def import_ratings(
     readings, passed_over = [], []
     for path, alone in _files(named):
         try:
-            readings.append((path, _reading(path, given)))
+            with unpacked(path, "import") as opened:
+                readings.append((path, _reading(opened, given)))
         except InputError as error:
             if alone:
                 raise
@@ -82,15 +95,15 @@ def import_ratings(
 def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
     """The files, and whether each was named alone (or belongs to a set that was)."""
     for path in paths:
-        if not path.exists():
+        if not path.exists() and not str(path).startswith(("-", "http:/", "https:/")):
             raise InputError(str(path), "no such file")
         if not path.is_dir():
             yield path, True
         elif whole := sets.files_of(path):
             yield from ((file, True) for file in whole)
         else:
-            imported = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
-            yield from ((file, False) for file in imported)
+            inner = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
+            yield from ((file, False) for file in inner if not any(part.startswith(".") for part in file.parts[1:]))
 
 
 def _together(
@@ -112,6 +125,11 @@ def _together(
     if ratings.is_empty():
         raise InputError(", ".join(str(path) for path, _ in readings), "hold no ratings", cure="; ".join(notes))
     ratings = _with_families(ratings, options)
+    if any(reading.format == _OF_RUNS for _, reading in readings):
+        again = pl.int_range(pl.len(), dtype=pl.Int64).over([name for name in IDENTITY if name != "repeat"])
+        if n_again := int(ratings.select((again > 0).sum()).item()):
+            notes.append(f"{n_again} runs stand in these files twice; their further labels are repeats 1, 2 and so on")
+        ratings = ratings.with_columns(repeat=pl.col("repeat") + again)
     twice = ratings.filter(ratings.select(IDENTITY).is_duplicated())
     if not twice.is_empty():
         items = ", ".join(twice["item_id"].unique(maintain_order=True).head(3))
@@ -222,7 +240,7 @@ def _reading(path: Path, options: ImportOptions) -> ImportedFile:
     if path.suffix == ".eval":
         return inspect_scores.read_log(path)
     if path.suffix not in (".json", ".jsonl", ".ndjson"):
-        return _sheet(path, read_rows(path), options)
+        return _sheet(path, read_sheet(path), options)
     content = json_content(path)
     for reading in (_tool(path, content, options), _labels(path, content, options)):
         if reading is not None:
@@ -231,10 +249,29 @@ def _reading(path: Path, options: ImportOptions) -> ImportedFile:
         return sets.read_agentprocessbench_file(path, content, options)
     if (imported := tracing.assessments_in(content)) is not None:
         return tracing.read_assessments(path, imported)
-    if (rows := tracing.scores_in(content) or rows_in(content)) is None:
+    rows = tracing.scores_in(content)
+    if rows is None and isinstance(content, list) and content and all(isinstance(each, dict) for each in content):
+        rows = [flat(each) for each in content]
+    if rows is not None and (read := _of_tool(path, rows)) is not None:
+        return read
+    if (sheet := table_in(content, path)) is None:
         rule = "is in no form known here, and no table"
         raise InputError(str(path), rule, cure="write it as a table: a row a rating, or a column a rater")
-    return _sheet(path, rows, options)
+    return _sheet(path, sheet, options)
+
+
+def tool_of(path: Path) -> str:
+    """The tool whose export a JSON file is, other than a table; nothing where it is none."""
+    if path.suffix not in (".json", *LINES):
+        return "Inspect" if path.suffix == ".eval" else ""
+    content = json_content(path)
+    known = (
+        ("Inspect", inspect_logs.recognise(content) or inspect_scores.recognises_scores(content)),
+        ("promptfoo", promptfoo.results_in(content) is not None),
+        *((name, recognises(content)) for name, (recognises, _) in _LABELLING.items()),
+        ("MLflow", tracing.assessments_in(content) is not None),
+    )
+    return next((name for name, is_of in known if is_of), "")
 
 
 def _tool(path: Path, content: Any, options: ImportOptions) -> ImportedFile | None:
@@ -251,22 +288,28 @@ def _tool(path: Path, content: Any, options: ImportOptions) -> ImportedFile | No
 
 def _labels(path: Path, content: Any, options: ImportOptions) -> ImportedFile | None:
     """Files of labelling tools, which say themselves who is a person and who a model."""
-    tools = {
-        "label-studio": (label_studio.recognises, label_studio.read_label_studio),
-        "argilla": (argilla.recognises, argilla.read_argilla),
-        "agentrx": (agentrx_failures.recognises, agentrx_failures.read_agentrx_failures),
-        "who-and-when": (failure_sets.is_who_and_when, failure_sets.read_who_and_when),
-        "mast": (failure_sets.is_mast, failure_sets.read_mast),
-    }
-    for name, (recognises, read) in tools.items():
+    for name, (recognises, read) in _LABELLING.items():
         if recognises(content):
+            if name == _OF_RUNS and not options.trajectories:  # its files hold the runs that their labels are of
+                runs = read_trajectories(path, strict=False).trajectories
+                options = replace(options, trajectories={run.id: run for run in runs})
             ratings, notes = read(path, options)
             return ImportedFile(name, ratings=ratings_frame(ratings), notes=tuple(notes))
     return None
 
 
-def _sheet(path: Path, rows: Sequence[dict[str, Any]], options: ImportOptions) -> ImportedFile:
+def _sheet(path: Path, sheet: Sheet, options: ImportOptions) -> ImportedFile:
     """A table: ours, one of a tool whose columns are known, or any other."""
+    rows = sheet.rows()
+    if (known := _of_tool(path, rows)) is not None:
+        return known
+    form = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".xlsx": "excel"}.get(path.suffix, "json")
+    read = read_table(path, rows, _without_names(options), form)
+    return replace(read, notes=(*sheet.notes, *read.notes))
+
+
+def _of_tool(path: Path, rows: Sequence[dict[str, Any]]) -> ImportedFile | None:
+    """A table of ours, or of a tool whose columns are known."""
     heads = heads_of(rows)
     ours = {"trajectory_id", "question", "rater", "rater_kind", "family", "status"}
     if ours <= set(heads) and path.suffix != ".csv" and set(heads) <= set(Rating.model_fields):
@@ -278,8 +321,7 @@ def _sheet(path: Path, rows: Sequence[dict[str, Any]], options: ImportOptions) -
             return read(path, rows)
     if "assessments" in heads and (imported := tracing.assessments_in(list(rows))) is not None:
         return tracing.read_assessments(path, imported)
-    form = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv"}.get(path.suffix, "json")
-    return read_table(path, rows, _without_names(options), form)
+    return None
 
 
 def _without_names(options: ImportOptions) -> ImportOptions:

@@ -1,9 +1,15 @@
-"""What the columns of a table are: long (a rating a row) or wide (a column a rater, or a column a question)."""
+"""What the columns of a table are: long (a rating a row) or wide (a column a rater, or a column a question).
+
+Kinds of columns come from `axisjudge.imports.recognise`. Where columns may be raters of one question or questions to one
+rater, and neither their names nor what was told decide, both commands are written out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,49 +18,24 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.imports.cells import mended
 from axisjudge.imports.judgement import ImportedFile, Judgement
 from axisjudge.imports.options import ImportOptions
+from axisjudge.imports.recognise import (
+    KIND_WORDS,
+    NAMES,
+    TEXTS,
+    Recognised,
+    named_column,
+    recognise,
+    telling_apart,
+    texts,
+    tokens,
+    who,
+)
 from axisjudge.imports.sheets import Row, heads_of
 from axisjudge.labels.formats.terms import steps_of
 from axisjudge.ratings.scales import checked_scale, number_of, plain
-from axisjudge.verdict import AXES, RATER_KINDS, RaterKind, Rating
+from axisjudge.ratings.words import side
+from axisjudge.verdict import AXES, RaterKind, Rating
 
-#: Our field, and the names that others give it; an earlier name wins.
-NAMES: dict[str, tuple[str, ...]] = {
-    "trajectory_id": (
-        *("trajectory_id", "item_id", "item", "sample_id", "example_id", "instance_id", "record_id", "trace_id"),
-        *("run_id", "conversation_id", "session_id", "dialogue_id", "id", "task_id", "task", "sample", "example"),
-        *("instance", "case", "case_id", "test_id", "trajectory", "run", "uid", "uuid", "idx", "index"),
-        *("row_id", "row"),
-    ),
-    "rater": (
-        *("rater", "judge", "annotator", "rater_id", "judge_id", "judge_name", "annotator_id", "worker", "worker_id"),
-        "grader",
-        *("evaluator", "labeler", "labeller", "coder", "scorer", "reviewer", "judge_model", "model"),
-    ),
-    "question": ("question", "criterion", "axis", "metric", "aspect", "dimension", "attribute", "key", "rubric"),
-    "verdict": (
-        *("verdict", "label", "rating", "judgment", "judgement", "score", "grade", "annotation", "answer", "value"),
-        *("vote", "decision", "outcome", "result"),
-    ),
-    "confidence": ("confidence", "conf", "certainty"),
-    "rationale": ("rationale", "reason", "reasoning", "explanation", "justification", "comment", "note", "notes"),
-    "task_id": ("task_id", "task"),
-    "cluster_id": (
-        *("cluster_id", "cluster", "query_id", "query_index", "scenario_id", "problem_id", "thread_id", "document_id"),
-        *("doc_id", "group_id", "group"),
-    ),
-    "agent": ("agent", "system"),
-    "domain": ("domain", "dataset", "subset"),
-    "step_index": ("step_index", "step"),
-    "model": ("model",),
-    "family": ("family",),
-    "rater_kind": ("rater_kind", "rater_type", "annotator_kind", "annotator_type", "kind", "source_type"),
-    "repeat": ("repeat",),
-    "created_at": ("created_at", "timestamp"),
-    "cited_step_indices": ("cited_step_indices", "cited_steps"),
-    "rater_version": ("rater_version",),
-    "rubric_version": ("rubric_version",),
-    "scale": ("scale",),
-}
 IGNORED = "ignore"
 #: What may stand beside a wide column, by the ending of its name.
 _SIDES = {
@@ -62,19 +43,6 @@ _SIDES = {
     "rationale": ("rationale", "reason", "reasoning", "explanation", "justification", "note", "comment"),
     "cited_step_indices": ("steps", "cited_step_indices"),
 }
-#: What others call our kinds of raters.
-KIND_WORDS: dict[str, RaterKind] = {
-    **{kind: kind for kind in RATER_KINDS},
-    **dict.fromkeys(("person", "people", "annotation", "expert", "annotator"), "human"),
-    **dict.fromkeys(("llm_judge", "model", "ai", "eval"), "llm"),
-    **dict.fromkeys(("code", "rule", "heuristic", "programmatic"), "rules"),
-}
-#: Columns that hold what was judged, not what was said of it.
-_TEXTS = (
-    *("prompt", "input", "output", "response", "text", "content", "completion", "context", "reference", "expected"),
-    *("target", "instruction", "query", "document", "summary", "model_output", "generation", "messages", "url"),
-    *("inputs", "outputs", "reference_outputs", "metadata", "name", "title", "epoch", "user_id", "tags", "state"),
-)
 #: A column of more different or longer words is text, not answers.
 _MOST_WORDS, _LONGEST = 50, 60
 
@@ -109,30 +77,104 @@ def read_table(path: Path, rows: Sequence[Row], options: ImportOptions, form: st
     Raises
     ------
     InputError
-        Columns that are needed are missing (all are named), or a cell cannot be read.
+        Columns that are needed are missing (all are named), a cell cannot be read, or rows of one item and rater differ.
     """
     if not rows:
         return ImportedFile(form)
+    rows, n_copies = _without_copies(rows)
     rows, changed = mended(rows, {*options.words, *options.missing})
+    rows, notes = _with_items(path, rows, options)
     layout = layout_of(str(path), rows, options)
     first = 2 if path.suffix in (".csv", ".tsv") else 1
     found: list[Judgement] = []
+    empty: Counter[str] = Counter()
     for number, row in enumerate(rows, start=first):
-        found.extend(_judgements(f"{path}:{number}", row, layout))
-    return ImportedFile(form, tuple(found), notes=tuple(filter(None, [layout.note(), *changed])))
+        found.extend(_judgements(f"{path}:{number}", row, layout, options, empty))
+    if not options.repeats:
+        _refuse_twice(str(path), rows, found, layout)
+    notes += [layout.note(), *changed]
+    notes += [f"rows that repeat another in every cell: {n_copies}, taken once"] if n_copies else []
+    notes += [f"{name}: {count:,} empty cells are verdicts that did not come, and stay counted" for name, count in empty.items()]
+    return ImportedFile(form, tuple(found), notes=tuple(filter(None, notes)))
+
+
+def _without_copies(rows: Sequence[Row]) -> tuple[list[Row], int]:
+    """The rows without those that repeat another whole, where rows have an id or a text of their own."""
+    seen: dict[str, Row] = {}
+    for row in rows:
+        seen.setdefault(repr(sorted(row.items(), key=lambda pair: pair[0])), row)
+    return (list(seen.values()), len(rows) - len(seen)) if len(rows[0]) > 2 else (list(rows), 0)
+
+
+def _with_items(path: Path, rows: list[Row], options: ImportOptions) -> tuple[list[Row], list[str]]:
+    """The rows with what names an item in one column: told columns joined, or a number where no column names items."""
+    heads = heads_of(rows)
+    if options.item:
+        if absent := [name for name in options.item if name not in heads]:
+            raise InputError("--item", f"names no column of {path.name}; it has {', '.join(heads)}", absent[0])
+        if len(options.item) == 1:
+            return rows, []
+        joined = " + ".join(options.item)
+        return [{joined: "/".join(str(row.get(name)) for name in options.item), **row} for row in rows], []
+    if "trajectory_id" in options.columns.values() or "item_id" in options.columns.values():
+        return rows, []
+    if named_column(heads, NAMES["trajectory_id"]):
+        return rows, []
+    known = recognise(texts({name: [row.get(name) for row in rows] for name in heads}))
+    if known.item:
+        return rows, []
+    made = [{"row": f"{path.stem}/{number}", **row} for number, row in enumerate(rows, start=1)]
+    return made, ["no column names what was rated: rows are items, by their number (else: --item COLUMN)"]
+
+
+def _refuse_twice(where: str, rows: Sequence[Row], found: Sequence[Judgement], layout: Layout) -> None:
+    """Refuse two ratings of one item by one rater on one question, with the columns that would tell them apart."""
+    if "repeat" in layout.roles:
+        return
+    seen: dict[tuple[object, ...], Judgement] = {}
+    for one in found:
+        key = (one.thing, one.fields.get("step_index"), one.question, one.rater, one.fields.get("rater_version"))
+        if (before := seen.setdefault(key, one)) is not one:
+            break
+    else:
+        return
+    heads = heads_of(rows)
+    known = recognise(texts({name: [row.get(name) for row in rows] for name in heads}))
+    item = layout.roles["trajectory_id"].split(" + ")
+    keys = [layout.roles[name] for name in ("rater", "question", "step_index") if name in layout.roles]
+    by = f"{one.rater} rated" if one.rater else "there are two rows of"
+    places = f"rows {before.where.rpartition(':')[2]} and {one.where.rpartition(':')[2]}"
+    rule = f"{by} {one.thing!r} twice ({places})"
+    if extra := telling_apart(known.frame, item, keys, known):
+        told = " ".join(f"--item {shlex.quote(name)}" for name in (*item, *extra))
+        tell = "tells" if len(extra) == 1 else "tell"
+        cure = f"if {' and '.join(extra)} {tell} what was rated: {told}; if they are repeats of one rating: --repeats"
+    else:
+        cure = "if they are repeats of one rating: --repeats; else leave one out, or name what tells them apart by --item"
+    raise InputError(where, rule, cure=cure)
 
 
 def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout:
-    """What the columns of a table are, from their names, their cells, and what was told."""
+    """What the columns of a table are, from their cells, their names, and what was told.
+
+    Raises
+    ------
+    InputError
+        Columns may be raters or questions, or what a rating needs is not there.
+    """
     heads = heads_of(rows)
-    roles, rest = _roles(where, rows, heads, options)
+    known = recognise(texts({name: [row.get(name) for row in rows] for name in heads}))
+    roles, rest = _roles(where, rows, heads, options, known)
     named = set(options.kinds) - {options.rater}
     if named & set(heads) and "rater" in roles and options.rater_column is None and not options.columns:
         rest = [*rest, *(roles.pop(name) for name in ("rater", "verdict") if name in roles)]
     long = "verdict" in roles and ("rater" in roles or bool(options.rater))
+    if "rater" in roles and not set(options.columns.values()) & {"verdict"}:
+        _refuse_rivals(where, known, roles)
     if long:
-        return _checked(where, Layout(roles, left_out=tuple(rest)), heads, options)
-    if "rater" not in roles and not options.rater and not set(options.columns.values()) & {"verdict"}:
+        return _checked(where, Layout(roles, left_out=tuple(rest)), known, options)
+    told = set(options.columns.values()) & {"verdict"}
+    if "rater" not in roles and not options.rater and not told:
         rest = [name for name in heads if name in rest or name == roles.get("verdict")]
         roles = {ours: column for ours, column in roles.items() if ours != "verdict"}
     sides = {name: _beside(name, rest) for name in rest}
@@ -140,71 +182,161 @@ def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout
     by_rater = "rater" not in roles and not options.rater and not any(plain(name) in AXES for name in rest)
     answers = [name for name in rest if name not in beside and not _is_text(name) and _are_answers(rows, name)]
     if by_rater:
-        answers = _raters(rows, answers, named, only_named=options.kind is None)
-    if by_rater and len(answers) == 1 and answers[0] not in named and plain(answers[0]) in NAMES["verdict"]:
+        answers = _raters(where, answers, named, known, options)
+    if by_rater and len(answers) == 1 and answers[0] not in named and (
+        plain(answers[0]) in NAMES["verdict"] or not who(answers[0])
+    ):
         rest.remove(answers[0])
-        return _checked(where, Layout({**roles, "verdict": answers[0]}, left_out=tuple(rest)), heads, options)
+        return _checked(where, Layout({**roles, "verdict": answers[0]}, left_out=tuple(rest)), known, options)
     if not by_rater and any(plain(name) in AXES or name in options.axes for name in answers) and "verdict" not in roles:
         answers = [name for name in answers if plain(name) in AXES or name in options.axes or name in options.scales]
+    elif not by_rater:
+        answers = [name for name in answers if known.columns[name].kind == "verdict" or name in options.question]
     used = {*answers, *(column for name in answers for column in sides[name].values())}
     left_out = tuple(name for name in rest if name not in used)
     kept = {name: sides[name] for name in answers}
-    return _checked(where, Layout(roles, tuple(answers), by_rater, kept, left_out), heads, options)
+    return _checked(where, Layout(roles, tuple(answers), by_rater, kept, left_out), known, options)
 
 
 def _is_text(name: str) -> bool:
     """Whether a column says what was judged, by its name or that of the record it was in (``inputs.city``)."""
-    return plain(name) in NAMES["trajectory_id"] or bool({plain(name), plain(name.partition(".")[0])} & {*_TEXTS})
+    return plain(name) in NAMES["trajectory_id"] or bool({plain(name), plain(name.partition(".")[0])} & {*TEXTS})
 
 
-def _raters(rows: Sequence[Row], answers: Sequence[str], named: set[str], *, only_named: bool) -> list[str]:
-    """The columns that answer one question: those that are named, and those that share answers with another."""
-    if only_named and named & set(answers):
+def _raters(
+    where: str, answers: Sequence[str], named: set[str], known: Recognised, options: ImportOptions
+) -> list[str]:
+    """The columns that answer one question: those that are named, and those that share answers with one that is a rater's.
+
+    Raises
+    ------
+    InputError
+        Several columns may be raters or questions.
+    """
+    if options.kind is None and named & set(answers):
         return [name for name in answers if name in named]
-    used = {name: {str(row.get(name)) for row in rows} - {"", "None"} for name in answers}
-    ranges = {name: _range(words) for name, words in used.items()}
+    verdicts = [name for name in answers if known.columns[name].kind == "verdict" or name in named]
+    others = [name for name in answers if known.columns[name].kind == "other" and known.columns[name].words]
+    sure = [name for name in verdicts if name in named or who(name)]
+    if not sure and len(verdicts) > 1:
+        _refuse_undecided(where, verdicts)
+    if not sure:
+        return verdicts
+    groups = _groups(known, sure)
+    if len(groups) > 1 and not named:
+        _refuse_several(where, groups, known)
+    return [name for name in (*verdicts, *others) if name in sure or any(_alike(known, name, other) for other in sure)]
 
-    def alike(one: str, other: str) -> bool:
-        first, second = ranges[one], ranges[other]
-        if first is None or second is None:
-            return bool(used[one] & used[other])
-        return first[0] <= second[1] and second[0] <= first[1]
 
-    return [
-        name
-        for name in answers
-        if name in named or len(answers) == 1 or any(alike(name, other) for other in answers if other != name)
+def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> None:
+    """Refuse a table that names its rater and has the words of one question in several columns: whose is which?"""
+    rater = roles["rater"]
+    verdicts = [name for name in known.of("verdict") if known.columns[name].words and name not in roles.values()]
+    verdicts += [roles["verdict"]] if "verdict" in roles and known.columns[roles["verdict"]].words else []
+    people = [name for name in verdicts if who(name) == "people" or "correct" in tokens(name)]
+    rivals = {
+        name: [one for one in people if one != name and known.columns[name].words & known.columns[one].words]
+        for name in verdicts
+        if name not in people
+    }
+    found = [(name, of) for name, of in rivals.items() if of and not all(map(side, known.columns[name].words))]
+    found = found or [(name, of) for name, of in rivals.items() if of and who(name) == "judge"]
+    if not found:
+        return
+    (judge, of), file = found[0], shlex.quote(where)
+    rule = f"{judge} and {of[0]} hold the same words, and {rater} may have said either"
+    if known.columns[rater].distinct == 1:
+        cure = f"axisjudge import {file} --kind {shlex.quote(judge)}=llm --kind {shlex.quote(of[0])}=human --question NAME"
+    else:
+        cure = f"axisjudge import {file} --column {shlex.quote(judge)}=verdict --column {shlex.quote(of[0])}=ignore --kind llm"
+        cure += " --question NAME"
+    raise InputError(where, rule, cure=f"say whose they are: {cure} --out ratings.jsonl")
+
+
+def _groups(known: Recognised, names: Sequence[str]) -> list[list[str]]:
+    """Columns by what they answer: those of one group have answers in common."""
+    groups: list[list[str]] = []
+    for name in names:
+        mine = [group for group in groups if any(_alike(known, name, other) for other in group)]
+        groups = [group for group in groups if group not in mine] + [[*(each for group in mine for each in group), name]]
+    return sorted(groups, key=len, reverse=True)
+
+
+def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognised) -> None:
+    """Refuse columns of raters that answer several questions, with the command for the first."""
+    said = [
+        f"{', '.join(group[:3])} say {', '.join(sorted(known.columns[group[0]].words)[:3]) or 'numbers'}" for group in groups[:3]
     ]
+    kinds = [f"--kind={name}={_likely(name)}" for name in groups[0][:6]]
+    command = shlex.join(["axisjudge", "import", where, *kinds, "--question", "NAME", "--out", "ratings.jsonl"])
+    raise InputError(where, f"holds several questions: {'; '.join(said)}", cure=f"import one at a time: {command}")
 
 
-def _range(words: set[str]) -> tuple[float, float] | None:
-    """The lowest and the highest of words that are all numbers."""
-    numbers = [number for word in words if (number := number_of(word)) is not None]
-    return (min(numbers), max(numbers)) if numbers and len(numbers) == len(words) else None
+def _likely(name: str) -> str:
+    """What a proposal takes a rater for."""
+    return "human" if who(name) == "people" else "llm"
+
+
+def _alike(known: Recognised, one: str, other: str) -> bool:
+    """Whether two columns may answer one question: words in common, or numbers in one range."""
+    first, second = known.columns[one], known.columns[other]
+    if first.numbers and second.numbers:
+        return first.numbers[0] <= second.numbers[1] and second.numbers[0] <= first.numbers[1]
+    return bool(first.words & second.words)
+
+
+def _refuse_undecided(where: str, names: Sequence[str]) -> None:
+    """Refuse columns that may be raters or questions, with the command for each."""
+    file, few = shlex.quote(where), list(names)[:6]
+    kinds = " ".join(f"--kind {shlex.quote(name)}=llm" for name in few)
+    raters = f"axisjudge import {file} {kinds} --question NAME --out ratings.jsonl"
+    questions = f"axisjudge import {file} --rater NAME --kind llm --out ratings.jsonl"
+    listed = ", ".join(few) + (", ..." if len(names) > len(few) else "")
+    rule = f"{listed} may be raters of one question, or questions to one rater"
+    raise InputError(where, rule, cure=f"raters (llm or human each): {raters}; questions: {questions}")
 
 
 def _roles(
-    where: str, rows: Sequence[Row], heads: Sequence[str], options: ImportOptions
+    where: str, rows: Sequence[Row], heads: Sequence[str], options: ImportOptions, known: Recognised
 ) -> tuple[dict[str, str], list[str]]:
-    """Our field -> column, options or by name, and the columns that are none."""
+    """Our field -> column, told or by cells and names, and the columns that are none."""
     fields = (*NAMES, *Rating.model_fields, IGNORED)
     roles: dict[str, str] = {}
     columns = {**options.columns, **({options.rater_column: "rater"} if options.rater_column else {})}
+    if options.item:
+        columns[" + ".join(options.item)] = "trajectory_id"
     if absent := [name for name in columns if name not in heads]:
         raise InputError(where, f"has no column {', '.join(absent)}; it has", ", ".join(heads))
     for theirs, ours in columns.items():
         ours = "trajectory_id" if ours == "item_id" else one_of(f"--column {theirs}", ours, fields)
         if ours != IGNORED:
             roles[ours] = theirs
-    taken = set(columns)
-    by_name = {plain(name): name for name in reversed(heads)}
+    taken = {*columns, *(set(options.kinds) & set(heads))}
     for ours, names in NAMES.items():
-        free = [by_name[name] for name in names if name in by_name and by_name[name] not in taken]
-        free = [name for name in free if _fits(rows, name, ours)]
-        if ours not in roles and free and not (ours == "rater" and options.rater):
-            roles[ours] = free[0]
-            taken.add(free[0])
-    return roles, [name for name in heads if name not in taken]
+        free = [name for name in heads if name not in taken and _fits(rows, name, ours)]
+        if ours == "rater":
+            free = [name for name in free if known.columns[name].kind not in ("text", "id") and not _is_candidate(known, name)]
+        if ours == "verdict":
+            free = [name for name in free if known.columns[name].kind not in ("text", "reason", "id", "rater")]
+        column = named_column(free, names)
+        if ours == "rater" and not column and len(of := [name for name in known.of("rater") if name not in taken]) == 1:
+            column = of[0]
+        if ours not in roles and column and not (ours == "rater" and options.rater):
+            roles[ours] = column
+            taken.add(column)
+    if "trajectory_id" not in roles and known.item and known.item not in taken:
+        roles["trajectory_id"] = known.item
+        taken.add(known.item)
+    return roles, [name for name in heads if name not in taken and name not in options.kinds] + [
+        name for name in heads if name in options.kinds and name not in columns
+    ]
+
+
+def _is_candidate(known: Recognised, name: str) -> bool:
+    """Whether a column ``model`` may say whose answers were rated: where the table says otherwise who rated."""
+    if plain(name) != "model":
+        return False
+    return any(who(other) for other in known.of("verdict"))
 
 
 def _beside(name: str, heads: Sequence[str]) -> dict[str, str]:
@@ -253,11 +385,11 @@ def _is_scale(cell: str) -> bool:
         return False
 
 
-def _checked(where: str, layout: Layout, heads: Sequence[str], options: ImportOptions) -> Layout:
+def _checked(where: str, layout: Layout, known: Recognised, options: ImportOptions) -> Layout:
     """Refuse a table that lacks what a rating needs, with everything that it lacks."""
     lacking = []
     if "trajectory_id" not in layout.roles:
-        lacking.append("what was rated (--column THEIRS=trajectory_id)")
+        lacking.append("what was rated (--item COLUMN, or --column THEIRS=trajectory_id)")
     if "verdict" not in layout.roles and not layout.answers:
         lacking.append("the answers (--column THEIRS=verdict)")
     if "rater" not in layout.roles and not options.rater and not layout.by_rater:
@@ -268,11 +400,36 @@ def _checked(where: str, layout: Layout, heads: Sequence[str], options: ImportOp
     if lacking and not (options.kind or options.kinds or "rater_kind" in layout.roles):
         lacking.append("what the raters are (--kind llm, decision_model, rules or human; or NAME=KIND)")
     if lacking:
-        raise InputError(where, f"lacks {'; '.join(lacking)}", ", ".join(heads))
+        command = _command(where, layout, options, known, asked=bool(asked))
+        raise InputError(where, f"does not say {'; '.join(lacking)}", cure=command)
     return layout
 
 
-def _judgements(where: str, row: Row, layout: Layout) -> Iterator[Judgement]:
+def _command(where: str, layout: Layout, options: ImportOptions, known: Recognised, *, asked: bool) -> str:
+    """The whole command that would work, with what is to be filled in in capitals."""
+    words = ["axisjudge", "import", where, *(f"--item={name}" for name in options.item)]
+    if "trajectory_id" not in layout.roles:
+        keys = [layout.roles[name] for name in ("rater", "question") if name in layout.roles]
+        words += [f"--item={name}" for name in telling_apart(known.frame, [], keys, known)] or ["--item", "COLUMN"]
+    if "verdict" not in layout.roles and not layout.answers:
+        words += ["--column", "COLUMN=verdict"]
+    words += ["--rater", options.rater] if options.rater else []
+    if "rater" not in layout.roles and not options.rater and not layout.by_rater:
+        words += ["--rater", "NAME"]
+    words += [] if asked else ["--question", layout.roles.get("verdict", "NAME")]
+    words += ["--question", options.question[0]] if len(options.question) == 1 else []
+    if not (options.kind or options.kinds or "rater_kind" in layout.roles):
+        kinds = {name: _likely(name) for name in layout.answers if who(name)} if layout.by_rater else {}
+        words += [part for name, kind in kinds.items() for part in ("--kind", f"{name}={kind}")] or ["--kind", "llm"]
+    words += ["--kind", options.kind] if options.kind else []
+    words += [part for name, kind in options.kinds.items() for part in ("--kind", f"{name}={kind}")]
+    return f"say it: {shlex.join([*words, '--out', 'ratings.jsonl'])}"
+
+
+def _judgements(
+    where: str, row: Row, layout: Layout, options: ImportOptions, empty: Counter[str]
+) -> Iterator[Judgement]:
+    """The judgements of a row; an empty cell of a judge is a verdict that did not come, one of a person no label."""
     roles = layout.roles
     thing = row.get(roles["trajectory_id"])
     if thing in (None, ""):
@@ -286,8 +443,12 @@ def _judgements(where: str, row: Row, layout: Layout) -> Iterator[Judgement]:
         yield Judgement(where, str(thing), question, rater, row.get(roles["verdict"]), kind, None, about)
     for name in layout.answers:
         word = row.get(name)
-        if word in (None, "") or word != word:  # an empty cell of a wide table: not rated
-            continue
+        if word in (None, "") or word != word:
+            by = name if layout.by_rater else str(options.rater or rater)
+            if (options.kinds.get(by) or kind or options.kind or ("human" if who(by) == "people" else "llm")) == "human":
+                continue
+            empty[name] += 1
+            word = None
         beside = {ours: _cell(where, ours, row.get(column)) for ours, column in layout.sides[name].items()}
         asked, by = (question, name) if layout.by_rater else (name, rater)
         yield Judgement(where, str(thing), asked, by, word, kind, None, {**about, **beside})

@@ -31,6 +31,10 @@ class ImportOptions(Naming):
         What was asked, where the file does not say; where it does, the questions to take.
     missing : tuple of str
         Words that mean that no rating came.
+    item : tuple of str
+        The columns that together name what was rated.
+    repeats : bool
+        Whether several rows of one item and rater are repeats of one rating.
     sampling, sampling_key : str, optional
         How the items that people labelled were drawn, and by what (`axisjudge.labels.sampling`).
     """
@@ -42,6 +46,8 @@ class ImportOptions(Naming):
     columns: Mapping[str, str] = field(default_factory=dict)
     question: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    item: tuple[str, ...] = ()
+    repeats: bool = False
     sampling: str | None = None
     sampling_key: str | None = None
 

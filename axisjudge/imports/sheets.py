@@ -1,36 +1,115 @@
-"""Tables of any kind as rows: CSV, TSV, JSON, JSON Lines, Parquet."""
+"""Tables of any kind: CSV, TSV, JSON, JSON Lines, Parquet, Excel; packed (.gz, .zip) or from standard input.
+
+JSON is read by its shape: a list of records, such a list under any name, a map of records by id, or columns. Records
+inside a record are spread out (``scores.tone``). A list of records inside each record becomes a row each where its
+records name themselves (DeepEval's metrics); where they do not, they stand side by side by their position.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import gzip
+import json
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from axisjudge.checks import InputError
+from axisjudge.imports.recognise import NAMES
 from axisjudge.labels.formats.separated import Columns, decoded, separated
 from axisjudge.labels.reading import read_bytes, read_json, read_json_lines
+from axisjudge.ratings.scales import plain
 
-SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".eval")
+#: Under these a record in a list says which of them it is.
+_NAMING = {"name", *NAMES["question"], *NAMES["rater"]}
+LINES = (".jsonl", ".ndjson")
+_EXCEL = (".xlsx", ".xlsm", ".xls")
+_PLAIN = (".csv", ".tsv", ".json", *LINES, ".parquet", ".eval", *_EXCEL)
+SUFFIXES = (*_PLAIN, ".gz", ".zip")
 
 Row = dict[str, Any]
 
+#: Records without a name inside a record stand side by side up to so many; scalars up to so many, if they are short.
+_MOST_RECORDS, _MOST_SCALARS, _SHORT = 4, 12, 30
+#: A key of more letters is no id: its record goes by its number.
+_LONGEST_ID = 120
+#: A list of records is the table where it has at least so many times the rows of every other one.
+_CLEARLY = 3
+#: Separated values of more bytes are read by polars.
+_LARGE = 20_000_000
+_WEB = ("http:/", "https:/", "s3:/", "gs:/", "hf:/")
 
-def read_rows(path: Path) -> list[Row]:
-    """The rows of a table, cells as the file has them.
+
+class Sheet(NamedTuple):
+    """The columns of a table, cells as the file has them, and what was done to get them, in words."""
+
+    columns: Columns
+    notes: tuple[str, ...] = ()
+
+    def rows(self) -> list[Row]:
+        """The same row by row."""
+        return [dict(zip(self.columns, cells, strict=True)) for cells in zip(*self.columns.values(), strict=True)]
+
+
+@contextmanager
+def unpacked(path: Path, command: str = "check") -> Iterator[Path]:
+    """The file itself, or what is packed in a .gz or .zip or comes from standard input (``-``), as a file.
 
     Raises
     ------
     InputError
-        The file is broken, or is no table.
+        An address of the web, an archive of several files, or something inside that cannot be read.
     """
-    columns = read_columns(path)
-    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    if str(path).startswith(_WEB):
+        address = str(path).replace(":/", "://", 1) if "://" not in str(path) else str(path)
+        name = path.name or "table.csv"
+        cure = f"fetch it first: curl -L -o {name} '{address}' && axisjudge {command} {name}"
+        raise InputError(address, "is an address, and files are read", cure=cure)
+    if str(path) != "-" and path.suffix not in (".gz", ".zip"):
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        name, raw = _unpacked(path, command)
+        inner = Path(folder) / Path(name).name
+        inner.write_bytes(raw)
+        try:
+            yield inner
+        except InputError as error:
+            where = error.where.replace(str(inner), f"{path}" if path.suffix == ".gz" else f"{path} ({name})")
+            raise InputError(where, error.rule, error.found, error.cure.replace(str(inner), str(path))) from error
 
 
-def read_columns(path: Path) -> Columns:
-    """The columns of a table, cells as the file has them: Parquet, JSON or JSON Lines, else separated values.
+def _unpacked(path: Path, command: str) -> tuple[str, bytes]:
+    if str(path) == "-":
+        raw = sys.stdin.buffer.read()
+        if raw[:4] == b"PAR1":
+            return "stdin.parquet", raw
+        start = raw.lstrip()[:1]
+        lines = start == b"{" and b"\n{" in raw.replace(b"\r", b"")
+        return f"stdin{'.jsonl' if lines else '.json' if start in (b'{', b'[') else '.csv'}", raw
+    raw = read_bytes(path)
+    try:
+        if path.suffix == ".gz":
+            return path.stem, gzip.decompress(raw)
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if not name.endswith("/") and "__MACOSX" not in name]
+            tables = [name for name in names if Path(name).suffix in _PLAIN]
+            if len(tables) == 1:
+                return tables[0], archive.read(tables[0])
+    except (OSError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(str(path), f"cannot be unpacked ({error})") from error
+    listed = ", ".join((tables or names)[:6]) + (", ..." if len(tables or names) > 6 else "")
+    cure = f"unpack it: unzip {path} -d {path.stem} && axisjudge {command} {path.stem}/{(tables or ['FILE'])[0]}"
+    raise InputError(str(path), f"holds {len(tables)} tables ({listed}), and one is read", cure=cure)
+
+
+def read_sheet(path: Path) -> Sheet:
+    """The columns of a table: Parquet, Excel, JSON or JSON Lines, else separated values.
 
     Separated values may have commas, semicolons, tabs or bars between them, UTF-8 (marked or not) or UTF-16.
 
@@ -39,29 +118,45 @@ def read_columns(path: Path) -> Columns:
     InputError
         The file is broken or empty, is no table, two columns share a name, or a row has other cells than the header.
     """
+    if path.suffix.lower() in _EXCEL:
+        return _excel(path)
+    if path.suffix in (".csv", ".tsv") and path.is_file() and path.stat().st_size > _LARGE:
+        if (columns := _large(path)) is not None:
+            return Sheet(columns)
     raw = read_bytes(path)
     if raw[:4] == b"PAR1" or path.suffix == ".parquet":
         return _parquet(path)
     text = decoded(path, raw)
-    if path.suffix.lower() in (".json", ".jsonl", ".ndjson") or text.lstrip()[:1] in ("{", "["):
-        return _json_columns(path)
-    return separated(path, text)
+    if path.suffix.lower() in (".json", *LINES) or text.lstrip()[:1] in ("{", "["):
+        content = json_content(path)
+        if (sheet := table_in(content, path)) is None and isinstance(content, Mapping):
+            sheet = Sheet({name: [cell] for name, cell in _spread(content).items()})
+        if sheet is None:
+            raise InputError(str(path), "must be a list of objects, one a row, or an object of columns")
+        return sheet
+    return Sheet(separated(path, text))
 
 
-def _json_columns(path: Path) -> Columns:
-    content = json_content(path)
-    rows = rows_in(content)
-    if rows is None and isinstance(content, Mapping):
-        rows = [_flat(content)]
-    if rows is None:
-        raise InputError(str(path), "must be a list of objects, one a row, or an object of columns")
-    rows = [_spread(row) for row in rows]
-    return {name: [row.get(name) for row in rows] for name in heads_of(rows)}
+def _large(path: Path) -> Columns | None:
+    """Separated values by polars, words that occur often held once; None where they are not plain."""
+    with path.open("rb") as stream:
+        head = stream.readline().decode("utf-8-sig", errors="replace")
+    separator = max((",", ";", "\t", "|"), key=head.count)
+    try:
+        frame = pl.read_csv(path, separator=separator, infer_schema=False).with_columns(pl.all().fill_null(""))
+    except pl.exceptions.PolarsError:
+        return None  # the slow reader names the row
+    columns = {}
+    for name in frame.columns:
+        known: dict[str, str] = {}
+        columns[name.strip()] = [known.setdefault(cell, cell) for cell in frame[name]]
+        frame = frame.drop(name)
+    return columns
 
 
 def json_content(path: Path) -> Any:
     """What a JSON or JSON Lines file holds; lines become a list."""
-    if path.suffix in (".jsonl", ".ndjson"):
+    if path.suffix in LINES:
         return read_json_lines(path)
     try:
         return read_json(path)
@@ -71,42 +166,205 @@ def json_content(path: Path) -> Any:
         raise
 
 
-def rows_in(content: Any) -> list[Row] | None:
-    """The rows that JSON holds: a list of records, such a list under any name, or columns; None if there is none."""
-    if isinstance(content, list):
-        return [_flat(row) for row in content] if content and all(isinstance(row, dict) for row in content) else None
-    if not isinstance(content, Mapping):
+def table_in(content: Any, path: Path | str = "file") -> Sheet | None:
+    """The table that JSON holds; None if there is none.
+
+    Raises
+    ------
+    InputError
+        It holds several, none of which is clearly the one.
+    """
+    found = _tables(content)
+    if not found:
         return None
-    columns = [column for column in content.values() if isinstance(column, list)]
-    if len(columns) == len(content) > 1 and len({len(column) for column in columns}) == 1:
-        return [dict(zip(content, cells, strict=True)) for cells in zip(*columns, strict=True)]
-    lists = [found for column in columns if (found := rows_in(column)) is not None]
-    return lists[0] if len(lists) == 1 else None
+    found.sort(key=lambda each: -len(each[1]))
+    (name, rows), rest = found[0], found[1:]
+    if rest and len(rest[0][1]) * _CLEARLY > len(rows):
+        listed = ", ".join(f"{each or 'the list'} ({len(records)})" for each, records in found[:4])
+        cure = f"take one: jq '.{name}' {path} > {name.rpartition('.')[2]}.json"
+        raise InputError(str(path), f"holds several lists of records: {listed}", cure=cure)
+    columns, notes = _columns_of(rows)
+    if name:
+        notes.insert(0, f"rows are the {len(rows):,} records in {name}")
+    if rest:
+        notes.append(f"not read: {', '.join(f'{each} ({len(records)} records)' for each, records in rest)}")
+    return Sheet(columns, tuple(notes)) if columns else None
 
 
-def _flat(row: Mapping[str, Any]) -> Row:
+def _tables(content: Any, name: str = "", depth: int = 0) -> list[tuple[str, list[Row]]]:
+    """Lists of records under any name, with that name."""
+    if isinstance(content, list):
+        return [(name, content)] if content and all(isinstance(row, dict) for row in content) else []
+    if not isinstance(content, Mapping) or depth > 3:
+        return []
+    values = list(content.values())
+    lists = [value for value in values if isinstance(value, list)]
+    if len(lists) == len(values) > 1 and len({len(each) for each in lists}) == 1 and not isinstance(
+        next(iter(lists[0]), None), dict
+    ):
+        return [(name, [dict(zip(content, cells, strict=True)) for cells in zip(*lists, strict=True)])]
+    inner = [each for key, value in content.items() for each in _tables(value, f"{name}.{key}".lstrip("."), depth + 1)]
+    if len(values) > 1 and _alike(values):  # a map of records by id
+        long = any(len(str(key)) > _LONGEST_ID for key in content)
+        whole = [{"id": f"record {n}" if long else key, **value} for n, (key, value) in enumerate(content.items(), start=1)]
+        if not inner or all(len(rows) < len(whole) * _CLEARLY or not name for _, rows in inner):
+            return [(name, whole)]
+    return inner
+
+
+def _alike(values: Sequence[Any]) -> bool:
+    if not all(isinstance(value, dict) and value for value in values):
+        return False
+    shared = set.intersection(*(set(value) for value in values))
+    return len(shared) * 2 >= max(len(value) for value in values)
+
+
+def _columns_of(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[Any]], list[str]]:
+    """Columns of records, spread out."""
+    rows: list[Row] = [_spread(record) for record in records]
+    notes = []
+    lists = {name for row in rows for name, cell in row.items() if _is_records(cell)}
+    if named := [name for name in sorted(lists) if _name_themselves([row.get(name) for row in rows])]:
+        rows, dropped = _exploded(rows, named[0])
+        notes.append(f"each record in {named[0]} is a row of its own")
+        if dropped:
+            notes.append(f"{dropped} rows have no record in {named[0]}")
+        lists = {name for row in rows for name, cell in row.items() if _is_records(cell)}
+    heads = list(dict.fromkeys(name for row in rows for name in row))
+    columns: dict[str, list[Any]] = {}
+    for head in heads:
+        columns |= _side_by_side(head, [row.get(head) for row in rows])
+    return columns, notes
+
+
+def _is_records(cell: Any) -> bool:
+    return isinstance(cell, list) and bool(cell) and all(isinstance(each, dict) for each in cell)
+
+
+def _name_themselves(cells: Sequence[Any]) -> bool:
+    """Whether records in each list have a name of their own, as metrics and annotators do."""
+    lists = [cell for cell in cells if _is_records(cell)]
+    spread = [[_spread(each) for each in cell] for cell in lists[:200]]
+    keys = set.intersection(*(set(each) for cell in spread for each in cell)) if spread else set()
+    names = {key for key in keys if plain(key.rpartition(".")[2]) in _NAMING}
+
+    def tell_apart(key: str) -> bool:
+        words = [[each[key] for each in cell] for cell in spread]
+        return all(isinstance(word, str) and word for cell in words for word in cell) and all(
+            len(set(cell)) == len(cell) for cell in words
+        )
+
+    return any(len(cell) > 1 for cell in lists) and any(map(tell_apart, names))
+
+
+def _exploded(rows: Sequence[Row], name: str) -> tuple[list[Row], int]:
+    made, dropped = [], 0
+    for row in rows:
+        outer = {key: cell for key, cell in row.items() if key != name}
+        inner = row.get(name)
+        if not _is_records(inner):
+            dropped += 1
+            made.append(outer)
+            continue
+        made += [
+            outer | {(f"{name}.{key}" if key in outer else key): cell for key, cell in _metric_named(_spread(each)).items()}
+            for each in inner
+        ]
+    return made, dropped
+
+
+def _metric_named(record: Row) -> Row:
+    """A record whose ``name`` says which of the list it is, under a name that says so."""
+    return {("metric" if plain(key.rpartition(".")[2]) == "name" else key): cell for key, cell in record.items()}
+
+
+def _side_by_side(head: str, cells: list[Any]) -> dict[str, list[Any]]:
+    """A column, or one for each position of the lists in it; long lists stay as they are written."""
+    lists = [cell for cell in cells if isinstance(cell, list)]
+    if not lists:
+        return {head: cells}
+    longest = max(map(len, lists))
+    if longest == 1:
+        return _positions(head, cells, 1) if all(map(_is_records, filter(None, lists))) else {
+            head: [cell[0] if isinstance(cell, list) and cell else None if isinstance(cell, list) else cell for cell in cells]
+        }
+    if plain(head.rpartition(".")[2]) in NAMES["rater"] and not any(map(_is_records, lists)):
+        found = _positions(head, cells, longest)
+        return {(head if name == f"{head}.0" else name): column for name, column in found.items()}
+    if len({json.dumps(cell, default=str) for cell in lists}) == 1 and not any(map(_is_records, lists)):
+        return {head: [", ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in cells]}
+    if all(map(_is_records, filter(None, lists))):
+        if longest <= _MOST_RECORDS:
+            return _positions(head, cells, longest)
+    elif longest <= _MOST_SCALARS and all(
+        each is None or (isinstance(each, str | int | float) and len(str(each)) <= _SHORT) for cell in lists for each in cell
+    ):
+        return _positions(head, cells, longest)
+    return {head: [json.dumps(cell, ensure_ascii=False) if isinstance(cell, list) else cell for cell in cells]}
+
+
+def _positions(head: str, cells: Sequence[Any], count: int) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {}
+    for position in range(count):
+        name = head if count == 1 else f"{head}.{position}"
+        found = [cell[position] if isinstance(cell, list) and len(cell) > position else None for cell in cells]
+        spread = [_spread(each) if isinstance(each, dict) else {} for each in found]
+        if keys := list(dict.fromkeys(key for each in spread for key in each)):
+            columns |= {f"{name}.{key}": [each.get(key) for each in spread] for key in keys}
+        else:
+            columns[name] = list(found)
+    return columns
+
+
+def flat(row: Mapping[str, Any]) -> Row:
     """A record whose records are spread out: ``scores.tone``."""
-    flat: Row = {}
+    spread: Row = {}
     for name, value in row.items():
         if isinstance(value, Mapping) and value:
-            flat |= {f"{name}.{inner}": cell for inner, cell in value.items()}
+            spread |= {f"{name}.{inner}": cell for inner, cell in value.items()}
         else:
-            flat[name] = value
-    return flat
+            spread[name] = value
+    return spread
 
 
 def _spread(row: Mapping[str, Any]) -> Row:
     """A record whose records are spread out as deep as they go."""
-    flat = _flat(row)
-    return flat if flat == row else _spread(flat)
+    made = flat(row)
+    return made if made == row else _spread(made)
 
 
-def _parquet(path: Path) -> Columns:
+def _parquet(path: Path) -> Sheet:
     try:
-        rows = [_flat(row) for row in pl.read_parquet(path).iter_rows(named=True)]
+        frame = pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(str(path), f"is not a Parquet file ({str(error).splitlines()[0]})") from error
-    return {name: [row.get(name) for row in rows] for name in heads_of(rows)}
+    columns, notes = _columns_of(list(frame.iter_rows(named=True)))
+    return Sheet(columns or {name: [] for name in frame.columns}, tuple(notes))
+
+
+def _excel(path: Path) -> Sheet:
+    """The sheets of a workbook, one below the other where they have the same headings."""
+    try:
+        sheets = pl.read_excel(path, sheet_id=0, infer_schema_length=0)
+    except ModuleNotFoundError as error:
+        cure = "pip install 'axisjudge[excel]', or save the sheet as CSV"
+        raise InputError(str(path), "is an Excel file, which needs the extra `excel`", cure=cure) from error
+    except Exception as error:  # fastexcel's own errors have no common class that is public
+        raise InputError(str(path), f"is not a workbook ({str(error).splitlines()[0]})") from error
+    filled = {name: sheet for name, sheet in sheets.items() if sheet.height}
+    if not filled:
+        raise InputError(str(path), "holds no rows", cure="a header line and one row a rated item are needed")
+    heads = {tuple(sheet.columns) for sheet in filled.values()}
+    if len(heads) > 1:
+        cure = f"save the one that holds the ratings as CSV, and name that; they are {', '.join(filled)}"
+        raise InputError(str(path), f"has {len(filled)} sheets with different columns", cure=cure)
+    frame = pl.concat([sheet.with_columns(pl.lit(name).alias("sheet")) for name, sheet in filled.items()])
+    if any(name.startswith("__UNNAMED__") for name in frame.columns):
+        cure = "give every column one heading, in the first line, and save it as CSV"
+        raise InputError(str(path), "has columns without a heading, or headings in two lines", cure=cure)
+    frame = frame if len(filled) > 1 else frame.drop("sheet")
+    notes = (f"sheets {', '.join(filled)} are read one below the other",) if len(filled) > 1 else ()
+    return Sheet({name: frame[name].to_list() for name in frame.columns}, notes)
 
 
 def heads_of(rows: Sequence[Row]) -> list[str]:

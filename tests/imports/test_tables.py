@@ -152,9 +152,9 @@ def test_a_hint_never_turns_a_verdict_round(tmp_path, word):
 @pytest.mark.parametrize(
     ("head", "lacking"),
     [
-        ("foo,bar", ["trajectory_id", "--question", "--kind"]),
+        ("foo,bar", ["--question", "--kind", "--rater"]),
         ("id,verdict", ["--rater", "--question", "--kind"]),
-        ("rater,score", ["trajectory_id", "--question", "--kind"]),
+        ("rater,score", ["--question", "--kind"]),
         ("id,rater,verdict", ["--question", "--kind"]),
     ],
 )
@@ -198,10 +198,13 @@ def test_several_files_share_one_scale_and_repeats_are_numbered(tmp_path):
     low, high = tmp_path / "low.csv", tmp_path / "high.csv"
     low.write_text("id,rater,question,verdict\na,g,q,1\na,g,q,2\nb,g,q,3\n")
     high.write_text("id,rater,question,verdict\na,h,q,4\nb,h,q,7\n")
-    table = import_ratings([low, high], ImportOptions(kind="llm")).ratings
+    with pytest.raises(InputError, match="twice.*--repeats"):
+        import_ratings([low, high], ImportOptions(kind="llm"))
+    told = ImportOptions(kind="llm", repeats=True)
+    table = import_ratings([low, high], told).ratings
     assert set(table["scale"]) == {"ordinal:1-7"}
     assert table.filter(rater="g", item_id="a")["repeat"].to_list() == [0, 1]
-    folder = import_ratings([tmp_path], ImportOptions(kind="llm"))
+    folder = import_ratings([tmp_path], told)
     assert folder.ratings.height == 5
 
 

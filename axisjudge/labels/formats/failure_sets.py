@@ -25,7 +25,6 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.labels.crosswalk import ANY_STEP, BY_REASON, NONE, category_key, numbered_modes, read_crosswalk
 from axisjudge.labels.formats.terms import ONLY_FAILURES, Naming, Read, by_model, by_person
 from axisjudge.labels.reading import holds_records, read_json
-from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES, Rating
 
 _DECISIVE = {"history", "mistake_agent", "mistake_step"}
@@ -50,33 +49,30 @@ def read_who_and_when(path: Path, terms: Naming) -> Read:
     Raises
     ------
     InputError
-        The runs were not given, or a step does not stand in its run's history.
+        A step does not stand in its run's history.
     """
-    if not terms.trajectories:
-        cure = "name the same files with --trajectories"
-        raise InputError(str(path), "Who&When's labels belong to its runs", cure=cure)
     runs = {tuple(step.content for step in run.steps): run for run in terms.trajectories.values()}
     ratings, without = [], 0
     for record in _listed(read_json(path)):
         said = tuple(str(message.get("content") or "") for message in record["history"])
-        if (run := runs.get(said)) is None:
-            without += 1
-        else:
-            ratings.append(_decisive(record, run, path, terms))
-    lost = [f"{without} labels belong to no run among the trajectories, and are left out"] if without else []
+        run = runs.get(said)
+        without += run is None
+        name = run.id if run else f"who-and-when/{record.get('question_ID') or path.stem}"
+        ratings.append(_decisive(record, name, len(run.steps if run else said), path, terms))
+    lost = [f"{without} labels belong to no run that is read; they stand under their question's id"] if without else []
     return ratings, [ONLY_FAILURES, *lost]
 
 
-def _decisive(record: Mapping[str, Any], run: Trajectory, path: Path, terms: Naming) -> Rating:
+def _decisive(record: Mapping[str, Any], run: str, n_steps: int, path: Path, terms: Naming) -> Rating:
     step = str(record["mistake_step"])
-    if not step.isdecimal() or int(step) >= len(run.steps):
-        rule = f"mistake_step must be a position in the history of {len(run.steps)} messages"
+    if not step.isdecimal() or int(step) >= n_steps:
+        rule = f"mistake_step must be a position in the history of {n_steps} messages"
         raise InputError(str(path), rule, step)
     stated = record.get("axis") or terms.axes.get("mistake_reason")
     return Rating(
         **by_person(terms.rater or "people"),
-        **terms.run_fields(run.id),
-        item_id=run.id,
+        **terms.run_fields(run),
+        item_id=run,
         question=ANY_STEP if stated is None else one_of("axis", str(stated), AXES),
         scale="verdict",
         verdict="incorrect",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from axisjudge.imports.recognise import Recognised
 from axisjudge.results import Result, columns
 from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.estimate import Estimate
@@ -12,7 +13,7 @@ from axisjudge.studies._shared.frames import Kind
 from axisjudge.studies.check.columns import Roles
 from axisjudge.studies.check.comparison import Difference, PeoplePair
 from axisjudge.studies.check.compute import CheckTerms, JudgeCheck, share
-from axisjudge.studies.check.votes import Votes
+from axisjudge.studies.check.votes import Votes, counted, differing
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -28,6 +29,7 @@ class Checked(Result):
         "source words columns n_items=votes.n_items n_labelled=votes.n_labelled n_clusters=votes.n_clusters",
         "n_copies=votes.n_copies n_tied=votes.n_tied cluster_unit=votes.unit sampling=terms.sampling risk=terms.risk",
         "ci_level=terms.ci_level judges differences people answer sentences ranks=ranks_by_name",
+        "level=votes.question.level recognised counts disagreements notes",
     )
 
     source: str
@@ -38,6 +40,8 @@ class Checked(Result):
     differences: tuple[Difference, ...]
     ranks: RankSets | None
     people: tuple[PeoplePair, ...]
+    known: Recognised
+    notes: tuple[str, ...] = ()
     kind: Kind = "pandas"
     options: tuple[str, ...] = ()
 
@@ -57,6 +61,21 @@ class Checked(Result):
     def ranks_by_name(self) -> dict[str, Any] | None:
         """The rank sets with the judges in their order; None for a single judge."""
         return None if self.ranks is None else {"judges": self.roles.judges, **self.ranks.to_dict()}
+
+    @property
+    def recognised(self) -> list[dict[str, str]]:
+        """What each column was taken for, with the evidence."""
+        return [each for each in self.known.table if " + " not in each["column"]]
+
+    @property
+    def counts(self) -> dict[str, list[dict[str, Any]]]:
+        """Judge -> the table of counts: a row for each word of people, a column for each of the judge's."""
+        return {judge: counted(self.votes, number) for number, judge in enumerate(self.votes.judges)}
+
+    @property
+    def disagreements(self) -> list[dict[str, Any]]:
+        """Every item on which a judge says something else than people: both words, and the judge's reason."""
+        return [each for number in range(len(self.votes.judges)) for each in differing(self.votes, number)]
 
     @property
     def failing_share(self) -> Estimate:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from axisjudge.checks import in_open_unit_interval
+from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.imports.recognise import recognise
+from axisjudge.ratings.words import NO_VERDICT, word
 from axisjudge.studies._shared.frames import Table, table_of
 from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies.check.checked import Checked
@@ -22,7 +24,7 @@ from axisjudge.studies.check.sentences import answer as first_finding
 from axisjudge.studies.check.sentences import report
 from axisjudge.studies.check.tables import COLUMNS, rows
 from axisjudge.studies.check.votes import votes_of
-from axisjudge.studies.check.words import NO_VERDICT, one_line, word
+from axisjudge.studies.check.words import one_line
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -63,33 +65,46 @@ def check(
     human: Sequence[str] | str = (),
     cluster: str = "",
     confidence: Mapping[str, str] | str | None = None,
-    item: str = "",
+    item: Sequence[str] | str = (),
     rater: str = "",
     value: str = "",
     words: Sequence[str] = (),
+    means: Mapping[str, str] | None = None,
+    pass_if: Sequence[str] | str = (),
     positive: str = "",
+    scale: str = "",
     missing: Sequence[str] = (),
     where: Sequence[str] = (),
     sampling: str = "unknown",
     risk: float = 0.1,
     ci_level: float = 0.95,
+    progress: Callable[[str], None] | None = None,
 ) -> Check:
     """Check judges against people on any question with two words or more.
 
     Parameters
     ----------
     table : path, DataFrame or dict of columns
-        CSV, TSV, JSON, JSON Lines or Parquet; pandas, polars or arrow. A column a rater, or (long) one row a rating.
+        CSV, TSV, JSON, JSON Lines, Parquet or Excel, packed too; pandas, polars or arrow. A column a rater, or (long) one
+        row a rating.
     judges, human : str or sequence of str, optional
         Their columns; in a long table their names. Recognised from names and words where not given.
     cluster : str, optional
         The column that says which rows belong together (a task, a query); ``none`` for rows on their own.
     confidence : mapping or str, optional
         Judge -> column of its confidence in [0, 1]; a single name for one judge, or for the column of a long table.
-    item, rater, value : str, optional
-        The column that names items, and of a long table those of raters and of what they said.
+    item : str or sequence of str, optional
+        The column that names items; several where only together they do.
+    rater, value : str, optional
+        Of a long table the columns of raters and of what they said.
     words : sequence of str, optional
         The passing and the failing word; or all words of a question with more.
+    means : mapping, optional
+        ``RATER:WORD`` (``:WORD`` for all) -> the word that it stands for; nothing where it means no verdict.
+    pass_if : str or sequence of str, optional
+        ``COLUMN >= NUMBER``: from where on a column of numbers passes.
+    scale : str, optional
+        ``nominal``, or ``ordinal`` (with the words from lowest to highest where they are no numbers).
     positive : str, optional
         The word that a judge should catch, asked against all others.
     missing : sequence of str
@@ -102,6 +117,8 @@ def check(
     risk : float
         The error that a judge may make on items that it decides alone.
     ci_level : float
+    progress : callable, optional
+        Is told what is being done, for large tables.
 
     Returns
     -------
@@ -118,35 +135,61 @@ def check(
     >>> check(said).judges[0].measures["sensitivity"].estimate
     0.5
     """
+    in_open_unit_interval("risk", risk)
+    in_open_unit_interval("ci_level", ci_level)
+    say = progress or (lambda _: None)
+    cells = read_cells(table).where(where).passing(_names(pass_if))
+    say(f"{cells.frame.height:,} rows read; working out what the columns are")
+    cells, named_by = cells.with_item(_names(item))
     wishes = Roles(
         judges=_names(judges),
         people=_names(human),
         cluster=cluster,
-        item=item,
+        item=named_by,
         confidence={"": confidence} if isinstance(confidence, str) else dict(confidence or {}),
         rater=rater,
         value=value,
         missing=NO_VERDICT | {word(each, frozenset()) or "" for each in missing},
     )
-    in_open_unit_interval("risk", risk)
-    in_open_unit_interval("ci_level", ci_level)
-    cells = read_cells(table).where(where)
-    roles = roles_of(cells, wishes)
-    votes = votes_of(cells, roles, words=words, positive=positive, missing=wishes.missing)
+    known = recognise(cells.frame, wishes.missing)
+    roles = roles_of(known, wishes)
+    meant = _meant(means or {}, (*roles.judges, *roles.people))
+    votes = votes_of(known, roles, words=words, positive=positive, scale=scale, meant=meant)
     terms = terms_of(sampling, risk, ci_level, votes)
     compared = comparable(votes, terms)
+    say(f"{votes.n_items:,} items; comparing")
     return Check(
         source=cells.source,
         votes=votes,
         roles=roles,
+        known=known,
         terms=terms,
         judges=tuple(judge_check(votes, number, terms) for number in range(len(votes.judges))),
         differences=differences(votes, ci_level) if compared else (),
         ranks=ranks(votes, ci_level) if compared else None,
         people=people_pairs(votes, ci_level),
         kind=cells.kind,
-        options=_options(words, positive, missing, where, sampling, cluster),
+        notes=cells.notes,
+        options=(
+            *_options(words, positive, missing, where, sampling, cluster),
+            *(f"--words={rater}={one}" for rater, one in (means or {}).items()),
+            *(f"--pass-if={rule}" for rule in _names(pass_if)),
+            *([f"--scale={scale}"] if scale else []),
+            *(f"--item={name}" for name in _names(item)),
+        ),
     )
+
+
+def _meant(means: Mapping[str, str], raters: Sequence[str]) -> dict[tuple[str, str], str | None]:
+    """(rater, word) -> word, as `axisjudge.studies.check.votes` takes it."""
+    meant = {}
+    for said, one in means.items():
+        rater, _, of = said.rpartition(":")
+        if rater and rater not in raters:
+            rule = f"names a rater that is not compared; they are {', '.join(raters)}"
+            raise InputError("--words", rule, f"{said}={one}")
+        meant[rater, word(of) or of.casefold()] = word(one)
+    return meant
 
 
 def _names(given: Sequence[str] | str) -> tuple[str, ...]:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.imports.recognise import Recognised
+from axisjudge.ratings.words import word
 from axisjudge.stats.raters.reference import majority
 from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies.check.columns import Roles
-from axisjudge.studies.check.reading import CellTable
-from axisjudge.studies.check.words import Question, question, word
+from axisjudge.studies.check.columns import Roles, refuse_twice
+from axisjudge.studies.check.words import Question, question
 
-Spoken = dict[str, list[str | None]]
+#: What a rater's word stands for: (rater, or nothing for all) and word -> word; nothing for no verdict.
+Meant = Mapping[tuple[str, str], str | None]
 
 _NOUNS = {"run": "run", "trajectory": "run", "trace": "run", "step": "step", "sample": "sample"}
 
@@ -28,7 +32,8 @@ class Votes:
 
     `ratings` (items x judges) and `labels` (items x people) hold codes of `question`, NaN where none; `reference` is
     what people said together (the majority of several; NaN where they are tied). `clusters` says which items belong
-    together, None where every row is on its own; `unit` is what a cluster is and `noun` what an item is.
+    together, None where every row is on its own; `unit` is what a cluster is and `noun` what an item is. `spoken` counts
+    each rater's words, `items` names the items, and `reasons` holds a judge's reasons where a column has them.
     """
 
     judges: tuple[str, ...]
@@ -43,6 +48,9 @@ class Votes:
     noun: str
     n_copies: int
     n_tied: int
+    spoken: Mapping[str, Counter[str]]
+    items: pl.Series
+    reasons: Mapping[str, pl.Series]
 
     @property
     def n_items(self) -> int:
@@ -86,7 +94,15 @@ class Votes:
         return int(self.cluster_sizes.size)
 
 
-def votes_of(table: CellTable, roles: Roles, *, words: Sequence[str], positive: str, missing: frozenset[str]) -> Votes:
+def votes_of(
+    known: Recognised,
+    roles: Roles,
+    *,
+    words: Sequence[str],
+    positive: str,
+    scale: str = "",
+    meant: Meant | None = None,
+) -> Votes:
     """Arrays of a table whose columns are known.
 
     Raises
@@ -94,97 +110,182 @@ def votes_of(table: CellTable, roles: Roles, *, words: Sequence[str], positive: 
     InputError
         Words that cannot be read, items that stand twice with different ratings, a confidence outside [0, 1].
     """
-    spoken, clusters, confidence, n_copies = _rows(table, roles, missing)
-    asked = question(spoken, people=roles.people, words=words, positive=positive)
-    labels = _coded(spoken, roles.people, asked)
+    table, n_copies = _items_of(known, roles)
+    raters = (*roles.judges, *roles.people)
+    said = {name: _said(table[name], name, roles.missing, meant or {}) for name in raters}
+    spoken = {name: _counted(cells) for name, cells in said.items()}
+    asked = question(spoken, people=roles.people, words=words, positive=positive, scale=scale)
+    coded = {name: _codes(cells, asked) for name, cells in said.items()}
+    labels = np.column_stack([coded[name] for name in roles.people])
     reference = majority(labels, len(asked.words))
     unit = re.sub(r"[\W_]*(id|index|name)$", "", roles.cluster, flags=re.IGNORECASE) or roles.cluster
     return Votes(
         judges=roles.judges,
         people=roles.people,
         question=asked,
-        ratings=_coded(spoken, roles.judges, asked),
+        ratings=np.column_stack([coded[name] for name in roles.judges]),
         labels=labels,
         reference=reference,
-        confidence=confidence,
-        clusters=None if clusters is None else np.array(clusters),
+        confidence=np.column_stack([_confidence(table, judge, roles) for judge in roles.judges]),
+        clusters=_clusters(table, roles),
         unit=unit.replace("_", " ").casefold() if roles.cluster else "item",
         noun=next((noun for part, noun in _NOUNS.items() if part in roles.item.casefold().split("_")), "item"),
         n_copies=n_copies,
         n_tied=int((np.isnan(reference) & ~np.isnan(labels).all(axis=1)).sum()),
+        spoken=spoken,
+        items=table[_ITEM],
+        reasons={judge: table[f"reason of {judge}"] for judge in roles.reasons if f"reason of {judge}" in table.columns},
     )
 
 
-def _rows(table: CellTable, roles: Roles, missing: frozenset[str]) -> tuple[Spoken, list[str] | None, Floats, int]:
-    """Words of each rater by item, clusters, confidences (items x judges), and how many rows repeat another."""
-    order: dict[str, int] = {}
-    rated: dict[tuple[int, str], tuple[tuple[str | None, str | None], int]] = {}
-    clusters: dict[int, str] = {}
-    copies: set[int] = set()
-    for row, item, rater, cell in _ratings(table, roles):
-        index = order.setdefault(item, len(order))
-        sure = table.columns[roles.confidence[rater]][row] if rater in roles.confidence else None
-        answer = word(cell, missing), sure
-        before, earlier = rated.setdefault((index, rater), (answer, row))
-        if before != answer:
-            one, other = (" at ".join(filter(None, each)) or "nothing" for each in (before, answer))
-            rule = f"{rater} rated {item!r} twice, {one} and {other} (rows {earlier + 1} and {row + 1})"
-            cure = "keep one question and one repeat, as with --where COLUMN=WORD"
-            cure = cure if roles.long else f"keep one; or, if its rows belong together, say --cluster {roles.item}"
-            raise InputError(f"column {roles.rater or roles.item!r}", rule, cure=cure)
-        copies |= {row} if row != earlier else set()
-        if roles.cluster:
-            name = _cluster(table.columns[roles.cluster][row], roles.cluster, row)
-            if clusters.setdefault(index, name) != name:
-                rule = f"puts {item!r} in two clusters, {clusters[index]!r} and {name!r}"
-                raise InputError(f"column {roles.cluster!r}", rule, cure="an item belongs to one")
-    spoken: Spoken = {name: [None] * len(order) for name in (*roles.judges, *roles.people)}
-    confidence = np.full((len(order), len(roles.judges)), np.nan)
-    for (index, rater), ((text, sure), row) in rated.items():
-        spoken[rater][index] = text
-        if rater in roles.confidence:
-            confidence[index, roles.judges.index(rater)] = _confidence(sure, roles.confidence[rater], row)
-    return spoken, list(clusters.values()) if roles.cluster else None, confidence, len(copies)
+_ITEM, _ROW = "axisjudge item", "axisjudge row"
 
 
-def _ratings(table: CellTable, roles: Roles) -> Iterator[tuple[int, str, str, str | None]]:
-    """Row, item, rater and cell of each rating; in a wide table a row without a name is an item of its own."""
-    raters = (*roles.judges, *roles.people)
-    for row in range(table.n_rows):
-        item = ((table.columns[roles.item][row] if roles.item else None) or "").strip()
-        if not roles.long:
-            yield from ((row, item or f"row {row + 1}", rater, table.columns[rater][row]) for rater in raters)
-        elif (rater := (table.columns[roles.rater][row] or "").strip()) in raters:
-            if not item:
-                raise InputError(
-                    f"column {roles.item!r}, row {row + 1}", "every rating needs the item that it is about"
-                )
-            yield row, item, rater, table.columns[roles.value][row]
+def _items_of(known: Recognised, roles: Roles) -> tuple[pl.DataFrame, int]:
+    """One row an item with each rater's cell, its confidence and reason; and how many rows repeat another whole."""
+    frame = known.frame.with_row_index(_ROW, offset=1)
+    if not roles.item:
+        return _wide(frame.with_columns(pl.format("row {}", _ROW).alias(_ITEM)), roles), 0
+    whole = frame.unique(known.frame.columns, keep="first", maintain_order=True)
+    n_copies = frame.height - whole.height
+    named = whole.with_columns(pl.col(roles.item).str.strip_chars().fill_null("").alias(_ITEM))
+    if roles.long:
+        return _pivoted(named, known, roles), n_copies
+    named = named.with_columns(pl.when(pl.col(_ITEM) == "").then(pl.format("row {}", _ROW)).otherwise(_ITEM).alias(_ITEM))
+    if (twice := named.filter(pl.col(_ITEM).is_duplicated())).height:
+        first = twice.filter(pl.col(_ITEM) == twice[_ITEM][0])
+        rater = next((name for name in (*roles.judges, *roles.people) if first[name].n_unique() > 1), "")
+        what = f"{rater} rated {twice[_ITEM][0]!r} twice, {_both(first, rater)}" if rater else f"{twice[_ITEM][0]!r} stands twice"
+        refuse_twice(known, roles, f"{what} (rows {first[_ROW][0]} and {first[_ROW][1]})")
+    return _wide(named, roles), n_copies
 
 
-def _cluster(cell: str | None, column: str, row: int) -> str:
-    if cell is None or not cell.strip():
+def _both(rows: pl.DataFrame, column: str) -> str:
+    different = rows[column].unique(maintain_order=True)
+    return " and ".join((word(each) or "nothing") if each else "nothing" for each in different[:2])
+
+
+def _wide(frame: pl.DataFrame, roles: Roles) -> pl.DataFrame:
+    return frame.with_columns(
+        **{f"confidence of {judge}": pl.col(column) for judge, column in roles.confidence.items()},
+        **{f"reason of {judge}": pl.col(column) for judge, column in roles.reasons.items()},
+    )
+
+
+def _pivoted(frame: pl.DataFrame, known: Recognised, roles: Roles) -> pl.DataFrame:
+    """A long table as one row an item and a column a rater."""
+    rater, sure = pl.col(roles.rater).str.strip_chars(), next(iter(roles.confidence.values()), "")
+    rated = frame.filter(rater.is_in([*roles.judges, *roles.people])).with_columns(rater.alias("axisjudge rater"))
+    if nameless := rated.filter(pl.col(_ITEM) == "")[_ROW].to_list():
+        where = f"column {roles.item!r}, row {nameless[0]}"
+        raise InputError(where, "every rating needs the item that it is about", cure="fill in the cell, or leave out the row")
+    keys = [_ITEM, "axisjudge rater"]
+    if (twice := rated.filter(pl.struct(keys).is_duplicated())).height:
+        first = twice.filter(pl.struct(keys) == twice.select(pl.struct(keys))[0].to_series()[0])
+        said = _both(first, roles.value)
+        said = said if " and " in said else f"{said} and {said}"
+        rule = f"{first['axisjudge rater'][0]} rated {first[_ITEM][0]!r} twice, {said}"
+        refuse_twice(known, roles, f"{rule} (rows {first[_ROW][0]} and {first[_ROW][1]})")
+    items = rated.unique(_ITEM, keep="first", maintain_order=True).select(_ITEM, _ROW, *([roles.cluster] if roles.cluster else []))
+    if roles.cluster:
+        groups = rated.group_by(_ITEM).agg(pl.col(roles.cluster).n_unique().alias("n"), pl.col(roles.cluster).unique())
+        if several := groups.filter(pl.col("n") > 1).rows():
+            item, _, names = several[0]
+            rule = f"puts {item!r} in two clusters, {names[0]!r} and {names[1]!r}"
+            raise InputError(f"column {roles.cluster!r}", rule, cure="an item belongs to one")
+    for name in (*roles.judges, *roles.people):
+        mine = rated.filter(pl.col("axisjudge rater") == name)
+        columns = {name: roles.value}
+        if name in roles.judges:
+            columns |= {f"confidence of {name}": sure} if sure else {}
+            columns |= {f"reason of {name}": roles.reasons[name]} if name in roles.reasons else {}
+        items = items.join(
+            mine.select(_ITEM, **{ours: pl.col(theirs) for ours, theirs in columns.items()}), on=_ITEM, how="left",
+            maintain_order="left",
+        )  # fmt: skip
+    return items
+
+
+def _said(cells: pl.Series, rater: str, missing: frozenset[str], meant: Meant) -> pl.Series:
+    """A rater's words, null where it gave none."""
+    words: dict[str, str | None] = {}
+    for cell in cells.unique().drop_nulls():
+        text = word(cell, missing)
+        for name in ((rater, text), ("", text)):
+            if text is not None and name in meant:
+                text = meant[name]  # type: ignore[index]
+                break
+        words[cell] = text
+    return cells.replace_strict(words, default=None, return_dtype=pl.String) if words else cells
+
+
+def _counted(words: pl.Series) -> Counter[str]:
+    return Counter(dict(words.drop_nulls().value_counts(name="n").rows()))
+
+
+def _codes(words: pl.Series, asked: Question) -> Floats:
+    code = {text: float(place) for text, place in asked.code.items()}
+    return words.replace_strict(code, default=None, return_dtype=pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def _clusters(table: pl.DataFrame, roles: Roles) -> NDArray[Any] | None:
+    if not roles.cluster:
+        return None
+    names = table[roles.cluster].str.strip_chars()
+    if names.null_count():
+        row = table[_ROW].filter(names.is_null())[0]
         cure = "fill it in, or say --cluster none"
-        raise InputError(f"column {column!r}, row {row + 1}", "every row needs its cluster", cure=cure)
-    return cell.strip()
+        raise InputError(f"column {roles.cluster!r}, row {row}", "every row needs its cluster", cure=cure)
+    return np.asarray(names.rank("dense").to_numpy())
 
 
-def _confidence(cell: str | None, column: str, row: int) -> float:
-    if word(cell) is None or cell is None:
-        return float("nan")
-    where = f"column {column!r}, row {row + 1}"
-    text, of = (cell.strip().removesuffix("%"), 100) if cell.strip().endswith("%") else (cell.strip(), 1)
-    try:
-        value = float(text.replace(",", ".")) / of
-    except ValueError:
+def _confidence(table: pl.DataFrame, judge: str, roles: Roles) -> Floats:
+    if (name := f"confidence of {judge}") not in table.columns:
+        return np.full(table.height, np.nan)
+    cells = table[name].str.strip_chars()
+    empty = cells.is_null() | cells.str.to_lowercase().is_in(["na", "n/a", "nan", "null", "none", "-"])
+    text = cells.str.strip_suffix("%").str.replace(",", ".", literal=True)
+    share = pl.when(cells.str.ends_with("%")).then(100.0).otherwise(1.0)
+    numbers = table.select((text.cast(pl.Float64, strict=False) / share).alias("n"))["n"]
+    where = f"column {roles.confidence[judge]!r}, row"
+    if (bad := (numbers.is_null() & ~empty).arg_true()).len():
         cure = "name another column; an empty cell says that there is none"
-        raise InputError(where, "a confidence must be a number", cell, cure) from None
-    if not 0 <= value <= 1:
-        raise InputError(where, "a confidence must lie in [0, 1]", cell, "divide by 100, or write 87%")
-    return value
+        raise InputError(f"{where} {table[_ROW][bad[0]]}", "a confidence must be a number", cells[bad[0]], cure)
+    if (bad := ((numbers < 0) | (numbers > 1)).arg_true()).len():
+        cure = "divide by 100, or write 87%"
+        raise InputError(f"{where} {table[_ROW][bad[0]]}", "a confidence must lie in [0, 1]", cells[bad[0]], cure)
+    return numbers.fill_null(float("nan")).to_numpy()
 
 
-def _coded(spoken: Spoken, names: Sequence[str], asked: Question) -> Floats:
-    code: dict[str | None, float] = {None: float("nan")}
-    code.update(asked.code)
-    return np.array([[code[text] for text in spoken[name]] for name in names], dtype=np.float64).T
+def counted(votes: Votes, number: int) -> list[dict[str, Any]]:
+    """The table of counts of the judge at `number`: a row for each word of people, and what the judge said there."""
+    words = votes.question.words
+    truth, said = votes.reference, votes.ratings[:, number]
+    rows = []
+    for code, name in enumerate(words):
+        mine = said[truth == code]
+        row = {f"{votes.judges[number]}: {word}": int((mine == at).sum()) for at, word in enumerate(words)}
+        rows.append({"people": name, **row, "no verdict": int(np.isnan(mine).sum())})
+    unlabelled = said[np.isnan(truth)]
+    if unlabelled.size:
+        row = {f"{votes.judges[number]}: {word}": int((unlabelled == at).sum()) for at, word in enumerate(words)}
+        rows.append({"people": "no label", **row, "no verdict": int(np.isnan(unlabelled).sum())})
+    return rows
+
+
+def differing(votes: Votes, number: int) -> list[dict[str, Any]]:
+    """The items on which the judge at `number` says something else than people."""
+    truth, said, words = votes.reference, votes.ratings[:, number], votes.question.words
+    judge = votes.judges[number]
+    reasons = votes.reasons.get(judge)
+    at = np.flatnonzero((said != truth) & ~np.isnan(said) & ~np.isnan(truth))
+    return [
+        {
+            "item": votes.items[int(row)],
+            "judge": judge,
+            "judge_said": words[int(said[row])],
+            "people_said": words[int(truth[row])],
+            "reason": None if reasons is None else reasons[int(row)],
+        }
+        for row in at
+    ]

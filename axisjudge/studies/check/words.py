@@ -11,29 +11,10 @@ from io import StringIO
 
 from axisjudge.checks import InputError
 from axisjudge.ratings.scales import Level
+from axisjudge.ratings.words import AFFIRMING, DENYING, FAILING, MOST_WORDS, NO_VERDICT, PASSING, side, word, words_in
 
-#: Cells that hold no verdict.
-NO_VERDICT = frozenset({"", "na", "n/a", "nan", "null", "none", "<na>", "nat", "-", "–", "—"})
-
-
-def words_in(text: str) -> frozenset[str]:
-    """The words in a line of text."""
-    return frozenset(text.split())
-
-
-# words that say by themselves what is good
-_PASSING = words_in("pass passed passing correct right good ok okay success successful succeeded") | words_in(
-    "valid accept accepted acceptable satisfied resolved"
-)
-_FAILING = words_in("fail failed failing failure incorrect wrong bad unsuccessful invalid reject rejected") | words_in(
-    "unacceptable unsatisfied unresolved not_ok"
-)
-# words whose meaning hangs on the question; without a word of the user's, the first is taken as passing
-_AFFIRMING, _DENYING = words_in("yes true 1 y t"), words_in("no false 0 n f")
+# words that hang on the question where they stand alone
 _SINGLE = words_in("y t n f 1 0")
-
-#: More different words than this are no question with words.
-MOST_WORDS = 20
 
 
 @dataclass(frozen=True)
@@ -41,7 +22,8 @@ class Question:
     """The words that count. With two sides, `failing` is the one that sensitivity is about, coded 1; `passing` 0.
 
     With more words, or with two of which nothing says which is failing, `failing` is empty and words are coded by
-    their place in `words`. `values` are the numbers that words are, where all are.
+    their place in `words`. `values` are the numbers that words are, where all are, or their places in a told order.
+    `told` is the level that the caller names.
     """
 
     words: tuple[str, ...]
@@ -49,6 +31,7 @@ class Question:
     failing: str = ""
     passing: str = ""
     assumed: bool = False
+    told: Level | None = None
 
     @property
     def directed(self) -> bool:
@@ -57,25 +40,15 @@ class Question:
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The words as numbers, in their order; empty where a word is none."""
-        return tuple(map(float, self.words)) if all(map(_is_number, self.words)) else ()
+        """The words as numbers, in their order; empty where a word is none and no order was told."""
+        if all(map(_is_number, self.words)):
+            return tuple(map(float, self.words))
+        return tuple(map(float, range(len(self.words)))) if self.told == "ordinal" else ()
 
     @property
     def level(self) -> Level:
-        """Ordinal where more than two words are numbers, so that distances between them count; else nominal."""
-        return "ordinal" if len(self.words) > 2 and self.values else "nominal"
-
-
-def word(cell: str | None, missing: frozenset[str] = NO_VERDICT) -> str | None:
-    """A cell without case, outer space and needless decimals (``' PASS'`` is pass, ``1.0`` and ``+1`` are 1)."""
-    if cell is None:
-        return None
-    text = " ".join(cell.split()).casefold()
-    if text in missing:
-        return None
-    if re.fullmatch(r"[+-]?\d+(\.0*)?", text):
-        return str(int(text.split(".")[0]))
-    return text
+        """Ordinal where more than two words are numbers, so that distances between them count, unless told otherwise."""
+        return self.told or ("ordinal" if len(self.words) > 2 and self.values else "nominal")
 
 
 def one_line(words: Sequence[str]) -> str:
@@ -85,56 +58,76 @@ def one_line(words: Sequence[str]) -> str:
     return line.getvalue()
 
 
-def side(text: str) -> str:
-    """``pass`` or ``fail``, or nothing for a word of no side."""
-    return "pass" if text in _PASSING | _AFFIRMING else "fail" if text in _FAILING | _DENYING else ""
-
-
 def question(
-    columns: Mapping[str, Sequence[str | None]],
+    spoken: Mapping[str, Counter[str]],
     *,
     people: Sequence[str] = (),
     words: Sequence[str] = (),
     positive: str = "",
+    scale: str = "",
 ) -> Question:
-    """Work out the question's words from the words of each column.
+    """Work out the question's words from the words of each rater.
 
     Parameters
     ----------
-    columns : mapping
-        Words of each rater, None where it gave none.
+    spoken : mapping
+        How often each rater said each word.
     people : sequence of str
         The columns whose words name the two sides where raters use different ones.
     words : sequence of str
         The passing and the failing word, in this order; or more than two words that stand as they are.
     positive : str
         The word that a judge should catch; every other word then counts as passing.
+    scale : str
+        ``nominal``, or ``ordinal`` with the words in their order where they are no numbers (``ordinal:low,mid,high``).
 
     Raises
     ------
     InputError
         A word that is none of those named, or words of which it is not known what they mean beside pass and fail.
     """
-    counts = Counter(each for cells in columns.values() for each in cells if each is not None)
+    counts = sum(spoken.values(), Counter[str]())
     if not counts:
         raise InputError("ratings", "hold no verdict", cure="name the columns with --judge and --human")
     if len(counts) > MOST_WORDS:
         few = ", ".join(each for each, _ in counts.most_common(4))
         rule = f"hold {len(counts)} different values ({few}, ...); a question has {MOST_WORDS} words at most"
-        raise InputError("ratings", rule, cure="cut scores into words first, or name other columns")
+        name = next((name for name, said in spoken.items() if len(said) > MOST_WORDS), next(iter(spoken)))
+        cure = f"say from where on a score passes, such as --pass-if '{name} >= 0.5', or name other columns"
+        raise InputError("ratings", rule, cure=cure)
+    if scale:
+        return _on_scale(scale, counts)
     if words:
         return _named([word(each) or each for each in words], counts)
     if positive:
         return _caught(word(positive) or positive, counts)
-    return _recognised(counts, columns, people)
+    return _recognised(counts, spoken, people)
+
+
+def _on_scale(scale: str, counts: Counter[str]) -> Question:
+    level, _, rest = scale.partition(":")
+    order = [word(each) or each for each in rest.split(",")] if rest else sorted(counts, key=_in_order)
+    if level not in ("nominal", "ordinal") or len(set(order)) < 2:
+        raise InputError("--scale", "must be nominal, ordinal, or ordinal:LOWEST,...,HIGHEST", scale)
+    if level == "ordinal" and not rest and not all(map(_is_number, order)):
+        cure = f"name the words from the lowest to the highest: --scale ordinal:{','.join(order)}"
+        raise InputError("--scale", "ordinal needs an order where words are no numbers", scale, cure)
+    if others := [each for each in counts if each not in order]:
+        raise InputError("--scale", f"leaves out {_listed(others, counts)}", scale)
+    code = {each: place for place, each in enumerate(order)}
+    return Question(tuple(order), code, told="ordinal" if level == "ordinal" else "nominal")
+
+
+def _in_order(text: str) -> tuple[float, str]:
+    return (float(text) if _is_number(text) else float("inf"), text)
 
 
 def _named(named: Sequence[str], counts: Counter[str]) -> Question:
     if len(set(named)) < 2 or len(set(named)) < len(named):
         raise InputError("--words", "needs two words or more, each once", ",".join(named))
     code = {each: place for place, each in enumerate(named)}
-    if len(named) == 2 and named[0] in _PASSING and named[1] in _FAILING:  # their synonyms mean the same
-        code |= dict.fromkeys(_PASSING, 0) | dict.fromkeys(_FAILING, 1)
+    if len(named) == 2 and named[0] in PASSING and named[1] in FAILING:  # their synonyms mean the same
+        code |= dict.fromkeys(PASSING, 0) | dict.fromkeys(FAILING, 1)
     if others := [each for each in counts if each not in code]:
         none = len(others) == len(counts)
         occur = f"PASS,FAIL are two of the words that occur, the passing one first: {' or '.join(sorted(others))}"
@@ -146,13 +139,13 @@ def _named(named: Sequence[str], counts: Counter[str]) -> Question:
 
 
 def _caught(positive: str, counts: Counter[str]) -> Question:
-    kinds = (_PASSING, _FAILING, _AFFIRMING, _DENYING)
+    kinds = (PASSING, FAILING, AFFIRMING, DENYING)
     like = next((kind for kind in kinds if positive in kind), frozenset())  # words that mean the same
     caught = [each for each in counts if each == positive or each in like]
     if not caught:
         raise InputError("--positive", f"must be one of the words that occur: {', '.join(sorted(counts))}", positive)
     others = sorted((each for each in counts if each not in caught), key=lambda each: -counts[each])
-    of_question, of_worth = _AFFIRMING | _DENYING, _PASSING | _FAILING
+    of_question, of_worth = AFFIRMING | DENYING, PASSING | FAILING
     if counts.keys() & of_question and counts.keys() & of_worth and all(map(side, counts)):
         both = ", ".join(sorted(counts))
         rule = f"is not enough where columns use words of two kinds ({both})"
@@ -163,20 +156,20 @@ def _caught(positive: str, counts: Counter[str]) -> Question:
     return Question((passing, positive), code, failing=positive, passing=passing)
 
 
-def _recognised(counts: Counter[str], columns: Mapping[str, Sequence[str | None]], people: Sequence[str]) -> Question:
+def _recognised(counts: Counter[str], spoken: Mapping[str, Counter[str]], people: Sequence[str]) -> Question:
     found = sorted(counts)
     if all(map(_is_number, found)):
         return _numbers(counts)
     known = [each for each in found if side(each)]
     if len(known) == len(found):
         code = {each: int(side(each) == "fail") for each in found}
-        theirs = {each for name in people for each in columns[name]}
+        theirs = {each for name in people for each in spoken[name]}
         passing, failing = (_spoken(counts, code, place, theirs) for place in (0, 1))
-        mixed = not any(each in _PASSING | _FAILING for each in found)
+        mixed = not any(each in PASSING | FAILING for each in found)
         return Question((passing, failing), code, failing=failing, passing=passing, assumed=mixed)
     if clear := [each for each in known if each not in _SINGLE]:
         unknown = [each for each in found if each not in known]
-        where = [name for name, cells in columns.items() if set(cells) & set(unknown)]
+        where = [name for name, said in spoken.items() if said.keys() & set(unknown)]
         rule = f"hold {_listed(unknown, counts)} beside {_listed(clear, counts)} (in {', '.join(where)})"
         raise InputError("ratings", rule, cure=_ways_out(unknown))
     return Question(tuple(found), {each: place for place, each in enumerate(found)})
@@ -192,7 +185,7 @@ def _numbers(counts: Counter[str]) -> Question:
     return Question(tuple(found), {each: place for place, each in enumerate(found)})
 
 
-def _spoken(counts: Counter[str], code: Mapping[str, int], place: int, theirs: set[str | None]) -> str:
+def _spoken(counts: Counter[str], code: Mapping[str, int], place: int, theirs: set[str]) -> str:
     """People's word of a side, the commonest if they use several; where none occurs, a plain one."""
     words = [each for each in counts if code[each] == place]
     if words:

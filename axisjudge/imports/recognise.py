@@ -1,0 +1,499 @@
+"""What the columns of a table are: by their cells first, their names second; the one recogniser of check and import.
+
+A column is of one kind (`KINDS`), with its evidence in words. Who may be compared with whom follows from cells: raters of
+one question use the same words; columns that say the same in every row are copies of each other; one that says whether
+two others agree is none; names of models or raters are no verdicts; what tells the rows of an item apart belongs to its id.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+
+from axisjudge.checks import InputError
+from axisjudge.families import family_of
+from axisjudge.ratings.scales import number_of, plain
+from axisjudge.ratings.words import AFFIRMING, DENYING, MOST_WORDS, NO_VERDICT, side, word, words_in
+from axisjudge.verdict import RATER_KINDS, RaterKind
+
+KINDS = ("id", "cluster", "question", "rater", "candidate", "verdict", "confidence", "reason", "text", "other")
+#: Our field, and the names that others give it; an earlier name wins.
+NAMES: dict[str, tuple[str, ...]] = {
+    "trajectory_id": (
+        *("trajectory_id", "item_id", "item", "sample_id", "example_id", "instance_id", "record_id", "trace_id"),
+        *("run_id", "conversation_id", "session_id", "dialogue_id", "pair_id", "id", "task_id", "task", "sample"),
+        *("example", "instance", "case", "case_id", "test_id", "trajectory", "run", "uid", "uuid", "idx", "index"),
+        *("doc_id", "question_id", "row_id", "row"),
+    ),
+    "rater": (
+        *("rater", "judge", "annotator", "rater_id", "judge_id", "judge_name", "annotator_id", "annotator_name"),
+        *("worker", "worker_id", "grader", "evaluator", "labeler", "labeller", "coder", "scorer", "reviewer"),
+        *("judge_model", "evaluation_model", "evaluationmodel", "model"),
+    ),
+    "question": (
+        *("question", "criterion", "criteria", "axis", "metric", "metric_name", "aspect", "dimension", "attribute"),
+        *("key", "rubric", "criterion_id", "criteriaid"),
+    ),
+    "verdict": (
+        *("verdict", "label", "rating", "judgment", "judgement", "score", "grade", "annotation", "answer", "value"),
+        *("vote", "decision", "outcome", "result", "winner", "preference"),
+    ),
+    "confidence": ("confidence", "conf", "certainty"),
+    "rationale": ("rationale", "reason", "reasoning", "explanation", "justification", "comment", "note", "notes"),
+    "task_id": ("task_id", "task"),
+    "cluster_id": (
+        *("cluster_id", "cluster", "query_id", "query_index", "scenario_id", "problem_id", "thread_id", "document_id"),
+        *("doc_id", "group_id", "group"),
+    ),
+    "agent": ("agent", "system"),
+    "domain": ("domain", "dataset", "subset"),
+    "step_index": ("step_index", "step"),
+    "model": ("model",),
+    "family": ("family",),
+    "rater_kind": ("rater_kind", "rater_type", "annotator_kind", "annotator_type", "kind", "source_type"),
+    "repeat": ("repeat", "repetition", "trial"),
+    "created_at": ("created_at", "timestamp"),
+    "cited_step_indices": ("cited_step_indices", "cited_steps"),
+    "rater_version": ("rater_version",),
+    "rubric_version": ("rubric_version",),
+    "scale": ("scale",),
+}
+#: What others call our kinds of raters.
+KIND_WORDS: dict[str, RaterKind] = {
+    **{kind: kind for kind in RATER_KINDS},
+    **dict.fromkeys(("person", "people", "annotation", "expert", "annotator"), "human"),
+    **dict.fromkeys(("llm_judge", "model", "ai", "eval"), "llm"),
+    **dict.fromkeys(("code", "rule", "heuristic", "programmatic"), "rules"),
+}
+#: Names of what several rows share; a name of rows as well says so only where it repeats.
+CLUSTERS = (
+    *NAMES["cluster_id"],
+    *NAMES["task_id"],
+    *("task_name", "query", "case", "case_id", "scenario", "problem", "question_id", "prompt_id"),
+    *("conversation_id", "session_id"),
+)
+#: Columns that hold what was judged, not what was said of it.
+TEXTS = (
+    *("prompt", "input", "output", "response", "text", "content", "completion", "context", "reference", "expected"),
+    *("target", "instruction", "query", "document", "summary", "model_output", "generation", "messages", "url"),
+    *("inputs", "outputs", "reference_outputs", "metadata", "name", "title", "epoch", "user_id", "tags", "state"),
+)
+_HUMAN = words_in("human humans people person gold golden truth groundtruth expert experts reviewer manual sme") | (
+    words_in("annotator annotators annotated adjudicated crowd worker")
+)
+_LABEL = words_in("label labels target expected reference actual annotation correct oracle")
+_VERDICT = frozenset({*NAMES["verdict"]}) | words_in("labels quality correctness class outcome choice")
+#: Names of what rows are numbered by.
+_OF_ROWS = words_in("id idx index turn timestamp time date created step seed")
+#: What may stand beside such a word without changing what it says.
+_BESIDE = words_in("id choice answer word")
+_JUDGE = words_in("judge judges llm model verdict verdicts prediction predicted pred evaluator grader autorater auto") | (
+    words_in("parsed ai")
+)
+_CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
+#: Choices between answers, which say by themselves that a column is a verdict.
+_CHOICES = words_in("a b tie both neither model_1 model_2 model_a model_b a>b b>a a=b win lose draw left right uncertain")
+_CANDIDATES = words_in("generator candidate system agent llm summarizer response_model model_name app_id model")
+#: A column names items only if at least this share of its rows has an id of its own; a repeat's number does not.
+LEAST_OWN_IDS = 0.9
+#: Raters who have a number or a letter for a name.
+_NUMBERED = r"(ann|annotator|rater|judge|worker|expert|reviewer|person|user|coder|labell?er|grader)\W*\w{1,3}"
+_LONG_TEXT, _LONGEST_WORD = 60, 60
+_MOST_NAMES = 200
+#: Fewer rows may be the same in two columns because two raters agreed.
+_FEWEST_ALIKE = 10
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its kind with the evidence, its words where they are few, its range where all are numbers."""
+
+    name: str
+    kind: str
+    evidence: str
+    words: frozenset[str] = frozenset()
+    filled: int = 0
+    distinct: int = 0
+    numbers: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """The columns of a table with their kinds; `frame` holds their cells as texts, null where empty."""
+
+    frame: pl.DataFrame
+    columns: Mapping[str, Column] = field(default_factory=dict)
+
+    def of(self, *kinds: str) -> list[str]:
+        """The names of the columns of these kinds."""
+        return [name for name, column in self.columns.items() if column.kind in kinds]
+
+    @property
+    def table(self) -> list[dict[str, str]]:
+        """One row a column: what it is taken for, and why."""
+        return [{"column": each.name, "kind": each.kind, "because": each.evidence} for each in self.columns.values()]
+
+    def named(self, ours: str) -> str:
+        """The first column that bears a name of our field (its last part, for a record's in a record); else nothing."""
+        return named_column(self.frame.columns, NAMES[ours])
+
+    @cached_property
+    def item(self) -> str:
+        """The column that names items: an own id in nine rows of ten, by the name that is best; else nothing."""
+        own = [name for name in self.of("id") if self.columns[name].distinct >= LEAST_OWN_IDS * self.frame.height]
+        ranks = {each: rank for rank, each in enumerate(NAMES["trajectory_id"])}
+        return min(own, key=lambda name: ranks.get(_last(name), len(ranks)), default="")
+
+
+def named_column(heads: Iterable[str], names: Sequence[str]) -> str:
+    """The column that bears the first of these names, whole or as the last part of its own."""
+    every = list(heads)
+    every = [name for name in every if not re.search(r"\.\d+(\.|$)", name)]  # a place in a list is no name
+    whole, ends = ({key(name): name for name in reversed(every)} for key in (plain, _last))
+    return next((by[name] for by in (whole, ends) for name in names if name in by), "")
+
+
+def _last(name: str) -> str:
+    return plain(name.rpartition(".")[2])
+
+
+def texts(columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
+    """Cells of any kind as texts, null where empty."""
+    series = []
+    for name, cells in columns.items():
+        known: dict[Any, str | None] = {}
+        made = cells if all(cell is None or type(cell) is str for cell in cells) else [_text(each, known) for each in cells]
+        series.append(pl.Series(name, made, dtype=pl.String))
+    return pl.DataFrame(series).with_columns(pl.when(pl.all().str.strip_chars() != "").then(pl.all()))
+
+
+def _text(cell: Any, known: dict[Any, str | None]) -> str | None:
+    if cell is None or cell != cell:
+        return None
+    return str(cell) if not isinstance(cell, int | float | bool) else known.setdefault((type(cell), cell), str(cell))
+
+
+def recognise(frame: pl.DataFrame, missing: frozenset[str] = NO_VERDICT) -> Recognised:
+    """The kind of every column, with its evidence."""
+    return Recognised(frame, {name: _column(frame, name, missing) for name in frame.columns})
+
+
+def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> Column:
+    cells = frame[name].drop_nulls()
+    filled, distinct = len(cells), cells.n_unique()
+    column = Column(name, "other", "no cell is filled", filled=filled, distinct=distinct)
+    if not filled:
+        return column
+    lengths = cells.str.len_chars()
+    mean, most = float(lengths.mean() or 0), int(lengths.max() or 0)  # type: ignore[arg-type]
+    used = cells.unique() if distinct <= 3 * MOST_WORDS else None
+    words = frozenset(filter(None, (word(each, missing) for each in used))) if used is not None else frozenset()
+    few = 0 < len(words) <= MOST_WORDS and most <= _LONGEST_WORD
+    column = replace(column, words=words if few else frozenset(), numbers=_numbers(cells))
+    kind, evidence = _kind(column, frame.height, mean, few)
+    return replace(column, kind=kind, evidence=evidence)
+
+
+def _numbers(cells: pl.Series) -> tuple[float, float] | None:
+    numbers = cells.str.strip_chars().cast(pl.Float64, strict=False)
+    if numbers.null_count() or not numbers.is_finite().all():
+        return None
+    return float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
+
+
+def _kind(column: Column, height: int, mean: float, few: bool) -> tuple[str, str]:
+    """The kind of a column and why."""
+    name, words, own = _last(column.name), column.words, tokens(column.name)
+    listed = ", ".join(sorted(words, key=_in_order)[:4]) + (", ..." if len(words) > 4 else "")
+    unlike = column.distinct > max(MOST_WORDS, LEAST_OWN_IDS * column.filled) or (
+        column.filled > 2 and column.distinct == column.filled == height and name in NAMES["trajectory_id"]
+    )
+    if own & _CONFIDENCE and column.numbers:
+        return "confidence", f"named so, numbers from {column.numbers[0]:g} to {column.numbers[1]:g}"
+    if (name in NAMES["rationale"] or own & {*NAMES["rationale"]}) and not few:
+        return "reason", f"named so, {column.distinct:,} texts"
+    measured = column.numbers and not _whole(column)
+    if mean > _LONG_TEXT or (not few and not column.numbers and mean > 25 and not unlike):
+        return "text", f"{column.distinct:,} texts of {mean:.0f} letters in {column.filled:,} rows"
+    if unlike and not measured:
+        return "id", f"{column.distinct:,} values in {column.filled:,} rows"
+    if few and (kind := _of_words(column, name, own)):
+        return kind, f"{len(words)} {'words' if len(words) > 1 else 'word'}: {listed}"
+    if column.numbers and (measured or name in NAMES["verdict"]):
+        low, high = column.numbers
+        return "verdict", f"{column.distinct:,} numbers from {low:g} to {high:g}"
+    if plain(column.name) in CLUSTERS or name in CLUSTERS or name in NAMES["trajectory_id"]:
+        return "cluster", f"named so, {column.distinct:,} values in {column.filled:,} rows"
+    if column.distinct <= _MOST_NAMES and name in NAMES["rater"]:
+        return "rater", f"named so, {column.distinct} names"
+    return "other", f"{column.distinct:,} values in {column.filled:,} rows"
+
+
+def _of_words(column: Column, name: str, own: set[str]) -> str:
+    """The kind of a column of few short words."""
+    words = column.words
+    models = sum(family_of(each) is not None for each in words)
+    if models * 2 >= len(words):
+        return "rater" if name in NAMES["rater"][:-1] else "candidate"
+    if len(words) > 1 and all(re.fullmatch(_NUMBERED, each) for each in words):
+        return "rater"
+    if name in (*NAMES["trajectory_id"], *CLUSTERS) or own & _OF_ROWS:
+        return "cluster"
+    if says_verdicts(words):
+        return "verdict"
+    if name in NAMES["rater"] or own & words_in("annotator judge rater worker") and own & words_in("name id model"):
+        return "candidate" if name == "model" else "rater"
+    if name in _CANDIDATES:
+        return "candidate"
+    if name in NAMES["question"]:
+        return "question"
+    named = len(words) > 1 and (who(column.name) or own & _VERDICT)
+    return "verdict" if named else "other"
+
+
+def _whole(column: Column) -> bool:
+    return bool(column.numbers) and all(number.is_integer() for number in column.numbers or ())
+
+
+def says_verdicts(words: Iterable[str]) -> bool:
+    """Whether at least half of the words are known as verdicts: of a side, a choice between answers, or a number."""
+    every = list(words)
+    known = (side(each) or each in _CHOICES or number_of(each) is not None or re.match(r"\d+[.)] ", each) for each in every)
+    return 2 * sum(map(bool, known)) >= len(every)
+
+
+def _in_order(text: str) -> tuple[float, str]:
+    number = number_of(text)
+    return (float("inf") if number is None else number, text)
+
+
+def tokens(name: str) -> set[str]:
+    """The words of a name: ``gpt4Judge_label`` is gpt4, judge and label."""
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
+    return set(re.split(r"[^a-z0-9]+", spaced.casefold())) - {""}
+
+
+def is_model(name: str) -> bool:
+    """Whether a name is that of a model, also with its version run together (``gpt52t``, ``qwen8b``)."""
+    return bool(family_of(name)) or any(
+        family_of(start[0]) for each in tokens(name) if (start := re.match(r"[a-z]+(?=\d)", each))
+    )
+
+
+def who(name: str) -> str:
+    """``people`` or ``judge`` where the name of a column says it, else nothing; what names both is people's."""
+    own = tokens(name)
+    stems = {each.rstrip("0123456789") for each in own}
+    if own & _CONFIDENCE:
+        return ""
+    if stems & _HUMAN:
+        return "people"
+    if own & _JUDGE or is_model(name):
+        return "judge"
+    return "people" if stems & _LABEL and stems - {""} <= _LABEL | _BESIDE else ""
+
+
+def share_words(words: frozenset[str], of_people: frozenset[str], *, leave: bool = False) -> bool:
+    """Whether a column answers the question that `of_people` answers: the same words, or words of the same two sides.
+
+    With `leave`, as for a column named like a judge, half of its words may be its own.
+    """
+    if not words or not of_people:
+        return False
+    if words <= of_people or (leave and len(words & of_people) * 2 >= len(words)):
+        return True
+    return all(map(side, of_people)) and sum(map(bool, map(side, words))) * 2 >= len(words)
+
+
+def same_in_every_row(frame: pl.DataFrame, one: str, other: str) -> bool:
+    """Whether two columns say the same in every row where both say something, in whatever words."""
+    both = frame.select(_as_word(one).alias("one"), _as_word(other).alias("other")).drop_nulls()
+    pairs = both.unique()
+    return both.height >= _FEWEST_ALIKE and 2 <= pairs.height == pairs["one"].n_unique() == pairs["other"].n_unique()
+
+
+def _as_word(name: str) -> pl.Expr:
+    return pl.col(name).str.strip_chars().str.to_lowercase().str.strip_suffix(".0")
+
+
+def says_agreement(frame: pl.DataFrame, name: str, one: str, other: str) -> bool:
+    """Whether a column says in every row whether two others agree."""
+    texts_of = frame.select(_as_word(name).alias("name"), (_as_word(one) == _as_word(other)).alias("alike")).drop_nulls()
+    said = {each: side(each) for each in texts_of["name"].unique()}
+    if len(said) != 2 or not all(said.values()):
+        return False
+    passed = texts_of["name"].is_in([each for each, which in said.items() if which == "pass"])
+    return bool((passed == texts_of["alike"]).all())
+
+
+@dataclass(frozen=True)
+class WideRaters:
+    """The columns of a wide table that answer one question; `copies` maps a column to the one that it repeats."""
+
+    people: tuple[str, ...]
+    judges: tuple[str, ...]
+    copies: Mapping[str, str] = field(default_factory=dict)
+
+
+def wide_raters(
+    known: Recognised, *, people: Sequence[str] = (), judges: Sequence[str] = (), taken: Iterable[str] = ()
+) -> WideRaters:
+    """People's and judges' columns of a table with a column a rater.
+
+    Raises
+    ------
+    InputError
+        No column, or several, could be what is sought; the message names them with the option that decides.
+    """
+    free = {name: each.words for name, each in known.columns.items() if each.words and name not in taken}
+    free = {name: words for name, words in free.items() if known.columns[name].kind in ("verdict", "other", "cluster")}
+    theirs = tuple(people) or _people(known, free, judges)
+    if judges:
+        return WideRaters(theirs, tuple(judges))
+    ours, copies = _judges(known, {name: words for name, words in free.items() if name not in theirs}, theirs)
+    for judge in ours:
+        if same := next((person for person in theirs if same_in_every_row(known.frame, judge, person)), ""):
+            rule = f"{judge} says the same as {same} in every row, so that one may be made from the other"
+            cure = f"if two raters said it, name both: --judge {shlex.quote(judge)} --human {shlex.quote(same)}"
+            raise InputError("--judge", rule, cure=cure)
+    return WideRaters(theirs, ours, copies)
+
+
+def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Sequence[str]) -> tuple[str, ...]:
+    people = [name for name in free if who(name) == "people" and name not in judges]
+    if len(people) > 1:  # those that answer what a judge answers
+        judged = [free[name] for name in free if name in judges or who(name) == "judge"]
+        people = [name for name in people if any(free[name] & words for words in judged)] or people
+    stems = {re.sub(r"[\W_]*\w?\d*$", "", name.casefold()) for name in people}
+    numbered = [bool(re.search(r"([\W_]\w|\d+)$", name)) or tokens(name) <= _HUMAN | _LABEL for name in people]
+    if len(people) == 1 or (len(people) > 1 and len(stems) == 1 and all(numbered)):
+        return tuple(people)
+    if people:
+        options = " or ".join(f"--human {shlex.quote(name)}" for name in people[:4])
+        cure = f"name people's column, or several people by --human once each: {options}"
+        raise InputError("--human", f"{', '.join(people)} could each be what people said", cure=cure)
+    verdicts = [name for name in free if known.columns[name].kind == "verdict" and len(free[name]) > 1]
+    judged = [name for name in verdicts if who(name) == "judge"]
+    alike = [name for name in verdicts if name not in judged and any(share_words(free[name], free[one]) for one in judged)]
+    listed = ", ".join(verdicts[:6])
+    if alike or verdicts:
+        which = (alike or [name for name in verdicts if name not in judged] or verdicts)[0]
+        rule = f"no column is recognised as what people said; columns of verdicts are {listed}"
+        cure = f"name people's, such as --human {shlex.quote(which)}; without people's labels see axisjudge import"
+        raise InputError("--human", rule, cure=cure)
+    rule = "no column is recognised as what people said, and none holds verdicts"
+    raise InputError("--human", rule, cure=f"name one with --human; the columns are {', '.join(list(known.columns)[:20])}")
+
+
+def _judges(
+    known: Recognised, free: Mapping[str, frozenset[str]], people: Sequence[str]
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The judges' columns, by the words that people use; and columns left out because they repeat another."""
+    theirs = frozenset().union(*(known.columns[name].words for name in people))
+    alike = [
+        name
+        for name, words in free.items()
+        if who(name) != "people" and not tokens(name) & _CONFIDENCE and share_words(words, theirs, leave=who(name) == "judge")
+    ]
+    judged = [name for name in alike if who(name) == "judge"]
+    for name in list(alike):
+        if who(name) == "judge" and not tokens(name) & words_in("correct match agree agreement"):
+            continue
+        pairs = ((one, other) for one in judged or alike for other in people if one != name)
+        if any(says_agreement(known.frame, name, one, other) for one, other in pairs):
+            alike.remove(name)
+    judged = [name for name in alike if who(name) == "judge"]
+    copies: dict[str, str] = {}
+    for one, other in combinations(alike, 2):
+        if one not in copies and other not in copies and same_in_every_row(known.frame, one, other):
+            if (one in judged) != (other in judged):
+                copies |= {one: other} if other in judged else {other: one}
+    alike = [name for name in alike if name not in copies]
+    places = [name for name in (*alike, *copies) if re.sub(r"\.\d+(?=\.|$)", "", name) != name]
+    if len({re.sub(r"\.\d+(?=\.|$)", "", name) for name in places}) < len(places):
+        each = "; or ".join(f"--judge {shlex.quote(name)}" for name in sorted(places)[:4])
+        rule = f"{', '.join(sorted(places)[:4])} stand at several places of one list: repeats, or answers in another order"
+        raise InputError("--judge", rule, cure=f"take one: {each}")
+    if any(name in judged for name in alike) or len(alike) == 1:
+        return tuple(alike), copies
+    if alike:
+        each = " ".join(f"--judge {shlex.quote(name)}" for name in alike[:6])
+        raise InputError("--judge", f"{', '.join(alike)} could each be a judge", cure=f"name each that is one: {each}")
+    raise InputError("--judge", *_no_judge(known, people, theirs))
+
+
+def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) -> tuple[str, None, str]:
+    """The rule and the cure where no column uses people's words."""
+    scores = [
+        name
+        for name, each in known.columns.items()
+        if each.numbers and name not in people and (who(name) == "judge" or each.kind == "verdict") and not each.words
+    ]
+    listed = ", ".join(sorted(theirs, key=_in_order)[:6])
+    if scores:
+        rule = f"{', '.join(scores[:4])} {'holds' if len(scores) == 1 else 'hold'} numbers, where people said {listed}"
+        both = [scores[0]] + [name for name in people if known.columns[name].numbers and not _whole(known.columns[name])]
+        rules = " ".join(f"--pass-if '{name} >= 0.5'" for name in both)
+        return rule, None, f"say from where on a number passes: --judge {shlex.quote(scores[0])} {rules}"
+    others = [
+        name
+        for name, each in known.columns.items()
+        if 1 < len(each.words) and name not in people and each.kind == "verdict" and who(name) == "judge"
+    ]
+    if others:
+        said = ", ".join(sorted(known.columns[others[0]].words, key=_in_order)[:4])
+        first = sorted(known.columns[others[0]].words, key=_in_order)[0]
+        rule = f"no column has the words that people used ({listed}); {others[0]} says {said}"
+        return rule, None, f"say what they mean: --judge {shlex.quote(others[0])} --words {shlex.quote(f'{others[0]}:{first}=WORD')}"
+    rule = f"only people's words are here ({', '.join(people[:4])} say {listed}): no other column has them"
+    cure = "name the judge's column with --judge; people beside each other: axisjudge import FILE --kind human --question NAME "
+    return rule, None, f"{cure}--out people.jsonl && axisjudge agreement people.jsonl; the columns are {', '.join(known.columns)}"
+
+
+def several_raters(known: Recognised, taken: Iterable[str]) -> str:
+    """A column that says whose verdict each row holds, in a table with a column of verdicts; nothing if all are one's."""
+    return next((name for name in known.of("rater") if known.columns[name].distinct > 1 and name not in taken), "")
+
+
+def telling_apart(frame: pl.DataFrame, item: Sequence[str], keys: Sequence[str], known: Recognised) -> list[str]:
+    """The fewest columns that, with `item` and `keys`, give every row an identity of its own; none if no two do."""
+    usable = [
+        name
+        for name in frame.columns
+        if name not in (*item, *keys)
+        and known.columns[name].kind in ("id", "cluster", "candidate", "question", "other", "rater", "verdict")
+        and 1 < known.columns[name].distinct
+        and not tokens(name) & words_in("timestamp time date created seed")
+    ]
+    order = {"candidate": 0, "cluster": 1, "question": 1, "other": 2, "id": 2, "rater": 3, "verdict": 4}
+    usable.sort(key=lambda name: order[known.columns[name].kind])
+    usable = [name for name in usable if known.columns[name].kind != "verdict"][:12]
+    rows = frame.unique()
+    for count in (1, 2):
+        for extra in combinations(usable, count):
+            if not rows.select(*item, *keys, *extra).is_duplicated().any():
+                return list(extra)
+    return []
+
+
+def cluster_candidates(known: Recognised, item: Sequence[str], taken: Iterable[str]) -> list[str]:
+    """Columns that may say which rows belong together: texts, tasks and ids that several rows share."""
+    height, used = known.frame.height, {*taken, *item}
+    found = []
+    for name, each in known.columns.items():
+        shared = 1 < each.distinct <= 0.7 * each.filled and each.filled == height
+        if name not in used and shared and (each.kind == "cluster" or (each.kind in ("text", "id") and each.distinct > 4)):
+            found.append(name)
+    return sorted(found, key=lambda name: (known.columns[name].kind != "cluster", -known.columns[name].distinct))
+
+
+def general_words(words: Iterable[str]) -> bool:
+    """Whether words say yes or no alone, which columns of any question do."""
+    return set(words) <= AFFIRMING | DENYING
