@@ -49,9 +49,24 @@ from axisjudge.cli.runs import (
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
+
+
+class _Commands(show.Accounting):
+    """All commands, by what a reader wants to do."""
+
+    SECTIONS = {
+        "Start here": ("check", "demo", "init", "doctor"),
+        "Judge": ("read", "judge", "cost", "rubric", "twins"),
+        "People": ("label", "import", "export"),
+        "Analyse": ("agreement", "compare", "confidence", "profile", "explore", "panel", "plan"),
+        "Publish": ("report",),
+        "Scores": ("axis-result", "axis-baseline", "scorecard", "curve"),
+    }
+
+
 app = typer.Typer(
     name="axisjudge",
-    cls=show.Accounting,
+    cls=_Commands,
     help="Grade agents' tool use on five axes, and learn how far the grades can be trusted.",
     epilog="Example: axisjudge demo",
     no_args_is_help=True,

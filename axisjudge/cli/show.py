@@ -23,12 +23,19 @@ Json = Annotated[bool, typer.Option("--json", help="Print the full result as JSO
 
 
 class Sentences(TyperGroup):
-    """Commands listed with the whole first sentence of their help, over as many lines as it takes."""
+    """Commands listed with the whole first sentence of their help, over as many lines as it takes; in `SECTIONS`."""
+
+    SECTIONS: Mapping[str, Sequence[str]] = {}
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, each.get_short_help_str(1000)) for name, each in commands if each])
+        names = self.list_commands(ctx)
+        placed = {name for section in self.SECTIONS.values() for name in section}
+        rest = [name for name in names if name not in placed]
+        for title, section in [*self.SECTIONS.items(), ("More" if self.SECTIONS else "Commands", rest)]:
+            commands = [(name, each) for name in section if (each := self.get_command(ctx, name))]
+            if commands:
+                with formatter.section(title):
+                    formatter.write_dl([(name, each.get_short_help_str(1000)) for name, each in commands])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)

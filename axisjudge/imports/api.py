@@ -17,13 +17,24 @@ from axisjudge.imports.columns import read_table
 from axisjudge.imports.finishing import ratings_of_judgements
 from axisjudge.imports.judgement import ImportedFile, Judgement
 from axisjudge.imports.options import ImportOptions
-from axisjudge.imports.sheets import LINES, SUFFIXES, Sheet, flat, heads_of, json_content, read_sheet, table_in, unpacked
+from axisjudge.imports.sheets import (
+    LINES,
+    SUFFIXES,
+    Sheet,
+    flat,
+    heads_of,
+    json_content,
+    read_sheet,
+    table_in,
+    unpacked,
+)
 from axisjudge.labels.formats import Terms, agentrx_failures, argilla, failure_sets, label_studio, own
 from axisjudge.labels.formats.exchange import UNKNOWN, stated_draw
 from axisjudge.labels.formats.terms import Read
 from axisjudge.ratings import SCHEMA, ratings_frame, read_ratings
 from axisjudge.ratings.scales import word_of
 from axisjudge.readers import inspect_logs, read_trajectories
+from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import IDENTITY, Rating
 
 #: Forms whose ratings state all themselves, and forms whose columns may be named.
@@ -44,11 +55,15 @@ _OF_RUNS = "who-and-when"
 
 @dataclass(frozen=True)
 class Imported:
-    """A ratings table, the form of each file with its number of ratings, and what must be said aloud."""
+    """A ratings table, the form of each file with its number of ratings, and what must be said aloud.
+
+    `passed_over` names the files of a folder of which nothing was taken, with the reason.
+    """
 
     ratings: pl.DataFrame
     files: tuple[tuple[Path, str, int], ...]
     notes: tuple[str, ...]
+    passed_over: tuple[str, ...] = ()
 
 
 def import_ratings(
@@ -85,9 +100,10 @@ def import_ratings(
         except InputError as error:
             if alone:
                 raise
-            passed_over.append(f"passed over {error}")
+            passed_over.append(str(error))
     if not readings:
-        raise InputError(", ".join(map(str, named)), "holds no file of ratings", cure="; ".join(passed_over))
+        cure = "; ".join(passed_over[:3]) + (f"; and {len(passed_over) - 3} more" if len(passed_over) > 3 else "")
+        raise InputError(", ".join(map(str, named)), "holds no file of ratings that can be read", cure=cure)
     imported = _together(readings, given, passed_over)
     return _with_draw(imported, given) if with_draw else imported
 
@@ -114,7 +130,7 @@ def _together(
     stated = [_named_by_us(reading, options) for _, reading in readings if reading.ratings is not None]
     judgements, tables, left_out = _chosen(judgements, stated, options)
     names = Counter(path.name for path, _ in readings)
-    notes = [f"{_short(path, names)}: {note}" for path, reading in readings for note in reading.notes]
+    notes = _of_files([(_short(path, names), note) for path, reading in readings for note in reading.notes])
     if judgements:
         table, recognised = ratings_of_judgements(judgements, options)
         tables.append(table)
@@ -140,7 +156,15 @@ def _together(
         len(reading.judgements) + (0 if reading.ratings is None else reading.ratings.height) for _, reading in readings
     ]
     files = tuple((path, reading.format, count) for (path, reading), count in zip(readings, counts, strict=True))
-    return Imported(ratings, files, (*notes, *unused, *_strangers(ratings), *passed_over))
+    return Imported(ratings, files, (*notes, *unused, *_strangers(ratings)), tuple(passed_over))
+
+
+def _of_files(notes: Sequence[tuple[str, str]]) -> list[str]:
+    """What is said of each file; what is said of several alike, once."""
+    by_note: dict[str, list[str]] = {}
+    for name, note in notes:
+        by_note.setdefault(note, []).append(name)
+    return [f"{names[0] if len(names) == 1 else f'{len(names)} files'}: {note}" for note, names in by_note.items()]
 
 
 def _short(path: Path, names: Mapping[str, int]) -> str:
@@ -291,8 +315,7 @@ def _labels(path: Path, content: Any, options: ImportOptions) -> ImportedFile | 
     for name, (recognises, read) in _LABELLING.items():
         if recognises(content):
             if name == _OF_RUNS and not options.trajectories:  # its files hold the runs that their labels are of
-                runs = read_trajectories(path, strict=False).trajectories
-                options = replace(options, trajectories={run.id: run for run in runs})
+                options = replace(options, trajectories=_runs_of(path))
             ratings, notes = read(path, options)
             return ImportedFile(name, ratings=ratings_frame(ratings), notes=tuple(notes))
     return None
@@ -306,6 +329,14 @@ def _sheet(path: Path, sheet: Sheet, options: ImportOptions) -> ImportedFile:
     form = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".xlsx": "excel"}.get(path.suffix, "json")
     read = read_table(path, rows, _without_names(options), form)
     return replace(read, notes=(*sheet.notes, *read.notes))
+
+
+def _runs_of(path: Path) -> dict[str, Trajectory]:
+    """The runs of a file by their ids; none where no reader takes them."""
+    try:
+        return {run.id: run for run in read_trajectories(path).trajectories}
+    except InputError:
+        return {}
 
 
 def _of_tool(path: Path, rows: Sequence[dict[str, Any]]) -> ImportedFile | None:

@@ -1,15 +1,15 @@
 """What the columns of a table are: long (a rating a row) or wide (a column a rater, or a column a question).
 
-Kinds of columns come from `axisjudge.imports.recognise`. Where columns may be raters of one question or questions to one
-rater, and neither their names nor what was told decide, both commands are written out.
+Kinds of columns come from `axisjudge.imports.recognise`. Where columns may be raters of one question or questions to
+one rater, and neither their names nor what was told decide, both commands are written out.
 """
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,7 @@ def read_table(path: Path, rows: Sequence[Row], options: ImportOptions, form: st
     Raises
     ------
     InputError
-        Columns that are needed are missing (all are named), a cell cannot be read, or rows of one item and rater differ.
+        Columns that are needed are missing (all are named), a cell cannot be read, or an item is rated twice by one.
     """
     if not rows:
         return ImportedFile(form)
@@ -94,7 +94,10 @@ def read_table(path: Path, rows: Sequence[Row], options: ImportOptions, form: st
         _refuse_twice(str(path), rows, found, layout)
     notes += [layout.note(), *changed]
     notes += [f"rows that repeat another in every cell: {n_copies}, taken once"] if n_copies else []
-    notes += [f"{name}: {count:,} empty cells are verdicts that did not come, and stay counted" for name, count in empty.items()]
+    notes += [
+        f"{name}: {count:,} empty cells are verdicts that did not come, and stay counted"
+        for name, count in empty.items()
+    ]
     return ImportedFile(form, tuple(found), notes=tuple(filter(None, notes)))
 
 
@@ -150,7 +153,9 @@ def _refuse_twice(where: str, rows: Sequence[Row], found: Sequence[Judgement], l
         tell = "tells" if len(extra) == 1 else "tell"
         cure = f"if {' and '.join(extra)} {tell} what was rated: {told}; if they are repeats of one rating: --repeats"
     else:
-        cure = "if they are repeats of one rating: --repeats; else leave one out, or name what tells them apart by --item"
+        cure = (
+            "if they are repeats of one rating: --repeats; else leave one out, or name what tells them apart by --item"
+        )
     raise InputError(where, rule, cure=cure)
 
 
@@ -183,8 +188,11 @@ def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout
     answers = [name for name in rest if name not in beside and not _is_text(name) and _are_answers(rows, name)]
     if by_rater:
         answers = _raters(where, answers, named, known, options)
-    if by_rater and len(answers) == 1 and answers[0] not in named and (
-        plain(answers[0]) in NAMES["verdict"] or not who(answers[0])
+    if (
+        by_rater
+        and len(answers) == 1
+        and answers[0] not in named
+        and (plain(answers[0]) in NAMES["verdict"] or not who(answers[0]))
     ):
         rest.remove(answers[0])
         return _checked(where, Layout({**roles, "verdict": answers[0]}, left_out=tuple(rest)), known, options)
@@ -206,7 +214,7 @@ def _is_text(name: str) -> bool:
 def _raters(
     where: str, answers: Sequence[str], named: set[str], known: Recognised, options: ImportOptions
 ) -> list[str]:
-    """The columns that answer one question: those that are named, and those that share answers with one that is a rater's.
+    """The columns that answer one question: those that are named, and those that share answers with a rater's.
 
     Raises
     ------
@@ -246,10 +254,12 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
     (judge, of), file = found[0], shlex.quote(where)
     rule = f"{judge} and {of[0]} hold the same words, and {rater} may have said either"
     if known.columns[rater].distinct == 1:
-        cure = f"axisjudge import {file} --kind {shlex.quote(judge)}=llm --kind {shlex.quote(of[0])}=human --question NAME"
+        cure = (
+            f"axisjudge import {file} --kind {shlex.quote(judge)}=llm --kind {shlex.quote(of[0])}=human --question NAME"
+        )
     else:
-        cure = f"axisjudge import {file} --column {shlex.quote(judge)}=verdict --column {shlex.quote(of[0])}=ignore --kind llm"
-        cure += " --question NAME"
+        cure = f"axisjudge import {file} --column {shlex.quote(judge)}=verdict --column {shlex.quote(of[0])}=ignore"
+        cure += " --kind llm --question NAME"
     raise InputError(where, rule, cure=f"say whose they are: {cure} --out ratings.jsonl")
 
 
@@ -258,14 +268,17 @@ def _groups(known: Recognised, names: Sequence[str]) -> list[list[str]]:
     groups: list[list[str]] = []
     for name in names:
         mine = [group for group in groups if any(_alike(known, name, other) for other in group)]
-        groups = [group for group in groups if group not in mine] + [[*(each for group in mine for each in group), name]]
+        groups = [group for group in groups if group not in mine] + [
+            [*(each for group in mine for each in group), name]
+        ]
     return sorted(groups, key=len, reverse=True)
 
 
 def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognised) -> None:
     """Refuse columns of raters that answer several questions, with the command for the first."""
     said = [
-        f"{', '.join(group[:3])} say {', '.join(sorted(known.columns[group[0]].words)[:3]) or 'numbers'}" for group in groups[:3]
+        f"{', '.join(group[:3])} say {', '.join(sorted(known.columns[group[0]].words)[:3]) or 'numbers'}"
+        for group in groups[:3]
     ]
     kinds = [f"--kind={name}={_likely(name)}" for name in groups[0][:6]]
     command = shlex.join(["axisjudge", "import", where, *kinds, "--question", "NAME", "--out", "ratings.jsonl"])
@@ -315,7 +328,11 @@ def _roles(
     for ours, names in NAMES.items():
         free = [name for name in heads if name not in taken and _fits(rows, name, ours)]
         if ours == "rater":
-            free = [name for name in free if known.columns[name].kind not in ("text", "id") and not _is_candidate(known, name)]
+            free = [
+                name
+                for name in free
+                if known.columns[name].kind not in ("text", "id") and not _is_candidate(known, name)
+            ]
         if ours == "verdict":
             free = [name for name in free if known.columns[name].kind not in ("text", "reason", "id", "rater")]
         column = named_column(free, names)
@@ -444,8 +461,8 @@ def _judgements(
     for name in layout.answers:
         word = row.get(name)
         if word in (None, "") or word != word:
-            by = name if layout.by_rater else str(options.rater or rater)
-            if (options.kinds.get(by) or kind or options.kind or ("human" if who(by) == "people" else "llm")) == "human":
+            said_by = name if layout.by_rater else str(options.rater or rater)
+            if (options.kinds.get(said_by) or kind or options.kind or _likely(said_by)) == "human":
                 continue
             empty[name] += 1
             word = None

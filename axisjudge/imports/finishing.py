@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from typing import Any
 
 import polars as pl
@@ -17,6 +18,7 @@ from axisjudge.labels.formats.terms import OF_RUN, item_of, word_cure
 from axisjudge.labels.record import OPEN
 from axisjudge.ratings.edge import ITEM_ID, LISTS
 from axisjudge.ratings.scales import checked_scale, nominal_of, number_of, on_scale, recognised_scale, word_of
+from axisjudge.ratings.words import MOST_WORDS, sides_of
 from axisjudge.verdict import AXES
 
 _NOTHING = (None, "")
@@ -37,6 +39,7 @@ def ratings_of_judgements(judgements: Sequence[Judgement], options: ImportOption
     kinds = _kinds(judgements, options)
     words = [_mapped(one.word, options) for one in judgements]
     scales, notes = _scales(judgements, asked, words, options)
+    notes += _of_sides(judgements, asked, words, kinds, options)
     pairs = list(zip(asked, words, strict=True))
     meant = {(question, word): _meant(scales[question], word) for question, word in set(pairs)}
     answers = [meant[pair] if one.lost is None else _NO_ANSWER for one, pair in zip(judgements, pairs, strict=True)]
@@ -137,6 +140,69 @@ def _scales(
         scales[question] = scale
         notes += _spellings(question, answers) if scale.startswith("nominal") else []
     return scales, notes
+
+
+#: Raters with fewer words than this may have said other ones by chance.
+_FEWEST_WORDS = 5
+
+
+def _of_sides(
+    judgements: Sequence[Judgement],
+    asked: Sequence[str],
+    words: Sequence[str | None],
+    kinds: dict[str, str],
+    options: ImportOptions,
+) -> list[str]:
+    """Words that one side, people or judges, never says, in words; and which of two words is read as failing.
+
+    Raises
+    ------
+    InputError
+        Two raters of one question have no word in common.
+    """
+    used: defaultdict[str, defaultdict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for one, question, text in zip(judgements, asked, words, strict=True):
+        if text is not None and one.lost is None:
+            used[question][_rater(one, options)][text] += 1
+    notes = []
+    for question, by_rater in used.items():
+        if any(len(said) > MOST_WORDS for said in by_rater.values()) or options.scale_of(question):
+            continue
+        sides: dict[str, set[str]] = {"people": set(), "judges": set()}
+        for rater, said in by_rater.items():
+            sides["people" if kinds[rater] == "human" else "judges"] |= set(said)
+        full = {rater: said for rater, said in by_rater.items() if said.total() >= _FEWEST_WORDS}
+        for one_of, other in combinations(full, 2):
+            if not _common(full[one_of], full[other]):
+                _refuse_apart(question, one_of, full[one_of], other, full[other])
+        if all(sides.values()):
+            notes += [
+                f"{question}: {', '.join(sorted(alone)[:4])} {'is' if len(alone) == 1 else 'are'} said by {side} alone"
+                for side, rest in (("people", "judges"), ("judges", "people"))
+                if (alone := sides[side] - sides[rest])
+            ]
+        if taken := sides_of(nominal_of(set().union(*by_rater.values()))):
+            failing, passing = taken
+            notes.append(f"{question}: {failing} is read as failing, {passing} as passing (else: --word-map WORD=WORD)")
+    return notes
+
+
+def _common(one: Counter[str], other: Counter[str]) -> bool:
+    """Whether two raters' words can be those of one question: some in common, and not yes or no beside grades."""
+    flags = {"0", "1"}
+    grades = [said for said in (one, other) if len(said) > 3 and all(number_of(each) is not None for each in said)]
+    if grades and any(set(said) <= flags and len(said) == 2 for said in (one, other)):
+        return False
+    return bool(one.keys() & other.keys())
+
+
+def _refuse_apart(question: str, one: str, of_one: Counter[str], other: str, of_other: Counter[str]) -> None:
+    said, said_by_other = (", ".join(sorted(each)[:4]) for each in (of_one, of_other))
+    rule = f"{one} says {said} and {other} says {said_by_other}: no word of one question in common"
+    cure = (
+        f"say what they mean, such as --word-map {sorted(of_one)[0]!r}={sorted(of_other)[0]!r}, or import the two apart"
+    )
+    raise InputError(question, rule, cure=cure)
 
 
 def _recognised(question: str, scale: str, answers: Sequence[str]) -> str:

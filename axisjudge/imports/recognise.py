@@ -1,8 +1,9 @@
 """What the columns of a table are: by their cells first, their names second; the one recogniser of check and import.
 
-A column is of one kind (`KINDS`), with its evidence in words. Who may be compared with whom follows from cells: raters of
-one question use the same words; columns that say the same in every row are copies of each other; one that says whether
-two others agree is none; names of models or raters are no verdicts; what tells the rows of an item apart belongs to its id.
+A column is of one kind (`KINDS`), with its evidence in words. Who may be compared with whom follows from cells: raters
+of one question use the same words; columns that say the same in every row are copies of each other; one that says
+whether two others agree is none; names of models or raters are no verdicts; what tells rows of an item apart belongs to
+its id.
 """
 
 from __future__ import annotations
@@ -94,12 +95,14 @@ _VERDICT = frozenset({*NAMES["verdict"]}) | words_in("labels quality correctness
 _OF_ROWS = words_in("id idx index turn timestamp time date created step seed")
 #: What may stand beside such a word without changing what it says.
 _BESIDE = words_in("id choice answer word")
-_JUDGE = words_in("judge judges llm model verdict verdicts prediction predicted pred evaluator grader autorater auto") | (
-    words_in("parsed ai")
-)
+_JUDGE = words_in(
+    "judge judges llm model verdict verdicts prediction predicted pred evaluator grader autorater auto"
+) | (words_in("parsed ai"))
 _CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
 #: Choices between answers, which say by themselves that a column is a verdict.
-_CHOICES = words_in("a b tie both neither model_1 model_2 model_a model_b a>b b>a a=b win lose draw left right uncertain")
+_CHOICES = words_in(
+    "a b tie both neither model_1 model_2 model_a model_b a>b b>a a=b win lose draw left right uncertain"
+)
 _CANDIDATES = words_in("generator candidate system agent llm summarizer response_model model_name app_id model")
 #: A column names items only if at least this share of its rows has an id of its own; a repeat's number does not.
 LEAST_OWN_IDS = 0.9
@@ -169,7 +172,11 @@ def texts(columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
     series = []
     for name, cells in columns.items():
         known: dict[Any, str | None] = {}
-        made = cells if all(cell is None or type(cell) is str for cell in cells) else [_text(each, known) for each in cells]
+        made = (
+            cells
+            if all(cell is None or type(cell) is str for cell in cells)
+            else [_text(each, known) for each in cells]
+        )
         series.append(pl.Series(name, made, dtype=pl.String))
     return pl.DataFrame(series).with_columns(pl.when(pl.all().str.strip_chars() != "").then(pl.all()))
 
@@ -248,7 +255,7 @@ def _of_words(column: Column, name: str, own: set[str]) -> str:
         return "cluster"
     if says_verdicts(words):
         return "verdict"
-    if name in NAMES["rater"] or own & words_in("annotator judge rater worker") and own & words_in("name id model"):
+    if name in NAMES["rater"] or (own & words_in("annotator judge rater worker") and own & words_in("name id model")):
         return "candidate" if name == "model" else "rater"
     if name in _CANDIDATES:
         return "candidate"
@@ -265,7 +272,9 @@ def _whole(column: Column) -> bool:
 def says_verdicts(words: Iterable[str]) -> bool:
     """Whether at least half of the words are known as verdicts: of a side, a choice between answers, or a number."""
     every = list(words)
-    known = (side(each) or each in _CHOICES or number_of(each) is not None or re.match(r"\d+[.)] ", each) for each in every)
+    known = (
+        side(each) or each in _CHOICES or number_of(each) is not None or re.match(r"\d+[.)] ", each) for each in every
+    )
     return 2 * sum(map(bool, known)) >= len(every)
 
 
@@ -325,7 +334,9 @@ def _as_word(name: str) -> pl.Expr:
 
 def says_agreement(frame: pl.DataFrame, name: str, one: str, other: str) -> bool:
     """Whether a column says in every row whether two others agree."""
-    texts_of = frame.select(_as_word(name).alias("name"), (_as_word(one) == _as_word(other)).alias("alike")).drop_nulls()
+    texts_of = frame.select(
+        _as_word(name).alias("name"), (_as_word(one) == _as_word(other)).alias("alike")
+    ).drop_nulls()
     said = {each: side(each) for each in texts_of["name"].unique()}
     if len(said) != 2 or not all(said.values()):
         return False
@@ -369,8 +380,8 @@ def wide_raters(
 def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Sequence[str]) -> tuple[str, ...]:
     people = [name for name in free if who(name) == "people" and name not in judges]
     if len(people) > 1:  # those that answer what a judge answers
-        judged = [free[name] for name in free if name in judges or who(name) == "judge"]
-        people = [name for name in people if any(free[name] & words for words in judged)] or people
+        theirs = [free[name] for name in free if name in judges or who(name) == "judge"]
+        people = [name for name in people if any(free[name] & words for words in theirs)] or people
     stems = {re.sub(r"[\W_]*\w?\d*$", "", name.casefold()) for name in people}
     numbered = [bool(re.search(r"([\W_]\w|\d+)$", name)) or tokens(name) <= _HUMAN | _LABEL for name in people]
     if len(people) == 1 or (len(people) > 1 and len(stems) == 1 and all(numbered)):
@@ -381,7 +392,9 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
         raise InputError("--human", f"{', '.join(people)} could each be what people said", cure=cure)
     verdicts = [name for name in free if known.columns[name].kind == "verdict" and len(free[name]) > 1]
     judged = [name for name in verdicts if who(name) == "judge"]
-    alike = [name for name in verdicts if name not in judged and any(share_words(free[name], free[one]) for one in judged)]
+    alike = [
+        name for name in verdicts if name not in judged and any(share_words(free[name], free[one]) for one in judged)
+    ]
     listed = ", ".join(verdicts[:6])
     if alike or verdicts:
         which = (alike or [name for name in verdicts if name not in judged] or verdicts)[0]
@@ -389,7 +402,9 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
         cure = f"name people's, such as --human {shlex.quote(which)}; without people's labels see axisjudge import"
         raise InputError("--human", rule, cure=cure)
     rule = "no column is recognised as what people said, and none holds verdicts"
-    raise InputError("--human", rule, cure=f"name one with --human; the columns are {', '.join(list(known.columns)[:20])}")
+    raise InputError(
+        "--human", rule, cure=f"name one with --human; the columns are {', '.join(list(known.columns)[:20])}"
+    )
 
 
 def _judges(
@@ -400,7 +415,9 @@ def _judges(
     alike = [
         name
         for name, words in free.items()
-        if who(name) != "people" and not tokens(name) & _CONFIDENCE and share_words(words, theirs, leave=who(name) == "judge")
+        if who(name) != "people"
+        and not tokens(name) & _CONFIDENCE
+        and share_words(words, theirs, leave=who(name) == "judge")
     ]
     judged = [name for name in alike if who(name) == "judge"]
     for name in list(alike):
@@ -412,14 +429,16 @@ def _judges(
     judged = [name for name in alike if who(name) == "judge"]
     copies: dict[str, str] = {}
     for one, other in combinations(alike, 2):
-        if one not in copies and other not in copies and same_in_every_row(known.frame, one, other):
-            if (one in judged) != (other in judged):
-                copies |= {one: other} if other in judged else {other: one}
+        fresh = not {one, other} & copies.keys() and (one in judged) != (other in judged)
+        if fresh and same_in_every_row(known.frame, one, other):
+            copies |= {one: other} if other in judged else {other: one}
     alike = [name for name in alike if name not in copies]
     places = [name for name in (*alike, *copies) if re.sub(r"\.\d+(?=\.|$)", "", name) != name]
     if len({re.sub(r"\.\d+(?=\.|$)", "", name) for name in places}) < len(places):
         each = "; or ".join(f"--judge {shlex.quote(name)}" for name in sorted(places)[:4])
-        rule = f"{', '.join(sorted(places)[:4])} stand at several places of one list: repeats, or answers in another order"
+        rule = (
+            f"{', '.join(sorted(places)[:4])} stand at several places of one list: repeats, or answers in another order"
+        )
         raise InputError("--judge", rule, cure=f"take one: {each}")
     if any(name in judged for name in alike) or len(alike) == 1:
         return tuple(alike), copies
@@ -439,26 +458,33 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
     listed = ", ".join(sorted(theirs, key=_in_order)[:6])
     if scores:
         rule = f"{', '.join(scores[:4])} {'holds' if len(scores) == 1 else 'hold'} numbers, where people said {listed}"
-        both = [scores[0]] + [name for name in people if known.columns[name].numbers and not _whole(known.columns[name])]
+        both = [scores[0]] + [
+            name for name in people if known.columns[name].numbers and not _whole(known.columns[name])
+        ]
         rules = " ".join(f"--pass-if '{name} >= 0.5'" for name in both)
         return rule, None, f"say from where on a number passes: --judge {shlex.quote(scores[0])} {rules}"
     others = [
         name
         for name, each in known.columns.items()
-        if 1 < len(each.words) and name not in people and each.kind == "verdict" and who(name) == "judge"
+        if len(each.words) > 1 and name not in people and each.kind == "verdict" and who(name) == "judge"
     ]
     if others:
         said = ", ".join(sorted(known.columns[others[0]].words, key=_in_order)[:4])
         first = sorted(known.columns[others[0]].words, key=_in_order)[0]
         rule = f"no column has the words that people used ({listed}); {others[0]} says {said}"
-        return rule, None, f"say what they mean: --judge {shlex.quote(others[0])} --words {shlex.quote(f'{others[0]}:{first}=WORD')}"
+        return (
+            rule,
+            None,
+            f"say what they mean: --judge {shlex.quote(others[0])} --words {shlex.quote(f'{others[0]}:{first}=WORD')}",
+        )
     rule = f"only people's words are here ({', '.join(people[:4])} say {listed}): no other column has them"
-    cure = "name the judge's column with --judge; people beside each other: axisjudge import FILE --kind human --question NAME "
-    return rule, None, f"{cure}--out people.jsonl && axisjudge agreement people.jsonl; the columns are {', '.join(known.columns)}"
+    cure = "name the judge's column with --judge; people beside each other: axisjudge import FILE --kind human "
+    cure += "--question NAME --out people.jsonl && axisjudge agreement people.jsonl"
+    return rule, None, f"{cure}; the columns are {', '.join(known.columns)}"
 
 
 def several_raters(known: Recognised, taken: Iterable[str]) -> str:
-    """A column that says whose verdict each row holds, in a table with a column of verdicts; nothing if all are one's."""
+    """A column that says whose verdict each row holds, beside a column of verdicts; nothing if all are one's."""
     return next((name for name in known.of("rater") if known.columns[name].distinct > 1 and name not in taken), "")
 
 
@@ -469,7 +495,7 @@ def telling_apart(frame: pl.DataFrame, item: Sequence[str], keys: Sequence[str],
         for name in frame.columns
         if name not in (*item, *keys)
         and known.columns[name].kind in ("id", "cluster", "candidate", "question", "other", "rater", "verdict")
-        and 1 < known.columns[name].distinct
+        and known.columns[name].distinct > 1
         and not tokens(name) & words_in("timestamp time date created seed")
     ]
     order = {"candidate": 0, "cluster": 1, "question": 1, "other": 2, "id": 2, "rater": 3, "verdict": 4}
@@ -489,7 +515,11 @@ def cluster_candidates(known: Recognised, item: Sequence[str], taken: Iterable[s
     found = []
     for name, each in known.columns.items():
         shared = 1 < each.distinct <= 0.7 * each.filled and each.filled == height
-        if name not in used and shared and (each.kind == "cluster" or (each.kind in ("text", "id") and each.distinct > 4)):
+        if (
+            name not in used
+            and shared
+            and (each.kind == "cluster" or (each.kind in ("text", "id") and each.distinct > 4))
+        ):
             found.append(name)
     return sorted(found, key=lambda name: (known.columns[name].kind != "cluster", -known.columns[name].distinct))
 

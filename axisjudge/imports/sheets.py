@@ -120,9 +120,9 @@ def read_sheet(path: Path) -> Sheet:
     """
     if path.suffix.lower() in _EXCEL:
         return _excel(path)
-    if path.suffix in (".csv", ".tsv") and path.is_file() and path.stat().st_size > _LARGE:
-        if (columns := _large(path)) is not None:
-            return Sheet(columns)
+    large = path.suffix in (".csv", ".tsv") and path.is_file() and path.stat().st_size > _LARGE
+    if large and (columns := _large(path)) is not None:
+        return Sheet(columns)
     raw = read_bytes(path)
     if raw[:4] == b"PAR1" or path.suffix == ".parquet":
         return _parquet(path)
@@ -199,14 +199,18 @@ def _tables(content: Any, name: str = "", depth: int = 0) -> list[tuple[str, lis
         return []
     values = list(content.values())
     lists = [value for value in values if isinstance(value, list)]
-    if len(lists) == len(values) > 1 and len({len(each) for each in lists}) == 1 and not isinstance(
-        next(iter(lists[0]), None), dict
+    if (
+        len(lists) == len(values) > 1
+        and len({len(each) for each in lists}) == 1
+        and not isinstance(next(iter(lists[0]), None), dict)
     ):
         return [(name, [dict(zip(content, cells, strict=True)) for cells in zip(*lists, strict=True)])]
     inner = [each for key, value in content.items() for each in _tables(value, f"{name}.{key}".lstrip("."), depth + 1)]
     if len(values) > 1 and _alike(values):  # a map of records by id
         long = any(len(str(key)) > _LONGEST_ID for key in content)
-        whole = [{"id": f"record {n}" if long else key, **value} for n, (key, value) in enumerate(content.items(), start=1)]
+        whole = [
+            {"id": f"record {n}" if long else key, **value} for n, (key, value) in enumerate(content.items(), start=1)
+        ]
         if not inner or all(len(rows) < len(whole) * _CLEARLY or not name for _, rows in inner):
             return [(name, whole)]
     return inner
@@ -261,13 +265,14 @@ def _exploded(rows: Sequence[Row], name: str) -> tuple[list[Row], int]:
     made, dropped = [], 0
     for row in rows:
         outer = {key: cell for key, cell in row.items() if key != name}
-        inner = row.get(name)
+        inner: Any = row.get(name)
         if not _is_records(inner):
             dropped += 1
             made.append(outer)
             continue
         made += [
-            outer | {(f"{name}.{key}" if key in outer else key): cell for key, cell in _metric_named(_spread(each)).items()}
+            outer
+            | {(f"{name}.{key}" if key in outer else key): cell for key, cell in _metric_named(_spread(each)).items()}
             for each in inner
         ]
     return made, dropped
@@ -285,9 +290,16 @@ def _side_by_side(head: str, cells: list[Any]) -> dict[str, list[Any]]:
         return {head: cells}
     longest = max(map(len, lists))
     if longest == 1:
-        return _positions(head, cells, 1) if all(map(_is_records, filter(None, lists))) else {
-            head: [cell[0] if isinstance(cell, list) and cell else None if isinstance(cell, list) else cell for cell in cells]
-        }
+        return (
+            _positions(head, cells, 1)
+            if all(map(_is_records, filter(None, lists)))
+            else {
+                head: [
+                    cell[0] if isinstance(cell, list) and cell else None if isinstance(cell, list) else cell
+                    for cell in cells
+                ]
+            }
+        )
     if plain(head.rpartition(".")[2]) in NAMES["rater"] and not any(map(_is_records, lists)):
         found = _positions(head, cells, longest)
         return {(head if name == f"{head}.0" else name): column for name, column in found.items()}
@@ -297,7 +309,9 @@ def _side_by_side(head: str, cells: list[Any]) -> dict[str, list[Any]]:
         if longest <= _MOST_RECORDS:
             return _positions(head, cells, longest)
     elif longest <= _MOST_SCALARS and all(
-        each is None or (isinstance(each, str | int | float) and len(str(each)) <= _SHORT) for cell in lists for each in cell
+        each is None or (isinstance(each, str | int | float) and len(str(each)) <= _SHORT)
+        for cell in lists
+        for each in cell
     ):
         return _positions(head, cells, longest)
     return {head: [json.dumps(cell, ensure_ascii=False) if isinstance(cell, list) else cell for cell in cells]}

@@ -17,13 +17,12 @@ from axisjudge.labels.simulated_people import BY_PEOPLE
 from axisjudge.ratings import to_matrix
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import EMPTY_RUN, raters_of, taken
+from axisjudge.ratings.words import sides_of
 from axisjudge.stats.agreement.undecided import set_aside
 from axisjudge.stats.raters.reference import AgainstReference, against_reference, majority
 
 Floats = NDArray[np.float64]
 
-#: The word that means failure, by scale; other scales have none.
-FAILING = {"verdict": "incorrect", "step": "-1"}
 UNDECIDED = ("uncertain",)
 
 
@@ -58,8 +57,8 @@ class LabelledPanel:
     @property
     def failing(self) -> int | None:
         """Position of the word that means failure; None where the scale knows no failure."""
-        word = FAILING.get(self.scale)
-        return None if word is None else self.categories.index(word)
+        words = [word for word, failed in sides_of(self.scale).items() if failed]
+        return self.categories.index(words[0]) if words else None
 
     @property
     def undecided(self) -> tuple[int, ...]:

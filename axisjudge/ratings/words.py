@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import polars as pl
+
 from axisjudge.ratings.scales import categories_of
 
 #: Cells that hold no verdict.
@@ -63,3 +65,17 @@ def sides_of(scale: str) -> dict[str, float]:
     taken = {each: side(word(each) or "") for each in categories_of(scale) or ()}
     failing, passing = ([each for each, which in taken.items() if which == name] for name in ("fail", "pass"))
     return {failing[0]: 1.0, passing[0]: 0.0} if len(failing) == len(passing) == 1 else {}
+
+
+def on_verdicts(table: pl.DataFrame) -> pl.DataFrame:
+    """Ratings on nominal scales whose two sides are known, as verdicts: incorrect, correct, uncertain for the rest."""
+    for scale in table["scale"].drop_nulls().unique():
+        if scale.startswith("nominal:") and (sides := sides_of(scale)):
+            words = {each: "incorrect" if failed else "correct" for each, failed in sides.items()}
+            said = pl.col("verdict").replace_strict(words, default=pl.lit("uncertain"), return_dtype=pl.String)
+            mine = pl.col("scale") == scale
+            table = table.with_columns(
+                verdict=pl.when(mine & pl.col("verdict").is_not_null()).then(said).otherwise("verdict"),
+                scale=pl.when(mine).then(pl.lit("verdict")).otherwise("scale"),
+            )
+    return table

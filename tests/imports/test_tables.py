@@ -198,7 +198,7 @@ def test_several_files_share_one_scale_and_repeats_are_numbered(tmp_path):
     low, high = tmp_path / "low.csv", tmp_path / "high.csv"
     low.write_text("id,rater,question,verdict\na,g,q,1\na,g,q,2\nb,g,q,3\n")
     high.write_text("id,rater,question,verdict\na,h,q,4\nb,h,q,7\n")
-    with pytest.raises(InputError, match="twice.*--repeats"):
+    with pytest.raises(InputError, match=r"twice.*--repeats"):
         import_ratings([low, high], ImportOptions(kind="llm"))
     told = ImportOptions(kind="llm", repeats=True)
     table = import_ratings([low, high], told).ratings

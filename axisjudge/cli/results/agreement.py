@@ -42,6 +42,8 @@ def agreement(
 ) -> None:
     """Agreement of judges per axis, across families, against labels and by confidence; cited steps and repeats.
 
+    Take it where judges stand beside each other; what may be claimed against people says `compare`, and of one table
+    of judges and people `check`.
     A dataset (a folder that `axisjudge ratings compact` wrote) is counted part by part and never read whole; single
     items are then left out: disagreements, triage, cited steps, repeats.
     """

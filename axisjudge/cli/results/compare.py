@@ -37,6 +37,8 @@ def compare(
 ) -> None:
     """What may be claimed of judges against people's labels and what not, then the figures behind it.
 
+    Take it for ratings files and people's labels, also on some of the items; for one table of both see `check`, for
+    judges without people `agreement`.
     Exit 1 when a requirement is shown to fall short on a question, 4 when labels are too few to tell.
     """
     from axisjudge.imports.reference import PREFIX, read_label_files

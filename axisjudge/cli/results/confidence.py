@@ -14,7 +14,10 @@ def confidence(
     labels: Annotated[list[Path], typer.Option("--labels", help="Ratings of people, or planted truth.")],
     json: show.Json = False,
 ) -> None:
-    """Calibration of confidences against labels, each judge and source of confidence apart."""
+    """Calibration of confidences against labels, each judge and source of confidence apart.
+
+    Take it to learn whether a judge that says .9 is right in nine of ten; how often it is right at all says `compare`.
+    """
     from axisjudge.ratings import read_ratings
     from axisjudge.studies.confidence import confidence as against_labels
 

@@ -18,6 +18,7 @@ def report(
     names: Annotated[list[str], typer.Argument(help="Reports, with or without their number; all if none.")] = [],  # noqa: B006
     parameter: Annotated[list[str], typer.Option("-p", help="KEY=VALUE, a parameter of the notebook.")] = [],  # noqa: B006
     force: Annotated[bool, typer.Option("--force", help="Run even where nothing has changed.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="Print the reports with their questions, and stop.")] = False,
     gallery: Annotated[bool, typer.Option("--gallery", help="Make the reports of reports/gallery.")] = False,
     publish: Annotated[str, typer.Option("--publish", help="Write a document of this name from ratings.")] = "",
     ratings: Annotated[list[str], typer.Option("--from", help="Its ratings: files, or votes:tau2.")] = [],  # noqa: B006
@@ -36,6 +37,9 @@ def report(
     Example: axisjudge report --publish my_study --from ratings.jsonl --labels labels.jsonl
     """
 
+    if list_:
+        _list(json)
+        return
     asked = [name for name, given in (("--publish", publish), ("--check", check), ("--diff", diff)) if given]
     if asked and cluster is not None:
         raise InputError("--cluster", "is for reports of notebooks", asked[0], "leave it out")
@@ -52,6 +56,21 @@ def report(
         _diff(*diff, json)
     else:
         _run(names, given, gallery, json, force=force, cluster=cluster)
+
+
+def _list(json: bool) -> None:
+    """Every report with its question, the first heading of its notebook."""
+    import json as read
+
+    from axisjudge.report.notebook import report_notebooks
+    from axisjudge.workbench import home
+
+    cells = {
+        name: "".join(read.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+        for name, path in report_notebooks(home()).items()
+    }
+    rows = [{"report": name, "question": text.splitlines()[0].lstrip("# ")} for name, text in cells.items()]
+    show.listed("reports", rows, "Reports (axisjudge report NAME makes one)", json=json)
 
 
 def _run(names: list[str], given: dict[str, str], gallery: bool, json: bool, **how: Any) -> None:

@@ -37,6 +37,12 @@ def import_(
     ] = [],  # noqa: B006
     axis_map: options.AxisMap = [],  # noqa: B006
     word_map: options.WordMap = [],  # noqa: B006
+    item: Annotated[
+        list[str], typer.Option(help="A column that names what was rated; several where only together they do.")
+    ] = [],  # noqa: B006
+    repeats: Annotated[
+        bool, typer.Option("--repeats", help="Rows of one item and rater are repeats; else they are refused.")
+    ] = False,
     missing: Annotated[list[str], typer.Option(help="A word that means that no rating came.")] = [],  # noqa: B006
     scale: options.Scale = [],  # noqa: B006
     sampling: options.Drawn = None,
@@ -44,7 +50,10 @@ def import_(
     trajectories: options.Runs = [],  # noqa: B006
     json: show.Json = False,
 ) -> None:
-    """Read ratings by models, programs and people from files of other tools, each question on its own scale."""
+    """Read ratings by models, programs and people from files of other tools, each question on its own scale.
+
+    Exit 1 when files of a folder were passed over.
+    """
     from axisjudge.imports import ImportOptions, import_ratings
     from axisjudge.ratings import write_ratings
 
@@ -62,6 +71,8 @@ def import_(
         question=tuple(question),
         axes=pairs("--axis-map", axis_map, at_last=True),
         words=pairs("--word-map", word_map, at_last=True),
+        item=tuple(item),
+        repeats=repeats,
         missing=tuple(missing),
         scales=pairs("--scale", scale, at_last=True),
         trajectories=by_id(trajectories),
@@ -76,11 +87,16 @@ def import_(
     rows = [{"file": path.name, "format": form, "ratings": count} for path, form, count in imported.files]
     if json:
         raters = _raters(imported.ratings)
-        show.as_json({"out": str(out), "files": rows, "raters": raters, "notes": list(imported.notes)})
-        return
-    show.table(rows, f"{imported.ratings.height} ratings written to {out}")
+        over = list(imported.passed_over)
+        notes = list(imported.notes)
+        show.as_json({"out": str(out), "files": rows, "raters": raters, "notes": notes, "passed_over": over})
+        raise typer.Exit(bool(over))
+    show.table(rows, f"{imported.ratings.height} ratings written to {out}", most=20)
     show.table(_raters(imported.ratings), "Who rated")
     show.lines((f"{note}." for note in imported.notes), apart=True)
+    if imported.passed_over:
+        show.table([{"nothing taken of": each} for each in imported.passed_over], "Files passed over")
+        raise typer.Exit(1)
 
 
 def _raters(ratings: "pl.DataFrame") -> list[dict[str, object]]:

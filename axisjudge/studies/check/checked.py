@@ -65,7 +65,20 @@ class Checked(Result):
     @property
     def recognised(self) -> list[dict[str, str]]:
         """What each column was taken for, with the evidence."""
-        return [each for each in self.known.table if " + " not in each["column"]]
+        roles = self.roles
+        taken = {
+            **dict.fromkeys(roles.confidence.values(), "confidence"),
+            **dict.fromkeys(roles.reasons.values(), "reason"),
+            **dict.fromkeys(roles.item.split(" + "), "item"),
+            roles.cluster: "cluster",
+            roles.rater: "raters",
+            roles.value: "verdicts",
+            **dict.fromkeys(() if roles.long else roles.people, "people"),
+            **dict.fromkeys(() if roles.long else roles.judges, "judge"),
+        }
+        columns = [each for each in self.known.table if " + " not in each["column"]]
+        rows = [{**each, "taken as": taken.get(each["column"], "not read")} for each in columns]
+        return sorted(rows, key=lambda row: row["taken as"] == "not read")
 
     @property
     def counts(self) -> dict[str, list[dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""Which column is what: `axisjudge.imports.recognise` for a judge and people, said, and refused where two readings are."""
+"""Which column is what: `axisjudge.imports.recognise` for a judge and people; two readings are refused."""
 
 from __future__ import annotations
 
@@ -187,7 +187,9 @@ def _cluster(known: Recognised, wishes: Roles, taken: set[str], item: str = "") 
     repeated = [name for name in names if 1 < of_items[name].n_unique() < of_items.height]
     groups = of_items.select(repeated).unique().height if repeated else 0
     if any(of_items[name].n_unique() != groups for name in repeated):
-        cure = f"choose one, such as --cluster {shlex.quote(repeated[0])}; --cluster none takes every row as independent"
+        cure = (
+            f"choose one, such as --cluster {shlex.quote(repeated[0])}; --cluster none takes every row as independent"
+        )
         raise InputError("--cluster", f"{', '.join(repeated)} could each say which rows belong together", cure=cure)
     return next(iter(repeated), "")
 
@@ -235,7 +237,11 @@ def _beside(
     known: Recognised, judges: Sequence[str], words: frozenset[str], taken: Iterable[str] = ()
 ) -> dict[str, str]:
     """The column of confidences or reasons that belongs to each judge, by its name; the only one to the only judge."""
-    free = [name for name in known.columns if name not in taken and name not in judges and tokens(name) & words]
+    free = [
+        name
+        for name, each in known.columns.items()
+        if each.filled and name not in taken and name not in judges and tokens(name) & words
+    ]
     found = {}
     for judge in judges:
         mine = [name for name in free if tokens(name) - words - _PLAIN == tokens(judge) - _PLAIN]

@@ -32,6 +32,9 @@ def _parts(result: Checked) -> dict[str, Any]:
     return {
         "level": f"{result.terms.ci_level:.0%}",
         "source": result.source,
+        "counts": [{"judge": judge, "heads": list(rows[0]), "rows": rows} for judge, rows in result.counts.items()],
+        "differ": result.disagreements,
+        "columns": result.recognised,
         "answer": answer(result),
         "parts": parts,
         "measures": [  # one block a measure, one bar a judge

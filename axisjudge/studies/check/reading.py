@@ -78,7 +78,8 @@ def read_cells(table: Any) -> CellTable:
     InputError
         Not a table, no rows, columns that share a name or differ in length.
     """
-    source, notes = "table", ()
+    source = "table"
+    notes: tuple[str, ...] = ()
     kind: Kind = "pandas"
     given: Mapping[Any, Sequence[Any]]
     if isinstance(table, (str, Path)):

@@ -77,14 +77,19 @@ def _read(result: Checked) -> list[str]:
         equal = "" if worth > 0.9 * votes.n_clusters else f", worth {worth:.1f} equal ones"
         groups = f"{votes.n_clusters} in all{equal}"
         lines.append(f"Rows of one {roles.cluster!r} belong together, {groups}; intervals are by {votes.unit}.")
-    elif repeating := repeating_id(roles):
+    elif may := list(dict.fromkeys(filter(None, (repeating_id(roles), *roles.may_cluster)))):
+        one = may[0]
+        n_values = result.known.columns[one].distinct
         lines.append(
-            f"Values of {repeating!r} repeat, and still each row counts as independent: if its rows belong together, "
-            f"say --cluster {repeating}."
+            f"Each row counts as independent, though {one!r} has {n_values:,} values in {votes.n_items:,} rows: if its "
+            f"rows belong together, say --cluster {shlex.quote(one)}."
         )
     else:
         lines.append("No column says which rows belong together: each row counts as independent (--cluster COLUMN).")
     lines.append(_words_line(result))
+    lines += _of_one_side(result)
+    lines += [f"{copy!r} says what {of!r} says in every row, and is left out." for copy, of in roles.copies.items()]
+    lines += [f"{note[0].upper()}{note[1:]}." for note in result.notes]
     if roles.confidence:
         one = set(roles.confidence.values())
         pairs = [f"{judge} = {column}" for judge, column in roles.confidence.items()]
@@ -107,13 +112,37 @@ def _read(result: Checked) -> list[str]:
 def _words_line(result: Checked) -> str:
     asked = result.votes.question
     if not asked.directed:
-        return f"Words: {one_line(asked.words)}. None is taken as failing (--positive WORD names one to be caught)."
+        order = "in this order, so that near misses count less (--scale nominal takes them as names)"
+        level = order if asked.level == "ordinal" else "as names without an order"
+        none = "None is taken as failing (--positive WORD names one to be caught)"
+        return f"Words: {one_line(asked.words)}, {level}. {none}."
     turn = ""
     if asked.assumed:
         turn = f"; if {asked.passing!r} is the one to be caught, say --positive={shlex.quote(asked.passing)}"
     others = sorted(word for word, code in asked.code.items() if not code and word in asked.code)
     several = f" ({', '.join(others)})" if others and asked.passing not in asked.code else ""
     return f"Failing is {asked.failing!r}, passing is {asked.passing!r}{several}{turn}."
+
+
+def _of_one_side(result: Checked) -> list[str]:
+    """Words that only judges or only people say; and words of a judge that are counted as another word of people's."""
+    votes = result.votes
+    said = {
+        side: set[str]().union(*(votes.spoken[name] for name in names))
+        for side, names in (("judges", votes.judges), ("people", votes.people))
+    }
+    lines = []
+    code = votes.question.code
+    for one, rest in (("judges", "people"), ("people", "judges")):
+        alone = sorted(said[one] - said[rest])
+        if not said[one] or not said[rest] or not alone:
+            continue
+        means = [
+            f"{each!r} as {votes.question.words[code[each]]!r}" for each in alone if each not in votes.question.words
+        ]
+        counted = f", counted {listed(means[:4])}" if means else ""
+        lines.append(f"Only {one} say {listed([repr(each) for each in alone[:4]])}{counted}.")
+    return lines
 
 
 def _judge(result: Checked, judge: JudgeCheck) -> list[str]:
@@ -149,8 +178,16 @@ def _first_line(result: Checked, judge: JudgeCheck) -> str:
             missing += f"; counting those people failed among them it caught between {low:.0%} and {high:.0%}"
     first = f"of the {passed.n_items:,} {votes.noun}s that people called {asked.passing!r} it passed {_share(passed)}"
     second = f"of the {caught.n_items:,} they called {asked.failing!r} it caught {_share(caught)}"
-    first = first if passed.n_items else f"people called no {votes.noun} {asked.passing!r}"
-    second = second if caught.n_items else f"people called none {asked.failing!r}, so nothing could be caught"
+    if not judge.n_compared:
+        return f"{judge.name}: it gave no verdict on any of the {votes.n_labelled:,} labelled {votes.noun}s."
+    of_word = [int((votes.reference == code).sum()) for code in (0, 1)]
+    lost = "it gave no verdict on the {:,} that people called {!r}"
+    if not passed.n_items:
+        none = f"people called no {votes.noun} {asked.passing!r}"
+        first = lost.format(of_word[0], asked.passing) if of_word[0] else none
+    if not caught.n_items:
+        none = f"people called none {asked.failing!r}, so nothing could be caught"
+        second = lost.format(of_word[1], asked.failing) if of_word[1] else none
     return f"{judge.name}: {first}; {second}{_by(result)}.{missing}{'.' if missing else ''}"
 
 
@@ -194,7 +231,15 @@ def _lacking(result: Checked, judge: JudgeCheck) -> str:
     """The word that people never said, so that nothing is known of it."""
     asked = result.votes.question
     words = {"sensitivity": asked.failing, "specificity": asked.passing}
-    never = [word for name, word in words.items() if name in judge.measures and not judge.measures[name].n_items]
+    never = (
+        [
+            word
+            for name, word in words.items()
+            if name in judge.measures and not (result.votes.reference == result.votes.question.code[word]).any()
+        ]
+        if asked.directed and asked.failing in asked.code and asked.passing in asked.code
+        else []
+    )
     return f"people called no {result.votes.noun} {listed([repr(word) for word in never])}" if never else ""
 
 
@@ -238,7 +283,20 @@ def _rates(result: Checked, judge: JudgeCheck) -> list[str]:
         return [f"{calls}; no corrected rate: {refusal}."]
     how = "at random" if result.terms.sampling == "random" else result.terms.sampling.replace("_", " ")
     weak = "".join(f" {warning[0].upper()}{warning[1:]}." for warning in judge.corrected.warnings[:1])
-    return [f"{calls}; corrected by labels drawn {how}, {_share(rate)}.{weak}"]
+    return [f"{calls}; corrected by labels drawn {how}, {_share(rate)}{_unlabelled(result, rate)}.{weak}"]
+
+
+def _unlabelled(result: Checked, rate: Estimate) -> str:
+    """How many of the rows that nobody labelled that makes, where labels were drawn at random."""
+    votes = result.votes
+    if result.terms.sampling != "random" or math.isnan(rate.ci_low):
+        return ""
+    known = int((votes.reference == 1).sum())
+    rest = votes.n_items - votes.n_labelled
+    at, low, high = (
+        min(max(round(end * votes.n_items) - known, 0), rest) for end in (rate.estimate, rate.ci_low, rate.ci_high)
+    )
+    return f": about {at:,} ({low:,} to {high:,}) of the {rest:,} that nobody labelled"
 
 
 def _alone(result: Checked, judge: JudgeCheck) -> list[str]:

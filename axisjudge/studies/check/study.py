@@ -85,8 +85,8 @@ def check(
     Parameters
     ----------
     table : path, DataFrame or dict of columns
-        CSV, TSV, JSON, JSON Lines, Parquet or Excel, packed too; pandas, polars or arrow. A column a rater, or (long) one
-        row a rating.
+        CSV, TSV, JSON, JSON Lines, Parquet or Excel, packed too; pandas, polars or arrow. A column a rater, or (long)
+        one row a rating.
     judges, human : str or sequence of str, optional
         Their columns; in a long table their names. Recognised from names and words where not given.
     cluster : str, optional

@@ -32,8 +32,8 @@ class Votes:
 
     `ratings` (items x judges) and `labels` (items x people) hold codes of `question`, NaN where none; `reference` is
     what people said together (the majority of several; NaN where they are tied). `clusters` says which items belong
-    together, None where every row is on its own; `unit` is what a cluster is and `noun` what an item is. `spoken` counts
-    each rater's words, `items` names the items, and `reasons` holds a judge's reasons where a column has them.
+    together, None where every row is on its own; `unit` is what a cluster is and `noun` what an item is. `spoken`
+    counts each rater's words, `items` names the items, and `reasons` holds a judge's reasons where a column has them.
     """
 
     judges: tuple[str, ...]
@@ -134,7 +134,9 @@ def votes_of(
         n_tied=int((np.isnan(reference) & ~np.isnan(labels).all(axis=1)).sum()),
         spoken=spoken,
         items=table[_ITEM],
-        reasons={judge: table[f"reason of {judge}"] for judge in roles.reasons if f"reason of {judge}" in table.columns},
+        reasons={
+            judge: table[f"reason of {judge}"] for judge in roles.reasons if f"reason of {judge}" in table.columns
+        },
     )
 
 
@@ -151,11 +153,17 @@ def _items_of(known: Recognised, roles: Roles) -> tuple[pl.DataFrame, int]:
     named = whole.with_columns(pl.col(roles.item).str.strip_chars().fill_null("").alias(_ITEM))
     if roles.long:
         return _pivoted(named, known, roles), n_copies
-    named = named.with_columns(pl.when(pl.col(_ITEM) == "").then(pl.format("row {}", _ROW)).otherwise(_ITEM).alias(_ITEM))
+    named = named.with_columns(
+        pl.when(pl.col(_ITEM) == "").then(pl.format("row {}", _ROW)).otherwise(_ITEM).alias(_ITEM)
+    )
     if (twice := named.filter(pl.col(_ITEM).is_duplicated())).height:
         first = twice.filter(pl.col(_ITEM) == twice[_ITEM][0])
         rater = next((name for name in (*roles.judges, *roles.people) if first[name].n_unique() > 1), "")
-        what = f"{rater} rated {twice[_ITEM][0]!r} twice, {_both(first, rater)}" if rater else f"{twice[_ITEM][0]!r} stands twice"
+        what = (
+            f"{rater} rated {twice[_ITEM][0]!r} twice, {_both(first, rater)}"
+            if rater
+            else f"{twice[_ITEM][0]!r} stands twice"
+        )
         refuse_twice(known, roles, f"{what} (rows {first[_ROW][0]} and {first[_ROW][1]})")
     return _wide(named, roles), n_copies
 
@@ -178,7 +186,9 @@ def _pivoted(frame: pl.DataFrame, known: Recognised, roles: Roles) -> pl.DataFra
     rated = frame.filter(rater.is_in([*roles.judges, *roles.people])).with_columns(rater.alias("axisjudge rater"))
     if nameless := rated.filter(pl.col(_ITEM) == "")[_ROW].to_list():
         where = f"column {roles.item!r}, row {nameless[0]}"
-        raise InputError(where, "every rating needs the item that it is about", cure="fill in the cell, or leave out the row")
+        raise InputError(
+            where, "every rating needs the item that it is about", cure="fill in the cell, or leave out the row"
+        )
     keys = [_ITEM, "axisjudge rater"]
     if (twice := rated.filter(pl.struct(keys).is_duplicated())).height:
         first = twice.filter(pl.struct(keys) == twice.select(pl.struct(keys))[0].to_series()[0])
@@ -186,7 +196,9 @@ def _pivoted(frame: pl.DataFrame, known: Recognised, roles: Roles) -> pl.DataFra
         said = said if " and " in said else f"{said} and {said}"
         rule = f"{first['axisjudge rater'][0]} rated {first[_ITEM][0]!r} twice, {said}"
         refuse_twice(known, roles, f"{rule} (rows {first[_ROW][0]} and {first[_ROW][1]})")
-    items = rated.unique(_ITEM, keep="first", maintain_order=True).select(_ITEM, _ROW, *([roles.cluster] if roles.cluster else []))
+    items = rated.unique(_ITEM, keep="first", maintain_order=True).select(
+        _ITEM, _ROW, *([roles.cluster] if roles.cluster else [])
+    )
     if roles.cluster:
         groups = rated.group_by(_ITEM).agg(pl.col(roles.cluster).n_unique().alias("n"), pl.col(roles.cluster).unique())
         if several := groups.filter(pl.col("n") > 1).rows():

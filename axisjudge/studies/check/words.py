@@ -11,7 +11,7 @@ from io import StringIO
 
 from axisjudge.checks import InputError
 from axisjudge.ratings.scales import Level
-from axisjudge.ratings.words import AFFIRMING, DENYING, FAILING, MOST_WORDS, NO_VERDICT, PASSING, side, word, words_in
+from axisjudge.ratings.words import AFFIRMING, DENYING, FAILING, MOST_WORDS, PASSING, side, word, words_in
 
 # words that hang on the question where they stand alone
 _SINGLE = words_in("y t n f 1 0")
@@ -47,7 +47,7 @@ class Question:
 
     @property
     def level(self) -> Level:
-        """Ordinal where more than two words are numbers, so that distances between them count, unless told otherwise."""
+        """As told; else ordinal where more than two words are numbers, so that distances count, and nominal."""
         return self.told or ("ordinal" if len(self.words) > 2 and self.values else "nominal")
 
 

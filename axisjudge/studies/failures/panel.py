@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError, one_of
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, MADE_UP, VERDICT_ON_RUN, once
+from axisjudge.ratings.words import on_verdicts
 from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.independent_panel import independent_panel
 from axisjudge.stats.estimate import Estimate
@@ -166,7 +167,7 @@ _RUN, _JUDGE, _AXIS = ("trajectory_id", "agent", "cluster_id", "domain"), ("rate
 
 def votes_of(part: pl.DataFrame, judges: Sequence[str] | None = None, repeat: int = 0) -> PanelPart:
     """What a panel takes of a table that holds all ratings of its runs on its axes."""
-    table = part.filter(VERDICT_ON_RUN)
+    table = on_verdicts(part).filter(VERDICT_ON_RUN)
     chosen = table.filter(BY_JUDGE if judges is None else pl.col("rater").is_in(list(judges)))
     kept = chosen.filter(pl.col("repeat") == repeat)
     once(kept, "trajectory_id", "question", "rater", rule="one rating for each run, axis and judge")

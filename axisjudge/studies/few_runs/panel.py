@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, TooLittle, in_unit_interval, one_of
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, EMPTY_RUN, once
+from axisjudge.ratings.words import sides_of
 from axisjudge.results import Result
 from axisjudge.stats.agreement.effective import effective_judges
 from axisjudge.stats.clusters import OUTCOME_ICC, STEP_ICC
@@ -28,8 +29,6 @@ COLUMNS = (
     *("item_id", "trajectory_id", "step_index", "cluster_id", "agent", "question", "scale", "repeat"),
     *("rater", "rater_kind", "family", "status", "verdict", "flags"),
 )
-#: Scales that have a word for failing, with what each word says; other words leave it open.
-FAILING = {"verdict": {"incorrect": 1.0, "correct": 0.0}, "step": {"-1": 1.0, "0": 0.0, "+1": 0.0}}
 UNNAMED = "(agent not named)"
 
 
@@ -70,14 +69,14 @@ def rated_panel(
     by_step = of_runs.is_empty() if steps is None else steps
     judged = judged.filter(pl.col("step_index").is_not_null()) if by_step else of_runs
     scales = judged["scale"].unique().sort().to_list()
-    if len(scales) != 1 or scales[0] not in FAILING:
-        cure = f"give ratings on one scale of {', '.join(FAILING)}"
+    if len(scales) != 1 or not sides_of(scales[0]):
+        cure = "give ratings on one scale whose failing word is known, such as verdict, step or nominal:fail,pass"
         raise TooLittle("ratings", "must have a word for failing", ", ".join(scales) or "no ratings of judges", cure)
     judged = _drawn(judged, runs, seed)
     of_scale = (pl.col("scale") == scales[0]) & (pl.col("step_index").is_not_null() == by_step)
     people = labelled.filter(BY_LABELLER & of_scale & (pl.col("repeat") == 0))
     once(judged, "item_id", "question", "rater", "repeat", rule="one rating for each item, axis, judge and repeat")
-    word = pl.col("verdict").replace_strict(FAILING[scales[0]], default=None, return_dtype=pl.Float64)
+    word = pl.col("verdict").replace_strict(sides_of(scales[0]), default=None, return_dtype=pl.Float64)
     decided = judged.with_columns(failing=word).filter(pl.col("failing").is_not_null())
     rated = judged if decided.is_empty() else decided  # with every verdict lost the page says so
     items = rated.select("item_id", "question", "trajectory_id", "cluster_id", "agent").unique(["item_id", "question"])

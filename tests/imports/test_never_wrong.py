@@ -1,0 +1,321 @@
+"""Files that can be read in two ways, or in a wrong one: read right, or refused with the command for each way."""
+
+import csv
+import gzip
+import io
+import json
+import random
+import zipfile
+
+import polars as pl
+import pytest
+
+from axisjudge.checks import InputError
+from axisjudge.cli import main
+from axisjudge.imports import ImportOptions, import_ratings
+from axisjudge.ratings import read_ratings, write_ratings
+from axisjudge.studies import check as folder
+from axisjudge.studies import failures, few_runs, people
+from axisjudge.studies.check.sentences import report
+
+check, decide = folder.check, folder.decide
+
+
+def drawn(count, words=("pass", "fail"), share=0.3, seed=0):
+    """Words at random."""
+    rng = random.Random(seed)
+    return [words[rng.random() < share] for _ in range(count)]
+
+
+def noisy(words, by=0.15, seed=1):
+    """The same words by somebody who errs."""
+    rng, both = random.Random(seed), sorted(set(words))
+    return [both[word == both[0]] if rng.random() < by else word for word in words]
+
+
+TRUTH = drawn(120)
+
+
+def written(path, columns):
+    with path.open("w", newline="") as out:
+        sheet = csv.writer(out)
+        sheet.writerow(columns)
+        sheet.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
+def rated(*judges, words=TRUTH, **more):
+    return {"id": list(range(len(words))), **{name: noisy(words, seed=n) for n, name in enumerate(judges)}} | {
+        "human": words,
+        **more,
+    }
+
+
+def test_runs_of_one_task_are_not_repeats_and_the_columns_that_tell_them_apart_are_proposed(tmp_path):
+    rows = [
+        {"annotator": who, "task_id": f"t{task}", "model_name": model, "success": word}
+        for task in range(12)
+        for model in ("agent-a", "agent-b", "agent-c")
+        for who, word in zip(("F", "G"), drawn(2, seed=task), strict=True)
+    ]
+    path = tmp_path / "annotations.csv"
+    written(path, {name: [row[name] for row in rows] for name in rows[0]})
+    with pytest.raises(InputError, match=r"twice.*--item task_id --item model_name.*--repeats"):
+        import_ratings([path], ImportOptions(kind="human"))
+    table = import_ratings([path], ImportOptions(kind="human", item=("task_id", "model_name"))).ratings
+    assert (table["item_id"].n_unique(), table["repeat"].max(), table.height) == (36, 0, 72)
+    repeats = import_ratings([path], ImportOptions(kind="human", repeats=True)).ratings
+    assert (repeats["item_id"].n_unique(), repeats["repeat"].max()) == (12, 2)
+    wide = {name: [row[name] for row in rows if row["annotator"] == "F"] for name in ("task_id", "model_name", "success")}
+    judged = wide | {"human": noisy(wide["success"])}
+    with pytest.raises(InputError, match=r"twice.*--item task_id --item model_name|stands twice"):
+        check(judged, judges="success", item="task_id")
+    assert check(judged, judges="success", item=("task_id", "model_name")).votes.n_items == 36
+
+
+def test_questions_are_no_raters_and_raters_no_questions(tmp_path):
+    table = {"id": list(range(30)), **{name: drawn(30, ("1", "5"), seed=n) for n, name in enumerate(("tone", "facts"))}}
+    path = written(tmp_path / "scores.csv", table)
+    with pytest.raises(InputError, match=r"raters of one question, or questions to one rater.*--kind tone=.*--rater NAME"):
+        import_ratings([path], ImportOptions(kind="llm", question=("q",)))
+    asked = import_ratings([path], ImportOptions(kind="llm", rater="gpt")).ratings
+    assert set(asked["question"]) == {"tone", "facts"}
+    raters = import_ratings([path], ImportOptions(kinds={"tone": "llm", "facts": "human"}, question=("q",))).ratings
+    assert set(raters["rater"]) == {"tone", "facts"}
+
+
+def test_raters_whose_words_have_none_in_common_are_refused(tmp_path):
+    path = written(tmp_path / "t.csv", {"id": list(range(40)), "gpt": drawn(40), "human": drawn(40, ("A", "B"))})
+    told = ImportOptions(kinds={"gpt": "llm", "human": "human"}, question=("q",))
+    with pytest.raises(InputError, match=r"no word of one question in common.*--word-map"):
+        import_ratings([path], told)
+    grades = {"id": list(range(40)), "gpt": [str(n % 5 + 1) for n in range(40)], "human": drawn(40, ("0", "1"))}
+    with pytest.raises(InputError, match="no word of one question in common"):
+        import_ratings([written(tmp_path / "g.csv", grades)], told)
+
+
+@pytest.mark.parametrize("words", [("pass", "fail"), ("1", "0"), ("violation", "compliant")])
+def test_judges_are_known_by_what_they_say(words):
+    truth = drawn(120, words)
+    judges = ("gpt52t", "deepseek", "qwen8b", "house")
+    found = check(rated(*judges, words=truth, ticket=[f"T-{n}" for n in range(120)], lang=drawn(120, ("de", "en"))))
+    assert (found.roles.judges, found.roles.people) == (judges, ("human",))
+    assert {"ticket", "lang"} <= set(found.roles.left_out)
+
+
+@pytest.mark.parametrize("other", [("yes", "no"), ("pass", "fail"), ("1", "0")])
+def test_a_score_beside_its_own_label_is_no_judge_and_no_gate_passes(other):
+    label = drawn(60, ("yes", "no"))
+    score = [dict(zip(("yes", "no"), other, strict=True))[word] for word in label]
+    with pytest.raises(InputError, match=r"same as label in every row.*--judge score --human label"):
+        check({"id": list(range(60)), "score": score, "label": label})
+    assert check({"id": list(range(60)), "score": score, "label": label}, judges="score", human="label").votes.n_items == 60
+
+
+def test_a_column_that_says_whether_two_others_agree_is_no_judge():
+    table = rated("judge", words=drawn(80, ("true", "false")))
+    table["is_correct"] = [str(one == other).lower() for one, other in zip(table["judge"], table["human"], strict=True)]
+    assert check(table).roles.judges == ("judge",)
+    copied = check(table | {"copy": table["judge"]})
+    assert (copied.roles.judges, dict(copied.roles.copies)) == (("judge",), {"copy": "judge"})
+
+
+def test_names_of_raters_and_of_candidates_are_no_verdicts(tmp_path):
+    names = drawn(60, ("gpt-4o", "claude-3"))
+    table = {"id": list(range(60)), "judge_model": names, "verdict": drawn(60), "human": drawn(60, seed=4)}
+    with pytest.raises(InputError, match=r"raters in one column \(judge_model.*--where judge_model="):
+        check(table)
+    assert check(table, where=["judge_model=gpt-4o"]).roles.judges == ("verdict",)
+    pairs = {"id": list(range(60)), "model_1": names, "model_2": noisy(names), "winner": drawn(60, ("model_1", "tie"))}
+    told = ImportOptions(rater="ada", kind="human", question=("q",))
+    found = import_ratings([written(tmp_path / "p.csv", pairs)], told).ratings
+    assert set(found["verdict"]) == {"model_1", "tie"}
+
+
+def test_the_words_of_a_table_with_its_truth_in_each_row_are_the_judges_own(tmp_path):
+    truth = drawn(60, ("A", "B"))
+    table = {"id": list(range(60)), "judge_model": ["gpt-4o"] * 60, "label": truth, "judge_choice": noisy(truth)}
+    with pytest.raises(InputError, match=r"judge_model may have said either.*--kind judge_choice=llm --kind label=human"):
+        import_ratings([written(tmp_path / "t.csv", table)], ImportOptions(kind="llm", question=("q",)))
+    both = ImportOptions(kinds={"judge_choice": "llm", "label": "human"}, question=("q",))
+    assert set(import_ratings([tmp_path / "t.csv"], both).ratings["rater"]) == {"judge_choice", "label"}
+
+
+def test_places_of_a_list_are_repeats_or_another_order_and_never_two_judges(tmp_path):
+    truth = drawn(60, ("A>B", "B>A"))
+    games = [{"decision": word} for word in noisy(truth)]
+    rows = [{"pair_id": n, "label": word, "judgments": [games[n], games[-n]]} for n, word in enumerate(truth)]
+    path = tmp_path / "games.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match=r"places of one list.*--judge judgments\.0\.decision"):
+        check(path)
+    assert check(path, judges="judgments.0.decision").votes.n_items == 60
+
+
+def test_empty_verdicts_stay_counted_through_import_and_are_no_absence_of_the_word(tmp_path):
+    table = rated("gpt")
+    table["gpt"] = ["" if n % 4 == 0 else word for n, word in enumerate(table["gpt"])]
+    path = written(tmp_path / "t.csv", table)
+    found = import_ratings([path], ImportOptions(kinds={"gpt": "llm", "human": "human"}, question=("q",)))
+    lost = found.ratings.filter(rater="gpt", status="parse_error")
+    assert (lost.height, found.ratings.filter(rater="gpt").height) == (30, 120)
+    assert any("30 empty cells" in note for note in found.notes)
+    assert check(path).judges[0].n_missing == 30
+    silent = check(table | {"gpt": [""] * 120}, judges="gpt")
+    said = " ".join(report(silent)["judges"])
+    assert "people called no" not in said
+    assert "no verdict" in said
+
+
+@pytest.mark.parametrize("words", [("pass", "fail"), ("yes", "no"), ("good", "bad")])
+def test_words_of_two_sides_mean_the_same_after_import(tmp_path, words):
+    path = written(tmp_path / "t.csv", rated("gpt", words=drawn(120, words)))
+    told = ImportOptions(kinds={"gpt": "llm", "human": "human"}, question=("q",), sampling="random")
+    found = import_ratings([path], told)
+    assert any(f"{words[1]} is read as failing" in note for note in found.notes)
+    checked = check(path).judges[0].measures["sensitivity"].estimate
+    compared = people(found.ratings, found.ratings, n_draws=0).comparison.questions[0].judges[0]
+    assert compared.failing.recall.estimate == pytest.approx(checked)
+    panel = failures(found.ratings).panel
+    caught = found.ratings.filter(pl.col("rater") == "gpt", pl.col("verdict") == words[1]).height
+    assert int((panel.panel.incorrect == 1).sum()) == caught
+    assert few_runs(found.ratings, draws=50) is not None
+
+
+def test_a_word_that_one_side_never_says_is_named(tmp_path):
+    table = rated("gpt")
+    table["gpt"] = ["unsure" if n % 6 == 0 else word for n, word in enumerate(table["gpt"])]
+    told = ImportOptions(kinds={"gpt": "llm", "human": "human"}, question=("q",))
+    notes = import_ratings([written(tmp_path / "t.csv", table)], told).notes
+    assert any("unsure is said by judges alone" in note for note in notes)
+    said = " ".join(report(check(table, words=["pass", "fail", "unsure"]))["read"])
+    assert "Only judges say 'unsure'" in said
+    mixed = " ".join(report(check(rated("gpt") | {"gpt": noisy(drawn(120, ("yes", "no")))}))["read"])
+    assert "'no' as 'fail'" in mixed
+
+
+def test_a_folder_loses_nothing_at_exit_code_0(tmp_path, monkeypatch, capsys):
+    def run(*words):
+        monkeypatch.setattr("sys.argv", ["axisjudge", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return stop.value.code or 0, capsys.readouterr()
+
+    inner = tmp_path / "labels" / "deep"
+    inner.mkdir(parents=True)
+    history = [{"name": "Ann", "role": "user", "content": "2 + 2?"}, {"name": "Bob", "role": "assistant", "content": "5"}]
+    for number in range(4):  # two runs are alike word for word; one is of a shape that no reader knows
+        told = [{**history[0], "content": f"{max(number, 1)} + 2?"}, history[1]]
+        record = {"history": told, "mistake_agent": "Bob", "mistake_step": "1", "question_ID": f"q{number}"}
+        (inner / f"{number}.json").write_text(json.dumps(record))
+    code, said = run("import", tmp_path / "labels", "--out", tmp_path / "r.jsonl")
+    assert code == 0, said.err
+    assert read_ratings(tmp_path / "r.jsonl").height == 4
+    (inner / "broken.csv").write_text("id,verdict\n1\n")
+    code, said = run("import", tmp_path / "labels", "--out", tmp_path / "s.jsonl")
+    assert (code, "broken.csv" in said.out) == (1, True)
+    assert read_ratings(tmp_path / "s.jsonl").height == 4
+
+
+@pytest.mark.parametrize("pack", ["gz", "zip", "json under a name", "json by id"])
+def test_packed_and_nested_tables_say_the_same(tmp_path, pack):
+    table = rated("gpt")
+    text = written(tmp_path / "t.csv", table).read_bytes()
+    wanted = check(tmp_path / "t.csv").judges[0].measures["sensitivity"].estimate
+    records = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    if pack == "gz":
+        path = tmp_path / "t.csv.gz"
+        path.write_bytes(gzip.compress(text))
+    elif pack == "zip":
+        path = tmp_path / "t.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("inner/t.csv", text)
+    else:
+        path = tmp_path / "t.json"
+        inner = {"meta": {"n": 3}, "about": [{"key": 1}], "results": {"rows": records}}
+        by_id = {f"case {n}": {"said": {name: row[name] for name in ("gpt", "human")}} for n, row in enumerate(records)}
+        path.write_text(json.dumps(inner if pack == "json under a name" else by_id))
+    assert check(path).judges[0].measures["sensitivity"].estimate == wanted
+
+
+def test_standard_input_an_address_and_an_archive_of_several(tmp_path, monkeypatch):
+    text = written(tmp_path / "t.csv", rated("gpt")).read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    assert check("-").votes.n_items == 120
+    with pytest.raises(InputError, match=r"is an address.*curl -L -o r\.csv 'https://example\.org/r\.csv'"):
+        check("https://example.org/r.csv")
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        archive.writestr("a.csv", text)
+        archive.writestr("b.csv", text)
+    with pytest.raises(InputError, match=r"holds 2 tables.*unzip"):
+        check(tmp_path / "two.zip")
+
+
+def test_metrics_that_name_themselves_are_questions_of_their_case(tmp_path):
+    cases = [
+        {"name": f"case {n}", "metricsData": [{"name": name, "score": n / 10, "evaluationModel": "gpt-4o"} for name in "ab"]}
+        for n in range(8)
+    ]
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"testCases": cases, "testFile": None}))
+    table = import_ratings([path], ImportOptions(kind="llm", columns={"name": "trajectory_id"})).ratings
+    assert (set(table["question"]), table.height, set(table["rater"])) == ({"a", "b"}, 16, {"gpt-4o"})
+
+
+def test_scores_pass_from_a_number_on_and_words_stand_for_others():
+    rng = random.Random(5)
+    scores = [round(min(1, max(0, (0.7 if word == "pass" else 0.3) + rng.gauss(0, 0.2))), 2) for word in TRUTH]
+    table = {"id": list(range(120)), "judge_score": scores, "human": TRUTH}
+    with pytest.raises(InputError, match=r"--pass-if 'judge_score >= 0\.5'"):
+        check(table)
+    found = check(table, judges="judge_score", pass_if="judge_score >= 0.5")
+    caught = sum(score < 0.5 for score, word in zip(scores, TRUTH, strict=True) if word == "fail") / TRUTH.count("fail")
+    assert found.judges[0].measures["sensitivity"].estimate == pytest.approx(caught)
+    ties = rated("gpt") | {"gpt": ["Tie" if n % 5 == 0 else word for n, word in enumerate(noisy(TRUTH))]}
+    as_fail = check(ties, means={"gpt:Tie": "fail"})
+    counts = as_fail.counts["gpt"]
+    assert sum(row["gpt: fail"] for row in counts) == sum(word in ("Tie", "fail") for word in ties["gpt"])
+    assert check(ties, means={":Tie": ""}).judges[0].n_missing == 24
+
+
+def test_a_scale_is_said_and_told_and_disagreements_are_listed_whole():
+    rng = random.Random(2)
+    grades = [str(rng.randint(1, 4)) for _ in range(80)]
+    table = {"id": list(range(80)), "gpt": [str(min(4, int(g) + (n % 5 == 0))) for n, g in enumerate(grades)]} | {
+        "gpt_reason": [f"because {n}" for n in range(80)],
+        "human": grades,
+    }
+    found = check(table)
+    assert (found.votes.question.level, "in this order" in " ".join(report(found)["read"])) == ("ordinal", True)
+    assert check(table, scale="nominal").votes.question.level == "nominal"
+    names = {"1": "poor", "2": "fair", "3": "fine", "4": "great"}
+    worded = table | {name: [names[each] for each in table[name]] for name in ("gpt", "human")}
+    told = check(worded, scale="ordinal:poor,fair,fine,great").judges[0].measures
+    assert told["quadratic_kappa"].estimate == pytest.approx(found.judges[0].measures["quadratic_kappa"].estimate)
+    differ = [n for n in range(80) if table["gpt"][n] != grades[n]]
+    assert [each["item"] for each in found.disagreements] == [str(n) for n in differ]
+    assert [each["reason"] for each in found.disagreements] == [f"because {n}" for n in differ]
+
+
+def test_requirements_hold_together(tmp_path):
+    table = rated("gpt", "claude")
+    found = check(table)
+    alone = decide(found, ["gpt.caught>=0.5"])[0]
+    together = decide(found, ["caught>=0.5", "passed>=0.5"])
+    assert len(together) == 4
+    assert together[0].ci_low < alone.ci_low
+    assert together[0].estimate == alone.estimate
+
+
+def test_rows_that_share_a_text_are_proposed_as_clusters():
+    sources = [f"a passage of some length, which {n // 6} others share with it, and nobody else" for n in range(120)]
+    found = check(rated("gpt", source=sources))
+    assert found.roles.may_cluster == ("source",)
+    assert "--cluster source" in " ".join(report(found)["read"])
+
+
+def test_ratings_come_back_as_they_were_written(tmp_path):
+    path = written(tmp_path / "t.csv", rated("gpt"))
+    found = import_ratings([path], ImportOptions(kinds={"gpt": "llm", "human": "human"}, question=("q",))).ratings
+    write_ratings(found, tmp_path / "r.parquet")
+    assert read_ratings(tmp_path / "r.parquet").height == 240
