@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -50,11 +50,10 @@ from axisjudge.cli.runs import (
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 
-
 class _Commands(show.Accounting):
     """All commands, by what a reader wants to do."""
 
-    SECTIONS = {
+    SECTIONS: ClassVar = {
         "Start here": ("check", "demo", "init", "doctor"),
         "Judge": ("read", "judge", "cost", "rubric", "twins"),
         "People": ("label", "import", "export"),

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, dataclass, field, from, import, typing
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -25,7 +24,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the full result as JSO
 class Sentences(TyperGroup):
     """Commands listed with the whole first sentence of their help, over as many lines as it takes; in `SECTIONS`."""
 
-    SECTIONS: Mapping[str, Sequence[str]] = {}
+    SECTIONS: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         names = self.list_commands(ctx)

@@ -20,7 +20,7 @@ from axisjudge.imports.options import ImportOptions
 from axisjudge.imports.sheets import (
     LINES,
     SUFFIXES,
-    Sheet,
+    ReadTable,
     flat,
     heads_of,
     json_content,
@@ -321,7 +321,7 @@ def _labels(path: Path, content: Any, options: ImportOptions) -> ImportedFile | 
     return None
 
 
-def _sheet(path: Path, sheet: Sheet, options: ImportOptions) -> ImportedFile:
+def _sheet(path: Path, sheet: ReadTable, options: ImportOptions) -> ImportedFile:
     """A table: ours, one of a tool whose columns are known, or any other."""
     rows = sheet.rows()
     if (known := _of_tool(path, rows)) is not None:

@@ -334,7 +334,11 @@ def _roles(
                 if known.columns[name].kind not in ("text", "id") and not _is_candidate(known, name)
             ]
         if ours == "verdict":
-            free = [name for name in free if known.columns[name].kind not in ("text", "reason", "id", "rater")]
+            free = [
+                name
+                for name in free
+                if plain(name) == ours or known.columns[name].kind not in ("text", "reason", "id", "rater")
+            ]
         column = named_column(free, names)
         if ours == "rater" and not column and len(of := [name for name in known.of("rater") if name not in taken]) == 1:
             column = of[0]

@@ -115,7 +115,7 @@ _FEWEST_ALIKE = 10
 
 
 @dataclass(frozen=True)
-class Column:
+class KnownColumn:
     """One column: its kind with the evidence, its words where they are few, its range where all are numbers."""
 
     name: str
@@ -132,7 +132,7 @@ class Recognised:
     """The columns of a table with their kinds; `frame` holds their cells as texts, null where empty."""
 
     frame: pl.DataFrame
-    columns: Mapping[str, Column] = field(default_factory=dict)
+    columns: Mapping[str, KnownColumn] = field(default_factory=dict)
 
     def of(self, *kinds: str) -> list[str]:
         """The names of the columns of these kinds."""
@@ -192,10 +192,10 @@ def recognise(frame: pl.DataFrame, missing: frozenset[str] = NO_VERDICT) -> Reco
     return Recognised(frame, {name: _column(frame, name, missing) for name in frame.columns})
 
 
-def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> Column:
+def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownColumn:
     cells = frame[name].drop_nulls()
     filled, distinct = len(cells), cells.n_unique()
-    column = Column(name, "other", "no cell is filled", filled=filled, distinct=distinct)
+    column = KnownColumn(name, "other", "no cell is filled", filled=filled, distinct=distinct)
     if not filled:
         return column
     lengths = cells.str.len_chars()
@@ -215,7 +215,7 @@ def _numbers(cells: pl.Series) -> tuple[float, float] | None:
     return float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
 
 
-def _kind(column: Column, height: int, mean: float, few: bool) -> tuple[str, str]:
+def _kind(column: KnownColumn, height: int, mean: float, few: bool) -> tuple[str, str]:
     """The kind of a column and why."""
     name, words, own = _last(column.name), column.words, tokens(column.name)
     listed = ", ".join(sorted(words, key=_in_order)[:4]) + (", ..." if len(words) > 4 else "")
@@ -243,7 +243,7 @@ def _kind(column: Column, height: int, mean: float, few: bool) -> tuple[str, str
     return "other", f"{column.distinct:,} values in {column.filled:,} rows"
 
 
-def _of_words(column: Column, name: str, own: set[str]) -> str:
+def _of_words(column: KnownColumn, name: str, own: set[str]) -> str:
     """The kind of a column of few short words."""
     words = column.words
     models = sum(family_of(each) is not None for each in words)
@@ -265,7 +265,7 @@ def _of_words(column: Column, name: str, own: set[str]) -> str:
     return "verdict" if named else "other"
 
 
-def _whole(column: Column) -> bool:
+def _whole(column: KnownColumn) -> bool:
     return bool(column.numbers) and all(number.is_integer() for number in column.numbers or ())
 
 

@@ -45,7 +45,7 @@ _LARGE = 20_000_000
 _WEB = ("http:/", "https:/", "s3:/", "gs:/", "hf:/")
 
 
-class Sheet(NamedTuple):
+class ReadTable(NamedTuple):
     """The columns of a table, cells as the file has them, and what was done to get them, in words."""
 
     columns: Columns
@@ -108,7 +108,7 @@ def _unpacked(path: Path, command: str) -> tuple[str, bytes]:
     raise InputError(str(path), f"holds {len(tables)} tables ({listed}), and one is read", cure=cure)
 
 
-def read_sheet(path: Path) -> Sheet:
+def read_sheet(path: Path) -> ReadTable:
     """The columns of a table: Parquet, Excel, JSON or JSON Lines, else separated values.
 
     Separated values may have commas, semicolons, tabs or bars between them, UTF-8 (marked or not) or UTF-16.
@@ -122,7 +122,7 @@ def read_sheet(path: Path) -> Sheet:
         return _excel(path)
     large = path.suffix in (".csv", ".tsv") and path.is_file() and path.stat().st_size > _LARGE
     if large and (columns := _large(path)) is not None:
-        return Sheet(columns)
+        return ReadTable(columns)
     raw = read_bytes(path)
     if raw[:4] == b"PAR1" or path.suffix == ".parquet":
         return _parquet(path)
@@ -130,11 +130,11 @@ def read_sheet(path: Path) -> Sheet:
     if path.suffix.lower() in (".json", *LINES) or text.lstrip()[:1] in ("{", "["):
         content = json_content(path)
         if (sheet := table_in(content, path)) is None and isinstance(content, Mapping):
-            sheet = Sheet({name: [cell] for name, cell in _spread(content).items()})
+            sheet = ReadTable({name: [cell] for name, cell in _spread(content).items()})
         if sheet is None:
             raise InputError(str(path), "must be a list of objects, one a row, or an object of columns")
         return sheet
-    return Sheet(separated(path, text))
+    return ReadTable(separated(path, text))
 
 
 def _large(path: Path) -> Columns | None:
@@ -166,7 +166,7 @@ def json_content(path: Path) -> Any:
         raise
 
 
-def table_in(content: Any, path: Path | str = "file") -> Sheet | None:
+def table_in(content: Any, path: Path | str = "file") -> ReadTable | None:
     """The table that JSON holds; None if there is none.
 
     Raises
@@ -188,7 +188,7 @@ def table_in(content: Any, path: Path | str = "file") -> Sheet | None:
         notes.insert(0, f"rows are the {len(rows):,} records in {name}")
     if rest:
         notes.append(f"not read: {', '.join(f'{each} ({len(records)} records)' for each, records in rest)}")
-    return Sheet(columns, tuple(notes)) if columns else None
+    return ReadTable(columns, tuple(notes)) if columns else None
 
 
 def _tables(content: Any, name: str = "", depth: int = 0) -> list[tuple[str, list[Row]]]:
@@ -347,16 +347,16 @@ def _spread(row: Mapping[str, Any]) -> Row:
     return made if made == row else _spread(made)
 
 
-def _parquet(path: Path) -> Sheet:
+def _parquet(path: Path) -> ReadTable:
     try:
         frame = pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(str(path), f"is not a Parquet file ({str(error).splitlines()[0]})") from error
     columns, notes = _columns_of(list(frame.iter_rows(named=True)))
-    return Sheet(columns or {name: [] for name in frame.columns}, tuple(notes))
+    return ReadTable(columns or {name: [] for name in frame.columns}, tuple(notes))
 
 
-def _excel(path: Path) -> Sheet:
+def _excel(path: Path) -> ReadTable:
     """The sheets of a workbook, one below the other where they have the same headings."""
     try:
         sheets = pl.read_excel(path, sheet_id=0, infer_schema_length=0)
@@ -378,7 +378,7 @@ def _excel(path: Path) -> Sheet:
         raise InputError(str(path), "has columns without a heading, or headings in two lines", cure=cure)
     frame = frame if len(filled) > 1 else frame.drop("sheet")
     notes = (f"sheets {', '.join(filled)} are read one below the other",) if len(filled) > 1 else ()
-    return Sheet({name: frame[name].to_list() for name in frame.columns}, notes)
+    return ReadTable({name: frame[name].to_list() for name in frame.columns}, notes)
 
 
 def heads_of(rows: Sequence[Row]) -> list[str]:

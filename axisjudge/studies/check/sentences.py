@@ -91,9 +91,9 @@ def _read(result: Checked) -> list[str]:
     lines += [f"{copy!r} says what {of!r} says in every row, and is left out." for copy, of in roles.copies.items()]
     lines += [f"{note[0].upper()}{note[1:]}." for note in result.notes]
     if roles.confidence:
-        one = set(roles.confidence.values())
+        columns = set(roles.confidence.values())
         pairs = [f"{judge} = {column}" for judge, column in roles.confidence.items()]
-        lines.append(f"Confidence: {listed(pairs) if len(one) > 1 else one.pop()}.")
+        lines.append(f"Confidence: {listed(pairs) if len(columns) > 1 else columns.pop()}.")
     if roles.left_out:
         lines.append(f"Not read: {listed(roles.left_out[:8])}{' and more' if len(roles.left_out) > 8 else ''}.")
     if votes.n_copies:
