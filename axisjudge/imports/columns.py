@@ -37,6 +37,8 @@ from axisjudge.ratings.words import side
 from axisjudge.verdict import AXES, RaterKind, Rating
 
 IGNORED = "ignore"
+#: Where a table names its raters in a column, its rows are ratings, and not items by their number.
+_RATERS = NAMES["rater"][:-1]
 #: What may stand beside a wide column, by the ending of its name.
 _SIDES = {
     "confidence": ("confidence", "conf", "certainty"),
@@ -124,7 +126,9 @@ def _with_items(path: Path, rows: list[Row], options: ImportOptions) -> tuple[li
     if named_column(heads, NAMES["trajectory_id"]):
         return rows, []
     known = recognise(texts({name: [row.get(name) for row in rows] for name in heads}))
-    if known.item:
+    if known.item or any(
+        known.columns[name].distinct > 1 for name in (*known.of("rater"), named_column(heads, _RATERS)) if name
+    ):
         return rows, []
     made = [{"row": f"{path.stem}/{number}", **row} for number, row in enumerate(rows, start=1)]
     return made, ["no column names what was rated: rows are items, by their number (else: --item COLUMN)"]

@@ -92,12 +92,12 @@ _HUMAN = words_in("human humans people person gold golden truth groundtruth expe
 _LABEL = words_in("label labels target expected reference actual annotation correct oracle")
 _VERDICT = frozenset({*NAMES["verdict"]}) | words_in("labels quality correctness class outcome choice")
 #: Names of what rows are numbered by.
-_OF_ROWS = words_in("id idx index turn timestamp time date created step seed")
+_OF_ROWS = words_in("id idx index turn timestamp time date created step seed repeat repetition trial round fold epoch")
 #: What may stand beside such a word without changing what it says.
 _BESIDE = words_in("id choice answer word")
 _JUDGE = words_in(
     "judge judges llm model verdict verdicts prediction predicted pred evaluator grader autorater auto"
-) | (words_in("parsed ai"))
+) | (words_in("parsed ai judgment judgments judgement judgements"))
 _CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
 #: Choices between answers, which say by themselves that a column is a verdict.
 _CHOICES = words_in(
@@ -318,7 +318,8 @@ def share_words(words: frozenset[str], of_people: frozenset[str], *, leave: bool
         return False
     if words <= of_people or (leave and len(words & of_people) * 2 >= len(words)):
         return True
-    return all(map(side, of_people)) and sum(map(bool, map(side, words))) * 2 >= len(words)
+    sided = len(of_people) > 1 and all(map(side, of_people))  # one word in every row says nothing of a side
+    return sided and sum(map(bool, map(side, words))) * 2 >= len(words)
 
 
 def same_in_every_row(frame: pl.DataFrame, one: str, other: str) -> bool:
@@ -415,7 +416,8 @@ def _judges(
     alike = [
         name
         for name, words in free.items()
-        if who(name) != "people"
+        if (len(words) > 1 or who(name) == "judge")
+        and who(name) != "people"
         and not tokens(name) & _CONFIDENCE
         and share_words(words, theirs, leave=who(name) == "judge")
     ]
