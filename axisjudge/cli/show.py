@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, dataclass, field, from, import, typing
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
