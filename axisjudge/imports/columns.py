@@ -448,6 +448,8 @@ def _command(where: str, layout: Layout, options: ImportOptions, known: Recognis
         words += [part for name, kind in kinds.items() for part in ("--kind", f"{name}={kind}")] or ["--kind", "llm"]
     words += ["--kind", options.kind] if options.kind else []
     words += [part for name, kind in options.kinds.items() for part in ("--kind", f"{name}={kind}")]
+    told = {word.rpartition("=")[2] for word, before in zip(words[1:], words, strict=False) if before == "--kind"}
+    words += ["--sampling", "unknown"] if told == {"human"} else []  # labels alone say how they were drawn
     return f"say it: {shlex.join([*words, '--out', 'ratings.jsonl'])}"
 
 

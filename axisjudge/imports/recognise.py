@@ -481,7 +481,7 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         )
     rule = f"only people's words are here ({', '.join(people[:4])} say {listed}): no other column has them"
     cure = "name the judge's column with --judge; people beside each other: axisjudge import FILE --kind human "
-    cure += "--question NAME --out people.jsonl && axisjudge agreement people.jsonl"
+    cure += "--question NAME --sampling unknown --out people.jsonl && axisjudge agreement people.jsonl"
     return rule, None, f"{cure}; the columns are {', '.join(known.columns)}"
 
 

@@ -220,11 +220,12 @@ def test_a_folder_loses_nothing_at_exit_code_0(tmp_path, monkeypatch, capsys):
         told = [{**history[0], "content": f"{max(number, 1)} + 2?"}, history[1]]
         record = {"history": told, "mistake_agent": "Bob", "mistake_step": "1", "question_ID": f"q{number}"}
         (inner / f"{number}.json").write_text(json.dumps(record))
-    code, said = run("import", tmp_path / "labels", "--out", tmp_path / "r.jsonl")
+    drawn_how = ("--sampling", "unknown")
+    code, said = run("import", tmp_path / "labels", *drawn_how, "--out", tmp_path / "r.jsonl")
     assert code == 0, said.err
     assert read_ratings(tmp_path / "r.jsonl").height == 4
     (inner / "broken.csv").write_text("id,verdict\n1\n")
-    code, said = run("import", tmp_path / "labels", "--out", tmp_path / "s.jsonl")
+    code, said = run("import", tmp_path / "labels", *drawn_how, "--out", tmp_path / "s.jsonl")
     assert (code, "broken.csv" in said.out) == (1, True)
     assert read_ratings(tmp_path / "s.jsonl").height == 4
 
