@@ -155,7 +155,8 @@ class Iteration:
             "In numbers": "".join(f"<p>{html.escape(each)}</p>" for each in (*turn.details, SCOPE)),
         }
         return "".join(
-            f"<details{' open' if head == sentences.BESIDE else ''}><summary>{head}</summary>{shown}</details>"
+            f"<details{' open' if head == sentences.BESIDE else ''}><summary>{head}</summary>"
+            f'<div style="max-width: 100%; overflow-x: auto">{shown}</div></details>'
             for head, shown in folds.items()
         )
 

@@ -17,7 +17,7 @@ from axisjudge.studies.rubric_versions.versions import Flip
 from axisjudge.trajectory import Trajectory
 
 #: A reason hangs on a sentence where they share so many words of the rubric, the rarer ones counting more.
-FEWEST_SHARED = 2
+FEWEST_SHARED = 3
 _STYLE = """<style>.axisjudge-beside { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); gap: 16px }
 .axisjudge-beside > * { max-height: 32em; overflow: auto; overflow-wrap: anywhere; font-size: 90% }
 .axisjudge-beside ins { background: rgba(0, 140, 60, .22); text-decoration: none }

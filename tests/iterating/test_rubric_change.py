@@ -39,16 +39,21 @@ def test_both_texts_can_be_read_off_the_sentences():
 
 def test_a_reason_points_to_the_sentence_with_its_rarer_words_or_to_none():
     sentences = rubric_sentences(OLD, NEW)
-    assert hangs_on("It made up an identifier: a made-up identifier.", sentences).text.startswith("A made-up")
-    assert hangs_on("Amounts and dates do not match: dates, amounts.", sentences).sign == "+"
+    assert hangs_on("A fault: the identifier is made-up.", sentences).text.startswith("A made-up")
+    assert hangs_on("Amounts and dates do not count.", sentences).sign == "+"
     assert hangs_on("Nothing was read.", sentences) is None
+    assert hangs_on("Two words alone, made-up as an identifier.", sentences) is None
     assert hangs_on(None, sentences) is None
 
 
 def test_cited_steps_are_summed_by_sentence_and_by_tool():
     call = Step(index=0, role="assistant", content="", tool_calls=(ToolCall(id="a", name="pay", arguments={}),))
     run = Trajectory(id="r", source="t", steps=(call, Step(index=1, role="tool", content="no", tool_call_id="a")))
-    flips = [flip("a made-up identifier", [0, 9]), flip("its identifier was made-up", [0, 1]), flip("well", [1])]
+    flips = [
+        flip("a made-up identifier, a fault", [0, 9]),
+        flip("a fault: its identifier was made-up", [0, 1]),
+        flip("well", [1]),
+    ]
     found = cited_on_flips(flips, rubric_sentences(OLD, NEW), [run])
     assert found["flips"].to_list() == [2, 1]
     assert found["cited_steps"].to_list() == [3, 1]  # step 9 is not there

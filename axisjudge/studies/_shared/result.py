@@ -174,7 +174,7 @@ class Part(_Kept):
 
         table = getattr(self.table, "_repr_html_", str)()
         folded = f"<details><summary>Table: {len(self.table):,} rows</summary>{table}</details>"
-        return f"{self._head()}{inline(self.plot())}{folded}"
+        return f'<div style="max-width: 100%; overflow-x: auto">{self._head()}{inline(self.plot())}{folded}</div>'
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

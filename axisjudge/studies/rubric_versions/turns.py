@@ -200,9 +200,8 @@ class Turn(
 
 
 def _change(what: str, before: float, after: float) -> dict[str, Any]:
-    """A row without an interval of its own."""
-    unknown = dict.fromkeys(("low", "high"), math.nan)
-    return {"what": what, "before": before, "after": after, "change": after - before, **unknown}
+    """A row without an interval of its own: its ends are null, as NaN is above every number in polars."""
+    return {"what": what, "before": before, "after": after, "change": after - before, "low": None, "high": None}
 
 
 def _ends(of: Estimate) -> tuple[float, float, float]:

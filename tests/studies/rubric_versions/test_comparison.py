@@ -269,3 +269,17 @@ def test_the_task_that_was_tuned_on_is_refused_on_the_evaluation_side():
         not (before / "rubrics" / "split.json").exists()
         or "published" not in (before / "rubrics/split.json").read_text()
     )
+
+
+def test_a_turn_is_a_table_of_what_before_after_and_interval(found):
+    """A figure without an interval of its own has null ends: a filter for ends above 0 must not pick it."""
+    rows = {row["what"]: row for row in found.table.iter_rows(named=True)}
+    raw = rows["agreement (raw)"]
+    ends = found.agreement.change
+    assert (raw["change"], raw["low"], raw["high"]) == (ends.estimate, ends.ci_low, ends.ci_high)
+    old, new = (version.coefficients["alpha"].estimate for version in found.versions)
+    assert rows["Krippendorff's alpha"]["change"] == pytest.approx(new - old)
+    assert rows["Krippendorff's alpha"]["low"] is None
+    picked = found.table.filter((pl.col("low") > 0) | (pl.col("high") < 0))["what"]
+    assert picked[0] == "agreement (raw)"
+    assert not {"Krippendorff's alpha", "soft agreement"} & set(picked)
