@@ -215,7 +215,8 @@ def test_what_people_decided_on_flips_stands_in_the_next_turn(bench):
     assert again.rater is None  # two have decided: whose turn it is must be said
     named = axisjudge.iterate(AXIS, "v3", progress=False, rater="ada")
     assert named.explorer.rater == "ada"
-    assert len(named.explorer._decided("ada")) == named.explorer.decisions.height > 0  # there at once
+    there = {named.explorer._grid.runs[each["run"]] for each in named.explorer._decided("ada")}
+    assert there == {flip.item for flip in (one, two, three, four)}  # at once
     cited = again.cited
     steps = {run.id: len(run.steps) for run in again.runs}
     assert cited["flips"].sum() == len(again.turn.flips)
