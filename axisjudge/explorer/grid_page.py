@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import gzip
 import json
-from base64 import b64encode
 from hashlib import sha256
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from axisjudge.checks import InputError
 from axisjudge.explorer.grid import Grid
-from axisjudge.explorer.page import embedded, page_of, written
+from axisjudge.explorer.page import page_of, written
 from axisjudge.labels.decisions import SUFFIX, TAKEN_BACK
 from axisjudge.labels.record import OPEN
 
 #: What one file holds; a browser opens this many runs in a few seconds, and more are for the notebook.
 MOST_RUNS = 5_000
-#: Bytes of packed runs in one file.
-MOST_BYTES = 160_000_000
+#: Letters of all texts in one file.
+MOST_BYTES = 400_000_000
+#: Runs that are packed together, and letters of a block of texts.
+_TOGETHER, _BLOCK = 25, 256_000
 
 
 def write_explorer(path: str | Path, grid: Grid) -> Path:
@@ -35,6 +39,9 @@ def write_explorer(path: str | Path, grid: Grid) -> Path:
 def explorer_html(grid: Grid) -> str:
     """The page as text. The same grid gives the same bytes.
 
+    Every text that is searched stands once in the file, in blocks of `_BLOCK` letters; a run names its texts by number.
+    A search unpacks the blocks one after the other and keeps none of them.
+
     Raises
     ------
     InputError
@@ -43,38 +50,122 @@ def explorer_html(grid: Grid) -> str:
     cure = "choose some with --limit, --agent or --axis, or open them in a notebook: axisjudge.explore(ratings, runs)"
     if len(grid.runs) > MOST_RUNS:
         raise InputError("explorer file", f"holds at most {MOST_RUNS} runs", len(grid.runs), cure)
-    flags = {"open_flag": OPEN, "taken_back": TAKEN_BACK, "suffix": SUFFIX}
-    index = embedded({**grid.index(), "changes": grid.rubric_changes(), **flags})
-    packed, size = [], 0
-    given: dict[str, int] = {}
+    texts, given = _Texts(), dict[str, int]()
+    groups: list[str] = []
+    uses, opened = [], []
     for at in range(len(grid.runs)):
-        packed.append(_pack(_opened(grid, at, given)))
-        size += len(packed[-1])
-        if size > MOST_BYTES:
-            raise InputError("explorer file", f"holds at most {MOST_BYTES:,} bytes of runs", f"{at + 1} runs", cure)
-    parts = [f'<script type="text/plain" id="run-{at}">{each}</script>' for at, each in enumerate(packed)]
-    parts += [
-        f'<script type="text/plain" id="given-{at}">{_pack(json.loads(each))}</script>' for each, at in given.items()
-    ]
-    digest = sha256((index + "".join(packed)).encode()).hexdigest()[:16]
-    data = f'<script type="application/json" id="index" data-hash="{digest}">{index}</script>'
-    rest = "".join(f"{part}\n" for part in parts)
+        texts.used = []
+        opened.append(_opened(grid, at, given, texts))
+        uses.append(sorted(set(texts.used)))
+        if len(opened) == _TOGETHER or at + 1 == len(grid.runs):
+            groups.append(_pack(opened))
+            opened = []
+        if texts.size > MOST_BYTES:
+            raise InputError("explorer file", f"holds at most {MOST_BYTES:,} letters", f"{at + 1} runs", cure)
+    texts.end_block()
+    index = _pack(
+        {
+            **grid.index(),
+            "changes": grid.rubric_changes(),
+            "bases": _of_questions(grid),
+            "together": _TOGETHER,
+            "open_flag": OPEN,
+            "taken_back": TAKEN_BACK,
+            "suffix": SUFFIX,
+            "blocks": texts.firsts,
+        }
+    )
+    steps = [[number - before for before, number in pairwise([0, *each])] for each in uses]
+    pieces = {"uses": _pack(steps)}
+    pieces |= {f"given-{at}": _pack(json.loads(each)) for each, at in given.items()}
+    for name, several in (("runs", groups), ("texts", texts.blocks)):
+        pieces |= {f"{name}-{at}": each for at, each in enumerate(several)}
+    digest = sha256((index + "".join(pieces.values())).encode()).hexdigest()[:16]
+    data = f'<script type="text/plain" id="index" data-hash="{digest}">{index}</script>'
+    rest = "".join(f'<script type="text/plain" id="{name}">{each}</script>\n' for name, each in pieces.items())
     return page_of("explorer", f"{len(grid.runs)} runs", "explorer_page.js", data, doing="The explorer", rest=rest)
 
 
-def _opened(grid: Grid, at: int, given: dict[str, int]) -> dict[str, Any]:
-    """A run as it is opened, with the tools and policy that runs share taken out, and what a decision starts from."""
+class _Texts:
+    """Texts, each once, by number; `blocks` are packed, `firsts` the number with which each block begins."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self.blocks: list[str] = []
+        self.firsts: list[int] = []
+        self.used: list[int] = []
+        self.size = 0
+        self._open: list[str] = []
+        self._letters = 0
+
+    def number(self, text: str | None) -> int | None:
+        """The number of a text, which the run at hand uses from now on; None of nothing."""
+        if not text:
+            return None
+        if text not in self.numbers:
+            self.numbers[text] = len(self.numbers)
+            self._open.append(text)
+            self._letters += len(text)
+            self.size += len(text)
+            if self._letters > _BLOCK:
+                self.end_block()
+        self.used.append(self.numbers[text])
+        return self.numbers[text]
+
+    def end_block(self) -> None:
+        """Pack what is open: the texts' lengths as JavaScript counts them, a line's end, and the texts."""
+        if self._open:
+            lengths = [len(text.encode("utf-16-le", "surrogatepass")) // 2 for text in self._open]
+            self.firsts.append(len(self.numbers) - len(self._open))
+            self.blocks.append(_letters(f"{json.dumps(lengths)}\n{''.join(self._open)}"))
+            self._open, self._letters = [], 0
+
+
+def _opened(grid: Grid, at: int, given: dict[str, int], texts: _Texts) -> dict[str, Any]:
+    """A run as it is opened, its texts by number, what runs share taken out, and what a decision starts from."""
     opened = grid.opened(at)
+    for reason in chain(chain.from_iterable(opened["reasons"].values()), opened["notes"]):
+        reason["why"] = texts.number(reason["why"])
     run = opened["run"]
     if run is None:
         return opened
+    for step in run["steps"]:
+        step["text"], step["answers"] = texts.number(step["text"]), texts.number(step["answers"])
+        for call in step["calls"]:
+            call["name"] = texts.number(call["name"])
+            call["arguments"] = [[texts.number(name), texts.number(value)] for name, value in call["arguments"]]
     shared = json.dumps({"policy": run["policy"], "tools": run["tools"]}, ensure_ascii=False)
     bases = {question: grid.base(at, question) for question in grid.rubrics}
+    common = {
+        name: value for base in bases.values() for name, value in base.items() if name not in (*_OF_QUESTION, _OF_BOTH)
+    }
     rest = {name: value for name, value in run.items() if name not in ("policy", "tools")}
-    return {**opened, "run": rest, "given": given.setdefault(shared, len(given)), "bases": bases}
+    shown = {question: base[_OF_BOTH] for question, base in bases.items()}
+    return {**opened, "run": rest, "given": given.setdefault(shared, len(given)), "base": common, "shown": shown}
+
+
+#: Fields of a decision that its question decides, and the one that depends on run and question.
+_OF_QUESTION, _OF_BOTH = ("question", "rubric_version", "rubric_sha256"), "prompt_sha256"
+
+
+def _of_questions(grid: Grid) -> dict[str, dict[str, Any]]:
+    rubrics = grid.rubrics.values()
+    return {
+        each.axis: {"question": each.axis, "rubric_version": each.version, "rubric_sha256": each.sha256}
+        for each in rubrics
+    }
 
 
 def _pack(content: Any) -> str:
-    """JSON, packed by gzip without a date and written in letters that no markup uses."""
-    plain = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-    return b64encode(gzip.compress(plain, compresslevel=6, mtime=0)).decode()
+    return _letters(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
+
+
+def _letters(text: str) -> str:
+    """Text, packed without a date and written in letters of 7 bits, which take a seventh more room and not a third.
+
+    Three of these mean something to markup and are written as others: NUL, carriage return and ``<``.
+    """
+    packed = gzip.compress(text.encode("utf-8", "surrogatepass"), compresslevel=9, mtime=0)
+    bits = np.unpackbits(np.frombuffer(packed, np.uint8))
+    sevens = np.packbits(np.pad(bits, (0, -len(bits) % 7)).reshape(-1, 7), axis=1)[:, 0] >> 1
+    return np.where(np.isin(sevens, (0, 13, 60)), sevens + 128, sevens).astype(np.uint8).tobytes().decode("latin-1")

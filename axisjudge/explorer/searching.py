@@ -10,17 +10,31 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from axisjudge.checks import InputError
 from axisjudge.trajectory import Trajectory
 
 
 def run_text(run: Trajectory | None, ratings: Iterable[Mapping[str, Any]]) -> str:
-    """All text of a run and its ratings, one piece a line, in small letters."""
-    return "\n".join(_pieces(run, ratings)).casefold()
+    """All text of a run and its ratings, one piece a line."""
+    return "\n".join(_pieces(run, ratings))
 
 
-def sought(words: str) -> re.Pattern[str]:
-    """What finds the words in a run's text; a space stands for any or none, as in JSON laid out to be shown."""
-    return re.compile(r"\s*".join(map(re.escape, words.casefold().split())))
+def sought(find: str) -> re.Pattern[str]:
+    """What finds words in a run's text in any case, or between two slashes a regular expression.
+
+    In words a space stands for any or none, as in JSON laid out to be shown.
+
+    Raises
+    ------
+    InputError
+        The regular expression is none.
+    """
+    between = re.fullmatch(r"/(.+)/", find.strip(), re.DOTALL)
+    pattern = between[1] if between else r"\s*".join(map(re.escape, find.split()))
+    try:
+        return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+    except re.error as error:
+        raise InputError("search", f"is no regular expression ({error})", find) from None
 
 
 def _pieces(run: Trajectory | None, ratings: Iterable[Mapping[str, Any]]) -> Iterator[str]:

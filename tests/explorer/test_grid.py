@@ -2,8 +2,8 @@
 
 import json
 import re
-from base64 import b64decode
 from gzip import decompress
+from itertools import accumulate
 
 import polars as pl
 import pytest
@@ -24,8 +24,15 @@ from axisjudge.readers import write_trajectories
 from axisjudge.verdict import AXES
 
 
+def text_of(page, name):
+    """A packed piece of the page: letters of 7 bits, gzip."""
+    letters = re.search(rf'id="{name}"[^>]*>([^<]*)<', page)[1].encode("latin-1")
+    bits = "".join(f"{letter & 127:07b}" for letter in letters)
+    return decompress(bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits) - 7, 8))).decode()
+
+
 def packed(page, name):
-    return json.loads(decompress(b64decode(re.search(rf'id="{name}">([^<]*)<', page)[1])))
+    return json.loads(text_of(page, name))
 
 
 def cell(grid, run, question, rater, version="v1"):
@@ -60,6 +67,9 @@ def test_reasons_wait_until_a_run_is_opened(runs):
     text = run_text(*grid.record(2))
     assert sought("No answer  came").search(text)
     assert not sought("no answer camel").search(text)
+    assert sought(r"/no \w+ c[a-z]me$/").search(text)
+    with pytest.raises(InputError, match="no regular expression"):
+        sought("/(/")
     assert sought('"price": 3.10').search(text), "as it is shown, over several lines"
     assert any(reason["absent"] == [99] for reasons in opened["reasons"].values() for reason in reasons)
 
@@ -107,8 +117,8 @@ def test_held_out_runs_stay_shut_until_they_are_opened(runs, tmp_path, monkeypat
     grid = Grid.of(table, runs)
     assert set(grid.runs) == {run.id for run in runs} - shut
     page = explorer_html(grid)
-    assert page.count('<script type="text/plain" id="run-') == 3 - len(shut)
-    assert not any(f'"id":"{name}"' in page for name in shut)
+    assert len(packed(page, "index")["runs"]) == len(packed(page, "runs-0")) == 3 - len(shut)
+    assert not any(name in text_of(page, "index") for name in shut)
     assert f"{len(shut)} held-out run" in " ".join(grid.notes)
     assert set(Grid.of(table, ()).runs) == set(grid.runs), "without records the tasks of the ratings decide"
     with pytest.raises(InputError, match="held out"):
@@ -157,10 +167,35 @@ def test_the_file_is_whole_closed_and_the_same_each_time(runs):
     assert not re.search(
         r"\b(fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon|import)\s*\(", script("explorer_page.js")
     )
-    first = packed(page, "run-0")
+    first = packed(page, "runs-0")[0]
     assert len(first["run"]["steps"]) == 8
     assert "tools" not in first["run"]
     assert packed(page, f"given-{first['given']}")["tools"][0]["name"] == "get_order"
+    lengths, _, texts = text_of(page, "texts-0").partition("\n")
+    assert sum(json.loads(lengths)) == len(texts)
+    assert texts.count("Be kind.") == 1, "a text that runs share stands once"
+    assert first["run"]["steps"][0]["text"] in first_uses(page)
+    base = Grid.of(ratings_of(runs), runs).base(0, "sequencing")
+    said = {
+        **first["base"],
+        **packed(page, "index")["bases"]["sequencing"],
+        "prompt_sha256": first["shown"]["sequencing"],
+    }
+    assert said == base
+
+
+def first_uses(page):
+    return list(accumulate(packed(page, "uses")[0]))
+
+
+def test_bytes_of_every_kind_survive_as_letters_that_mean_nothing_to_markup():
+    every = "".join(map(chr, range(0x500))) + "\ud800\U0001f600" + "</script><!--"
+    letters = grid_page._letters(every)
+    assert not set(letters) & set("\0\r<")
+    codes = [ord(letter) & 127 for letter in letters]
+    bits = "".join(f"{code:07b}" for code in codes)
+    back = decompress(bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits) - 7, 8)))
+    assert back.decode("utf-8", "surrogatepass") == every
 
 
 @pytest.mark.parametrize(

@@ -205,11 +205,16 @@ class Explorer {
   /** Other filters or columns: choose anew, and search the runs' text where words are sought. */
   async #changed(isMove = true) {
     const { filters } = this.filters;
-    const sought = filters.find.trim().toLowerCase();
+    const sought = filters.find.trim();
+    try {
+      soughtFor(sought);
+    } catch {
+      return this.say("This is no regular expression yet"); // somebody types it
+    }
     if (this.sought !== sought) {
       this.sought = sought;
       this.searched = null;
-      this.found = sought ? this.#namedLike(sought) : null;
+      this.found = sought ? this.#namedLike(soughtFor(sought)) : null;
     }
     const isSearching = Boolean(sought) && this.searched !== sought;
     this.#draw(isSearching);
@@ -220,7 +225,7 @@ class Explorer {
       const runs = await this.host.search(sought, (some = []) => {
         if (this.sought !== sought) return false;
         some.forEach((run) => this.found.add(run));
-        if (some.length && performance.now() - drawn > REDRAWN) {
+        if (performance.now() - drawn > REDRAWN) {
           this.#draw(true);
           drawn = performance.now();
         }
@@ -243,12 +248,10 @@ class Explorer {
     this.filters.show(this.shown, isSearching);
   }
 
-  #namedLike(sought) {
-    const texts = (run) => [run.id, run.agent, run.domain, run.task];
+  #namedLike({ words, pattern }) {
+    const isLike = (text) => text && (pattern ? pattern.test(text) : text.toLowerCase().includes(words));
     const found = new Set();
-    this.items.runs.forEach((run, at) => {
-      if (texts(run).some((text) => text?.toLowerCase().includes(sought))) found.add(at);
-    });
+    this.items.runs.forEach((run, at) => [run.id, run.agent, run.domain, run.task].some(isLike) && found.add(at));
     return found;
   }
 

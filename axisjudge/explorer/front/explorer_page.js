@@ -1,65 +1,136 @@
 const CONTENT = document.getElementById("index");
-const INDEX = JSON.parse(CONTENT.textContent);
 const KEPT = new Kept(`decisions:${CONTENT.dataset.hash}`, `decisions:${location.pathname}`);
-const OLD = "axisjudge-decisions:";
-const BY_ID = new Map(INDEX.runs.map(({ id }, at) => [id, at]));
+let INDEX = null;
+let BY_ID = null;
 
-/** A packed piece of the file; what stands further down than the browser has read is waited for. */
-async function unpacked(id) {
+/** The bytes of a packed piece: letters of 7 bits each. */
+function bytesOf(letters) {
+  const bytes = new Uint8Array(Math.floor((letters.length * 7) / 8));
+  for (let at = 0, k = 0, bits = 0, held = 0; k < letters.length; k += 1) {
+    held = ((held << 7) | (letters.charCodeAt(k) & 127)) & 0xffff;
+    bits += 7;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes[at] = held >> bits;
+    at += 1;
+  }
+  return bytes;
+}
+
+/** A packed piece of the file as text; what stands further down than the browser has read is waited for. */
+async function textOf(id) {
   while (!document.getElementById(id) || document.getElementById(id) === document.body.lastElementChild) {
     if (document.readyState !== "loading") break;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  const packed = atob(document.getElementById(id).textContent);
-  const bytes = new Uint8Array(packed.length);
-  for (let at = 0; at < packed.length; at += 1) bytes[at] = packed.charCodeAt(at); // ten times as quick as from()
   const gzip = new DecompressionStream("gzip"); // written to: by way of a Blob it takes three times as long
   const writer = gzip.writable.getWriter();
-  Promise.all([writer.write(bytes), writer.close()]).catch(() => {}); // the reader hears of it
-  return new Response(gzip.readable).json();
+  Promise.all([writer.write(bytesOf(document.getElementById(id).textContent)), writer.close()]).catch(() => {}); // the reader hears of it
+  return new Response(gzip.readable).text();
 }
 
-const shared = new Map();
+const unpacked = async (id) => JSON.parse(await textOf(id));
+
+/** Pieces that were unpacked last, `most` of them: a run needs a few, and its neighbours the same. */
+function recent(most, unpack) {
+  const pieces = new Map();
+  return (at) => {
+    const piece = pieces.get(at) ?? unpack(at);
+    pieces.delete(at);
+    pieces.set(at, piece);
+    if (pieces.size > most) pieces.delete(pieces.keys().next().value);
+    return piece;
+  };
+}
+
+/** A block of texts: where each ends, and all of them in one. */
+async function blockOf(at) {
+  const text = await textOf(`texts-${at}`);
+  const head = text.indexOf("\n");
+  let end = head + 1;
+  return { text, start: end, ends: JSON.parse(text.slice(0, head)).map((length) => (end += length)), first: INDEX.blocks[at] };
+}
+
+const groupAt = recent(8, (at) => unpacked(`runs-${at}`));
+const givenAt = recent(20, (at) => unpacked(`given-${at}`));
+const blockAt = recent(12, blockOf);
+
+/** The texts of these numbers. */
+async function textsOf(numbers) {
+  const texts = new Map([[null, ""]]);
+  for (const number of new Set(numbers)) {
+    if (number === null) continue;
+    const { text, start, ends, first } = await blockAt(INDEX.blocks.findLastIndex((each) => each <= number));
+    texts.set(number, text.slice(number === first ? start : ends[number - first - 1], ends[number - first]));
+  }
+  return texts;
+}
 
 async function openedRun(at) {
-  const opened = await unpacked(`run-${at}`);
-  if (opened.bases) bases.set(at, opened.bases);
-  if (!opened.run) return opened;
-  if (!shared.has(opened.given)) shared.set(opened.given, unpacked(`given-${opened.given}`));
-  return { ...opened, run: { ...opened.run, ...(await shared.get(opened.given)) } };
-}
-
-/** All text of an opened run, small letters: steps, calls, reasons, notes. */
-function textOf({ run, reasons, notes }) {
-  const steps = run?.steps.flatMap((step) => [step.text, step.answers ?? "", ...step.calls.flatMap((call) => [call.name, ...call.arguments.flat()])]) ?? [];
-  const said = [...Object.values(reasons).flat(), ...notes].map(({ why }) => why ?? "");
-  return [...steps, ...said].join("\n").toLowerCase();
-}
-
-const texts = new Map();
-
-/** The text of a run; each is unpacked once. */
-function textAt(at) {
-  if (!texts.has(at)) texts.set(at, unpacked(`run-${at}`).then(textOf));
-  return texts.get(at);
-}
-
-/** Runs unpacked at once by a search. */
-const TOGETHER = 24;
-
-/** The runs whose text holds the words. */
-async function searched(words, goOn) {
-  const found = [];
-  for (let first = 0; first < INDEX.runs.length && goOn(found); first += TOGETHER) {
-    const some = INDEX.runs.slice(first, first + TOGETHER).map((_, n) => textAt(first + n));
-    (await Promise.all(some)).forEach((text, n) => text.includes(words) && found.push(first + n));
+  const packed = structuredClone((await groupAt(Math.floor(at / INDEX.together)))[at % INDEX.together]);
+  const { run, reasons, notes, base, shown } = packed;
+  const said = [...Object.values(reasons).flat(), ...notes];
+  const steps = run?.steps ?? [];
+  const texts = await textsOf([...said.map(({ why }) => why), ...steps.flatMap((step) => [step.text, step.answers, ...step.calls.flatMap((call) => [call.name, ...call.arguments.flat()])])]);
+  for (const each of said) each.why = texts.get(each.why) || null;
+  for (const step of steps) {
+    [step.text, step.answers] = [texts.get(step.text), texts.get(step.answers) || null];
+    for (const call of step.calls) Object.assign(call, { name: texts.get(call.name), arguments: call.arguments.map((pair) => pair.map((number) => texts.get(number))) });
   }
+  if (!run) return packed;
+  const ofRun = Object.entries(shown).map(([question, prompt_sha256]) => [question, { ...base, ...INDEX.bases[question], prompt_sha256 }]);
+  bases.set(at, Object.fromEntries(ofRun));
+  return { ...packed, bases: bases.get(at), run: { ...run, ...(await givenAt(packed.given)) } };
+}
+
+/** The runs of each text: those of text n stand from `from[n]` to `from[n + 1]`. */
+async function ownersOf() {
+  const uses = (await unpacked("uses")).map((steps) => steps.map(((number) => (step) => (number += step))(0)));
+  const from = new Uint32Array(1 + uses.reduce((most, each) => Math.max(most, (each.at(-1) ?? -1) + 1), 0) + 1);
+  for (const numbers of uses) for (const number of numbers) from[number + 1] += 1;
+  for (let number = 1; number < from.length; number += 1) from[number] += from[number - 1];
+  const [runs, next] = [new Uint32Array(from.at(-1)), from.slice()];
+  uses.forEach((numbers, run) => numbers.forEach((number) => (runs[next[number]++] = run)));
+  return { from, runs };
+}
+
+let owners = null;
+/** Read whose text is whose while somebody thinks of words to search for. */
+const prepareSearch = () => (owners ??= ownersOf());
+
+/** The numbers of a block's texts in which something is found. */
+function foundIn({ text, start, ends, first }, { words, pattern }) {
+  const found = [];
+  if (pattern) {
+    ends.forEach((end, n) => pattern.test(text.slice(n ? ends[n - 1] : start, end)) && found.push(first + n));
+    return found;
+  }
+  const small = text.toLowerCase();
+  const isSame = small.length === text.length; // a letter that grows when it is small moves the ends
+  for (let n = 0, at = small.indexOf(words, isSame ? start : 0); at >= 0 && isSame; ) {
+    while (ends[n] <= at) n += 1;
+    const isWithin = at + words.length <= ends[n];
+    if (isWithin) found.push(first + n);
+    at = small.indexOf(words, isWithin ? ends[n] : at + 1);
+  }
+  if (!isSame) ends.forEach((end, n) => text.slice(n ? ends[n - 1] : start, end).toLowerCase().includes(words) && found.push(first + n));
   return found;
 }
 
-/** Unpack the runs while somebody thinks of words to search for. */
-let unpacking = null;
-const prepareSearch = () => (unpacking ??= searched("\n\n\n\n", () => true).catch(() => (unpacking = null)));
+/** Blocks that are unpacked at once by a search. */
+const AT_ONCE = 6;
+
+/** The runs in whose text something is found. */
+async function searched(find, goOn) {
+  const [{ from, runs }, wanted, found] = [await prepareSearch(), soughtFor(find), new Set()];
+  for (let first = 0; first < INDEX.blocks.length && goOn(found); first += AT_ONCE) {
+    const some = INDEX.blocks.slice(first, first + AT_ONCE).map((_, n) => blockOf(first + n));
+    for (const block of await Promise.all(some)) {
+      for (const number of foundIn(block, wanted)) for (let at = from[number]; at < from[number + 1]; at += 1) found.add(runs[at]);
+    }
+  }
+  return found;
+}
 
 /** The fields of a decision that are known before it is made; at once where the run is open. */
 const bases = new Map();
@@ -109,7 +180,7 @@ async function takeOldStore() {
 }
 
 const pageHost = {
-  index: INDEX,
+  index: null,
   me: sitting(KEPT.home),
   last: () => KEPT.named("last"),
   run: openedRun,
@@ -147,6 +218,8 @@ async function beginExploring() {
   await browserAnswers();
   const parent = document.getElementById("explorer");
   followTheme(parent);
+  pageHost.index = INDEX = await unpacked("index");
+  BY_ID = new Map(INDEX.runs.map(({ id }, at) => [id, at]));
   await takeOldStore().catch(() => {});
   const explorer = new Explorer(pageHost);
   mount(parent, explorer.element);

@@ -39,7 +39,7 @@ class Filters {
       word: this.#select("Verdict", "any verdict", [...words.map((word) => [word, word.replace("_", " ")]), ["lost", "lost"], ...lost.map((status) => [`lost ${status}`, `lost: ${status.replace("_", " ")}`]), ["none", "not rated"]]),
       sort: this.#select("Order", null, Object.entries(SORTS)),
     };
-    this.find = make("input", { type: "search", class: "find", list: "offered", placeholder: "Search runs and reasons", "aria-label": "Search runs and reasons", onfocus: on.seek, oninput: () => this.#typed() });
+    this.find = make("input", { type: "search", class: "find", list: "offered", placeholder: "Search runs and reasons, or /regex/", "aria-label": "Search runs and reasons", onfocus: on.seek, oninput: () => this.#typed() });
     this.offered = make("datalist", { id: "offered" });
     this.names = ["agent", "domain", "task", "id"].flatMap(values);
     this.marks = Object.entries(MARKS).map(([name, { words: label, why }]) => {

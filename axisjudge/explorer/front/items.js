@@ -20,6 +20,14 @@ const MARKS = {
   weighed: { bit: 131072, words: "With confidences", why: "two judges or more say how sure they are", isOfLinks: true },
 };
 
+/** What is searched for: words in any case, or between two slashes a regular expression. */
+function soughtFor(find) {
+  const between = /^\/(.+)\/$/s.exec(find.trim());
+  const words = find.trim().toLowerCase();
+  const every = between ? new RegExp(between[1], "gim") : new RegExp(words.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "gi");
+  return { words, pattern: between && new RegExp(between[1], "im"), every };
+}
+
 /** What a filter lets pass: a name, or several, one a line. */
 const listed = (filter) => (filter ? filter.split("\n") : []);
 

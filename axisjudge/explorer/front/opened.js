@@ -111,20 +111,20 @@ class Opened {
   /** Mark the words searched for in the record, and open what was folded over them. */
   find(words) {
     CSS.highlights?.delete("found");
-    const wanted = (words ?? "").trim().toLowerCase();
     this.found = [];
-    this.matches.hidden = !wanted || !this.steps;
+    this.matches.hidden = !words?.trim() || !this.steps;
     if (this.matches.hidden) return;
+    const { every } = soughtFor(words);
     const ranges = [];
     this.steps.steps.forEach(({ index, article }) => {
-      this.steps.unfold(index, (text) => text.toLowerCase().includes(wanted));
+      this.steps.unfold(index, (text) => text.search(every) >= 0);
       const walk = document.createTreeWalker(article, NodeFilter.SHOW_TEXT, (node) => (node.parentElement.closest(".text, code, dt") ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP));
       for (let node = walk.nextNode(); node; node = walk.nextNode()) {
-        const text = node.data.toLowerCase();
-        for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
+        for (const match of node.data.matchAll(every)) {
+          if (!match[0]) continue;
           const range = new Range();
-          range.setStart(node, at);
-          range.setEnd(node, Math.min(at + wanted.length, node.data.length));
+          range.setStart(node, match.index);
+          range.setEnd(node, match.index + match[0].length);
           ranges.push({ range, index });
         }
       }
