@@ -160,6 +160,7 @@ class Grid:
         words = list(dict.fromkeys((*VERDICTS, *sorted(self._words()))))
         code = {word: at for at, word in enumerate(words)}
         code |= {f"status {status}": -1 - at for at, status in enumerate(STATUSES)}
+        tools: list[str] = []
         return {
             "questions": [
                 {"name": q, "title": q.replace("_", " ").capitalize(), "key": _key(q)} for q in self.questions
@@ -169,8 +170,9 @@ class Grid:
             "columns": [[self.questions.index(c.question), raters.index(c.rater), c.version] for c in self.columns],
             "words": words,
             "statuses": list(STATUSES),
-            "runs": [self._run(name, people, code) for name in self.runs],
+            "runs": [self._run(name, people, code, tools) for name in self.runs],
             "notes": list(self.notes),
+            "tools": tools,
             "decidable": [q for q in self.questions if q in self.rubrics],
         }
 
@@ -238,7 +240,7 @@ class Grid:
         rows = chain.from_iterable((*self.cells.values(), *self.labels.values()))
         return {answer for row in rows if (answer := _answer(row)) is not None}
 
-    def _run(self, name: str, people: list[str], code: Mapping[str, int]) -> dict[str, Any]:
+    def _run(self, name: str, people: list[str], code: Mapping[str, int], tools: list[str]) -> dict[str, Any]:
         run = self.trajectories.get(name)
         cells = [[_cell(row, code) for row in self.cells.get((name, at), ())] for at in range(len(self.columns))]
         labelled = [row for row in self.labels.get(name, ()) if row["question"] in self.questions]
@@ -253,11 +255,28 @@ class Grid:
             "side": self.sides.get(name) or about.get("split"),
             "steps": len(run.steps) if run else None,
             "answer": answer_words(run) if run else None,
+            "at": _tools_at(run, {step for each in cells for repeat in each for step in repeat[2]}, tools)
+            if run
+            else {},
             "cells": cells,
             "labels": [
                 [*at, *_cell(row, code)[:4], decided(row["flags"])] for at, row in zip(names, labelled, strict=True)
             ],
         }
+
+
+def _tools_at(run: Trajectory, cited: set[int], tools: list[str]) -> dict[int, list[int]]:
+    """Of each cited step the tools that it calls or answers, by their place in `tools`, which grows."""
+    calls = {call.id: call.name for step in run.steps for call in step.tool_calls if call.id}
+    found: dict[int, list[int]] = {}
+    for at in sorted(cited & set(range(len(run.steps)))):
+        step = run.steps[at]
+        answered = [step.tool_name or calls.get(step.tool_call_id or "", "")] if step.role == "tool" else []
+        for name in filter(None, [*(call.name for call in step.tool_calls), *answered]):
+            if name not in tools:
+                tools.append(name)
+            found.setdefault(at, []).append(tools.index(name))
+    return found
 
 
 def _latest(table: pl.DataFrame) -> pl.DataFrame:

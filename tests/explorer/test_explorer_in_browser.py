@@ -111,6 +111,39 @@ def test_a_filtered_list_is_put_in_order(visit):
     assert runs_shown(page) == ["run-0", "run-1", "run-2"]
 
 
+def test_a_head_sorts_and_sorts_the_other_way_round(visit):
+    page = visit("on=termination")
+    head = page.get_by_role("columnheader", name="run")
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    assert runs_shown(page) == ["run-2", "run-1", "run-0"]
+    assert "sort=-run" in page.url
+    beta = page.locator(".heads [aria-label^=beta]")
+    beta.click()
+    beta.click()
+    assert runs_shown(page)[0] == "run-2", "lost comes after all words, first when turned round"
+    beta.click()
+    assert "sort" not in page.url
+    page.get_by_label("Search runs and reasons").fill("/NO ans\\w+ C.me$/")
+    expect(page.locator(".rows .name")).to_have_text(["run-2"])
+
+
+def test_tools_and_steps_that_faults_hang_on_are_summed_and_lead_to_their_items(visit):
+    page = visit()
+    page.get_by_text("Faults", exact=True).click()
+    sums = page.locator(".sums")
+    expect(sums).to_contain_text("2 verdicts “incorrect” among the items shown")
+    tables = sums.locator("table")
+    assert tables.nth(0).locator("tbody tr").all_text_contents() == ["no tool: words alone150 %1", "cancel150 %1"]
+    assert tables.nth(1).locator("tbody tr").all_text_contents() == ["step 6150 %1", "step 5150 %1"]
+    assert_accessible(page, HOST)
+    sums.get_by_role("button", name="cancel").click()
+    expect(page.locator(".rows .name")).to_have_text(["run-1"])
+    assert "tool=cancel" in page.url
+
+
 def test_by_keys_through_items_steps_and_judges(visit):
     page = visit("axis=sequencing")
     press(page, "d")

@@ -60,6 +60,10 @@ class Explorer {
     this.said = make("div", { class: "said", role: "status", "aria-live": "polite" });
     this.list = new List(items, {
       open: (run, question) => this.open({ run, question }),
+      sort: (sort, order) => {
+        this.filters.set({ ...this.filters.filters, sort });
+        this.list.head.querySelector(`[data-order="${order}"]`)?.focus();
+      },
       move: (run, question) => (this.opened.isOpen ? this.open({ run, question }) : this.#point(run, question)),
     });
     this.filters = new Filters(items, {
@@ -244,7 +248,7 @@ class Explorer {
   #draw(isSearching) {
     this.items.narrow(this.filters.filters);
     this.shown = this.items.chosen(this.filters.filters, this.found);
-    this.list.show(this.shown.rows, this.shown.asked, Object.keys(ABOUT).filter((name) => this.filters.about.has(name)), isSearching);
+    this.list.show(this.shown.rows, this.shown.asked, Object.keys(ABOUT).filter((name) => this.filters.about.has(name)), this.filters.filters.sort, isSearching);
     this.filters.show(this.shown, isSearching);
   }
 

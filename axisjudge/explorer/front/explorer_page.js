@@ -18,14 +18,15 @@ function bytesOf(letters) {
 }
 
 /** A packed piece of the file as text; what stands further down than the browser has read is waited for. */
-async function textOf(id) {
+async function textOf(id, kept = new Map()) {
   while (!document.getElementById(id) || document.getElementById(id) === document.body.lastElementChild) {
     if (document.readyState !== "loading") break;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   const gzip = new DecompressionStream("gzip"); // written to: by way of a Blob it takes three times as long
   const writer = gzip.writable.getWriter();
-  Promise.all([writer.write(bytesOf(document.getElementById(id).textContent)), writer.close()]).catch(() => {}); // the reader hears of it
+  if (!kept.has(id)) kept.set(id, bytesOf(document.getElementById(id).textContent));
+  Promise.all([writer.write(kept.get(id)), writer.close()]).catch(() => {}); // the reader hears of it
   return new Response(gzip.readable).text();
 }
 
@@ -43,9 +44,12 @@ function recent(most, unpack) {
   };
 }
 
+/** Blocks as they are packed: a second search need not read the letters again. */
+const packedBlocks = new Map();
+
 /** A block of texts: where each ends, and all of them in one. */
 async function blockOf(at) {
-  const text = await textOf(`texts-${at}`);
+  const text = await textOf(`texts-${at}`, packedBlocks);
   const head = text.indexOf("\n");
   let end = head + 1;
   return { text, start: end, ends: JSON.parse(text.slice(0, head)).map((length) => (end += length)), first: INDEX.blocks[at] };

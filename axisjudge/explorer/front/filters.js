@@ -1,8 +1,8 @@
 const SORTS = { "": "as read", unsure: "least sure first", contested: "most contested first", agent: "agent", task: "task" };
 const ABOUT = { agent: "agent", domain: "domain", task: "task", side: "split side", steps: "steps", answer: "words of the answer" };
-const FRESH = { on: "", agent: "", domain: "", side: "", judge: "", beside: "", versions: "", word: "", label: "", person: "", length: "", answer: "", names: "", among: "", repeat: "", only: [], sort: "", find: "" };
+const FRESH = { on: "", agent: "", domain: "", side: "", judge: "", beside: "", versions: "", word: "", label: "", person: "", length: "", answer: "", names: "", among: "", repeat: "", tool: "", only: [], sort: "", find: "" };
 /** Filters that only links set: how they are said, and taken away again. */
-const OF_LINKS = { label: "label", person: "labelled by", length: "steps", answer: "words of the answer", names: "name has", among: "one of", repeat: "repeat" };
+const OF_LINKS = { label: "label", person: "labelled by", length: "steps", answer: "words of the answer", names: "name has", among: "one of", repeat: "repeat", tool: "faults at" };
 
 const percent = (part, whole) => (whole ? `${((100 * part) / whole).toFixed(part && part / whole < 0.1 ? 1 : 0)} %` : "–");
 
@@ -15,6 +15,8 @@ function versionsOf({ columns, questions }) {
 
 /** Names that are offered while one types. */
 const OFFERED = 12;
+/** Tools and steps that are listed. */
+const SUMMED = 12;
 /** Names that a filter of a link says; of more it says how many. */
 const NAMED = 4;
 
@@ -58,7 +60,7 @@ class Filters {
       { class: "filters", role: "search", "aria-label": "Filters" },
       make("div", { class: "chosen" }, this.find, this.offered, Object.entries(this.selects).map(([name, { element }]) => (this.#isNeeded(name) ? element : null)), this.ofLinks, this.hold),
       make("div", { class: "marks", role: "group", "aria-label": "Only items that are" }, this.marks.map(({ button }) => button)),
-      make("div", { class: "line" }, this.count, make("div", { class: "tools" }, this.#columns(), this.#button("Copy", "the items shown, as a table", on.copy), this.#button("CSV", "download the items shown", on.download), on.decisions ? this.#button("Decisions", "download what you decided, with its trail", on.decisions) : null, on.toFile ? this.#button("To a file", "keep your decisions in a file as well, after every change", on.toFile) : null, this.#button("Keys", "the list of keys", on.keys))),
+      make("div", { class: "line" }, this.count, make("div", { class: "tools" }, this.#faults(), this.#columns(), this.#button("Copy", "the items shown, as a table", on.copy), this.#button("CSV", "download the items shown", on.download), on.decisions ? this.#button("Decisions", "download what you decided, with its trail", on.decisions) : null, on.toFile ? this.#button("To a file", "keep your decisions in a file as well, after every change", on.toFile) : null, this.#button("Keys", "the list of keys", on.keys))),
       this.legend,
     );
   }
@@ -68,7 +70,7 @@ class Filters {
     if (!this.filters.judge) this.filters.beside = "";
     for (const [name, { input }] of Object.entries(this.selects)) {
       const value = this.filters[name];
-      if (![...input.options].some((option) => option.value === value)) input.append(make("option", { value }, value.replaceAll("\n", ", "))); // of a link
+      if (![...input.options].some((option) => option.value === value)) input.append(make("option", { value }, name === "sort" ? this.#orderInWords(value) : value.replaceAll("\n", ", "))); // of a link, or a head
       input.value = value;
     }
     const brief = (names) => (names.length > NAMED ? `${names.length} runs` : names.join(", ").replace("_", " "));
@@ -82,6 +84,8 @@ class Filters {
   /** What the counts stand on: rows chosen, and judges' shares among them. */
   show({ rows, items, all }, isSearching) {
     const runs = this.items.runs.length;
+    this.rows = rows;
+    if (this.summary.open) this.#sumFaults();
     this.count.textContent = `${items.toLocaleString("en")} of ${all.toLocaleString("en")} items (${percent(items, all)}) in ${rows.length.toLocaleString("en")} of ${runs.toLocaleString("en")} runs${isSearching ? " · searching…" : ""}`;
     const counts = this.items.counts(rows);
     for (const { name, button, count } of this.marks) {
@@ -100,6 +104,13 @@ class Filters {
         return make("li", {}, key(String(n + 1)), " ", make("b", {}, name), ` ${words}`);
       }),
     );
+  }
+
+  #orderInWords(sort) {
+    const [name, at] = sort.replace(/^-/, "").split(":");
+    const { judges, columns, questions } = this.items.index;
+    const of = { cell: () => `${judges[columns[at]?.[1]]?.name} on ${questions[columns[at]?.[0]]?.title}`, label: () => `label on ${questions[at]?.title}` }[name];
+    return `${of?.() ?? name}${sort.startsWith("-") ? ", last first" : ""}`;
   }
 
   #isNeeded(name) {
@@ -135,6 +146,29 @@ class Filters {
 
   #button(words, why, act) {
     return make("button", { type: "button", title: why, onclick: act }, words);
+  }
+
+  /** Tools and steps that the faults among the items shown hang on, summed when it is opened. */
+  #faults() {
+    this.sums = make("div", { class: "boxes sums" });
+    this.summary = make("details", { class: "columns" }, make("summary", {}, "Faults"), this.sums);
+    this.summary.addEventListener("toggle", () => this.summary.open && this.#sumFaults());
+    return this.summary;
+  }
+
+  #sumFaults() {
+    const { faults, uncited, tools, steps } = this.items.faults(this.rows);
+    const row = (shown, n, runs) => make("tr", {}, make("th", { scope: "row" }, shown), make("td", {}, n.toLocaleString("en")), make("td", {}, percent(n, faults)), make("td", {}, runs.toLocaleString("en")));
+    const table = (caption, rows) => make("table", {}, make("caption", {}, caption), make("thead", {}, make("tr", {}, ["", "verdicts", "share", "runs"].map((name) => make("th", { scope: "col" }, name || make("span", { class: "said" }, "where"))))), make("tbody", {}, rows));
+    const go = (name) => this.#button(name, "only these items", () => this.set({ ...this.filters, tool: name }));
+    const without = uncited ? ` ${uncited.toLocaleString("en")} cite no step.` : "";
+    this.sums.replaceChildren(
+      make("p", {}, faults ? `${faults.toLocaleString("en")} verdicts “incorrect” among the items shown.${without} A verdict that cites several counts for each.` : "No verdict “incorrect” among the items shown."),
+      ...(faults > uncited ? [
+        table("Tools at the cited steps", tools.slice(0, SUMMED).map(([name, n, runs]) => row(name === null ? "no tool: words alone" : go(name), n, runs))),
+        table("Cited steps", steps.slice(0, SUMMED).map(([step, n, runs]) => row(`step ${step}`, n, runs))),
+      ] : []),
+    );
   }
 
   /** Which judges, versions and facts about a run have a column. */

@@ -229,6 +229,15 @@ class Items {
     return this.columns[question].some((column) => this.cells[run][column.at]);
   }
 
+  /** Whether a verdict "incorrect" on the item cites a step at which this tool is called or answers. */
+  #hangsOn(run, question, tool) {
+    const number = this.index.tools.indexOf(tool);
+    return this.newest[question].some(({ at }) => {
+      const cell = this.cells[run][at];
+      return cell?.code >= 0 && this.word(cell.code) === "incorrect" && cell.cited.some((step) => this.runs[run].at[step]?.includes(number));
+    });
+  }
+
   #isOf(run, filters) {
     const about = this.runs[run];
     if (!["agent", "domain", "side"].every((name) => !filters[name] || listed(filters[name]).includes(String(about[name])))) return false;
@@ -242,13 +251,14 @@ class Items {
     return !filters.names || about.id.includes(filters.names.slice(isNot ? 1 : 0)) !== isNot;
   }
 
-  #passes({ only, judge, word, label, person }) {
+  #passes({ only, judge, word, label, person, tool }) {
     const bits = only.reduce((sum, name) => sum | MARKS[name].bit, 0);
     const { seen, isPair } = this.narrowed;
     const number = judge === "" || seen ? null : this.narrowed.judge;
     const [words, wanted, by] = [listed(word), listed(label), this.index.people.findIndex(({ name }) => name === person)];
     return (run, question) => {
       if ((this.marks[run][question] & bits) !== bits) return false;
+      if (tool && !this.#hangsOn(run, question, tool)) return false;
       const isGivenBy = (each) => this.newest[question].some((column) => column.judge === each && this.cells[run][column.at]?.code >= 0);
       if (isPair && !seen.every(isGivenBy)) return false;
       if (person && !this.runs[run].labels.some(([q, each, code]) => q === question && each === by && this.#isSide(code))) return false;
@@ -266,15 +276,33 @@ class Items {
     };
   }
 
-  #sort(rows, sort) {
+  /** What rows are ordered by: a number or a text of each, null where it has none, which comes last either way. */
+  #measure(name, at) {
     const least = (measure) => ({ run, passing }) => Math.min(...passing.map((question) => measure.call(this, run, question)));
-    const text = (name) => ({ run }) => String(this.runs[run][name] ?? "");
-    const by = { unsure: least(this.leastSure), contested: least(this.contested), agent: text("agent"), task: text("task") }[sort];
-    if (!by) return;
+    const rank = (code) => (code === undefined ? null : code < 0 ? this.index.words.length - code : code);
+    return {
+      unsure: least(this.leastSure),
+      contested: least(this.contested),
+      run: ({ run }) => this.runs[run].id,
+      cell: ({ run }) => rank(this.cells[run][at]?.code),
+      label: ({ run }) => rank(this.label(run, at)?.code),
+    }[name] ?? (({ run }) => this.runs[run][name] ?? null);
+  }
+
+  /** Orders are names, of columns `cell:NUMBER` or `label:QUESTION`; a minus before one turns it round. */
+  #sort(rows, sort) {
+    if (!sort) return;
+    const [, minus, name, at] = /^(-?)(\w+):?(\d*)$/.exec(sort) ?? [];
+    if (!name) return;
+    const by = this.#measure(name, Number(at));
     const values = new Map(rows.map((row) => [row, by(row)]));
     const byName = new Intl.Collator(undefined, { numeric: true }).compare;
-    const compare = (a, b) => (typeof a === "number" ? a - b : byName(a, b));
-    rows.sort((a, b) => compare(values.get(a), values.get(b)) || a.run - b.run);
+    const compare = (a, b) => (typeof a === "number" ? a - b : byName(a, b)) * (minus ? -1 : 1);
+    rows.sort((one, other) => {
+      const [a, b] = [values.get(one), values.get(other)];
+      if (a === null || b === null) return (a === null) - (b === null) || one.run - other.run;
+      return compare(a, b) || one.run - other.run;
+    });
   }
 
   // ---- counting
@@ -297,6 +325,35 @@ class Items {
       }
     }
     return shares;
+  }
+
+  /**
+   * What the faults hang on: of every verdict "incorrect" among the chosen items the tools and the steps that it cites.
+   * Each verdict counts once for a tool, and once for a step: {faults, uncited, tools: [[name, n, runs]], steps: [[step, n, runs]]}.
+   */
+  faults(rows) {
+    const [tools, steps] = [new Map(), new Map()];
+    const count = (map, key, run) => {
+      const entry = map.get(key) ?? { n: 0, runs: new Set() };
+      entry.n += 1;
+      entry.runs.add(run);
+      map.set(key, entry);
+    };
+    let [faults, uncited] = [0, 0];
+    for (const { run, passing } of rows) {
+      for (const question of passing) {
+        for (const column of this.newest[question]) {
+          const cell = this.cells[run][column.at];
+          if (!cell || cell.code < 0 || this.word(cell.code) !== "incorrect") continue;
+          faults += 1;
+          if (!cell.cited.length) uncited += 1;
+          new Set(cell.cited).forEach((step) => count(steps, step, run));
+          new Set(cell.cited.flatMap((step) => this.runs[run].at[step] ?? [-1])).forEach((tool) => count(tools, this.index.tools[tool] ?? null, run));
+        }
+      }
+    }
+    const sorted = (map) => [...map].map(([key, { n, runs }]) => [key, n, runs.size]).sort((a, b) => b[1] - a[1]);
+    return { faults, uncited, tools: sorted(tools), steps: sorted(steps) };
   }
 
   /** How many of the rows' items bear each mark. */

@@ -21,7 +21,7 @@ function inWords(items, column, cell) {
 
 /** The grid: only the rows in view are in the document, however many there are. */
 class List {
-  /** on: open(run, question) by a click or Enter, move(run, question) by an arrow. */
+  /** on: open(run, question) by a click or Enter, move(run, question) by an arrow, sort(order) by a head. */
   constructor(items, on) {
     Object.assign(this, { items, on, rows: [], drawn: new Map(), cursor: null });
     this.head = make("div", { class: "heads", role: "rowgroup" });
@@ -49,8 +49,8 @@ class List {
   }
 
   /** Show other rows; `asked` are the questions that have columns, `about` the columns on the run itself. */
-  show(rows, asked, about, isSearching) {
-    Object.assign(this, { rows, asked, about });
+  show(rows, asked, about, sort, isSearching) {
+    Object.assign(this, { rows, asked, about, sort });
     this.place = new Map(rows.map((row, at) => [row.run, at]));
     this.body.style.height = `${rows.length * ROW}px`;
     this.element.setAttribute("aria-rowcount", String(rows.length + 2));
@@ -179,19 +179,26 @@ class List {
       head.style.setProperty("--columns", width(question));
       return head;
     });
+    const head = (order, name, attributes, ...shown) => {
+      const way = this.sort === order ? "ascending" : this.sort === `-${order}` ? "descending" : null;
+      const next = way === "ascending" ? `-${order}` : way === "descending" ? "" : order;
+      const sign = way && make("i", { "aria-hidden": "true", class: "way" }, way === "ascending" ? "▲" : "▼");
+      const button = make("button", { type: "button", title: `${name}: sort`, "aria-label": name, "data-order": order, onclick: () => this.on.sort(next, order) }, ...shown, sign);
+      return make("span", { role: "columnheader", "aria-sort": way, ...attributes }, button);
+    };
     const singles = this.asked.flatMap((question) => [
       ...this.items.columns[question].map((column, n) => {
         const name = `${judges[column.judge].name}${column.version ? `, ${column.version}` : ""}`;
         const shown = column.version && this.items.index.columns.some(([q, j, v]) => q === question && j === column.judge && v !== column.version);
-        return make("span", { role: "columnheader", class: `cell${n ? "" : " first"}`, title: name, "aria-label": name }, String(column.judge + 1), shown ? make("i", {}, column.version) : null);
+        return head(`cell:${column.at}`, name, { class: `cell${n ? "" : " first"}` }, String(column.judge + 1), shown ? make("i", {}, column.version) : null);
       }),
-      hasLabels ? make("span", { role: "columnheader", class: "cell label", title: "label", "aria-label": "label" }, "L") : null,
+      hasLabels ? head(`label:${question}`, "label", { class: "cell label" }, "L") : null,
     ]);
-    const about = this.about.map((name) => make("span", { role: "columnheader", class: "about" }, name));
+    const about = this.about.map((name) => head(name, name, { class: "about" }, name));
     const empty = () => make("span", { role: "columnheader", class: "about", "aria-hidden": "true" });
     this.head.replaceChildren(
       make("div", { role: "row", class: "row-of" }, make("span", { role: "columnheader", class: "name", "aria-hidden": "true" }), this.about.map(empty), groups),
-      make("div", { role: "row", class: "row-of" }, make("span", { role: "columnheader", class: "name" }, "run"), about, singles),
+      make("div", { role: "row", class: "row-of" }, head("run", "run", { class: "name" }, "run"), about, singles),
     );
   }
 
@@ -205,6 +212,7 @@ class List {
   }
 
   #key(event) {
+    if (event.target.closest?.(".heads") && event.key === "Enter") return;
     const by = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1], PageDown: [20, 0], PageUp: [-20, 0], Home: [-1e9, 0], End: [1e9, 0] }[event.key];
     if (event.altKey || event.ctrlKey || event.metaKey || !this.rows.length) return;
     if (event.key === "Enter" && this.cursor) {
