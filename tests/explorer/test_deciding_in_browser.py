@@ -126,7 +126,9 @@ def test_decisions_outlive_the_file_that_is_written_anew(visit, runs, explorer_f
 def decide_as(page, name, *keys):
     """Say who one is, and press these keys on the first item that is to be decided."""
     page.get_by_label("Your name, as it shall stand with your decisions").fill(name)
-    press(page, "Enter", *keys)
+    press(page, "Enter")
+    expect(page.locator(".who strong")).to_have_text(name, timeout=30_000)
+    press(page, *keys)
 
 
 def saved(page):
@@ -141,6 +143,7 @@ def test_a_comment_goes_with_the_decision_and_both_are_taken_back_with_their_tra
     page.keyboard.type("because of step 6", delay=15)
     saved(page)
     page.reload()
+    page.wait_for_selector(".deciding button")
     press(page, "w", "2")
     page.get_by_text("1 decided, 0 new right, 1 old right").wait_for()
     expect(page.get_by_label("Comment on your decision")).to_have_value("because of step 6")
