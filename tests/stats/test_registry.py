@@ -335,6 +335,7 @@ ELSEWHERE = {
     "latent.panel",
     "latent.rated",
     "latent.sampler",
+    "quantities",
     "raters.reference_ranks",
     "raters.standing_in",
     "rates.corrected_agents",
