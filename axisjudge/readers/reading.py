@@ -8,6 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, Unpack
 
+from pydantic_core import from_json
+
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
 from axisjudge.readers import atif, inspect_logs, openai_chat, own, tau2
@@ -20,6 +22,7 @@ from axisjudge.readers.frameworks import FRAMEWORKS
 from axisjudge.readers.logs import LOGS, SERVICES, log_in
 from axisjudge.readers.messages import Found, at
 from axisjudge.readers.source import (
+    ArraySpan,
     Candidate,
     ForeignText,
     NotTrajectories,
@@ -48,6 +51,8 @@ from axisjudge.trajectory import Trajectory
 FORMATS = (own, atif, *FRAMEWORKS, inspect_logs, tau2, *BENCHMARKS, *CHATS, openai_chat)
 #: What ends so is to hold runs, whatever stands in it.
 JSON_ENDINGS = frozenset({".json", ".jsonl", ".ndjson", ".eval", ".gz"})
+#: An array of more bytes is read part by part.
+LARGE = 16_000_000
 WRITTEN = "a call written as text, which nobody ran, is text"
 _KNOWN = (
     "tau-bench, tau2-bench, AgentRx, ATIF, OpenHands, ADK eval sets, OpenAI Agents' run state, Letta, BFCL, "
@@ -145,8 +150,15 @@ def iter_trajectories(
 
     The stream can be run through once; its `files` and `warnings` fill on the way and are complete at the end.
     """
+    from axisjudge.readers.by_file import array_spans, as_of_one
+
+    def entries(file: Candidate) -> Iterator[FileEntry[Trajectory]]:
+        spans = array_spans(file.path) if file.path.is_file() and file.path.stat().st_size > LARGE else []
+        parts = (entries_of(file._replace(span=span), context) for span in spans)
+        return as_of_one(chain.from_iterable(parts)) if spans else entries_of(file, context)
+
     context = load_context(**supplied)
-    files = ((file, entries_of(file, context)) for file in candidates(paths))
+    files = ((file, entries(file)) for file in candidates(paths))
     return TrajectoryStream(paths, context, strict=strict, files=files)
 
 
@@ -159,7 +171,9 @@ def entries_of(file: Candidate, context: Context) -> Iterator[FileEntry[Trajecto
         The file is broken or of no known format; the error names the position and not the file.
     """
     with opened(file.path, file.span) as stream:
-        for form, found in _found(stream, file.path.parent):
+        members = isinstance(file.span, ArraySpan)
+        runs = _of_array(stream, file) if members else _found(stream, file.path.parent)
+        for form, found in runs:
             inner = str(found.file.relative_to(file.path.parent)) if found.file else ""
             places = ((_joined(inner, note.position), note) for note in found.notes)
             notes = tuple(ReadWarning(file.name, at, note.rule, note.detail, note.times) for at, note in places)
@@ -392,8 +406,19 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
         first = next(values, ("", None))
         if isinstance(error, NotTrajectories) or not any(form.recognise(first[1]) for form in FORMATS):
             raise
+    yield from _of_values(chain([first], values), folder, tally)
+
+
+def _of_array(stream: BinaryIO, file: Candidate) -> Iterator[tuple[str, Found]]:
+    """What the members of an array hold that are read apart."""
+    assert file.span is not None
+    values = enumerate(from_json(stream.read()), file.span.before)
+    yield from _of_values(((at("", n), with_messages(value)) for n, value in values), file.path.parent, Tally())
+
+
+def _of_values(values: Iterable[tuple[str, Any]], folder: Path, tally: Tally) -> Iterator[tuple[str, Found]]:
     form = ""
-    for position, value in chain([first], values):
+    for position, value in values:
         reader = next((reader for reader in FORMATS if reader.recognise(value)), None)
         if reader is None:
             raise NotTrajectories(position, "is of no known format", _outline(value), cure_for(value))

@@ -34,11 +34,19 @@ class BrokenJson(InputError):
 
 
 class LineSpan(NamedTuple):
-    """Whole lines of a file, from byte `start` to before `end`, after `lines_before` others."""
+    """Whole lines of a file, from byte `start` to before `end`, after `before` others."""
 
     start: int
     end: int
-    lines_before: int
+    before: int
+
+
+class ArraySpan(NamedTuple):
+    """Whole members of the one array that a file is, from byte `start` to before `end`, after `before` others."""
+
+    start: int
+    end: int
+    before: int
 
 
 class Candidate(NamedTuple):
@@ -47,7 +55,7 @@ class Candidate(NamedTuple):
     name: str
     path: Path
     named: bool
-    span: LineSpan | None = None
+    span: LineSpan | ArraySpan | None = None
 
 
 def candidates(paths: tuple[str | Path, ...]) -> Iterator[Candidate]:
@@ -91,16 +99,18 @@ def _unreadable(error: OSError) -> None:
 
 
 @contextmanager
-def opened(path: Path, span: LineSpan | None = None) -> Iterator[BinaryIO]:
+def opened(path: Path, span: LineSpan | ArraySpan | None = None) -> Iterator[BinaryIO]:
     """The bytes of a file, unpacked where they are gzip; a broken gzip stream raises InputError.
 
-    Of a span the lines before are empty, so that lines keep their numbers.
+    Of a span the lines before are empty, so that lines keep their numbers; members are an array of their own.
     """
     try:
         with path.open("rb") as raw:
             if span is not None:
                 raw.seek(span.start)
-                yield io.BytesIO(b"\n" * span.lines_before + raw.read(span.end - span.start))
+                inner = raw.read(span.end - span.start)
+                is_array = isinstance(span, ArraySpan)
+                yield io.BytesIO(b"[" + inner + b"]" if is_array else b"\n" * span.before + inner)
                 return
             packed = raw.read(2) == _GZIP
             raw.seek(0)

@@ -9,8 +9,7 @@ import pytest
 from axisjudge.checks import InputError
 from axisjudge.cluster import InTurn
 from axisjudge.readers import iter_trajectories, write_trajectories
-from axisjudge.readers.by_file import made_of_files
-from axisjudge.readers.by_file.spans import spans_of
+from axisjudge.readers.by_file import array_spans, made_of_files, spans_of
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 
 
@@ -170,3 +169,33 @@ def test_a_broken_run_refuses_a_file_in_spans_whole(tmp_path, monkeypatch):
 def test_what_is_not_ours_is_one_part(tmp_path, content):
     (tmp_path / "x").write_bytes(content)
     assert spans_of(tmp_path / "x", 1) == [None]
+
+
+def test_an_array_is_read_part_by_part_as_whole(tmp_path, monkeypatch):
+    """Whatever stands between its members, and in their text."""
+    chats = [{"id": f"r{n}", "messages": [{"role": "user", "content": f'"}}],[é{n}\\'}]} for n in range(40)]
+    file = tmp_path / "chats.json"
+    file.write_text(
+        "\n[ " + " ,\n".join(json.dumps(chat, ensure_ascii=n % 2 == 0) for n, chat in enumerate(chats)) + "]\n"
+    )
+    whole = iter_trajectories(file)
+    expected = list(whole)
+    spans = array_spans(file, 300)
+    assert len(spans) > 5
+    assert b"".join(file.read_bytes()[span.start : span.end] for span in spans).count(b'"id"') == 40
+    monkeypatch.setattr("axisjudge.readers.reading.LARGE", 10)
+    monkeypatch.setattr("axisjudge.readers.by_file.array_spans", partial(array_spans, size=300))
+    apart = iter_trajectories(file)
+    assert list(apart) == expected
+    assert (apart.files, apart.warnings) == (whole.files, whole.warnings)
+    monkeypatch.undo()
+    monkeypatch.setattr("axisjudge.readers.by_file.spans_of", partial(spans_of, size=300))
+    assert list(made_of_files([file], names_of, Shuffled())) == names_of(expected)
+
+
+@pytest.mark.parametrize(
+    "content", ['[{"id": "a"}', '[{"id": "a"}] x', "[1, 2]", '[{"messages": []}, 3]', "[]", '{"id": 1}', "["]
+)
+def test_what_is_no_array_of_runs_is_not_cut(tmp_path, content):
+    (tmp_path / "a.json").write_text(content)
+    assert array_spans(tmp_path / "a.json", 1) == []
