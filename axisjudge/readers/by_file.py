@@ -6,32 +6,29 @@ that it is the same on any number of workers, and the same as that of `read_traj
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, Unpack
-
-from pydantic_core import from_json
+from typing import Any, Generic, Unpack
 
 from axisjudge.checks import InputError
 from axisjudge.cluster import Workers
-from axisjudge.readers.chats import is_message
 from axisjudge.readers.context import Context, Supplied, load_context
-from axisjudge.readers.logs import LOGS, SERVICES
-from axisjudge.readers.reading import FORMATS, TrajectoryStream, entries_of, report_beside
-from axisjudge.readers.source import ArraySpan, Candidate, LineSpan, candidates, with_messages
-from axisjudge.readers.summary import FileEntry, Made, ReadWarning
+from axisjudge.readers.reading import (
+    SPAN_BYTES,
+    TrajectoryStream,
+    array_spans,
+    as_of_one,
+    entries_of,
+    is_run,
+    report_beside,
+)
+from axisjudge.readers.source import ArraySpan, Candidate, LineSpan, candidates
+from axisjudge.readers.summary import FileEntry, Made
 from axisjudge.trajectory import Trajectory
 
-#: Bytes of a span: some hundred runs, a second or two of work.
-SPAN_BYTES = 8_000_000
-_PIECE_BYTES = 1_000_000
-_OPENING = re.compile("(\u00ef\u00bb\u00bf)?\\s*\\[")
-_BETWEEN = re.compile(r"[\s,]*")
 #: What is made of the trajectories of one file, one each and in their order.
 Work = Callable[[Sequence[Trajectory]], Sequence[Made]]
 
@@ -140,99 +137,14 @@ def _starts(path: Path, size: int) -> Iterator[tuple[int, int]]:
     with path.open("rb") as lines:
         for before, line in enumerate(lines):
             if line.strip():
-                if start is None and (len(line) > SPAN_BYTES or not _is_run(line)):
+                if start is None and (len(line) > SPAN_BYTES or not is_run(line)):
                     return
                 if start is None:
                     start = offset, before
-                elif n_lines >= 2 and offset - start[0] >= size and _is_run(line):
+                elif n_lines >= 2 and offset - start[0] >= size and is_run(line):
                     yield start
                     start, n_lines, first = (offset, before), 0, False
                 n_lines += 1
             offset += len(line)
     if start is not None and (first or n_lines >= 2):  # else the last line belongs to the span before
         yield start
-
-
-def array_spans(path: Path, size: int = SPAN_BYTES) -> list[ArraySpan]:
-    """Where to cut a file that is one JSON array of runs; nowhere where it is not, or breaks, which its reader says.
-
-    Each byte is taken for a letter, so that places in the text are places in the file; no more than a piece of it and
-    one member are held.
-    """
-    spans: list[ArraySpan] = []
-    start: int | None = None
-    before = number = 0
-    try:
-        with path.open("rb") as file:
-            for number, (begin, end, member) in enumerate(_members(file), 1):
-                if number == 1 and not _is_run(member):
-                    return []
-                start = begin if start is None else start
-                if end - start >= size:
-                    spans.append(ArraySpan(start, end, before))
-                    start, before = None, number
-                last = end
-    except ValueError:
-        return []
-    return spans if start is None else [*spans, ArraySpan(start, last, before)]
-
-
-def _members(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """The objects of an array, each from its first byte to after its last; a ValueError where it is none, or breaks."""
-    decode, piece = json.JSONDecoder(strict=False).raw_decode, _PIECE_BYTES
-    text, base, at = file.read(piece).decode("latin-1"), 0, 0
-    opening = _OPENING.match(text)
-    if opening is None:
-        raise ValueError
-    at = opening.end()
-    while True:
-        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]  # it matches nothing too
-        if text[at : at + 1] == "{":
-            try:
-                _, end = decode(text, at)
-            except ValueError:
-                end = 0
-            if end:
-                yield base + at, base + end, text[at:end].encode("latin-1")
-                at = end
-                continue
-        elif at < len(text):
-            if text[at] != "]" or text[at + 1 :].strip() or file.read().strip():
-                raise ValueError
-            return
-        more = file.read(piece).decode("latin-1")
-        if not more:
-            raise ValueError
-        text, base, at, piece = text[at:] + more, base + at, 0, max(piece, len(text) - at)
-
-
-def _is_run(line: bytes) -> bool:
-    """Whether a line is read by itself: as a run, or several, and neither as a message nor as part of a log."""
-    try:
-        value = from_json(line.removeprefix(b"\xef\xbb\xbf"))
-    except ValueError:
-        return False
-    if is_message(value, (*LOGS, *FORMATS)):
-        return False
-    run = with_messages(value)
-    logged = any(form.recognise(run) for form in (*SERVICES, *LOGS))
-    return isinstance(run, dict) and not logged and any(form.recognise(run) for form in FORMATS)
-
-
-def as_of_one(entries: Iterable[FileEntry[Made]]) -> Iterator[FileEntry[Made]]:
-    """The entries of all spans of a file; what was counted at the end of each is counted once, at the end of the file.
-
-    At the end stands an entry without position.
-    """
-    last: FileEntry[Made] | None = None
-    notes: dict[tuple[str, str], ReadWarning] = {}
-    for entry in entries:
-        if entry.position:
-            yield entry
-            continue
-        last = entry
-        for note in entry.notes:
-            first = notes.setdefault((note.rule, note.detail), replace(note, count=0))
-            notes[note.rule, note.detail] = replace(first, count=first.count + note.count)
-    if last is not None:
-        yield replace(last, notes=tuple(notes.values()))

@@ -9,7 +9,8 @@ import pytest
 from axisjudge.checks import InputError
 from axisjudge.cluster import InTurn
 from axisjudge.readers import iter_trajectories, write_trajectories
-from axisjudge.readers.by_file import array_spans, made_of_files, spans_of
+from axisjudge.readers.by_file import made_of_files, spans_of
+from axisjudge.readers.reading import array_spans
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 
 
@@ -184,7 +185,7 @@ def test_an_array_is_read_part_by_part_as_whole(tmp_path, monkeypatch):
     assert len(spans) > 5
     assert b"".join(file.read_bytes()[span.start : span.end] for span in spans).count(b'"id"') == 40
     monkeypatch.setattr("axisjudge.readers.reading.LARGE", 10)
-    monkeypatch.setattr("axisjudge.readers.by_file.array_spans", partial(array_spans, size=300))
+    monkeypatch.setattr("axisjudge.readers.reading.array_spans", partial(array_spans, size=300))
     apart = iter_trajectories(file)
     assert list(apart) == expected
     assert (apart.files, apart.warnings) == (whole.files, whole.warnings)
