@@ -79,12 +79,12 @@ def _judged(table: Any, *, labels: Any = None, **options: Any) -> Judged:
     from axisjudge.imports.reference import read_label_files
     from axisjudge.ratings import read_ratings
     from axisjudge.studies.people import people
-    from axisjudge.studies.people.requirements import decide as decide_of_people
+    from axisjudge.studies.people.compared import decide as decide_of_people
 
     ratings = read_ratings(*_paths(table), latest=True) if _is_path(table) else table
     people_said = read_label_files([str(each) for each in _paths(labels)]) if _is_path(labels) else labels
     compared = people(ratings, people_said, **{"n_draws": 0, **options})
-    return Judged(compared, lambda requirements: decide_of_people(compared.comparison, requirements))
+    return Judged(compared, lambda requirements: decide_of_people(compared.claims.comparison, requirements))
 
 
 def _is_path(given: Any) -> bool:

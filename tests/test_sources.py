@@ -12,11 +12,9 @@ from axisjudge.datasets import demo_paths, list_datasets
 from axisjudge.labels import read_agentprocessbench
 from axisjudge.readers import read_trajectories
 from axisjudge.sources import load_source, source_of
-from axisjudge.studies._shared.pooled import pooled
-from axisjudge.studies.agreement import agreement
-from axisjudge.studies.agreement.cross_family import cross_family
+from axisjudge.studies.agreement import agreement, families, judged_items, worth
+from axisjudge.studies.agreement.against_labels import step_scores_of
 from axisjudge.studies.agreement.sentences import NO_FAMILY_OF_TWO, NoWorth
-from axisjudge.studies.agreement.steps import step_scores_of
 from axisjudge.verdict import AXES
 from axisjudge.workbench import home
 
@@ -46,9 +44,7 @@ def test_the_demo_has_two_simulated_families_and_the_planted_truth():
     assert found.questions == AXES
     kinds = set(found.ratings["rater_kind"])
     assert kinds == {"rules", "simulated", "planted"}
-    pair = cross_family(
-        pooled(found.ratings, "sequencing", step_level=found.how["step_level"]), cluster_unit=found.how["cluster_unit"]
-    )
+    pair = families(judged_items(found, question="sequencing"))
     assert pair.pairs["within"].sum() == 2
     assert pair.panel.planted
     assert step_scores_of(found) == ()
@@ -103,16 +99,15 @@ def test_the_report_of_the_command_line_is_that_of_the_notebook_s_parts(shared_d
     source = source_of(read_agentprocessbench(shared_data / "agentprocessbench", "hotpotqa"), "x", steps=True)
     report = agreement(source, weighted=False)
     assert report.to_dict()["effective_judges"]["n_effective"]["estimate"] == pytest.approx(2.25, abs=5e-3)
-    assert report.family_table["question"].to_list() == ["step"]
-    assert report.overall.questions[0].raters == tuple(
-        cross_family(
-            pooled(source.ratings, "step", step_level=source.how["step_level"]), cluster_unit=source.how["cluster_unit"]
-        ).judges
-    )  # people are no judges
+    assert list(report.by_question) == ["step"]
+    assert report.overall.questions[0].raters == tuple(families(source).judges)  # people are no judges
     assert report.to_dict()["confident"] is None
-    parts = (report.together, report.worth, report.triage)
-    assert report.reversals_sentence
-    assert report.of_panel == (*(part.sentence for part in parts), report.reversals_sentence)
+    assert report.reversals["step"].changes > 0
+    assert f"{report.reversals['step'].changes:,}" in report.sentences[-1]
+    assert families(source).to_dict() == report.together.to_dict()  # a part by itself is that of the whole
+    assert worth(source).to_dict() == report.worth.to_dict()
+    fewer = families(judged_items(source, judges=["GPT-5.2", "Kimi-K2.5", "Qwen3-8B"]))
+    assert fewer.judges == ("Kimi-K2.5", "GPT-5.2", "Qwen3-8B")
 
 
 def test_one_judge_alone_has_no_families(shared_data):
@@ -123,7 +118,7 @@ def test_one_judge_alone_has_no_families(shared_data):
     assert report.worth.reason is NoWorth.TOO_FEW
     assert "it takes two" in report.answer
     people = agreement(replace(source, ratings=source.ratings.filter(pl.col("rater") == "people")))
-    assert (people.together, people.families, people.of_panel, people.plots()) == (None, (), (), {})
+    assert (people.together, people.families, people.worth) == (None, (), None)
 
 
 def test_an_unknown_source_is_told_what_there_is():

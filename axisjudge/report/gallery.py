@@ -19,8 +19,8 @@ _ABOUT = (
     "and verdicts that ship with the workbench and from public sets that `axisjudge data fetch` has. The part tau2 of "
     "AgentProcessBench is in [02_agreement](../02_agreement/report.md) and [03_people](../03_people/report.md); "
     "published tables are computed again in [01_rubric_versions](../01_rubric_versions/report.md), "
-    "[02_agreement](../02_agreement/report.md), [05_failures](../05_failures/report.md), "
-    "[06_trace](../06_trace/report.md) and [12_evidence](../12_evidence/report.md)."
+    "[02_agreement](../02_agreement/report.md), [05_failures](../05_failures/report.md) "
+    "and [06_trace](../06_trace/report.md)."
 )
 
 

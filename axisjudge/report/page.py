@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from axisjudge.studies._shared.frames import Table
     from axisjudge.studies._shared.result import Study, StudyResult
     from axisjudge.trajectory import Trajectory
 
@@ -202,7 +203,7 @@ class Page:
 
     def add(
         self,
-        what: Part | Axes,
+        what: Part | Axes | Table | None,
         table: Any = None,
         caption: str = "",
         *,
@@ -218,6 +219,7 @@ class Page:
         ----------
         what : Part or matplotlib Axes
             A part of a study; or axes that the researcher drew, with the `table` and the `sentence` that go with them.
+            Or a frame by itself; None for a part that these ratings do not allow, of which nothing is shown.
         table : polars or pandas frame, optional
             In place of the part's own.
         caption : str
@@ -236,8 +238,11 @@ class Page:
         InputError
             The name is taken, or is none.
         """
+        if what is None:
+            return
         part = what if isinstance(what, Part) else None
-        frame = part.table if part is not None and table is None else table
+        alone = part is None and hasattr(what, "columns")
+        frame: Any = what if alone else part.table if part is not None and table is None else table
         caption = caption or (part.caption if part is not None else "")
         made = slug(caption).replace("-", "_")[:60].strip("_") or "figure"
         name = name or (part.name if part is not None else made)
@@ -249,7 +254,7 @@ class Page:
         known: Any = {"of_ratings": of_ratings, "statistic": statistic, "axis": axis}
         self._made_up = _MADE_UP if part is not None and part.made_up and not self.scope.short_banner else ""
         with self._gathered(caption or name.replace("_", " ").capitalize(), fold):
-            if part is None or type(part).plot is not Part.plot:  # rows with their intervals are the table's already
+            if not alone and (part is None or type(part).plot is not Part.plot):  # rows with intervals are the table's
                 drawn: Any = part.plot(**shown) if part is not None else what
                 self.figure(name, drawn, behind=behind if isinstance(behind, Mapping) else None, **known)
             self.say(sentence or (part.answer if part is not None else ""))
@@ -259,6 +264,8 @@ class Page:
                 self._folded = not fold
                 self.table(frame, caption=caption, formats=formats, behind=behind, **known)
                 self._folded = False
+            elif alone:
+                self._show_nothing(f"No table here, as it would have no rows: {literal(caption)}.")
 
     @contextmanager
     def _gathered(self, head: str, fold: bool) -> Iterator[None]:

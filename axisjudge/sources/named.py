@@ -60,6 +60,7 @@ def load_source(
     scale: str = "",
     subset: str = "tau2",
     judges: Sequence[str] = DEMO_JUDGES,
+    repeats: int = 1,
     n_labelled: int = 0,
     seed: int = 1,
 ) -> Source:
@@ -84,8 +85,8 @@ def load_source(
         Of one's own ratings one question, or one scale.
     subset : str
         Which part of AgentProcessBench.
-    judges : sequence of str
-        Judge specs for the demo.
+    judges, repeats : sequence of str, int
+        Judge specs for the demo, and how often each is asked.
     n_labelled, seed : int
         Of the demo: three simulated people label so many runs, drawn by `seed`, in place of the planted truth.
 
@@ -104,7 +105,8 @@ def load_source(
         case "votes":
             return _votes(subset)
         case "demo":
-            return _labelled(_demo(judges), n_labelled, seed) if n_labelled else _demo(judges)
+            demo = _demo(judges, repeats)
+            return _labelled(demo, n_labelled, seed) if n_labelled else demo
         case "agentrx":
             return _agentrx(labels)
         case "agentprocessbench":
@@ -112,7 +114,7 @@ def load_source(
     return _alttest(name)
 
 
-def _demo(judges: Sequence[str]) -> Source:
+def _demo(judges: Sequence[str], repeats: int) -> Source:
     from axisjudge.judging import judge
     from axisjudge.protocol import open_runs
     from axisjudge.ratings import read_ratings
@@ -120,7 +122,7 @@ def _demo(judges: Sequence[str]) -> Source:
 
     runs, left = open_runs(read_trajectories(*demo_paths()).trajectories)
     truth = read_ratings(demo_truth()).filter(pl.col("trajectory_id").is_in([run.id for run in runs]))
-    ratings = pl.concat([judge(runs, judges, progress=False), truth])
+    ratings = pl.concat([judge(runs, judges, repeats=repeats, progress=False), truth])
     about = (
         "The shipped demo: simulated runs with planted faults, judged by rules and by simulated judges that know the "
         "planted truth and disturb it. Two judges of one simulated family share the difficulty of an item with all "

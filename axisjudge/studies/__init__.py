@@ -15,7 +15,7 @@
 | plan | How many trajectories, labels, people and repeats? | 09 | plan |
 | succession | May a new judge take the old one's place? | 10 | |
 | twins | Does a judge notice what is broken, and only that? | 11 | twins |
-| evidence | Do judges point at the same steps, and does a judge agree with itself? | 12 | agreement |
+| evidence | Do judges point at the same steps, and does a judge agree with itself? | 02 | agreement |
 | panels | Which judges, how put together, and which verdicts may stand without a person? | 13 | panel |
 | located | What do rules, reference, reward and people say of the same runs? | 14 | |
 | few_runs | What can 20 runs tell? | 15 | |

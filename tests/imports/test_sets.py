@@ -13,7 +13,7 @@ from axisjudge.ratings import SCHEMA, read_ratings, to_matrix, write_ratings
 from axisjudge.stats.agreement.chance_corrected import krippendorff_alpha
 from axisjudge.stats.raters.alternative_annotator import alternative_annotator
 from axisjudge.studies import agreement
-from axisjudge.studies.agreement.steps import step_scores
+from axisjudge.studies.agreement.against_labels import step_scores
 
 SETS = {"mtbench": "nominal", "cebab_stars": "ordinal", "summeval": "ordinal"}
 
@@ -69,10 +69,10 @@ def test_grades_have_the_ordinal_alpha_of_another_program_on_the_page(name, ques
         grades = np.array([[float(labels.get(item, "nan")) for item in items] for labels in raters])
         alphas[who] = [krippendorff.alpha(grades, level_of_measurement=level) for level in ("nominal", "ordinal")]
     assert alphas["llm"] == pytest.approx(published, abs=5e-4)
-    assert found.table["ordinal_alpha"][0] == pytest.approx(alphas["llm"][1], abs=1e-9)
+    assert found.overall.table["ordinal_alpha"][0] == pytest.approx(alphas["llm"][1], abs=1e-9)
     assert found.together.alpha_judges.estimate == pytest.approx(alphas["llm"][1], abs=1e-9)
     assert found.together.alpha_people.estimate == pytest.approx(alphas["human"][1], abs=1e-9)
-    assert "alpha" not in found.table.columns
+    assert "alpha" not in found.overall.table.columns
     assert "alpha, ordinal" in found.sentences[1]
 
 

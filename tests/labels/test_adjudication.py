@@ -18,7 +18,7 @@ from axisjudge.labels.adjudication import (
 )
 from axisjudge.labels.sampling import drawn_of, read_sampling
 from axisjudge.ratings import RatingsWriter, ratings_frame, read_ratings
-from axisjudge.studies.adjudication import adjudication_report, report_sentences
+from axisjudge.studies.adjudication import adjudication_report
 from axisjudge.studies.adjudication.sentences import ONE_WAY
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import Rating
@@ -84,7 +84,7 @@ def test_adjudicating_disagreements_alone_moves_accuracy_one_way():
     assert all(one[0].disagreements_alone.estimate >= one[0].before.estimate for one in found)
     wrong = np.mean([one[1].wrong.rate.estimate for one in found])
     assert wrong == pytest.approx(np.mean([one[3] for one in found]), abs=0.015)
-    assert ONE_WAY in report_sentences(found[0][1])
+    assert ONE_WAY in found[0][1].sentences
 
 
 def test_the_thirty_agreements_of_the_default_give_a_rate_and_three_one_that_says_little():

@@ -1,4 +1,4 @@
-"""Ratings of one's own on every scale, several questions in one file, and steps: notebooks 02, 03, 10, 12 take them."""
+"""Ratings of one's own on every scale, several questions in one file, and steps: notebooks 02, 03 and 10 take them."""
 
 import json
 import random
@@ -98,10 +98,9 @@ def votes(bench):
         ("02_agreement", {}),
         ("03_people", {}),
         ("10_succession", {"old": "GPT-5.2", "new": "Kimi-K2.5"}),
-        ("12_evidence", {}),
     ],
 )
 def test_steps_of_a_file_that_holds_finals_as_well(bench, votes, notebook, more):
     found = json.dumps(results(bench, notebook, ratings=str(votes), steps=True, **more))
-    assert ('"step"' in found) != (notebook == "12_evidence")  # nobody cites a step here, and nobody was asked again
+    assert '"step"' in found
     assert '"final"' not in found

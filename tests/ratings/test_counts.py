@@ -20,7 +20,7 @@ from axisjudge.stats.agreement.undecided import case_bounds
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.pooled import pooled, pooled_counts
 from axisjudge.studies.agreement import agreement
-from axisjudge.studies.agreement.counted import agreement_of_dataset
+from axisjudge.studies.agreement.dataset import agreement_of_dataset
 from axisjudge.studies.failures.panel import panel_of, panel_of_parts
 from axisjudge.studies.failures.profile import failure_profile
 from axisjudge.studies.people import people
@@ -150,8 +150,8 @@ def test_every_source_in_parts_says_what_it_says_whole(tmp_path, monkeypatch, re
     whole = agreement(source, weighted=False)
     ours = {each.question: each.to_dict() for each in found.overall.questions}
     assert ours == {each.question: each.to_dict() for each in whole.overall.questions}
-    theirs = {each.questions: each.to_dict() for each in whole.by_question}
-    assert {each.questions: each.to_dict() for each in found.by_question} == theirs
+    theirs = {each.questions: each.to_dict() for each in whole.by_question.values()}
+    assert {each.questions: each.to_dict() for each in found.by_question.values()} == theirs
     if source.step_level or source.scale != "verdict":
         return
     table = read_ratings(tmp_path / "ratings.parquet", latest=True)

@@ -12,13 +12,12 @@ from axisjudge.report import run_report
 #: Reports, and the fewest names of runs that lead from them.
 REPORTS = {
     "01_rubric_versions": ({}, 1),
-    "02_agreement": ({"source": "demo"}, 1),
+    "02_agreement": ({"source": "demo", "repeats": 1}, 1),
     "03_people": ({"source": "demo", "by": "agent,domain,length,answer"}, 0),
     "05_failures": ({}, 0),
     "06_trace": ({}, 1),
     "10_succession": ({}, 0),
     "11_twins": ({"edits": ["cut_tail", "reworded"], "seed": 1}, 1),
-    "12_evidence": ({"repeats": 1}, 1),
 }
 #: Columns that count the items, or the runs, that a row is of.
 COUNTING = ("n", "n_items", "items", "n_twins", "any_judged", "verdicts", "of", "runs", "ratings", "trajectories")
@@ -33,8 +32,7 @@ LEADING = (
 #: Rows whose count is not that of a set of items, by the beginning of the caption, and why.
 LARGEST = "n of a mean over pairs is that of the largest pair; the row leads to the items of all pairs"
 OTHERWISE = {
-    "Cohen's kappa within and across": LARGEST,
-    "Means: within and across families": LARGEST,
+    "Each judge's agreement with the labels": LARGEST,
     "Confidence against labels": "n are those with a label and a side taken; the row leads to all of the judge's",
 }
 LINKS = """regions => regions.flatMap(region => {

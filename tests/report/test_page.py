@@ -35,7 +35,7 @@ from axisjudge.report.render import safe_html
 from axisjudge.report.scope import ratings_sha256, scope_of
 from axisjudge.report.tables.markup import html_table, markdown_table
 from axisjudge.results import dumps, plain
-from axisjudge.studies.agreement.published_agreement import published_agreement
+from axisjudge.studies.agreement.published import published_agreement
 from axisjudge.workbench import shipped
 
 REAL = ratings_frame([rating()])
@@ -248,11 +248,13 @@ def test_tables_of_published_figures_never_bear_the_banner(monkeypatch: pytest.M
     )
     for number, result in enumerate(results):
         page = Page("05_page", MADE)
-        page.table(result.to_frame())  # not known yet: a page cannot know where a bare table is from
-        page.table(page.record(f"published_{number}", result).to_frame())
+        page.table(result.table)  # a page cannot know where a bare table is from
+        page.add(result, name=f"published_{number}")
         page.table(REAL.select("agent"))
     assert ["not measurements" in bundle["text/html"] for bundle in shown] == [True, False, True] * len(results)
-    assert ["not measurements" in bundle[MARKDOWN_MIME] for bundle in shown] == [True, False, True] * len(results)
+    assert ["not measurements" in bundle.get(MARKDOWN_MIME, "") for bundle in shown] == [True, False, True] * len(
+        results
+    )
 
 
 def test_in_a_report_run_a_page_keeps_what_it_says(staging: Path) -> None:

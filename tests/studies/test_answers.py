@@ -93,7 +93,7 @@ def people_world(rng, accuracies, tasks=40):
 @pytest.mark.parametrize("accuracies", [(0.8, 0.8, 0.8), (0.99, 0.5, 0.5)])
 def test_people_name_a_best_judge_only_where_its_interval_and_its_rank_set_say_so(accuracies):
     found = checked(studies.people(*people_world(np.random.default_rng(2), accuracies)))
-    (question,) = found.comparison.questions
+    (question,) = found.claims.comparison.questions
     seen = named(found.answer, question.panel.judges)
     allowed = {question.panel.judges[j] for j in question.kappa_ranks.first}
     assert seen <= allowed
@@ -103,7 +103,7 @@ def test_people_name_a_best_judge_only_where_its_interval_and_its_rank_set_say_s
 
 def test_precision_and_recall_of_failures_are_counts():
     judges, people = people_world(np.random.default_rng(3), (0.7,))
-    (question,) = studies.people(judges, people).comparison.questions
+    (question,) = studies.people(judges, people).claims.comparison.questions
     said, truth = (np.array(side.sort("item_id")["verdict"]) == "incorrect" for side in (judges, people))
     hit, failing = (said & truth).sum(), question.judges[0].failing
     assert failing.precision.estimate == pytest.approx(hit / said.sum())

@@ -68,7 +68,8 @@ def adjudicate(
     from axisjudge.labels.record import read_labels
     from axisjudge.labels.sampling import read_sampling
     from axisjudge.ratings import RatingsWriter, read_ratings
-    from axisjudge.studies.adjudication import adjudication_report, report_sentences
+    from axisjudge.results import plain
+    from axisjudge.studies.adjudication import adjudication_report
 
     before, after = read_labels(*labels), read_labels(*decisions)
     if both := sorted(set(before["rater"]) & set(after["rater"])):
@@ -81,10 +82,9 @@ def adjudicate(
     if out is not None:
         with RatingsWriter(out) as writer:
             writer.append(adjudicated_labels(ratings_of(before), given, sampling, items))
-    sentences = report_sentences(result)
     if json:
-        show.as_json({**result.to_dict(), "sentences": sentences})
+        show.as_json({**result.to_dict(), "sentences": list(result.sentences)})
         return
-    show.table(result.stratum_rows, "How often the key was wrong, among the items looked at")
-    show.table(result.rows, "Accuracy of judges against the key")
-    show.lines(sentences, apart=True)
+    show.table(plain(result.strata), "How often the key was wrong, among the items looked at")
+    show.table(plain(result.table), "Accuracy of judges against the key")
+    show.lines(result.sentences, apart=True)

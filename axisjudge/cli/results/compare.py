@@ -49,7 +49,7 @@ def compare(
     from axisjudge.studies.located.counts import faults_in
     from axisjudge.studies.located.sentences import faults_in_words
     from axisjudge.studies.people import people
-    from axisjudge.studies.people.requirements import decide
+    from axisjudge.studies.people.compared import decide
 
     source = source_of(
         read_ratings(*ratings, latest=True, lean=True), ", ".join(path.name for path in ratings), steps=steps
@@ -66,14 +66,14 @@ def compare(
         n_draws=0,
         **source.how,
     )
-    decisions = decide(result.comparison, require)
+    decisions = decide(result.claims.comparison, require)
     if json:
         known = [{**vars(each), "sentence": each.sentence()} for each in decisions]
         asked = {"requirements": known} if require else {}
         found = {"located_faults": [one.to_dict() for one in located]} if located else {}
         show.as_json({**result.to_dict(), **found, **show.standing_fields(source.ratings), **asked})
         raise typer.Exit(exit_code(decisions))
-    show.lines(result.opening)
+    show.lines(result.to_dict()["sentences"])
     if located:
         show.table(faults_in_words(located), "Located faults, and what judges find of them (at their step: within one)")
     tables = result.tables()
@@ -81,10 +81,10 @@ def compare(
     for name, title in (_TITLES | (_OF_REFERENCE if known_by_task else {})).items():
         if rows := plain(tables[name]):
             show.table(rows, title)
-    if result.fairness:
-        show.lines(result.fairness_sentences, apart=True)
-        for name, title in {"unfair": "Differences between strata", "strata_rates": "Failure rates by strata"}.items():
-            show.table(plain(tables[name])[:_MOST_ROWS], title)
+    if result.fairness.questions:
+        show.lines([result.fairness.answer], apart=True)
+        show.table(plain(tables["unfair"])[:_MOST_ROWS], "Differences between strata")
+        show.table(plain(tables["strata_rates"])[:_MOST_ROWS], "Failure rates by strata")
     show.standing(source.ratings)
     if decisions:
         show.lines([each.sentence() for each in decisions], apart=True)

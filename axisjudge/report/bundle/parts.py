@@ -13,6 +13,7 @@ from axisjudge.report.bundle.inputs import Inputs
 from axisjudge.report.paper import sentences_of
 from axisjudge.report.tables.markup import as_polars
 from axisjudge.studies._shared.result import Study, StudyResult
+from axisjudge.studies.confidence.study import Confidence
 from axisjudge.verdict import AXES
 
 
@@ -25,7 +26,7 @@ class Section:
 
     name: str
     heading: str
-    study: Study | StudyResult
+    study: Study | StudyResult | Confidence
     cites: Mapping[str, str]
     limits: tuple[str, ...]
     tables: dict[str, tuple[str, pl.DataFrame]] = field(default_factory=dict)
@@ -43,7 +44,8 @@ def parts_of(inputs: Inputs) -> list[Section]:
 
 
 def _agreement(inputs: Inputs) -> Iterator[Section]:
-    from axisjudge.studies.agreement.study import agreement
+    from axisjudge.studies.agreement import agreement
+    from axisjudge.studies.agreement.by_family import family_rows
 
     source, settings = inputs.source, inputs.settings
     if len(source.judges) < 2:
@@ -52,10 +54,10 @@ def _agreement(inputs: Inputs) -> Iterator[Section]:
     tables = {"agreement": ("Agreement of all judges, per question", as_polars(result.overall.brief()))}
     if result.families:
         caption = "Agreement of pairs of judges within families and across them"
-        tables["families"] = (caption, as_polars(result.family_table))
+        tables["families"] = (caption, pl.DataFrame(family_rows(result.families)))
     if result.worth is not None and result.worth.measured is not None:
         caption = "How many independent judges the panel is worth, and without each family or judge"
-        tables["effective_judges"] = (caption, as_polars(result.worth.to_frame()))
+        tables["effective_judges"] = (caption, as_polars(result.worth.table))
     yield Section(
         "agreement",
         "Do the judges agree, and what is their agreement worth?",
@@ -68,16 +70,14 @@ def _agreement(inputs: Inputs) -> Iterator[Section]:
         ("Agreement is not accuracy: judges may share a mistake, and without labels nothing here would show it.",),
         tables,
         _findings(
-            agreement_matrix=result.together.alpha_sentence if result.together else "",
-            families=result.together.sentence if result.together else "",
+            together=result.together.answer if result.together else "",
         ),
-        ("with_labels",) if _labelled(inputs) else (),
+        tuple(name for name in result.parts if name not in ("together", "worth", "triage")),
     )
 
 
 def _people(inputs: Inputs) -> Iterator[Section]:
-    from axisjudge.studies.people import sentences
-    from axisjudge.studies.people.study import people
+    from axisjudge.studies.people import people
 
     source, settings = inputs.source, inputs.settings
     if not _labelled(inputs):
@@ -92,7 +92,7 @@ def _people(inputs: Inputs) -> Iterator[Section]:
     }
     made = result.tables()
     order = [*shown, *(name for name in made if name not in shown)]
-    tables = {name: (shown.get(name, _in_title(name)), as_polars(made[name])) for name in order if name in made}
+    tables = {name: (shown.get(name, _in_title(name)), as_polars(made[name])) for name in order}
     yield Section(
         "people",
         "May a judge stand in for people?",
@@ -104,10 +104,8 @@ def _people(inputs: Inputs) -> Iterator[Section]:
         },
         ("Labels are the standard here, and people err as well; where one person labelled, no ceiling can be given.",),
         {name: each for name, each in tables.items() if not each[1].is_empty()},
-        _findings(
-            against_people=sentences.kappa_sentence(result.comparison),
-            corrected_rates=sentences.rates_sentence(result.comparison),
-        ),
+        _findings(judges=result.judges.answer, rates=result.rates.answer),
+        tuple(name for name in result.parts if name not in ("judges", "stand_in", "rates")),
     )
 
 

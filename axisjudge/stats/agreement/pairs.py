@@ -5,6 +5,10 @@ simulated with 12 to 140 tasks and prevalences of .05 to .3 they cover .92 to .9
 (MOVER, Zou 2007, doi:10.1037/1082-989X.12.4.399) with t on half the degrees of freedom and covers .937 to .97 from 25
 tasks; with fewer there is none. Where words are rare it takes the two means as unrelated and covers .98 to 1.0 at 25,
 50 and 200 tasks of 4 (.91 with the correlation that the jackknife shows).
+
+Several questions are pooled within themselves: 1 - (sum over questions of the observed disagreement of their items) /
+(sum of the expected one), chance taken within each question. So the value lies between those of the questions, where
+one table of all items would count that questions differ in their means as agreement.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -20,8 +24,9 @@ from numpy.typing import NDArray
 
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficient_intervals import cluster_sums, rare, shows_few
-from axisjudge.stats.agreement.coefficients import COEFFICIENTS
-from axisjudge.stats.agreement.patterns import rating_patterns
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient
+from axisjudge.stats.agreement.coefficients import coefficient as coefficient_value
+from axisjudge.stats.agreement.patterns import RatingPatterns, rating_patterns
 from axisjudge.stats.clusters import effective_degrees
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, jackknife_interval, t_quantile
@@ -33,9 +38,13 @@ FEWEST_FOR_DIFFERENCE = 25
 
 
 class Sampled(TypedDict, total=False):
-    """The clusters of items, counted from 0, with `times` and `rows` of `rating_patterns`; and of which interval."""
+    """The clusters of items, counted from 0, with `times` and `rows` of `rating_patterns`; and of which interval.
+
+    `strata` says which question each item (each row) is of, where there are several.
+    """
 
     clusters: NDArray[np.integer]
+    strata: NDArray[np.integer] | None
     times: NDArray[np.integer] | None
     rows: NDArray[np.integer] | None
     cluster_unit: str
@@ -73,7 +82,7 @@ class PairedCoefficient:
 
     def mean(self, group: Sequence[int], empty: str) -> Estimate:
         """The mean over a group of pairs (positions in `pairs`), with its interval; `empty` says why there are none."""
-        if len(group) == 1:  # a single pair has the interval that its coefficient has: a posterior where a word is rare
+        if len(group) == 1 and self.sample.get("strata") is None:  # its coefficient's own: a posterior if rare
             both = list(self.pairs[group[0]])
             return coefficient_of(self.codes[:, both], self.coefficient, self.n_categories, **self.sample)
         values, without = self.values[group], self.without[group]
@@ -85,7 +94,7 @@ class PairedCoefficient:
         left_out = f"{(~defined).sum()} of {values.size} pairs are undefined and left out"
         notes = () if defined.all() else (left_out,)
         estimate = float(values[defined].mean())
-        low, high, why = self._jackknife(estimate, without[defined].mean(axis=0))
+        low, high, why = _jackknife(estimate, without[defined].mean(axis=0), self.sample)
         method = "" if why else "jackknife-t over clusters on Fisher's z, mean over pairs"
         ends: dict[str, Any] = {"ci_low": low, "ci_high": high, "reason": why, "notes": notes, "method": method}
         return Estimate(estimate=estimate, **ends, **common)
@@ -106,7 +115,7 @@ class PairedCoefficient:
             correlation = min(correlation, 0.0)
         below = _apart(one.estimate - one.ci_low, other.ci_high - other.estimate, correlation)
         above = _apart(one.ci_high - one.estimate, other.estimate - other.ci_low, correlation)
-        degrees = self._degrees  # few tasks carry most of a difference, hence half of them
+        degrees = _degrees(self.sample)  # few tasks carry most of a difference, hence half of them
         wider = t_quantile(degrees / 2, self.sample["ci_level"]) / t_quantile(degrees, self.sample["ci_level"])
         return Estimate(
             estimate=estimate,
@@ -121,22 +130,9 @@ class PairedCoefficient:
         return int(self.without.shape[1])
 
     @property
-    def _degrees(self) -> float:
-        return effective_degrees(np.bincount(self.sample["clusters"], weights=self.sample.get("times")))
-
-    @property
     def _about(self) -> dict[str, Any]:
         unit, level = self.sample["cluster_unit"], self.sample["ci_level"]
         return {"cluster_unit": unit, "ci_level": level, "n_clusters": self._n_clusters}
-
-    def _jackknife(self, estimate: float, without: Floats) -> tuple[float, float, str]:
-        if without.size < FEWEST_CLUSTERS:
-            why = f"{without.size} clusters; an interval of a mean over pairs needs {FEWEST_CLUSTERS}"
-            return math.nan, math.nan, why
-        degrees, level = self._degrees, self.sample["ci_level"]
-        low, high = jackknife_interval(estimate, without, scale="fisher", degrees=degrees, ci_level=level)
-        undefined = "without some cluster a pair is undefined, or agrees fully"
-        return low, high, undefined if math.isnan(low) else ""
 
 
 def paired_coefficient(
@@ -156,10 +152,9 @@ def paired_coefficient(
     values, without, counts, seldom, few = [], [], [], [], []
     for pair in pairs:
         patterns = rating_patterns(codes[:, list(pair)], categories=categories, **items)
-        by_cluster = cluster_sums(patterns, chosen.sums(patterns.codes, patterns.categories))
-        total = by_cluster.sum(axis=0)
-        values.append(float(chosen.estimate(total, patterns.categories)))
-        without.append(chosen.estimate(total - by_cluster, patterns.categories))
+        value, left_out = _with_and_without(chosen, patterns, sample.get("strata"))
+        values.append(value)
+        without.append(left_out)
         counts.append(int(patterns.items[patterns.paired].sum()))
         seldom.append(bool(patterns.paired.any()) and rare(patterns))
         few.append(bool(patterns.paired.any()) and shows_few(patterns))
@@ -177,15 +172,67 @@ def paired_coefficient(
     )
 
 
-def coefficient_of(codes: Floats, name: str, n_categories: int, **sample: Any) -> Estimate:
-    """One coefficient of some raters with its interval; undefined for a single one."""
+def _with_and_without(
+    chosen: Coefficient, patterns: RatingPatterns, strata: NDArray[np.integer] | None
+) -> tuple[float, Floats]:
+    """The coefficient of all items, and without each cluster; of several strata within them."""
+    values, sums = patterns.categories, chosen.sums(patterns.codes, patterns.categories)
+    if strata is None:
+        by_cluster = cluster_sums(patterns, sums)
+        total = by_cluster.sum(axis=0)
+        return float(chosen.estimate(total, values)), chosen.estimate(total - by_cluster, values)
+    terms, observed, expected = np.column_stack([patterns.paired, sums]), 0.0, 0.0
+    for stratum in np.unique(strata):
+        own = replace(patterns, times=np.where(strata == stratum, patterns.times, 0.0))
+        by_cluster = cluster_sums(own, terms)
+        total = by_cluster.sum(axis=0)
+        n_items, *sums_of = np.vstack([total, total - by_cluster]).T
+        differ, by_chance = (np.nan_to_num(part) for part in chosen.disagreements(np.column_stack(sums_of), values))
+        observed, expected = observed + n_items * differ, expected + n_items * by_chance
+    within = coefficient_value(np.asarray(observed), np.asarray(expected))
+    return float(within[0]), within[1:]
+
+
+def coefficient_of(codes: Floats, name: str, n_categories: int, **sample: Unpack[Sampled]) -> Estimate:
+    """One coefficient of some raters with its interval, of several strata within them; undefined for a single rater."""
+    items: Any = {key: sample.get(key) for key in ("clusters", "times", "rows")}
+    terms: Any = {key: sample[key] for key in ("cluster_unit", "ci_level") if key in sample}
     if codes.shape[1] < 2:
-        clusters, about = sample["clusters"], {key: sample[key] for key in ("cluster_unit", "ci_level")}
-        about |= {"n_raters": codes.shape[1], "n_clusters": _number(clusters), "reason": "one rater"}
-        times = sample.get("times")
-        n_items = len(codes) if times is None else int(times.sum())
-        return Estimate(estimate=math.nan, n_items=n_items, **about)
-    return agreement_coefficients(codes, [name], categories=range(n_categories), **sample)[name]
+        n_items = len(codes) if items["times"] is None else int(items["times"].sum())
+        about = {"n_raters": codes.shape[1], "n_clusters": _number(items["clusters"]), "reason": "one rater"}
+        return Estimate(estimate=math.nan, n_items=n_items, **about, **terms)
+    strata = sample.get("strata")
+    if strata is None:
+        return agreement_coefficients(codes, [name], categories=range(n_categories), **items, **terms)[name]
+    patterns = rating_patterns(codes, categories=range(n_categories), **items)
+    value, without = _with_and_without(COEFFICIENTS[name], patterns, strata)
+    low, high, why = _jackknife(value, without, sample)
+    return Estimate(
+        estimate=value,
+        ci_low=low,
+        ci_high=high,
+        reason=why,
+        method="" if why else "jackknife-t over clusters on Fisher's z, within questions",
+        n_items=int(patterns.items[patterns.paired].sum()),
+        n_raters=codes.shape[1],
+        n_clusters=_number(items["clusters"]),
+        **terms,
+    )
+
+
+def _degrees(sample: Sampled) -> float:
+    return effective_degrees(np.bincount(sample["clusters"], weights=sample.get("times")))
+
+
+def _jackknife(estimate: float, without: Floats, sample: Sampled) -> tuple[float, float, str]:
+    """The ends of an interval from the values without each cluster, or why there is none."""
+    if without.size < FEWEST_CLUSTERS:
+        why = f"{without.size} clusters; an interval of a mean over pairs needs {FEWEST_CLUSTERS}"
+        return math.nan, math.nan, why
+    degrees, level = _degrees(sample), sample["ci_level"]
+    low, high = jackknife_interval(estimate, without, scale="fisher", degrees=degrees, ci_level=level)
+    undefined = "without some cluster a pair is undefined, or agrees fully"
+    return low, high, undefined if math.isnan(low) else ""
 
 
 def _number(clusters: NDArray[np.integer]) -> int:

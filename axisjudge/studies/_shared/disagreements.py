@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.ratings.edge import as_ratings
-from axisjudge.results import Result
 from axisjudge.stats.quantities import split as split_of
 from axisjudge.studies._shared import sentences as words
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given, Kind, Table, table_of
 from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.ranked_confidence import confidence_ranks
+from axisjudge.studies._shared.result import Part
 
 #: Confidence and rationale by item, question and judge.
 _Voices = dict[tuple[str, str, str], tuple[float | None, str | None]]
@@ -56,10 +56,12 @@ class Disagreement:
     label: str | None
 
 
-@dataclass(frozen=True)
-class Disagreements(Result):
-    """The splits of a panel in the order to read them; `n_split` of `n_items` in all."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Disagreements(Part):
+    """The splits of a panel in the order to read them, with both sides' reasons; `n_split` of `n_items`."""
 
+    name: ClassVar = "split_items"
+    caption: ClassVar = "Items to read first"
     _keys = ("listed", "n_split", "n_items", "order")
 
     listed: tuple[Disagreement, ...]
@@ -68,7 +70,8 @@ class Disagreements(Result):
     order: Order
     kind: Kind
 
-    def to_frame(self) -> Table:
+    @property
+    def table(self) -> Table:
         """One row a split, the two sides next to each other."""
         rows = [
             {"item": one.item, "question": one.question}
@@ -80,7 +83,7 @@ class Disagreements(Result):
         return table_of(rows, self.kind)
 
     @property
-    def sentence(self) -> str:
+    def answer(self) -> str:
         """How many items are split, and the order of the list."""
         return words.split_items(self.n_split, self.n_items, len(self.listed), self.order)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import to_matrix
-from axisjudge.ratings.counts import PatternCounts, in_sum
+from axisjudge.ratings.counts import PatternCounts
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import Level, level_of
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, raters_of
@@ -35,10 +35,10 @@ class Pooled:
     """Items (of one or several questions) x raters.
 
     `codes` holds positions in `categories`, NaN where a rater gave nothing; `confidences` has the same shape;
-    `clusters` are numbers from 0. Of counts (`pooled_counts`) `codes` are patterns x raters, `rows` says which of them
-    the items of a cluster show, and `times` how many items these are. The first `n_judges` raters are judges, the
-    others give labels. `ordered` says that the categories are a scale, `planted` that all labels are planted truth,
-    `kind` which tables the caller uses.
+    `clusters` are numbers from 0; `question` says of which question each item is. Of counts (`pooled_counts`) `codes`
+    are patterns x raters, `rows` says which of them the items of a cluster show, and `times` how many items these are.
+    The first `n_judges` raters are judges, the others give labels. `ordered` says that the categories are a scale,
+    `planted` that all labels are planted truth, `kind` which tables the caller uses.
     """
 
     questions: tuple[str, ...]
@@ -77,6 +77,11 @@ class Pooled:
     def labellers(self) -> tuple[str, ...]:
         """Names of those who give labels."""
         return self.raters[self.n_judges :]
+
+    @property
+    def strata(self) -> NDArray[np.intp] | None:
+        """The question of each item, or row of items, where there are several."""
+        return self.question if len(self.questions) > 1 else None
 
     @property
     def n_clusters(self) -> int:
@@ -173,7 +178,7 @@ def pooled(ratings: Given, question: str | Sequence[str], *, repeat: int = 0, st
 
 
 def pooled_counts(panel: Sequence[PatternCounts], *, kind: Kind = "polars") -> Pooled:
-    """What agreement needs of the items of one question, or of several with one scale: rows of like items.
+    """What agreement needs of the items of one question, or of several with one scale: rows of like items of one.
 
     Items and confidences are not among it.
 
@@ -189,13 +194,16 @@ def pooled_counts(panel: Sequence[PatternCounts], *, kind: Kind = "polars") -> P
     if len({(counts.scale, counts.categories) for counts in panel}) > 1:
         names = [counts.question for counts in panel]
         raise InputError("question", "questions that are pooled need one scale", names)
-    whole = in_sum(panel).of([*judges, *labellers])
+    of_raters = [counts.of([*judges, *labellers]) for counts in panel]
+    cluster_ids = pl.concat([counts.cluster_ids for counts in of_raters]).unique().sort()
+    first = np.cumsum([0, *(counts.patterns.height for counts in of_raters)])
+    positions = [cluster_ids.search_sorted(counts.cluster_ids).to_numpy() for counts in of_raters]
     return Pooled(
         questions=tuple(counts.question for counts in panel),
-        question=np.zeros(0, dtype=np.intp),
+        question=np.repeat(np.arange(len(panel)), [counts.rows.height for counts in of_raters]),
         items=(),
-        clusters=whole.clusters,
-        codes=whole.codes,
+        clusters=np.concatenate([at[counts.clusters] for at, counts in zip(positions, of_raters, strict=True)]),
+        codes=np.concatenate([counts.codes for counts in of_raters]),
         confidences=np.full((0, len(raters)), np.nan),
         categories=panel[0].categories,
         ordered=level_of(panel[0].scale) == "ordinal",
@@ -205,6 +213,6 @@ def pooled_counts(panel: Sequence[PatternCounts], *, kind: Kind = "polars") -> P
         planted={raters[name][2] for name in labellers} == {"planted"},
         repeat=0,
         kind=kind,
-        times=whole.times,
-        rows=whole.pattern,
+        times=np.concatenate([counts.times for counts in of_raters]),
+        rows=np.concatenate([at + counts.pattern for at, counts in zip(first, of_raters, strict=False)]),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,6 +18,10 @@ from axisjudge.studies._shared.arrays import Floats, mean_of
 from axisjudge.studies._shared.frames import Kind, Table, frame_of, with_ends
 from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.ranked_confidence import NoRanks
+from axisjudge.studies._shared.result import Part
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -36,34 +41,43 @@ class JudgeConfidence(Result):
     n_opposed: int
 
 
-@dataclass(frozen=True)
-class PanelTriage(Result):
+@dataclass(frozen=True, eq=False, repr=False)
+class PanelTriage(Part):
     """The 2 x 2 of agreement by confidence, and each judge's confidence beside.
 
-    `table` is None where there is no triage, and `reason` says why.
+    `cells` is None where there is no triage, and `reason` says why.
     """
 
+    name: ClassVar = "triage"
+    caption: ClassVar = "Each judge's confidence when siding with the others' majority"
     _keys = ("judges", "reason")
-    _flat = ("table",)
+    _flat = ("cells",)
 
     where: str
-    table: Triage | None
+    cells: Triage | None
     judges: tuple[JudgeConfidence, ...]
     reason: NoRanks
     kind: Kind
 
-    def to_frame(self) -> Table:
+    @property
+    def table(self) -> Table:
         """One row a judge."""
         means = "confidence_when_siding=mean_when_siding confidence_when_opposed=mean_when_opposed"
         shown = columns("judge family", with_ends("auc", "auc"), means, "siding=n_siding opposed=n_opposed")
         return frame_of(self.judges, shown, self.kind)
 
     @property
-    def sentence(self) -> str:
+    def answer(self) -> str:
         """Agreement where all judges are sure and elsewhere, and what the AUC says."""
-        if self.table is None:
+        if self.cells is None:
             return words.NO_TRIAGE.format(where=self.where, reason=self.reason)
-        return words.triage(self.where, self.table)
+        return words.triage(self.where, self.cells)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The four cells of agreement by confidence, counts and shares inside."""
+        from axisjudge.figures.triage import plot_triage
+
+        return super().plot(ax) if self.cells is None else plot_triage(self.where, self.cells, ax=ax)
 
 
 def panel_triage(

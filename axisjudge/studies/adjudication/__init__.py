@@ -1,6 +1,185 @@
 """How often was the key wrong, and what are judges worth once it is mended? (`axisjudge label adjudicate`)"""
 
-from axisjudge.studies.adjudication.report import AdjudicationReport, adjudication_report
-from axisjudge.studies.adjudication.sentences import report_sentences
+from __future__ import annotations
 
-__all__ = ["AdjudicationReport", "adjudication_report", "report_sentences"]
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from axisjudge.labels.adjudication import AGREEMENT, AdjudicatedItem, Item, Labelled
+from axisjudge.results import columns
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.rates.correction import CorrectedRate, corrected_rate
+from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.studies._shared.frames import Table, frame_of, rows_of, table_of, with_ends
+from axisjudge.studies._shared.result import Part
+from axisjudge.studies.adjudication import sentences as words
+from axisjudge.studies.adjudication.sentences import ALL_AXES
+
+_ROW = columns(
+    "judge axis=question items=before.n_items before=before.estimate",
+    "disagreements_alone=disagreements_alone.estimate note=after.refusal",
+    with_ends("after", "after.rate"),
+)
+_STRATUM = {"adjudicated": "n_items", "key_wrong": "estimate", "low": "ci_low", "high": "ci_high"}
+
+
+@dataclass(frozen=True)
+class JudgeAccuracy:
+    """One judge against the key before, against the key as mended on disagreements alone, and after adjudication.
+
+    `after` weighs every adjudicated item by 1 / its inclusion probability. `disagreements_alone` is shown so that
+    nobody reports it: it is biased towards the judges.
+    """
+
+    judge: str
+    question: str
+    before: Estimate
+    disagreements_alone: Estimate
+    after: CorrectedRate
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AdjudicationReport(Part):
+    """`wrong` is how often the key was wrong among all labelled items; `by_stratum` among those looked at."""
+
+    name: ClassVar = "adjudication"
+    caption: ClassVar = "Accuracy of judges against the key, before and after"
+    _keys = columns("items=n_items decided=n_decided ties=n_ties key_wrong=wrong by_stratum judges=table")
+
+    n_items: int
+    n_decided: int
+    n_ties: int
+    wrong: CorrectedRate
+    by_stratum: dict[str, Estimate]
+    judges: tuple[JudgeAccuracy, ...]
+
+    @property
+    def table(self) -> Table:
+        """One row for each judge and axis."""
+        return frame_of(self.judges, _ROW, "polars")
+
+    @property
+    def strata(self) -> Table:
+        """One row for each stratum of the queue: how often the key was wrong."""
+        rows = ({"stratum": name, **rows_of([one], _STRATUM)[0]} for name, one in self.by_stratum.items())
+        return table_of(list(rows), "polars", columns=("stratum", *_STRATUM))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """How many items were looked at, how often the key was wrong, and each judge's accuracy before and after."""
+        return tuple(words.report_sentences(self))
+
+    @property
+    def answer(self) -> str:
+        """All of that."""
+        return " ".join(self.sentences)
+
+
+def adjudication_report(
+    items: Mapping[Item, Labelled], decisions: Sequence[AdjudicatedItem], *, ci_level: float = 0.95
+) -> AdjudicationReport:
+    """How often the key was wrong, and what that does to each judge's accuracy.
+
+    Parameters
+    ----------
+    items : mapping
+        All labelled items (`labelled_items`): what the figures are about.
+    decisions : sequence of Decision
+        The adjudicated ones (`adjudicate`).
+
+    Notes
+    -----
+    After = sum_v q_v P(right after | v), v right or wrong before, P estimated with weights 1 / pi on adjudicated items,
+    intervals clustered by task (`corrected_rate`).
+    """
+    adjudicated = _Adjudicated(items, {decision.item: decision for decision in decisions}, ci_level)
+    keyed = [item for item, one in items.items() if one.key is not None]
+    judges = list(dict.fromkeys(judge for one in items.values() for judge in one.judged))
+    questions = list(dict.fromkeys(question for _, question in items))
+    asked = [ALL_AXES, *(questions if len(questions) > 1 else ())]
+    accuracies = (adjudicated.accuracy(judge, question) for judge in judges for question in asked)
+    return AdjudicationReport(
+        n_items=len(items),
+        n_decided=len(adjudicated.decisions),
+        n_ties=sum(one.before is None for one in decisions),
+        wrong=adjudicated.corrected(
+            keyed,
+            before=[float(items[item].contested) for item in keyed],
+            after={item: float(one.key_was_wrong) for item, one in adjudicated.decisions.items()},
+        ),
+        by_stratum=adjudicated.by_stratum(),
+        judges=tuple(accuracy for accuracy in accuracies if accuracy is not None),
+    )
+
+
+@dataclass(frozen=True)
+class _Adjudicated:
+    """Labelled items with what was decided on some of them."""
+
+    items: Mapping[Item, Labelled]
+    decisions: Mapping[Item, AdjudicatedItem]
+    ci_level: float
+
+    def accuracy(self, judge: str, question: str) -> JudgeAccuracy | None:
+        """One judge on the items of a question that it gave a verdict on and that had a key."""
+        chosen = [
+            item
+            for item, one in self.items.items()
+            if one.key is not None and one.judged[judge] not in (None, "uncertain") and question in (ALL_AXES, item[1])
+        ]
+        if not chosen:
+            return None
+        before = [float(self.items[item].judged[judge] == self.items[item].key) for item in chosen]
+        known = {item: one for item, one in self.decisions.items() if item in self.items}
+        right = {item: float(self.items[item].judged[judge] == one.after) for item, one in known.items()}
+        both = zip(chosen, before, strict=True)
+        mended = [right.get(item, was) if self.items[item].contested else was for item, was in both]
+        after = self.corrected(chosen, before=before, after=right)
+        return JudgeAccuracy(judge, question, after.apparent, self._share(chosen, mended), after)
+
+    def by_stratum(self) -> dict[str, Estimate]:
+        """How often the key was wrong among the items looked at, by stratum of the queue, agreements last."""
+        keyed = [one for one in self.decisions.values() if one.before is not None]
+        strata = sorted({one.stratum for one in keyed}, key=lambda name: (name == AGREEMENT, name))
+        inside = {name: [one for one in keyed if one.stratum == name] for name in strata}
+        return {
+            name: self._share([one.item for one in ones], [float(one.key_was_wrong) for one in ones])
+            for name, ones in inside.items()
+        }
+
+    def corrected(
+        self, chosen: Sequence[Item], *, before: Sequence[float], after: Mapping[Item, float]
+    ) -> CorrectedRate:
+        """A share over the chosen items, from its value before and the values after on adjudicated items."""
+        return corrected_rate(
+            before,
+            [after.get(item, np.nan) for item in chosen],
+            sampling="by_key",
+            probability=[self._probability(item) for item in chosen],
+            clusters=np.unique([self.items[item].cluster for item in chosen], return_inverse=True)[1],
+            cluster_unit="task",
+            ci_level=self.ci_level,
+        )
+
+    def _probability(self, item: Item) -> float:
+        """An item's own where it was looked at, else that of its class: the queue draws contested and agreed items."""
+        if item in self.decisions:
+            return self.decisions[item].probability
+        return self._of_class.get(self.items[item].contested, np.nan)
+
+    @cached_property
+    def _of_class(self) -> dict[bool, float]:
+        """The probability of contested (True) and of agreed items, where all that were looked at bear the same."""
+        found: dict[bool, set[float]] = {}
+        for item, one in self.decisions.items():
+            if item in self.items:
+                found.setdefault(self.items[item].contested, set()).add(one.probability)
+        return {contested: min(seen) for contested, seen in found.items() if len(seen) == 1}
+
+    def _share(self, chosen: Sequence[Item], values: Sequence[float]) -> Estimate:
+        tasks = [self.items[item].cluster for item in chosen]
+        return clustered_proportion(values, tasks, cluster_unit="task", ci_level=self.ci_level)

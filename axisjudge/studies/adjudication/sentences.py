@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from axisjudge.studies._shared.words import share
-from axisjudge.studies.adjudication.report import ALL_AXES, AdjudicationReport, JudgeAccuracy
+
+ALL_AXES = "all axes"
 
 ONE_WAY = (
     "Adjudicating disagreements alone moves accuracy one way: where key and judges are wrong together nobody looks. "
@@ -11,7 +14,7 @@ ONE_WAY = (
 )
 
 
-def report_sentences(report: AdjudicationReport) -> list[str]:
+def report_sentences(report: Any) -> list[str]:
     """How many items were looked at, how often the key was wrong, and each judge's accuracy before and after."""
     lines = [f"{report.n_decided} of {report.n_items} labelled items were adjudicated."]
     if report.n_ties:
@@ -24,7 +27,7 @@ def report_sentences(report: AdjudicationReport) -> list[str]:
     return [*lines, *(accuracy_sentence(one) for one in report.judges if one.question == ALL_AXES), ONE_WAY]
 
 
-def accuracy_sentence(one: JudgeAccuracy) -> str:
+def accuracy_sentence(one: Any) -> str:
     """The three figures of one judge in words."""
     start = f"{one.judge}: accuracy against the key {share(one.before)} before"
     if one.after.refusal:

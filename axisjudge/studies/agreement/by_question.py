@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
@@ -21,7 +20,8 @@ from axisjudge.stats.agreement.chance_corrected import Agreement, Seed
 from axisjudge.stats.agreement.undecided import CaseBounds, case_bounds, kappa_when_decided
 from axisjudge.stats.estimate import NamedEstimate, many, plural
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native, rows_of, to_polars, with_own_ends
-from axisjudge.studies._shared.scope import MADE_UP, SCOPE, banner
+from axisjudge.studies._shared.result import Part
+from axisjudge.studies._shared.scope import MADE_UP, SCOPE
 from axisjudge.studies._shared.verdict_codes import code_counts
 from axisjudge.studies._shared.words import by_text, in_cell, sentence_case
 from axisjudge.studies.agreement import sentences as words
@@ -144,38 +144,43 @@ class QuestionAgreement(Result):
         ]
 
 
-@dataclass(frozen=True)
-class AgreementByAxis(Result):
+@dataclass(frozen=True, eq=False, repr=False)
+class AgreementByAxis(Part):
     """Agreement on every question of a ratings table; `questions` in the table's order.
 
     `left_out` counts what does not enter: ratings of other `repeats`, and `empty_runs`, whose ratings follow from the
     definition, so that all raters agree on them without having judged.
     """
 
+    name: ClassVar = "agreement"
+    caption: ClassVar = "Agreement of all judges, per question"
     _keys = ("uncertain", "banner", "scope", "left_out", "questions")
     scope: ClassVar[str] = SCOPE
 
     questions: tuple[QuestionAgreement, ...]
     uncertain: str
-    made_up: tuple[str, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
     kind: Kind = "polars"
 
     @property
-    def banner(self) -> str:
-        """What must stand above every table and figure of ratings that no judge gave; empty otherwise."""
-        return banner(self.made_up)
-
-    def to_frame(self) -> Table:
-        """One row a question: counts, each coefficient of the registry with its interval, prevalence.
-
-        A table of the kind that the ratings had, as `brief` is.
-        """
+    def table(self) -> Table:
+        """One row a question: counts, each coefficient of the registry with its interval, prevalence."""
         return _table([question.row() for question in self.questions], self.kind)
 
     def brief(self) -> Table:
         """One row a question as people read it: counts, and each coefficient with its interval in one cell."""
         return _table([question.brief() for question in self.questions], self.kind)
+
+    @property
+    def behind(self) -> dict[str, str]:
+        """The items on which a judge takes a side."""
+        return {"only": "decided"}
+
+    @property
+    def answer(self) -> str:
+        """What must be known to read the figures: of each question one paragraph, which says its name once."""
+        remarks = ((each.question, " ".join(map(sentence_case, each.remarks()))) for each in self.questions)
+        return " ".join(by_text(remarks))
 
     def by_scale(self) -> dict[str, AgreementByAxis]:
         """The questions of each scale apart, by scale: coefficients of two scales are no column."""
@@ -189,16 +194,6 @@ class AgreementByAxis(Result):
         """The result in words: the banner where one is due, each question, and what all of it is conditional on."""
         by_question = [text for question in self.questions for text in question.sentences()]
         return [*filter(None, [self.banner]), *by_question, *words.left_out(self.left_out), SCOPE]
-
-    def remarks(self) -> list[str]:
-        """What must be known to read the figures: of each question one paragraph, which says its name once."""
-        return by_text((each.question, " ".join(map(sentence_case, each.remarks()))) for each in self.questions)
-
-    def __repr__(self) -> str:
-        return f"AgreementByAxis({', '.join(question.question for question in self.questions)})"
-
-    def _repr_html_(self) -> str:
-        return "".join(f"<p>{html.escape(text)}</p>" for text in self.sentences())
 
 
 def agreement_by_axis(
@@ -267,7 +262,7 @@ def agreement_of_counts(
     """Agreement of raters on each question, from counts; parameters are those of `agreement_by_axis`."""
     questions = tuple(_question(each, uncertain, cluster_unit, ci_level, rng) for each in counts)
     made_up = {name for each in counts for _, name, kind in each.raters if kind in MADE_UP}
-    return AgreementByAxis(questions, uncertain, tuple(sorted(made_up)))
+    return AgreementByAxis(questions, uncertain, made_up=tuple(sorted(made_up)))
 
 
 def _left_out(table: pl.LazyFrame, repeat: int) -> dict[str, int]:

@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from axisjudge.figures import theme
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
-from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_ends, percent_tick
-from axisjudge.stats.estimate import Estimate, many
-from axisjudge.studies._shared.triage import PanelTriage
+from axisjudge.figures.marks import interval_mark, intervals, percent_tick
+from axisjudge.stats.estimate import many
 from axisjudge.studies._shared.words import in_cell, sentence_case
-from axisjudge.studies.agreement.cross_family import CrossFamily
-from axisjudge.studies.agreement.effective import PanelWorth
+from axisjudge.studies.agreement.sentences import of_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+
 
 #: With more raters a panel is drawn alone, in smaller type.
 _FEW = 10
 #: So many judges can be named below their marks.
 _NAMED = 8
 _MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
-#: Pairs of one family, and of two.
-_WITHIN, _ACROSS = "#D55E00", theme.ACCENT
 
 
-def plot_agreement_matrix(cross: CrossFamily, *, ax: Axes | None = None) -> Axes:
+def plot_agreement_matrix(cross: Any, *, ax: Axes | None = None) -> Axes:
     """Agreement of every two raters, ordered by family; a frame round each family, labels set apart at the end.
 
     The scale of colour is fixed at 0 to 1, so that matrices can be laid side by side; every cell says its value.
@@ -57,50 +51,37 @@ def plot_agreement_matrix(cross: CrossFamily, *, ax: Axes | None = None) -> Axes
     return ax
 
 
-def plot_agreement_matrices(results: Sequence[CrossFamily]) -> Figure:
-    """One matrix for each question, two in a row; those of many raters below each other, so that digits can be read."""
-    import matplotlib.pyplot as plt
+def plot_families(cross: Any, *, ax: Axes | None = None) -> Axes:
+    """Families x families: the mean over pairs of their judges, with labels as the last row.
 
-    n = len(results[0].raters)
-    columns = min(2 if n <= _FEW else 1, len(results))
-    rows = math.ceil(len(results) / columns)
-    width, height = _size(n)
-    figure, axes = plt.subplots(
-        rows, columns, figsize=(width * columns, height * rows), layout="constrained", squeeze=False
-    )
-    for ax, one in itertools.zip_longest(axes.ravel(), results):
-        if one is None:
-            ax.set_axis_off()
-            continue
-        plot_agreement_matrix(one, ax=ax)
-        title = _questions(one) if len(results) > 1 else f"{_questions(one)}: agreement of every two raters"
-        ax.set_title(title, loc="left", fontsize=theme.TITLE, fontweight="bold", color=theme.INK)
-    return figure
-
-
-def plot_families(results: Sequence[CrossFamily], *, ax: Axes | None = None) -> Axes:
-    """For each question every pair of judges as a dot, within and across families, with the mean and its interval."""
-    ax = theme.new_axes(7.4, 1.5 + 0.8 * len(results)) if ax is None else ax
-    for row, of_question in enumerate(results):
-        judged = of_question.pairs.filter(~pl.col("raters").list.get(1).is_in(list(of_question.labellers)))
-        groups = ((True, of_question.within, -0.17, _WITHIN, "D"), (False, of_question.across, 0.17, _ACROSS, "o"))
-        for within, mean, shift, colour, marker in groups:
-            values = judged.filter(within=within)["value"].to_numpy()
-            spread = 0.07 * np.sin(2.4 * np.arange(values.size))  # fixed, so that the figure keeps its bytes
-            ax.plot(values, row + shift + spread, ".", color=colour, alpha=0.35, markersize=5, linewidth=0)
-            interval_mark(ax, mean, row + shift, colour=colour, marker=marker, size=6.5)
-    ax.plot([], [], "D", color=_WITHIN, label="within a family")
-    ax.plot([], [], "o", color=_ACROSS, label="across families")
-    ax.axvline(0, color=theme.FAINT, linewidth=0.8)
-    named_rows(ax, [_questions(of_question) for of_question in results])
-    theme.grid(ax)
-    theme.legend_below(ax, inches=0.35, ncols=2)
-    first = results[0]
-    note = f"{first.label}; dots: pairs of judges; marks: their mean; {intervals(first.across)}"
-    return theme.dress(ax, "Agreement of judges within and across families", note)
+    Families stand by their agreement with the labels, the highest first; by name where there are none.
+    """
+    means = {frozenset((one.family_1, one.family_2)): one.mean.estimate for one in cross.by_family}
+    labels = of_labels(cross.panel.planted) if cross.labellers else ""
+    names = sorted(dict.fromkeys(cross.families[: len(cross.judges)]))
+    names.sort(key=lambda name: -np.nan_to_num(means.get(frozenset((name, labels)), 0.0)))
+    rows = [*names, *([labels] if labels else [])]
+    values = np.array([[means.get(frozenset((row, column)), np.nan) for column in names] for row in rows])
+    ax = theme.new_axes(2.6 + 0.78 * len(names), 1.5 + 0.42 * len(rows)) if ax is None else ax
+    counts = [list(cross.families[: len(cross.judges)]).count(name) for name in names]
+    columns = [f"{_name(name)}\n{many(count, 'judge')}" for name, count in zip(names, counts, strict=True)]
+    plot_heatmap(np.clip(values, 0, 1), ax=ax, rows=[_name(row) for row in rows], columns=columns, palette="YlGnBu")
+    for row, column in np.ndindex(*values.shape):
+        weight = "bold" if row == column else "normal"
+        cell_text(ax, row, column, _short(float(values[row, column])), fontsize=theme.LABEL + 1, fontweight=weight)
+    if labels:
+        ax.axhline(len(names), color="white", linewidth=7)
+    theme.dress(ax, "")
+    ax.set_title("Agreement of judges by family", loc="left", fontsize=theme.TITLE, fontweight="bold", color=theme.INK)
+    ax.tick_params(labelsize=theme.LABEL)
+    size = f"{many(cross.across.n_items or cross.within.n_items, 'item')} in {cross.across.clusters}"
+    note = f"{cross.label}, mean over pairs; {size}; bold: within a family; – no pair"
+    ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=8)
+    theme.describe(ax, f"{note}; point estimates, the table has their intervals")
+    return ax
 
 
-def plot_with_labels(cross: CrossFamily, *, ax: Axes | None = None) -> Axes:
+def plot_with_labels(cross: Any, *, ax: Axes | None = None) -> Axes:
     """Each judge's agreement with the labels, with its interval; grey: people among themselves, the ceiling."""
     n = len(cross.judges)
     ax = theme.new_axes(7.4, 1.4 + 0.27 * n) if ax is None else ax
@@ -134,7 +115,7 @@ def plot_with_labels(cross: CrossFamily, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_panel_worth(worth: PanelWorth, *, ax: Axes | None = None) -> Axes:
+def plot_panel_worth(worth: Any, *, ax: Axes | None = None) -> Axes:
     """Accuracy of each judge and of the majority, with the effective number of judges over the band of label error."""
     import matplotlib as mpl
 
@@ -167,36 +148,11 @@ def plot_panel_worth(worth: PanelWorth, *, ax: Axes | None = None) -> Axes:
     theme.grid(ax, "y")
     number = measured.n_effective
     title = f"{len(worth.judges)} judges are worth {in_cell(number, '.1f')} independent ones"
+    title = title if number.ci_low > 0 else f"{len(worth.judges)} judges against labels"
     where = sentence_case(worth.where)
     note = f"{where}: accuracy against labels, best judge first; {many(number.n_items, 'item')} in {number.clusters}"
     theme.dress(ax, title, note)
     theme.describe(ax, f"{note}; accuracies without intervals, for the number {intervals(number)}")
-    return ax
-
-
-def plot_triage(triage: PanelTriage, *, ax: Axes | None = None) -> Axes:
-    """The four cells of agreement by confidence, counts and shares inside, and the AUC of confidence for agreement."""
-    ax = theme.new_axes(5.6, 3.2) if ax is None else ax
-    if triage.table is None:
-        return _nothing(ax, f"{triage.where}: triage by confidence", triage.reason)
-    cells_of = triage.table
-    cells = np.array([[cells_of.agree_sure, cells_of.disagree_sure], [cells_of.agree_unsure, cells_of.disagree_unsure]])
-    words = [["trust most", "question the rubric"], ["agree, but ask why unsure", "read first"]]
-    total = cells.sum()
-    rows = [f"all sure\n{_agree(cells_of.agreement_sure)}", f"not all\n{_agree(cells_of.agreement_unsure)}"]
-    columns = ["judges agree", "judges are split"]
-    plot_heatmap(cells / total, ax=ax, rows=rows, columns=columns, palette="Blues", gap=3)
-    for row, column in np.ndindex(2, 2):
-        text = f"{cells[row, column]:,} ({cells[row, column] / total:.0%})"
-        cell_text(ax, row, column, text, down=-0.1, fontsize=theme.LABEL + 2)
-        cell_text(ax, row, column, words[row][column], down=0.18, fontsize=theme.SMALL)
-    theme.dress(ax, f"{sentence_case(triage.where)}: agreement by confidence")
-    note = (
-        f"sure: from each judge's own {cells_of.quantile:.0%} quantile on; AUC {cells_of.auc.worded()}; "
-        f"{many(total, 'item')} in {cells_of.auc.clusters}"
-    )
-    ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=6)
-    theme.describe(ax, f"{note}; {intervals(cells_of.auc)}")
     return ax
 
 
@@ -209,7 +165,7 @@ def _size(raters: int) -> tuple[float, float]:
     return 3.6 + cell * raters, 2.2 + 0.93 * cell * raters
 
 
-def _frame_families(ax: Axes, of: CrossFamily) -> None:
+def _frame_families(ax: Axes, of: Any) -> None:
     from matplotlib.patches import Rectangle
 
     start = 0
@@ -235,12 +191,12 @@ def _name(rater: str) -> str:
     return rater.replace("_", " ").replace("simulated:", "")
 
 
-def _questions(of: CrossFamily) -> str:
+def _questions(of: Any) -> str:
     return theme.in_words(of.where)
 
 
-def _labels(of: CrossFamily) -> str:
-    return "planted truth" if of.panel.planted else "people"
+def _labels(of: Any) -> str:
+    return of_labels(of.panel.planted)
 
 
 def _nothing(ax: Axes, title: str, reason: str) -> Axes:
@@ -252,7 +208,3 @@ def _nothing(ax: Axes, title: str, reason: str) -> Axes:
     ax.set_xticks([])
     ax.set_yticks([])
     return theme.dress(ax, title)
-
-
-def _agree(rate: Estimate) -> str:
-    return f"{rate.estimate:.0%} agree ({percent_ends(rate)})"

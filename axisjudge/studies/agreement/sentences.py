@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from typing import Any
 
 from axisjudge.stats.agreement.case_weighted import CaseWeighted
 from axisjudge.stats.agreement.chance_corrected import Agreement
@@ -44,26 +45,35 @@ class Agreed(StrEnum):
 
 
 _AGREED = {
-    Agreed.BEYOND_CHANCE: "The judges agree beyond chance",
-    Agreed.NOT_SHOWN: "It is not shown that the judges agree beyond chance",
-    Agreed.BELOW_CHANCE: "The judges agree less than chance alone would have them",
-    Agreed.NOT_TOLD: "Whether the judges agree beyond chance cannot be told",
+    Agreed.BEYOND_CHANCE: "That is more than chance alone would give",
+    Agreed.NOT_SHOWN: "It is not shown that this is more than chance would give",
+    Agreed.BELOW_CHANCE: "That is less than chance alone would give",
+    Agreed.NOT_TOLD: "Whether that is more than chance cannot be told",
 }
+#: Below it families in general are said to agree more within.
+_SMALL_P = 0.05
 
 
-_UNCOUNTED = {NoWorth.NO_LABELS: "without labels", NoWorth.TOO_FEW: "for fewer than two"}
+def of_labels(planted: bool) -> str:
+    """What those who label are called."""
+    return "planted truth" if planted else "people"
 
 
-def answer(agreed: Agreed, label: str, alpha: Estimate, share_decided: float, worth: str, apart: str) -> str:
-    """Agreement of the panel in number, interval and n, what it is worth, and what is not shown."""
+def answer(agreed: Agreed, together: Any, share_decided: float, worth: Any) -> str:
+    """Shares of equal words, then what of it is beyond chance, then what the panel is worth."""
+    alpha, same, labels = together.alpha_judges, together.same, together.same_as_labels
     if math.isnan(alpha.estimate):
         why = alpha.reason if alpha.n_items and alpha.reason else "no item has comparable verdicts of two judges"
-        return f"{_AGREED[agreed]}: {why}. {worth}"
-    figure = f"{named(label)} of all {alpha.n_raters} is {alpha.worded()}"
-    base = f"{many(alpha.n_items, 'item')} in {alpha.clusters}"
-    if share_decided < 1:
-        base += f", on the {share_decided:.0%} of verdicts that take a side"
-    return f"{_AGREED[agreed]}: {figure}, {base}. {worth} {apart}".rstrip()
+        return f"Whether the judges agree cannot be told: {why}."
+    two = "The two judges" if len(together.judges) == 2 else f"Any two of the {len(together.judges)} judges"
+    who = "of the planted truth" if together.panel.planted else "of people"
+    beside = "" if math.isnan(labels.estimate) else f", and a judge the word {who} to {labels.estimate:.0%}"
+    sided = f" ({share_decided:.0%} of verdicts take a side)" if share_decided < 1 else ""
+    first = f"{two} give the same word to {same.estimate:.0%} of {many(alpha.n_items, 'item')}{sided}{beside}."
+    means = (together.within.estimate, together.across.estimate)
+    apart = "" if any(map(math.isnan, means)) else ", kappa {:.2f} within families and {:.2f} across".format(*means)
+    beyond = f"{_AGREED[agreed]}: {named(together.alpha_label)} is {alpha.worded()}{apart}."
+    return f"{first} {beyond} {worth_in_short(together.judges, worth.measured, worth.reason)}".rstrip()
 
 
 def one_judge(judges: Sequence[str], n_items: int) -> str:
@@ -72,29 +82,23 @@ def one_judge(judges: Sequence[str], n_items: int) -> str:
     return f"Whether judges agree cannot be told: {who} ({many(n_items, 'item')}), and it takes two."
 
 
-def apart_in_short(label: str, difference: Estimate, labelled: bool) -> str:
-    """Whether judges of one family agree more than others; without labels that agreement is not accuracy."""
-    if not labelled:
-        return "Agreement does not show that the verdicts are right."
-    if math.isnan(difference.ci_low):
-        return ""
-    if difference.ci_low <= 0 <= difference.ci_high:
-        return f"That judges of one family agree more than others is not shown: {_by_family(label, difference)}."
-    return f"Judges of one family agree {'more' if difference.ci_low > 0 else 'less'}: {_by_family(label, difference)}."
-
-
-def _by_family(label: str, difference: Estimate) -> str:
-    by = directed(difference, "higher", "lower", unit="", spec=".2f")
-    return f"their {named(label)} is {by} than that of judges of different families"
-
-
 def worth_in_short(judges: Sequence[str], measured: EffectiveJudges | None, reason: NoWorth) -> str:
-    """Effective judges in one sentence, or why they cannot be counted."""
+    """Effective judges in one sentence, or what would tell."""
     if measured is None:
-        return f"How many independent judges they are worth cannot be told {_UNCOUNTED[reason]}."
-    if math.isnan(measured.n_effective.estimate):
-        return f"How many independent judges they are worth is undefined: {measured.n_effective.reason}."
-    return f"Judged by where they err, {len(judges)} judges are worth {measured.n_effective.worded()} independent ones."
+        return _UNCOUNTED[reason]
+    number = measured.n_effective
+    if math.isnan(number.ci_low):
+        return f"How many independent judges they are worth cannot be told: {number.reason}."
+    return (
+        f"As judges err on the same items, the {len(judges)} are worth {number.estimate:.1f} "
+        f"({number.interval('.1f')}) independent ones."
+    )
+
+
+_UNCOUNTED = {
+    NoWorth.NO_LABELS: "Agreement does not show that the verdicts are right: that takes labels of people.",
+    NoWorth.TOO_FEW: "",
+}
 
 
 def headline(
@@ -163,19 +167,35 @@ def left_out(counts: Mapping[str, int]) -> list[str]:
     return [*remarks, empty] if runs else remarks
 
 
-def families(where: str, label: str, within: Estimate, across: Estimate, difference: Estimate) -> str:
-    """Within against across, with intervals, or why it cannot be said."""
+def families(where: str, label: str, within: Estimate, across: Estimate, difference: Estimate, p: float) -> str:
+    """Within against across, with intervals, and whether families in general differ; or why it cannot be said."""
     if math.isnan(within.estimate) and math.isnan(across.estimate):
         return f"{where}: no mean {named(label)} within families ({within.reason}) nor across ({across.reason})."
     if math.isnan(within.estimate):
         return f"{where}: {within.reason}; across families the mean {named(label)} is {across.worded('.3f')}."
     if math.isnan(across.estimate):
         return f"{where}: {across.reason}; within it the mean {named(label)} is {within.worded('.3f')}."
-    return (
+    first = (
         f"{where}: the mean {named(label)} of two judges is {within.worded('.3f')} within a family and "
-        f"{across.worded('.3f')} across families, "
+        f"{across.worded('.3f')} across families, for these judges "
         f"{directed(difference, 'higher within', 'lower within', unit='', spec='.3f')}; {difference.clusters}."
     )
+    deals = f"With families dealt to these judges at random, they agree as much more in {p:.0%} of deals"
+    shown = "so that it is shown" if p < _SMALL_P else "so that it is not shown"
+    return first if math.isnan(p) else f"{first} {deals}, {shown} of families in general."
+
+
+def with_labels(label: str, means: Mapping[str, Estimate], people: Estimate, who: str) -> str:
+    """The lowest and the highest, and people among themselves; empty without labels."""
+    known = [(name, mean) for name, mean in means.items() if not math.isnan(mean.estimate)]
+    if not known:
+        return f"No judge has a {named(label)} with labels: there are none, or no items in common."
+    (low, least), (high, most) = (pick(known, key=lambda each: each[1].estimate) for pick in (min, max))
+    among = "" if math.isnan(people.estimate) else f"; people among themselves {people.worded()}"
+    if low == high:
+        return f"{sentence_case(named(label))} of {low} with {who} is {least.worded()}{among}."
+    ends = f"from {least.worded()} ({low}) to {most.worded()} ({high})"
+    return f"{sentence_case(named(label))} with {who} was observed {ends}{among}."
 
 
 def alpha(where: str, label: str, judges: Estimate, people: Estimate) -> str:
@@ -187,8 +207,8 @@ def alpha(where: str, label: str, judges: Estimate, people: Estimate) -> str:
 def worth_in_full(where: str, judges: Sequence[str], measured: EffectiveJudges, best: int, planted: bool) -> str:
     """Effective judges with interval and band, and the majority beside the best judge, each with its base."""
     number = measured.n_effective
-    if math.isnan(number.estimate):
-        first = f"{where}: how many independent judges the {len(judges)} are worth is undefined: {number.reason}."
+    if math.isnan(number.ci_low):
+        first = f"{where}: how many independent judges the {len(judges)} are worth cannot be told: {number.reason}."
     else:
         band = [(error, value) for error, value, _ in measured.by_label_error if error and not math.isnan(value)]
         band = [] if planted else band  # planted truth has no error

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER
 from axisjudge.studies._shared.frames import Given, Table, kind_of
-from axisjudge.studies._shared.result import Plot, RatedResult
+from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.confidence import sentences as words
 from axisjudge.studies.confidence.calibration import Calibration, JudgeCalibration, calibration
 from axisjudge.studies.confidence.figures import plot_reliability
 from axisjudge.studies.confidence.sentences import Missing, Word
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Confidence(RatedResult):
+class Confidence(Part):
     """Confidences of every judge against labels, each source of confidence apart; `missing` says why there are none."""
 
+    name: ClassVar = "calibration"
+    caption: ClassVar = "Confidence against labels"
+    formats: ClassVar = {"ece": ".3f", "ece_if_calibrated": ".3f"}
     _keys = ("banner", "calibration", "missing")
 
     calibration: Calibration
@@ -50,9 +56,13 @@ class Confidence(RatedResult):
         """Every judge in words, and which gave no confidences."""
         return tuple(self.calibration.sentences())
 
-    def plots(self) -> Mapping[str, Plot]:
-        """Reliability diagrams, where there are confidences."""
-        return {"reliability": partial(plot_reliability, self.calibration)} if self.judges else {}
+    def plot(self, ax: Axes | None = None) -> Any:
+        """Reliability diagrams, a panel a judge, where there are confidences."""
+        return plot_reliability(self.calibration) if self.judges else super().plot(ax)
+
+    def figures(self) -> dict[str, Figure]:
+        """The figure as a published document takes it."""
+        return {"reliability": self.plot()} if self.judges else {}
 
 
 def _word(judge: JudgeCalibration) -> Word:

@@ -1,4 +1,4 @@
-"""Do judges point at the same steps, and does a judge agree with itself? (notebook 12)"""
+"""Do judges point at the same steps, and does a judge agree with itself? (notebook 02)"""
 
 from __future__ import annotations
 

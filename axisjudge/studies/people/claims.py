@@ -14,7 +14,7 @@ from axisjudge.labels.panel import LabelledPanel
 from axisjudge.stats.comparisons.reversal import Reversal, fewest_changes, worst_orders
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.alternative_annotator import FEWEST_PEOPLE
-from axisjudge.studies.people.judge_comparison import JudgeComparison, with_verdicts
+from axisjudge.studies.people.judges import JudgeComparison, with_verdicts
 
 
 class ClaimKind(StrEnum):

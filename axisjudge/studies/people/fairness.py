@@ -14,7 +14,7 @@ from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.fairness import Fair, StratumFairness, fair_shares, post_stratified_sum
 from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies.people.corrected_rates import corrected_of
+from axisjudge.studies.people.judges import corrected_of
 
 NO_LENGTHS = "it needs the runs themselves (trajectories)"
 

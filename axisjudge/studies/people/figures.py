@@ -4,45 +4,44 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from axisjudge.figures import theme
 from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_tick
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies.people.comparison import HumanComparison, QuestionComparison
-from axisjudge.studies.people.judge_comparison import JudgeComparison
+from axisjudge.studies.people.compared import HumanComparison, QuestionComparison
+from axisjudge.studies.people.judges import JudgeComparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 CORRECTED, CEILING = "#D55E00", "#e4e4e4"
 
 
-def plot_against_people(comparison: HumanComparison) -> Figure:
-    """Kappa of every judge with the majority of people; the grey band is what people reach among themselves."""
+def plot_against_people(comparison: HumanComparison, *, ax: Axes | None = None) -> Axes:
+    """The share of items on which each judge says what people say, the highest first.
+
+    Grey is what people reach among themselves; the line is a judge that always says the commonest word.
+    """
 
     def draw(ax: Axes, row: int, judge: JudgeComparison) -> None:
-        _mark(ax, row, judge.majority.coefficients["kappa"])
+        _mark(ax, row, judge.majority.accuracy.given)
 
     def backdrop(ax: Axes, question: QuestionComparison) -> None:
-        ax.axvline(0, color=theme.FAINT, linewidth=0.8, zorder=0)
         if question.ceiling:
-            _band(ax, question.ceiling["kappa"])
-            ax.axvline(question.ceiling["kappa"].estimate, color=theme.QUIET, linewidth=1, zorder=1)
+            _band(ax, question.ceiling["percent"])
+        alone = [judge.majority.constant_accuracy for judge in question.judges]
+        ax.axvline(float(np.nanmax(alone)), color=CORRECTED, linewidth=1.2, zorder=1)
 
-    ordered = all(question.panel.ordered for question in comparison.questions)
-    weights = ", quadratic weights," if ordered else ""
-    note = f"Cohen's kappa{weights} with the majority of people and its interval"
-    several = "; grey: kappa of people among themselves"
-    note += several if comparison.has_ceiling else "; one person labelled, so there is no ceiling"
-    drawn = [judge.majority.coefficients["kappa"] for _, judge in comparison.pairs()]
-    return _panels(comparison, draw, backdrop, "Judges against people", note, drawn)
+    grey = "grey: people among themselves" if comparison.has_ceiling else "one person labelled, so there is no ceiling"
+    note = f"share of items on which the judge says what people say; line: always the commonest word; {grey}"
+    drawn = [judge.majority.accuracy.given for _, judge in comparison.pairs()]
+    return _panels(comparison, draw, backdrop, "Judges against people", note, drawn, percent=True, ax=ax)
 
 
-def plot_corrected_rates(comparison: HumanComparison) -> Figure:
+def plot_corrected_rates(comparison: HumanComparison, *, ax: Axes | None = None) -> Axes:
     """Failure rates of all agents: what each judge says (hollow), and what people would say, corrected (filled)."""
 
     def draw(ax: Axes, row: int, judge: JudgeComparison) -> None:
@@ -60,10 +59,12 @@ def plot_corrected_rates(comparison: HumanComparison) -> Figure:
 
     note = "hollow: share that the judge calls incorrect; filled: corrected by people's labels; grey: the labels alone"
     drawn = [judge.rates.overall.rate for _, judge in comparison.pairs() if judge.rates is not None]
-    return _panels(comparison, draw, backdrop, "Failure rates, as judges say and corrected", note, drawn, percent=True)
+    return _panels(
+        comparison, draw, backdrop, "Failure rates, as judges say and as people would", note, drawn, percent=True, ax=ax
+    )
 
 
-def plot_stand_in(comparison: HumanComparison) -> Figure:
+def plot_stand_in(comparison: HumanComparison, *, ax: Axes | None = None) -> Axes:
     """Advantage probability of every judge over one more person; the line is the best constant judge."""
 
     def draw(ax: Axes, row: int, judge: JudgeComparison) -> None:
@@ -76,7 +77,7 @@ def plot_stand_in(comparison: HumanComparison) -> Figure:
         f"{comparison.epsilon:g}; bar: the best judge that always says one word"
     )
     drawn = [judge.stand_in.judge.advantage for _, judge in comparison.pairs()]
-    return _panels(comparison, draw, None, "May a judge stand in for a person?", note, drawn, percent=True)
+    return _panels(comparison, draw, None, "May a judge stand in for a person?", note, drawn, percent=True, ax=ax)
 
 
 def _panels(
@@ -88,15 +89,23 @@ def _panels(
     drawn: Sequence[Estimate],
     *,
     percent: bool = False,
-) -> Figure:
-    """One panel a question side by side, judges from top to bottom in one order."""
+    ax: Axes | None = None,
+) -> Axes:
+    """One panel a question side by side, judges from top to bottom in one order, those first that people agree with."""
     import matplotlib.pyplot as plt
 
-    judges = list(dict.fromkeys(judge.judge for _, judge in comparison.pairs()))
+    shares: dict[str, list[float]] = {}
+    for _, judge in comparison.pairs():
+        shares.setdefault(judge.judge, []).append(np.nan_to_num(judge.majority.accuracy.given.estimate))
+    judges = sorted(shares, key=lambda name: -float(np.mean(shares[name])))
     n = len(comparison.questions)
     size = (max(7.0, 2.0 + 1.75 * n), 0.27 * len(judges) + 1.5)
-    figure, axes = plt.subplots(1, n, figsize=size, sharex=True, sharey=True, squeeze=False)
-    figure.set_layout_engine("constrained", w_pad=0.05)
+    if ax is not None and n == 1:
+        figure: Any = ax.get_figure(root=True)
+        axes = np.array([[ax]])
+    else:
+        figure, axes = plt.subplots(1, n, figsize=size, sharex=True, sharey=True, squeeze=False)
+        figure.set_layout_engine("constrained", w_pad=0.05)
     for ax, question in zip(axes[0], comparison.questions, strict=True):
         if backdrop is not None:
             backdrop(ax, question)
@@ -114,7 +123,7 @@ def _panels(
     figure.supxlabel(note, x=0.01, ha="left", fontsize=theme.SMALL, color=theme.QUIET)
     widest = max(drawn, key=lambda estimate: estimate.n_clusters, default=None)
     theme.describe(figure, note if widest is None else f"{note}; {intervals(widest)}")
-    return figure
+    return axes[0][0]  # type: ignore[no-any-return]
 
 
 def _mark(ax: Axes, row: float, estimate: Estimate, *, colour: str = theme.ACCENT, filled: bool = True) -> None:

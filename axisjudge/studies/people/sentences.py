@@ -1,4 +1,4 @@
-"""A comparison with people in words: what was claimed and why it holds, and one sentence for each part of the page."""
+"""All that is said of judges against people; codes and numbers decide."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.raters.alternative_annotator import FEWEST_PEOPLE
+from axisjudge.stats.raters.fairness import Fair, StratumFairness
 from axisjudge.stats.rates.corrected_agents import CorrectedRates
-from axisjudge.stats.rates.correction import FEWEST_LABELS
+from axisjudge.stats.rates.correction import FEWEST_LABELS, CorrectedRate
 from axisjudge.studies._shared.words import (
     agreeing,
     briefly,
@@ -17,13 +19,105 @@ from axisjudge.studies._shared.words import (
     in_points,
     listed,
     many,
+    overturned,
+    p_words,
     reasons,
+    share,
 )
-from axisjudge.studies.people.claim_words import because, claimed
-from axisjudge.studies.people.claims import Claim, ClaimAnswer, ClaimKind
-from axisjudge.studies.people.comparison import HumanComparison, QuestionComparison
-from axisjudge.studies.people.judge_comparison import JudgeComparison
-from axisjudge.studies.people.trials import FewLabels, PlantedRate
+from axisjudge.studies.people.claims import MARGIN, Claim, ClaimAnswer, ClaimKind, ClaimReason
+from axisjudge.studies.people.compared import FewLabels, HumanComparison, PlantedRate, QuestionComparison
+from axisjudge.studies.people.fairness import QuestionFairness
+from axisjudge.studies.people.judges import JudgeComparison
+
+_CLAIMED = {
+    ClaimKind.BEATS_ONE_WORD: "is right more often than always saying the commonest word",
+    ClaimKind.AS_A_PERSON: f"is at most {100 * MARGIN:.0f} points less often right than a person",
+    ClaimKind.STANDS_IN: "may stand in for one of these people (at epsilon {epsilon:g})",
+    ClaimKind.FINDS_FAILURES: "finds more than half of the failures that people see",
+    ClaimKind.RATE_HOLDS: "reports the failure rate that people would, without correction",
+    ClaimKind.ADDS_TO_LABELS: "makes the failure rate clearly more exact than the labels alone",
+}
+_CHOSEN_BY = {
+    "by_judge_verdict": "judge verdict",
+    "by_key": "key",
+    "by_human_label": "human label",
+    "by_flip": "flip",
+    "by_disagreement": "disagreement",
+}
+
+
+def claimed(claim: Claim) -> str:
+    """What is claimed of the judge."""
+    return _CLAIMED[claim.kind].format(epsilon=claim.figures.stand_in.judge.epsilon)
+
+
+def because(claim: Claim) -> str:
+    """Why the claim has its answer: the figure that decided, or why there is none."""
+    match claim.reason:
+        case ClaimReason.FIGURE:
+            return _figure(claim.kind, claim.figures)
+        case ClaimReason.CHOSEN:
+            return str(claim.reason).format(_CHOSEN_BY[claim.panel.drawn.sampling])
+        case ClaimReason.NO_INTERVAL:
+            return {
+                ClaimKind.BEATS_ONE_WORD: claim.figures.over_constant,
+                ClaimKind.AS_A_PERSON: claim.figures.behind,
+                ClaimKind.FINDS_FAILURES: claim.figures.majority.sensitivity.given,
+            }[claim.kind].reason
+        case ClaimReason.REFUSED if claim.kind is ClaimKind.STANDS_IN:
+            return claim.figures.stand_in.refusal
+        case ClaimReason.REFUSED if claim.figures.rates is not None:
+            return claim.figures.rates.overall.refusal
+        case ClaimReason.TOO_WEAK if claim.figures.rates is not None:
+            return "; ".join(claim.figures.rates.overall.warnings)
+    return claim.reason.value
+
+
+def _not_yet(claim: Claim) -> str:
+    """What would show a claim that is not shown yet."""
+    if claim.answer is not ClaimAnswer.NOT_SHOWN:
+        return ""
+    return (
+        f"; about {claim.more:,} labelled items more would show it" if claim.more else "; more labels may show it false"
+    )
+
+
+def claim_row(claim: Claim) -> dict[str, str]:
+    """The claim in words, for results.json, with how many other verdicts would give another answer."""
+    names = {"question": claim.question, "judge": claim.judge, "short": claim.kind.value}
+    answered = {"answer": claim.answer.value, "because": because(claim) + _not_yet(claim)}
+    other = overturned(claim.reversal) if claim.reversal else "–"
+    return {**names, "text": claimed(claim), **answered, "overturned_by": other}
+
+
+def _figure(kind: ClaimKind, judge: JudgeComparison) -> str:
+    match kind, judge.corrected:
+        case ClaimKind.BEATS_ONE_WORD, _:
+            more = in_points(judge.over_constant)
+            return (
+                f"{directed(more, 'more often', 'less often')} right than the commonest word, where it gave a verdict"
+            )
+        case ClaimKind.AS_A_PERSON, _:
+            behind = in_points(judge.behind)
+            return f"{directed(behind, 'less often', 'more often')} right than a person, against the other people"
+        case ClaimKind.STANDS_IN, _:
+            test = judge.stand_in.judge
+            return f"winning rate {test.winning_rate:.2f}, advantage probability {test.advantage.estimate:.2f}"
+        case ClaimKind.FINDS_FAILURES, _:
+            return f"sensitivity {share(judge.majority.sensitivity.given)}"
+        case ClaimKind.RATE_HOLDS, CorrectedRate() as corrected:
+            return f"it says {corrected.apparent.estimate:.0%}, corrected {share(corrected.rate)}"
+        case _, CorrectedRate() as corrected:
+            return f"{share(corrected.rate)}, by {corrected.rate.method}"
+    return ""
+
+
+def rate_note(rate: CorrectedRate) -> str:
+    """What must be known of a corrected rate; widths stand in the row already."""
+    labels_alone = rate.rate.method == rate.labels_alone.method
+    weak = "; ".join(rate.warnings) if labels_alone else ClaimReason.TOO_WEAK.value if rate.warnings else ""
+    return rate.refusal or weak
+
 
 _NOT_OF_ALL = "so that shares among them are not those of all items"
 _DRAWN = {
@@ -75,17 +169,35 @@ def strangers_sentences(comparison: HumanComparison) -> list[str]:
 
 
 def answer(comparison: HumanComparison) -> str:
-    """Who may be the best judge, who may stand in for a person, and how far off failure rates are.
+    """How often judges say what people say, who is best, who may stand in, and how far off failure rates are.
 
     Where somebody agrees with nobody, that comes first, and who is best waits for it.
     """
-    first = strangers_sentences(comparison)[:1] or [_best(comparison)]
+    best, shares = _best(comparison), shares_sentence(comparison)
+    both = f"{shares.removesuffix('.')}; {best[:1].lower()}{best[1:]}" if best and shares else best or shares
+    first = strangers_sentences(comparison)[:1] or [both]
     rest = (stands_in_counted(comparison), farthest_sentence(comparison))
     return " ".join(filter(None, (*first, *rest)))
 
 
+def shares_sentence(comparison: HumanComparison) -> str:
+    """The range of the shares on which judges say what people say, and what the commonest word alone would get."""
+    pairs = [(judge.majority.accuracy.given.estimate, judge) for _, judge in comparison.pairs()]
+    known = sorted((pair for pair in pairs if not math.isnan(pair[0])), key=lambda pair: pair[0])
+    if not known:
+        return ""
+    least, most = known[0][0], known[-1][0]
+    n = sum(question.n_reference for question in comparison.questions)
+    alone = max(judge.majority.constant_accuracy for _, judge in known)
+    between = f"{most:.0%}" if f"{least:.0%}" == f"{most:.0%}" else f"{least:.0%} to {most:.0%}"
+    who = "The judge says" if len(known) == 1 else "Judges say"
+    several = " at most" if len(comparison.questions) > 1 else ""
+    line = f"{who} what people say on {between} of {many(n, 'labelled item')}; always the commonest word would{several}"
+    return f"{line} on {alone:.0%}."
+
+
 def _best(comparison: HumanComparison) -> str:
-    """Who may have the highest kappa: named on one question, counted over several."""
+    """Who has the highest kappa: told on one question, counted over several."""
     if len(comparison.questions) == 1:
         return best_by_kappa(comparison.questions[0])
     several = [question for question in comparison.questions if len(question.panel.judges) > 1]
@@ -96,20 +208,25 @@ def _best(comparison: HumanComparison) -> str:
     if all(math.isnan(mean) for question in several for mean in question.kappa_ranks.means):
         return f"Which judge agrees best with people cannot be said: none has a kappa with them {where}."
     if not alone:
-        return f"No judge is shown to be the best by kappa with people {where}."
+        return f"Which judge is best cannot be told {where}: at the top they are too close for so many labels."
     named = listed([f"{judge} on {question}" for question, judge in alone], most=_NAMED)
     left = len(several) - len(alone)
-    rest = f"; on the other {many(left, 'question')} none is shown to be" if left else ""
-    return f"Shown to be best by kappa with people: {named}{rest}."
+    rest = f"; on the other {many(left, 'question')} the first are too close to tell" if left else ""
+    return f"Best by kappa with people: {named}{rest}."
 
 
 def stands_in_counted(comparison: HumanComparison) -> str:
     """Of how many judges it may be claimed that they stand in for a person; shown false apart from not shown."""
     asked = [claim for claim in comparison.claims if claim.kind is ClaimKind.STANDS_IN]
     counts = {answer: sum(claim.answer is answer for claim in asked) for answer in ClaimAnswer}
-    what = "That a judge may stand in for one of these people"
     if counts[ClaimAnswer.NOT_CHECKED] == len(asked):
-        return f"{what} could not be checked, because {because(asked[0])}." if asked else ""
+        few = max((len(question.panel.people) for question in comparison.questions), default=0)
+        if asked and few < FEWEST_PEOPLE:
+            labelled = f"{many(few, 'person')} labelled here"
+            return (
+                f"Whether a judge may stand in for a person takes {FEWEST_PEOPLE} people on the same items; {labelled}."
+            )
+        return f"Whether a judge may stand in for a person cannot be told: {because(asked[0])}." if asked else ""
     words = {
         ClaimAnswer.NOT_SHOWN: "not shown yet",
         ClaimAnswer.MAY_NOT: "shown false",
@@ -118,7 +235,8 @@ def stands_in_counted(comparison: HumanComparison) -> str:
     rest = [f"{word}: {counts[answer]}" for answer, word in words.items() if counts[answer]]
     tail = f" ({'; '.join(rest)})" if rest else ""
     may = counts[ClaimAnswer.MAY] or "none"
-    return f"{what} may be claimed in {may} of {many(len(asked), 'case')}{tail}, exploratory."
+    cases = "pairs of judge and question" if len(comparison.questions) > 1 else "judges"
+    return f"Of {len(asked)} {cases}, {may} may stand in for one of these people{tail}, exploratory."
 
 
 def count_sentence(comparison: HumanComparison) -> str:
@@ -215,7 +333,8 @@ def _kappas(question: QuestionComparison) -> str:
     kind = "kappa (quadratic weights)" if question.panel.ordered else "kappa"
     values, verb = _span(known), "is" if len(known) == 1 else "was observed"
     beside = f"; people among themselves {question.ceiling['kappa'].worded()}" if question.ceiling else ""
-    return f"{question.question}: {kind} with people {verb} {values}{beside}. {best_by_kappa(question)}".rstrip()
+    best = best_by_kappa(question, by_name=True)
+    return f"{question.question}: {kind} with people {verb} {values}{beside}. {best}".rstrip()
 
 
 def _kappa(judge: JudgeComparison) -> Estimate:
@@ -235,23 +354,20 @@ def one_best(question: QuestionComparison) -> bool:
     return all(math.isnan(other) or low > other for other in others)
 
 
-def best_by_kappa(question: QuestionComparison) -> str:
+def best_by_kappa(question: QuestionComparison, *, by_name: bool = False) -> str:
     """Which judges may have the highest kappa, by simultaneous rank sets; empty for a single judge."""
     ranks, judges = question.kappa_ranks, question.panel.judges
     if len(judges) < 2:
         return ""
     if ranks.refusal:
-        return f"Which judge is best on {question.question} is not shown: {ranks.refusal}."
-    sure, first = f"{ranks.ci_level:.0%} jointly", [judges[j] for j in ranks.first]
+        return f"Which judge is best is not shown: {ranks.refusal}."
+    first = [judges[j] for j in ranks.first]
     if one_best(question):
-        return f"Of {len(judges)} judges, {first[0]} has the highest kappa with people on {question.question} ({sure})."
+        return f"Of {len(judges)} judges, {first[0]} has the highest kappa with people."
     if len(first) in (1, len(judges)):
-        which = f"Which of {len(judges)} judges has the highest kappa with people on {question.question}"
-        return f"{which} cannot be told ({sure})."
-    return (
-        f"Of {len(judges)} judges, {listed(first, 'or', most=_NAMED)} may have the highest kappa with people on "
-        f"{question.question} and cannot be told apart ({sure})."
-    )
+        return f"Which of the {len(judges)} judges is best cannot be told from these labels."
+    which = f" ({listed(first, most=_NAMED)})" if by_name else ""
+    return f"{len(first)} of {len(judges)} judges share first place; these labels cannot separate them{which}."
 
 
 def _known(estimates: Iterable[Estimate]) -> list[Estimate]:
@@ -270,6 +386,16 @@ def failing_sentence(comparison: HumanComparison) -> str:
     if not known:
         return "No F1 of failures: the scale knows none, or no judge takes a side where people see one."
     return f"F1 of failures was observed {'at ' if len(known) == 1 else ''}{_span(known)}; judges are not ranked by it."
+
+
+def bounds_sentence(comparison: HumanComparison) -> str:
+    """How many verdicts took no side or were lost, by the judge that lacks most; empty where all are given."""
+    lacking = [(judge.majority.accuracy.given.n_missing, judge) for _, judge in comparison.pairs()]
+    n, most = max(lacking, key=lambda each: each[0])
+    if not n:
+        return ""
+    of = many(most.majority.n_items, "labelled item")
+    return f"{most.judge} lacks most verdicts that take a side: on {n:,} of {of}."
 
 
 def behind_sentence(comparison: HumanComparison) -> str:
@@ -333,7 +459,8 @@ def farthest_sentence(comparison: HumanComparison) -> str:
         why = "no judge gave a verdict" if comparison.corrected else "the scale knows no failure"
         return f"No failure rate was corrected: {'; '.join(sorted(reasons)) or why}."
     off = max(known, key=lambda each: abs(each.apparent.estimate - each.rate.estimate))
-    points = round(100 * abs(off.apparent.estimate - off.rate.estimate))
+    own, corrected = (round(100 * each.estimate) for each in (off.apparent, off.rate))
+    points = abs(own - corrected)  # of what is printed
     rates = f"{off.apparent.estimate:.0%} where the corrected rate is {off.rate.worded('.0%')}"
     if len(known) == 1:
         return f"The judge's own failure rate is {rates}."
@@ -382,5 +509,63 @@ def few_labels_sentence(few: FewLabels) -> str:
     )
 
 
-#: One sentence for each part of a comparison.
-PARTS = (kappa_sentence, failing_sentence, behind_sentence, stand_in_sentence, steps_sentence, rates_sentence)
+_RIGHT = {"sensitivity": "finds failures", "specificity": "spares what people pass"}
+#: So many differences are told one by one.
+_MOST_UNFAIR = 4
+
+
+def fairness_sentences(fairness: Sequence[QuestionFairness]) -> list[str]:
+    """One or two sentences for each question and way of sorting its runs; refusals that are alike together."""
+    refused: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for each in fairness:
+        if each.refusal:
+            refused[each.by, each.refusal].append(each.question)
+    lines = [f"By {by} nothing is compared on {listed(questions)}: {why}." for (by, why), questions in refused.items()]
+    tried = ((f"{each.question} by {each.by}", _by_stratum(each)) for each in fairness if not each.refusal)
+    return [*by_text(tried), *lines]
+
+
+def _by_stratum(each: QuestionFairness) -> str:
+    n_tried = sum(one.answer is not Fair.NOT_TRIED for one in each.differences)
+    untried = len(each.differences) - n_tried
+    rest = f" {many(untried, 'difference')} could not be tried." if untried else ""
+    if not n_tried:
+        return "no difference could be tried: the strata hold too little."
+    if not each.unfair:
+        within = f"all that is shown is that no difference is larger than {100 * each.within:.0f} points"
+        left = within if each.within < 0.995 else "how large differences are is left open"
+        return f"no difference is shown among {many(n_tried, 'comparison')}. That is not fairness: {left}.{rest}"
+    largest = sorted(each.unfair, key=lambda one: -abs(one.of.difference.estimate))
+    named = "; ".join(_difference(one) for one in largest[:_MOST_UNFAIR])
+    more = f"; and {len(largest) - _MOST_UNFAIR} more" if len(largest) > _MOST_UNFAIR else ""
+    hold = "holds" if len(largest) == 1 else "hold"
+    tried = f"of {many(n_tried, 'difference')} {len(largest)} {hold} after Holm's correction"
+    return f"{tried}: {named}{more}.{rest}"
+
+
+def _difference(one: StratumFairness) -> str:
+    gap = in_points(one.of.difference)
+    way = "more" if gap.estimate > 0 else "less"
+    return (
+        f"{one.judge} {_RIGHT[one.measure]} {abs(gap.estimate):.0f} points {way} often in the stratum "
+        f"{one.of.stratum} than elsewhere ({p_words(one.p_adjusted)})"
+    )
+
+
+def strata_rates_sentence(fairness: Sequence[QuestionFairness]) -> str:
+    """How far failure rates move where each stratum is corrected by its own labels; empty without any."""
+    rates = [(each, one) for each in fairness for one in each.rates]
+    partly = [(each, one) for each, one in rates if one.together.n_missing]  # where all is labelled nothing can move
+    both = [(each, one) for each, one in partly if not math.isnan(one.own_strata.estimate - one.together.estimate)]
+    if not both:
+        return ""
+    each, one = max(both, key=lambda pair: abs(pair[1].own_strata.estimate - pair[1].together.estimate))
+    moved = 100 * (one.own_strata.estimate - one.together.estimate)
+    return (
+        f"Corrected by strata of their own, failure rates move by {abs(moved):.1f} points at most ({one.judge}, "
+        f"{each.question}, by {each.by}: {one.together.estimate:.0%} to {one.own_strata.estimate:.0%})."
+    )
+
+
+#: What is said of judges against people, part by part.
+AGAINST_PEOPLE = (kappa_sentence, failing_sentence, behind_sentence, bounds_sentence, steps_sentence)

@@ -11,11 +11,10 @@ from axisjudge.stats.raters.fairness import StratumFairness
 from axisjudge.stats.raters.reference import Bounded
 from axisjudge.studies._shared.frames import Kind, Table, table_of
 from axisjudge.studies._shared.words import in_cell, in_points
-from axisjudge.studies.people.claim_words import claim_row, rate_note
-from axisjudge.studies.people.comparison import HumanComparison, QuestionComparison
+from axisjudge.studies.people.compared import HumanComparison, PlantedRate, QuestionComparison
 from axisjudge.studies.people.fairness import QuestionFairness
-from axisjudge.studies.people.judge_comparison import JudgeComparison
-from axisjudge.studies.people.trials import PlantedRate
+from axisjudge.studies.people.judges import JudgeComparison
+from axisjudge.studies.people.sentences import claim_row, rate_note
 
 Row = Sequence[Any]
 
@@ -206,21 +205,6 @@ def _bounded(rate: Bounded) -> str:
     return f"{_percent(rate.given.estimate)}, {of_all} (interval {with_sampling})"
 
 
-#: Every table of a comparison, by name.
-TABLES = {
-    "claims": claims_table,
-    "reasons": reasons_table,
-    "judges": judges_table,
-    "failing": failing_table,
-    "bounds": bounds_table,
-    "left_out": left_out_table,
-    "stand_in": stand_in_table,
-    "rates": rates_table,
-    "differences": differences_table,
-    "steps": steps_table,
-    "confusion": confusion_table,
-}
-
 _UNFAIR = (
     *("question", "by", "judge", "measure", "stratum", "items", "share"),
     *("minus elsewhere", "p, Holm", "answer", "none larger than"),
@@ -251,7 +235,3 @@ def strata_rates_table(fairness: Sequence[QuestionFairness], kind: Kind) -> Tabl
         for one in each.rates
     ]
     return table_of([dict(zip(columns, row, strict=True)) for row in rows], kind)
-
-
-#: Every table of fairness, by name.
-OF_FAIRNESS = {"unfair": unfair_table, "strata_rates": strata_rates_table}

@@ -170,7 +170,7 @@ class Turn(
         return (
             *([sentences.prevalence(self.versions)] if claimed else []),
             *self.citations.version_sentences,
-            self.contested.sentence,
+            self.contested.answer,
             *sentences.aside(self.pair.aside, same_text=self.pair.same_text, left_out=self.pair.left_out),
         )
 
@@ -510,12 +510,12 @@ class Contested(_OfTurn):
     @property
     def table(self) -> Table:
         """One row a split, the two sides next to each other."""
-        return self.turn.contested.to_frame()
+        return self.turn.contested.table
 
     @property
     def answer(self) -> str:
         """How many items are split, and how many verdicts would need a person."""
-        return f"{self.turn.contested.sentence} {self.turn.triage.sentence}"
+        return f"{self.turn.contested.answer} {self.turn.triage.answer}"
 
     def to_dict(self) -> dict[str, Any]:
         """The splits."""

@@ -46,7 +46,7 @@ def twenty():
 
 
 def test_the_published_twenty_in_five_tasks(twenty):
-    (row,) = agreement_by_axis(twenty, uncertain="exclude").to_frame().to_dicts()
+    (row,) = agreement_by_axis(twenty, uncertain="exclude").table.to_dicts()
     assert (row["n_items"], row["n_clusters"], row["cluster_unit"], row["n_common"]) == (20, 5, "task", 20)
     assert row["percent"] == 0.95
     assert row["percent_low"] < 0.764  # Wilson's lower end if the runs were independent
@@ -70,7 +70,7 @@ def test_lost_verdicts_are_counted_per_judge_and_bounded():
     assert found.coefficients["percent"].estimate == 1
     assert (found.bounds.percent_worst, found.bounds.percent_best) == (5 / 8, 1)
     assert any("lost verdicts" in text and "3 of alpha" in text for text in found.sentences())
-    (remark,) = agreement_by_axis(ratings_frame(panel("cccci---", "cccciccc"))).remarks()
+    remark = agreement_by_axis(ratings_frame(panel("cccci---", "cccciccc"))).answer
     assert "Lost verdicts" in remark
     assert "A verdict is undecided or lost" in remark
     assert remark.count(f"{found.question}: ") == 1  # one paragraph says its question's name once
@@ -109,7 +109,7 @@ def test_one_judge_gives_counts_but_no_agreement():
     found = agreement_by_axis(ratings_frame([rating(item, "alpha", "correct") for item in range(5)]))
     assert found.questions[0].coefficients == {}
     assert "agreement needs a second" in found.sentences()[0]
-    assert found.to_frame()["kappa"].to_list() == [None]
+    assert found.table["kappa"].to_list() == [None]
 
 
 def test_scipy_is_not_loaded_for_one_judge_and_scipy_stats_never(tmp_path):
@@ -133,9 +133,9 @@ def test_simulated_ratings_carry_their_banner():
 
 
 def test_pandas_and_arrow_tables_give_the_same(twenty):
-    first = agreement_by_axis(twenty).to_frame()
-    assert agreement_by_axis(twenty.to_pandas()).to_frame().equals(first.to_pandas())
-    assert agreement_by_axis(twenty.to_arrow()).to_frame().equals(first.to_arrow())
+    first = agreement_by_axis(twenty).table
+    assert agreement_by_axis(twenty.to_pandas()).table.equals(first.to_pandas())
+    assert agreement_by_axis(twenty.to_arrow()).table.equals(first.to_arrow())
 
 
 def test_the_result_is_json_and_html_is_escaped():
@@ -143,7 +143,7 @@ def test_the_result_is_json_and_html_is_escaped():
     found = agreement_by_axis(ratings)
     assert json.loads(json.dumps(found.to_dict()))["questions"][0]["coefficients"]["kappa"]["estimate"] == 0.5
     assert "<b>" not in found._repr_html_()
-    assert repr(found) == "AgreementByAxis(<b>)"
+    assert repr(found).startswith("AgreementByAxis(<b>: ")
 
 
 def test_two_versions_of_a_rubric_are_never_pooled():
@@ -174,14 +174,14 @@ def test_every_question_has_its_row():
     ratings = pl.concat(
         [ratings_frame(panel("ccic", "cciu", question=question)) for question in ("sequencing", "termination")]
     )
-    assert agreement_by_axis(ratings).to_frame()["question"].to_list() == ["sequencing", "termination"]
+    assert agreement_by_axis(ratings).table["question"].to_list() == ["sequencing", "termination"]
 
 
 def test_a_lazy_table_gives_the_same_and_the_last_rating_of_an_identity_counts(tmp_path, twenty):
     changed = twenty.filter(pl.col("rater") == "beta").with_columns(verdict=pl.lit("incorrect"))
     pl.concat([changed, twenty]).write_parquet(tmp_path / "ratings.parquet")
     lazy = agreement_by_axis(pl.scan_parquet(tmp_path / "ratings.parquet"))
-    assert lazy.to_frame().equals(agreement_by_axis(twenty).to_frame())
+    assert lazy.table.equals(agreement_by_axis(twenty).table)
 
 
 def test_runs_without_messages_and_other_repeats_are_left_out_and_counted():

@@ -84,8 +84,8 @@ def test_the_panel_against_people_equals_plain_counting(page, votes):
     hit = top[np.arange(len(top)), votes["people"].astype(int) + 1] / top.sum(axis=1)
     assert (measured.majority, measured.n_majority) == (pytest.approx(hit.mean()), 3557)
     assert measured.n_tied == (top.sum(axis=1) > 1).sum()
-    assert f"{measured.n_tied} ties" in page.worth.sentence
-    assert "3,557 labelled items" in page.worth.sentence
+    assert f"{measured.n_tied} ties" in page.worth.answer
+    assert "3,557 labelled items" in page.worth.answer
 
 
 WORDS = {"a": ["loss", "gain"] * 20, "b": ["loss", "gain", "loss", "loss"] * 10, "c": [None, "gain"] * 20}
@@ -180,4 +180,4 @@ def test_worth_that_is_undefined_is_no_number_in_a_sentence():
     told = " ".join([found.answer, *found.sentences])
     assert "exclude each other" in told
     assert "nan" not in told.split()
-    assert "undefined (" not in found.worth.sentence
+    assert "undefined (" not in found.worth.answer

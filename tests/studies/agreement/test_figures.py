@@ -16,20 +16,22 @@ from judged import ratings
 from axisjudge.labels import read_agentprocessbench
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.triage import panel_triage
-from axisjudge.studies.agreement.cross_family import cross_family
-from axisjudge.studies.agreement.effective import panel_worth
+from axisjudge.studies.agreement.against_labels import panel_worth
+from axisjudge.studies.agreement.by_family import families_of
 from axisjudge.studies.agreement.figures import (
-    plot_agreement_matrices,
     plot_agreement_matrix,
     plot_families,
     plot_panel_worth,
-    plot_triage,
     plot_with_labels,
 )
 from axisjudge.studies.confidence.calibration import calibration
 from axisjudge.studies.confidence.figures import plot_reliability
 
 WORDS = np.array(["correct", "incorrect"])
+
+
+def families(panel, cluster_unit="task"):
+    return families_of(panel, "", {"cluster_unit": cluster_unit, "ci_level": 0.95})
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +64,7 @@ def overlapping(ax) -> list[tuple[str, str]]:
 
 
 def test_the_matrix_prints_every_value_and_frames_each_family():
-    found = cross_family(pooled(panel(people=("p",)), "termination"))
+    found = families(pooled(panel(people=("p",)), "termination"))
     ax = plot_agreement_matrix(found)
     values = [f"{value:.2f}".replace("0.", ".", 1) for value in found.pairs["value"]]
     assert sorted(text for text in texts(ax) if text.startswith(".")) == sorted(values * 2)
@@ -72,7 +74,7 @@ def test_the_matrix_prints_every_value_and_frames_each_family():
 
 
 def test_an_undefined_pair_is_a_dash_and_a_value_just_below_nought_is_nought():
-    found = cross_family(
+    found = families(
         pooled(
             ratings({"a": ["correct"] * 40, "b": ["correct"] * 40, "c": ["correct", "incorrect"] * 20}, per_task=2),
             "termination",
@@ -86,37 +88,33 @@ def test_an_undefined_pair_is_a_dash_and_a_value_just_below_nought_is_nought():
 
 def test_twenty_judges_stay_readable(shared_data):
     table = read_agentprocessbench(shared_data / "agentprocessbench", "hotpotqa")
-    found = cross_family(pooled(table, "step", step_level=True), cluster_unit="query")
-    figure = plot_agreement_matrices([found])
-    assert len([text for text in texts(figure.axes[0]) if text[-3:].startswith(".")]) == 21 * 20
-    assert not overlapping(figure.axes[0])
+    found = families(pooled(table, "step", step_level=True), cluster_unit="query")
+    ax = plot_agreement_matrix(found)
+    assert len([text for text in texts(ax) if text[-3:].startswith(".")]) == 21 * 20
+    assert not overlapping(ax)
     assert not overlapping(plot_with_labels(found))
 
 
-def test_several_questions_stand_side_by_side():
-    found = [cross_family(pooled(panel(seed=seed), "termination")) for seed in range(3)]
-    figure = plot_agreement_matrices(found)
-    assert [ax.axison for ax in figure.axes] == [True, True, True, False]
+def test_families_stand_by_their_agreement_with_people_and_the_last_row_is_theirs():
+    found = families(pooled(panel(("a1", "a2", "b1", "b2"), people=("p",)), "termination"))
+    ax = plot_families(found)
+    assert [label.get_text() for label in ax.get_yticklabels()][-1] == "people"
+    means = {(one.family_1, one.family_2): one.mean.estimate for one in found.by_family}
+    best = max("ab", key=lambda name: means[name, "people"])
+    assert ax.get_yticklabels()[0].get_text() == best
+    bold = [text.get_text() for text in ax.texts if text.get_fontweight() == "bold"]
+    assert bold == [f"{means[name, name]:.2f}".replace("0.", ".", 1) for name in (best, "ab".replace(best, ""))]
+    assert not overlapping(ax)
 
 
-def test_every_pair_is_a_dot_and_each_mean_has_its_interval():
-    found = cross_family(pooled(panel(("a1", "a2", "b1", "b2"), people=("p",)), "termination"))
-    ax = plot_families([found])
-    dots = [line for line in ax.lines if line.get_marker() == "."]
-    assert sorted(len(line.get_xdata()) for line in dots) == [2, 4]
-    ends = {tuple(np.round(line.get_xdata(), 12)) for line in ax.lines if len(line.get_xdata()) == 2}
-    assert tuple(np.round((found.within.ci_low, found.within.ci_high), 12)) in ends
-    assert any("30 tasks" in text for text in texts(ax))
-
-
-def test_families_of_one_judge_each_are_drawn_without_a_within_mark():
-    ax = plot_families([cross_family(pooled(panel(("a1", "b1")), "termination"))])
-    assert texts(ax)
+def test_a_family_of_one_judge_has_a_dash_for_itself():
+    ax = plot_families(families(pooled(panel(("a1", "b1")), "termination")))
+    assert texts(ax).count("–") >= 2
 
 
 def test_the_ceiling_is_drawn_where_two_people_labelled():
-    with_two = plot_with_labels(cross_family(pooled(panel(people=("p", "q")), "termination")))
-    with_one = plot_with_labels(cross_family(pooled(panel(people=("p",)), "termination")))
+    with_two = plot_with_labels(families(pooled(panel(people=("p", "q")), "termination")))
+    with_one = plot_with_labels(families(pooled(panel(people=("p",)), "termination")))
     assert "people among themselves" in texts(with_two)
     assert "people among themselves" not in texts(with_one)
 
@@ -133,16 +131,13 @@ def test_the_panel_s_worth_says_number_interval_and_majority():
 
 def test_triage_prints_its_four_cells():
     found = panel_triage(pooled(panel(), "termination"), quantile=0.25)
-    ax = plot_triage(found)
-    cells = [found.table.agree_sure, found.table.disagree_sure, found.table.agree_unsure, found.table.disagree_unsure]
+    ax = found.plot()
+    cells = [found.cells.agree_sure, found.cells.disagree_sure, found.cells.agree_unsure, found.cells.disagree_unsure]
     assert sum(cells) == 120
     for cell in cells:
         assert f"{cell} ({cell / 120:.0%})" in texts(ax)
     assert not overlapping(ax)
-    assert any(
-        "fewer than two judges" in text
-        for text in texts(plot_triage(panel_triage(pooled(panel(confident=False), "termination"))))
-    )
+    assert "fewer than two judges" in panel_triage(pooled(panel(confident=False), "termination")).answer
 
 
 def test_reliability_says_n_source_and_what_a_calibrated_judge_would_show():

@@ -13,8 +13,7 @@ from axisjudge.studies._shared.disagreements import disagreements
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.ranked_confidence import NoRanks, confidence_ranks
 from axisjudge.studies._shared.triage import panel_triage, sides_with_others
-from axisjudge.studies.agreement.confident import confident_agreement
-from axisjudge.studies.agreement.effective import panel_worth
+from axisjudge.studies.agreement.against_labels import confident_agreement, panel_worth
 from axisjudge.studies.agreement.sentences import NoWorth
 
 YES, NO, MAYBE = "correct", "incorrect", "uncertain"
@@ -30,9 +29,9 @@ def split_panel(tasks=30):
 
 def test_triage_puts_items_into_the_four_cells_by_each_judge_s_own_scale():
     found = panel_triage(pooled(split_panel(), "termination"), quantile=0.25)
-    cells = [getattr(found.table, name) for name in ("agree_sure", "agree_unsure", "disagree_sure", "disagree_unsure")]
+    cells = [getattr(found.cells, name) for name in ("agree_sure", "agree_unsure", "disagree_sure", "disagree_unsure")]
     assert cells == [90, 0, 0, 30]
-    assert found.table.auc.estimate == 1.0
+    assert found.cells.auc.estimate == 1.0
     assert found.judges[0].mean_when_siding == pytest.approx(0.9)
     assert found.judges[1].mean_when_opposed == pytest.approx(0.3)
     assert found.reason is NoRanks.NONE
@@ -42,7 +41,7 @@ def test_without_confidences_there_is_no_triage_and_no_weighting_and_both_say_wh
     table = ratings({"a": [YES, NO] * 20, "b": [YES, YES] * 20})
     for found in (panel_triage(pooled(table, "termination")), confident_agreement(table, pooled(table, "termination"))):
         assert found.reason is NoRanks.NO_CONFIDENCES
-        assert "fewer than two judges gave confidences" in found.sentence
+        assert "fewer than two judges gave confidences" in found.answer
 
 
 def test_siding_with_a_tie_is_neither():
@@ -80,7 +79,7 @@ def test_weighting_by_confidence_raises_agreement_where_sure_judges_agree():
     assert product.p_value < 0.01
     alpha = next(one for one in found.panel if one.coefficient == "krippendorff_alpha" and one.combine == "product")
     assert alpha.kish_n < alpha.n_items == 120
-    assert f"from {alpha.unweighted:.2f} to {alpha.weighted:.2f}" in found.sentence
+    assert f"from {alpha.unweighted:.2f} to {alpha.weighted:.2f}" in found.answer
     again = confident_agreement(split_panel(), pooled(split_panel(), "termination"), seed=1)
     assert again.to_dict() == found.to_dict()
 
@@ -102,7 +101,7 @@ def test_disagreements_show_the_least_sure_first_with_both_reasons():
     first = found.listed[0]
     assert (first.first.judge, first.first.rationale, first.first.confidence) == ("a", "a on t00001", 0.2)
     assert (first.second.judge, first.second.verdict, first.label) == ("b", NO, NO)
-    assert found.sentence.startswith("Judges are split (not all say the same) on 3 of 4 items")
+    assert found.answer.startswith("Judges are split (not all say the same) on 3 of 4 items")
 
 
 def test_disagreements_without_confidences_show_even_splits_first_and_name_two_families():
@@ -151,7 +150,7 @@ def test_the_panel_is_worth_as_many_judges_as_err_apart():
         pooled(ratings(apart | planted, kinds={"truth": "planted"}), "termination"), cluster_unit="item"
     )
     assert found.measured.n_effective.estimate == pytest.approx(4, abs=0.3)
-    assert "labels are wrong" not in found.sentence  # planted truth has no error
+    assert "labels are wrong" not in found.answer  # planted truth has no error
     same = {f"j{n}": alike for n in range(4)}
     assert panel_worth(
         pooled(ratings(same | planted, kinds={"truth": "planted"}), "termination")
@@ -161,8 +160,8 @@ def test_the_panel_is_worth_as_many_judges_as_err_apart():
 def test_without_labels_the_effective_number_is_refused():
     found = panel_worth(pooled(ratings({"a": [YES, NO] * 10, "b": [YES, YES] * 10}), "termination"))
     assert (found.measured, found.to_dict()) == (None, {"reason": NoWorth.NO_LABELS})
-    assert "-1/(k-1)" in found.sentence
-    assert found.to_frame().height == 0
+    assert "-1/(k-1)" in found.answer
+    assert found.table.height == 0
 
 
 def test_people_who_tie_give_no_label():

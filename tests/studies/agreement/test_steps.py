@@ -6,7 +6,7 @@ import pytest
 from axisjudge.checks import InputError
 from axisjudge.labels import read_agentprocessbench
 from axisjudge.ratings import ratings_frame
-from axisjudge.studies.agreement.steps import step_scores
+from axisjudge.studies.agreement.against_labels import step_scores
 from axisjudge.verdict import Rating
 
 
@@ -107,6 +107,6 @@ def test_the_authors_figures(shared_data, subset):
 def test_a_table_of_another_package_comes_back_as_that_package_s():
     pandas = pytest.importorskip("pandas")
     ratings = table({"a1": ["+1", "-1"], "b1": ["0"]}, {"a1": ["+1", "-1"], "b1": ["0"]})
-    frame = step_scores(ratings.to_pandas()).to_frame()
+    frame = step_scores(ratings.to_pandas()).table
     assert isinstance(frame, pandas.DataFrame)
     assert frame["step_accuracy"].to_list() == [1.0]

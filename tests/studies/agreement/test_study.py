@@ -40,8 +40,14 @@ def test_the_answer_follows_from_the_interval_of_alpha():
     assert apart.agreed in (Agreed.NOT_SHOWN, Agreed.BELOW_CHANCE)
     for found in (alike, apart):
         assert found.together.alpha_judges.interval() in found.answer
-        assert f"{found.worth.measured.n_effective.estimate:.2f}" in found.answer
-    assert "without labels" in agreement(judged(0.95, labels=False), weighted=False).answer
+        assert f"{found.together.same.estimate:.0%}" in found.answer
+    number = apart.worth.measured.n_effective
+    assert f"{number.estimate:.1f} ({number.interval('.1f')})" in apart.answer
+    thin = alike.worth.measured.n_effective
+    assert np.isnan(thin.ci_low)  # judges that hardly err tell nothing of how they err together
+    assert f"{thin.estimate:.1f}" not in alike.answer.partition("independent")[2]
+    assert set(alike.worth.table["effective_judges"]) == {None}
+    assert "labels" in agreement(judged(0.95, labels=False), weighted=False).answer
     few = agreement(judged(0.95, tasks=1), weighted=False)
     assert (few.agreed is Agreed.NOT_TOLD) == np.isnan(few.together.alpha_judges.ci_low)
 
@@ -56,7 +62,7 @@ def test_confidences_without_labels_and_labels_without_confidences_are_told_apar
     with_labels, without = judged(0.9), judged(0.9, labels=False)
     assert confidence(without).missing is Missing.NO_LABELS
     nothing = confidence(with_labels.with_columns(confidence=pl.lit(None, dtype=pl.Float64)))
-    assert (nothing.missing, nothing.judges, nothing.plots()) == (Missing.NO_CONFIDENCES, (), {})
+    assert (nothing.missing, nothing.judges, nothing.figures()) == (Missing.NO_CONFIDENCES, (), {})
     assert Missing.NO_CONFIDENCES in nothing.answer
     assert confidence(with_labels.with_columns(confidence_source=pl.lit("verbalized"))).missing is Missing.NONE
     with pytest.raises(InputError, match="labels"):
@@ -98,14 +104,14 @@ def test_a_coefficient_that_is_registered_stands_in_every_table():
     codes = table.filter(pl.col("rater") != "truth").pivot("rater", index="item_id", values="verdict")
     same = [(codes[a] == codes[b]).mean() for a, b in (("a1", "a2"), ("a1", "b1"), ("a2", "b1"))]
     expected = 1 - (1 - np.mean(same)) / (1 - 1 / 2)  # two words take a side
-    assert found.table[NEW.name][0] == pytest.approx(expected)
-    assert found.table[f"{NEW.name}_low"][0] < expected < found.table[f"{NEW.name}_high"][0]
+    assert found.overall.table[NEW.name][0] == pytest.approx(expected)
+    assert found.overall.table[f"{NEW.name}_low"][0] < expected < found.overall.table[f"{NEW.name}_high"][0]
     assert f"{expected:.2f}" in markdown_table(found.overall.brief(), {}, "", None)
     assert NEW.label in found.overall.questions[0].sentences()[0]
-    assert NEW.name in found.together.to_frame().columns
-    assert NEW.label in found.together.sentence
-    assert NEW.name in found.confident.panel_frame()["coefficient"].to_list()
-    assert NEW.label in found.figure("families").axes[0].texts[0].get_text()
+    assert NEW.name in found.together.table.columns
+    assert NEW.label in found.together.answer
+    assert NEW.name in found.confident.table["coefficient"].to_list()
+    assert NEW.label in found.together.plot().get_xlabel()
 
 
 @pytest.mark.usefixtures("registered")
@@ -114,7 +120,7 @@ def test_a_coefficient_that_is_registered_can_be_declared_and_planned_with():
     table = judged(0.9, labels=False).with_columns(flags=flags)
     plan = AnalysisPlan.of({"axes": ["termination"], "statistic": NEW.name})
     (declared,) = declared_results(table, plan)
-    assert declared.estimate.estimate == agreement(table, weighted=False).table[NEW.name][0]
+    assert declared.estimate.estimate == agreement(table, weighted=False).overall.table[NEW.name][0]
     assert plan_agreement(0.2, coefficient=NEW.name, sizes=(20,), replicates=5).what == NEW.name
 
 
@@ -135,4 +141,4 @@ def test_a_judge_that_abstains_is_no_judge_that_disagrees():
     assert "72%" in found.answer
     every = agreement(ratings({"a": said, "b": said}), weighted=False)
     assert every.share_decided == 1
-    assert "%" not in every.answer
+    assert "take a side" not in every.answer

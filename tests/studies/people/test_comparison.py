@@ -15,11 +15,11 @@ from axisjudge.labels.sampling import drawn_flags
 from axisjudge.labels.simulated_people import BY_PEOPLE
 from axisjudge.results import plain
 from axisjudge.sources import load_source
-from axisjudge.studies.agreement.steps import step_scores_of
+from axisjudge.studies.agreement.against_labels import step_scores_of
 from axisjudge.studies.people import people as study
 from axisjudge.studies.people import sentences, tables
-from axisjudge.studies.people.corrected_rates import corrected_rates
-from axisjudge.studies.people.trials import planted_rates
+from axisjudge.studies.people.compared import planted_rates
+from axisjudge.studies.people.judges import corrected_rates
 
 F, C, U = "incorrect", "correct", "uncertain"
 
@@ -35,7 +35,7 @@ def people(_flags=(), _cited=None, **columns):
 
 
 def human_comparison(*tables, **options):
-    return study(*tables, n_draws=0, **options).comparison
+    return study(*tables, n_draws=0, **options).claims.comparison
 
 
 def noisy(truth, hit, rng):
@@ -362,8 +362,9 @@ def test_a_scale_without_failures_has_agreement_and_no_rates():
 
 def test_simulated_people_bear_the_banner():
     data = load_source("demo", n_labelled=40, seed=3)
-    found = human_comparison(data.ratings, data.ratings, questions=["argument_validity"], **data.how)
-    assert "person A" in found.banner
+    whole = study(data.ratings, questions=["argument_validity"], n_draws=0, **data.how)
+    found = whole.claims.comparison
+    assert "person A" in whole.banner
     rates = planted_rates(found, data.truth)
     held = tables.planted_table(rates, found.kind)
     assert held["planted"].unique().to_list() == pytest.approx([12 / 111])

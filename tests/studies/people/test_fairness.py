@@ -36,7 +36,7 @@ def ratings():
 
 def test_the_blind_judge_is_named_and_the_fair_one_is_not(ratings):
     found = people(ratings, by=["agent", "domain"], n_draws=0)
-    by_agent, by_domain = found.fairness
+    by_agent, by_domain = found.fairness.questions
     assert {(one.judge, one.measure) for one in by_agent.unfair} == {("blind", "sensitivity")}
     worst = min(by_agent.unfair, key=lambda one: one.of.difference.estimate)
     assert worst.of.stratum == "a"
@@ -50,16 +50,16 @@ def test_the_blind_judge_is_named_and_the_fair_one_is_not(ratings):
     first = found.tables()["unfair"]
     assert first["judge"][0] == "blind"
     assert found.to_dict()["fairness"][0]["by"] == "agent"
-    assert any("blind finds failures" in sentence for sentence in found.fairness_sentences)
+    assert "blind finds failures" in found.fairness.answer
 
 
 def test_without_a_way_of_sorting_nothing_is_compared(ratings):
     found = people(ratings, n_draws=0)
-    assert (found.fairness, found.fairness_sentences) == ((), ())
+    assert (found.fairness.questions, found.fairness.answer) == ((), "")
 
 
 def test_lengths_come_from_the_runs_or_are_refused(ratings):
-    assert "trajectories" in people(ratings, by=["length"], n_draws=0).fairness[0].refusal
+    assert "trajectories" in people(ratings, by=["length"], n_draws=0).fairness.questions[0].refusal
     with pytest.raises(InputError, match="length"):
         people(ratings, by=["lenght"], n_draws=0)
     said = Step(index=0, role="assistant", content="it is done now")
@@ -69,7 +69,7 @@ def test_lengths_come_from_the_runs_or_are_refused(ratings):
     ]
     assert len(set(strata_of(ratings, ["length"], runs)["length"].values())) == 3
     assert set(strata_of(ratings, ["answer"], runs)["answer"].values()) == {"short (4 to 4 words)"}
-    (one,) = people(ratings, by=["answer"], trajectories=runs, n_draws=0).fairness
+    (one,) = people(ratings, by=["answer"], trajectories=runs, n_draws=0).fairness.questions
     assert "of one answer" in one.refusal
 
 
@@ -80,8 +80,8 @@ def test_thirds_keep_equal_lengths_together():
 
 def test_labels_drawn_by_a_judge_say_nothing_of_fairness(ratings):
     some = ratings.filter((ratings["rater_kind"] != "human") | ratings["trajectory_id"].str.ends_with("0"))
-    (one,) = people(some, by=["agent"], sampling="by_judge_verdict", n_draws=0).fairness
+    (one,) = people(some, by=["agent"], sampling="by_judge_verdict", n_draws=0).fairness.questions
     assert "chosen" in one.refusal
-    (drawn,) = people(some, by=["agent"], sampling="random", n_draws=0).fairness
+    (drawn,) = people(some, by=["agent"], sampling="random", n_draws=0).fairness.questions
     rates = {rate.judge: rate for rate in drawn.rates}
     assert rates["blind"].own_strata.estimate == pytest.approx(0.5, abs=0.12)

@@ -24,7 +24,7 @@ def rated(hits, n_failures=30, n_passed=60, missed="correct"):
 
 
 def answered(found, kind):
-    return next(each for each in found.comparison.claims if each.kind is kind)
+    return next(each for each in found.claims.comparison.claims if each.kind is kind)
 
 
 def test_the_number_is_that_of_worse_judges_counted_one_by_one():
@@ -52,11 +52,13 @@ def test_failures_on_which_the_judge_takes_no_side_are_no_missing_failures():
 
 def test_claims_without_an_answer_have_none_and_the_weakest_is_named():
     found = rated(28)
-    unchecked = [claim.reversal for claim in found.comparison.claims if claim.answer is ClaimAnswer.NOT_CHECKED]
+    unchecked = [claim.reversal for claim in found.claims.comparison.claims if claim.answer is ClaimAnswer.NOT_CHECKED]
     assert unchecked
     assert set(unchecked) == {None}
-    made = [one.reversal.changes for one in found.comparison.claims if one.answer is ClaimAnswer.MAY and one.reversal]
-    assert str(min(made)) in weakest_sentence(found.comparison)
+    made = [
+        one.reversal.changes for one in found.claims.comparison.claims if one.answer is ClaimAnswer.MAY and one.reversal
+    ]
+    assert str(min(made)) in weakest_sentence(found.claims.comparison)
     assert all(row["overturned_by"] for row in found.to_dict()["questions"][0]["claims"])
     assert len(found.tables()["reasons"]["overturned by"]) == 6
 
@@ -74,10 +76,10 @@ def test_judges_agree_beyond_chance_until_so_many_verdicts_are_otherwise(seed):
             about |= {"cluster_id": f"t{number // 2}", "question": "sequencing", "scale": "verdict", "repeat": 0}
             rows.append(Rating(**about, rater=judge, rater_kind="llm", family=judge, status="ok", verdict=word))
     found = agreement(ratings_frame(rows), weighted=False)
-    (one,) = found.reversals
-    assert 1 < one.reversal.changes < 40
-    assert one.reversal.n_candidates == sum(row.verdict == "incorrect" for row in rows), "the rarer words can change"
-    assert f"{one.reversal.changes} verdicts" in found.of_panel[-1]
+    (one,) = found.reversals.values()
+    assert 1 < one.changes < 40
+    assert one.n_candidates == sum(row.verdict == "incorrect" for row in rows), "the rarer words can change"
+    assert f"{one.changes} verdicts" in found.of_panel[-1]
 
 
 def test_a_wrong_label_overturns_as_a_wrong_verdict_does():

@@ -1,12 +1,14 @@
 """The study behind its front door: every way of drawing labels survives saving, and what is asked for is there."""
 
+import matplotlib.pyplot as plt
 import polars as pl
 import pytest
 from judged import ratings
 
 from axisjudge.checks import InputError
+from axisjudge.figures.legible import is_empty
 from axisjudge.labels.sampling import drawn_flags
-from axisjudge.studies.people import People
+from axisjudge.studies.people import People, against_people, claims
 from axisjudge.studies.people import people as study
 
 WORDS = {"j": ["incorrect", "correct", "correct"] * 20, "k": ["correct"] * 60}
@@ -32,7 +34,7 @@ def test_ceilings_tests_draws_and_refusals_come_back(flags, tmp_path):
     again = People.load(result.save(tmp_path / "people.json.gz"))
     assert again.to_dict() == result.to_dict()
     assert again.sentences == result.sentences
-    assert list(again.plots()) == list(result.plots())
+    assert list(again.parts) == list(result.parts)
     for name, table in result.tables().items():
         assert table.equals(again.tables()[name]), name
 
@@ -41,7 +43,8 @@ def test_labels_of_two_draws_come_back_with_the_reason(tmp_path):
     several = labels(drawn_flags("by_key", 0.4, key="domain"), names=("dot",))
     result = study(ratings(WORDS), pl.concat([labels(drawn_flags("random", 0.4)), several]))
     again = People.load(result.save(tmp_path / "people.json.gz"))
-    assert again.comparison.questions[0].panel.drawn.problem is result.comparison.questions[0].panel.drawn.problem
+    drawn, of_saved = (each.claims.comparison.questions[0].panel.drawn for each in (result, again))
+    assert of_saved.problem is drawn.problem
     assert again.answer == result.answer
 
 
@@ -51,13 +54,23 @@ def test_the_answer_is_short_and_a_stranger_comes_first():
     assert result.answer.count(". ") <= 2
 
 
-def test_figures_are_those_that_can_be_drawn():
+def test_a_part_by_itself_is_that_of_the_whole_and_leaves_a_judge_out_by_one_argument():
+    both = labels(drawn_flags("random", 0.75))
+    whole, mine = study(ratings(WORDS), both), claims(ratings(WORDS), both)
+    assert mine.to_dict() == whole.claims.to_dict()
+    assert against_people(mine).table.equals(whole.judges.table)
+    assert set(claims(ratings(WORDS), both, judges=["j"]).table["judge"]) == {"j"}
+
+
+def test_only_what_can_be_drawn_is_drawn():
     alone = study(ratings(WORDS), labels((), names=("ann",)))
-    assert list(alone.plots()) == ["against_people"]
-    with pytest.raises(InputError, match="figures are against_people"):
-        alone.figure("stand_in")
+    drawn = {name for name, figure in alone.figures().items() if not is_empty(figure)}
+    assert "judges" in drawn
+    assert not {"stand_in", "rates"} & drawn
     several = study(ratings(WORDS), labels(drawn_flags("random", 0.75)))
-    assert list(several.plots()) == ["against_people", "stand_in", "corrected_rates"]
+    drawn = {name for name, figure in several.figures().items() if not is_empty(figure)}
+    assert {"judges", "stand_in", "rates"} <= drawn
+    plt.close("all")
 
 
 def test_one_table_of_both_needs_no_labels_of_its_own():
@@ -67,7 +80,7 @@ def test_one_table_of_both_needs_no_labels_of_its_own():
 
 def test_the_truth_holds_every_item():
     truth = labels((), labelled=60, names=("truth",)).select("item_id", "question", "verdict")
-    planted = study(ratings(WORDS), labels(drawn_flags("random", 0.75)), truth=truth).planted
+    planted = study(ratings(WORDS), labels(drawn_flags("random", 0.75)), truth=truth).rates.planted
     assert [rate.planted for rate in planted] == pytest.approx([1 / 3, 1 / 3])
     with pytest.raises(InputError, match="truth: must hold termination of every item"):
         study(ratings(WORDS), labels(drawn_flags("random", 0.75)), truth=truth.head(10))
@@ -76,9 +89,11 @@ def test_the_truth_holds_every_item():
 def test_without_draws_few_labels_are_not_tried_and_not_spoken_of():
     table = ratings(WORDS | {"ann": WORDS["j"]}, kinds={"ann": "human"}, per_task=3)
     tried, untried = (study(table, n_few=10, n_draws=n) for n in (4, 0))
-    assert len(tried.few.judges) == 2
+    assert len(tried.rates.few.judges) == 2
     too_few = study(table, n_few=5, n_draws=4)
-    assert too_few.few.judges.is_empty()
-    assert "5 runs are too few" in too_few.sentences[-1]
-    assert untried.few.judges.is_empty()
-    assert len(tried.sentences) == len(untried.sentences) + 1
+    assert too_few.rates.few.judges.is_empty()
+    assert "5 runs are too few" in too_few.rates.answer
+    assert untried.rates.few.judges.is_empty()
+    assert tried.rates.answer.startswith(untried.rates.answer)
+    assert "drawn" in tried.rates.answer or "draws" in tried.rates.answer
+    assert "draws" not in untried.rates.answer

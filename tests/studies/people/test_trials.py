@@ -7,7 +7,7 @@ from judged import ratings
 from axisjudge.results import plain
 from axisjudge.sources import load_source
 from axisjudge.studies.people import people, sentences
-from axisjudge.studies.people.trials import few_labels
+from axisjudge.studies.people.compared import few_labels
 
 
 def compared(hit, *, unlabelled=0, n=240, seed=1):
@@ -21,7 +21,7 @@ def compared(hit, *, unlabelled=0, n=240, seed=1):
     }
     table = ratings(words, kinds={"ann": "human"}, per_task=4)
     table = table.filter((table["rater"] == "j") | (table["item_id"] < f"t{n - unlabelled:05d}"))
-    return people(table, n_draws=0).comparison
+    return people(table, n_draws=0).claims.comparison
 
 
 def test_intervals_hold_the_rate_of_all_labels_and_a_good_judge_shortens_them():
@@ -50,7 +50,7 @@ def test_real_judges_errors_are_corrected(shared_data, monkeypatch):
     monkeypatch.setenv("AXISJUDGE_DATA", str(shared_data))
     data = load_source("agentprocessbench", subset="hotpotqa")
     keep = data.ratings["rater"].is_in(["GPT-5.2", "Kimi-K2.5", "people"])
-    found = people(data.ratings.filter(keep), n_draws=0, **data.how).comparison
+    found = people(data.ratings.filter(keep), n_draws=0, **data.how).claims.comparison
     few = few_labels(found, n_runs=25, n_draws=100, seed=2)
     assert set(few.judges["judge"]) == {"GPT-5.2", "Kimi-K2.5"}
     for judge in few.judges.iter_rows(named=True):

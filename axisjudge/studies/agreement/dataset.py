@@ -19,9 +19,9 @@ from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, LABELS, MADE_UP
 from axisjudge.sources.source import about_empty_runs, about_ratings, refuse_texts
 from axisjudge.stats.estimate import IntervalTerms
 from axisjudge.studies._shared.scope import questions_in_order
+from axisjudge.studies.agreement import PanelAgreement
+from axisjudge.studies.agreement.by_family import CrossFamily, families_of_counts
 from axisjudge.studies.agreement.by_question import AgreementByAxis, QuestionAgreement, agreement_of_counts
-from axisjudge.studies.agreement.cross_family import CrossFamily, families_of_counts
-from axisjudge.studies.agreement.study import PanelAgreement
 
 #: Of several ratings of an item by one rater, under other prompts or versions, the one written last counts.
 _ONCE = ("item_id", "question", "rater", "repeat")
@@ -133,24 +133,22 @@ def _agreement(
     together = [("all questions", [each.kept for each in own])] if len(own) > 1 else []  # takes longest, hence first
     panels = [*together, *apart] if families else []
     found = workers.map(partial(_of_families, coefficient=coefficient, intervals=intervals), panels, itemgetter(0))
+    made_up = tuple(sorted(name for name, kind in kinds.items() if kind in MADE_UP))
     questions = workers.map(partial(_of_question, raters=rated, intervals=intervals), apart, itemgetter(0))
-    of_families = list(found)
-    result = PanelAgreement(
-        about=about,
-        overall=AgreementByAxis(
-            tuple(questions),
-            uncertain="exclude",
-            made_up=tuple(sorted(name for name in rated if kinds[name] in MADE_UP)),
-            left_out={"repeats": sum(each.n_repeats for each in own), "empty_runs": n_empty},
-        ),
-        steps=(),
-        made_up=tuple(sorted(name for name, kind in kinds.items() if kind in MADE_UP)),
+    of_families = [(replace(each, made_up=made_up), share) for each, share in found]
+    overall = AgreementByAxis(
+        tuple(questions),
+        uncertain="exclude",
+        left_out={"repeats": sum(each.n_repeats for each in own), "empty_runs": n_empty},
+        made_up=made_up,
     )
     if not of_families:
-        return result
+        return PanelAgreement(about=about, overall=overall)
     (whole, share_decided), *_ = of_families
-    by_question = tuple(each for each, _ in of_families[-len(own) :])
-    return replace(result, by_question=by_question, together=whole, share_decided=share_decided)
+    by_question = {each.where: each for each, _ in of_families[-len(own) :]}
+    return PanelAgreement(
+        about=about, overall=overall, by_question=by_question, together=whole, share_decided=share_decided
+    )
 
 
 def _of_families(

@@ -15,12 +15,13 @@ from axisjudge.results import Result
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.rates.proportions import wilson_interval
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of, to_polars
+from axisjudge.studies._shared.result import Part
 from axisjudge.studies.agreement import sentences as words
 
 #: Intraclass correlation of outcomes within a task that is assumed where the pairing by task was not published.
 ICC = 0.3
-#: Agreement by axis, failures by any judge, and a single item by rubric version.
-_PUBLISHED = ("agreement_by_axis", "any_judge_incorrect", "sim14_argument_validity_by_version")
+#: Agreement by axis, failures by any judge, and one call that was made twice.
+_PUBLISHED = ("agreement_by_axis", "any_judge_incorrect", "repeat")
 #: Both incorrect, one of them, the other, neither.
 _JOINT = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 
@@ -43,20 +44,23 @@ class ImpliedTable(Result):
     if_clustered: tuple[float, float]
 
 
-@dataclass(frozen=True)
-class PublishedAgreement(Result):
+@dataclass(frozen=True, eq=False, repr=False)
+class PublishedAgreement(Part):
     """Implied tables of all axes; `effective_items` is what the items are worth at an intraclass correlation `ICC`."""
 
+    name: ClassVar = "published"
+    caption: ClassVar = "Published agreement of two judges, and what it implies"
+    of_ratings: ClassVar = False  # published figures; a page's banner does not concern them
     _keys = ("axes", "n_tasks", "effective_items", "icc")
     icc: ClassVar[float] = ICC
-    of_ratings: ClassVar[bool] = False  # published figures; a page's banner does not concern them
 
     axes: tuple[ImpliedTable, ...]
     n_tasks: int
     effective_items: float
     kind: Kind
 
-    def to_frame(self) -> Table:
+    @property
+    def table(self) -> Table:
         """One row an axis."""
         ranges = {"cohen_kappa": "kappa", "gwet_ac1": "ac1", "if_independent": "if_independent"}
         ranges |= {f"as_{self.n_tasks}_tasks": "if_clustered"}
@@ -70,7 +74,7 @@ class PublishedAgreement(Result):
         return table_of(rows, self.kind)
 
     @property
-    def sentence(self) -> str:
+    def answer(self) -> str:
         """What five tasks allow."""
         best = max(self.axes, key=lambda one: one.agree)
         reads = (_range(best.if_independent), _range(best.if_clustered))
@@ -79,7 +83,7 @@ class PublishedAgreement(Result):
 
 
 def published_tables() -> dict[Path, pl.DataFrame]:
-    """The published tables of the workbench by their files: agreement by axis, failures by any judge, and one item."""
+    """The published tables of the workbench by their files: agreement by axis, any-judge failures, a repeated call."""
     folder = workbench.home() / "data" / "published"
     return {path: pl.read_csv(path) for path in (folder / f"{name}.csv" for name in _PUBLISHED)}
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.studies.agreement.published_agreement import published_agreement
+from axisjudge.studies.agreement.published import published_agreement
 from axisjudge.studies.rubric_versions import published_course
 from axisjudge.workbench import home
 
@@ -38,7 +38,7 @@ def test_five_tasks_allow_less_than_twenty_items():
     assert found.effective_items == pytest.approx(10.53, abs=0.01)
     assert best.if_independent == pytest.approx((0.764, 0.991), abs=5e-4)
     assert best.if_clustered == pytest.approx((0.66, 0.99), abs=0.005)
-    assert "argument_validity and termination no failure is shared" in found.sentence
+    assert "argument_validity and termination no failure is shared" in found.answer
 
 
 def test_tables_that_contradict_each_other_are_refused():

@@ -1,0 +1,391 @@
+"""Judges against labels, and judges by their confidence: what the panel is worth, its steps, its weighted agreement."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from axisjudge.checks import TooLittle, one_of
+from axisjudge.ratings.edge import as_ratings
+from axisjudge.ratings.selection import once
+from axisjudge.results import Result, columns
+from axisjudge.sources import Source
+from axisjudge.stats.agreement.case_weighted import CaseWeighted, case_weighted
+from axisjudge.stats.agreement.chance_corrected import Agreement, cohen_kappa
+from axisjudge.stats.agreement.coefficients import alpha_of, coefficient_names, coefficient_of_two
+from axisjudge.stats.agreement.effective import EffectiveJudges, WithoutOne, effective_judges, leave_out
+from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreement
+from axisjudge.stats.clusters import STEP_ICC
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.studies._shared.arrays import Floats, words_of
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, rows_of, table_of, with_ends
+from axisjudge.studies._shared.pooled import Pooled, PooledSample
+from axisjudge.studies._shared.ranked_confidence import NoRanks, confidence_ranks
+from axisjudge.studies._shared.result import Part
+from axisjudge.studies._shared.scope import made_up_raters
+from axisjudge.studies.agreement import figures
+from axisjudge.studies.agreement import sentences as words
+from axisjudge.studies.agreement.sentences import NoWorth
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: The sentence is about alpha, at the level of the scale.
+_ALPHAS = (alpha_of("nominal"), alpha_of("ordinal"))
+
+COMBINE: tuple[Literal["product", "minimum"], ...] = ("product", "minimum")
+
+_PAIR = columns(
+    "judge_1 judge_2 kappa=product.unweighted kappa_case_weighted=product.weighted",
+    with_ends("difference", "product"),
+    "p_value=product.p_value kish_n=product.kish_n minimum_difference=minimum.estimate",
+)
+_SOFT = columns(
+    with_ends("soft", "soft", low="soft_low", high="soft_high"), "soft_ceiling=soft.ceiling soft_raw=soft.raw"
+)
+_PANEL = columns(
+    "coefficient weights=combine unweighted case_weighted=weighted difference=estimate low=ci_low",
+    "high=ci_high p_value kish_n n_items",
+)
+
+
+_VALUES = {"-1": -1.0, "0": 0.0, "+1": 1.0}
+ERROR = "-1"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PanelWorth(Part):
+    """A panel against labels; `measured` is None where it cannot be measured, and `reason` says why.
+
+    A judge is right where its word is the label's, with several labellers the commonest of theirs; items where these
+    tie have no label.
+    """
+
+    name: ClassVar = "effective_judges"
+    caption: ClassVar = "The panel, whole and without a family or a judge"
+    _keys = columns(
+        "n_effective=measured.n_effective by_label_error accuracy majority=measured.majority",
+        "n_majority=measured.n_majority n_tied=measured.n_tied n_answered best_single=measured.best_single",
+        "without_judge without_family n_unlabelled reason",
+    )
+
+    panel: Pooled
+    measured: EffectiveJudges | None
+    without_judge: tuple[WithoutOne, ...]
+    without_family: tuple[WithoutOne, ...]
+    n_unlabelled: int
+    reason: NoWorth
+
+    where = property(lambda self: self.panel.where)
+    judges = property(lambda self: self.panel.judges)
+    families = property(lambda self: self.panel.families[: self.panel.n_judges])
+
+    @property
+    def table(self) -> Table:
+        """One row for the panel, then one without each family and each judge; no number where none has an interval."""
+        if self.measured is None:
+            return table_of([], self.panel.kind, columns=("without",))
+        number = self.measured.n_effective
+        whole = WithoutOne("nobody", len(self.judges), number.estimate, self.measured.majority)
+        parts = {"family": self.without_family, "judge": self.without_judge}
+        named = [("nobody", whole), *((f"{what} {one.left_out}", one) for what, of in parts.items() for one in of)]
+        shown = columns("judges=n_judges effective_judges=n_effective majority_accuracy=majority")
+        rows = rows_of((one for _, one in named), shown)
+        if math.isnan(number.ci_low):  # so few errors tell nothing, of the whole or of parts
+            rows = [row | {"effective_judges": None} for row in rows]
+        return table_of([{"without": name, **row} for (name, _), row in zip(named, rows, strict=True)], self.panel.kind)
+
+    @property
+    def behind(self) -> list[dict[str, str]]:
+        """The labelled items of each row's judges, as the explorer's filters."""
+        family = dict(zip(self.judges, self.families, strict=True))
+        left = [list(self.judges)]
+        left += [[judge for judge in self.judges if family[judge] != one.left_out] for one in self.without_family]
+        left += [[judge for judge in self.judges if judge != one.left_out] for one in self.without_judge]
+        return [{"label": "any", "judge": "\n".join(judges)} for judges in left]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for a report; the reason alone where there is nothing else."""
+        return {"reason": self.reason} if self.measured is None else super().to_dict()
+
+    @property
+    def by_label_error(self) -> list[dict[str, float]]:
+        """Effective judges, and the mean correlation of errors, at each assumed share of wrong labels."""
+        names = ("label_error", "n_effective", "mean_rho")
+        return [dict(zip(names, row, strict=True)) for row in (self.measured.by_label_error if self.measured else ())]
+
+    @property
+    def accuracy(self) -> dict[str, float]:
+        """Each judge's share of items on which it says what the label says."""
+        return dict(zip(self.judges, self.measured.accuracy.tolist(), strict=True)) if self.measured else {}
+
+    @property
+    def n_answered(self) -> dict[str, int]:
+        """On how many labelled items each judge gave a word: the base of its accuracy."""
+        return dict(zip(self.judges, self.measured.n_answered, strict=True)) if self.measured else {}
+
+    @property
+    def answer(self) -> str:
+        """Effective judges with interval and band, and the majority beside the best judge."""
+        if self.measured is None:
+            return words.NO_WORTH.format(where=self.where, reason=self.reason)
+        best = int(np.nan_to_num(self.measured.accuracy, nan=-1.0).argmax())
+        return words.worth_in_full(self.where, self.judges, self.measured, best, self.panel.planted)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Accuracy of each judge and of the majority, best first."""
+        return figures.plot_panel_worth(self, ax=ax)
+
+
+def panel_worth(panel: Pooled, *, cluster_unit: str = "task", ci_level: float = 0.95) -> PanelWorth:
+    """The effective number of judges against labels, with leave-one-judge-out and leave-one-family-out."""
+    codes, label, families = panel.judged, panel.label, panel.families[: panel.n_judges]
+    reason = NoWorth.NO_LABELS if np.isnan(label).all() else NoWorth.TOO_FEW if panel.n_judges < 2 else NoWorth.NONE
+    n_unlabelled = int(np.isnan(label).sum())
+    if reason is not NoWorth.NONE:
+        return PanelWorth(panel, None, (), (), n_unlabelled, reason)
+    measured = effective_judges(codes, label, clusters=panel.clusters, cluster_unit=cluster_unit, ci_level=ci_level)
+    without_judge, without_family = (tuple(leave_out(codes, label, of)) for of in (panel.judges, families))
+    return PanelWorth(panel, measured, without_judge, without_family, n_unlabelled, reason)
+
+
+@dataclass(frozen=True)
+class ConfidentPair(Result):
+    """Two judges: soft agreement corrected for chance, and kappa with cases weighted by product and by minimum."""
+
+    judges: tuple[str, str]
+    families: tuple[str, str]
+    soft: SoftAgreement | None
+    product: CaseWeighted
+    minimum: CaseWeighted
+
+    judge_1 = property(lambda self: self.judges[0])
+    judge_2 = property(lambda self: self.judges[1])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Confident(Part):
+    """The confidence-weighted variants of one question or several; empty with a `reason` where confidences are missing.
+
+    `panel` weights the coefficients of all judges together. `normalised` says what the ranks of confidence rest on.
+    """
+
+    name: ClassVar = "confident"
+    caption: ClassVar = "Case-weighted against unweighted, the whole panel"
+    formats: ClassVar = {"p_value": ".3f", "kish_n": ".0f"}
+    _keys = ("pairs", "panel", "normalised", "reason")
+
+    where: str
+    pairs: tuple[ConfidentPair, ...]
+    panel: tuple[CaseWeighted, ...]
+    normalised: str
+    reason: NoRanks
+    kind: Kind
+
+    @property
+    def of_pairs(self) -> Table:
+        """One row a pair of judges, with soft agreement where there are beliefs."""
+        soft = _SOFT if any(pair.soft for pair in self.pairs) else {}
+        return frame_of(self.pairs, {**_PAIR, **soft, "n_items": "product.n_items"}, self.kind)
+
+    @property
+    def table(self) -> Table:
+        """One row a coefficient of the whole panel."""
+        return frame_of(self.panel, _PANEL, self.kind)
+
+    @property
+    def behind(self) -> dict[str, str]:
+        """The items with confidences."""
+        return {"only": "weighed"}
+
+    @property
+    def answer(self) -> str:
+        """Whether weighting by confidence changes the panel's agreement, and whether the minimum says the same."""
+        if self.reason is not NoRanks.NONE:
+            return words.UNWEIGHTED.format(where=self.where, reason=self.reason)
+        alpha = {each.combine: each for each in self.panel if each.coefficient in _ALPHAS}
+        return words.weighted(self.where, self.normalised, alpha["product"], alpha["minimum"])
+
+
+def confident_agreement(
+    ratings: Given, panel: Pooled, *, cluster_unit: str = "task", ci_level: float = 0.95, seed: int = 0
+) -> Confident:
+    """Soft and case-weighted agreement of judges on rank-normalised confidences.
+
+    Soft agreement needs verdicts (the scale ``verdict``); a belief stays on its verdict's side, since ranks are mapped
+    to 1/2 and above, and is 1/2 of a word that takes none, which coefficients leave out. `ratings` are those of the
+    `panel`, `seed` is of the permutations.
+    """
+    ranks, normalised = confidence_ranks(ratings, panel)
+    having = [judge for judge in range(panel.n_judges) if not np.isnan(ranks[:, judge]).all()]
+    if len(having) < 2:
+        return Confident(panel.where, (), (), normalised, NoRanks.NO_CONFIDENCES, panel.kind)
+    sample: PooledSample = {"clusters": panel.clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
+    sided = panel.decided()
+    weighted = partial(
+        case_weighted, categories=range(len(sided.categories)), strata=panel.question, rng=seed, **sample
+    )
+    codes, of_panel = sided.codes[:, having], coefficient_names(3, panel.level).values()  # pairs have Cohen's
+    return Confident(
+        where=panel.where,
+        pairs=tuple(_pair(panel, ranks, list(pair), sample, weighted) for pair in itertools.combinations(having, 2)),
+        panel=tuple(
+            weighted(codes, ranks[:, having], coefficient=name, combine=combine)
+            for name in of_panel
+            for combine in COMBINE
+            if name != "percent_agreement"
+        ),
+        normalised=normalised,
+        reason=NoRanks.NONE,
+        kind=panel.kind,
+    )
+
+
+def _pair(
+    panel: Pooled, ranks: Floats, pair: list[int], sample: PooledSample, weighted: Callable[..., CaseWeighted]
+) -> ConfidentPair:
+    codes, confidence = panel.decided().codes[:, pair], ranks[:, pair]
+    held = beliefs(words_of(panel.codes[:, pair], panel.categories), (1 + confidence) / 2)
+    product, minimum = (
+        weighted(codes, confidence, combine=combine, coefficient=coefficient_of_two(panel.level)) for combine in COMBINE
+    )
+    (first, second), (one, other) = ([names[at] for at in pair] for names in (panel.raters, panel.families))
+    soft = soft_agreement(held, **sample) if "incorrect" in panel.categories else None
+    return ConfidentPair((first, second), (one, other), soft, product, minimum)
+
+
+@dataclass(frozen=True)
+class StepScore(Result):
+    """One judge against people.
+
+    `step_accuracy` counts a lost label as wrong; `best_step_accuracy` is what it would be had every lost label been
+    right. `kappa` is over the steps that both labelled.
+    """
+
+    judge: str
+    family: str
+    step_accuracy: Estimate
+    best_step_accuracy: float
+    first_error_accuracy: Estimate
+    kappa: Agreement
+    n_lost: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StepScores(Part):
+    """All judges against people, by family and name."""
+
+    name: ClassVar = "step_scores"
+    caption: ClassVar = "Steps: accuracy and unweighted kappa with people"
+    formats: ClassVar = {"step_accuracy": ".4f", "first_error_accuracy": ".4f", "unweighted_kappa": ".3f"}
+    _keys = ("people", "n_steps", "n_runs", "judges")
+
+    judges: tuple[StepScore, ...]
+    people: str
+    n_steps: int
+    n_runs: int
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row a judge."""
+        shown = columns(
+            "judge family",
+            with_ends("step_accuracy", "step_accuracy", low="step_low", high="step_high"),
+            with_ends("first_error_accuracy", "first_error_accuracy", low="first_error_low", high="first_error_high"),
+            with_ends("unweighted_kappa", "kappa", low="unweighted_kappa_low", high="unweighted_kappa_high"),
+            "lost=n_lost best_step_accuracy",
+        )
+        return frame_of(self.judges, shown, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """The widest and the narrowest distance from people."""
+        ends = (pick(self.judges, key=lambda score: score.kappa.estimate) for pick in (min, max))
+        worst, best = ((end.judge, end.kappa, end.step_accuracy) for end in ends)
+        return words.steps(self.n_steps, self.n_runs, worst, best)
+
+
+def step_scores(
+    ratings: Given, *, people: str = "people", question: str = "step", cluster_unit: str = "query"
+) -> StepScores:
+    """Step accuracy, first-error accuracy and kappa of every judge against one person's (or group's) labels.
+
+    Step accuracy is the share of all labelled steps on which the judge gives the same of +1, 0 and -1; a lost label is
+    wrong. First-error accuracy is the share of runs in which the judge's first -1 stands at the same step as people's,
+    or neither has one.
+
+    `people` is the rater whose labels count as right; intervals take clusters as independent, never steps.
+
+    Raises
+    ------
+    InputError
+        No such labels, or two ratings of one rater on one step.
+
+    References
+    ----------
+    The rules are those by which the figures of RUCBM/AgentProcessBench are formed; see `read_agentprocessbench`.
+    """
+    table = as_ratings(ratings).filter(
+        (pl.col("question") == question) & (pl.col("scale") == "step") & pl.col("step_index").is_not_null()
+    )
+    if table.is_empty():
+        raise TooLittle("ratings", f"must hold step ratings of question {question!r} on the scale step")
+    one_of("people", people, sorted(table["rater"].unique()))
+    chosen = once(table.filter(pl.col("repeat") == 0), "item_id", "rater", rule="one rating for each step and rater")
+    labels = chosen.filter(pl.col("rater") == people, pl.col("verdict").is_not_null()).select(
+        "item_id", "trajectory_id", "step_index", "cluster_id", label="verdict"
+    )
+    judged = chosen.filter(pl.col("rater") != people, pl.col("rater_kind") != "human").sort("family", "rater")
+    by_judge = judged.partition_by("family", "rater", maintain_order=True, as_dict=True)
+    return StepScores(
+        judges=tuple(_score(judge, family, of, labels, cluster_unit) for (family, judge), of in by_judge.items()),
+        people=people,
+        n_steps=labels.height,
+        n_runs=labels["trajectory_id"].n_unique(),
+        kind=kind_of(ratings),
+        made_up=made_up_raters(table),
+    )
+
+
+def _score(judge: str, family: str, judged: pl.DataFrame, labels: pl.DataFrame, cluster_unit: str) -> StepScore:
+    both = labels.join(judged.select("item_id", "verdict"), on="item_id", how="left", maintain_order="left")
+    same = (both["verdict"] == both["label"]).fill_null(False)
+    lost = both["verdict"].null_count()
+    first = _first_errors(both)
+    codes = both.select(pl.col("label", "verdict").replace_strict(_VALUES, return_dtype=pl.Float64)).to_numpy()
+    share = partial(clustered_proportion, cluster_unit=cluster_unit)
+    tasks: dict[str, Any] = {"clusters": both["cluster_id"], "cluster_unit": cluster_unit}
+    return StepScore(
+        judge=judge,
+        family=family,
+        step_accuracy=share(same.cast(float), both["cluster_id"], expected_icc=STEP_ICC),
+        best_step_accuracy=(int(same.sum()) + lost) / both.height,
+        first_error_accuracy=share(first["same"], first["cluster_id"]),
+        kappa=cohen_kappa(codes, categories=tuple(_VALUES.values()), **tasks),
+        n_lost=lost,
+    )
+
+
+def _first_errors(both: pl.DataFrame) -> pl.DataFrame:
+    """For each run, 1 where the first step called an error is the same by both words, or neither calls one."""
+    judged, labelled = (pl.col("step_index").filter(pl.col(word) == ERROR).min() for word in ("verdict", "label"))
+    same = judged.eq_missing(labelled).cast(pl.Float64)
+    return both.group_by("trajectory_id", "cluster_id", maintain_order=True).agg(same=same)
+
+
+def step_scores_of(source: Source) -> tuple[StepScores, ...]:
+    """Step and first-error accuracy where people labelled steps on the scale ``step``, else nothing."""
+    ratings = source.ratings
+    on_steps = source.step_level and bool((ratings["scale"] == "step").all())
+    if not on_steps or "people" not in set(ratings["rater"]):
+        return ()
+    return tuple(step_scores(ratings, question=each, cluster_unit=source.cluster_unit) for each in source.questions)

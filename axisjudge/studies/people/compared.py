@@ -1,0 +1,288 @@
+"""Judges against people on every question: the numbers behind every part, and corrected rates that were tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from axisjudge.checks import InputError
+from axisjudge.labels.lint.finding import LabelFault, NotChecked
+from axisjudge.labels.lint.strangers import strangers
+from axisjudge.labels.panel import LabelledPanel
+from axisjudge.results import Result, columns, reached
+from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
+from axisjudge.stats.agreement.coefficients import coefficient_names, coefficient_of_two
+from axisjudge.stats.comparisons.ranking import RankSets
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.raters.reference_ranks import reference_ranks
+from axisjudge.stats.rates.corrected_agents import CorrectedRates
+from axisjudge.stats.rates.correction import CorrectedRate, corrected_rate
+from axisjudge.stats.requirements import Decision, decided
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Given, Kind, to_polars
+from axisjudge.studies.people.claims import Claim, claims_of
+from axisjudge.studies.people.judges import JudgeComparison, compare_judge
+
+#: Labels of more than this share of the tasks would hardly differ from all labels.
+MOST_OF_ALL = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionComparison(Result):
+    """All judges on one question.
+
+    `ceiling` holds percent agreement, kappa, AC1 and alpha of the people among themselves, empty with fewer than two;
+    `kappa_ranks` the simultaneous rank sets of the judges' kappas with the majority.
+    """
+
+    _keys = columns(
+        "question n_reference n_tied ceiling judges kappa_ranks categories=panel.categories people=panel.people",
+        "sampling=panel.drawn.sampling",
+    )
+
+    panel: LabelledPanel
+    judges: tuple[JudgeComparison, ...]
+    ceiling: dict[str, Agreement]
+    kappa_ranks: RankSets
+
+    @property
+    def question(self) -> str:
+        """The axis, or whatever was asked."""
+        return self.panel.question
+
+    @property
+    def n_reference(self) -> int:
+        """How many items have a label that takes a side."""
+        return int((~np.isnan(self.panel.reference)).sum())
+
+    @property
+    def n_tied(self) -> int:
+        """How many items have labels without a majority."""
+        labelled = (~np.isnan(self.panel.decided_labels)).any(axis=1)
+        return int((labelled & np.isnan(self.panel.reference)).sum())
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """Every claim of every judge."""
+        return tuple(claim for judge in self.judges for claim in claims_of(self.panel, judge))
+
+
+@dataclass(frozen=True, eq=False)
+class HumanComparison:
+    """Judges against people on every question that both answered; `strangers` are people who agree with nobody."""
+
+    questions: tuple[QuestionComparison, ...]
+    epsilon: float
+    kind: Kind
+    strangers: tuple[LabelFault, ...] = ()
+
+    @property
+    def has_ceiling(self) -> bool:
+        """Whether two people or more labelled some question."""
+        return any(question.ceiling for question in self.questions)
+
+    @property
+    def corrected(self) -> list[tuple[QuestionComparison, str, CorrectedRates]]:
+        """Every question and judge whose failure rate could be corrected."""
+        return [
+            (question, judge.judge, judge.rates) for question, judge in self.pairs() if judge.rates and judge.corrected
+        ]
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims of all questions."""
+        return tuple(claim for question in self.questions for claim in question.claims)
+
+    def pairs(self) -> Iterator[tuple[QuestionComparison, JudgeComparison]]:
+        """Every question with every judge."""
+        return ((question, judge) for question in self.questions for judge in question.judges)
+
+
+def compare_question(panel: LabelledPanel, *, epsilon: float, ci_level: float, seed: int) -> QuestionComparison:
+    """Every judge of a panel against its people."""
+    numbers = range(len(panel.judges))
+    judges = (compare_judge(panel, number, epsilon=epsilon, ci_level=ci_level, seed=seed) for number in numbers)
+    ranks = _kappa_ranks(panel, ci_level, np.random.default_rng(seed))
+    return QuestionComparison(panel, tuple(judges), _ceiling(panel, ci_level), ranks)
+
+
+def _kappa_ranks(panel: LabelledPanel, ci_level: float, rng: np.random.Generator) -> RankSets:
+    """Rank sets of the judges by kappa with the majority, on the words that take a side."""
+    return reference_ranks(
+        panel.sided(panel.judged),
+        panel.reference,
+        coefficient=coefficient_of_two("ordinal" if panel.ordered else "nominal"),
+        categories=[float(code) for code in panel.sides.values()],
+        clusters=panel.groups,
+        ci_level=ci_level,
+        rng=rng,
+    )
+
+
+def strangers_among(people: pl.DataFrame) -> tuple[LabelFault, ...]:
+    """People who agree with nobody; none where fewer than three share enough tasks to tell."""
+    try:
+        return tuple(strangers(people))
+    except NotChecked:
+        return ()
+
+
+def _ceiling(panel: LabelledPanel, ci_level: float) -> dict[str, Agreement]:
+    """Agreement of the people among themselves on the same words."""
+    if len(panel.people) < 2:
+        return {}
+    names = coefficient_names(len(panel.people), "ordinal" if panel.ordered else "nominal")
+    if panel.ordered:
+        names["kappa"], names["alpha"] = names.pop("quadratic_kappa"), names.pop("ordinal_alpha")
+    coefficients = agreement_coefficients(
+        panel.decided_labels,
+        list(names.values()),
+        categories=[float(code) for code in panel.sides.values()],
+        clusters=panel.clusters,
+        cluster_unit=panel.cluster_unit,
+        ci_level=ci_level,
+    )
+    return {name: coefficients[key] for name, key in names.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class FewLabels(Result):
+    """All judges, with one run of each of `n_runs` tasks labelled, drawn `n_draws` times.
+
+    `judges` has a row for each question and judge: `rate` is what all labels say and `own` what the judge says; `held`
+    and `held_by_labels` are the shares of draws whose corrected interval, or that of the few labels alone, holds
+    `rate`; `width` and `width_of_labels` their mean widths. It is empty where not every item is labelled, the scale
+    knows no failure, or no draw has enough labels.
+    """
+
+    judges: pl.DataFrame
+    n_runs: int
+    n_draws: int
+
+
+def few_labels(comparison: HumanComparison, *, n_runs: int = 30, n_draws: int = 100, seed: int = 0) -> FewLabels:
+    """Draw `n_runs` runs, one of a task, take their labels alone, and correct each judge's failure rate by them.
+
+    Questions on which every item is labelled are tried; at most half of the tasks are labelled.
+    """
+    rows: list[dict[str, Any]] = []
+    taken = n_runs
+    for panel in (question.panel for question in comparison.questions if n_draws):
+        labels = panel.failed(panel.reference)
+        if panel.failing is None or panel.clusters is None or np.isnan(labels).any():
+            continue
+        taken = min(n_runs, int(MOST_OF_ALL * (panel.clusters.max() + 1)))
+        rng = np.random.default_rng(seed)
+        draws = [_drawn_items(panel, taken, rng) for _ in range(n_draws)]
+        rows += filter(None, (_tried(panel, judge, labels, draws) for judge in range(len(panel.judges))))
+    return FewLabels(pl.DataFrame(rows), taken, n_draws)
+
+
+def _drawn_items(panel: LabelledPanel, n_runs: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Which items are of the drawn runs, one run of each drawn task."""
+    runs = np.array(panel.runs)
+    chosen = rng.choice(panel.groups.max() + 1, n_runs, replace=False)
+    of_tasks = [rng.choice(np.unique(runs[panel.groups == task])) for task in chosen]
+    return np.isin(runs, of_tasks)
+
+
+def _tried(panel: LabelledPanel, judge: int, labels: Floats, draws: list[NDArray[np.bool_]]) -> dict[str, Any] | None:
+    verdicts = panel.failed(panel.judged[:, judge])
+    correct = partial(corrected_rate, verdicts, sampling="random", clusters=panel.clusters)
+    rates = [correct(np.where(drawn, labels, np.nan), cluster_unit=panel.cluster_unit) for drawn in draws]
+    rate = float(labels.mean())
+    bounds = np.array([[(one.ci_low, one.ci_high) for one in (each.rate, each.labels_alone)] for each in rates])
+    held = (bounds[:, :, 0] <= rate) & (rate <= bounds[:, :, 1])
+    width = bounds[:, :, 1] - bounds[:, :, 0]
+    if np.isnan(width).all(axis=0).any() or np.isnan(verdicts).all():  # so few correct nothing
+        return None
+    return {
+        "question": panel.question,
+        "judge": panel.judges[judge],
+        "rate": rate,
+        "own": float(np.nanmean(verdicts)),
+        **dict(zip(("held", "held_by_labels"), held.mean(axis=0).tolist(), strict=True)),
+        **dict(zip(("width", "width_of_labels"), np.nanmean(width, axis=0).tolist(), strict=True)),
+    }
+
+
+@dataclass(frozen=True)
+class PlantedRate:
+    """The planted failure rate of the runs that a judge was asked about, and the rates that were worked out."""
+
+    question: str
+    judge: str
+    planted: float
+    corrected: CorrectedRate
+
+    @property
+    def held(self) -> bool:
+        """Whether the corrected interval holds the planted rate."""
+        return self._within(self.corrected.rate)
+
+    @property
+    def held_by_judge(self) -> bool:
+        """Whether the interval round the judge's own rate does."""
+        return self._within(self.corrected.apparent)
+
+    def _within(self, rate: Estimate) -> bool:
+        return rate.ci_low <= self.planted <= rate.ci_high
+
+
+def planted_rates(comparison: HumanComparison, truth: Given) -> tuple[PlantedRate, ...]:
+    """The planted rate for every judge and question whose rate was corrected.
+
+    Raises
+    ------
+    InputError
+        `truth` (columns item_id, question and verdict) lacks an item that a judge was asked.
+    """
+    table = to_polars(truth, ("item_id", "question", "verdict"), where="truth")
+    failed = {(item, question): verdict == "incorrect" for item, question, verdict in table.iter_rows()}
+    planted = []
+    for question, judge, rates in comparison.corrected:
+        asked = np.array(question.panel.items)[question.panel.asked[:, question.panel.judges.index(judge)]]
+        if missing := [item for item in asked if (item, question.question) not in failed]:
+            raise InputError("truth", f"must hold {question.question} of every item that judges rated", missing[0])
+        share = float(np.mean([failed[item, question.question] for item in asked]))
+        planted.append(PlantedRate(question.question, judge, share, rates.overall))
+    return tuple(planted)
+
+
+#: Where a measure against the majority stands.
+_SHARES = {
+    **dict.fromkeys(("caught", "recall", "sensitivity"), "sensitivity.given"),
+    **dict.fromkeys(("passed", "specificity"), "specificity.given"),
+    **dict.fromkeys(("agreement", "accuracy"), "accuracy.given"),
+    "coverage": "coverage",
+}
+
+
+def decide(comparison: HumanComparison, requirements: Iterable[str]) -> tuple[Decision, ...]:
+    """Decide ``MEASURE>=NUMBER`` for every judge and question; ``NAME.MEASURE>=NUMBER`` for a judge or a question.
+
+    Measures are against the majority of people: shares, coverage, and the coefficients that the questions have.
+
+    Raises
+    ------
+    InputError
+        As `axisjudge.stats.requirements.decided` does.
+    """
+    pairs = [(question.question, judge) for question in comparison.questions for judge in question.judges]
+    coefficients = dict.fromkeys(name for _, judge in pairs for name in judge.majority.coefficients)
+    judges = [((question, one.judge), f"{one.judge}, {question}", partial(_measure, one)) for question, one in pairs]
+    return decided(requirements, [*_SHARES, *coefficients], judges)
+
+
+def _measure(judge: JudgeComparison, name: str) -> Estimate | None:
+    """The measure against the majority; None where the question's scale has no such coefficient."""
+    known: Estimate | None = (
+        reached(judge.majority, _SHARES[name]) if name in _SHARES else judge.majority.coefficients.get(name)
+    )
+    return known
