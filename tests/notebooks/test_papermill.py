@@ -7,6 +7,7 @@ import nbformat
 import papermill
 import pytest
 
+from axisjudge import protocol
 from axisjudge.workbench import home
 
 NOTEBOOKS = sorted((home() / "notebooks").glob("*.ipynb"))
@@ -22,6 +23,8 @@ def test_bare_papermill_runs_it_from_another_folder(
     out = tmp_path / "out" / path.name
     out.parent.mkdir()
     given = {"rater": "ada"} if path.stem == "label" else {}
+    if given:  # labels are written: not into the checkout
+        monkeypatch.setenv("AXISJUDGE_HOME", str(protocol.rehearsal(tmp_path / "out" / "bench")))
     papermill.execute_notebook(path, out, given, cwd=tmp_path, progress_bar=False, kernel_name="python3")
     shown = [output for cell in nbformat.read(out, 4).cells for output in cell.get("outputs", [])]
     assert shown
