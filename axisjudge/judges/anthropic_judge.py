@@ -14,7 +14,6 @@ from axisjudge.judges.failure import broken_off, failure_in_batch
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import CallPrompt
 from axisjudge.judges.remote import (
-    LONG_THINKING,
     MAX_TOKENS,
     BatchResult,
     BatchStatus,
@@ -144,7 +143,7 @@ class AnthropicJudge(WrittenJudge):
 
     async def send(self, client: AsyncAnthropic, body: Body) -> Message:
         """Long answers are streamed: a connection that is silent for minutes is cut on its way."""
-        if body["max_tokens"] <= MAX_TOKENS and self.options.get("effort") not in LONG_THINKING:
+        if not self.is_long(body):
             return await client.messages.create(**body)
         async with client.messages.stream(**body) as stream:
             message = None
@@ -223,4 +222,4 @@ def _tokens(usage: Any) -> Tokens | None:
     return None
 
 
-PROVIDER = Provider(AnthropicJudge, REMOTE, family="anthropic", price_list=AnthropicJudge.price_list)
+PROVIDER = Provider(AnthropicJudge, REMOTE, family="anthropic", price_list=AnthropicJudge.price_list, at_url=None)

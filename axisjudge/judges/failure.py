@@ -40,6 +40,8 @@ _KINDS = {status: kind for kind, statuses in _STATUSES.items() for status in sta
 _QUOTA = re.compile(
     "insufficient_quota|billing_hard_limit|billing_not_active|credit balance is too low|spend_limit_reached"
 )
+#: Some answer a wrong key with status 400.
+_KEY = re.compile(r"(?i)api[_ ]key[_ ](not[_ ]valid|invalid)|invalid[_ ]api[_ ]key")
 _TOO_LONG = re.compile(r"(?i)context_length_exceeded|prompt is too long|maximum context length|context (window|size)")
 _REFUSED = re.compile("content_policy_violation|content_filter|invalid_prompt|bio_policy|misalignment_policy_violation")
 #: Errors of clients whose connection ended before the reply did: the work may have been done, as after a timeout.
@@ -73,7 +75,9 @@ class Failure:
 def failure_of(error: BaseException, *secrets: str) -> Failure | None:
     """The failure that an error of some client stands for; None for one that says nothing of a provider."""
     status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
-    stated = getattr(error, "body", None)
+    stated = _unlisted(getattr(error, "body", None))
+    if isinstance(status, int) and 300 <= status < 400:
+        return _redirected(error, status)
     if isinstance(stated, Mapping) and not (isinstance(status, int) and status >= 400):
         return failure_in_reply(stated.get("error") or stated, *secrets)
     if not isinstance(status, int):
@@ -82,6 +86,8 @@ def failure_of(error: BaseException, *secrets: str) -> Failure | None:
     code, message = _code(body), _message(body) or "no message"
     words = f"HTTP {status} {type(error).__name__}"
     kind = _kind(status, f"{code} {message}")
+    if status == 400 and _KEY.search(f"{code} {message}"):
+        return Failure("key", words)
     if status not in (401, 403):  # a provider's word on a key may quote it
         words = f"{words}: {without_secrets(message, *secrets)}"[:KEPT_OF_RAW]
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
@@ -128,6 +134,13 @@ def failure_in_reply(error: object, *secrets: str) -> Failure:
     return Failure(kind, words, maybe_paid=kind in ("passing", "timeout", "request"))
 
 
+def _redirected(error: BaseException, status: int) -> Failure:
+    """A run goes to the address that was named: what answers that it has moved is told, and not followed."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    target = without_secrets(str(headers.get("location") or "another address"))[:KEPT_OF_RAW]
+    return Failure("request", f"HTTP {status}: redirected to {target}, and not followed; name that address if it is meant")
+
+
 def broken_off(words: str) -> Failure:
     """A reply that ended before it was whole: the work may have been done, as after a timeout."""
     return Failure("timeout", f"the connection broke off ({words})", maybe_paid=True)
@@ -139,6 +152,9 @@ def unreadable(words: str) -> Failure:
 
 
 def _without_status(error: BaseException) -> Failure | None:
+    for each in _with_causes(error):
+        if isinstance(known := getattr(each, "failure", None), Failure):
+            return known
     names = [type(each).__name__ for each in _with_causes(error)]
     if any(map(_BROKEN_OFF.fullmatch, names)):  # first: SDKs call it a failure to connect when it comes from aiohttp
         return broken_off(names[-1])
@@ -183,14 +199,19 @@ def _body(error: BaseException) -> Any:
     if body is None:
         with suppress(Exception):  # clients that keep the reply beside the error; it may be no JSON
             body = cast(Any, error).response.json()
-    return body
+    return _unlisted(body)
+
+
+def _unlisted(body: Any) -> Any:
+    """An error that comes in a list of one, as Gemini's compatible endpoint sends it."""
+    return body[0] if isinstance(body, list) and len(body) == 1 else body
 
 
 def _code(body: Any) -> str:
     inner = body.get("error") if isinstance(body, Mapping) else None
     details = inner.get("details") if isinstance(inner, Mapping) else None
     places = (each for each in (inner, details, body) if isinstance(each, Mapping))
-    names = ("code", "type", "error_code")
+    names = ("code", "type", "error_code", "status")
     return " ".join(str(place[name]) for place in places for name in names if place.get(name))
 
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.spec import price_list_of
+from axisjudge.spec.own_models import own_model
 from axisjudge.workbench import find
 
 FILE = "data/lifecycle.toml"
@@ -74,13 +75,17 @@ class _Page(BaseModel):
 
 
 def known_retirement(provider: str, model: str | None) -> Retirement | None:
-    """What data/lifecycle.toml says of a model, or None.
+    """What the user says of a model (models.toml), else what data/lifecycle.toml says; or None.
 
     Raises
     ------
     InputError
         The file is not valid; a missing file knows nothing.
     """
+    stated = own_model(provider, model)
+    if stated is not None and stated.retires_on is not None:
+        source = f"models.toml: {stated.source}"
+        return Retirement(provider, stated.name, stated.retires_on, stated.successor, source, stated.read_on)
     return _known(find(FILE)).get((price_list_of(provider) or "", model or ""))
 
 

@@ -14,7 +14,6 @@ from axisjudge.judges.failure import broken_off, failure_in_batch, failure_in_re
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import CallPrompt
 from axisjudge.judges.remote import (
-    LONG_THINKING,
     MAX_TOKENS,
     BatchResult,
     BatchStatus,
@@ -120,7 +119,7 @@ class OpenAIJudge(WrittenJudge):
 
     async def send(self, client: AsyncOpenAI, body: Body) -> Response:
         """Answers after long thinking are streamed: a connection that is silent for minutes is cut on its way."""
-        if self.options.get("effort") not in LONG_THINKING and body["max_output_tokens"] <= MAX_TOKENS:
+        if not self.is_long(body):
             return await client.responses.create(**body)
         async for event in await client.responses.create(**body, stream=True):
             if event.type in ("response.completed", "response.incomplete", "response.failed"):
@@ -221,4 +220,4 @@ def cached_and_written(details: Any) -> tuple[int, int]:
     return (read or 0, written or 0)
 
 
-PROVIDER = Provider(OpenAIJudge, REMOTE, family="openai", price_list=OpenAIJudge.price_list)
+PROVIDER = Provider(OpenAIJudge, REMOTE, family="openai", price_list=OpenAIJudge.price_list, at_url=None)

@@ -6,12 +6,13 @@ decided in one place for all judges (`axisjudge.judging.lane`).
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import time
 import uuid
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping
+from collections.abc import AsyncIterator, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -27,20 +28,26 @@ from axisjudge.judges.failure import Failure, failure_in_reply, failure_of, unre
 from axisjudge.judges.lifecycle import Retirement, known_retirement
 from axisjudge.judges.pricing import BATCH_SHARE, UNPRICED, Tokens, context_tokens, cost_usd, is_own_host
 from axisjudge.judges.prompt import BUDGET, Prefix, shared_prefix
+from axisjudge.judges.wire import REPAIRS, Hook, guard
 from axisjudge.spec import JudgeSpec
+from axisjudge.spec.own_models import OwnPrice, own_model
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis, RaterKind
 
-#: As long as the SDKs wait by themselves.
-TIMEOUT_S = 600.0
+#: As long as the SDKs wait by themselves; for an answer after long thinking, which is streamed, and for a batch, more.
+TIMEOUT_S, LONG_TIMEOUT_S = 600.0, 3_600.0
 LIFECYCLE_TIMEOUT_S = 10.0
 MAX_TOKENS = 16_000
+#: How requests name the most tokens of a reply.
+REPLY_LIMITS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
+#: What stands in the place of a key that nobody set: local servers take any.
+NO_KEY = "not-a-key"
 
 #: The form of an answer about axes.
 VERDICT = "verdict"
 
-#: Flag of ratings that came by a provider's batch interface.
-BATCH = "batch"
+#: Flags of ratings that came by a provider's batch interface; whose cost the reply told; whose reply was mended.
+BATCH, STATED_COST, REPAIRED = "batch", "cost_stated", "repaired"
 
 #: Efforts after which minutes may pass before the first word of an answer.
 LONG_THINKING = frozenset({"high", "xhigh", "max"})
@@ -62,13 +69,17 @@ class Shutdown:
 
 @dataclass(frozen=True)
 class Received:
-    """What a provider sent back: what was said, as the one who called it reads it, and who said it at what expense."""
+    """What a provider sent back: what was said, as the one who called it reads it, and who said it at what expense.
+
+    `stated_usd` is the price that a gateway tells with its reply.
+    """
 
     content: Any
     model: str | None
     call_id: str | None
     tokens: Tokens | None
     flags: tuple[str, ...] = ()
+    stated_usd: float | None = None
 
 
 class BatchStatus(NamedTuple):
@@ -112,7 +123,9 @@ class RemoteJudge(Judge):
     #: Whether the provider has a batch interface that this judge uses (`axisjudge.judging.batch`).
     can_batch: ClassVar[bool] = False
     #: What is called with every reply as the SDK's transport has it, for who wants its headers.
-    on_response: Callable[[Any], Awaitable[None]] | None = None
+    on_response: Hook | None = None
+    #: Whether a reply has told what it cost: a server in this house may pass on what another one is paid for.
+    is_charged: bool = False
 
     def __init__(self, spec: JudgeSpec) -> None:
         super().__init__(spec)
@@ -127,7 +140,7 @@ class RemoteJudge(Judge):
 
         Only judges that are asked need a key; others may be planned without.
         """
-        _ = self.key
+        _ = self.key, self.own_price
         self.check_options()
         if not 0 <= self.options.get("temperature", 0) <= self.hottest:
             raise self.refuses("temperature", f"give one from 0 to {self.hottest:g}")
@@ -178,7 +191,7 @@ class RemoteJudge(Judge):
         output = int(self.options.get("max_tokens", max(self.longest_reply, reply_tokens)))
         prices = [self.price(Tokens(n_bytes, output)), self.price(Tokens(n_bytes, output, cache_write=n_bytes))]
         known = [price for price in prices if price is not None]
-        return max(known) if known else 0.0 if self.is_own_server else None
+        return max(known) if known else 0.0 if self.is_own_server and not self.is_charged else None
 
     @property
     def is_own_server(self) -> bool:
@@ -186,8 +199,19 @@ class RemoteJudge(Judge):
         return self.spec.base_url is not None and is_own_host(self.spec.base_url)
 
     def price(self, tokens: Tokens, returned_model: str | None = None) -> float | None:
-        """US dollars by the list price; None where the model has none."""
-        return cost_usd(tokens, returned_model, self.model, provider=self.price_list, url=self.spec.base_url)
+        """US dollars by the user's price, else by the list price; None where the model has none."""
+        if self.own_price is not None:
+            return self.own_price.usd(tokens)
+        provider = None if self.spec.base_url else self.price_list
+        return cost_usd(tokens, returned_model, self.model, provider=provider, url=self.spec.base_url)
+
+    @cached_property
+    def own_price(self) -> OwnPrice | None:
+        """The price that the user gave: in the spec (``price=IN/OUT``), else in models.toml."""
+        if "price" in self.options:
+            return OwnPrice.parse(f"price of {self.rater}", self.options["price"])
+        stated = own_model(self.spec.provider, self.model)
+        return stated and stated.price
 
     @property
     def axes_form(self) -> str:
@@ -246,13 +270,42 @@ class RemoteJudge(Judge):
 
     async def _asked(self, body: Body, form: str) -> Received:
         """Make one call; NoReplyError where nothing that has the shape of a reply came back."""
+        repairs: list[str] = []
+        REPAIRS.set(repairs)
         try:
-            response = await self.send(self._connected(), body)
+            async with asyncio.timeout(self.deadline_s(body)):
+                response = await self.send(self._connected(), body)
+        except TimeoutError as error:
+            words = f"no whole reply within {self.deadline_s(body):g} s (timeout=SECONDS sets it)"
+            raise NoReplyError(Failure("timeout", words, maybe_paid=True)) from error
         except self.api_error() as error:
-            raise NoReplyError(failure_of(error, self.key) or unreadable(type(error).__name__)) from error
+            raise NoReplyError(self._with_key_named(failure_of(error, self.key), error)) from error
         except json.JSONDecodeError as error:  # the SDKs let it through when a reply that calls itself JSON is none
             raise NoReplyError(unreadable("the server's reply is not JSON")) from error
-        return self._received(response, form)
+        received = self._received(response, form)
+        return replace(received, flags=(*received.flags, *(f"{REPAIRED}:{each}" for each in repairs)))
+
+    def _with_key_named(self, failure: Failure | None, error: Exception) -> Failure:
+        """A failure of the SDK; one of the key names the variable that the key was read from."""
+        if failure is None:
+            return unreadable(type(error).__name__)
+        if failure.kind != "key":
+            return failure
+        name = self.options.get("key_env", self.key_env)
+        held = "holds a key that it does not take" if self.key != NO_KEY else "is not set, and it wants a key"
+        return replace(failure, words=f"{failure.words}: the environment variable {name} {held}")
+
+    def deadline_s(self, body: Body) -> float:
+        """Seconds that a call may take from its first byte to its last."""
+        return float(self.options.get("timeout", LONG_TIMEOUT_S if self.is_long(body) else TIMEOUT_S))
+
+    def is_long(self, body: Body) -> bool:
+        """Whether minutes may pass before the first word of an answer: such a call is streamed."""
+        return self.options.get("effort") in LONG_THINKING or self.reply_limit(body) > MAX_TOKENS
+
+    def reply_limit(self, body: Body) -> int:
+        """The most tokens that a reply to this request may have."""
+        return int(next((body[name] for name in REPLY_LIMITS if name in body), 0))
 
     def _received(self, response: Any, form: str) -> Received:
         if error := getattr(response, "error", None):  # some tell under status 200 that they failed
@@ -321,13 +374,14 @@ class RemoteJudge(Judge):
         client = self._connected().with_options(timeout=LIFECYCLE_TIMEOUT_S)
         known = known_retirement(self.spec.provider, self.model)
         try:
-            model = await client.models.retrieve(self.model)
+            async with asyncio.timeout(LIFECYCLE_TIMEOUT_S):
+                model = await client.models.retrieve(self.model)
             self.check_model(model)
             self.is_confirmed = isinstance(model.id, str)
             told = self.lifecycle(model)
         except InputError:
             raise
-        except (self.api_error(), json.JSONDecodeError, AttributeError, TypeError, ValueError):
+        except (self.api_error(), TimeoutError, json.JSONDecodeError, AttributeError, TypeError, ValueError):
             return known
         if told is None:
             return None
@@ -342,21 +396,27 @@ class RemoteJudge(Judge):
     @property
     def transport(self) -> dict[str, Any]:
         """Arguments of the SDK's client."""
-        hooks = {} if self.on_response is None else {"event_hooks": {"response": [self.on_response]}}
         arguments = {
             "api_key": self.key,
             "timeout": self.options.get("timeout", TIMEOUT_S),
             "max_retries": 0,
             # two thirds of the default's processor time, which looks at all its connections for every call
-            "http_client": import_module(self.sdk).DefaultAioHttpClient(**hooks),
+            "http_client": import_module(self.sdk).DefaultAioHttpClient(follow_redirects=False),
         }
-        if self.spec.base_url is not None:
-            arguments["base_url"] = self.spec.base_url
+        if self.base_url is not None:
+            arguments["base_url"] = self.base_url
         return arguments
+
+    @property
+    def base_url(self) -> str | None:
+        """The server's address; None for the provider's own."""
+        return self.spec.base_url
 
     def _connected(self) -> Any:
         if self._client is None:
-            self._client = getattr(import_module(self.sdk), self.client)(**self.transport)
+            transport = self.transport
+            self._client = getattr(import_module(self.sdk), self.client)(**transport)
+            guard(transport["http_client"], self._client.base_url, self.on_response)
         return self._client
 
     @cached_property
@@ -367,7 +427,7 @@ class RemoteJudge(Judge):
             return key
         if self.key_required or "key_env" in self.options:
             raise InputError(f"judge {self.rater}", f"needs a key in the environment variable {name}", cure="set it")
-        return "not-a-key"  # local servers take any
+        return NO_KEY
 
     def _reply(
         self, answers: Mapping[Any, Answer], received: Received, begun: float, flags: tuple[str, ...] = ()
@@ -376,6 +436,8 @@ class RemoteJudge(Judge):
         flags += received.flags
         tokens = received.tokens if received.tokens is not None and received.tokens.can_be else None
         cost = None if tokens is None else self.price(tokens, received.model)
+        if received.stated_usd is not None and self.own_price is None:
+            cost, self.is_charged, flags = received.stated_usd, True, (*flags, STATED_COST)
         return Reply(
             answers=answers,
             returned_model=received.model,

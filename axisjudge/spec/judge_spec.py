@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.families import family_of
+from axisjudge.spec.own_models import own_model
 from axisjudge.spec.provider import ABOVE_ZERO, TRANSPORT, Provider, kind_in_words, option_value
 from axisjudge.spec.registry import find_provider
 
@@ -50,14 +51,15 @@ class JudgeSpec(BaseModel):
         head, *pairs = text.split(",")
         name, _, rest = head.partition(":")
         provider = find_provider(name)
-        model, _, url = rest.partition("@") if provider.at_url else (rest, "", "")
+        model, url = _model_and_url(rest, provider)
         options = _options(text, name, provider, pairs)
         _check_model(text, name, provider, model, url)
-        family = options.pop("family", None) or provider.family_of(model) or family_of(model)
+        stated = own_model(name, model)
+        stated_family = options.pop("family", None) or (stated and stated.family)
+        family = stated_family or provider.family_of(model) or family_of(model)
         if family is None:
-            raise InputError(
-                f"judge {text}", "its family cannot be told from the model's name", model, "add ,family=NAME"
-            )
+            cure = "add ,family=NAME, or say it once: axisjudge models add NAME --family FAMILY"
+            raise InputError(f"judge {text}", "its family cannot be told from the model's name", model, cure)
         return cls(provider=name, model=model or None, base_url=url or None, family=family, options=options)
 
     @property
@@ -131,6 +133,25 @@ def _check_model(text: str, name: str, provider: Provider, model: str, url: str)
         return
     if not model and provider.model_required:
         raise InputError(f"judge {text}", f"needs {provider.model}", cure=f"write {name}:NAME")
-    if provider.at_url and not re.match(r"https?://[^@?#\s]+$", url):
+    if (provider.at_url or url) and not _URL.match(url):
         cure = f"write {name}:{model}@http://HOST:PORT/v1 (a key belongs in the environment: key_env=NAME)"
-        raise InputError(f"judge {text.split('@')[0]}", "needs a base URL without user, password or query", cure=cure)
+        rule = "needs a base URL without user, password or query (but for api-version)"
+        raise InputError(f"judge {text.split('@')[0]}", rule, cure=cure)
+    if provider.at_url is not True and re.search(r"@.*(:\d|/|\.\w)", model):  # a version, as in m@20250514, is a name
+        cure = f"write @http://HOST or @https://HOST behind the model; {name} is asked at no other address than a named one"
+        cure = cure if provider.at_url is None else f"take openai-compatible:MODEL@URL; {name} has one address"
+        raise InputError(f"judge {text.split('@')[0]}", "names an address that would not be asked", cure=cure)
+
+
+#: An address; of queries only the version of an interface, since a key may stand in any other.
+_URL = re.compile(r"https?://[^@?#\s/]+(/[^@?#\s]*)?(\?api-version=[\w.-]+)?$")
+
+
+def _model_and_url(rest: str, provider: Provider) -> tuple[str, str]:
+    """The model, and the address behind the ``@`` where one stands there; a name may hold an ``@`` too."""
+    if provider.at_url:
+        model, _, url = rest.partition("@")
+        return model, url
+    if provider.at_url is None and (found := re.search("@(?=https?://)", rest)):
+        return rest[: found.start()], rest[found.end() :]
+    return rest, ""

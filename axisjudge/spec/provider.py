@@ -11,6 +11,7 @@ from typing import Any
 TRANSPORT: Mapping[str, type] = {
     "family": str,
     "timeout": float,
+    "price": str,
     "rpm": float,
     "tpm": float,
     "concurrency": int,
@@ -24,6 +25,7 @@ REMOTE: Mapping[str, type] = {
     "temperature": float,
     "mechanism": str,
     "one_call": bool,
+    "strict": bool,
     **TRANSPORT,
 }
 
@@ -56,8 +58,8 @@ class Provider:
         What the part after the colon is, in words for messages; empty where nothing may stand there.
     model_required : bool
         Whether it must stand there.
-    at_url : bool
-        Whether a model is followed by ``@`` and the URL of a server.
+    at_url : bool or None
+        Whether a model is followed by ``@`` and the URL of a server: it must be, it must not be, or (None) it may be.
     price_list : str, optional
         Whose list prices, shutdown dates and aliases hold; None where there are none.
     free : bool
@@ -69,7 +71,7 @@ class Provider:
     family: str | Callable[[str], str | None] | None = None
     model: str = "a model"
     model_required: bool = True
-    at_url: bool = False
+    at_url: bool | None = False
     price_list: str | None = None
     free: bool = False
 

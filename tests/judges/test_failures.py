@@ -182,7 +182,7 @@ def test_a_timeout_is_a_status_and_is_asked_once_more(asked: Any, provider: str)
     begun = time.monotonic()
     answer, server = asked(provider, Scripted(GOOD[provider](), wait_s=0.6), options=",timeout=0.15")
     assert answer.status == "api_error"
-    assert answer.rationale.startswith("no reply in time")
+    assert "within 0.15 s" in answer.rationale
     assert len(server.requests) == 2
     assert time.monotonic() - begun < 3
 

@@ -1,0 +1,136 @@
+"""What may pass between a judge and its server: one address, so many bytes, so long, and what was mended on the way.
+
+A reply is cut off at its size, as it comes and as it is unpacked; a request goes to the address that the judge's name
+states and to no other one, whatever a redirect or a reply says.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextvars import ContextVar
+from typing import Any
+
+from axisjudge.judges.failure import Failure, unreadable
+
+#: Bytes of one reply, packed or unpacked: a stream of 128,000 tokens has about 40 MB.
+MOST_BYTES = 64_000_000
+#: Bytes of what is fetched (the results of a batch).
+MOST_FETCHED = 4_000_000_000
+#: Encodings that can be unpacked piece by piece, within the limit.
+UNPACKED = ("gzip", "deflate", "x-gzip")
+
+#: What was mended in the reply that is being read; set for each call.
+REPAIRS: ContextVar[list[str] | None] = ContextVar("REPAIRS", default=None)
+
+Hook = Callable[[Any], Awaitable[None]]
+
+
+class WireError(Exception):
+    """What came, or what was to be sent, is not let through; `failure` says why."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.words)
+        self.failure = failure
+
+
+def note_repair(what: str) -> None:
+    """Count something that was mended in the reply that is being read."""
+    if (repairs := REPAIRS.get()) is not None and what not in repairs:
+        repairs.append(what)
+
+
+def origin(url: Any) -> tuple[str, str, int | None]:
+    """Scheme, host and port of an address of the SDKs' transport."""
+    default = {"https": 443, "http": 80}.get(url.scheme)
+    return (url.scheme, url.host, url.port or default)
+
+
+def guard(http: Any, address: Any, watching: Hook | None = None) -> None:
+    """Hold an SDK's transport to one address, and to replies of a size that a reply can have."""
+    mine = origin(address)
+
+    async def only_there(request: Any) -> None:
+        if origin(request.url) != mine:
+            words = f"not sent: {request.url.host} is not the address that was named ({address.host})"
+            raise WireError(Failure("request", words))
+        request.headers["accept-encoding"] = "identity"
+
+    async def capped(response: Any) -> None:
+        if watching is not None:
+            await watching(response)
+        most = MOST_BYTES if response.request.method == "POST" else MOST_FETCHED
+        response.stream = _capped(response, most)
+
+    hooks = http.event_hooks
+    http.event_hooks = {"request": [*hooks["request"], only_there], "response": [*hooks["response"], capped]}
+
+
+def _capped(response: Any, most: int) -> Any:
+    from httpx2 import AsyncByteStream
+
+    encoding = response.headers.pop("content-encoding", "identity").strip().lower()
+    if encoding not in (*UNPACKED, "identity", ""):
+        raise WireError(unreadable(f"the reply is packed as {encoding[:20]}, which was not asked for"))
+    is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+    source = response.stream
+
+    class Capped(AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            pieces = unpacked(source, most) if encoding in UNPACKED else within(source, most)
+            async for piece in pieces if is_stream else without_comments(pieces):
+                yield piece
+
+        async def aclose(self) -> None:
+            await source.aclose()
+
+    return Capped()
+
+
+def _too_large(most: int) -> WireError:
+    return WireError(unreadable(f"the reply is longer than {most / 1e6:,.0f} MB"))
+
+
+async def within(source: AsyncIterator[bytes] | Any, most: int) -> AsyncIterator[bytes]:
+    """The pieces of a reply, up to so many bytes."""
+    left = most
+    async for piece in source:
+        left -= len(piece)
+        if left < 0:
+            raise _too_large(most)
+        yield piece
+
+
+async def unpacked(source: Any, most: int) -> AsyncIterator[bytes]:
+    """The pieces of a packed reply, never more than the limit at once: a few kilobytes can stand for gigabytes."""
+    unpack, left = zlib.decompressobj(47), most  # 47: gzip or zlib, whichever it is
+    async for piece in within(source, most):
+        try:
+            plain = unpack.decompress(piece, left + 1)
+        except zlib.error as error:
+            raise WireError(unreadable("the reply cannot be unpacked")) from error
+        left -= len(plain)
+        if left < 0 or unpack.unconsumed_tail:
+            raise _too_large(most)
+        yield plain
+
+
+async def without_comments(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """A reply that is no stream, without the lines before it by which routers keep a connection awake.
+
+    Such a line begins with a colon, as no JSON does (``: OPENROUTER PROCESSING``).
+    """
+    head: bytes | None = b""
+    async for piece in pieces:
+        if head is None:
+            yield piece
+            continue
+        head = (head + piece).lstrip()
+        while head.startswith(b":") and b"\n" in head:
+            note_repair("comment")
+            head = head.partition(b"\n")[2].lstrip()
+        if head and not head.startswith(b":"):
+            yield head
+            head = None
+    if head:
+        yield head
