@@ -132,6 +132,10 @@ class Judge(ABC):
         """
         return None if self.kind in ("llm", "decision_model") else 0.0
 
+    def usual_usd(self, n_letters: int, n_points: int = 1) -> float | None:
+        """What a call usually costs, in US dollars, before any call has told; at the worst, unless a judge knows better."""
+        return self.worst_usd(n_letters, n_points)
+
     def check(self) -> None:
         """Refuse what is known to fail, a key that is missing say, before anybody is asked about money."""
         return

@@ -138,7 +138,9 @@ def _redirected(error: BaseException, status: int) -> Failure:
     """A run goes to the address that was named: what answers that it has moved is told, and not followed."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     target = without_secrets(str(headers.get("location") or "another address"))[:KEPT_OF_RAW]
-    return Failure("request", f"HTTP {status}: redirected to {target}, and not followed; name that address if it is meant")
+    return Failure(
+        "request", f"HTTP {status}: redirected to {target}, and not followed; name that address if it is meant"
+    )
 
 
 def broken_off(words: str) -> Failure:

@@ -43,6 +43,9 @@ REPLY_LIMITS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
 #: What stands in the place of a key that nobody set: local servers take any.
 NO_KEY = "not-a-key"
 
+#: Tokens of an answer about one point, by which a first call is set aside in a small budget.
+USUAL_ANSWER = 1_000
+
 #: The form of an answer about axes.
 VERDICT = "verdict"
 
@@ -192,6 +195,11 @@ class RemoteJudge(Judge):
         prices = [self.price(Tokens(n_bytes, output)), self.price(Tokens(n_bytes, output, cache_write=n_bytes))]
         known = [price for price in prices if price is not None]
         return max(known) if known else 0.0 if self.is_own_server and not self.is_charged else None
+
+    def usual_usd(self, n_letters: int, n_points: int = 1) -> float | None:
+        """The price of a usual answer (`USUAL_ANSWER` tokens a point) to a prompt of three letters a token."""
+        n_tokens = n_letters // 3
+        return self.price(Tokens(n_tokens, USUAL_ANSWER * n_points, cache_write=n_tokens))
 
     @property
     def is_own_server(self) -> bool:

@@ -8,6 +8,7 @@ ratings are nowhere taken for those of single calls.
 from __future__ import annotations
 
 import json
+import re
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ from axisjudge.judges.answer import ONE_CALL, Answer, Reply, all_lost, fault_of,
 from axisjudge.judges.base import Rubrics
 from axisjudge.judges.prompt import INSTRUCTIONS, JOINT_INSTRUCTIONS, CallPrompt, Prefix, joint_question, question
 from axisjudge.judges.redaction import head
-from axisjudge.judges.remote import VERDICT, Body, NoReplyError, RemoteJudge
+from axisjudge.judges.remote import REPAIRED, VERDICT, Body, NoReplyError, RemoteJudge
 from axisjudge.judges.sheet import Sheet, Told
 from axisjudge.spec import JudgeSpec
 from axisjudge.verdict import Axis, Verdict, verdict_schema
@@ -47,6 +48,7 @@ class WrittenJudge(RemoteJudge):
     def __init__(self, spec: JudgeSpec) -> None:
         super().__init__(spec)
         self.joint = bool(spec.options.get("one_call", False))
+        self.is_strict = bool(spec.options.get("strict", False))
 
     @property
     def axes_form(self) -> str:
@@ -63,8 +65,9 @@ class WrittenJudge(RemoteJudge):
 
     def axes_answers(self, content: Said, rubrics: Rubrics) -> dict[Axis, Answer]:
         if self.joint:
-            return verdicts_from(content, rubrics)
-        return {only_axis(rubrics): content if isinstance(content, Answer) else verdict_from(content)}
+            return verdicts_from(content, rubrics, strict=self.is_strict)
+        answer = content if isinstance(content, Answer) else verdict_from(content, strict=self.is_strict)
+        return {only_axis(rubrics): answer}
 
     def points(self, sheet: Sheet) -> tuple[str, ...]:
         return sheet.points
@@ -96,13 +99,92 @@ def only_axis(rubrics: Rubrics) -> Axis:
     return axis
 
 
-def verdict_from(content: str | Mapping[str, Any]) -> Answer:
-    """A verdict that came as text (one JSON object and nothing else) or as fields, or a parse error."""
+class UnclearError(ValueError):
+    """A text that holds no object, or one that can be read in two ways; says which."""
+
+
+#: What models think aloud before they answer, where their server does not take it out.
+_THOUGHT = re.compile(r"\A\s*(?:<think(?:ing)?>)?.*</think(?:ing)?>", re.DOTALL)
+_OPEN_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>")
+#: Characters of a reply that is searched for an object.
+MOST_SEARCHED = 200_000
+_FENCE = re.compile(r"\A\s*```[\w-]*\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+
+
+def object_in(text: str, *, strict: bool = False) -> tuple[Any, list[str]]:
+    """The JSON object that a reply is, and what had to be mended to find it.
+
+    What stands before ``</think>`` is thought and no answer; a fence around the object, and words around the only
+    object of the text, are passed over; a key that is given twice with one value is taken once.
+
+    Parameters
+    ----------
+    strict : bool
+        Take nothing but one object, without any mending.
+
+    Raises
+    ------
+    UnclearError
+        There is no object, or more than one, or a key has two values.
+    """
+    repairs: list[str] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                if strict or found[key] != value:
+                    raise UnclearError(f"the key {key[:40]!r} is given twice")
+                repairs.append("duplicate_key")
+            found[key] = value
+        return found
+
+    reader = json.JSONDecoder(object_pairs_hook=once)
     try:
-        verdict = Verdict.model_validate_json(content) if isinstance(content, str) else Verdict.model_validate(content)
-    except ValidationError as error:
+        return reader.decode(text), repairs
+    except json.JSONDecodeError as error:
+        if strict:
+            raise UnclearError(str(error)) from error
+    if len(text) > MOST_SEARCHED or (_OPEN_THOUGHT.match(text) and not _THOUGHT.match(text)):
+        raise UnclearError("the reply is no JSON" if len(text) > MOST_SEARCHED else "the thought before it has no end")
+    mended, mends = text, []
+    for name, form in (("thought", _THOUGHT), ("fence", _FENCE)):
+        if match := form.match(mended):
+            mended = match[1] if form.groups else mended[match.end() :]
+            mends.append(name)
+    repairs.clear()
+    try:
+        return reader.decode(mended), [*mends, *repairs]
+    except json.JSONDecodeError:
+        repairs.clear()
+        return _only_object(reader, mended), [*mends, "words_around", *repairs]
+
+
+def _only_object(reader: json.JSONDecoder, text: str) -> dict[str, Any]:
+    """The one object that stands among words."""
+    objects, at = [], 0
+    while (at := text.find("{", at)) >= 0:
+        try:
+            found, at = reader.raw_decode(text, at)
+        except json.JSONDecodeError:
+            at += 1
+            continue
+        objects.append(found)
+    if len(objects) != 1:
+        raise UnclearError(f"the reply is no JSON, and {len(objects) or 'no'} objects stand in it")
+    return objects[0]
+
+
+def verdict_from(content: str | Mapping[str, Any], *, strict: bool = False) -> Answer:
+    """A verdict that came as text or as fields, or a parse error; what was mended in a text is a flag."""
+    repairs: list[str] = []
+    try:
+        fields, repairs = object_in(content, strict=strict) if isinstance(content, str) else (content, [])
+        verdict = Verdict.model_validate(fields)
+    except (ValidationError, UnclearError, RecursionError) as error:
         raw = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
-        return lost("parse_error", f"{head(fault_of(error, 'reply'))}; received: {head(raw)}")
+        fault = fault_of(error, "reply") if isinstance(error, ValidationError) else f"reply: {error}"
+        return lost("parse_error", f"{head(fault)}; received: {head(raw)}")
     return Answer(
         status="ok",
         verdict=verdict.verdict,
@@ -110,23 +192,26 @@ def verdict_from(content: str | Mapping[str, Any]) -> Answer:
         confidence_source="verbalized",
         cited_step_indices=tuple(verdict.cited_step_indices),
         rationale=verdict.rationale,
+        flags=tuple(f"{REPAIRED}:{each}" for each in repairs),
     )
 
 
-def verdicts_from(content: Said, rubrics: Rubrics) -> dict[Axis, Answer]:
+def verdicts_from(content: Said, rubrics: Rubrics, *, strict: bool = False) -> dict[Axis, Answer]:
     """The verdicts of one reply, axis by axis: what one of them lacks is lost for that axis alone."""
     if isinstance(content, Answer):
         return all_lost(rubrics, content.status, content.rationale or "")
     fields: Any = content
+    repairs: list[str] = []
     if isinstance(content, str):
         try:
-            fields = json.loads(content)
-        except ValueError as error:
+            fields, repairs = object_in(content, strict=strict)
+        except (UnclearError, RecursionError) as error:
             return all_lost(rubrics, "parse_error", f"reply: {error}; received: {head(content)}")
     if not isinstance(fields, Mapping):
         return all_lost(rubrics, "parse_error", f"reply: expected an object; received: {head(str(content))}")
     answers = {axis: verdict_from(fields.get(axis) or {}) for axis in rubrics}
-    return {axis: replace(answer, flags=(*answer.flags, ONE_CALL)) for axis, answer in answers.items()}
+    flags = (ONE_CALL, *(f"{REPAIRED}:{each}" for each in repairs))
+    return {axis: replace(answer, flags=(*answer.flags, *flags)) for axis, answer in answers.items()}
 
 
 def _filled(content: Said, sheet: Sheet) -> Told:

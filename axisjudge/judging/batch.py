@@ -27,7 +27,7 @@ from axisjudge.judges.remote import Body, RemoteJudge
 from axisjudge.judging.budget import Budget
 from axisjudge.judging.inquiry import OfAxes
 from axisjudge.judging.lane import Answered, LaneEnd
-from axisjudge.judging.plan import Call, Done, Identity
+from axisjudge.judging.plan import Call, Done, Identity, JudgingPlan
 
 #: Requests and bytes of one batch; the providers take 50,000 and 200 MB at least.
 MOST_REQUESTS, MOST_BYTES = 20_000, 100_000_000
@@ -300,7 +300,7 @@ class BatchLane:
     def _give_back(self, call: Call, cost: float | None) -> None:
         self.end.spent_usd += cost or 0.0
         if self.budget is not None:
-            self.budget.settle(call, cost)
+            self.budget.settle(call, cost, BATCH_SHARE)
 
     def _forget(self, batch: Batch) -> None:
         self.batches.open.remove(batch)
@@ -341,6 +341,27 @@ def _request(call: Call) -> Body | Reply:
     assert isinstance(call.judge, RemoteJudge)
     assert isinstance(call.inquiry, OfAxes)
     return call.judge.request(call.trajectory, call.inquiry.rubrics)
+
+
+def check_not_in_batch(plan: JudgingPlan, ratings: Path) -> None:
+    """Refuse to ask one by one what is under way, and paid, in a batch.
+
+    Raises
+    ------
+    InputError
+        How many calls, and how they are collected.
+    """
+    batches = Batches.beside(ratings).open
+    under_way = {name: batch for batch in batches for name in batch.requests}
+    mine = [under_way[name] for group in plan.groups for call in group if (name := request_of(call)) in under_way]
+    if not mine:
+        return
+    when = min(batch.since for batch in mine)[:16].replace("T", " ")
+    cure = (
+        f"collect them with --batch (batch=True); to give the batch up and ask anew, remove {ratings.name}.batches.json"
+    )
+    rule = f"{len(mine)} of its calls are under way in a batch handed in on {when} UTC, and would be paid twice"
+    raise InputError(f"judge {mine[0].rater}", rule, cure=cure)
 
 
 def check_batch(judges: Sequence[Any]) -> None:

@@ -1,59 +1,144 @@
-"""A budget: what a run may spend at most, calls under way counted at their worst."""
+"""A budget: what a study may spend at most, calls under way counted by a bound that the judge's own calls teach.
+
+The worst of a call is the price of a reply of full length to a prompt of as many tokens as it has bytes
+(`axisjudge.judges.base.Judge.worst_usd`); calls cost a twentieth of that and less. So each call that comes in tells what
+share of its worst it took. A next one is set aside at the largest share so far, with a margin that shrinks as 1/n: where
+calls are exchangeable, it takes more than the largest of n with a probability of 1/(n + 1) at most, whatever their
+distribution. Until `ENOUGH` calls have told, one goes at its worst, or alone, at a stated usual length, where the
+budget is too small for that.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from axisjudge.judges.base import Judge
 from axisjudge.judging.plan import Call
+
+#: Calls of a judge after which its own figures stand for the next one.
+ENOUGH = 10
+#: The share above the largest call so far, times the number of calls.
+MARGIN = 5.0
+#: Of the worst of a call, what each of a first batch is set aside at: a batch cannot be called back.
+OF_FIRST_BATCH = 0.25
+
+
+@dataclass
+class Told:
+    """What a judge's calls have told: how many, and the largest cost in US dollars; of those of this run, the largest
+    share of their worst.
+    """
+
+    calls: int = 0
+    largest_usd: float = 0.0
+    n_shares: int = 0
+    largest_share: float = 0.0
+
+    def bound(self, worst: float | None) -> float:
+        """What the next call is set aside at, once a call has told."""
+        if worst and self.n_shares >= ENOUGH:
+            return min(worst, (1 + MARGIN / self.n_shares) * self.largest_share * worst)
+        amount = (1 + MARGIN / self.calls) * self.largest_usd
+        return amount if worst is None else min(worst, amount)
+
+    def add(self, cost: float, worst: float | None) -> None:
+        self.calls += 1
+        self.largest_usd = max(self.largest_usd, cost)
+        if worst:
+            self.n_shares += 1
+            self.largest_share = max(self.largest_share, cost / worst)
 
 
 class Budget:
-    """US dollars that a run may spend; shared by its lanes.
+    """US dollars that a study may spend; shared by the lanes of a run.
 
-    A call is let through when what was spent, what is under way at its worst, and its own worst are within the limit.
-    The worst of a call is the price of a reply of full length to a prompt of as many tokens as it has bytes
-    (`axisjudge.judges.base.Judge.worst_usd`). While others are under way a call waits: they will cost less.
+    A call is let through when what was spent, what is under way, and what it is set aside at are within the limit.
+    While others are under way a call waits: they will cost less.
 
     Parameters
     ----------
     limit_usd : float
+    spent_usd : float
+        What the records say that was spent before.
+    told : mapping of rater to Told, optional
+        What the records say of each judge's calls.
     """
 
-    def __init__(self, limit_usd: float) -> None:
-        self.limit_usd, self.spent_usd, self.under_way_usd = limit_usd, 0.0, 0.0
+    def __init__(self, limit_usd: float, spent_usd: float = 0.0, told: Mapping[str, Told] | None = None) -> None:
+        self.limit_usd, self.spent_usd, self.under_way_usd, self.assumed_usd = limit_usd, spent_usd, 0.0, 0.0
+        self.n_assumed = 0
+        self._told: dict[str, Told] = dict(told or {})
         self._reserved: dict[int, float] = {}
+        self._worst: dict[int, float | None] = {}
         self._settled = asyncio.Event()
+
+    def told_of(self, judge: Judge) -> Told:
+        return self._told.setdefault(judge.rater, Told())
 
     @property
     def reason(self) -> str:
         """Why it let no further call through."""
-        return f"the next call could pass the budget of ${self.limit_usd:,.10g}; spent ${self.spent_usd:,.4f}"
+        assumed = f", ${self.assumed_usd:,.4f} of it for {self.n_assumed} calls whose cost nobody knows"
+        spent = f"${self.spent_usd:,.4f}{assumed if self.n_assumed else ''}"
+        return f"the next call could pass the budget of ${self.limit_usd:,.10g}; spent {spent}"
 
     async def reserve(self, call: Call) -> bool:
-        """Set the worst of a call aside, as soon as there is room for it; False where there never will be."""
-        worst = call.inquiry.worst_usd(call.judge) or 0.0
-        while not self._take(call, worst):
+        """Set a call aside, as soon as there is room for it; False where there never will be."""
+        worst = self._worst_of(call)
+        if worst == 0:
+            return True
+        while not self._take(call, *self._amount(call, worst)):
             if not self._reserved:
                 return False
             await self._settled.wait()
         return True
 
-    def set_aside(self, call: Call, share: float, *, anyway: bool = False) -> bool:
-        """Set a share of the worst of a call aside, if there is room for it now, or because it is under way."""
-        return self._take(call, share * (call.inquiry.worst_usd(call.judge) or 0.0), anyway=anyway)
+    def _amount(self, call: Call, worst: float | None) -> tuple[float, bool]:
+        """What a call is set aside at, and whether it must go alone because little is known of the judge's calls."""
+        told = self.told_of(call.judge)
+        if told.calls >= ENOUGH:
+            return told.bound(worst), False
+        if worst is not None and self.spent_usd + self.under_way_usd + worst <= self.limit_usd:
+            return worst, False
+        usual = call.inquiry.usual_usd(call.judge) or 0.0
+        return max(usual, told.bound(worst) if told.calls else 0.0), True
 
-    def _take(self, call: Call, worst: float, *, anyway: bool = False) -> bool:
-        if self.spent_usd + self.under_way_usd + worst > self.limit_usd and worst > 0 and not anyway:
+    def set_aside(self, call: Call, share: float, *, anyway: bool = False) -> bool:
+        """Set a share of a call aside, if there is room for it now, or because it is under way in a batch."""
+        told, worst = self.told_of(call.judge), self._worst_of(call)
+        amount = told.bound(worst) if told.calls else (worst or 0.0) * OF_FIRST_BATCH
+        return worst == 0 or self._take(call, share * amount, anyway=anyway)
+
+    def _worst_of(self, call: Call) -> float | None:
+        if id(call) not in self._worst:
+            self._worst[id(call)] = call.inquiry.worst_usd(call.judge)
+        return self._worst[id(call)]
+
+    def _take(self, call: Call, amount: float, alone: bool = False, *, anyway: bool = False) -> bool:
+        used = self.spent_usd + self.under_way_usd
+        if not anyway and (used + amount > self.limit_usd or used >= self.limit_usd or (alone and self._reserved)):
             return False
-        if worst > 0:
-            self._reserved[id(call)] = worst
-            self.under_way_usd += worst
+        self._reserved[id(call)] = amount
+        self.under_way_usd += amount
         return True
 
-    def settle(self, call: Call, cost_usd: float | None) -> None:
-        """Count what a call cost; one whose cost nobody knows counts at its worst."""
-        worst = self._reserved.pop(id(call), 0.0)
-        self.under_way_usd = self.under_way_usd - worst if self._reserved else 0.0
-        self.spent_usd += worst if cost_usd is None else cost_usd
+    def settle(self, call: Call, cost_usd: float | None, share: float = 1.0) -> None:
+        """Count what a call cost; one whose cost nobody knows counts as the judge's calls do, at the most.
+
+        `share` is the part of the list price that the call was set aside at (a batch).
+        """
+        amount = self._reserved.pop(id(call), 0.0)
+        self.under_way_usd = max(0.0, self.under_way_usd - amount) if self._reserved else 0.0
+        told, worst = self.told_of(call.judge), self._worst.pop(id(call), None)
+        if cost_usd is None:
+            known = told.bound(worst) if told.calls else call.inquiry.usual_usd(call.judge)
+            cost_usd = min(amount, share * known) if known is not None else amount
+            self.assumed_usd += cost_usd
+            self.n_assumed += cost_usd > 0
+        elif cost_usd > 0:
+            told.add(cost_usd / share, worst)
+        self.spent_usd += cost_usd
         self._settled.set()
         self._settled = asyncio.Event()

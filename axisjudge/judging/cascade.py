@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from axisjudge.checks import InputError
 from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging.api import How, judging_run
-from axisjudge.judging.judging_run import JudgingRun
+from axisjudge.judging.judging_run import JudgingRun, check_ready
+from axisjudge.judging.options import RunOptions
 from axisjudge.judging.plan import Call, Done, JudgingPlan, plan_calls
 from axisjudge.labels.sampling import drawn_flags
 from axisjudge.trajectory import Trajectory
@@ -87,6 +88,35 @@ class Cascade:
         key = f"{self.seed} {row['item_id']} {row['question']}"
         uniform = int(sha256(key.encode()).hexdigest()[:13], 16) / 16**13
         return uniform < self.probability(self.stratum(row))
+
+
+def check_cascade(
+    trajectories: Sequence[Trajectory],
+    cascade: Cascade,
+    axes: Sequence[str] | None,
+    options: RunOptions,
+    **how: Unpack[How],
+) -> tuple[JudgingRun, JudgingRun]:
+    """The run of the first judge, and what the second could be asked at most; all that can be wrong is found here.
+
+    Raises
+    ------
+    InputError
+        A combination that would end after the first judge was paid: all axes in one call, several repeats; a judge
+        without a key, a price, or the batch interface that is asked for.
+    """
+    if how.get("one_call"):
+        rule = "would have the second judge, which is asked about single axes, answer all of them"
+        raise InputError("one_call", rule, cure="give it to the first judge alone: SPEC,one_call=true > SPEC")
+    if how.get("again") or how.get("repeats", 1) > 1:
+        name = "again" if how.get("again") else "repeats"
+        rule = "asks the first judge more than once, and a cascade goes by one rating an item"
+        raise InputError(name, rule, cure="judge by each of its judges in turn")
+    first, most = (judging_run(trajectories, [judge], axes, **how) for judge in (cascade.first, cascade.second))
+    for run in (first, most):
+        if run.plan().groups:
+            check_ready(run.plan(), run.estimate(options), options, run.kept.path)
+    return first, most
 
 
 def first_run(

@@ -72,6 +72,16 @@ def call_key() -> pl.Expr:
     return pl.struct("run_id", "trajectory_id", prompt.alias("prompt"), "repeat", "call_id")
 
 
+def calls_of(ratings: pl.DataFrame) -> pl.DataFrame:
+    """The paid calls behind ratings: ``rater``, and ``usd`` (null where nobody knows); replayed ones are left out."""
+    import polars as pl
+
+    is_known = pl.when(pl.col("cost_usd").count() > 0).then(pl.col("cost_usd").sum())
+    is_paid = pl.col("rater_kind").is_in(["llm", "decision_model"]) | (pl.col("cost_usd") > 0)
+    paid = ratings.filter(is_paid & ~pl.col("flags").list.contains("replayed").fill_null(False))
+    return paid.group_by("rater", call_key().alias("call"), maintain_order=True).agg(is_known.alias("usd"))
+
+
 def cost_of(ratings: pl.DataFrame) -> list[JudgeCost]:
     """The cost of every model among the raters of a ratings table, the dearest first.
 

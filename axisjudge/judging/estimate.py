@@ -240,24 +240,37 @@ def span(ends: tuple[float, float], digits: int = 0) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def agree(estimate: PlanEstimate, options: RunOptions) -> None:
-    """Say what a paid run will cost, and let it begin only where that was agreed to.
+def check_priced(estimate: PlanEstimate, options: RunOptions) -> None:
+    """Refuse judges whose price nobody knows.
 
     Raises
     ------
     InputError
-        A model has no price; a budget is to be kept with a judge whose calls have none; it may cost more than
-        `ASK_ABOVE_USD` and nobody said yes.
+        A model has no price; a budget is to be kept with a judge whose calls have none.
     """
     if estimate.unpriced and not options.allow_unpriced:
-        cure = "allow it: --allow-unpriced, allow_unpriced=True"
+        cure = "give one (,price=IN/OUT in dollars a million tokens, or axisjudge models add), or --allow-unpriced"
         raise InputError(
             f"judge {estimate.unpriced[0]}", "has no list price, so that nobody knows what it costs", cure=cure
         )
     unknown = [each.judge.rater for each in estimate.judges if each.usd is None]
     if options.budget_usd is not None and unknown and not options.allow_unpriced:
         rule = "has no price that is known beforehand, so that no budget can be kept"
-        raise InputError(f"judge {unknown[0]}", rule, cure="leave it out, or allow it (--allow-unpriced)")
+        cure = (
+            "leave it out, give it a price (,price=IN/OUT), or allow it (--allow-unpriced): then its replies must tell"
+        )
+        raise InputError(f"judge {unknown[0]}", rule, cure=cure)
+
+
+def agree(estimate: PlanEstimate, options: RunOptions) -> None:
+    """Say what a paid run will cost, and let it begin only where that was agreed to.
+
+    Raises
+    ------
+    InputError
+        A judge has no price (`check_priced`); it may cost more than `ASK_ABOVE_USD` and nobody said yes.
+    """
+    check_priced(estimate, options)
     _, high = estimate.usd
     if high <= 0:
         return

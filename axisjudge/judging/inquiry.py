@@ -66,6 +66,11 @@ class Inquiry(ABC):
         n_bytes = sum(len(part.encode()) for part in self.prompt(judge)) + FRAME_BYTES
         return judge.worst_usd(n_bytes, len(self.rubrics), self.reply_tokens)
 
+    def usual_usd(self, judge: Judge) -> float | None:
+        """What a call usually costs where nothing is known of the judge's calls."""
+        n_letters = sum(map(len, self.prompt(judge))) + FRAME_BYTES
+        return judge.usual_usd(n_letters, len(self.rubrics))
+
     def flags_of(self, point: str) -> tuple[str, ...]:
         """What the rating of a point bears, whatever the answer."""
         return ()

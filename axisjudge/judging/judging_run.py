@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.checks import InputError
-from axisjudge.judging.batch import Batches, check_batch
-from axisjudge.judging.estimate import PlanEstimate, agree, estimate_of
+from axisjudge.judging.batch import Batches, check_batch, check_not_in_batch
+from axisjudge.judging.estimate import PlanEstimate, agree, check_priced, estimate_of
 from axisjudge.judging.kept import KeptPrompts, KeptRatings
 from axisjudge.judging.options import RunOptions
 from axisjudge.judging.outcome import Outcome
@@ -89,17 +89,18 @@ class JudgingRun:
             plan = self.plan()
             batches = self._batches() if options.batch else None
             if plan.groups:
-                if options.batch:
-                    check_batch(plan.asked)
-                for judge in plan.asked:
-                    judge.check()
-                agree(self.estimate(options), options)
+                estimate = self.estimate(options)
+                check_ready(plan, estimate, options, self.kept.path)
+                agree(estimate, options)
                 prompts = None if options.keep_prompts is None else KeptPrompts(options.keep_prompts)
                 if prompts is not None:
                     stack.callback(prompts.close)
                 self._plan = None  # the next one finds these ratings there
                 self.admitted.record_look()
-                running = Running(plan, partial(_to_all, sinks), options, batches=batches, prompts=prompts)
+                budget = None if options.budget_usd is None else self.kept.budget(options.budget_usd)
+                running = Running(
+                    plan, partial(_to_all, sinks), options, batches=batches, prompts=prompts, budget=budget
+                )
                 self._carry_out(running)
             ratings = of_plan(self.kept.table(), plan)
             self.outcome = Outcome.of(plan, ratings, self.outcome.ends, was_interrupted=self.outcome.was_interrupted)
@@ -127,6 +128,23 @@ class JudgingRun:
     def estimate(self, options: RunOptions | None = None) -> PlanEstimate:
         """What carrying it out would take and cost, by the judges' own history in the file where there is one."""
         return estimate_of(self.plan(), self.kept.table(), options)
+
+
+def check_ready(plan: JudgingPlan, estimate: PlanEstimate, options: RunOptions, path: Path | None) -> None:
+    """Refuse, before anything is asked, what would fail after something was paid.
+
+    Raises
+    ------
+    InputError
+        A judge lacks its key, a price or the batch interface that is asked for; calls are under way in a batch.
+    """
+    if options.batch:
+        check_batch(plan.asked)
+    elif path is not None:
+        check_not_in_batch(plan, path)
+    for judge in plan.asked:
+        judge.check()
+    check_priced(estimate, options)
 
 
 def _to_all(sinks: Sequence[Sink], ratings: Sequence[Rating]) -> None:

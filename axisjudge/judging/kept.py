@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from axisjudge.checks import InputError
 from axisjudge.judges.answer import Reply
+from axisjudge.judging.budget import Budget, Told
+from axisjudge.judging.cost import calls_of
 from axisjudge.judging.plan import Call, Done
 from axisjudge.verdict import IDENTITY, Rating
 
@@ -57,6 +59,21 @@ class KeptRatings:
             self._read = in_order(every.unique(subset=list(IDENTITY), keep="last", maintain_order=True))
             self._written, self._last = [], []
         return self._read
+
+    def budget(self, limit_usd: float) -> Budget:
+        """A budget of the study: what every line of the file has cost is spent, and its calls have told."""
+        import polars as pl
+
+        from axisjudge.ratings import read_every_line
+
+        if self.path is None or self._as_it_is() is None:
+            return Budget(limit_usd)
+        calls = calls_of(read_every_line(self.path)).filter(pl.col("usd") > 0)
+        told = {
+            rater: Told(calls=n_calls, largest_usd=largest)
+            for rater, n_calls, largest in calls.group_by("rater").agg(n=pl.len(), most=pl.col("usd").max()).iter_rows()
+        }
+        return Budget(limit_usd, float(calls["usd"].sum()), told)
 
     def done(self) -> Done:
         """Status of every rating by identity."""

@@ -293,6 +293,15 @@ class Lane:
             self.budget.settle(call, 0.0)
         return not self.has_ended
 
+    def _look_for_price(self, call: Call, reply: Reply) -> None:
+        """End the lane of a judge that costs something which nobody tells, where a budget is to be kept."""
+        is_told = reply.cost_usd is not None or reply.failure is not None
+        if self.budget is None or is_told or call.inquiry.worst_usd(self.judge) is not None:
+            return
+        if not self.budget.told_of(self.judge).calls:
+            self.end.at_budget = True
+            self.stop("it has no price and its replies tell none, so that no budget can be kept; give it one (,price=)")
+
     async def _asked(self, call: Call) -> Reply:
         """One call; a reply that answers every point, whatever the judge does: only bad input stops a run."""
         reply: Reply | None = None
@@ -305,6 +314,7 @@ class Lane:
             if self.budget is not None:
                 self.budget.settle(call, cost)
         self.end.unpriced += cost is None and not self._is_free
+        self._look_for_price(call, reply)
         return reply
 
     def _succeeded(self) -> None:

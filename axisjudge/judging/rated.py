@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +14,8 @@ from axisjudge.judges.sheet import question_and_interaction
 from axisjudge.judging.plan import Call
 from axisjudge.verdict import Rating, check_citations
 
+#: What a rating keeps of an answer: characters of its reason, steps that it cites, characters of a name.
+MOST_RATIONALE, MOST_CITED, MOST_NAME = 20_000, 500, 200
 _TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
 #: What a rating takes over from an answer as it is.
 _TAKEN = ("status", "verdict", "value", "confidence", "confidence_source", "probabilities", "rationale")
@@ -32,9 +35,10 @@ def ratings_of(call: Call, reply: Reply, run_id: str) -> list[Rating]:
             "latency_s": reply.latency_s,
             "created_at": now,
         }
-        of_call = {"run_id": run_id, "call_id": reply.call_id, "returned_model": reply.returned_model}
+        names = {name: getattr(reply, name) for name in ("call_id", "returned_model")}
+        of_call = {"run_id": run_id, **{name: each and each[:MOST_NAME] for name, each in names.items()}}
         known = {**_rated(call, point), **_by_whom(call, point), **cost, **of_call}
-        answer = reply.answers[point]
+        answer = _kept_of(reply.answers[point])
         try:
             ratings.append(Rating(**known, **_answered(call, point, reply, answer)))
         except (ValidationError, TypeError) as error:  # a judge of somebody's own said what no rating may hold
@@ -42,6 +46,19 @@ def ratings_of(call: Call, reply: Reply, run_id: str) -> list[Rating]:
             unreadable = lost("parse_error", keepable(reason))
             ratings.append(Rating(**known, **_answered(call, point, reply, unreadable)))
     return ratings
+
+
+def _kept_of(answer: Answer) -> Answer:
+    """An answer of a length that a file can hold: what is cut is said in its flags."""
+    said, cited = answer.rationale or "", answer.cited_step_indices
+    flags = [*answer.flags]
+    if len(said) > MOST_RATIONALE:
+        flags.append(f"rationale_cut:{len(said)}")
+        answer = replace(answer, rationale=said[:MOST_RATIONALE] + " [cut]")
+    if len(cited) > MOST_CITED:
+        flags.append(f"citations_cut:{len(cited)}")
+        answer = replace(answer, cited_step_indices=tuple(dict.fromkeys(cited))[:MOST_CITED])
+    return replace(answer, flags=tuple(flags)) if len(flags) > len(answer.flags) else answer
 
 
 def _rated(call: Call, point: str) -> dict[str, Any]:

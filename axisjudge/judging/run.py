@@ -40,6 +40,8 @@ class Running:
         Hand the calls in by the batch interfaces of their providers, and note them here.
     prompts : KeptPrompts, optional
         Keep the prompts here.
+    budget : Budget, optional
+        What the study has spent so far; without it, `options.budget_usd` is for this run.
     """
 
     def __init__(
@@ -50,8 +52,12 @@ class Running:
         *,
         batches: Batches | None = None,
         prompts: KeptPrompts | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.plan, self.options, self.batches, self.prompts = plan, options or RunOptions(), batches, prompts
+        if budget is None and self.options.budget_usd is not None:
+            budget = Budget(self.options.budget_usd)
+        self.budget = budget
         self.statuses = Counter[str]()
         self.ends: list[LaneEnd] = []
         self._sink = sink
@@ -75,7 +81,7 @@ class Running:
 
     def _lanes(self, bar: Progress) -> list[Lane | BatchLane]:
         options = self.options
-        budget = None if options.budget_usd is None else Budget(options.budget_usd)
+        budget = self.budget
         pauses: dict[str, Pause] = {}
         groups: dict[Judge, list[tuple[Call, ...]]] = {judge: [] for judge in self.plan.judges}
         for group in self.plan.groups:

@@ -6,7 +6,6 @@ The file stands in the workbench, beside its data; what it says of a model goes 
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -129,7 +128,7 @@ def add_model(fields: dict[str, Any]) -> Path:
     others = [each for each in own_models() if (each.name, each.provider) != (new.name, new.provider)]
     draft = path.with_suffix(".tmp")
     draft.write_text("\n".join(map(_as_toml, (*others, new))), encoding="utf-8")
-    os.replace(draft, path)
+    draft.replace(path)
     return path
 
 

@@ -51,22 +51,27 @@ class Priced(CoinJudge):
         return Reply(reply.answers, cost_usd=None if self.rng.random() < 0.1 else cost)
 
 
-def test_a_budget_is_never_passed_in_a_thousand_random_runs():
-    runs, asked = trajectories(3), {axis: rubrics()[axis] for axis in ("termination", "sequencing")}
-    stopped = 0
-    for seed in range(1_000):
+def test_a_budget_is_kept_in_random_runs():
+    """Costs with two modes, a hundred times apart: the hardest for a bound that is learned from ten calls."""
+    runs, asked = trajectories(3), {axis: rubrics()[axis] for axis in ("termination", "sequencing", "tool_selection")}
+    stopped, passed = 0, []
+    for seed in range(500):
         rng = random.Random(seed)
         judges = [Priced(rng, rng.uniform(0.001, 0.02)) for _ in range(rng.choice([1, 2]))]
         budget = rng.uniform(0.0, 0.2) + 1e-6
-        plan = make_plan(runs, judges, asked)
+        plan = make_plan(runs, judges, asked, repeats=2)
         options = RunOptions(progress=False, budget_usd=budget, concurrency=rng.choice([1, 4, 16]))
         running = Running(plan, lambda ratings: None, options)
         asyncio.run(running.run())
-        assert sum(judge.paid for judge in judges) <= budget * (1 + 1e-9)
+        paid = sum(judge.paid for judge in judges)
+        if paid > budget * (1 + 1e-9):
+            passed.append((paid - budget) / max(judge.worst for judge in judges))
         at_budget = any(end.at_budget for end in running.ends)
         assert at_budget == any(end.not_asked for end in running.ends)
         stopped += at_budget
-    assert 200 < stopped < 1_000  # both ends of the road were seen
+    assert 100 < stopped < 500  # both ends of the road were seen
+    assert len(passed) <= 10  # 1/(n + 1) is the bound of one call; a run passes only where the last ones do
+    assert max(passed, default=0) <= 4  # and then by few calls at their worst
 
 
 def test_a_budget_uses_what_calls_turn_out_to_cost():
