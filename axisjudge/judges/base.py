@@ -70,6 +70,8 @@ class Judge(ABC):
     reads_rubrics: bool = True
     #: Whether the provider has said, before the first call, that it knows this key and this model.
     is_confirmed: bool = False
+    #: Tokens of the model's context, as its server tells them; None where it does not, or was not asked.
+    context_told: int | None = None
 
     def __init__(self, spec: JudgeSpec) -> None:
         self.spec = spec
@@ -133,7 +135,7 @@ class Judge(ABC):
         return None if self.kind in ("llm", "decision_model") else 0.0
 
     def usual_usd(self, n_letters: int, n_points: int = 1) -> float | None:
-        """What a call usually costs, in US dollars, before any call has told; at the worst, unless a judge knows better."""
+        """What a call usually costs, in US dollars, before any call has told; at its worst, unless a judge knows."""
         return self.worst_usd(n_letters, n_points)
 
     def check(self) -> None:
@@ -147,6 +149,10 @@ class Judge(ABC):
     async def retirement(self) -> Retirement | None:
         """When the provider shuts this judge's model down, as far as that can be known; None for judges that stay."""
         return None
+
+    async def look(self) -> None:
+        """Find out, before the first call, what its server tells of the model (`context_told`)."""
+        return
 
     async def close(self) -> None:
         """Give back connections."""

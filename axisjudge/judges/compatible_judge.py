@@ -1,22 +1,27 @@
-"""``openai-compatible:MODEL@URL``: chat completions with a JSON schema at any server (vLLM, llama.cpp, Ollama)."""
+"""``openai-compatible:MODEL@URL``: chat completions at any server (vLLM, llama.cpp, Ollama, gateways, Azure)."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
 
-from axisjudge.checks import InputError
-from axisjudge.judges.answer import lost
+from axisjudge.checks import InputError, one_of
+from axisjudge.judges.answer import Reply, after, lost
 from axisjudge.judges.base import Rubrics
 from axisjudge.judges.failure import broken_off, failure_in_reply
 from axisjudge.judges.openai_judge import cached_and_written
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import BUDGET, CallPrompt
-from axisjudge.judges.remote import LONG_THINKING, Body, NoReplyError, Received
-from axisjudge.judges.remote import MAX_TOKENS as LONG_REPLY
+from axisjudge.judges.remote import Body, NoReplyError, Received
 from axisjudge.judges.written import JOINT_REPLY_TOKENS, Said, WrittenJudge
 from axisjudge.rubric import TOKEN_CEILING
-from axisjudge.spec import REMOTE, Provider
+from axisjudge.spec import REMOTE, JudgeSpec, Provider
+from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES
 
 if TYPE_CHECKING:
@@ -32,23 +37,45 @@ LEAST_RECORD = 500
 
 #: Servers count the reply against the model's context, which is often small.
 MAX_TOKENS = 4_096
+#: A verdict's reply, at the least, where the context is small.
+LEAST_REPLY = 512
+
+#: The ways of forcing the form of a verdict, the surest first.
+JSON_SCHEMA, JSON_OBJECT, TEXT = "chat_json_schema", "chat_json_object", "chat_text"
+
+#: Confidences that a server may choose among where its grammar holds no ranges of numbers.
+CONFIDENCES = [round(0.05 * step, 2) for step in range(21)]
+#: Flag of ratings whose confidence was chosen among those.
+OF_LIST = "confidence_of_list"
 
 
 class CompatibleJudge(WrittenJudge):
     """A model on a server that speaks OpenAI's chat completions.
 
-    Options: effort, max_tokens, temperature, seed, key_env, and context, the tokens of the model's context as the
-    server was started with it: longer records are shortened to fit. A server that wraps its JSON in prose gives parse
-    errors.
+    Options: effort, max_tokens, temperature, seed, key_env, strict (mend nothing in a reply), price, and
+
+    - mechanism: ``chat_json_schema``; ``chat_json_object`` and ``chat_text`` for servers that take no schema: it then
+      stands in the prompt;
+    - context: tokens of the model's context as the server was started with it; longer records are shortened to fit;
+    - confidence: ``list`` has the server choose among 21 values, where it cannot hold a number from 0 to 1. A judge
+      whose first reply shows that turns to it by itself; such ratings bear a flag.
     """
 
-    mechanisms: ClassVar[tuple[str, ...]] = ("chat_json_schema",)
+    mechanisms: ClassVar[tuple[str, ...]] = (JSON_SCHEMA, JSON_OBJECT, TEXT)
     key_env: ClassVar[str] = "OPENAI_COMPATIBLE_API_KEY"
     key_required: ClassVar[bool] = False
 
+    def __init__(self, spec: JudgeSpec) -> None:
+        super().__init__(spec)
+        chosen = one_of(f"confidence of {spec.rater}", spec.options.get("confidence", "number"), ("number", "list"))
+        self.confidence_of_list = chosen == "list"
+        self._limit_name = "max_tokens"
+
     @property
     def longest_reply(self) -> int:
-        return MAX_TOKENS
+        """A quarter of a small context at most."""
+        context = int(self.options.get("context", 4 * MAX_TOKENS))
+        return max(LEAST_REPLY, min(MAX_TOKENS, context // 4))
 
     def record_budget(self, rubrics: Rubrics) -> int:
         """What the context leaves beside the reply, rubrics at their longest and the frame; alike for every axis."""
@@ -57,7 +84,8 @@ class CompatibleJudge(WrittenJudge):
         return max(1, min(BUDGET, CHARACTERS_PER_TOKEN * self._record_tokens(len(rubrics))))
 
     def _record_tokens(self, n_axes: int) -> int:
-        reply = self.options.get("max_tokens", max(MAX_TOKENS, JOINT_REPLY_TOKENS * n_axes if self.joint else 0))
+        longest = max(self.longest_reply, JOINT_REPLY_TOKENS * n_axes if self.joint else 0)
+        reply = self.options.get("max_tokens", longest)
         return int(self.options["context"]) - int(reply) - TOKEN_CEILING * n_axes - FRAME_TOKENS
 
     def check_options(self) -> None:
@@ -67,23 +95,72 @@ class CompatibleJudge(WrittenJudge):
             cure = "start the server with a longer context, or give a smaller max_tokens"
             raise InputError(f"context of {self.rater}", rule, self.options["context"], cure)
 
+    @property
+    def takes_cache_marks(self) -> bool:
+        """Whether gateways pass marks on to the model's own provider, which caches nothing without them."""
+        return self.family == "anthropic"
+
     def body(self, page: CallPrompt) -> Body:
-        asked = f"{page.prefix.text}\n{page.question}"
-        form = {"name": page.form, "schema": page.schema, "strict": True}
+        schema = with_listed_confidence(page.schema) if self.options.get("confidence") == "list" else page.schema
+        asked = page.question
+        if self.mechanism != JSON_SCHEMA:
+            asked += f"\nAnswer with one JSON object of this schema and nothing else:\n{json.dumps(schema)}\n"
+        content: str | list[dict[str, Any]] = f"{page.prefix.text}\n{asked}"
+        if self.takes_cache_marks and not page.alone:
+            shared = {"type": "text", "text": page.prefix.text, "cache_control": {"type": "ephemeral"}}
+            content = [shared, {"type": "text", "text": asked}]
         body: Body = {
             "model": self.model,
-            "messages": [{"role": "system", "content": page.instructions}, {"role": "user", "content": asked}],
-            "response_format": {"type": "json_schema", "json_schema": form},
-            "max_tokens": self.options.get("max_tokens", max(MAX_TOKENS, page.reply_tokens)),
+            "messages": [{"role": "system", "content": page.instructions}, {"role": "user", "content": content}],
+            "max_tokens": self.options.get("max_tokens", max(self.longest_reply, page.reply_tokens)),
         }
+        if self.mechanism == JSON_SCHEMA:
+            form = {"name": page.form, "schema": schema, "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        elif self.mechanism == JSON_OBJECT:
+            body["response_format"] = {"type": "json_object"}
         body |= {name: self.options[name] for name in ("temperature", "seed") if name in self.options}
         if "effort" in self.options:
             body["reasoning_effort"] = self.options["effort"]
         return body
 
+    async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
+        """Ask; once more where the reply shows that the server holds no ranges, and from then on with a list."""
+        had_list = self.confidence_of_list
+        reply = await super().grade(trajectory, rubrics, repeat=repeat)
+        out_of_range = any(
+            answer.status == "parse_error" and (answer.rationale or "").startswith("confidence: Input should be ")
+            for answer in reply.answers.values()
+        )
+        if out_of_range and not had_list and self.mechanism == JSON_SCHEMA:
+            self.confidence_of_list = True
+            reply = after(reply, await super().grade(trajectory, rubrics, repeat=repeat))
+        return replace(reply, flags=(*reply.flags, OF_LIST)) if self.confidence_of_list else reply
+
     async def send(self, client: AsyncOpenAI, body: Body) -> ChatCompletion:
+        """One call, under the name for its limit that the server takes."""
+        try:
+            return await self._send(client, self._as_sent(body))
+        except self.api_error() as error:
+            if getattr(error, "status_code", 0) not in (400, 422) or "max_completion_tokens" not in str(error):
+                raise
+            if self._limit_name == "max_completion_tokens":
+                raise
+        self._limit_name = "max_completion_tokens"
+        return await self._send(client, self._as_sent(body))
+
+    def _as_sent(self, body: Body) -> Body:
+        """A request as this server takes it: what was found out since the plan was made changes no question."""
+        body = {self._limit_name if name == "max_tokens" else name: value for name, value in body.items()}
+        form = body.get("response_format", {})
+        if self.confidence_of_list and form.get("type") == "json_schema":
+            listed = with_listed_confidence(form["json_schema"]["schema"])
+            body["response_format"] = {**form, "json_schema": {**form["json_schema"], "schema": listed}}
+        return body
+
+    async def _send(self, client: AsyncOpenAI, body: Body) -> ChatCompletion:
         """Answers after long thinking are streamed: a connection that is silent for minutes is cut on its way."""
-        if self.options.get("effort") not in LONG_THINKING and body["max_tokens"] <= LONG_REPLY:
+        if not self.is_long(body):
             return await client.chat.completions.create(**body)
         from openai.lib.streaming.chat import ChatCompletionStreamState
 
@@ -96,8 +173,68 @@ class CompatibleJudge(WrittenJudge):
             raise NoReplyError(broken_off("the stream ended before the message did"))
         return answer.current_completion_snapshot
 
+    @property
+    def transport(self) -> dict[str, Any]:
+        """Arguments of the SDK's client; of Azure's where the address states a version of its interface."""
+        arguments = super().transport
+        if version := api_version(self.spec.base_url):
+            arguments |= {"api_version": version, "base_url": str(self.spec.base_url).partition("?")[0]}
+        return arguments
+
+    @property
+    def client_name(self) -> str:
+        return "AsyncAzureOpenAI" if api_version(self.spec.base_url) else self.client
+
     def read(self, response: ChatCompletion, form: str) -> Received:
-        return Received(_said(response), response.model, response.id, _tokens(response.usage))
+        usage = response.usage
+        return Received(_said(response), response.model, response.id, _tokens(usage), stated_usd=stated_usd(usage))
+
+    async def look(self) -> None:
+        """Ask the server how long its context is; one that does not tell is no reason not to judge."""
+        if self.context_told is None:
+            self.context_told = await context_of(self._connected(), self.model or "")
+
+
+def api_version(url: str | None) -> str | None:
+    """The version of an interface that an address states, as Azure's do."""
+    return next(iter(parse_qs(urlsplit(url or "").query).get("api-version", [])), None)
+
+
+def with_listed_confidence(schema: Any) -> Any:
+    """The same schema, in which every confidence is one of `CONFIDENCES`."""
+    if isinstance(schema, Mapping):
+        return {
+            name: {"enum": CONFIDENCES, "description": value.get("description", "")}
+            if name == "confidence" and isinstance(value, Mapping)
+            else with_listed_confidence(value)
+            for name, value in schema.items()
+        }
+    return [with_listed_confidence(each) for each in schema] if isinstance(schema, list) else schema
+
+
+#: How servers name a model's context in their list of models: vLLM and SGLang, llama.cpp, OpenRouter, LM Studio.
+_CONTEXTS = (
+    "max_model_len",
+    "n_ctx",
+    "context_length",
+    "loaded_context_length",
+    "context_window",
+    "max_context_length",
+)
+LOOK_S = 10.0
+
+
+async def context_of(client: Any, model: str) -> int | None:
+    """Tokens of a model's context by the server's list of models; None where it does not tell."""
+    with suppress(Exception):  # whatever a server of somebody's own may answer
+        listed = await client.with_options(timeout=LOOK_S).get("/models", cast_to=object)
+        models = [each for each in listed.get("data", []) if isinstance(each, Mapping)]
+        mine = [each for each in models if model in (each.get("id"), *(each.get("aliases") or ()))]
+        (found,) = mine or (models if len(models) == 1 else [])
+        places = (found.get("meta") or {}, found)
+        told = [place[name] for place in places for name in _CONTEXTS if isinstance(place.get(name), int)]
+        return told[0] if told and told[0] > 0 else None
+    return None
 
 
 def _said(completion: ChatCompletion) -> Said:
@@ -110,13 +247,30 @@ def _said(completion: ChatCompletion) -> Said:
         return lost("refused", "refused")
     if choice.finish_reason == "length":
         return lost("truncated", "the reply reached max_tokens or the end of the context")
-    return choice.message.content or ""
+    content: Any = choice.message.content
+    if isinstance(content, list):  # Mistral's: thought and text in parts
+        texts = [part for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
+        return "".join(str(part.get("text", "")) for part in texts)
+    return content or ""
+
+
+def stated_usd(usage: Any) -> float | None:
+    """US dollars that a gateway tells in its usage (OpenRouter's ``cost``)."""
+    cost: Any = getattr(usage, "cost", None)
+    is_number = isinstance(cost, int | float) and not isinstance(cost, bool)
+    return float(cost) if is_number and isfinite(cost) and cost >= 0 else None
 
 
 def _tokens(usage: Any) -> Tokens | None:
+    """Tokens by the usage; those that DeepSeek found in its cache stand beside the prompt's."""
     with suppress(AttributeError):
-        return Tokens(usage.prompt_tokens, usage.completion_tokens, *cached_and_written(usage.prompt_tokens_details))
+        read, written = cached_and_written(usage.prompt_tokens_details)
+        hit = getattr(usage, "prompt_cache_hit_tokens", None)
+        return Tokens(
+            usage.prompt_tokens, usage.completion_tokens, read or (hit if isinstance(hit, int) else 0), written
+        )
     return None
 
 
-PROVIDER = Provider(CompatibleJudge, {**REMOTE, "seed": int, "context": int}, at_url=True)
+OPTIONS = {**REMOTE, "seed": int, "context": int, "confidence": str}
+PROVIDER = Provider(CompatibleJudge, OPTIONS, at_url=True)

@@ -26,9 +26,17 @@ from axisjudge.judges.answer import Answer, Reply, all_lost, not_sent
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.failure import Failure, failure_in_reply, failure_of, unreadable
 from axisjudge.judges.lifecycle import Retirement, known_retirement
-from axisjudge.judges.pricing import BATCH_SHARE, UNPRICED, Tokens, context_tokens, cost_usd, is_own_host
+from axisjudge.judges.pricing import (
+    BATCH_SHARE,
+    UNPRICED,
+    Tokens,
+    context_tokens,
+    cost_usd,
+    is_own_host,
+    price_list_version,
+)
 from axisjudge.judges.prompt import BUDGET, Prefix, shared_prefix
-from axisjudge.judges.wire import REPAIRS, Hook, guard
+from axisjudge.judges.wire import REPAIRS, Hook, WireError, guard
 from axisjudge.spec import JudgeSpec
 from axisjudge.spec.own_models import OwnPrice, own_model
 from axisjudge.trajectory import Trajectory
@@ -147,7 +155,7 @@ class RemoteJudge(Judge):
         self.check_options()
         if not 0 <= self.options.get("temperature", 0) <= self.hottest:
             raise self.refuses("temperature", f"give one from 0 to {self.hottest:g}")
-        window = context_tokens(self.model, self.price_list, self.spec.base_url)
+        window = self.context
         if window is not None and self.options.get("max_tokens", 0) >= window:
             raise self.refuses("max_tokens", f"give less: its context of {window} tokens holds the prompt too")
 
@@ -213,13 +221,46 @@ class RemoteJudge(Judge):
         provider = None if self.spec.base_url else self.price_list
         return cost_usd(tokens, returned_model, self.model, provider=provider, url=self.spec.base_url)
 
+    def origins(self) -> dict[str, str]:
+        """What is taken from where: family, price, context, end and address of the model."""
+        spec, stated = self.spec, own_model(self.spec.provider, self.model)
+        by_user = f"models.toml, {stated.source}, {stated.read_on}" if stated else ""
+        family_by = by_user if stated and stated.family == self.family else "the spec or the model's name"
+        mine, million = self.own_price, Tokens(1_000_000, 1_000_000)
+        ends = [self.price(Tokens(1_000_000, 0)), self.price(million)]
+        price, price_by = "unknown", "no list has one"
+        if mine is not None:
+            price_by = "the spec" if "price" in self.options else by_user
+            price = f"${mine.input:g} in, ${mine.output:g} out"
+        elif ends[0] is not None and ends[1] is not None:
+            price, price_by = f"${ends[0]:g} in, ${ends[1] - ends[0]:g} out", f"genai-prices {price_list_version()}"
+        elif self.is_own_server:
+            price, price_by = "none", "a server in this house"
+        window = self.context_told or self.context
+        told_by = "the server" if self.context_told else by_user if stated and stated.context else "the price list"
+        client = self._client
+        return {
+            "family": f"{self.family} ({family_by})",
+            "price a million tokens": f"{price} ({price_by})",
+            "context": f"{window:,} tokens ({told_by})" if window else "not known",
+            "address": str(client.base_url) if client is not None else spec.base_url or "the provider's own",
+        }
+
+    @property
+    def context(self) -> int | None:
+        """Tokens that prompt and reply may have together, by models.toml, else by the price list."""
+        stated = own_model(self.spec.provider, self.model)
+        if stated is not None and stated.context is not None:
+            return stated.context
+        return context_tokens(self.model, self.price_list, self.spec.base_url)
+
     @cached_property
     def own_price(self) -> OwnPrice | None:
         """The price that the user gave: in the spec (``price=IN/OUT``), else in models.toml."""
         if "price" in self.options:
             return OwnPrice.parse(f"price of {self.rater}", self.options["price"])
         stated = own_model(self.spec.provider, self.model)
-        return stated and stated.price
+        return None if stated is None else stated.price
 
     @property
     def axes_form(self) -> str:
@@ -280,12 +321,15 @@ class RemoteJudge(Judge):
         """Make one call; NoReplyError where nothing that has the shape of a reply came back."""
         repairs: list[str] = []
         REPAIRS.set(repairs)
+        client = self._connected()
         try:
             async with asyncio.timeout(self.deadline_s(body)):
-                response = await self.send(self._connected(), body)
+                response = await self.send(client, body)
         except TimeoutError as error:
             words = f"no whole reply within {self.deadline_s(body):g} s (timeout=SECONDS sets it)"
             raise NoReplyError(Failure("timeout", words, maybe_paid=True)) from error
+        except WireError as error:
+            raise NoReplyError(error.failure) from error
         except self.api_error() as error:
             raise NoReplyError(self._with_key_named(failure_of(error, self.key), error)) from error
         except json.JSONDecodeError as error:  # the SDKs let it through when a reply that calls itself JSON is none
@@ -416,6 +460,11 @@ class RemoteJudge(Judge):
         return arguments
 
     @property
+    def client_name(self) -> str:
+        """The SDK's client."""
+        return self.client
+
+    @property
     def base_url(self) -> str | None:
         """The server's address; None for the provider's own."""
         return self.spec.base_url
@@ -423,7 +472,7 @@ class RemoteJudge(Judge):
     def _connected(self) -> Any:
         if self._client is None:
             transport = self.transport
-            self._client = getattr(import_module(self.sdk), self.client)(**transport)
+            self._client = getattr(import_module(self.sdk), self.client_name)(**transport)
             guard(transport["http_client"], self._client.base_url, self.on_response)
         return self._client
 

@@ -162,7 +162,8 @@ def object_in(text: str, *, strict: bool = False) -> tuple[Any, list[str]]:
 
 def _only_object(reader: json.JSONDecoder, text: str) -> dict[str, Any]:
     """The one object that stands among words."""
-    objects, at = [], 0
+    objects: list[dict[str, Any]] = []
+    at = 0
     while (at := text.find("{", at)) >= 0:
         try:
             found, at = reader.raw_decode(text, at)

@@ -1,10 +1,10 @@
 """A budget: what a study may spend at most, calls under way counted by a bound that the judge's own calls teach.
 
 The worst of a call is the price of a reply of full length to a prompt of as many tokens as it has bytes
-(`axisjudge.judges.base.Judge.worst_usd`); calls cost a twentieth of that and less. So each call that comes in tells what
-share of its worst it took. A next one is set aside at the largest share so far, with a margin that shrinks as 1/n: where
-calls are exchangeable, it takes more than the largest of n with a probability of 1/(n + 1) at most, whatever their
-distribution. Until `ENOUGH` calls have told, one goes at its worst, or alone, at a stated usual length, where the
+(`axisjudge.judges.base.Judge.worst_usd`); calls cost a twentieth of that and less. So each call that comes in tells
+what share of its worst it took. A next one is set aside at the largest share so far, with a margin that shrinks as 1/n:
+where calls are exchangeable, it takes more than the largest of n with a probability of 1/(n + 1) at most, whatever
+their distribution. Until `ENOUGH` calls have told, one goes at its worst, or alone, at a stated usual length, where the
 budget is too small for that.
 """
 

@@ -114,7 +114,9 @@ class Lane:
     answered : callable
         Takes every reply with its call.
     tell : callable
-        Takes a line about waiting or stopping.
+        Takes a line about stopping.
+    waits : callable
+        Takes a provider and what it is waited for; None where it answers again.
     """
 
     def __init__(
@@ -128,7 +130,9 @@ class Lane:
         patience_s: float,
         answered: Answered,
         tell: Callable[[str], None],
+        waits: Callable[[str, str | None], None] = lambda provider, line: None,
     ) -> None:
+        self._waits = waits
         self.judge, self.pause, self.budget, self.patience_s = judge, pause, budget, patience_s
         self.end = LaneEnd(judge, not_asked=sum(len(call.wanted) for group in groups for call in group))
         self.errors: list[Exception] = []
@@ -321,6 +325,8 @@ class Lane:
         self._open()
         self._kind, self._alike = None, []
         self.pause.end()
+        if self._refused_since is not None:
+            self._waits(self.pause.provider, None)
         self._refused_since = None
         self._freed()
 
@@ -359,7 +365,8 @@ class Lane:
             until = (datetime.now() + timedelta(seconds=left)).strftime("%H:%M:%S")
             asked = failure.retry_after_s
             more = f" (it asks for {asked:g} s, and is tried before)" if asked is not None and asked > left + 1 else ""
-            self._tell(f"{self.judge.rater} waits for {self.pause.provider} until {until}{more}: {failure.words}")
+            line = f"{self.judge.rater} waits for {self.pause.provider} until {until}{more}: {failure.words}"
+            self._waits(self.pause.provider, line)
         self._freed()
 
     async def _back_off(self, failure: Failure, retries: int) -> None:

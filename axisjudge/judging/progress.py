@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Self
@@ -11,7 +12,7 @@ from axisjudge.judging.lane import LaneEnd
 from axisjudge.judging.plan import JudgingPlan
 from axisjudge.verdict import Rating
 
-_KEPT = 60
+_KEPT, _WIDEST = 60, 120
 
 
 class Progress:
@@ -26,6 +27,8 @@ class Progress:
         self.show = sys.stderr.isatty() or "ipykernel" in sys.modules if show is None else show
         costs = any(judge.kind in ("llm", "decision_model") for judge in plan.judges)
         self.delay = 0.0 if show or costs or sys.stderr.isatty() else 1.0
+        self._waiting: dict[str, float] = {}
+        self._lines: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         from tqdm import tqdm
@@ -39,6 +42,22 @@ class Progress:
         if self.show:
             self.bar.set_postfix_str(self._in_words(ends), refresh=False)
         self.bar.update(len(ratings))
+
+    def wait(self, provider: str, line: str | None) -> None:
+        """What a provider is waited for, on one line that changes; None where it answers again.
+
+        In a pipeline, where a line stays, the first pause of a provider is told, and that it answers again.
+        """
+        began = self._waiting.pop(provider, None)
+        if line is not None:
+            self._waiting[provider] = began or time.monotonic()
+        if self.show and not self.bar.disable:
+            self._lines[provider] = line or ""
+            self.bar.set_description_str("; ".join(filter(None, self._lines.values()))[:_WIDEST])
+        elif line is not None and began is None:
+            self.tell(line)
+        elif line is None and began is not None:
+            self.tell(f"{provider} answers again after {time.monotonic() - began:.0f} s")
 
     def tell(self, line: str) -> None:
         """A line above the bar; who watches nothing, in a pipeline, is told too."""

@@ -73,7 +73,10 @@ class Running:
             for judge in plan.asked:
                 judge.prepare()
             warn_of(await asyncio.gather(*(judge.retirement() for judge in plan.asked)))
+            await asyncio.gather(*(judge.look() for judge in plan.asked))
             with Progress(plan, show=self.options.progress) as bar:
+                for line in filter(None, map(partial(too_long, plan), plan.asked)):
+                    bar.tell(line)
                 lanes = self._lanes(bar)
                 await asyncio.gather(*(self._drive(lane, lanes) for lane in lanes))
         if errors := [error for lane in lanes for error in lane.errors]:
@@ -103,7 +106,7 @@ class Running:
                 new = partial(BatchLane, judge, groups[judge], batches=self.batches)
             else:
                 pause = pauses.setdefault(judge.provider_address, Pause(judge.provider_address))
-                new = partial(Lane, judge, groups[judge], concurrency=options.concurrency, pause=pause)
+                new = partial(Lane, judge, groups[judge], concurrency=options.concurrency, pause=pause, waits=bar.wait)
             lane = new(budget=budget, patience_s=options.patience_s, answered=answered, tell=bar.tell)
             return lane
 
@@ -117,6 +120,24 @@ class Running:
         if lane.errors:  # one that no rating can hold: nobody begins anything new
             for other in lanes:
                 other.quit()
+
+
+def too_long(plan: JudgingPlan, judge: Judge) -> str | None:
+    """The runs whose prompt and reply a judge's context will hardly hold, counted before the first call; else None."""
+    context = judge.context_told
+    if context is None or not isinstance(judge, RemoteJudge):
+        return None
+    mine = [call for group in plan.groups for call in group if call.judge is judge]
+    needed = {call.trajectory.id: call.inquiry.tokens(judge) for call in mine if call.inquiry.by_definition() is None}
+    names = [name for name, tokens in needed.items() if tokens > context]
+    if not names:
+        return None
+    few = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    return (
+        f"{judge.rater}: {len(names)} of {len(needed)} runs are too long for its context of {context:,} tokens "
+        f"({few}; the longest takes about {max(needed.values()):,.0f}) and will be lost; start the server "
+        f"with a longer one, or give ,context={context} to have records shortened"
+    )
 
 
 @contextmanager

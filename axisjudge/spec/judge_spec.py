@@ -138,7 +138,7 @@ def _check_model(text: str, name: str, provider: Provider, model: str, url: str)
         rule = "needs a base URL without user, password or query (but for api-version)"
         raise InputError(f"judge {text.split('@')[0]}", rule, cure=cure)
     if provider.at_url is not True and re.search(r"@.*(:\d|/|\.\w)", model):  # a version, as in m@20250514, is a name
-        cure = f"write @http://HOST or @https://HOST behind the model; {name} is asked at no other address than a named one"
+        cure = "write @http://HOST or @https://HOST behind the model; nothing else is asked"
         cure = cure if provider.at_url is None else f"take openai-compatible:MODEL@URL; {name} has one address"
         raise InputError(f"judge {text.split('@')[0]}", "names an address that would not be asked", cure=cure)
 

@@ -27,7 +27,8 @@ class OwnModel(BaseModel):
     """What the user says of a model; prices in US dollars for a million tokens.
 
     `provider` narrows it to specs of that provider; without it the name counts wherever it is asked. A model with an
-    input price and without one for cached tokens pays the whole for them. `source` and `read_on` say whence it is known.
+    input price and without one for cached tokens pays the whole for them. `source` and `read_on` say
+    whence it is known.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -83,7 +84,7 @@ class OwnPrice:
         """What a call of so many tokens costs (`axisjudge.judges.pricing.Tokens`)."""
         cached = self.input if self.cached is None else self.cached
         fresh = tokens.input - tokens.cache_read
-        return (self.input * fresh + cached * tokens.cache_read + self.output * tokens.output) / 1e6
+        return float(self.input * fresh + cached * tokens.cache_read + self.output * tokens.output) / 1e6
 
 
 def own_models() -> tuple[OwnModel, ...]:

@@ -16,6 +16,7 @@ TRANSPORT: Mapping[str, type] = {
     "tpm": float,
     "concurrency": int,
     "key_env": str,
+    "threads": int,
 }
 
 #: What judges behind an API take.

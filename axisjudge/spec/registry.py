@@ -25,6 +25,7 @@ BUILT_IN: Mapping[str, str] = {
     "openai": "axisjudge.judges.openai_judge:PROVIDER",
     "openai-decisions": "axisjudge.judges.decisions_judge:PROVIDER",
     "openai-compatible": "axisjudge.judges.compatible_judge:PROVIDER",
+    "local": "axisjudge.judges.local_judge:PROVIDER",
     "rules": "axisjudge.judges.rules.judge:PROVIDER",
     "simulated": "axisjudge.judges.attentive:PROVIDER",
     "replay": "axisjudge.judges.replay:PROVIDER",

@@ -59,6 +59,9 @@ def providing(**models: Model) -> Iterator[Provider]:
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).lower()
+                if head.startswith(b"get"):  # its list of models, of which it tells nothing
+                    writer.write(b"HTTP/1.1 404 X\r\ncontent-length: 0\r\n\r\n")
+                    continue
                 length = int(head.split(b"content-length:", 1)[1].split(b"\r\n", 1)[0])
                 body = json.loads(await reader.readexactly(length))
                 name = body["model"]

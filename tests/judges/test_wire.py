@@ -1,0 +1,278 @@
+"""Where a run goes, how long and how large a reply may be, what is mended in it: real servers on loopback."""
+
+import gzip
+import json
+import time
+import zlib
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import pytest
+from judges.servers import (
+    Scripted,
+    anthropic_message,
+    chat_completion,
+    grade,
+    listening,
+    made,
+    openai_response,
+    serving,
+    verdict_text,
+)
+
+from axisjudge.checks import InputError
+from axisjudge.judges import wire
+from axisjudge.judges.written import UnclearError, object_in, verdict_from
+from axisjudge.rubric import Rubric
+from axisjudge.spec import JudgeSpec
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import Axis
+
+AXIS: Axis = "termination"
+LOCAL = "openai-compatible:qwen3-8b@URL"
+
+
+@pytest.fixture
+def reply_of(trajectory: Trajectory, rubrics: dict[Axis, Rubric], monkeypatch: pytest.MonkeyPatch) -> Any:
+    def ask(spec: str, server: Any) -> Any:
+        return grade(made(spec, server, monkeypatch), trajectory, {AXIS: rubrics[AXIS]})
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("spec", "body"), [("openai:gpt-5@URL", openai_response), ("anthropic:claude-sonnet-4-6@URL", anthropic_message)]
+)
+def test_an_address_behind_a_model_is_the_one_that_is_asked(spec, body, reply_of, monkeypatch):
+    with serving(Scripted(body())) as server, serving(Scripted("{}", status=500)) as other:
+        named = spec.replace("URL", server.url)
+        reply = reply_of(named, other)  # the environment names the other one
+    assert reply.answers[AXIS].status == "ok"
+    assert (len(server.requests), len(other.requests)) == (1, 0)
+    assert JudgeSpec.parse(named).rater == named
+
+
+@pytest.mark.parametrize(
+    "spec", ["openai:gpt-5@localhost:8000/v1", "anthropic:claude-sonnet-4-6@gateway.example.org", "local:m@ftp://a/b"]
+)
+def test_what_looks_like_an_address_and_is_none_is_refused(spec):
+    with pytest.raises(InputError, match=r"address|GGUF"):
+        JudgeSpec.parse(spec + ",family=x")
+
+
+def test_a_version_behind_an_at_sign_is_part_of_a_name():
+    assert JudgeSpec.parse("anthropic:claude-opus-4-1@20250805").model == "claude-opus-4-1@20250805"
+
+
+@pytest.mark.parametrize("spec", [LOCAL, "openai:gpt-5", "anthropic:claude-sonnet-4-6"])
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_no_redirect_carries_a_run_to_another_server(spec, status, reply_of):
+    with serving(Scripted("{}")) as elsewhere:
+        moved = Scripted("", status=status, headers=(("location", f"{elsewhere.url}/v1?key=secret123"),))
+        with serving(moved) as server:
+            reply = reply_of(spec, server)
+    assert (len(server.requests), len(elsewhere.requests)) == (1, 0)
+    answer = reply.answers[AXIS]
+    assert answer.status == "api_error"
+    assert elsewhere.url in answer.rationale
+    assert "secret123" not in answer.rationale
+    assert reply.failure.kind == "request"
+
+
+@contextmanager
+def pouring(pieces, *, pause_s: float = 0.0, **headers: str):
+    """A server whose replies come piece by piece, without end if the pieces have none."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            for name, value in {"content-type": "application/json", **headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            try:
+                for piece in pieces():
+                    self.wfile.write(piece)
+                    self.wfile.flush()
+                    time.sleep(pause_s)
+            except OSError:
+                pass
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    with listening(Handler) as url:
+        yield type("Server", (), {"url": url})
+
+
+def endless(piece: bytes):
+    def pieces():
+        while True:
+            yield piece
+
+    return pieces
+
+
+def test_a_byte_now_and_then_does_not_outlive_the_deadline(reply_of):
+    begun = time.monotonic()
+    with pouring(endless(b" "), pause_s=0.1) as server:
+        reply = reply_of(LOCAL + ",timeout=0.6", server)
+    assert reply.failure.kind == "timeout"
+    assert reply.failure.maybe_paid
+    assert time.monotonic() - begun < 10
+
+
+def packed():
+    """A hundred megabytes of blanks in a hundred kilobytes."""
+    pack = zlib.compressobj(9, zlib.DEFLATED, 31)
+    yield from (pack.compress(b" " * 1_000_000) for _ in range(100))
+    yield pack.flush()
+
+
+@pytest.mark.parametrize("spec", [LOCAL, "anthropic:claude-sonnet-4-6"])
+@pytest.mark.parametrize(("pieces", "headers"), [(endless(b" " * 65_536), {}), (packed, {"content-encoding": "gzip"})])
+def test_a_reply_without_end_is_cut_off_packed_or_not(spec, pieces, headers, reply_of, monkeypatch):
+    monkeypatch.setattr(wire, "MOST_BYTES", 4_000_000)
+    with pouring(pieces, **headers) as server:
+        reply = reply_of(spec, server)
+    assert reply.failure.kind == "unreadable"
+    assert "longer than 4 MB" in reply.failure.words
+
+
+def test_a_packed_reply_of_a_usual_size_is_read(reply_of):
+    whole = gzip.compress(chat_completion(verdict_text()).encode())
+    with pouring(lambda: [whole[:50], whole[50:]], **{"content-encoding": "gzip"}) as server:
+        assert reply_of(LOCAL, server).answers[AXIS].status == "ok"
+    with pouring(lambda: [b"\x00"], **{"content-encoding": "br"}) as server:
+        assert "packed as br" in reply_of(LOCAL, server).failure.words
+
+
+def test_lines_that_keep_a_connection_awake_are_passed_over_and_counted(reply_of):
+    with serving(
+        Scripted(": OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n\n" + chat_completion(verdict_text()))
+    ) as s:
+        reply = reply_of(LOCAL, s)
+    assert reply.answers[AXIS].status == "ok"
+    assert "repaired:comment" in reply.flags
+
+
+GOOD = verdict_text()
+OTHER = verdict_text(verdict="incorrect")
+
+
+@pytest.mark.parametrize(
+    ("text", "repairs"),
+    [
+        (GOOD, []),
+        ("<think>perhaps " + OTHER + "</think>\n" + GOOD, ["thought"]),
+        ("perhaps</think>" + GOOD, ["thought"]),
+        ("```json\n" + GOOD + "\n```", ["fence"]),
+        ("<think>hm</think>```\n" + GOOD + "\n```\n", ["thought", "fence"]),
+        ("Sure! " + GOOD, ["words_around"]),
+        (GOOD + " I hope that {this} helps.", ["words_around"]),
+        (GOOD[:-1] + ', "verdict": "correct"}', ["duplicate_key"]),
+    ],
+)
+def test_what_can_be_read_in_one_way_is_read_and_counted(text, repairs):
+    answer = verdict_from(text)
+    assert (answer.status, answer.verdict) == ("ok", "correct")
+    assert answer.flags == tuple(f"repaired:{each}" for each in repairs)
+    assert (verdict_from(text, strict=True).status == "ok") == (not repairs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD + OTHER,
+        f"Either {GOOD} or {GOOD}",
+        "<think>" + GOOD,
+        GOOD[:-1] + ', "verdict": "incorrect"}',
+        "{" * 100_000,
+        '{"a":' * 50_000,
+        "no",
+        "",
+        "[1, 2]",
+        " " * 300_000 + "x" + GOOD,
+    ],
+)
+def test_what_can_be_read_in_two_ways_or_none_is_lost(text):
+    assert verdict_from(text).status == "parse_error"
+
+
+def test_an_object_in_words_is_the_only_one():
+    with pytest.raises(UnclearError, match="2 objects"):
+        object_in('a {"x": 1} b {"x": 2}')
+    assert object_in('a {"x": {"y": 1}} b') == ({"x": {"y": 1}}, ["words_around"])
+
+
+def test_the_name_of_the_limit_that_a_server_takes_is_found_out_once(reply_of, trajectory, rubrics, monkeypatch):
+    told = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+
+    def answer(body: dict[str, Any]) -> str:
+        return chat_completion(verdict_text())
+
+    refused = Scripted(json.dumps({"error": {"message": told, "code": "unsupported_parameter"}}), status=400)
+    with serving(refused, Scripted(answer)) as server:
+        judge = made(LOCAL, server, monkeypatch)
+        before = judge.prompt_sha256(trajectory, {AXIS: rubrics[AXIS]})
+        assert grade(judge, trajectory, {AXIS: rubrics[AXIS]}).answers[AXIS].status == "ok"
+        assert grade(judge, trajectory, {AXIS: rubrics[AXIS]}).answers[AXIS].status == "ok"
+        assert judge.prompt_sha256(trajectory, {AXIS: rubrics[AXIS]}) == before
+    names = [next(name for name in ("max_tokens", "max_completion_tokens") if name in sent) for sent in server.requests]
+    assert names == ["max_tokens", "max_completion_tokens", "max_completion_tokens"]
+
+
+def test_an_interface_version_in_the_address_is_azures(reply_of):
+    with serving(Scripted(chat_completion(verdict_text()))) as server:
+        spec = f"openai-compatible:gpt-4o@{server.url}/openai?api-version=2025-03-01-preview"
+        assert reply_of(spec, server).answers[AXIS].status == "ok"
+    assert server.paths == ["/openai/deployments/gpt-4o/chat/completions?api-version=2025-03-01-preview"]
+    assert "api-key" in server.headers[0]
+    with pytest.raises(InputError, match="query"):
+        JudgeSpec.parse(f"openai-compatible:gpt-4o@{server.url}/openai?key=abc")
+
+
+def test_a_confidence_out_of_range_turns_the_judge_to_a_list_of_values(reply_of):
+    def answer(body: dict[str, Any]) -> str:
+        schema = body["response_format"]["json_schema"]["schema"]["properties"]["confidence"]
+        return chat_completion(verdict_text(confidence=schema["enum"][15] if "enum" in schema else 95))
+
+    with serving(Scripted(answer)) as server:
+        reply = reply_of(LOCAL, server)
+        assert len(server.requests) == 2
+        listed = reply_of(LOCAL + ",confidence=list", server)
+    assert reply.answers[AXIS].confidence == 0.75
+    assert "confidence_of_list" in reply.flags
+    assert reply.output_tokens == 160  # both calls were paid
+    assert len(server.requests) == 3
+    assert listed.answers[AXIS].confidence == 0.75
+
+
+def test_a_wrong_key_names_its_variable_and_lists_of_errors_are_read(reply_of, monkeypatch):
+    monkeypatch.setenv("MINE", "sk-0123456789")
+    gemini = [{"error": {"code": 400, "message": "API key not valid. Please pass one.", "status": "INVALID_ARGUMENT"}}]
+    for body, status in (({"error": {"message": "no"}}, 401), (gemini, 400)):
+        with serving(Scripted(json.dumps(body), status=status)) as server:
+            assert "MINE holds a key that it does not take" in reply_of(LOCAL + ",key_env=MINE", server).failure.words
+            assert "OPENAI_COMPATIBLE_API_KEY is not set" in reply_of(LOCAL, server).failure.words
+    quota = [{"error": {"code": 429, "message": "Quota exceeded", "status": "RESOURCE_EXHAUSTED"}}]
+    with serving(Scripted(json.dumps(quota), status=429)) as server:
+        assert "Quota exceeded" in reply_of(LOCAL, server).failure.words
+
+
+def test_claude_behind_a_compatible_address_has_cache_marks_and_others_have_none(reply_of):
+    with serving(Scripted(chat_completion(verdict_text()))) as server:
+        reply_of("openai-compatible:anthropic/claude-sonnet-4.5@URL", server)
+        reply_of(LOCAL, server)
+    marked, plain = (request["messages"][1]["content"] for request in server.requests)
+    assert [part.get("cache_control") for part in marked] == [{"type": "ephemeral"}, None]
+    assert isinstance(plain, str)
+
+
+def test_a_gateways_own_price_and_the_users_go_before_the_list(reply_of):
+    usage = {"prompt_tokens": 1_000, "completion_tokens": 100, "total_tokens": 1_100, "cost": 0.0125}
+    with serving(Scripted(lambda _: json.dumps({**json.loads(chat_completion(verdict_text())), "usage": usage}))) as s:
+        assert reply_of(LOCAL, s).cost_usd == 0.0125
+        assert "cost_stated" in reply_of(LOCAL, s).flags
+        assert reply_of(LOCAL + ",price=2/10", s).cost_usd == pytest.approx(0.003)
