@@ -13,7 +13,7 @@ import axisjudge
 ROOT = Path(axisjudge.__file__).parent
 
 TIERS = [
-    {"checks", "families"},
+    {"checks", "families", "sharing"},
     {"results", "cluster"},
     {"workbench", "trajectory", "verdict"},
     {"rubric", "spec", "ratings"},
@@ -39,11 +39,13 @@ HOMES = {
     "anthropic": {"judges"},
     "anywidget": {"explorer"},
     "dask": {"cluster"},
+    "detect_secrets": {"sharing"},
     "fastapi": {"service"},
     "fontTools": {"report"},  # matplotlib has it: what it writes into a PDF
     "filelock": {"ratings", "protocol", "service", "report"},
     "genai_prices": {"judges"},
     "h11": {"service"},
+    "httpx2": {"judges"},  # the transport of both SDKs
     "anyio": {"inspect_scorer"},
     "inspect_ai": {"inspect_scorer"},
     "ipywidgets": {"explorer"},  # anywidget brings it

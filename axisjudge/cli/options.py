@@ -60,6 +60,7 @@ Drawn = Annotated[
 ]
 DrawnBy = Annotated[str | None, typer.Option(help="What decided: `rules: sequencing`, a person.")]
 AllowUnpriced = Annotated[bool, typer.Option("--allow-unpriced", help="Ask models that have no list price.")]
+Redact = Annotated[bool, typer.Option("--redact/--no-redact", help="Take keys and tokens out of what is passed on.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Spend more than 5 dollars without being asked.")]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from hashlib import sha256
 from itertools import chain, pairwise
 from pathlib import Path
@@ -16,6 +17,7 @@ from axisjudge.explorer.grid import Grid
 from axisjudge.explorer.page import page_of, written
 from axisjudge.labels.decisions import SUFFIX, TAKEN_BACK
 from axisjudge.labels.record import OPEN
+from axisjudge.sharing import shared
 
 #: What one file holds; a browser opens this many runs in a few seconds, and more are for the notebook.
 MOST_RUNS = 5_000
@@ -25,18 +27,26 @@ MOST_BYTES = 400_000_000
 _TOGETHER, _BLOCK = 25, 256_000
 
 
-def write_explorer(path: str | Path, grid: Grid) -> Path:
+def write_explorer(path: str | Path, grid: Grid, secrets: Counter[str] | None = None, *, redact: bool = True) -> Path:
     """Write the grid with its runs as one file; it needs no network.
+
+    Parameters
+    ----------
+    secrets : Counter, optional
+        Counts the secrets that were taken out, by kind.
+    redact : bool
+        Take keys and tokens out of everything that the file holds: it is made to be passed on.
 
     Raises
     ------
     InputError
         More runs than a file holds, or the file cannot be written.
     """
-    return written(path, explorer_html(grid))
+    counted = secrets if secrets is not None else Counter()
+    return written(path, explorer_html(grid, counted if redact else None))
 
 
-def explorer_html(grid: Grid) -> str:
+def explorer_html(grid: Grid, secrets: Counter[str] | None = None) -> str:
     """The page as text. The same grid gives the same bytes.
 
     Every text that is searched stands once in the file, in blocks of `_BLOCK` letters; a run names its texts by number.
@@ -55,7 +65,7 @@ def explorer_html(grid: Grid) -> str:
     uses, opened = [], []
     for at in range(len(grid.runs)):
         texts.used = []
-        opened.append(_opened(grid, at, given, texts))
+        opened.append(_opened(grid, at, given, texts, secrets))
         uses.append(sorted(set(texts.used)))
         if len(opened) == _TOGETHER or at + 1 == len(grid.runs):
             groups.append(_pack(opened))
@@ -65,7 +75,7 @@ def explorer_html(grid: Grid) -> str:
     texts.end_block()
     index = _pack(
         {
-            **grid.index(),
+            **(grid.index() if secrets is None else shared(grid.index(), secrets)),
             "changes": grid.rubric_changes(),
             "bases": _of_questions(grid),
             "together": _TOGETHER,
@@ -121,9 +131,9 @@ class _Texts:
             self._open, self._letters = [], 0
 
 
-def _opened(grid: Grid, at: int, given: dict[str, int], texts: _Texts) -> dict[str, Any]:
+def _opened(grid: Grid, at: int, given: dict[str, int], texts: _Texts, secrets: Counter[str] | None) -> dict[str, Any]:
     """A run as it is opened, its texts by number, what runs share taken out, and what a decision starts from."""
-    opened = grid.opened(at)
+    opened = grid.opened(at) if secrets is None else shared(grid.opened(at), secrets)
     for reason in chain(chain.from_iterable(opened["reasons"].values()), opened["notes"]):
         reason["why"] = texts.number(reason["why"])
     run = opened["run"]
@@ -134,14 +144,14 @@ def _opened(grid: Grid, at: int, given: dict[str, int], texts: _Texts) -> dict[s
         for call in step["calls"]:
             call["name"] = texts.number(call["name"])
             call["arguments"] = [[texts.number(name), texts.number(value)] for name, value in call["arguments"]]
-    shared = json.dumps({"policy": run["policy"], "tools": run["tools"]}, ensure_ascii=False)
+    alike = json.dumps({"policy": run["policy"], "tools": run["tools"]}, ensure_ascii=False)
     bases = {question: grid.base(at, question) for question in grid.rubrics}
     common = {
         name: value for base in bases.values() for name, value in base.items() if name not in (*_OF_QUESTION, _OF_BOTH)
     }
     rest = {name: value for name, value in run.items() if name not in ("policy", "tools")}
     shown = {question: base[_OF_BOTH] for question, base in bases.items()}
-    return {**opened, "run": rest, "given": given.setdefault(shared, len(given)), "base": common, "shown": shown}
+    return {**opened, "run": rest, "given": given.setdefault(alike, len(given)), "base": common, "shown": shown}
 
 
 #: Fields of a decision that its question decides, and the one that depends on run and question.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -307,7 +307,9 @@ def _carried_out(runs: Sequence[JudgingRun], options: RunOptions) -> list[pl.Dat
     """
     tables = []
     for run in runs:
-        tables.append(run.carry_out(options.after(sum(each.outcome.spent_usd for each in runs))))
+        elsewhere = sum(each.outcome.spent_usd for each in runs if each.kept.path != run.kept.path)
+        left = None if options.budget_usd is None else max(options.budget_usd - elsewhere, 1e-9)
+        tables.append(run.carry_out(replace(options, budget_usd=left)))
         if run.outcome.code() == AT_BUDGET:
             rule = f"was reached before both versions were judged; {run.outcome.sentences()[-1]}"
             cure = "give a higher one: what is there is not asked again"

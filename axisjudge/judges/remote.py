@@ -223,7 +223,7 @@ class RemoteJudge(Judge):
 
     def origins(self) -> dict[str, str]:
         """What is taken from where: family, price, context, end and address of the model."""
-        spec, stated = self.spec, own_model(self.spec.provider, self.model)
+        stated = own_model(self.spec.provider, self.model)
         by_user = f"models.toml, {stated.source}, {stated.read_on}" if stated else ""
         family_by = by_user if stated and stated.family == self.family else "the spec or the model's name"
         mine, million = self.own_price, Tokens(1_000_000, 1_000_000)
@@ -238,13 +238,20 @@ class RemoteJudge(Judge):
             price, price_by = "none", "a server in this house"
         window = self.context_told or self.context
         told_by = "the server" if self.context_told else by_user if stated and stated.context else "the price list"
-        client = self._client
         return {
             "family": f"{self.family} ({family_by})",
             "price a million tokens": f"{price} ({price_by})",
             "context": f"{window:,} tokens ({told_by})" if window else "not known",
-            "address": str(client.base_url) if client is not None else spec.base_url or "the provider's own",
+            "address": self.address,
         }
+
+    @property
+    def address(self) -> str:
+        """Where the judge is asked; an address that the SDK takes from the environment is told with its variable."""
+        variable = f"{self.sdk.upper()}_BASE_URL"
+        if self.base_url is None and self.price_list is not None and (by_environment := os.environ.get(variable)):
+            return f"{by_environment} ({variable})"
+        return self.base_url or "the provider's own"
 
     @property
     def context(self) -> int | None:

@@ -93,8 +93,9 @@ class Cascade:
 def check_cascade(
     trajectories: Sequence[Trajectory],
     cascade: Cascade,
-    axes: Sequence[str] | None,
-    options: RunOptions,
+    axes: Sequence[str] | None = None,
+    *,
+    options: RunOptions | None = None,
     **how: Unpack[How],
 ) -> tuple[JudgingRun, JudgingRun]:
     """The run of the first judge, and what the second could be asked at most; all that can be wrong is found here.
@@ -105,6 +106,7 @@ def check_cascade(
         A combination that would end after the first judge was paid: all axes in one call, several repeats; a judge
         without a key, a price, or the batch interface that is asked for.
     """
+    options = options or RunOptions()
     if how.get("one_call"):
         rule = "would have the second judge, which is asked about single axes, answer all of them"
         raise InputError("one_call", rule, cure="give it to the first judge alone: SPEC,one_call=true > SPEC")
@@ -117,13 +119,6 @@ def check_cascade(
         if run.plan().groups:
             check_ready(run.plan(), run.estimate(options), options, run.kept.path)
     return first, most
-
-
-def first_run(
-    trajectories: Sequence[Trajectory], cascade: Cascade, axes: Sequence[str] | None = None, **how: Unpack[How]
-) -> JudgingRun:
-    """The run of the first judge, on everything; arguments as `axisjudge.judge` has them."""
-    return judging_run(trajectories, [cascade.first], axes, **how)
 
 
 def second_run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from axisjudge.checks import positive
@@ -35,9 +35,3 @@ class RunOptions:
         positive("patience", self.patience_s)
         if self.budget_usd is not None:
             positive("budget", self.budget_usd)
-
-    def after(self, spent_usd: float) -> RunOptions:
-        """The options of the next of several runs that share a budget."""
-        if self.budget_usd is None:
-            return self
-        return replace(self, budget_usd=max(self.budget_usd - spent_usd, 1e-9))

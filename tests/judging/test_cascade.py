@@ -10,7 +10,8 @@ from judging.worlds import CoinJudge, trajectories
 
 from axisjudge.checks import InputError
 from axisjudge.judges import Answer, Reply, Rubrics
-from axisjudge.judging.cascade import Cascade, first_run, second_run
+from axisjudge.judging import RunOptions
+from axisjudge.judging.cascade import Cascade, check_cascade, second_run
 from axisjudge.labels.sampling import with_drawn
 from axisjudge.ratings import read_every_line
 from axisjudge.trajectory import Trajectory
@@ -36,7 +37,7 @@ def cascade(**how: Any) -> Cascade:
 
 
 def carried_out(both: Cascade, n: int, out: Path | None = None) -> Any:
-    run = first_run(trajectories(n), both, AXES, out=out)
+    run, _ = check_cascade(trajectories(n), both, AXES, out=out)
     first = run.carry_out(progress=False)
     second = second_run(trajectories(n), both, first, AXES, out=out)
     return first, second.carry_out(progress=False), second
@@ -95,3 +96,26 @@ def test_what_leaves_nothing_to_weight_by_is_refused() -> None:
         cascade(audit=0.0)
     with pytest.raises(InputError, match="single ones"):
         Cascade("simulated:kestrel", CoinJudge("all", joint=True))
+
+
+@pytest.mark.parametrize("how", [{"one_call": True}, {"repeats": 2}, {"again": True}])
+def test_what_would_end_after_the_first_judge_was_paid_is_refused_before(how: dict[str, Any], tmp_path: Path) -> None:
+    both = cascade()
+    with pytest.raises(InputError, match=next(iter(how))):
+        check_cascade(trajectories(3), both, AXES, out=tmp_path / "r.jsonl", **how)
+    assert both.first.calls == []
+
+
+def test_a_second_judge_that_cannot_be_asked_is_found_before_the_first_is_paid(
+    monkeypatch: Any, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    both = Cascade(Hesitant("cheap"), "openai:gpt-5")
+    with pytest.raises(InputError, match="OPENAI_API_KEY"):
+        check_cascade(trajectories(3), both, AXES, out=tmp_path / "r.jsonl")
+    unpriced = Cascade(Hesitant("cheap"), "openai-compatible:m@https://models.example.org/v1,family=x")
+    with pytest.raises(InputError, match="no list price"):
+        check_cascade(trajectories(3), unpriced, AXES, out=tmp_path / "r.jsonl")
+    local = Cascade(Hesitant("cheap"), "openai-compatible:m@http://127.0.0.1:9/v1,family=x")
+    with pytest.raises(InputError, match="batch interface"):
+        check_cascade(trajectories(3), local, AXES, options=RunOptions(batch=True), out=tmp_path / "r.jsonl")

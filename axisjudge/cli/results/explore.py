@@ -1,5 +1,6 @@
 """`axisjudge explore`: runs x judges on every axis, in one file that works offline."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ def explore(
     limit: options.Limit = None,
     tools: options.Tools = None,
     policy: options.Policy = None,
+    redact: options.Redact = True,
     json: show.Json = False,
 ) -> None:
     """A grid of runs x judges that opens each run at the cited steps; one file, no network, at most 5,000 runs."""
@@ -28,6 +30,7 @@ def explore(
     from axisjudge.explorer.grid_page import write_explorer
     from axisjudge.labels.decisions import decisions_of
     from axisjudge.ratings import read_ratings
+    from axisjudge.sharing import in_words
     from axisjudge.studies._shared.words import many
 
     table = read_ratings(*ratings, *labels)
@@ -46,14 +49,18 @@ def explore(
         table = table.filter(pl.col("trajectory_id").is_in(names[:limit]))
     rated = set(table["trajectory_id"])
     grid = Grid.of(table, [run for run in runs if run.id in rated] if axis or agent or limit else runs)
-    write_explorer(out, grid)
+    secrets = Counter[str]()
+    write_explorer(out, grid, secrets, redact=redact)
     decisions = decisions_of(table)
     if json:
         size = {"runs": len(grid.runs), "columns": len(grid.columns), "bytes": out.stat().st_size}
-        show.as_json({"page": str(out), **size, "notes": list(grid.notes), "decisions": decisions})
+        show.as_json(
+            {"page": str(out), **size, "secrets": dict(secrets), "notes": list(grid.notes), "decisions": decisions}
+        )
         return
     judges = len({column.rater for column in grid.columns})
     counts = ", ".join((many(len(grid.runs), "run"), many(len(grid.questions), "question"), many(judges, "judge")))
     size_mb = out.stat().st_size / 1e6
     typer.echo(f"{counts}, {size_mb:.1f} MB: {out}")
-    show.lines((*grid.notes, *(each.sentence for each in decisions)))
+    taken_out = [sentence] if (sentence := in_words(secrets)) else []
+    show.lines((*taken_out, *grid.notes, *(each.sentence for each in decisions)))

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +30,7 @@ def report(
     bib: Annotated[str, typer.Option(help="BibTeX entries to list beside those of the methods.")] = "",
     check: Annotated[str, typer.Option("--check", help="Compute the numbers of a published folder anew.")] = "",
     diff: Annotated[tuple[str, str] | None, typer.Option("--diff", help="Two results, number by number.")] = None,
+    redact: options.Redact = True,
     cluster: options.Cluster = None,
     json: show.Json = False,
 ) -> None:
@@ -49,7 +51,15 @@ def report(
         raise InputError("--publish", "needs ratings, and --from a name", cure="--publish NAME --from RATINGS")
     given = dict(_pair(text) for text in parameter)
     if publish:
-        _publish(publish, ratings, labels, trajectories, given, {"title": title, "authors": author, "bib": bib}, json)
+        _publish(
+            publish,
+            ratings,
+            labels,
+            trajectories,
+            given,
+            {"title": title, "authors": author, "bib": bib, "redact": redact},
+            json,
+        )
     elif check:
         _check(check, json)
     elif diff:
@@ -109,6 +119,7 @@ def _publish(
 ) -> None:
     from axisjudge import workbench
     from axisjudge.report.bundle import publish
+    from axisjudge.sharing import in_words
 
     made = publish(name, ratings, labels, trajectories, settings=settings, **head, home=workbench.own())
     if json:
@@ -116,6 +127,8 @@ def _publish(
         return
     typer.echo(made.about)
     typer.echo(f"{', '.join(made.parts)}: {made.n_figures} figures, {made.n_tables} tables")
+    if sentence := in_words(Counter(made.secrets)):
+        typer.echo(sentence)
     if made.without_pdf:
         typer.echo(f"No PDF: {made.without_pdf}; print article.html from a browser, or install chromium.")
     typer.echo(f"Written: {made.folder / 'article.html'}")

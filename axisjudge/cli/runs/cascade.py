@@ -27,12 +27,11 @@ def run_cascade(
 ) -> None:
     """Ask the first judge, then the second; the budget is one for both."""
     from axisjudge.cli.runs.judged import carried_out, losses, plan_fields, print_outcome, print_plan, stop, tally
-    from axisjudge.judging import judging_run
-    from axisjudge.judging.cascade import first_run, second_run
+    from axisjudge.judging.cascade import check_cascade, second_run
+    from axisjudge.judging.outcome import Outcome
 
-    first = first_run(trajectories, cascade, **arguments)
+    first, most = check_cascade(trajectories, cascade, options=options, **arguments)
     if dry_run:
-        most = judging_run(trajectories, [cascade.second], **arguments)
         if json:
             show.as_json({"cascade": [plan_fields(run, options) for run in (first, most)]})
             return
@@ -44,15 +43,16 @@ def run_cascade(
         print_outcome(first.outcome, quiet=json)
         stop(code)
     second = second_run(trajectories, cascade, ratings, **arguments)
-    judged = carried_out(second, options.after(first.outcome.spent_usd), quiet=json)
+    judged = carried_out(second, options, quiet=json)
+    both = Outcome(second.outcome.wanted, second.outcome.answered, (*first.outcome.ends, *second.outcome.ends))
     if json:
         counts = {"first": tally(ratings), "second": tally(judged), "lost": losses(judged)}
-        show.as_json({"out": str(arguments["out"]), **counts, "ends": second.outcome.rows()})
+        show.as_json({"out": str(arguments["out"]), **counts, "ends": both.rows(), "stopped": both.sentences()})
     else:
         show.table(tally(ratings), "First judge")
         show.table(tally(judged), "Second judge: what the first is unsure of, and a share of the rest")
         typer.echo(
             f"\n{judged.height} of {ratings.height} verdicts were asked of {cascade.second}; weight each by 1/p."
         )
-        print_outcome(second.outcome)
+        print_outcome(both)
     stop(second.outcome.code(max_lost))

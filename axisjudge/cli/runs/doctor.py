@@ -110,3 +110,37 @@ def _chromium() -> str:
     caches = [Path.home() / ".cache" / "ms-playwright", Path.home() / "Library" / "Caches" / "ms-playwright"]
     kept = [folder for cache in caches if cache.is_dir() for folder in sorted(cache.glob("chromium*"))]
     return on_path or (str(kept[-1]) if kept else "not found; python -m playwright install chromium")
+
+
+models_app = show.group("Models that no list knows: their family, price, context and end, in models.toml.")
+
+
+@models_app.command("list", epilog="Example: axisjudge models list")
+def models_list(json: show.Json = False) -> None:
+    """The models that models.toml states."""
+    from axisjudge.spec.own_models import own_models
+
+    rows = [each.model_dump(mode="json") for each in own_models()]
+    show.listed("models", rows, "" if rows else "Models of your own (axisjudge models add)", json=json)
+
+
+@models_app.command("add", epilog="Example: axisjudge models add acme-judge-9 --family acme --input 0.5 --output 2")
+def models_add(
+    name: Annotated[str, typer.Argument(help="The model, as a judge spec names it.")],
+    family: Annotated[str | None, typer.Option(help="Its family, which decides what is cross-family.")] = None,
+    input: Annotated[float | None, typer.Option(help="US dollars a million tokens of the prompt.")] = None,
+    output: Annotated[
+        float | None, typer.Option(help="US dollars a million tokens of the answer, thought included.")
+    ] = None,
+    cached: Annotated[float | None, typer.Option(help="US dollars a million tokens from a cache [as --input].")] = None,
+    context: Annotated[int | None, typer.Option(help="Tokens of its context.")] = None,
+    retires: Annotated[str | None, typer.Option(help="The day it is shut down, as 2027-05-01.")] = None,
+    source: Annotated[str | None, typer.Option(help="Who says so: a page, a contract.")] = None,
+    provider: Annotated[str | None, typer.Option(help="Only for specs of this provider.")] = None,
+) -> None:
+    """Say once what a model is; what stands in models.toml goes before any list."""
+    from axisjudge.spec.own_models import add_model
+
+    prices = {"input_usd": input, "output_usd": output, "cached_usd": cached}
+    rest = {"family": family, "context": context, "retires_on": retires, "source": source, "provider": provider}
+    typer.echo(f"Written: {add_model({'name': name, **prices, **rest})}")

@@ -12,7 +12,16 @@ from axisjudge.checks import InputError
 from axisjudge.cli import options, show
 from axisjudge.cli.results.agreement import print_agreement
 from axisjudge.cli.runs.clustered import run_on_cluster
-from axisjudge.cli.runs.judged import carried_out, judges_of, losses, print_outcome, print_plan, stop, tally
+from axisjudge.cli.runs.judged import (
+    carried_out,
+    judges_of,
+    losses,
+    print_origins,
+    print_outcome,
+    print_plan,
+    stop,
+    tally,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,6 +196,8 @@ def judge(
         warn_of(known_retirement(each.spec.provider, each.model) for each in plan.judges)
         print_plan(run, how, json=json, calls=plan.n_calls, cached=plan.cached, refused=refused)
         return
+    if not json:
+        print_origins(run)
     ratings = carried_out(run, how, quiet=json)
     code = run.outcome.code(max_lost)
     agreement = None if again else _agreement(ratings)

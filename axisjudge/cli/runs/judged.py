@@ -40,6 +40,17 @@ def print_plan(run: JudgingRun, options: RunOptions, title: str = "", *, json: b
     if estimate.judges:
         show.table(estimate.rows(), "Tokens, list price in US dollars and minutes, low to high")
         typer.echo(f"\n{estimate.sentence}.")
+    print_origins(run)
+
+
+def print_origins(run: JudgingRun) -> None:
+    """For each judge that is asked over a wire: whence its family, price and context are known, and who is asked."""
+    from axisjudge.judges.remote import RemoteJudge
+
+    for judge in run.plan().asked:
+        if isinstance(judge, RemoteJudge):
+            told = "; ".join(f"{name} {value}" for name, value in judge.origins().items())
+            typer.echo(f"{judge.rater}: {told}.", err=True)
 
 
 def carried_out(run: JudgingRun, options: RunOptions, *, quiet: bool = False) -> pl.DataFrame:

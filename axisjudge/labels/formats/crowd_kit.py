@@ -16,6 +16,7 @@ from pathlib import Path
 from axisjudge.checks import InputError
 from axisjudge.labels.formats.separated import separated_rows
 from axisjudge.labels.formats.terms import Read, Terms, by_person, finished, item_of, steps_of
+from axisjudge.sharing import safe_cell
 from axisjudge.verdict import Rating
 
 COLUMNS = ("task", "worker", "label")
@@ -73,5 +74,6 @@ def write_crowd_kit(ratings: Sequence[Rating], _: Terms) -> str:
         step = "" if label.step_index is None else label.step_index
         task, word = f"{label.item_id}::{label.question}", label.verdict if label.value is None else label.value
         scale = "" if label.scale == "verdict" else label.scale
-        sheet.writerow((task, label.rater, word, label.trajectory_id, step, label.question, scale))
+        row = (task, label.rater, word, label.trajectory_id, step, label.question, scale)
+        sheet.writerow(map(safe_cell, row))
     return out.getvalue()

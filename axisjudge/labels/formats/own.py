@@ -20,6 +20,7 @@ from axisjudge.labels.formats.separated import separated_rows
 from axisjudge.labels.formats.terms import Read, Terms, by_person, finished, ratings_of, steps_of, word
 from axisjudge.ratings import read_ratings
 from axisjudge.ratings.store import json_line
+from axisjudge.sharing import safe_cell
 from axisjudge.verdict import AXES, Rating
 
 _FIELDS = tuple(Rating.model_fields)
@@ -56,7 +57,7 @@ def _cell(name: str, value: Any) -> Any:
         return ""
     if name in _JSON:
         return json.dumps(value, ensure_ascii=False)
-    return repr(value) if isinstance(value, float) else value
+    return repr(value) if isinstance(value, float) else safe_cell(value)
 
 
 def read_own_csv(path: Path, terms: Terms) -> Read:

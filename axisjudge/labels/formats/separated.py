@@ -10,6 +10,7 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.labels.reading import read_bytes
+from axisjudge.sharing import plain_cell
 
 Columns = Mapping[str, list[Any]]
 
@@ -25,7 +26,8 @@ def separated_rows(path: Path) -> list[dict[str, str]]:
         The file is broken or empty, two columns share a name, or a row has other cells than the header.
     """
     columns = separated(path, decoded(path, read_bytes(path)))
-    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    cells = ([plain_cell(cell) for cell in column] for column in columns.values())
+    return [dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True)]
 
 
 def decoded(path: Path, raw: bytes) -> str:

@@ -105,7 +105,7 @@ def compose(folder: Path, kept: Mapping[str, Any], own_works: Path | None, *, dr
         about=inputs.source.about,
     )
     article = writeup.markdown()
-    html = _html(article, kept["title"], folder)
+    html = _html(article, kept["title"], folder, "\n".join(work.text for work in works.values()))
     _write(folder / "article.md", article)
     _write(folder / "article.html", html)
     _write(folder / "references.bib", "\n\n".join(work.text for work in works.values()) + "\n")
@@ -165,7 +165,13 @@ def _hashes(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): digest.file_sha256(path) for path in inputs}
 
 
-def _html(text: str, title: str, folder: Path) -> str:
+#: A link that markdown makes of a name: what judges, agents and files are called may be an address.
+_LINK = re.compile(r'<a href="((?:https?|mailto|ftp):[^"]*)"[^>]*>(.*?)</a>', re.DOTALL)
+_ADDRESS = re.compile(r"\b(doi|url)\s*=\s*[{\"]([^}\"]+)")
+
+
+def _html(text: str, title: str, folder: Path, works: str) -> str:
+    """The page of an article, with links to the works that it cites and to nothing else."""
     from jinja2 import Environment, FileSystemLoader
     from nbconvert.filters.markdown_mistune import markdown2html_mistune
 
@@ -178,6 +184,8 @@ def _html(text: str, title: str, folder: Path) -> str:
         return f"(data:image/png;base64,{picture})"
 
     markup = markdown2html_mistune(re.sub(r"\((figures/[a-z0-9_]+\.png)\)", inline, text))
+    cited = {f"https://doi.org/{each}" if kind == "doi" else each for kind, each in _ADDRESS.findall(works)}
+    markup = _LINK.sub(lambda found: found[0] if found[1] in cited else found[2], markup)
     body = with_anchors(safe_html(re.sub(r'<a class="anchor-link"[^>]*>[^<]*</a>', "", markup)))
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
     return visible(environment.get_template("article.html.j2").render(title=title, body=body, css=css()))

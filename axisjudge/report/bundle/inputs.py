@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +14,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.labels.simulated_people import BY_PEOPLE
+from axisjudge.sharing import shared, without_keys
 from axisjudge.sources import Source, source_of
 from axisjudge.trajectory import Trajectory
 
@@ -41,10 +44,17 @@ class Inputs:
     settings: Mapping[str, Any]
 
 
-def copy_inputs(ratings: Sequence[str], labels: Sequence[str], trajectories: Sequence[str], into: Path) -> None:
+def copy_inputs(
+    ratings: Sequence[str],
+    labels: Sequence[str],
+    trajectories: Sequence[str],
+    into: Path,
+    secrets: Counter[str] | None = None,
+) -> None:
     """Copy what a bundle is made from to ``into/ratings``, ``into/labels`` and ``into/trajectories``.
 
     Shipped votes are written as Parquet. A folder is copied with all that is in it, a pattern with what it matches.
+    Given `secrets`, keys and tokens are taken out of the copies, and counted there.
 
     Raises
     ------
@@ -65,6 +75,42 @@ def copy_inputs(ratings: Sequence[str], labels: Sequence[str], trajectories: Seq
                     shutil.copytree(each, target, ignore=shutil.ignore_patterns(".*", "*.lock", "__pycache__"))
                 else:
                     shutil.copyfile(each, target)
+    if secrets is not None:
+        for copy in _files(into):
+            _take_out(copy, secrets)
+
+
+def _take_out(path: Path, secrets: Counter[str]) -> None:
+    """Take secrets out of a copy; one that holds none stays as it is, byte by byte."""
+    if path.suffix == ".parquet":
+        frame = pl.read_parquet(path)
+        names = [name for name, kind in frame.schema.items() if kind == pl.String]
+        clean = frame.with_columns(
+            pl.Series(name, [None if text is None else without_keys(text, secrets) for text in frame[name]], pl.String)
+            for name in names
+        )
+        if not clean.equals(frame):
+            clean.write_parquet(path)
+        return
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return
+    if without_keys(text) == text:
+        return
+    try:
+        clean_text = json.dumps(shared(json.loads(text), secrets), ensure_ascii=False, indent=1)
+    except ValueError:
+        clean_text = "".join(_clean_line(line, secrets) for line in text.splitlines(keepends=True))
+    path.write_text(clean_text, encoding="utf-8", newline="")
+
+
+def _clean_line(line: str, secrets: Counter[str]) -> str:
+    """A line of JSON Lines, or of any other text."""
+    try:
+        return json.dumps(shared(json.loads(line), secrets), ensure_ascii=False) + "\n"
+    except ValueError:
+        return without_keys(line, secrets)
 
 
 def read_inputs(folder: Path, settings: Mapping[str, Any]) -> Inputs:

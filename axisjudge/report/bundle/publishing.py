@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,7 @@ class Published:
     n_tables: int
     about: str
     without_pdf: str
+    secrets: Mapping[str, int]
 
 
 def publish(
@@ -45,6 +47,7 @@ def publish(
     title: str = "",
     authors: Sequence[str] = (),
     bib: str | Path | None = None,
+    redact: bool = True,
     home: Path,
 ) -> Published:
     """Write one document from ratings, with all that it stands on, as a folder.
@@ -63,6 +66,8 @@ def publish(
         ``Given Family`` each; by default those of the workbench's pyproject.toml.
     bib : path, optional
         BibTeX entries that are listed beside those of the methods.
+    redact : bool
+        Take keys and tokens out of the copies of ratings, labels and runs that the folder holds.
     home : Path
         The workbench: its split, lock and ledger say what may be claimed, its rubrics are printed.
 
@@ -79,7 +84,8 @@ def publish(
     with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as aside:
         folder = Path(aside) / target.name
         folder.mkdir()
-        copy_inputs(ratings, labels, trajectories, folder / INPUTS)
+        secrets = Counter[str]()
+        copy_inputs(ratings, labels, trajectories, folder / INPUTS, secrets if redact else None)
         try:
             table = read_inputs(folder / INPUTS, checked).source.ratings
             _copy_rubrics(table, folder / INPUTS / RUBRICS)
@@ -104,7 +110,7 @@ def publish(
     n_tables = sum(len(part.tables) for part in made.parts)
     n_figures = sum(map(len, made.figures.values()))
     names = tuple(part.name for part in made.parts)
-    return Published(target, names, n_figures, n_tables, made.inputs.source.about, without_pdf)
+    return Published(target, names, n_figures, n_tables, made.inputs.source.about, without_pdf, dict(secrets))
 
 
 def _copy_rubrics(ratings: pl.DataFrame, folder: Path) -> None:

@@ -13,6 +13,7 @@ import polars as pl
 from axisjudge.figures.markup import visible
 from axisjudge.report.tables.markup import formatted
 from axisjudge.results import rounded
+from axisjudge.sharing import safe_cell
 
 #: What LaTeX would obey (a row that begins with a bracket or a star too) or has no letter for, and how it is written.
 _LATEX = {
@@ -55,7 +56,7 @@ def as_csv(frame: pl.DataFrame) -> str:
     """All rows and columns, numbers with as many digits as results have; lists are joined with semicolons."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(frame.columns)
+    writer.writerow(map(safe_cell, frame.columns))
     writer.writerows([_plain(value) for value in row] for row in frame.iter_rows())
     return stream.getvalue()
 
@@ -95,4 +96,4 @@ def _plain(value: Any) -> Any:
         return "" if math.isnan(value) else repr(rounded(value))
     if isinstance(value, list | tuple | pl.Series):
         return ";".join(str(_plain(item)) for item in value)
-    return visible(value) if isinstance(value, str) else value
+    return safe_cell(visible(value)) if isinstance(value, str) else value

@@ -1,0 +1,129 @@
+"""What leaves with results: secrets taken out and counted, cells that no spreadsheet runs."""
+
+import base64
+import csv
+import gzip
+import io
+import json
+import re
+from collections import Counter
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from axisjudge.cli import app
+from axisjudge.ratings import ratings_frame
+from axisjudge.readers import write_trajectories
+from axisjudge.report.tables.files import as_csv
+from axisjudge.sharing import plain_cell, safe_cell, shared, without_keys
+from axisjudge.trajectory import Step, Trajectory
+from axisjudge.verdict import Rating
+
+# made up here, in the forms of keys
+_PRIVATE = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow" + "A1b2" * 40 + "\n-----END RSA PRIVATE KEY-----"
+SECRETS = {
+    "openai": "sk-proj-" + "aB3" * 12,
+    "anthropic": "sk-ant-api03-" + "xY7" * 12,
+    "aws": "AKIA" + "ABCDEFGH23456789",
+    "github": "ghp_" + "a1B2" * 9,
+    "bearer": "Bearer " + "abc.DEF123" * 3,
+    "google": "AIza" + "Ab1_x" * 7,
+    "private": _PRIVATE,
+    "jwt": "eyJhbGciOiJI" + "." + "eyJzdWIiOiIx" + "." + "c2lnbmF0dXJl",
+    "slack": "xoxb-" + "123456789012-" * 2 + "abcdefabcdef",
+    "password": "hunter2hunter2",
+}
+TEXT = {**SECRETS, "password": "postgres://admin:hunter2hunter2@db.example.org/x"}
+INNOCENT = (
+    "Order #W2378156 of user sara_doe_496, payment paypal_3024827, item 1008292230, sk-8 skateboard, risk-free, "
+    "5f4dcc3b5aa765d61d8327deb882cf99, 192.0.2.7, bearer of bad news, https://example.org/a?b=c"
+)
+
+
+@pytest.mark.parametrize("kind", TEXT)
+def test_a_secret_is_taken_out_and_counted_whatever_is_around_it(kind):
+    counted = Counter()
+    clean = shared({"a": [f'found "{TEXT[kind]}", and more'], TEXT[kind]: 1}, counted)
+    assert SECRETS[kind] not in json.dumps(clean)
+    assert counted.total() == 2
+    assert clean["a"][0].endswith('", and more')
+
+
+def test_what_is_no_secret_stays():
+    assert without_keys(INNOCENT) == INNOCENT
+
+
+def world(tmp_path):
+    steps = (
+        Step(index=0, role="user", content=f"My key is {TEXT['openai']}."),
+        Step(index=1, role="assistant", content=_PRIVATE),
+    )
+    runs = [Trajectory(id=f"run-{n}", source="t", task_id=str(n), agent="=cmd|x", steps=steps) for n in range(3)]
+    write_trajectories(tmp_path / "runs.jsonl", runs)
+    ratings = [
+        Rating(
+            trajectory_id=run.id,
+            cluster_id=run.id,
+            task_id=run.task_id,
+            agent=run.agent,
+            question="termination",
+            rater=rater,
+            rater_kind="llm",
+            family=rater,
+            verdict="correct",
+            rationale=f"It sent {TEXT['aws']}.",
+        )
+        for run in runs
+        for rater in ("one", "=HYPERLINK(1)")
+    ]
+    with (tmp_path / "ratings.jsonl").open("w") as file:
+        file.writelines(rating.model_dump_json() + "\n" for rating in ratings)
+    return tmp_path
+
+
+def unpacked(page: str) -> str:
+    packed = re.findall(r'<script type="text/plain" id="[a-z]+-\d+">([^<]*)</script>', page)
+    return page + "".join(gzip.decompress(base64.b64decode(each)).decode() for each in packed)
+
+
+def test_the_explorers_file_holds_no_secret_unless_it_is_asked_to(tmp_path):
+    folder = world(tmp_path)
+    command = ["explore", str(folder / "ratings.jsonl"), "--trajectories", str(folder / "runs.jsonl")]
+    told = CliRunner().invoke(app, [*command, "--out", str(folder / "e.html"), "--json"])
+    assert sum(json.loads(told.stdout)["secrets"].values()) > 0
+    page = unpacked((folder / "e.html").read_text())
+    assert not any(secret in page for secret in (TEXT["openai"], TEXT["aws"], "MIIEow"))
+    CliRunner().invoke(app, [*command, "--out", str(folder / "f.html"), "--no-redact"])
+    assert TEXT["openai"] in unpacked((folder / "f.html").read_text())
+
+
+@given(st.text(alphabet=st.sampled_from("'=+-@\t\r1.e5ab "), max_size=8))
+def test_a_safe_cell_is_no_formula_and_comes_back(text):
+    safe = safe_cell(text)
+    assert plain_cell(safe) == text
+    assert not re.match(r"[=+\-@\t\r]", safe) or re.fullmatch(r"[+-]?\d+([.,]\d+)?(e[+-]?\d+)?", safe)
+
+
+@pytest.mark.parametrize("form", ["csv", "crowd-kit"])
+def test_an_export_runs_no_formula_and_is_read_back_as_it_was(form, tmp_path):
+    folder = world(tmp_path)
+    out = folder / "out.csv"
+    done = CliRunner().invoke(app, ["export", str(folder / "ratings.jsonl"), "--to", form, "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    cells = [cell for row in csv.reader(io.StringIO(out.read_text())) for cell in row]
+    assert "'=HYPERLINK(1)" in cells
+    assert not any(cell[:1] in ("=", "+", "-", "@") for cell in cells)
+    if form == "csv":
+        from axisjudge.labels.formats.own import read_own_csv
+        from axisjudge.labels.formats.terms import Terms
+
+        assert {rating.rater for rating in read_own_csv(out, Terms())[0]} == {"one", "=HYPERLINK(1)"}
+
+
+def test_a_reports_table_runs_no_formula():
+    frame = pl.DataFrame({"=name": ["@SUM(1)", "x"], "n": [-1, 2]})
+    assert as_csv(frame) == "'=name,n\n'@SUM(1),-1\nx,2\n"
+    assert ratings_frame([]).is_empty()
