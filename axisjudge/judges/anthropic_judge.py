@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import AsyncIterator, Container, Mapping, Sequence
 from contextlib import suppress
@@ -9,12 +10,14 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
+from axisjudge.checks import InputError
 from axisjudge.judges.answer import lost
 from axisjudge.judges.failure import broken_off, failure_in_batch
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import CallPrompt
 from axisjudge.judges.remote import (
     MAX_TOKENS,
+    NO_KEY,
     BatchResult,
     BatchStatus,
     Body,
@@ -223,3 +226,45 @@ def _tokens(usage: Any) -> Tokens | None:
 
 
 PROVIDER = Provider(AnthropicJudge, REMOTE, family="anthropic", price_list=AnthropicJudge.price_list, at_url=None)
+
+
+class BedrockJudge(AnthropicJudge):
+    """Claude by Amazon Bedrock: with the key in AWS_BEARER_TOKEN_BEDROCK, else with the credentials of AWS."""
+
+    client: ClassVar[str] = "AsyncAnthropicBedrock"
+    key_env: ClassVar[str] = "AWS_BEARER_TOKEN_BEDROCK"
+    key_required: ClassVar[bool] = False
+    price_list: ClassVar[str | None] = "aws"
+    can_batch: ClassVar[bool] = False
+
+    @property
+    def transport(self) -> dict[str, Any]:
+        arguments = super().transport
+        if arguments["api_key"] == NO_KEY:  # requests are signed
+            del arguments["api_key"]
+        return arguments
+
+
+class VertexJudge(AnthropicJudge):
+    """Claude by Google Vertex: an access token; region and project by the variables that Google names."""
+
+    client: ClassVar[str] = "AsyncAnthropicVertex"
+    key_env: ClassVar[str] = "VERTEX_ACCESS_TOKEN"
+    price_list: ClassVar[str | None] = "google"
+    can_batch: ClassVar[bool] = False
+
+    def check_options(self) -> None:
+        super().check_options()
+        for name in ("CLOUD_ML_REGION", "ANTHROPIC_VERTEX_PROJECT_ID"):
+            if not os.environ.get(name, "").strip():
+                raise InputError(f"judge {self.rater}", f"needs the environment variable {name}", cure="set it")
+
+    @property
+    def transport(self) -> dict[str, Any]:
+        arguments = super().transport
+        token = arguments.pop("api_key")
+        return {**arguments, "access_token": token}
+
+
+BEDROCK = Provider(BedrockJudge, REMOTE, family="anthropic", price_list="aws", at_url=None)
+VERTEX = Provider(VertexJudge, REMOTE, family="anthropic", price_list="google", at_url=None)

@@ -22,6 +22,8 @@ from axisjudge.spec.provider import CARRIED_OUT, Provider
 #: Where each built-in provider is declared. A new one is a file there, and its line here.
 BUILT_IN: Mapping[str, str] = {
     "anthropic": "axisjudge.judges.anthropic_judge:PROVIDER",
+    "anthropic-bedrock": "axisjudge.judges.anthropic_judge:BEDROCK",
+    "anthropic-vertex": "axisjudge.judges.anthropic_judge:VERTEX",
     "openai": "axisjudge.judges.openai_judge:PROVIDER",
     "openai-decisions": "axisjudge.judges.decisions_judge:PROVIDER",
     "openai-compatible": "axisjudge.judges.compatible_judge:PROVIDER",

@@ -1,0 +1,127 @@
+"""Other doors to models: each against a server that follows what its provider publishes of paths, keys and replies."""
+
+import json
+from typing import Any
+
+import pytest
+from judges.servers import Scripted, anthropic_message, chat_completion, grade, made, serving, verdict_text
+
+from axisjudge.checks import InputError
+from axisjudge.rubric import Rubric
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import Axis
+
+AXIS: Axis = "termination"
+
+
+@pytest.fixture
+def reply_of(trajectory: Trajectory, rubrics: dict[Axis, Rubric], monkeypatch: pytest.MonkeyPatch) -> Any:
+    return lambda spec, server: grade(made(spec, server, monkeypatch), trajectory, {AXIS: rubrics[AXIS]})
+
+
+def chat(**changes: Any) -> str:
+    """A chat completion whose message or usage has what one provider adds."""
+    whole = json.loads(chat_completion(verdict_text()))
+    whole["choices"][0]["message"] |= changes.get("message", {})
+    whole["usage"] |= changes.get("usage", {})
+    return json.dumps(whole | changes.get("rest", {}))
+
+
+#: What providers add to a reply; the verdict is the same behind all of them, and thought is kept nowhere.
+THOUGHT = "SECRET-THOUGHT"
+REPLIES = {
+    "vllm": chat(message={"reasoning_content": THOUGHT}, rest={"prompt_logprobs": None, "kv_transfer_params": None}),
+    "sglang": chat(message={"reasoning_content": THOUGHT}, rest={"metadata": {"weight_version": "default"}}),
+    "ollama": chat(message={"reasoning": THOUGHT}, rest={"system_fingerprint": "fp_ollama"}),
+    "lm-studio": chat(
+        message={"content": f"<think>{THOUGHT}</think>\n\n```json\n{verdict_text()}\n```"}, rest={"stats": {}}
+    ),
+    "groq": chat(
+        message={"reasoning": THOUGHT}, usage={"queue_time": 0.1, "total_time": 0.4}, rest={"x_groq": {"id": "r"}}
+    ),
+    "deepseek": chat(
+        message={"reasoning_content": THOUGHT}, usage={"prompt_cache_hit_tokens": 512, "prompt_cache_miss_tokens": 388}
+    ),
+    "mistral": chat(
+        message={
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]},
+                {"type": "text", "text": verdict_text()},
+            ]
+        }
+    ),
+    "openrouter": ": OPENROUTER PROCESSING\n\n"
+    + chat(
+        message={"reasoning": THOUGHT, "reasoning_details": [{"signature": THOUGHT}]},
+        usage={"cost": 0.002},
+        rest={"provider": "X"},
+    ),
+    "litellm": chat(message={"thinking_blocks": [{"thinking": THOUGHT, "signature": THOUGHT}]}),
+    "gemini": chat(message={"extra_content": {"google": {"thought_signature": THOUGHT}}}),
+}
+
+
+@pytest.mark.parametrize("door", REPLIES)
+def test_each_compatible_door_gives_its_verdict_and_keeps_no_thought(door, reply_of):
+    with serving(Scripted(REPLIES[door])) as server:
+        reply = reply_of("openai-compatible:some-model@URL,family=x", server)
+    assert (reply.answers[AXIS].status, reply.answers[AXIS].verdict) == ("ok", "correct")
+    assert THOUGHT not in repr(reply)
+    assert reply.output_tokens == 80
+    assert reply.cached_tokens == (512 if door == "deepseek" else 0)
+    assert reply.cost_usd == (0.002 if door == "openrouter" else None)
+
+
+@pytest.mark.parametrize(("mechanism", "form"), [("chat_json_object", "json_object"), ("chat_text", None)])
+def test_a_server_without_schemas_is_told_the_form_in_words(mechanism, form, reply_of):
+    with serving(Scripted(chat_completion(verdict_text()))) as server:
+        reply = reply_of(f"openai-compatible:deepseek-chat@URL,mechanism={mechanism}", server)
+    (request,) = server.requests
+    assert request.get("response_format", {}).get("type") == form
+    assert "JSON object" in request["messages"][1]["content"]
+    assert "cited_step_indices" in request["messages"][1]["content"]
+    assert reply.answers[AXIS].status == "ok"
+
+
+def test_bedrock_has_its_path_and_its_key(reply_of, monkeypatch):
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "key-of-bedrock")
+    with serving(Scripted(anthropic_message())) as server:
+        spec = f"anthropic-bedrock:eu.anthropic.claude-sonnet-4-6-v1:0@{server.url}"
+        assert reply_of(spec, server).answers[AXIS].status == "ok"
+    assert server.paths == ["/model/eu.anthropic.claude-sonnet-4-6-v1:0/invoke"]
+    assert server.headers[0]["authorization"] == "Bearer key-of-bedrock"
+    assert "model" not in server.requests[0]
+
+
+def test_bedrock_signs_with_the_credentials_of_aws(reply_of, monkeypatch):
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "AKID",
+        "AWS_SECRET_ACCESS_KEY": "not-a-secret",
+        "AWS_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("AWS_BEARER_TOKEN_BEDROCK", raising=False)
+    with serving(Scripted(anthropic_message())) as server:
+        assert (
+            reply_of(f"anthropic-bedrock:anthropic.claude-sonnet-4-6-v1:0@{server.url}", server).answers[AXIS].status
+            == "ok"
+        )
+    assert server.headers[0]["authorization"].startswith("AWS4-HMAC-SHA256 Credential=AKID/")
+
+
+def test_vertex_has_its_path_its_token_and_names_what_is_missing(reply_of, monkeypatch):
+    monkeypatch.setenv("VERTEX_ACCESS_TOKEN", "token-of-vertex")
+    monkeypatch.setenv("CLOUD_ML_REGION", "europe-west1")
+    monkeypatch.setenv("ANTHROPIC_VERTEX_PROJECT_ID", "project-7")
+    with serving(Scripted(anthropic_message())) as server:
+        spec = f"anthropic-vertex:claude-sonnet-4-5@20250929@{server.url}"
+        assert reply_of(spec, server).answers[AXIS].status == "ok"
+        monkeypatch.delenv("CLOUD_ML_REGION")
+        with pytest.raises(InputError, match="CLOUD_ML_REGION"):
+            made(spec, server, monkeypatch).check()
+    place = (
+        "/projects/project-7/locations/europe-west1/publishers/anthropic/models/claude-sonnet-4-5@20250929:rawPredict"
+    )
+    assert server.paths == [place]
+    assert server.headers[0]["authorization"] == "Bearer token-of-vertex"
