@@ -18,8 +18,7 @@ from axisjudge.iterating.looked_at import LookedAt, looked_at
 from axisjudge.iterating.rubric_change import RubricSentence, beside_flips, cited_on_flips, rubric_sentences
 from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging import judging_run
-from axisjudge.judging.asking import asked_yes
-from axisjudge.judging.estimate import estimate_of
+from axisjudge.judging.estimate import asked_yes, estimate_of
 from axisjudge.judging.judging_run import JudgingRun
 from axisjudge.judging.options import RunOptions
 from axisjudge.judging.outcome import AT_BUDGET

@@ -6,10 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 from axisjudge.checks import InputError
-from axisjudge.judges.answer import Reply
+from axisjudge.judges.answer import Reply, Sheet
 from axisjudge.judges.lifecycle import Retirement
 from axisjudge.judges.prompt import Prefix, shared_prefix
-from axisjudge.judges.sheet import Sheet
 from axisjudge.rubric import Rubric
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory

@@ -7,12 +7,14 @@ import re
 from collections.abc import AsyncIterator, Container, Mapping
 from contextlib import suppress
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, ClassVar
+from math import isfinite
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from axisjudge.judges.answer import lost
+from axisjudge.judges.answer import ONE_CALL, Answer, all_lost, lost
+from axisjudge.judges.base import Rubrics
 from axisjudge.judges.failure import broken_off, failure_in_batch, failure_in_reply
 from axisjudge.judges.pricing import Tokens
-from axisjudge.judges.prompt import CallPrompt
+from axisjudge.judges.prompt import INSTRUCTIONS, CallPrompt, Prefix, question
 from axisjudge.judges.remote import (
     MAX_TOKENS,
     BatchResult,
@@ -20,15 +22,18 @@ from axisjudge.judges.remote import (
     Body,
     NoReplyError,
     Received,
+    RemoteJudge,
     Shutdown,
 )
 from axisjudge.judges.written import Said, WrittenJudge
-from axisjudge.spec import REMOTE, Provider
+from axisjudge.spec import REMOTE, TRANSPORT, Provider
+from axisjudge.verdict import VERDICTS, Axis, RaterKind
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-    from openai.types import Model
+    from openai.types import Decision, Model
     from openai.types.responses import Response
+
 
 #: From this version on a prompt cache breakpoint can be set by hand; before it there is only the cache key.
 FIRST_WITH_BREAKPOINTS = (5, 6)
@@ -221,3 +226,90 @@ def cached_and_written(details: Any) -> tuple[int, int]:
 
 
 PROVIDER = Provider(OpenAIJudge, REMOTE, family="openai", price_list=OpenAIJudge.price_list, at_url=None)
+
+
+class DecisionsJudge(RemoteJudge):
+    """A decision model of OpenAI; each question may be refused on its own."""
+
+    kind: RaterKind = "decision_model"
+    joint: bool = True
+    mechanisms: ClassVar[tuple[str, ...]] = ("decisions",)
+    price_list: ClassVar[str | None] = "openai"
+
+    def axes_body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
+        choices = [{"value": word, "description": f"{word}, as the rubric defines it"} for word in VERDICTS]
+        return {
+            "model": self.model,
+            "input": [
+                {"type": "message", "role": "developer", "content": INSTRUCTIONS},
+                {"type": "message", "role": "user", "content": [cached_prefix(prefix.text)]},
+            ],
+            "questions": [
+                {
+                    "type": "choice",
+                    "name": axis,
+                    "instructions": question(rubric, n_steps),
+                    "choices": choices,
+                }
+                for axis, rubric in rubrics.items()
+            ],
+            "prompt_cache_options": {"mode": "explicit", "ttl": "30m"},
+        }
+
+    async def send(self, client: AsyncOpenAI, body: Body) -> Decision:
+        return await client.decisions.create(**body)
+
+    def lifecycle(self, model: Model) -> Shutdown | None:
+        return shutdown_of(model)
+
+    def read(self, response: Decision, form: str) -> Received:
+        return Received(
+            content=[_Named(answer.name, _choice(answer)) for answer in response.answers],
+            model=response.model,
+            call_id=response._request_id,
+            tokens=tokens_of(response.usage),
+            flags=(ONE_CALL,),
+        )
+
+    def axes_answers(self, said: list[_Named], rubrics: Rubrics) -> dict[Axis, Answer]:
+        if len(said) != len(rubrics):
+            return all_lost(rubrics, "parse_error", f"{len(rubrics)} questions, {len(said)} answers")
+        return {axis: _of_axis(axis, each) for axis, each in zip(rubrics, said, strict=True)}
+
+
+class _Named(NamedTuple):
+    name: str | None
+    answer: Answer
+
+
+def _of_axis(axis: Axis, named: _Named) -> Answer:
+    if named.name in (axis, None):
+        return named.answer
+    return lost("parse_error", f"answers come in question order; expected {axis}, found {named.name!r}"[:200])
+
+
+def _choice(answer: Any) -> Answer:
+    if answer.type == "refusal":
+        return lost("refused", "the model declined this question")
+    if answer.type != "choice":
+        return lost("parse_error", f"expected a choice, found {answer.type!r}"[:200])
+    probabilities = {each.value: each.probability for each in answer.probabilities}
+    if answer.choice not in VERDICTS or set(probabilities) != set(VERDICTS):
+        found = sorted(map(str, {answer.choice, *probabilities}))
+        return lost("parse_error", f"choices must be {', '.join(VERDICTS)}; found {found}"[:200])
+    if not all(_is_probability(value) for value in probabilities.values()):
+        return lost("parse_error", f"probabilities must lie in [0, 1]; found {probabilities}"[:200])
+    return Answer(
+        status="ok",
+        verdict=answer.choice,
+        confidence=float(probabilities[answer.choice]),
+        confidence_source="native",
+        probabilities={word: float(probabilities[word]) for word in VERDICTS},
+    )
+
+
+def _is_probability(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and 0 <= value <= 1
+
+
+DECISIONS = Provider(DecisionsJudge, TRANSPORT, family="openai", price_list=DecisionsJudge.price_list, at_url=None)

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.judges.answer import Answer, Reply
+from axisjudge.judges.answer import Answer, Reply, Sheet, question_and_interaction
 from axisjudge.judges.base import Judge, Rubrics
-from axisjudge.judges.sheet import Sheet, question_and_interaction
 from axisjudge.rubric import RubricText
 from axisjudge.spec import JudgeSpec, Provider
 from axisjudge.trajectory import Trajectory

@@ -23,7 +23,7 @@ and is spread over the range that is the family's habit:
 A found fault is cited at each planted step (the step beside it at rate STEP_OFF, an index that does not exist at rate
 INVALID_STEP); every other verdict cites one step of the agent's, drawn at random.
 
-Signals and goal checks (`axisjudge.judges.sheet`) it answers by the same propensity e, scaled to its error rate, around
+Signals and goal checks (`axisjudge.judges.answer`) it answers by the same propensity e, scaled to its error rate, about
 the number b that the rules give the point (`SILENT` where they give none; for a goal check, of which they know nothing,
 a number drawn in the upper part of the scale):
 
@@ -45,9 +45,8 @@ from statistics import NormalDist, fmean
 from typing import ClassVar
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.judges.answer import Answer, Reply
+from axisjudge.judges.answer import Answer, Reply, Sheet
 from axisjudge.judges.base import Judge, Rubrics
-from axisjudge.judges.sheet import Sheet
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES, Axis, RaterKind, Word

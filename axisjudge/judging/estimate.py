@@ -16,13 +16,30 @@ from axisjudge.checks import InputError
 from axisjudge.judges.base import Judge
 from axisjudge.judges.pricing import BATCH_SHARE, Tokens
 from axisjudge.judges.remote import RemoteJudge
-from axisjudge.judging.asking import asked_yes
 from axisjudge.judging.cost import call_key
 from axisjudge.judging.options import RunOptions
 from axisjudge.judging.plan import Call, JudgingPlan
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+def asked_yes(question: str) -> bool:
+    """Whether somebody said yes; no where nobody can be asked (a pipeline, a notebook run by a program)."""
+    terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    prompt = f"axisjudge: {question} [y/N] "
+    if terminal:
+        print(prompt, end="", file=sys.stderr, flush=True)
+        return _is_yes(sys.stdin.readline())
+    try:
+        return "ipykernel" in sys.modules and _is_yes(input(prompt))
+    except (EOFError, NotImplementedError):  # the latter is what a kernel raises that takes no input
+        return False
+
+
+def _is_yes(answer: str) -> bool:
+    return answer.strip().lower() in ("y", "yes")
+
 
 #: A run that may cost more is begun only after a yes.
 ASK_ABOVE_USD = 5.0

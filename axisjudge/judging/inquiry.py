@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from axisjudge.judges.answer import Answer, Reply
+from axisjudge.judges.answer import Answer, Reply, Sheet
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.injection import injection_flags
 from axisjudge.judges.prompt import INSTRUCTIONS, question
 from axisjudge.judges.remote import RemoteJudge
-from axisjudge.judges.sheet import Sheet
 from axisjudge.judges.written import JOINT_REPLY_TOKENS, WrittenJudge
 from axisjudge.rubric import RubricText
 from axisjudge.trajectory import Trajectory
@@ -29,7 +28,7 @@ FRAME_BYTES = 8_000
 class Inquiry(ABC):
     """The points that one call asks a judge about, each under its rubric, on one scale.
 
-    A point is an axis, or a point of a sheet (`axisjudge.judges.sheet`).
+    A point is an axis, or a point of a sheet (`axisjudge.judges.answer`).
     """
 
     trajectory: Trajectory

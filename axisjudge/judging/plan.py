@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.judges.answer import question_and_interaction
 from axisjudge.judges.base import Judge, Rubrics
-from axisjudge.judges.sheet import question_and_interaction
 from axisjudge.judging.inquiry import Inquiry, OfAxes
 from axisjudge.protocol.gate import Stamp
 from axisjudge.rubric import RubricText

@@ -8,9 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from axisjudge.judges.answer import Answer, Reply, fault_of, lost
+from axisjudge.judges.answer import Answer, Reply, fault_of, lost, question_and_interaction
 from axisjudge.judges.redaction import keepable
-from axisjudge.judges.sheet import question_and_interaction
 from axisjudge.judging.plan import Call
 from axisjudge.verdict import Rating, check_citations
 

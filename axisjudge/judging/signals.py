@@ -9,7 +9,7 @@ from pathlib import Path
 
 from axisjudge.checks import InputError, positive
 from axisjudge.judges import Judge, JudgeLike, make_judges
-from axisjudge.judges.sheet import Sheet
+from axisjudge.judges.answer import Sheet
 from axisjudge.judging.inquiry import OfSheet
 from axisjudge.judging.judging_run import JudgingRun
 from axisjudge.judging.plan import Done, JudgingPlan, call_of, check_ids, plan_calls

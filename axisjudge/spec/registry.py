@@ -25,7 +25,7 @@ BUILT_IN: Mapping[str, str] = {
     "anthropic-bedrock": "axisjudge.judges.anthropic_judge:BEDROCK",
     "anthropic-vertex": "axisjudge.judges.anthropic_judge:VERTEX",
     "openai": "axisjudge.judges.openai_judge:PROVIDER",
-    "openai-decisions": "axisjudge.judges.decisions_judge:PROVIDER",
+    "openai-decisions": "axisjudge.judges.openai_judge:DECISIONS",
     "openai-compatible": "axisjudge.judges.compatible_judge:PROVIDER",
     "local": "axisjudge.judges.local_judge:PROVIDER",
     "rules": "axisjudge.judges.rules.judge:PROVIDER",

@@ -18,8 +18,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.judges.rules.findings import KINDS
-from axisjudge.judges.rules.grade import findings_of, grade_trajectory
-from axisjudge.judges.rules.judge import VERSION
+from axisjudge.judges.rules.judge import VERSION, findings_of, grade_trajectory
 from axisjudge.labels.agentrx import NO_AXIS, read_agentrx
 from axisjudge.labels.crosswalk import ANY_STEP
 from axisjudge.labels.reference import read_tool_kinds, reference_ratings

@@ -14,7 +14,7 @@ from judging.worlds import run_plan
 from scores.axis_cases import as_given, load_cases
 
 from axisjudge.judges import Judge, Reply
-from axisjudge.judges.sheet import Sheet
+from axisjudge.judges.answer import Sheet
 from axisjudge.judging.inquiry import OfSheet
 from axisjudge.judging.plan import call_of, plan_calls
 from axisjudge.ratings import ratings_frame

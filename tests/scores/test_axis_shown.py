@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from scores.axis_cases import answers, calls, says
 
-from axisjudge.judges.sheet import Sheet
+from axisjudge.judges.answer import Sheet
 from axisjudge.scores.axis.goal import GoalCheck
 from axisjudge.scores.axis.judged.sheets import checks_sheet, load_signal_rubrics, sheets_of
 from axisjudge.scores.axis.judged.shown import CONTENTS, ENTRIES, INDEX, RESULT, shown_interactions, shown_run

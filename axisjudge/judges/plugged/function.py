@@ -9,24 +9,188 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, StrictInt, StrictStr, ValidationError, model_validator
 
 from axisjudge.checks import InputError, one_of, positive
-from axisjudge.judges.answer import Reply, all_lost, not_sent
+from axisjudge.judges.answer import Answer, Reply, Usage, all_lost, fault_of, lost, not_sent
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.failure import Failure, failure_of
-from axisjudge.judges.plugged.prompt import Prompt
-from axisjudge.judges.plugged.returned import Returned, read_returned
 from axisjudge.judges.plugged.source_version import source_version
 from axisjudge.judges.pricing import UNPRICED
-from axisjudge.judges.prompt import shared_prefix
-from axisjudge.judges.redaction import reason_of
+from axisjudge.judges.prompt import INSTRUCTIONS, Prefix, question, shared_prefix
+from axisjudge.judges.redaction import keepable, reason_of
+from axisjudge.rubric import Rubric
 from axisjudge.spec import BUILT_IN, JudgeSpec, Provider
 from axisjudge.trajectory import Trajectory
-from axisjudge.verdict import Axis, ConfidenceSource, RaterKind
+from axisjudge.verdict import VERDICTS, Axis, ConfidenceSource, RaterKind, Status, UnitInterval, Verdict, Word
+
+
+class Prompt(str):
+    """A prompt: a string that may be sent as it stands, and what it is made of.
+
+    As for every judge, reward, agent, task, domain and the trajectory's id are not in it.
+
+    Attributes
+    ----------
+    axis : str
+        The axis to be judged.
+    instructions, record, question : str
+        The three parts of the text: what a judge is told, the trajectory fenced as data, and the axis with its rubric.
+        The first two are the same for all axes of a trajectory, so that a provider can keep them.
+    rubric : str
+        The rubric alone.
+    n_steps : int
+        Steps of the trajectory; those that may be cited are numbered 0 to n_steps - 1.
+    repeat : int
+        Which time this is asked, from 0; good for a seed.
+    model : str or None
+        The model that the judge's spec or its decorator names.
+    options : mapping
+        The options of the judge's spec.
+    """
+
+    axis: Axis
+    instructions: str
+    record: str
+    question: str
+    rubric: str
+    n_steps: int
+    repeat: int
+    model: str | None
+    options: Mapping[str, Any]
+
+    @classmethod
+    def about(cls, axis: Axis, rubric: Rubric, prefix: Prefix, n_steps: int) -> Prompt:
+        """The prompt for one axis of a trajectory, asked for the first time."""
+        asked = question(rubric, n_steps)
+        prompt = cls(f"{INSTRUCTIONS}\n{prefix.text}\n{asked}")
+        prompt.axis, prompt.instructions, prompt.record, prompt.question = axis, INSTRUCTIONS, prefix.text, asked
+        prompt.rubric, prompt.n_steps = rubric.text, n_steps
+        prompt.repeat, prompt.model, prompt.options = 0, None, {}
+        return prompt
+
+
+_IN_ORDER = ("verdict", "confidence", "rationale", "cited_step_indices")
+_OF_THE_CALL = ("usage", "returned_model", "call_id")
+_NO_USAGE = Usage()
+
+
+class _Call(BaseModel):
+    """What a dict says of the call itself."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    usage: Usage = _NO_USAGE
+    returned_model: StrictStr | None = None
+    call_id: StrictStr | None = None
+
+
+class _Said(BaseModel):
+    """What a dict says of the axis."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    status: Status = "ok"
+    verdict: Word | None = None
+    confidence: UnitInterval | None = None
+    confidence_source: ConfidenceSource | None = None
+    rationale: StrictStr | None = None
+    cited_step_indices: tuple[StrictInt, ...] = ()
+    probabilities: dict[Word, UnitInterval] | None = None
+
+    @model_validator(mode="after")
+    def _verdict_if_ok(self) -> Self:
+        if (self.verdict is not None) != (self.status == "ok"):
+            raise ValueError("status ok needs a verdict, and no other status carries one")
+        return self
+
+
+@dataclass(frozen=True)
+class Returned:
+    """An answer, and what is known of the call."""
+
+    answer: Answer
+    usage: Usage = _NO_USAGE
+    returned_model: str | None = None
+    call_id: str | None = None
+
+
+def read_returned(returned: object, source: ConfidenceSource) -> Returned:
+    """Read what a function gave back.
+
+    Parameters
+    ----------
+    returned : object
+        In one of the forms of this module's text.
+    source : str
+        Where its confidences come from, unless it says so itself.
+    """
+    fields = _fields(returned)
+    if fields is None:
+        rule = f"must be one of {', '.join(VERDICTS)}, a tuple, a dict or a Verdict"
+        return Returned(lost("parse_error", f"{rule}; received {_shown(returned)}"))
+    try:
+        call = _Call.model_validate({name: fields[name] for name in _OF_THE_CALL if name in fields})
+    except ValidationError as error:
+        return Returned(_unreadable(error, returned))
+    answer = _answer({name: value for name, value in fields.items() if name not in _OF_THE_CALL}, returned, source)
+    return Returned(answer, call.usage, call.returned_model, call.call_id)
+
+
+def _fields(returned: object) -> Mapping[Any, Any] | None:
+    """What was given back as a dict; None where it has none of the forms."""
+    if isinstance(returned, Verdict):
+        return returned.model_dump()
+    if isinstance(returned, Mapping):
+        return returned
+    if isinstance(returned, tuple):
+        return dict(zip(_IN_ORDER, returned, strict=False)) if 0 < len(returned) <= len(_IN_ORDER) else None
+    if not isinstance(returned, str):
+        return None
+    if returned in VERDICTS:
+        return {"verdict": returned}
+    try:
+        parsed = json.loads(returned)
+    except ValueError:
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _answer(fields: Mapping[Any, Any], returned: object, source: ConfidenceSource) -> Answer:
+    try:
+        read = _Said.model_validate(fields)
+    except ValidationError as error:
+        return _unreadable(error, returned)
+    if read.status != "ok":
+        return lost(read.status, keepable(read.rationale or "the function says no more"))
+    return Answer(
+        status="ok",
+        verdict=read.verdict,
+        confidence=read.confidence,
+        confidence_source=None if read.confidence is None else read.confidence_source or source,
+        probabilities=None if read.probabilities is None else {str(word): p for word, p in read.probabilities.items()},
+        cited_step_indices=read.cited_step_indices,
+        rationale=read.rationale,
+    )
+
+
+def _unreadable(error: ValidationError, returned: object) -> Answer:
+    return lost("parse_error", f"{keepable(fault_of(error))}; received {_shown(returned)}")
+
+
+def _shown(returned: object) -> str:
+    try:
+        shown = repr(returned)
+    except Exception as error:  # somebody else's __repr__
+        shown = f"something whose repr raises {type(error).__name__}"
+    return f"{type(returned).__name__} {keepable(shown)}"
+
 
 #: Where the confidences of each kind of function come from: a model, a model that decides, a program, a trial's noise.
 CONFIDENCE_SOURCE: dict[RaterKind, ConfidenceSource] = {
@@ -55,7 +219,7 @@ def judge_function(
     """Make a judge of a function: a prompt in, a verdict out.
 
     The function is given a `Prompt` (a text, with its parts as attributes) for one axis of one trajectory, and gives
-    back a word, a tuple, a dict or a `Verdict` (`axisjudge.judges.plugged.returned` has the forms; a dict may bring
+    back a word, a tuple, a dict or a `Verdict` (`axisjudge.judges.plugged.function` has the forms; a dict may bring
     ``usage``: input_tokens, cached_tokens, output_tokens, cost_usd). It may be async; a plain one runs in threads of
     its own, so that it keeps nobody waiting, and must bear being called from several at once. What it gives back in
     another form is a lost rating with status ``parse_error``; an error that it raises, whatever it is, one with status

@@ -4,7 +4,6 @@ Facts are read off a trajectory once (facts.py) and each axis has its rules in a
 every kind of finding with its confidence. `grade_trajectory` is the pure function, `RulesJudge` the judge around it.
 """
 
-from axisjudge.judges.rules.grade import grade_trajectory
-from axisjudge.judges.rules.judge import RulesJudge
+from axisjudge.judges.rules.judge import RulesJudge, grade_trajectory
 
 __all__ = ["RulesJudge", "grade_trajectory"]

@@ -7,7 +7,7 @@ import pytest
 from judges.rules.conftest import TOOLS, Play
 from judges.rules.test_each_rule import CASES, modify, read
 
-from axisjudge.judges.rules.grade import grade_trajectory
+from axisjudge.judges.rules.judge import grade_trajectory
 from axisjudge.readers import read_trajectories
 from axisjudge.trajectory import Trajectory
 

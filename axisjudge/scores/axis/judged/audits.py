@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from axisjudge.checks import InputError
-from axisjudge.judges.answer import Answer
-from axisjudge.judges.sheet import Told, point
+from axisjudge.judges.answer import Answer, Told, point
 from axisjudge.scores.axis.goal import GoalCheck
 from axisjudge.scores.axis.judged.questions import UNNECESSARY, goal_question, signal_questions
 from axisjudge.scores.axis.judged.replies import grades_of_reply, reply_object, signals_of_reply

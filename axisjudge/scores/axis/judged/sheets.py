@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from axisjudge.judges.answer import Answer
+from axisjudge.judges.answer import Answer, Sheet, point
 from axisjudge.judges.prompt import EVIDENCE, CallPrompt
-from axisjudge.judges.sheet import Sheet, point
 from axisjudge.rubric.signals import SIGNAL_NAMES, SignalName, SignalRubric, load_signal_rubric
 from axisjudge.scores.axis.goal import GoalCheck
 from axisjudge.scores.axis.judged.audits import audit_schema, audits_reader, grade_schema, grades_reader
