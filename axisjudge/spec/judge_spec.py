@@ -69,7 +69,8 @@ class JudgeSpec(BaseModel):
         A file goes by its name alone: its folder is this machine's business.
         """
         place = f"@{self.base_url}" if self.base_url else ""
-        name = self.provider if self.model is None else f"{self.provider}:{self.model}{place}"
+        model = PurePath(self.model).name if self.provider == "local" and self.model else self.model
+        name = self.provider if model is None else f"{self.provider}:{model}{place}"
         chosen = {key: self.options[key] for key in sorted(self.options) if key not in TRANSPORT}
         shown = {key: value.name if isinstance(value, PurePath) else value for key, value in chosen.items()}
         return ",".join([name, *(f"{key}={value}" for key, value in shown.items())])

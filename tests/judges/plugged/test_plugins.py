@@ -194,6 +194,8 @@ def test_every_built_in_provider_makes_judges_that_bear_its_name(name, tmp_path)
     recorded = tmp_path / "r.jsonl"
     axisjudge.judge(trajectories(1), ["rules"], out=recorded, progress=False)
     model = {"rules": "", "simulated": ":wren", "replay": f":{recorded}", "openai-compatible": ":qwen3@http://h/v1"}
+    (tmp_path / "qwen.gguf").write_bytes(b"GGUF")
+    model["local"] = f":{tmp_path / 'qwen.gguf'}"
     spec = JudgeSpec.parse(f"{name}{model.get(name, ':gpt-5')}")
     (judge,) = make_judges([spec])
     assert judge.rater == ("rules" if name == "replay" else spec.rater)
