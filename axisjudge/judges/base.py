@@ -69,6 +69,8 @@ class Judge(ABC):
     reads_rubrics: bool = True
     #: Whether the provider has said, before the first call, that it knows this key and this model.
     is_confirmed: bool = False
+    #: Calls that may be under way at once, where nobody says otherwise; None for as many as the run allows.
+    at_once: int | None = None
     #: Tokens of the model's context, as its server tells them; None where it does not, or was not asked.
     context_told: int | None = None
 

@@ -32,10 +32,10 @@ class LocalJudge(CompatibleJudge):
         self.path = Path(spec.model or "").expanduser()
         if not self.path.is_file():
             raise InputError(f"judge local:{spec.model}", "must name a GGUF file", cure="write local:PATH.gguf")
-        chosen = {**spec.options, "context": spec.options.get("context", CONTEXT)}
-        super().__init__(spec.model_copy(update={"model": self.path.name, "options": chosen}))
-        self.rater = spec.model_copy(update={"model": self.path.name}).rater
-        self.spec.options.setdefault("concurrency", 1)  # one slot of the server has the whole of its context
+        super().__init__(spec)
+        self.model = self.path.name
+        self.options = {**spec.options, "context": spec.options.get("context", CONTEXT)}
+        self.at_once = 1  # one slot of the server has the whole of its context
         self.version = f"gguf-{_hash_of(self.path)}"
         self._server: Any = None
 

@@ -138,7 +138,7 @@ class Lane:
         self.errors: list[Exception] = []
         self._groups = list(reversed(groups))
         self._others: list[Call] = []
-        self._full_width = int(judge.spec.options.get("concurrency", concurrency))
+        self._full_width = int(judge.spec.options.get("concurrency", judge.at_once or concurrency))
         self._width = self._full_width if judge.is_confirmed else min(FIRST_AT_ONCE, self._full_width)
         self._answered, self._tell = answered, tell
         self._limiters, self._is_free = _limiters(judge), judge.worst_usd(1) == 0
