@@ -26,7 +26,7 @@ OF_FIRST_BATCH = 0.25
 
 
 @dataclass
-class Told:
+class CallCosts:
     """What a judge's calls have told: how many, and the largest cost in US dollars; of those of this run, the largest
     share of their worst.
     """
@@ -62,20 +62,20 @@ class Budget:
     limit_usd : float
     spent_usd : float
         What the records say that was spent before.
-    told : mapping of rater to Told, optional
+    told : mapping of rater to CallCosts, optional
         What the records say of each judge's calls.
     """
 
-    def __init__(self, limit_usd: float, spent_usd: float = 0.0, told: Mapping[str, Told] | None = None) -> None:
+    def __init__(self, limit_usd: float, spent_usd: float = 0.0, told: Mapping[str, CallCosts] | None = None) -> None:
         self.limit_usd, self.spent_usd, self.under_way_usd, self.assumed_usd = limit_usd, spent_usd, 0.0, 0.0
         self.n_assumed = 0
-        self._told: dict[str, Told] = dict(told or {})
+        self._told: dict[str, CallCosts] = dict(told or {})
         self._reserved: dict[int, float] = {}
         self._worst: dict[int, float | None] = {}
         self._settled = asyncio.Event()
 
-    def told_of(self, judge: Judge) -> Told:
-        return self._told.setdefault(judge.rater, Told())
+    def told_of(self, judge: Judge) -> CallCosts:
+        return self._told.setdefault(judge.rater, CallCosts())
 
     @property
     def reason(self) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from axisjudge.checks import InputError
 from axisjudge.judges.answer import Reply
-from axisjudge.judging.budget import Budget, Told
+from axisjudge.judging.budget import Budget, CallCosts
 from axisjudge.judging.cost import calls_of
 from axisjudge.judging.plan import Call, Done
 from axisjudge.verdict import IDENTITY, Rating
@@ -70,7 +70,7 @@ class KeptRatings:
             return Budget(limit_usd)
         calls = calls_of(read_every_line(self.path)).filter(pl.col("usd") > 0)
         told = {
-            rater: Told(calls=n_calls, largest_usd=largest)
+            rater: CallCosts(calls=n_calls, largest_usd=largest)
             for rater, n_calls, largest in calls.group_by("rater").agg(n=pl.len(), most=pl.col("usd").max()).iter_rows()
         }
         return Budget(limit_usd, float(calls["usd"].sum()), told)
