@@ -56,6 +56,7 @@ HOMES = {
     "jupyter_client": {"report"},
     "jupyter_core": {"report"},
     "cattrs": {"studies"},
+    "PIL": {"report"},  # matplotlib has it: small pictures of the front page
     "matplotlib": {"figures", "studies", "report"},
     "seaborn": {"figures", "studies"},
     "narwhals": {"ratings", "studies"},

@@ -1,39 +1,78 @@
-"""The front page of all reports."""
+"""The front page of all reports, as a story: one sentence a page, real measurements before made-up ones."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 from axisjudge.figures.markup import visible
 from axisjudge.report.gallery import LIST, read_gallery
+from axisjudge.report.made import NOTES
+from axisjudge.report.paper import sentences_of
 from axisjudge.report.render import TEMPLATES, css
+
+#: The story: chapters in order, each with the reports that tell it, by their names without numbers.
+CHAPTERS = {
+    "Look": ("failures", "trace", "located"),
+    "Do judges agree?": ("agreement", "evidence"),
+    "Do they agree with people?": ("people", "few_runs"),
+    "Which verdicts can be trusted?": ("panels", "succession", "twins"),
+    "Make the rubric better": ("loop", "rubric_versions", "plan"),
+    "Scores": ("curves", "axis_result", "run_score"),
+}
+_REST = "More"
+#: Width and height of a picture at most, and its colours: a page of thirty stays under 500 kB.
+_SIZE, _COLOURS = (400, 300), 24
 
 
 def write_index(reports: Path) -> Path:
-    """Write reports/index.html: every published report with its title, answer, banner and first figure.
-
-    The gallery leads, real measurements follow, then what simulated or planted ratings show.
+    """Write reports/index.html: every published report with its question, the first sentence of its answer, its banner
+    and its first figure, chapter by chapter; within a chapter real measurements lead.
     """
     from jinja2 import Environment, FileSystemLoader
 
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
-    cards = [
-        _card(path.parent) for path in sorted(reports.glob("*/results.json")) if (path.parent / "report.html").exists()
-    ]
-    cards.sort(key=lambda card: bool(card["banner"]))
     listed = read_gallery(reports.parent) if (reports / "gallery" / LIST).exists() else {}
-    kept = [
-        _card(reports / "gallery" / name, entry.data)
-        for name, entry in listed.items()
-        if (reports / "gallery" / name / "results.json").exists()
-    ]
-    page = visible(environment.get_template("reports.html.j2").render(gallery=kept, reports=cards, css=css()))
+    folders = [(path.parent, "") for path in sorted(reports.glob("*/results.json"))]
+    folders = [(folder, data) for folder, data in folders if (folder / "report.html").exists()]
+    kept = [(reports / "gallery" / name, entry.data) for name, entry in listed.items()]
+    cards = [_card(folder, data) for folder, data in (*folders, *kept) if (folder / "results.json").exists()]
+    cards.sort(key=lambda card: bool(card["banner"]))
+    story = {chapter: [card for card in cards if card["chapter"] == chapter] for chapter in (*CHAPTERS, _REST)}
+    page = environment.get_template("reports.html.j2").render(
+        story={chapter: told for chapter, told in story.items() if told}, css=css()
+    )
     staged = reports / ".index.html"
-    staged.write_text(page, encoding="utf-8")
+    staged.write_text(visible(page), encoding="utf-8")
     return staged.replace(reports / "index.html")
+
+
+def _chapter(name: str) -> str:
+    """The chapter that a report belongs to: by its name, or by its beginning in the gallery."""
+    told = (
+        chapter
+        for chapter, names in CHAPTERS.items()
+        if any(name == each or name.startswith(f"{each}_") for each in names)
+    )
+    return next(told, _REST)
+
+
+def _thumbnail(picture: Path, kept: Path) -> str:
+    """The picture, small and of few colours, as base64; kept by its hash, so that it is made once."""
+    from PIL import Image
+
+    content = picture.read_bytes()
+    small = kept / f"{hashlib.sha256(content).hexdigest()[:20]}.png"
+    if not small.exists():
+        image = Image.open(io.BytesIO(content)).convert("RGB")
+        image.thumbnail(_SIZE)
+        kept.mkdir(exist_ok=True)
+        image.quantize(_COLOURS).save(small, "PNG", optimize=True)
+    return base64.b64encode(small.read_bytes()).decode()
 
 
 def _banners(results: dict[str, Any]) -> list[str]:
@@ -46,14 +85,18 @@ def _page_of(folder: Path) -> str:
 
 
 def _card(folder: Path, data: str = "") -> dict[str, Any]:
-    name = f"gallery/{folder.name}" if folder.parent.name == "gallery" else folder.name
+    in_gallery = folder.parent.name == "gallery"
+    name = f"gallery/{folder.name}" if in_gallery else folder.name
+    reports = folder.parents[1] if in_gallery else folder.parent
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    figures = [folder / "figures" / f"{name}.png" for name in results["figures"][:1]]
+    figures = [folder / "figures" / f"{each}.png" for each in results["figures"][:1]]
+    answer = results.get("answer") or results.get("finding") or next(iter(results["findings"]), "")
     return {
+        "chapter": _chapter(folder.name if in_gallery else folder.name.lstrip("0123456789_")),
         "address": f"{name}/{_page_of(folder)}",
         "title": results["title"],
         "data": data,
-        "finding": results.get("answer") or results.get("finding") or next(iter(results["findings"]), ""),
+        "finding": next(iter(sentences_of(answer)), ""),
         "banner": "; ".join(banner.partition(":")[0] for banner in _banners(results)),
-        "thumbnail": base64.b64encode(figures[0].read_bytes()).decode() if figures else "",
+        "thumbnail": _thumbnail(figures[0], reports / NOTES) if figures else "",
     }

@@ -1,6 +1,5 @@
 """Pages hold up against hostile text: nothing runs, nothing is fetched, pictures show."""
 
-import base64
 import http.server
 import json
 import re
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from benches import rating
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from PIL import Image
 
 from axisjudge.ratings import ratings_frame
 from axisjudge.report import Page
@@ -220,11 +220,15 @@ def test_pages_are_accessible_and_fit_in_every_light(
 
 
 def test_the_index_links_every_report_and_escapes_what_it_quotes(tmp_path: Path) -> None:
-    for name, banner in (("05_profiles", "Simulated ratings: 1 of 2"), ("06_trace", None)):
+    for name, banner in (
+        ("05_profiles", "Simulated ratings: 1 of 2"),
+        ("06_trace", None),
+        ("08_failures", "Simulated ratings: 1 of 2"),
+    ):
         folder = tmp_path / name
         (folder / "figures").mkdir(parents=True)
         (folder / "report.html").write_text("page")
-        (folder / "figures" / "first.png").write_bytes(base64.b64decode(PICTURE))
+        Image.new("RGB", (900, 600), "white").save(folder / "figures" / "first.png")
         said = {
             "title": f"<b>{name}?",
             "findings": ["Two.", "One <i>."],
@@ -236,12 +240,12 @@ def test_the_index_links_every_report_and_escapes_what_it_quotes(tmp_path: Path)
     (tmp_path / "07_failed").mkdir()
     page = write_index(tmp_path).read_text()
     tags = Tags(page).found
-    assert [attributes["href"] for name, attributes in tags if name == "a"] == [
-        "06_trace/report.html",
-        "05_profiles/report.html",
-    ], "measurements before what simulated ratings show"
+    links = [attributes["href"] for name, attributes in tags if name == "a"]
+    assert links == ["06_trace/report.html", "08_failures/report.html", "05_profiles/report.html"], "a story"
+    assert all(attributes["alt"] for name, attributes in tags if name == "img")
+    assert page.index("<h2>Look") < page.index("06_trace/report.html") < page.index("<h2>More")
     assert not [name for name, _ in tags if name in ("script", "b", "i", "link")]
-    assert page.count(PICTURE) == 2
+    assert page.count("data:image/png;base64,") == 3
     assert "Simulated ratings" in page
     assert "One &lt;i&gt;." in page
     assert "Two." in page, "the first sentence, where no figure was shown"
