@@ -13,8 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-_PACKAGE = Path(__file__).resolve().parent.parent
-_CODE = {".py", ".j2", ".css", ".js", ".html", ".json", ".md"}
+from axisjudge.report.meaning import package_sha256
 
 
 def file_sha256(path: Path) -> str:
@@ -30,28 +29,23 @@ def notebook_sha256(notebook: Any) -> str:
     return sum_up((f"{cell.cell_type} {cell.metadata.get('tags', [])}", cell.source) for cell in notebook.cells)
 
 
-def input_digest(workbench: Path, notebook: Any, parameters: Mapping[str, Any], package: str | None = None) -> str:
+def input_digest(workbench: Path, notebook: Any, parameters: Mapping[str, Any]) -> str:
     """One hash of what is known of a report before it is made.
 
-    The notebook, the parameters, this package, the versions of the packages it stands on, and every file or folder that
-    a parameter names. What a run reads beside is known afterwards; see `axisjudge.report.made`. `package` is this
-    package's hash, where it was taken once for several reports.
+    The notebook, the parameters, what this package means to it (`axisjudge.report.meaning`), the versions of the
+    packages it stands on, and every file or folder that a parameter names. What a run reads beside is known afterwards;
+    see `axisjudge.report.made`.
     """
+    code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
     return sum_up(
         (
             ("notebook", notebook_sha256(notebook)),
             ("parameters", repr(sorted(parameters.items()))),
-            ("package", package or package_sha256()),
+            ("package", package_sha256(code)),
             ("versions", repr(versions())),
             *named_inputs(parameters, workbench).items(),
         )
     )
-
-
-def package_sha256() -> str:
-    """Hash of this package's own source, and of the data that a wheel puts beside it."""
-    files = (file for file in files_below(_PACKAGE) if file.suffix in _CODE or "shipped" in file.parts)
-    return sum_up((file.relative_to(_PACKAGE).as_posix(), file_sha256(file)) for file in files)
 
 
 @cache

@@ -98,9 +98,9 @@ def run_reports(
 ) -> list[ReportResult]:
     """Run notebooks with papermill and publish reports/<name>/: report.md, report.html, results.json and figures.
 
-    A report is made anew when its notebook, its parameters, this package, the packages below it or a file that its last
-    run read have changed, and only then. A notebook that fails publishes nothing: the old report stays, and the
-    notebook as far as it ran is left as reports/<name>/failed.ipynb.
+    A report is made anew when its notebook, its parameters, what this package means to it, the packages below it or a
+    file that its last run read have changed, and only then. A notebook that fails publishes nothing: the old report
+    stays, and the notebook as far as it ran is left as reports/<name>/failed.ipynb.
 
     Parameters
     ----------
@@ -130,8 +130,7 @@ def run_reports(
     sources = list(known.values()) if names is None else [find_notebook(name, home) for name in names]
     if not sources:
         raise InputError("notebooks", "there is no notebook named NN_name.ipynb to run", str(home / "notebooks"))
-    package = digest.package_sha256()
-    jobs = [checked_job(source, parameters or {}, home, package=package) for source in dict.fromkeys(sources)]
+    jobs = [checked_job(source, parameters or {}, home) for source in dict.fromkeys(sources)]
     return run_jobs(jobs, home, force=force, on_done=on_done, cluster=cluster)
 
 
@@ -154,9 +153,9 @@ def run_gallery(
     home = place.own()
     entries = read_gallery(home)
     chosen = {one_of("report of the gallery", name, list(entries)) for name in (entries if names is None else names)}
-    folder, package = home / "reports" / "gallery", digest.package_sha256()
+    folder = home / "reports" / "gallery"
     jobs = [
-        checked_job(find_notebook(entry.notebook, home), entry.parameters, home, folder / name, package)
+        checked_job(find_notebook(entry.notebook, home), entry.parameters, home, folder / name)
         for name, entry in entries.items()
         if name in chosen
     ]
@@ -268,16 +267,14 @@ def _run_lane(waiting: Any, ended: Any, home: Path) -> None:
                 ended.put((job, error))
 
 
-def checked_job(
-    source: Path, given: Mapping[str, Any], home: Path, folder: Path | None = None, package: str | None = None
-) -> Job:
+def checked_job(source: Path, given: Mapping[str, Any], home: Path, folder: Path | None = None) -> Job:
     """The notebook at `source` with parameters that it knows; its report goes to `folder`, else to reports/<name>."""
     name, notebook = source.stem, read_source(source)
     known = parameters_of(notebook, name)
     parameters = checked_parameters(known, given, name)
     given = {key: _absolute(parameters[key], home) for key in given}
     parameters |= given
-    made_from = digest.input_digest(home, notebook, parameters, package)
+    made_from = digest.input_digest(home, notebook, parameters)
     target = home / "reports" / name if folder is None else folder
     again = f"axisjudge report --gallery {target.name}" if folder else _command(name, given, home)
     return Job(name, source, notebook, given, parameters, target, made_from, again)

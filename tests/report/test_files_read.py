@@ -4,9 +4,10 @@ import os
 import shutil
 from pathlib import Path
 
+import nbformat
 import pytest
 
-from axisjudge.report import run_report
+from axisjudge.report import meaning, run_report
 from axisjudge.report.made import read_note
 from axisjudge.workbench import home
 
@@ -25,6 +26,12 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("data", "rubrics", "notebooks"):
         shutil.copytree(home() / name, bench / name, ignore=shutil.ignore_patterns("cache", "__pycache__"))
     (bench / "reports").mkdir()
+    for path in (bench / "notebooks").glob("[0-9]*.ipynb"):  # each says in the end what of the package it had loaded
+        book = nbformat.read(path, as_version=4)
+        loaded = "'\\n'.join(name for name in sys.modules if name.split('.')[0] == 'axisjudge')"
+        code = f"import pathlib, sys\npathlib.Path({str(bench / f'{path.stem}.loaded')!r}).write_text({loaded})"
+        book.cells.append(nbformat.v4.new_code_cell(code))
+        nbformat.write(book, path)
     probe = given(bench)[0]
     os.utime(probe, (LONG_AGO, probe.stat().st_mtime))
     probe.read_bytes()
@@ -45,3 +52,7 @@ def test_a_report_notes_the_files_that_it_reads_and_no_other(copy: Path, name: s
     assert noted <= read
     assert read - noted <= copied  # a rehearsal has a copy of all rubrics, and reads some
     assert not [folder for folder, *_ in note["listed"] if Path(folder).is_absolute()]
+    cells = nbformat.read(copy / "notebooks" / f"{name}.ipynb", as_version=4).cells
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    loaded = set((copy / f"{name}.loaded").read_text().splitlines())
+    assert loaded <= meaning._reached(code, meaning._modules(meaning._stamp())), "what it loads is what it hangs on"

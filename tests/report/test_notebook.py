@@ -13,7 +13,7 @@ import pytest
 from benches import PARAMETERS
 
 from axisjudge.checks import InputError
-from axisjudge.report import Page, digest, run_report, run_reports
+from axisjudge.report import Page, digest, meaning, run_report, run_reports
 from axisjudge.report.notebook import checked_parameters, find_notebook, parameters_of, read_source
 from axisjudge.report.render import report_html
 from axisjudge.workbench import home
@@ -122,15 +122,41 @@ def test_a_file_that_is_no_notebook_is_an_error(bench: Path) -> None:
         run_report("x", workbench=bench)
 
 
-def test_the_digest_follows_the_packages_own_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(digest, "_PACKAGE", tmp_path)
-    (tmp_path / "a.py").write_text("one")
-    before = digest.package_sha256()
-    (tmp_path / "__pycache__").mkdir()
-    (tmp_path / "__pycache__" / "a.py").write_text("built")
-    assert digest.package_sha256() == before
-    (tmp_path / "a.py").write_text("two")
-    assert digest.package_sha256() != before
+def test_a_page_hangs_on_what_its_notebook_can_reach_and_on_its_meaning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a comment, nor a docstring, nor another study makes it stale; a formula that it reaches does."""
+    package = tmp_path / "axisjudge"
+    texts = {
+        "__init__.py": "_HOME = {'explore': 'axisjudge.explorer'}\ndef __getattr__(name): ...",
+        "explorer.py": "page = 1",
+        "formulas.py": "def mean(x):\n    return sum(x) / len(x)",
+        "studies/__init__.py": "__all__ = ['one', 'other']\ndef __getattr__(name): ...",
+        "studies/one.py": "def one():\n    from axisjudge.formulas import mean\n    return mean",
+        "studies/other.py": "x = 1",
+        "report/page.css": "p {}",
+    }
+    for name, text in texts.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    monkeypatch.setattr(meaning, "PACKAGE", package)
+    code = "import axisjudge\naxisjudge.studies.one(axisjudge.judge())"
+    before = meaning.package_sha256(code)
+
+    def is_stale(name: str, text: str) -> bool:
+        (package / name).write_text(text)
+        after = meaning.package_sha256(code)
+        (package / name).write_text(texts[name])
+        return after != before
+
+    mean = texts["formulas.py"]
+    assert not is_stale("formulas.py", mean.replace("(x):", "(x):\n    'The mean.'  # as ever"))
+    assert is_stale("formulas.py", mean.replace("/ len(x)", "/ (len(x) - 1)"))
+    assert not is_stale("studies/other.py", "x = 22")
+    assert not is_stale("explorer.py", "page = 22")
+    assert is_stale("studies/one.py", texts["studies/one.py"].replace("return mean", "return mean or 1"))
+    assert is_stale("report/page.css", "p { color: red }")
+    assert meaning.package_sha256(f"{code}\naxisjudge.explore()") != before
 
 
 def test_outputs_do_not_change_what_a_notebook_is(notebook: Write) -> None:

@@ -37,7 +37,7 @@ def _own_matplotlib_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 @pytest.fixture(autouse=True)
 def _package_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     """The package may be edited while its tests run; here its source counts as unchanged."""
-    monkeypatch.setattr(digest, "package_sha256", lambda: "at rest")
+    monkeypatch.setattr(digest, "package_sha256", lambda _: "at rest")
 
 
 def kept(folder: Path) -> dict[str, bytes]:
