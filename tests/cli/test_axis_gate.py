@@ -1,5 +1,6 @@
 """The gate of `axisjudge axis-result`: sessions recorded before and after, as a pipeline would gate them."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -126,6 +127,43 @@ def test_too_few_repeats_and_missing_scenarios_cannot_be_told(bench):
         (SCENARIO, "missing"),
         ("other", "new"),
     ]
+
+
+#: What may be missing from a gate: bytes of a file beside three good runs, or another way to ask.
+MISSING = {
+    "an empty file": ("x.json", b"", ("--baseline", "main")),
+    "a torn file": ("x.json", b'{"output": {"transcript": [', ("--baseline", "main")),
+    "no JSON": ("x.json", b"<html>404</html>", ("--baseline", "main")),
+    "an empty object": ("x.json", b"{}", ("--baseline", "main")),
+    "an empty list": ("x.json", b"[]", ("--baseline", "main")),
+    "null": ("x.json", b"null", ("--baseline", "main")),
+    "half of a compressed file": ("x.json.gz", gzip.compress(b'{"output": {}}' * 99)[:40], ("--baseline", "main")),
+    "other bytes": ("x.jsonl", bytes(range(256)), ("--baseline", "main")),
+    "an empty file under a floor": ("x.json", b"", ("--fail-under", "1")),
+    "a torn file under a floor": ("x.json", b'{"output"', ("--fail-under", "1")),
+}
+
+
+@pytest.mark.parametrize("what", MISSING)
+def test_no_gate_passes_on_a_file_that_is_missing_from_it(bench, what):
+    """The file is named with its reason, in JUnit too, and the exit code is 1; --strict ends the run."""
+    name, content, asked = MISSING[what]
+    (bench.path / "before" / name).write_bytes(content)
+    page = bench.run("axis-result", "before", *asked, "--junit", "gate.xml")
+    assert page.code == 1, page.out
+    assert name in page.out + page.err
+    assert name in (bench.path / "gate.xml").read_text()
+    assert bench.run("axis-result", "before", *asked, "--strict").code in (1, 2)
+
+
+def test_no_gate_passes_without_repeats_or_scenarios(bench):
+    bench.record("one", [session(1)])
+    codes = [bench.run("axis-result", "one", "--baseline", "main").code]
+    bench.record("others", [{**session(number), "scenarioKey": "other"} for number in (1, 2, 3)])
+    codes.append(bench.run("axis-result", "others", "--baseline", "main").code)
+    (bench.path / "none").mkdir()
+    codes.append(bench.run("axis-result", "none", "--baseline", "main").code)
+    assert codes == [4, 4, 2]
 
 
 def test_the_page_of_runs_is_written_whatever_the_gate_decides(bench):
