@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from axisjudge.report import meaning, run_report
+from axisjudge.report import digest, run_report
 from axisjudge.report.made import read_note
 from axisjudge.workbench import home
 
@@ -55,4 +55,4 @@ def test_a_report_notes_the_files_that_it_reads_and_no_other(copy: Path, name: s
     cells = nbformat.read(copy / "notebooks" / f"{name}.ipynb", as_version=4).cells
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
     loaded = set((copy / f"{name}.loaded").read_text().splitlines())
-    assert loaded <= meaning._reached(code, meaning._modules(meaning._stamp())), "what it loads is what it hangs on"
+    assert loaded <= digest._reached(code, digest._modules(digest._stamp())), "what it loads is what it hangs on"

@@ -13,7 +13,7 @@ import pytest
 from benches import PARAMETERS
 
 from axisjudge.checks import InputError
-from axisjudge.report import Page, digest, meaning, run_report, run_reports
+from axisjudge.report import Page, digest, run_report, run_reports
 from axisjudge.report.notebook import checked_parameters, find_notebook, parameters_of, read_source
 from axisjudge.report.render import report_html
 from axisjudge.workbench import home
@@ -139,13 +139,13 @@ def test_a_page_hangs_on_what_its_notebook_can_reach_and_on_its_meaning(
     for name, text in texts.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text(text)
-    monkeypatch.setattr(meaning, "PACKAGE", package)
+    monkeypatch.setattr(digest, "PACKAGE", package)
     code = "import axisjudge\naxisjudge.studies.one(axisjudge.judge())"
-    before = meaning.package_sha256(code)
+    before = digest.package_sha256(code)
 
     def is_stale(name: str, text: str) -> bool:
         (package / name).write_text(text)
-        after = meaning.package_sha256(code)
+        after = digest.package_sha256(code)
         (package / name).write_text(texts[name])
         return after != before
 
@@ -156,7 +156,7 @@ def test_a_page_hangs_on_what_its_notebook_can_reach_and_on_its_meaning(
     assert not is_stale("explorer.py", "page = 22")
     assert is_stale("studies/one.py", texts["studies/one.py"].replace("return mean", "return mean or 1"))
     assert is_stale("report/page.css", "p { color: red }")
-    assert meaning.package_sha256(f"{code}\naxisjudge.explore()") != before
+    assert digest.package_sha256(f"{code}\naxisjudge.explore()") != before
 
 
 def test_outputs_do_not_change_what_a_notebook_is(notebook: Write) -> None:
