@@ -229,10 +229,10 @@ def test_the_same_ratings_give_the_same_bytes(
         manifests.append((folder / MANIFEST).read_text())
     assert manifests[0] == manifests[1]
     for kind in ("png", "svg", "pdf"):
-        content = (folder / "figures" / f"agreement_agreement_matrix.{kind}").read_bytes()
+        content = (folder / "figures" / f"agreement_together.{kind}").read_bytes()
         assert not re.search(rb"20[23]\d-\d\d|CreationDate|Matplotlib v|matplotlib \d", content)
     assert check_bundle(folder).holds
-    picture = folder / "figures" / "agreement_agreement_matrix.svg"
+    picture = folder / "figures" / "agreement_together.svg"
     picture.write_text(picture.read_text().replace("</svg>", "<desc>0.99</desc></svg>"))
     write_manifest(folder)
     assert check_bundle(folder).files == (f"figures/{picture.name} does not hold what is computed",)
