@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple, TypedDict
 
 from axisjudge.results import Result
+from axisjudge.stats.clusters import NO_LEAN, Lean
 
 
 class Ends(NamedTuple):
@@ -101,18 +102,21 @@ class Estimate(Result):
         return f"{self.estimate:{spec}} ({interval})"
 
 
-def difference_ends(first: Estimate, second: Estimate) -> tuple[float, float]:
-    """Ends of `first` minus `second` by MOVER, independent of each other; NaN where either has no interval.
+def difference_ends(first: Estimate, second: Estimate, correlation: float = 0.0) -> tuple[float, float]:
+    """Ends of `first` minus `second` by MOVER; NaN where either has no interval.
 
-    With l and u the ends of each, L = d - sqrt((e1 - l1)^2 + (u2 - e2)^2), U = d + sqrt((u1 - e1)^2 + (e2 - l2)^2).
+    With l and u the ends of each and r the correlation of the two, U = d + sqrt(a^2 + b^2 - 2 r a b) with a = u1 - e1
+    and b = e2 - l2, and L = d - the same of a = e1 - l1 and b = u2 - e2.
 
     References
     ----------
     Zou and Donner (2008), Stat. Med. 27:1693-1702, doi:10.1002/sim.3095.
     """
     gap = first.estimate - second.estimate
-    low = gap - math.hypot(first.estimate - first.ci_low, second.ci_high - second.estimate)
-    return low, gap + math.hypot(first.ci_high - first.estimate, second.estimate - second.ci_low)
+    below = first.estimate - first.ci_low, second.ci_high - second.estimate
+    above = first.ci_high - first.estimate, second.estimate - second.ci_low
+    short, long = (math.sqrt(max(0.0, a * a + b * b - 2 * correlation * a * b)) for a, b in (below, above))
+    return gap - short, gap + long
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -127,7 +131,7 @@ class ClusteredShare(Estimate):
     """A share with what its interval rests on; as plain values it is an estimate like any other.
 
     `effective_clusters` is Kish's K, `design_effect` what one item is divided by, `degrees` those of the interval's t
-    (NaN where items are independent).
+    (NaN where items are independent), `lean` to which side it reaches further.
     """
 
     _keys = tuple(field.name for field in fields(Estimate))
@@ -135,6 +139,7 @@ class ClusteredShare(Estimate):
     effective_clusters: float = math.nan
     design_effect: float = 1.0
     degrees: float = math.nan
+    lean: Lean = NO_LEAN
 
 
 def too_few_clusters(n_clusters: int, fewest: int) -> Ends:

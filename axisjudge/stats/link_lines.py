@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, all_in_unit_interval
-from axisjudge.stats.clusters import effective_clusters
+from axisjudge.stats.clusters import effective_clusters, lean_of
 from axisjudge.stats.rates.proportions import cluster_codes, t_quantile
 
 Floats = NDArray[np.float64]
@@ -46,6 +46,8 @@ class LinkLine:
         What leaving out each cluster changes in intercept and slope; empty for a line read from a file.
     cluster_labels : array, shape (n_clusters,)
         Whose change each row is.
+    sizes : array, shape (n_clusters,)
+        Items of each; where these go with the changes, one end of `crossing` lies further out (`clusters.Lean`).
 
     Notes
     -----
@@ -69,6 +71,7 @@ class LinkLine:
     reason: str = ""
     changes: Floats = field(default_factory=lambda: np.empty((0, 2)), repr=False)
     cluster_labels: NDArray[Any] = field(default_factory=lambda: np.empty(0), repr=False)
+    sizes: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp), repr=False)
 
     def standard_error(self, z: ArrayLike) -> Floats:
         """The standard error of the line at z."""
@@ -101,15 +104,20 @@ class LinkLine:
         ----------
         Fieller (1954), J. R. Stat. Soc. B 16:175-185, doi:10.1111/j.2517-6161.1954.tb00159.x.
         """
-        t2, v = t_quantile(self.degrees, ci_level) ** 2, self.covariance
-        a = self.slope**2 - t2 * v[1, 1]
-        b = self.intercept * self.slope - t2 * v[0, 1]
-        c = self.intercept**2 - t2 * v[0, 0]
-        centre = -self.intercept / self.slope
+        centre, v = -self.intercept / self.slope, self.covariance
+        moved = (self.changes @ np.array([1.0, centre])) / self.slope  # less its sign: what each cluster adds
+        error = float(self.standard_error(centre)) / abs(self.slope)
+        below, above = lean_of(moved, self.sizes, error).quantiles(t_quantile(self.degrees, ci_level))
+        return centre, self._fieller(v, below)[0], self._fieller(v, above)[1]
+
+    def _fieller(self, v: Floats, t: float) -> tuple[float, float]:
+        a = self.slope**2 - t**2 * v[1, 1]
+        b = self.intercept * self.slope - t**2 * v[0, 1]
+        c = self.intercept**2 - t**2 * v[0, 0]
         if not a > 0:
-            return centre, -math.inf, math.inf
+            return -math.inf, math.inf
         half = math.sqrt(max(b**2 - a * c, 0.0))
-        return centre, float((-b - half) / a), float((-b + half) / a)
+        return float((-b - half) / a), float((-b + half) / a)
 
     def spread(self, *, ci_level: float = 0.95) -> tuple[float, float, float]:
         """1 / slope with the interval that the slope's gives; without an upper end where that reaches 0."""
@@ -282,6 +290,7 @@ def _line(
         link,
         changes=changes,
         cluster_labels=labels,
+        sizes=sizes,
     )
 
 

@@ -95,6 +95,18 @@ def outcomes(sizes, share, icc, rng):
     return (rng.random(task.size) < chance[task]).astype(float), task
 
 
+def informative(
+    n_tasks: int, share: float, icc: float, rng: np.random.Generator, *, spread: float = 0.8, related: float = 0.8
+) -> tuple[np.ndarray, np.ndarray]:
+    """Outcomes whose tasks' rates go with their lognormal sizes (median 4.5), and the task of each item."""
+    size = rng.standard_normal(n_tasks)
+    other = related * size + math.sqrt(1 - related**2) * rng.standard_normal(n_tasks)
+    items = np.maximum(1, np.round(np.exp(1.5 + spread * size))).astype(int)
+    task = np.repeat(np.arange(n_tasks), items)
+    chance = ndtr((ndtri(share) + math.sqrt(icc) * other) / math.sqrt(1 - icc))
+    return (rng.random(task.size) < chance[task]).astype(float), task
+
+
 def shares(design: str, share: float, rng: np.random.Generator) -> Methods:
     """Failure rates with an intraclass correlation of .3."""
     value, task = outcomes(SIZES[design], share, 0.3, rng)

@@ -38,7 +38,9 @@ TASK, RUN, ERROR = 0.25, 0.25, 0.1
 FINDINGS = (
     "judges agree beyond chance",
     "which axis fails most",
+    "axes differ",
     "which agent fails most",
+    "agents differ",
     "profiles of agents differ",
     "a judge is unfair to an agent",
 )
@@ -90,7 +92,16 @@ def answers(rng: np.random.Generator, n_tasks: int, effects: bool) -> dict[str, 
     rows = [
         np.isfinite(clustered_proportion(any_judge[:, j].ravel(), task[:, j].ravel()).ci_low) for j in range(AGENTS)
     ]
-    said = (alpha(pairs, clusters) > 0, not axes.tied, not agents.tied, profiles.p_value <= 0.05, unfair)
+    first = [len(of.first) == 1 for of in (axes, agents)]
+    said = (
+        alpha(pairs, clusters) > 0,
+        first[0],
+        axes.differ,
+        first[1],
+        agents.differ,
+        profiles.p_value <= 0.05,
+        unfair,
+    )
     shares = (np.mean(by_axis), np.mean(cells), np.mean(rows))
     return dict(zip((*FINDINGS, *INTERVALS), map(float, (*said, *shares)), strict=True))
 

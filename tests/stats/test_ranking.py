@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.stats import norm, wilcoxon
+from scipy.special import ndtri
+from scipy.stats import norm, ttest_rel, wilcoxon
 from statsmodels.stats.multitest import multipletests
 
 from axisjudge.checks import InputError
-from axisjudge.stats.comparisons.ranking import RankSets, count_contrast, rank_sets
+from axisjudge.stats.comparisons.ranking import RankSets, _not_first, count_contrast, rank_sets
 from axisjudge.stats.comparisons.sign_flips import holm, paired_sign_flip, sign_flips
 
 
@@ -164,7 +165,7 @@ def test_holm_is_that_of_statsmodels(p_values):
     assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])
 
 
-def unequal_runs(source: np.random.Generator, tasks: int, rate: float, runs: list[int | None]) -> np.ndarray:
+def unequal_runs(source: np.random.Generator, tasks: int, rate: float, runs: list[int | None]) -> NDArray[np.float64]:
     """Equal failure rates of means over different numbers of runs; None fails by whole tasks of its own."""
     shared = source.standard_normal(tasks)
     columns = []
@@ -198,3 +199,44 @@ def test_equal_alternatives_of_unequal_runs_over_the_grid(tasks, rate, runs) -> 
     source = rng()
     apart = [not rank_sets(unequal_runs(source, tasks, rate, runs), rng=source).tied for _ in range(500)]
     assert np.mean(apart) <= 0.07 + 2 * 0.0114
+
+
+def shared_first(source: np.random.Generator, tasks: int) -> NDArray[np.float64]:
+    """Five axes of which two share the first place, with effects of tasks on each."""
+    level = ndtri(np.array([0.1, 0.15, 0.2, 0.45, 0.45]))
+    shared = 0.5 * source.standard_normal((tasks, 1, 1)) + 0.5 * source.standard_normal((tasks, 4, 1))
+    own = 0.5 * source.standard_normal((tasks, 1, 5)) + 0.5 * source.standard_normal((tasks, 4, 5))
+    return (shared + own < level).astype(float).mean(axis=1)
+
+
+@pytest.mark.parametrize("tasks", [12, 40])
+def test_of_two_that_share_the_first_place_one_is_seldom_called_first(tasks: int) -> None:
+    source = rng()
+    tables = (shared_first(source, tasks) for _ in range(1000))
+    called = [_not_first(table, int(table.mean(axis=0).argmax())) <= 0.05 for table in tables]
+    assert np.mean(called) < 0.05 + 3 * 0.007
+
+
+def test_the_first_is_called_where_best_against_each_paired_t_does() -> None:
+    table = shared_first(rng(), 40)
+    table[:, 4] = np.minimum(1.0, table[:, 4] + 0.3)
+    sets = rank_sets(table, rng=rng())
+    rivals = [ttest_rel(table[:, 4], table[:, k]).pvalue for k in range(4)]
+    assert sets.first == (4,)
+    assert sets.first_p == pytest.approx(max(rivals))
+
+
+def test_few_differing_clusters_never_show_a_first() -> None:
+    table = np.zeros((30, 3))
+    table[:5, 0] = 1.0  # 5 against 0: 2 ^ -4 at the least
+    sets = rank_sets(table, rng=rng())
+    assert sets.first_p == 2.0**-4
+    assert sets.tied
+
+
+def test_that_some_differ_is_said_where_none_is_first() -> None:
+    table = np.column_stack([shared_first(rng(), 60)[:, 3:], shared_first(np.random.default_rng(5), 60)[:, :2]])
+    sets = rank_sets(table, rng=rng())
+    assert sets.differ
+    assert sets.alike_p < 0.01
+    assert len(sets.first) > 1

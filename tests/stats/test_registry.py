@@ -244,6 +244,7 @@ PARTS = {
         "bootstrap_interval",
         "jackknife_interval",
         "jackknife_variance",
+        "lean_of",
         "cluster_codes",
         "cluster_correlation",
         "normal_quantile",

@@ -21,3 +21,27 @@ def test_labels_drawn_by_verdict_show_and_labels_at_random_seldom_do(how, low, h
         agents = {f"agent {k}": np.arange(240) % 4 == k for k in range(4)}
         found += "failed" in drawn_apart(labelled, {"failed": failed, **agents}, task)
     assert low <= found / times <= high
+
+
+RAGGED = [30, 20, 10, 8, 6, 4, 4, 3, 3, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("sizes", [[4] * 20, [10] * 20, RAGGED])
+def test_twenty_tasks_show_failures_labelled_three_times_as_often(sizes):
+    """Before, none of these was found: of ragged tasks too few carry a test over tasks."""
+    rng, task, power, false = np.random.default_rng(5), np.repeat(np.arange(20), sizes), 0, 0
+    for _ in range(60):
+        failed = 0.5 * rng.normal(size=20)[task] + 0.87 * rng.normal(size=task.size) > 0.5
+        for tripled in (True, False):
+            labelled = rng.random(task.size) < (np.where(failed, 0.75, 0.25) if tripled else 0.4)
+            found = "failed" in drawn_apart(labelled, {"failed": failed}, task)
+            power, false = power + (found and tripled), false + (found and not tripled)
+    assert power / 60 > 0.5
+    assert false <= 3
+
+
+def test_a_rare_word_alone_shows_nothing():
+    """One item of a rare word among ten of its task, labelled alone: p is .1, where a normal one would be .003."""
+    task, word, labelled = np.repeat(np.arange(30), 10), np.zeros(300), np.zeros(300, dtype=bool)
+    word[0] = labelled[0] = labelled[15] = labelled[25] = True
+    assert not drawn_apart(labelled, {"rare": word}, task)

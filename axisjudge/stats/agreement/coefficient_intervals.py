@@ -23,7 +23,6 @@ import numpy as np
 from axisjudge.stats.agreement.coefficients import Coefficient, category_counts
 from axisjudge.stats.agreement.patterns import Floats, Ints, RatingPatterns
 from axisjudge.stats.clusters import (
-    AGREEMENT_ICC,
     OUTCOME_ICC,
     ClusteredVariance,
     clustered_variance,
@@ -132,9 +131,7 @@ def _agreement_as_proportion(patterns: RatingPatterns, ci_level: float) -> Ends:
     both = (patterns.codes >= 0).all(axis=1)
     same = np.where(both, patterns.codes[:, 0] == patterns.codes[:, 1], np.nan)
     clusters = patterns.cluster if patterns.grouped else None
-    found = clustered_proportion(
-        same[patterns.pattern], clusters, times=patterns.times, expected_icc=AGREEMENT_ICC, ci_level=ci_level
-    )
+    found = clustered_proportion(same[patterns.pattern], clusters, times=patterns.times, ci_level=ci_level)
     return Ends(found.ci_low, found.ci_high, found.method, found.reason)
 
 
@@ -202,9 +199,8 @@ def influences(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats,
 
 
 def _variance(patterns: RatingPatterns, moved: Floats) -> ClusteredVariance:
-    """The variance behind influences; what many raters say together follows the outcome of an item, two less so."""
-    prior = min(OUTCOME_ICC, AGREEMENT_ICC * (patterns.n_raters - 1))
-    return clustered_variance(moved, patterns.groups, times=patterns.times[patterns.compared], prior=prior)
+    """The variance behind influences."""
+    return clustered_variance(moved, patterns.groups, times=patterns.times[patterns.compared], prior=OUTCOME_ICC)
 
 
 def _linearised(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, ci_level: float) -> Ends:
@@ -214,7 +210,7 @@ def _linearised(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats
         return without_interval("agreement is perfect in the sample or without one item")
     variance = _variance(patterns, moved)
     estimate = float(coefficient.estimate(patterns.counts @ sums, patterns.categories))
-    low, high = interval_on(scale, estimate, variance.error, variance.degrees, ci_level)
+    low, high = interval_on(scale, estimate, variance.error, variance.degrees, ci_level, variance.lean)
     method = f"linearised on {named}, t on {variance.degrees:.1f} degrees"
     ends = without_interval("agreement is perfect in the sample") if math.isnan(low) else Ends(low, high)
     return ends._replace(method=method)
@@ -239,12 +235,15 @@ def _posterior(
     if alone and np.unique(cells[cells >= 0]).size > 2:
         seen = degrees * normal_part_of(np.nan_to_num(moved), patterns.times[patterns.compared])
         degrees = max(seen, min(degrees, LEAST_DEGREES))
-    scale = (normal_quantile(ci_level) / t_quantile(degrees, ci_level)) ** 2 / variance.design_effect
+    t = t_quantile(degrees, ci_level)
+    scale = (normal_quantile(ci_level) / t) ** 2 / variance.design_effect
     draws = rng.standard_gamma(counts * scale + prior, size=(POSTERIOR_DRAWS, len(cells)))
     weights = draws / draws.sum(axis=1, keepdims=True) * counts.sum()
     values = coefficient.estimate(weights @ coefficient.sums(cells, patterns.categories), patterns.categories)
     estimate = float(coefficient.estimate(patterns.counts @ sums, patterns.categories))
     low, high = np.nanquantile(values, [(1 - ci_level) / 2, (1 + ci_level) / 2]).tolist()
+    below, above = (q / t for q in variance.lean.quantiles(t))
+    low, high = max(-1.0, estimate - below * (estimate - low)), min(1.0, estimate + above * (high - estimate))
     method = "Dirichlet(1/2) posterior"
     if patterns.grouped:
         method += f", design effect {variance.design_effect:.2f}, t on {variance.degrees:.1f} degrees"

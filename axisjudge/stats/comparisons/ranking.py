@@ -1,7 +1,26 @@
-"""Ranking with its uncertainty: simultaneous rank sets from task-paired differences, by sign flips of whole tasks."""
+"""Ranking with its uncertainty, from task-paired differences: is one first, do any differ, which ranks may each hold.
+
+Three questions, each with a test of its own, as an answer to one is no answer to another:
+
+- *Which is first* is a selection. The alternative with the highest mean is called first where it lies above every other
+  one; each is a paired t of level 1 - `ci_level`, both sides counted. Nothing is added over the others: two that share
+  the first place are each called first with half that chance, and where three or more share it, with less (the
+  intersection-union test).
+- *Do any differ*: the sum of squares of the means about their mean, against sign flips of whole clusters' deviations.
+- *Which ranks* each may hold, all together: step-down maxima over the pairs (`rank_sets`).
+
+Simulated, false at the 5% level: the first of two that share the place, .03 to .06 of studies of 8 to 60 tasks; of all
+alike, .00; any of those that are alike, .03 to .06, and .06 to .08 where one fails by whole tasks.
+
+References
+----------
+Berger (1982), Technometrics 24:295-300, doi:10.1080/00401706.1982.10487790 (intersection-union). Gutmann and Maymin
+(1987), Ann. Stat. 15:456-461, doi:10.1214/aos/1176350280 (is the selected population the best?).
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,12 +44,13 @@ class RankSets(Result):
 
     `means` holds the mean over clusters of every alternative; `rank_low` and `rank_high` bound its rank, for all
     alternatives together at `ci_level`; `p_values[j, k]` is the adjusted p value of "j does not lie above k".
+    `first_p` is the p value of "the one with the highest mean is not first", `alike_p` that of "all have one mean".
     `refusal` says why nothing is ranked, and is empty otherwise: then every set is 1..m and no p value is given.
     """
 
     _keys = (
         *("means", "rank_low", "rank_high", "ci_level", "n_clusters", "n_missing", "method", "monte_carlo_error"),
-        "refusal",
+        *("refusal", "first_p", "alike_p"),
     )
 
     means: NDArray[np.float64]
@@ -43,6 +63,8 @@ class RankSets(Result):
     method: str
     monte_carlo_error: float
     refusal: str = ""
+    first_p: float = math.nan
+    alike_p: float = math.nan
 
     @property
     def order(self) -> NDArray[np.int64]:
@@ -51,12 +73,20 @@ class RankSets(Result):
 
     @property
     def tied(self) -> bool:
-        """True when no two alternatives can be told apart."""
-        return bool((self.rank_low == 1).all() and (self.rank_high == len(self.means)).all())
+        """True when no two alternatives can be told apart by name."""
+        every = bool((self.rank_low == 1).all() and (self.rank_high == len(self.means)).all())
+        return every and not self.first_p <= 1 - self.ci_level
+
+    @property
+    def differ(self) -> bool:
+        """True when some differ, whether or not it can be said which."""
+        return not self.tied or self.alike_p <= 1 - self.ci_level
 
     @property
     def first(self) -> tuple[int, ...]:
-        """The alternatives that may hold rank 1."""
+        """The alternatives that may hold rank 1: the one that is shown to be first, or those that no other is above."""
+        if self.first_p <= 1 - self.ci_level:
+            return (int(self.order[0]),)
         return tuple(int(j) for j in np.flatnonzero(self.rank_low == 1))
 
 
@@ -120,10 +150,12 @@ def rank_sets(
     means = np.array([_mean(column) for column in seen.T])
     missing = int(np.isnan(values).sum())
     refusal = _refusal(clusters, count)
+    first_p = alike_p = math.nan
     if refusal:
         p_values, error, method = np.full((count, count), np.nan), float("nan"), "none"
     else:
         p_values, error, method = _adjusted(seen, None if unseen is None else np.asarray(unseen, dtype=float), rng)
+        first_p, alike_p = _not_first(seen, int(np.argmax(means))), _all_alike(seen, rng)
     above = np.nan_to_num(p_values, nan=1.0) <= 1 - ci_level
     return RankSets(
         means,
@@ -136,7 +168,40 @@ def rank_sets(
         method,
         error,
         refusal,
+        first_p,
+        alike_p,
     )
+
+
+def _not_first(values: Floats, top: int) -> float:
+    """p of "alternative `top` does not lie above every other one"; 1 where one shares too few clusters with it.
+
+    No p is below what so many differing clusters can give at all, 2^(1 - k): t of 0 and 1 alone takes five for .02.
+    """
+    from scipy.special import stdtr
+
+    largest = 0.0
+    for rival in np.delete(values, top, axis=1).T:
+        difference = values[:, top] - rival
+        difference = difference[~np.isnan(difference)]
+        n, differing = difference.size, int(np.count_nonzero(difference))
+        if n < FEWEST_CLUSTERS or not differing:
+            return 1.0
+        spread = float(difference.std(ddof=1))
+        t = math.inf if spread <= 1e-12 else float(difference.mean()) / spread * math.sqrt(n)
+        largest = max(largest, 2 * float(stdtr(n - 1, -t)), 2.0 ** (1 - differing))
+    return min(1.0, largest)
+
+
+def _all_alike(values: Floats, rng: np.random.Generator) -> float:
+    """p of "all alternatives have one mean", on the clusters that have them all; 1 with too few of these."""
+    whole = values[~np.isnan(values).any(axis=1)]
+    if len(whole) < FEWEST_CLUSTERS:
+        return 1.0
+    deviations = whole - whole.mean(axis=1, keepdims=True)
+    flips, exact = sign_flips(len(whole), rng)
+    between = ((flips @ deviations) ** 2).sum(axis=1)
+    return monte_carlo_p(between, float((deviations.sum(axis=0) ** 2).sum()), exact=exact)[0]
 
 
 def _refusal(clusters: int, count: int) -> str:

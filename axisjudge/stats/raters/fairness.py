@@ -6,7 +6,8 @@ people fail for a sensitivity), each stratum s is set against all others r:
     D_s = p_s - p_r        MOVER of two clustered shares, tasks as units
 
 A stratum's p value is the level at which that interval reaches 0, so that interval and test agree. Tasks that have
-items on both sides make the two shares move together, which the interval does not use: it is then wider than needed.
+items on both sides make the two shares move together: the correlation of their totals over tasks, less its own error
+on Fisher's z, enters MOVER from 10 effective tasks on either side.
 
 References
 ----------
@@ -28,7 +29,8 @@ from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.results import Result, columns
 from axisjudge.stats.comparisons.sign_flips import holm
 from axisjudge.stats.estimate import ClusteredShare, Estimate, difference_ends
-from axisjudge.stats.rates.proportions import clustered_proportion, share_at
+from axisjudge.stats.rates.clustered import cluster_correlation
+from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, clustered_proportion, share_at
 
 Floats = NDArray[np.float64]
 
@@ -138,8 +140,13 @@ def stratum_shares(
             for side in (mine, ~mine)
         )
 
-        def difference(level: float, here: ClusteredShare = here, rest: ClusteredShare = rest) -> Estimate:
-            return replace(share_difference(share_at(here, level), share_at(rest, level)), n_clusters=n_clusters)
+        correlation = _together(here, rest, np.where(mine, given, np.nan), np.where(mine, np.nan, given), groups)
+
+        def difference(
+            level: float, here: ClusteredShare = here, rest: ClusteredShare = rest, correlation: float = correlation
+        ) -> Estimate:
+            moved = share_difference(share_at(here, level), share_at(rest, level), correlation)
+            return replace(moved, n_clusters=n_clusters)
 
         p_value = _p_value(difference(ci_level), difference) if tested else math.nan
         shares.append(StratumShare(name, here, difference(ci_level), p_value))
@@ -173,8 +180,19 @@ def fair_shares(
     )
 
 
-def share_difference(first: ClusteredShare, second: ClusteredShare) -> Estimate:
-    """First share minus second, of different items, by MOVER without correlation.
+def _together(
+    here: ClusteredShare, rest: ClusteredShare, mine: Floats, others: Floats, groups: NDArray[np.intp] | None
+) -> float:
+    """The correlation of two shares over tasks, less its standard error on Fisher's z; 0 where few tasks show it."""
+    worth = min(here.effective_clusters, rest.effective_clusters)
+    if groups is None or not worth >= FEWEST_CLUSTERS:
+        return 0.0
+    seen = min(0.99, cluster_correlation(mine, others, groups))
+    return max(0.0, math.tanh(math.atanh(seen) - 1 / math.sqrt(worth - 3)))
+
+
+def share_difference(first: ClusteredShare, second: ClusteredShare, correlation: float = 0.0) -> Estimate:
+    """First share minus second, of different items, by MOVER with the correlation of the two.
 
     Examples
     --------
@@ -192,7 +210,7 @@ def share_difference(first: ClusteredShare, second: ClusteredShare) -> Estimate:
     )
     if math.isnan(first.ci_low) or math.isnan(second.ci_low):
         return result(reason=first.reason or second.reason)
-    low, high = difference_ends(first, second)
+    low, high = difference_ends(first, second, correlation)
     return result(ci_low=max(-1.0, low), ci_high=min(1.0, high), method="MOVER of two shares")
 
 

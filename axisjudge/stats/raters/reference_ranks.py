@@ -110,6 +110,7 @@ def reference_ranks(
         n_clusters=max(each[coefficient].n_clusters for each in known),
         method=f"{sets.method}; raters with few items by intervals of all differences (MOVER), Bonferroni",
         refusal="",
+        first_p=math.nan,
     )
 
 

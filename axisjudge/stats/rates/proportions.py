@@ -17,7 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.stats.clusters import (
+    NO_LEAN,
     OUTCOME_ICC,
+    Lean,
     clustered_variance,
     effective_clusters,
     relative_weights,
@@ -214,9 +216,9 @@ def bounded_share(
     influence = weight * (outcome - share) / total
     variance = clustered_variance(influence, groups, weights=weight, times=number, prior=expected_icc)
     items = effective_clusters(weight, number) / variance.design_effect
-    low, high = score_interval(share, items, t_quantile(variance.degrees, ci_level))
+    low, high = score_interval(share, items, t_quantile(variance.degrees, ci_level), variance.lean)
     method = f"Wilson at n / {n / items:.2f}, t on {variance.degrees:.1f} degrees"
-    of_clusters = partial(result, design_effect=n / items, degrees=variance.degrees)
+    of_clusters = partial(result, design_effect=n / items, degrees=variance.degrees, lean=variance.lean)
     return of_clusters(estimate=share, ci_low=low, ci_high=high, method=method)
 
 
@@ -228,7 +230,7 @@ def share_at(share: ClusteredShare, ci_level: float) -> ClusteredShare:
         low, high, method = _independent(round(share.estimate * share.n_items, 9), share.n_items, ci_level)
     else:
         items, quantile = share.n_items / share.design_effect, t_quantile(share.degrees, ci_level)
-        (low, high), method = score_interval(share.estimate, items, quantile), share.method
+        (low, high), method = score_interval(share.estimate, items, quantile, share.lean), share.method
     return replace(share, ci_low=low, ci_high=high, ci_level=ci_level, method=method)
 
 
@@ -238,11 +240,14 @@ def _independent(ones: float, n: int, ci_level: float) -> tuple[float, float, st
     return *wilson_interval(ones, n, ci_level=ci_level), "Wilson"
 
 
-def score_interval(share: float, n: float, quantile: float) -> tuple[float, float]:
-    """Wilson's interval of a share among `n` items (not necessarily whole) with any quantile."""
-    centre = (share + quantile**2 / (2 * n)) / (1 + quantile**2 / n)
-    half = quantile / (1 + quantile**2 / n) * math.sqrt(share * (1 - share) / n + quantile**2 / (4 * n**2))
-    return (0.0 if share == 0 else centre - half), (1.0 if share == 1 else centre + half)
+def score_interval(share: float, n: float, quantile: float, lean: Lean = NO_LEAN) -> tuple[float, float]:
+    """Wilson's interval of a share among `n` items (not necessarily whole) with any quantile, and to one side more."""
+    ends = []
+    for side, q in zip((-1, 1), lean.quantiles(quantile), strict=True):
+        centre = (share + q**2 / (2 * n)) / (1 + q**2 / n)
+        half = q / (1 + q**2 / n) * math.sqrt(share * (1 - share) / n + q**2 / (4 * n**2))
+        ends.append(centre + side * half)
+    return (0.0 if share == 0 else ends[0]), (1.0 if share == 1 else ends[1])
 
 
 def clustered_mean(
@@ -283,11 +288,12 @@ def clustered_mean(
         reason = f"{many(n_clusters, 'independent unit')}: too few for a standard error ({FEWEST_CLUSTERS} or more)"
         return result(estimate=mean, reason=reason)
     variance = clustered_variance((value - mean) / value.size, groups)
-    half = t_quantile(variance.degrees, ci_level) * variance.error
-    if half == 0:
+    if variance.error == 0:
         return result(estimate=mean, reason="all values are equal, so how far they vary cannot be seen")
+    below, above = variance.lean.quantiles(t_quantile(variance.degrees, ci_level))
     method = f"linearised, t on {variance.degrees:.1f} degrees"
-    return result(estimate=mean, ci_low=mean - half, ci_high=mean + half, method=method)
+    low, high = mean - below * variance.error, mean + above * variance.error
+    return result(estimate=mean, ci_low=low, ci_high=high, method=method)
 
 
 def jackknife_interval(
@@ -337,13 +343,16 @@ def bootstrap_interval(
     return interval_on(scale, estimate, error, n - 1, ci_level)
 
 
-def interval_on(scale: Scale, estimate: float, error: float, degrees: float, ci_level: float) -> tuple[float, float]:
+def interval_on(
+    scale: Scale, estimate: float, error: float, degrees: float, ci_level: float, lean: Lean = NO_LEAN
+) -> tuple[float, float]:
     """Estimate plus and minus t standard errors on a scale, taken back; NaN where that is infinite."""
-    centre, half = float(on_scale(scale, estimate)), t_quantile(degrees, ci_level) * error
-    if not (math.isfinite(centre) and math.isfinite(half)):
+    centre = float(on_scale(scale, estimate))
+    below, above = (q * error for q in lean.quantiles(t_quantile(degrees, ci_level)))
+    if not (math.isfinite(centre) and math.isfinite(below) and math.isfinite(above)):
         return math.nan, math.nan
     shrink = _SCALES[scale][1]
-    return float(shrink(centre - half)), float(shrink(centre + half))
+    return float(shrink(centre - below)), float(shrink(centre + above))
 
 
 def on_scale(scale: Scale, values: ArrayLike) -> NDArray[np.float64]:

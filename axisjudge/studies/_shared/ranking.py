@@ -51,7 +51,9 @@ class Ranking(Part, caption="Ranks that each may hold"):
         """What may hold rank 1, in a few words."""
         if self.sets.refusal:
             return f"not ranked: {self.sets.refusal}"
-        return "cannot be told apart" if self.sets.tied else listed(self.first, "or")
+        if self.sets.tied:
+            return "some differ, which is not shown" if self.sets.differ else "cannot be told apart"
+        return listed(self.first, "or")
 
     @property
     def table(self) -> Table:

@@ -110,10 +110,13 @@ def ranking(subject: str, quantity: str, names: Sequence[str], sets: RankSets, o
         why = few if sets.n_clusters < FEWEST_CLUSTERS else sets.refusal
         return alone if len(names) == 1 else f"{head} are not ranked by {quantity}: {why}."
     sure = f"observed {observed}; {sets.ci_level:.0%} for all ranks together, {many(sets.n_clusters, unit)}"
+    if len(top) == 1:
+        each = f"observed {observed}; {sets.ci_level:.0%}, {many(sets.n_clusters, unit)}"
+        return f"Of {subject}, {top[0]} has the highest {quantity}: it lies above each other one ({each})."
+    if sets.tied and sets.differ:
+        return f"{head} do not all have the same {quantity}, and which has the most is not shown ({sure})."
     if sets.tied:
         return f"{head} cannot be told apart by {quantity} ({sure})."
-    if len(top) == 1:
-        return f"Of {subject}, {top[0]} has the highest {quantity}, alone at rank 1 ({sure})."
     below = [name for name in names if name not in top]
     rest = f"; {listed(below)} {'is' if len(below) == 1 else 'are'} not among them" if below else ""
     may = f"{listed(top, 'or')} may have the highest {quantity} and cannot be told apart"

@@ -338,7 +338,9 @@ def _ranking(result: Checked) -> str:
         return f"Judges are not ranked: {sets.refusal.replace('cluster', result.votes.unit)}."
     first = [result.judges[place].name for place in sets.first]
     if len(first) == 1:
-        return f"By {by}, {first[0]} is shown to be above every other (simultaneous rank sets)."
+        return f"By {by}, {first[0]} is shown to be above every other ({sets.ci_level:.0%})."
+    if sets.tied and sets.differ:
+        return f"By {by} the judges differ, and which is best is not shown ({sets.ci_level:.0%})."
     if sets.tied:
         return f"By {by} no judge is shown to be above another (simultaneous rank sets)."
     who = listed(first) if len(first) <= 8 else f"{len(first)} of {len(result.judges)} judges"

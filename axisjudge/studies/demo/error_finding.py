@@ -70,7 +70,8 @@ class ErrorFinding(Result):
     @property
     def first(self) -> tuple[str, ...]:
         """The judges that may be the best."""
-        return tuple(judge.judge for judge in self.judges if judge.rank_low == 1)
+        places = self.ranks.order.tolist()  # in which the judges stand
+        return tuple(self.judges[places.index(j)].judge for j in self.ranks.first)
 
     @property
     def last(self) -> tuple[str, ...]:
@@ -111,6 +112,10 @@ class ErrorFinding(Result):
     def _apart(self) -> list[str]:
         if self.ranks.refusal:
             return [f"The judges are not ranked: {self.ranks.refusal}."]
+        if self.ranks.tied and self.ranks.differ:
+            return [
+                f"The judges differ, and no two can be told apart by name ({self.ci_level:.0%}, all pairs together)."
+            ]
         if self.ranks.tied:
             return [f"No two judges can be told apart ({self.ci_level:.0%}, all pairs together)."]
         sure = f"{self.ci_level:.0%} for all pairs together, paired by {self.cluster_unit}"
@@ -123,7 +128,7 @@ class ErrorFinding(Result):
         end = f" ({sure})" if sure else ""
         figures = {judge.judge: judge.balanced.worded() for judge in self.judges}
         if len(names) == 1:
-            return f"{names[0]} alone has the {which} balanced accuracy, {figures[names[0]]}{end}."
+            return f"{names[0]} has the {which} balanced accuracy, {figures[names[0]]} ({self.ci_level:.0%})."
         return f"{many(len(names), 'judge')} may have the {which} balanced accuracy{end}: {listed(names, 'or')}."
 
     @property
@@ -232,6 +237,8 @@ def _ranks(right: Floats, wrong: Any, clusters: Any, rng: np.random.Generator) -
         rank_high=np.full(m, m),
         p_values=np.full((m, m), np.nan),
         monte_carlo_error=math.nan,
+        first_p=math.nan,
+        alike_p=math.nan,
         method="none",
         refusal=reason,
     )

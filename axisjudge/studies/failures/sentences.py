@@ -31,10 +31,9 @@ def _first(totals: Sequence[Cell], axes: Ranking) -> str:
     if axes.sets.refusal or len(axes.first) != 1:
         return axes.answer
     total = next(cell.any_judge for cell in totals if cell.axis == axes.first[0])
-    sure = f"{axes.sets.ci_level:.0%} jointly, {many(axes.sets.n_clusters, axes.unit)}"
-    return (
-        f"Of {axes.subject}, {axes.first[0]} fails most: {counted(total.count, total.rate)}, alone at rank 1 ({sure})."
-    )
+    sure = f"{axes.sets.ci_level:.0%}, {many(axes.sets.n_clusters, axes.unit)}"
+    rate = counted(total.count, total.rate)
+    return f"Of {axes.subject}, {axes.first[0]} fails most: {rate}, more often than each other one ({sure})."
 
 
 def sample(panel: Panel) -> str:

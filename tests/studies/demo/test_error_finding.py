@@ -94,8 +94,8 @@ def test_a_clear_winner_and_a_clear_loser_are_named():
     found = error_finding(made, rng=np.random.default_rng(0))
     assert (found.first, found.last) == (("owl",), ("crow",))
     text = " ".join(found.sentences())
-    assert "owl alone has the highest balanced accuracy" in text
-    assert "crow alone has the lowest balanced accuracy" in text
+    assert "owl has the highest balanced accuracy" in text
+    assert "crow has the lowest balanced accuracy" in text
     assert found.no_better_than_chance == ("crow",)
 
 
