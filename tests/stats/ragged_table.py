@@ -19,6 +19,7 @@ from zlib import crc32
 
 import numpy as np
 from scipy.special import ndtri
+from stats import held_back
 from stats import ragged_worlds as worlds
 from stats.probit_panels import true_coefficient
 from stats.ragged_worlds import SIZES, Ends, Methods
@@ -40,6 +41,11 @@ class Row:
     error: float
     width: float
     refused: float
+
+    @property
+    def held_back(self) -> bool:
+        """Whether no method was made on this cell (`held_back`)."""
+        return self.what.startswith("held back: ")
 
     def __str__(self) -> str:
         named = f"{self.what:32s} {self.design:22s} {self.method:16s}"
@@ -66,6 +72,7 @@ def rows(what: str, design: str, truth: float, drawn: Callable[[], Methods], rep
 
 _READ = {"str": str, "int": int, "float": float}
 Cell = tuple[str, str, float, Callable[[np.random.Generator], Methods]]
+LEAST = 0.93
 THREE_WORDS = (0.2, 0.6)
 PAIR = {"n": 2, "task": 0.2, "item": 0.4}
 
@@ -121,7 +128,7 @@ def cells() -> Iterator[Cell]:
 
 def table(replicates: int, named: Collection[str] = ()) -> Iterator[Row]:
     """All rows, or those of cells of these names; every cell has a seed of its own."""
-    for what, design, truth, study in cells():
+    for what, design, truth, study in (*cells(), *held_back.cells()):
         if not named or what in named:
             rng = np.random.default_rng(crc32(f"{what}, {design}".encode()))
             yield from rows(what, design, truth, partial(study, rng=rng), replicates)
@@ -134,6 +141,13 @@ def measured() -> list[Row]:
             Row(**{field.name: _READ[str(field.type)](row[field.name]) for field in fields(Row)})
             for row in csv.DictReader(file)
         ]
+
+
+def summary(held: bool) -> tuple[int, float, float]:
+    """Of our rows, those held back or those made on: how many, the least covered, and the share under .93."""
+    rows = [row for row in measured() if row.method == "ours" and row.held_back is held]
+    covered = np.array([row.covered for row in rows if not math.isnan(row.covered)])
+    return covered.size, float(covered.min()), float((covered < LEAST).mean())
 
 
 def write(new: list[Row]) -> None:

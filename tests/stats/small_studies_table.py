@@ -1,11 +1,11 @@
 """One table: what small studies answer. 5 to 25 tasks x 4 agents x 2 judges x 5 axes, with differences and without.
 
 ``python -m stats.small_studies_table 1000`` from tests/ writes data/reference/small_studies.csv with 1,000 replicates
-a cell and Monte Carlo errors; a second argument names the rules measured: ``before`` with a package of before the
-intervals of ragged clusters (649d777^) on the path, else ``now``. Latent failures are probit: axis and agent effects,
-a shared effect of the task (ICC .25) and one of the run; each judge sees them with an error of its own. In the world
-with nothing in it all axes and all agents fail alike (at .2) and judges share nothing beyond chance; what is called
-there is called falsely.
+a cell and Monte Carlo errors (``1000 now selection``: who is first, and whether any differ, alone); the second
+argument names the rules measured: ``before`` with a package of before the intervals of ragged clusters (649d777^) on
+the path, else ``now``. Latent failures are probit: axis and agent effects, a shared effect of the task (ICC .25) and
+one of the run; each judge sees them with an error of its own. In the world with nothing in it all axes and all agents
+fail alike (at .2) and judges share nothing beyond chance; what is called there is called falsely.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import numpy as np
 
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.comparisons.profiles import profile_test
-from axisjudge.stats.comparisons.ranking import rank_sets
+from axisjudge.stats.comparisons.ranking import _all_alike, _not_first
 from axisjudge.stats.raters.fairness import stratum_shares
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, clustered_proportion
 
 #: Where the measured table stands.
 MEASURED = Path(__file__).parents[2] / "data" / "reference" / "small_studies.csv"
@@ -35,12 +35,10 @@ COMMON = -0.84
 TASK, RUN, ERROR = 0.25, 0.25, 0.1
 
 #: What is asked, and whether the answer is a finding (which may be false) or an interval.
+SELECTED = ("which axis fails most", "axes differ", "which agent fails most", "agents differ")
 FINDINGS = (
     "judges agree beyond chance",
-    "which axis fails most",
-    "axes differ",
-    "which agent fails most",
-    "agents differ",
+    *SELECTED,
     "profiles of agents differ",
     "a judge is unfair to an agent",
 )
@@ -61,6 +59,15 @@ def verdicts(rng: np.random.Generator, n_tasks: int, effects: bool) -> tuple[np.
     return true, true[..., None] ^ (rng.random((*shape, JUDGES)) < ERROR)
 
 
+def selected(seen: np.ndarray, rng: np.random.Generator) -> dict[str, bool]:
+    """Whether one axis and one agent are called first, and whether any differ, by the p values of `rank_sets`."""
+    if len(seen) < FEWEST_CLUSTERS:
+        return dict.fromkeys(SELECTED, False)
+    tables = [seen.any(axis=3).mean(axis=over) for over in (1, 2)]
+    tests = [(_not_first(each, int(each.mean(axis=0).argmax())), _all_alike(each, rng)) for each in tables]
+    return dict(zip(SELECTED, (p <= 0.05 for both in tests for p in both), strict=True))
+
+
 def answers(rng: np.random.Generator, n_tasks: int, effects: bool) -> dict[str, float]:
     """Whether each question is answered, as 1 or 0, or the share of its figures that are."""
     true, seen = verdicts(rng, n_tasks, effects)
@@ -73,7 +80,6 @@ def answers(rng: np.random.Generator, n_tasks: int, effects: bool) -> dict[str, 
         found = agreement_coefficients(rows, ["krippendorff_alpha"], categories=[0, 1], clusters=groups)
         return found["krippendorff_alpha"].ci_low
 
-    axes, agents = (rank_sets(any_judge.mean(axis=over), rng=rng) for over in (1, 2))
     profiles = profile_test(any_judge, rng=rng)
     truth = true.ravel()
     unfair = 0.0
@@ -92,40 +98,38 @@ def answers(rng: np.random.Generator, n_tasks: int, effects: bool) -> dict[str, 
     rows = [
         np.isfinite(clustered_proportion(any_judge[:, j].ravel(), task[:, j].ravel()).ci_low) for j in range(AGENTS)
     ]
-    first = [len(of.first) == 1 for of in (axes, agents)]
-    said = (
-        alpha(pairs, clusters) > 0,
-        first[0],
-        axes.differ,
-        first[1],
-        agents.differ,
-        profiles.p_value <= 0.05,
-        unfair,
-    )
+    said = (alpha(pairs, clusters) > 0, *selected(seen, rng).values(), profiles.p_value <= 0.05, unfair)
     shares = (np.mean(by_axis), np.mean(cells), np.mean(rows))
     return dict(zip((*FINDINGS, *INTERVALS), map(float, (*said, *shares)), strict=True))
 
 
-def table(replicates: int, seed: int = 0) -> Iterator[tuple[str, int, str, float, float]]:
+def _selection(rng: np.random.Generator, n_tasks: int, effects: bool) -> dict[str, float]:
+    found = selected(verdicts(rng, n_tasks, effects)[1], rng)
+    return {question: float(said) for question, said in found.items()}
+
+
+def table(replicates: int, selection_alone: bool, seed: int = 0) -> Iterator[tuple[str, int, str, float, float]]:
     """World, tasks, question, share answered, its Monte Carlo error."""
     for effects in (True, False):
         for n_tasks in N_TASKS:
             rng = np.random.default_rng([seed, n_tasks, effects])
-            runs = [answers(rng, n_tasks, effects) for _ in range(replicates)]
+            study = _selection if selection_alone else answers
+            runs = [study(rng, n_tasks, effects) for _ in range(replicates)]
             for question in runs[0]:
                 values = np.array([run[question] for run in runs])
                 error = values.std() / np.sqrt(replicates)
                 yield "differences" if effects else "nothing", n_tasks, question, float(values.mean()), float(error)
 
 
-def write(rules: str, replicates: int) -> None:
-    """Rows of these rules are replaced, others kept."""
+def write(rules: str, replicates: int, selection_alone: bool = False) -> None:
+    """Rows of these rules (and of `SELECTED`, where only those are measured) are replaced, others kept."""
     columns = ("rules", "world", "tasks", "question", "share", "error", "replicates")
     kept = []
     if MEASURED.exists():
         with MEASURED.open(newline="") as file:
-            kept = [row for row in csv.DictReader(file) if row["rules"] != rules]
-    for row in table(replicates):
+            new = set(SELECTED) if selection_alone else {*FINDINGS, *INTERVALS}
+            kept = [row for row in csv.DictReader(file) if row["rules"] != rules or row["question"] not in new]
+    for row in table(replicates, selection_alone):
         print(rules, *row, flush=True)
         *named, share, error = row
         kept.append(dict(zip(columns, (rules, *named, f"{share:.4g}", f"{error:.2g}", replicates), strict=True)))
@@ -136,4 +140,5 @@ def write(rules: str, replicates: int) -> None:
 
 
 if __name__ == "__main__":
-    write(sys.argv[2] if len(sys.argv) > 2 else "now", int(sys.argv[1]) if len(sys.argv) > 1 else 100)
+    asked = [*sys.argv[1:], *("100", "now")[len(sys.argv) - 1 :]]
+    write(asked[1], int(asked[0]), asked[2:] == ["selection"])
