@@ -144,8 +144,8 @@ def measured() -> list[Row]:
 
 
 def summary(held: bool) -> tuple[int, float, float]:
-    """Of our rows, those held back or those made on: how many, the least covered, and the share under .93."""
-    rows = [row for row in measured() if row.method == "ours" and row.held_back is held]
+    """Of our intervals (rules have no width): how many, the least covered, and the share under .93."""
+    rows = [row for row in measured() if row.method == "ours" and row.held_back is held and row.width > 0]
     covered = np.array([row.covered for row in rows if not math.isnan(row.covered)])
     return covered.size, float(covered.min()), float((covered < LEAST).mean())
 

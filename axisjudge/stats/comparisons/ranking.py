@@ -155,7 +155,8 @@ def rank_sets(
         p_values, error, method = np.full((count, count), np.nan), float("nan"), "none"
     else:
         p_values, error, method = _adjusted(seen, None if unseen is None else np.asarray(unseen, dtype=float), rng)
-        first_p, alike_p = _not_first(seen, int(np.argmax(means))), _all_alike(seen, rng)
+        if unseen is None:  # t and sign flips know of no cluster that was not drawn
+            first_p, alike_p = _not_first(seen, int(np.argmax(means))), _all_alike(seen, rng)
     above = np.nan_to_num(p_values, nan=1.0) <= 1 - ci_level
     return RankSets(
         means,
