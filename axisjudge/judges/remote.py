@@ -232,10 +232,10 @@ class RemoteJudge(Judge):
         if mine is not None:
             price_by = "the spec" if "price" in self.options else by_user
             price = f"${mine.input:g} in, ${mine.output:g} out"
-        elif ends[0] is not None and ends[1] is not None:
-            price, price_by = f"${ends[0]:g} in, ${ends[1] - ends[0]:g} out", f"genai-prices {price_list_version()}"
         elif self.is_own_server:
             price, price_by = "none", "a server in this house"
+        elif ends[0] is not None and ends[1] is not None:
+            price, price_by = f"${ends[0]:g} in, ${ends[1] - ends[0]:g} out", f"genai-prices {price_list_version()}"
         window = self.context_told or self.context
         told_by = "the server" if self.context_told else by_user if stated and stated.context else "the price list"
         return {

@@ -257,7 +257,7 @@ def _read_adk(value: Any, where: str, folder: Path) -> Iterator[Found]:
 def _add_turn(steps: Conversation, turn: dict[str, Any], where: str) -> None:
     """What the user said, what the agent did between (its data in either form of the kit), and what it answered."""
     between = dict_of(turn, "intermediate_data")
-    refuse_unread(turn, where, ("intermediate_data",))
+    refuse_unread(turn, where, ("intermediate_data", "invocation_id"))  # an id, whatever its name says
     _add_content(steps, "user", turn.get("user_content"), where)
     steps.agent = None
     for event in members(between, "invocation_events", where):

@@ -211,6 +211,7 @@ ADK = {
             "eval_id": "a",
             "conversation": [
                 {
+                    "invocation_id": "i-1",
                     "user_content": {"parts": [{"text": "Light it."}]},
                     "intermediate_data": USED,
                     "final_response": {"parts": [{"text": "Done."}]},
