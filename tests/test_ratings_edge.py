@@ -146,4 +146,4 @@ def test_agreement_comes_back_as_the_caller_s_kind_of_table():
     ):
         found = agreement_by_axis(frame)
         assert isinstance(found.brief(), kind)
-        assert isinstance(found.to_frame(), kind)
+        assert isinstance(found.table, kind)

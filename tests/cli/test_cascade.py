@@ -78,4 +78,4 @@ def test_a_broken_file_among_the_others_is_not_passed_over_in_silence(judge, tmp
     broken.write_bytes(min((home() / "data" / "demo" / "results").glob("*.json")).read_bytes()[:-500])
     done, _ = judge("--dry-run", str(broken.parent))
     assert done.exit_code == 1
-    assert "broken.json" in done.stdout
+    assert "broken.json" in done.stderr

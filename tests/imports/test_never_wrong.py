@@ -184,7 +184,7 @@ def test_words_of_two_sides_mean_the_same_after_import(tmp_path, words):
     found = import_ratings([path], told)
     assert any(f"{words[1]} is read as failing" in note for note in found.notes)
     checked = check(path).judges[0].measures["sensitivity"].estimate
-    compared = people(found.ratings, found.ratings, n_draws=0).comparison.questions[0].judges[0]
+    compared = people(found.ratings, found.ratings, n_draws=0).claims.comparison.questions[0].judges[0]
     assert compared.failing.recall.estimate == pytest.approx(checked)
     caught = found.ratings.filter(pl.col("rater") == "gpt", pl.col("verdict") == words[1]).height
     assert int((panel_of(found.ratings).incorrect == 1).sum()) == caught

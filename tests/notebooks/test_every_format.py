@@ -12,6 +12,7 @@ from zipfile import ZipFile
 
 import polars as pl
 import pytest
+from readers import test_agents as agents
 from readers import test_chats as chats
 from readers import test_langsmith as langsmith
 from readers import test_openinference as openinference
@@ -26,6 +27,7 @@ from axisjudge.cli import app
 from axisjudge.datasets import demo_paths, demo_transcripts
 from axisjudge.ratings import read_ratings, write_ratings
 from axisjudge.readers import read_trajectories
+from axisjudge.readers.atif import atif_line
 from axisjudge.readers.chats import CHATS
 from axisjudge.readers.reading import FORMATS, LOGS
 from axisjudge.report import run_report
@@ -133,6 +135,22 @@ def calls_and_runs_of_tools(path: Path) -> tuple[int, int]:
     return len(set(re.findall(r"\bc\d\b", text))), len(re.findall(r"TOOL\b", text))
 
 
+def agents_file(name: str) -> tuple[Make, Count]:
+    _, records, _, calls, results, _ = agents.FILES[name]
+    return lambda folder, _: agents.written(folder, name, records), lambda _: (calls, results)
+
+
+def atif_file(folder: Path, _: Any) -> Path:
+    runs = read_trajectories(*demo_paths()).trajectories[:3]
+    return text_file(folder, "atif.jsonl", "".join(atif_line(run).decode().strip() + "\n" for run in runs))
+
+
+def of_atif(path: Path) -> tuple[int, int]:
+    every = [step for step in within(lines(path)) if "step_id" in step]
+    results = [one for step in every for one in (step.get("observation") or {}).get("results", [])]
+    return sum(len(step.get("tool_calls") or []) for step in every), len(results)
+
+
 #: Format -> how a file of it comes about, and how its calls and results are counted from the raw file.
 FILES: dict[str, tuple[Make, Count]] = {
     "own": (ours, lambda path: messages(lines(path))),
@@ -166,6 +184,8 @@ FILES: dict[str, tuple[Make, Count]] = {
     },
     "openai_chat": chat_file("openai_chat"),
     "swe_agent": (lambda f, _: write(f / "hall.traj", swe_agent.traj(calls=False)), turns),
+    "atif": (atif_file, of_atif),
+    **{form: agents_file(name) for name, (form, *_) in reversed(agents.FILES.items())},
 }
 
 

@@ -184,7 +184,7 @@ def test_a_difference_of_a_judge_with_itself_is_nothing_and_turns_with_its_order
 @pytest.mark.parametrize("subset", ["tau2", "hotpotqa", "bfcl"])
 def test_gains_of_real_judges_over_redrawn_queries_are_covered(subset):
     """Results of five runs a query; the truth is the gap over all 50 queries."""
-    votes = published_votes(subset, level="trajectory").sort("task_id", "item_id")
+    votes = published_votes(subset, level="final").sort("task_id", "item_id")
     table = votes.pivot(on="rater", index=["task_id", "item_id"], values="value", aggregate_function="first")
     people = votes.filter(pl.col("rater_kind") == "human")["rater"][0]
     right = (table.drop("task_id", "item_id", people).to_numpy() == table[people].to_numpy()[:, None]).astype(float)

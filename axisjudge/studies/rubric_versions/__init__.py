@@ -193,8 +193,12 @@ class RubricVersions(Study):
     @property
     def answer(self) -> str:
         """What may be said of the newest version; then how earlier turns came out, or what agreement is not."""
-        earlier = [(turn.title, turn.outcome) for turn in self.turns[:-1]]
-        return f"{self.turns[-1].answer} {sentences.before(earlier) if earlier else sentences.NOT_CORRECTNESS}"
+        earlier, newest = [(turn.title, turn.outcome) for turn in self.turns[:-1]], self.turns[-1]
+        if (
+            not earlier and newest.decision.outcome is VersionOutcome.TOO_FEW
+        ):  # nothing is claimed that could be misread
+            return newest.answer
+        return f"{newest.answer} {sentences.before(earlier) if earlier else sentences.NOT_CORRECTNESS}"
 
 
 def rubric_versions(

@@ -2,7 +2,8 @@
 
 A study is how often it drew each task. With K_gl the items of task g at the l-th confidence or above it, E_gl the
 errors among them and c_g the draws, all that an interval needs are sums over tasks: n = sum c K, sum c K^2, e = sum c E
-and sum c (E - p K)^2 with p = e / n. Every item has a label and weights are 1.
+and sum c (E - p K)^2 with p = e / n. Every item has a label and weights are 1. How far an interval of uneven tasks
+leans (`axisjudge.stats.clusters.Lean`) is left out: with it a study grants as much or less.
 """
 
 from __future__ import annotations

@@ -186,7 +186,10 @@ def same_as_one_by_one(population, n_tasks, risks, rng, studies):
         rows = [np.flatnonzero(task == one) for one in np.repeat(every, draw)]
         at, groups = np.concatenate(rows), np.repeat(np.arange(n_tasks), [each.size for each in rows])
         own = [decides_alone(sure[at], wrong[at], groups, risk=risk).threshold for risk in risks]
-        np.testing.assert_array_equal(own, theirs)
+        if groups.size == n_tasks:
+            np.testing.assert_array_equal(own, theirs)
+        else:  # what is kept of tasks is uneven: the interval leans, and less may stand
+            assert all(np.isnan(mine) or mine >= other for mine, other in zip(own, theirs, strict=True)), (own, theirs)
 
 
 @pytest.mark.parametrize("size", [1, 8])
