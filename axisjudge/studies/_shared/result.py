@@ -265,18 +265,6 @@ class StudyResult(_Kept):
         return f"{self._head()}{draw() if draw else ''}{more}"
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class RatedResult(StudyResult):
-    """The result of a study of ratings; `made_up` names the raters whose ratings no judge gave."""
-
-    made_up: tuple[str, ...]
-
-    @property
-    def banner(self) -> str:
-        """The warning where ratings are made up."""
-        return banner(self.made_up)
-
-
 class _Door(ModuleType):
     """A module that is called like its main function: ``axisjudge.studies.failures(ratings)``."""
 
