@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,22 @@ def compare_results(before: str | Path, after: str | Path) -> list[ResultDiffere
         A path holds no results.
     """
     return list(differences(read_results(before), read_results(after)))
+
+
+def are_related(before: str | Path, after: str | Path, found: Sequence[ResultDifference]) -> bool:
+    """Whether two results are of one thing: not where most places of the smaller one are missing in the other."""
+    lone = [
+        sum(_leaves(getattr(each, here)) for each in found if getattr(each, there) == ABSENT)
+        for here, there in (("before", "after"), ("after", "before"))
+    ]
+    leaves = [_leaves(read_results(path)) for path in (before, after)]
+    return all(2 * missing <= max(1, n) for missing, n in zip(lone, leaves, strict=True)) or not any(lone)
+
+
+def _leaves(value: Any) -> int:
+    if isinstance(value, dict | list):
+        return sum(map(_leaves, value.values() if isinstance(value, dict) else value))
+    return 1
 
 
 def read_results(path: str | Path) -> Any:

@@ -17,6 +17,7 @@ _FONTS: dict[Any, Any] = {
     "font.serif": ["DejaVu Serif"],
     "font.monospace": ["DejaVu Sans Mono"],
     "mathtext.fontset": "dejavusans",
+    "text.parse_math": False,  # ticks are made late; a dollar in a name begins no formula
     "savefig.facecolor": "white",
     "figure.autolayout": False,  # a figure that is laid out is not laid out again
     "figure.constrained_layout.use": False,

@@ -45,3 +45,13 @@ def test_two_folders_are_compared_on_the_command_line(tmp_path: Path) -> None:
     assert "same" in CliRunner().invoke(app, ["report", "--diff", str(tmp_path / "a"), str(tmp_path / "a")]).stdout
     with pytest.raises(InputError, match=r"holds no results\.json"):
         compare_results(tmp_path, tmp_path / "a")
+
+
+def test_results_of_different_things_are_called_so_and_their_names_not_listed(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        rows = [{"judge": f"{name}-{number}", "rate": number / 9} for number in range(9)]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"n": 3, "results": rows}))
+    done = CliRunner().invoke(app, ["report", "--diff", str(tmp_path / "a.json"), str(tmp_path / "b.json")])
+    assert done.exit_code == 0
+    assert "different things" in done.output
+    assert "a-1" not in done.output

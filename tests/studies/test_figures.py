@@ -4,12 +4,15 @@ import math
 from collections.abc import Iterator
 
 import matplotlib
+import polars as pl
 import pytest
 
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+from matplotlib.text import Text
 
+import axisjudge
 from axisjudge.figures.legible import cut_names
 from axisjudge.figures.marks import percent_tick
 from axisjudge.ratings import ratings_frame
@@ -146,3 +149,17 @@ def test_trace_of_a_run_without_messages_is_drawn():
     )
     assert "one run of 0 steps; 1 judge" in texts(ax)
     assert not math.isnan(ax.get_xlim()[1])
+
+
+@pytest.mark.parametrize("name", [r"cost $\foo$", "$x_1$", r"a{b}%c\d", "<b>&#$$"])
+def test_a_name_is_drawn_letter_by_letter(name: str) -> None:
+    """No dollar begins a formula: neither does a figure fail, nor does a name come out in italics."""
+    from axisjudge.datasets import published_votes
+    from axisjudge.report.drawn import drawn_bytes
+
+    votes = published_votes("hotpotqa", level="step")
+    some = sorted(votes["rater"].unique())[:3]
+    few = votes.filter(pl.col("rater").is_in(some)).with_columns(pl.col("rater").replace({some[0]: name}))
+    figure = axisjudge.studies.agreement(few).overall.plot().get_figure(root=True)
+    assert not any(text.get_parse_math() for text in figure.findobj(Text) if "$" in text.get_text())
+    assert drawn_bytes(figure, None, "svg")

@@ -159,12 +159,21 @@ def _check(folder: str, json: bool) -> None:
 
 
 def _diff(before: str, after: str, json: bool) -> None:
-    from axisjudge.report.difference import compare_results
+    from axisjudge.report.difference import ABSENT, are_related, compare_results
 
-    rows = [each.row() for each in compare_results(before, after)]
+    found = compare_results(before, after)
+    rows, related = [each.row() for each in found], are_related(before, after, found)
     if json:
-        show.as_json({"differences": rows})
-    elif not rows:
+        show.as_json({"related": related, "differences": rows})
+        return
+    if not related:
+        shared = [row for row in rows if ABSENT not in (row["before"], row["after"])]
+        typer.echo(
+            f"These results are of different things: {len(rows) - len(shared):,} places stand in one of them alone, "
+            f"and {len(shared):,} that stand in both differ. Compare results of one report and of the same raters."
+        )
+        return
+    if not rows:
         typer.echo("The results are the same.")
     else:
         short = [{key: _short(value) for key, value in row.items()} | {"where": _ends(row["where"])} for row in rows]

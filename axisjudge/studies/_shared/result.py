@@ -10,7 +10,7 @@ import typing
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache, partial
+from functools import cache, partial, wraps
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -31,6 +31,19 @@ if TYPE_CHECKING:
 
 #: Draws one figure of a result.
 Plot = Callable[[], "Axes | Figure"]
+
+
+def _names_as_they_are(plot: Any) -> Any:
+    """Plots draw names of judges and agents letter by letter: dollars in them begin no formula."""
+
+    @wraps(plot)
+    def drawn(*args: Any, **kwargs: Any) -> Any:
+        import matplotlib as mpl
+
+        with mpl.rc_context({"text.parse_math": False}):
+            return plot(*args, **kwargs)
+
+    return drawn
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -134,6 +147,8 @@ class Part(_Kept):
     ) -> None:
         super().__init_subclass__()
         cls.name = name or cls.__dict__.get("name") or re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        if "plot" in cls.__dict__:
+            cls.plot = _names_as_they_are(cls.__dict__["plot"])  # type: ignore[method-assign]
         if name or caption:
             cls.caption, cls.formats, cls.of_ratings = caption or cls.caption, formats or cls.formats, of_ratings
             dataclass(frozen=True, eq=False, repr=False)(cls)
@@ -158,6 +173,7 @@ class Part(_Kept):
         """The warning where ratings are made up."""
         return banner(self.made_up)
 
+    @_names_as_they_are
     def plot(self, ax: Axes | None = None) -> Axes:
         """A mark with its interval for each row of the table; another figure where the part has one."""
         from axisjudge.figures.marks import plot_rows
@@ -239,6 +255,7 @@ class StudyResult(_Kept):
     def plots(self) -> Mapping[str, Plot]:
         """The figures by name, each as a function that draws it."""
 
+    @_names_as_they_are
     def figure(self, name: str) -> Figure:
         """One figure, drawn anew.
 
