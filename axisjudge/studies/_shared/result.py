@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Drawn = typing.TypeVar("Drawn", bound=Callable[..., Any])
 #: Draws one figure of a result.
 Plot = Callable[[], "Axes | Figure"]
 
 
-def _names_as_they_are(plot: Any) -> Any:
+def _names_as_they_are(plot: Drawn) -> Drawn:
     """Plots draw names of judges and agents letter by letter: dollars in them begin no formula."""
 
     @wraps(plot)
@@ -43,7 +44,7 @@ def _names_as_they_are(plot: Any) -> Any:
         with mpl.rc_context({"text.parse_math": False}):
             return plot(*args, **kwargs)
 
-    return drawn
+    return typing.cast("Drawn", drawn)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
