@@ -6,7 +6,10 @@ import pytest
 from axisjudge.stats.rates.uneven_draws import drawn_apart
 
 
-@pytest.mark.parametrize(("how", "low", "high"), [("items", 0, 0.03), ("one a task", 0, 0.03), ("failures", 0.7, 1)])
+@pytest.mark.parametrize(
+    ("how", "low", "high"),
+    [("items", 0, 0.03), ("one a task", 0, 0.03), pytest.param("failures", 0.7, 1, marks=pytest.mark.slow)],
+)
 def test_labels_drawn_by_verdict_show_and_labels_at_random_seldom_do(how, low, high):
     """60 tasks of 4: failures labelled three times as often, a share of all items, one item of each task."""
 
