@@ -146,7 +146,7 @@ def axis_result(
         run_id=run_id,
         names=names,
         ci_level=ci_level,
-        kind="pandas" if table is None else kind_of(table),
+        kind="polars" if table is None else kind_of(table),
     )
     judged = None if given is None else judged_results([*trajectories, *compare], given, **how)
     return replace(found, judged=judged)
@@ -160,7 +160,7 @@ def behind_results(
     run_id: str = "",
     names: tuple[str, str] = ("source", "compare"),
     ci_level: float = 0.95,
-    kind: Kind = "pandas",
+    kind: Kind = "polars",
 ) -> AxisResults:
     """`axis_result` of runs that are scored already, by whatever workers."""
     shown: Any = {"kind": kind, "made_up": made_up}
