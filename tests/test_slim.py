@@ -97,7 +97,7 @@ def test_what_pipelines_call_needs_the_core_alone(slim, tmp_path):
         ["judge", demo / "results", "--judge", "rules", "--limit", "8", "--tools", demo / "tools.json", "--out", rated],
         ["agreement", rated],
         ["profile", rated],
-        ["axis-result", demo / "transcripts"],
+        ["axis-result", demo / "transcripts" / "cedar-mini"],
         ["scorecard", "score", demo / "runs" / "runs.jsonl"],
     )
     assert [code for code, _ in done] == [0] * 7, done
