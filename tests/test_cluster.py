@@ -239,7 +239,7 @@ def test_a_worker_killed_while_it_judges_or_counts_changes_no_result(tmp_path):
     from axisjudge.readers import read_trajectories, write_trajectories
     from axisjudge.readers.by_file import made_of_files
     from axisjudge.scores.axis.scoring import axis_results
-    from axisjudge.studies.agreement.dataset import agreement_of_dataset
+    from axisjudge.studies.agreement import agreement_of_dataset
     from axisjudge.verdict import IDENTITY
     from axisjudge.workbench import home
 

@@ -28,7 +28,7 @@ from axisjudge.ratings.scales import has_words
 from axisjudge.ratings.selection import BY_LABELLER
 from axisjudge.ratings.strata import answer_words
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
-from axisjudge.studies._shared.scope import MADE_UP, banner
+from axisjudge.studies._shared.frames import MADE_UP, banner
 from axisjudge.studies._shared.words import many
 from axisjudge.trajectory import Trajectory, as_runs
 from axisjudge.verdict import AXES, STATUSES, VERDICTS

@@ -26,7 +26,7 @@ from axisjudge.judging.plan import JudgingPlan, together
 from axisjudge.protocol import RunSource, Split, check_tuning, find_split, make_split
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.spec import PANELS, panel
-from axisjudge.studies._shared.scope import SCOPE
+from axisjudge.studies._shared.frames import SCOPE
 from axisjudge.studies.rubric_versions import (
     RubricVersions,
     beliefs_moved,

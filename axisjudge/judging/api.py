@@ -85,7 +85,7 @@ def judge(
         How often each question is asked.
     again : bool
         Ask everything once more (`repeats` times), as the repeats after those in `out`: an anchor set judged again with
-        every run, which `axisjudge.studies.succession.drift` watches. A last repeat that a stopped run left open is
+        every run, which `axisjudge.studies.succession.bridge` watches. A last repeat that a stopped run left open is
         completed instead.
     out : path, optional
         A JSONL file that ratings are appended to and read back from: what it holds is not asked again. Without it

@@ -11,9 +11,9 @@ import pytest
 
 from axisjudge import workbench
 from axisjudge.datasets import demo_transcripts
-from axisjudge.studies.axis_result.gate.baseline import ScoredRun
-from axisjudge.studies.axis_result.gate.decisions import gate as gate_of
-from axisjudge.studies.axis_result.gate.pages import junit as junit_of
+from axisjudge.studies.axis_result.gate import ScoredRun
+from axisjudge.studies.axis_result.gate import gate as gate_of
+from axisjudge.studies.axis_result.gate import junit as junit_of
 
 SCENARIO = "broken-build"
 REFUSED = "connect ECONNREFUSED 127.0.0.1:5432"

@@ -7,7 +7,7 @@ import pytest
 
 from axisjudge.judges import pricing
 from axisjudge.judges.pricing import Tokens, cost_usd
-from axisjudge.studies.plan.prices import judge_prices
+from axisjudge.studies.plan.pilots import judge_prices
 
 # List prices in US dollars per million tokens (input, cache read, cache write, output): Claude Sonnet 4.6 and GPT-5,
 # as the providers publish them and genai-prices bundles them.

@@ -8,7 +8,7 @@ from axisjudge.labels.record import label_base, read_labels
 from axisjudge.labels.sampling import drawn_of
 from axisjudge.ratings import RatingsWriter, ratings_frame, read_ratings, write_ratings
 from axisjudge.rubric import load_rubric
-from axisjudge.studies.confidence.calibration import calibration
+from axisjudge.studies.confidence import calibration
 from axisjudge.studies.people import people
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import Rating, identity

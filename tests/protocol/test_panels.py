@@ -9,7 +9,7 @@ from axisjudge import protocol
 from axisjudge.checks import InputError
 from axisjudge.protocol import check_panel, check_tuning, make_lock, status
 from axisjudge.studies.panels import panels
-from axisjudge.studies.panels.fitted import panel_ratings, read_panel
+from axisjudge.studies.panels.voted import panel_ratings, read_panel
 
 JUDGES = ["rules"]
 

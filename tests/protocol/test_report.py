@@ -17,7 +17,7 @@ from axisjudge.report.index import write_index
 from axisjudge.report.page import MARKDOWN_MIME, PAGE_FILE, REPORT_DIR
 from axisjudge.stats.confidence.recalibration import fit_mid_rank
 from axisjudge.studies._shared.pooled import pooled
-from axisjudge.studies._shared.ranked_confidence import confidence_ranks
+from axisjudge.studies._shared.ranking import confidence_ranks
 
 
 @pytest.fixture

@@ -19,8 +19,7 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.agreement.undecided import case_bounds
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.pooled import pooled, pooled_counts
-from axisjudge.studies.agreement import agreement
-from axisjudge.studies.agreement.dataset import agreement_of_dataset
+from axisjudge.studies.agreement import agreement, agreement_of_dataset
 from axisjudge.studies.failures.panel import panel_of, panel_of_parts
 from axisjudge.studies.failures.profile import failure_profile
 from axisjudge.studies.people import people

@@ -11,7 +11,7 @@ from axisjudge.ratings import SCHEMA, in_order, read_ratings, write_ratings
 from axisjudge.ratings.dataset import dataset_stats, parts_of, scan_ratings
 from axisjudge.ratings.merging import Merged, merged, missing, write_dataset
 from axisjudge.ratings.table import ASIDE, by_identity
-from axisjudge.studies.agreement.dataset import agreement_of_dataset
+from axisjudge.studies.agreement import agreement_of_dataset
 from axisjudge.verdict import IDENTITY
 
 

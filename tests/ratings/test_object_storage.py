@@ -17,7 +17,7 @@ from axisjudge.checks import InputError
 from axisjudge.ratings import read_ratings
 from axisjudge.ratings.dataset import dataset_stats, parts_of
 from axisjudge.ratings.merging import write_dataset
-from axisjudge.studies.agreement.dataset import agreement_of_dataset
+from axisjudge.studies.agreement import agreement_of_dataset
 
 OBJECT = "<Contents><Key>{key}</Key><LastModified>2026-01-01T00:00:00Z</LastModified><ETag>1</ETag><Size>{size}</Size>"
 OBJECT += "<StorageClass>STANDARD</StorageClass></Contents>"

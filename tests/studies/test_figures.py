@@ -18,8 +18,7 @@ from axisjudge.figures.marks import percent_tick
 from axisjudge.ratings import ratings_frame
 from axisjudge.studies.failures import FailureProfile, agent_success, failure_profile, rank_axes, shared_failures
 from axisjudge.studies.failures.profile import plot_rates
-from axisjudge.studies.trace import trace
-from axisjudge.studies.trace.figures import plot_trace
+from axisjudge.studies.trace import plot_trace, trace
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import AXES, Rating
 

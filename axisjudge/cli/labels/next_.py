@@ -65,7 +65,7 @@ def _by_panel(ratings: list[Path], panel: Path, draw: DrawRequest, *, n: int, ke
     from axisjudge.labels.uncertain import draw_uncertain
     from axisjudge.protocol import check_tuning
     from axisjudge.ratings import RatingsWriter, read_ratings
-    from axisjudge.studies.panels.fitted import panel_ratings, read_panel
+    from axisjudge.studies.panels.voted import panel_ratings, read_panel
 
     fitted = read_panel(panel)
     given = panel_ratings(fitted, read_ratings(*ratings, latest=True))

@@ -97,10 +97,10 @@ def _of_dataset(ratings: Path, cluster: str | None, json: bool, **choice: Any) -
     from axisjudge.workbench import home
 
     with workers_of(cluster) as workers:
-        workers.prepare("axisjudge.studies.agreement.dataset", "axisjudge.protocol.standing")
+        workers.prepare("axisjudge.studies.agreement", "axisjudge.protocol.standing")
         import polars as pl
 
-        from axisjudge.studies.agreement.dataset import A_LOOK, agreement_of_dataset
+        from axisjudge.studies.agreement import A_LOOK, agreement_of_dataset
 
         standing = partial(_standing_rows, home=home())
         parts = workers.map(standing, parts_of(ratings), attrgetter("name"), at_once=A_LOOK)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from axisjudge.studies.panels import Panels
-    from axisjudge.studies.panels.fitted import FittedPanel
+    from axisjudge.studies.panels.voted import FittedPanel
 
 app = show.group("Judges put together, and which of their verdicts may stand without a person.")
 
@@ -68,7 +68,7 @@ def fit(
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
     from axisjudge.studies.panels import panels
-    from axisjudge.studies.panels.fitted import hashes
+    from axisjudge.studies.panels.voted import hashes
 
     table = read_ratings(*ratings, latest=True)
     label_table = read_ratings(*labels, latest=True) if labels else None
@@ -119,7 +119,7 @@ def apply(
     """Write the ratings of `panel:NAME`; they go through every page as any judge's."""
     from axisjudge.protocol import check_panel
     from axisjudge.ratings import read_ratings, write_ratings
-    from axisjudge.studies.panels.fitted import panel_ratings, read_panel
+    from axisjudge.studies.panels.voted import panel_ratings, read_panel
 
     fitted = read_panel(panel)
     given = panel_ratings(fitted, read_ratings(*ratings, latest=True))
@@ -161,9 +161,8 @@ def trust(
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
     from axisjudge.studies.panels import StandingOfStrata, sentences
-    from axisjudge.studies.panels.fitted import read_panel
     from axisjudge.studies.panels.trust import trust_judge, trust_panel
-    from axisjudge.studies.panels.voted import voted
+    from axisjudge.studies.panels.voted import read_panel, voted
 
     if (panel is None) == (not judge):
         raise InputError("PANEL", "name a panel file, or one judge with --judge")
@@ -240,7 +239,7 @@ def _prices(given: list[str]) -> dict[str, float]:
 
 def _same(panel: "FittedPanel") -> list[Path]:
     """The ratings files that a panel was fitted on, if they are still what they were."""
-    from axisjudge.studies.panels.fitted import hashes
+    from axisjudge.studies.panels.voted import hashes
 
     files = [Path(name) for name in panel.ratings]
     if not files or not all(file.is_file() for file in files):

@@ -12,7 +12,7 @@ from axisjudge.cli import show
 
 if TYPE_CHECKING:
     from axisjudge.judges.pricing import Tokens
-    from axisjudge.studies.plan.prices import StudyPlan
+    from axisjudge.studies.plan.pilots import StudyPlan
 
 app = show.group("How many trajectories, labels, people and repeats a wanted precision takes, and what that costs.")
 
@@ -44,8 +44,7 @@ def agreement(
     """Tasks for a half width of an agreement coefficient, from assumptions or from a pilot."""
     from axisjudge.ratings import read_ratings
     from axisjudge.stats.planning.studies import plan_agreement
-    from axisjudge.studies.plan.pilots import pilot_of
-    from axisjudge.studies.plan.prices import judge_prices, study_plan
+    from axisjudge.studies.plan.pilots import judge_prices, pilot_of, study_plan
     from axisjudge.studies.plan.sentences import pilot_sentence
 
     in_open_unit_interval("--half-width", half_width)
@@ -90,8 +89,7 @@ def labels(
     """Labels, drawn at random, for a half width of a corrected failure rate."""
     from axisjudge.ratings import read_ratings
     from axisjudge.stats.planning.studies import one_more_judged, plan_corrected_rate
-    from axisjudge.studies.plan.pilots import labelled_pilot
-    from axisjudge.studies.plan.prices import judge_prices, study_plan
+    from axisjudge.studies.plan.pilots import judge_prices, labelled_pilot, study_plan
     from axisjudge.studies.plan.sentences import judged_sentence, labelled_pilot_sentence
 
     in_open_unit_interval("--half-width", half_width)
@@ -125,7 +123,7 @@ def stand_in(
 ) -> None:
     """Items for the claim that a judge may stand in for a person (alternative annotator test)."""
     from axisjudge.stats.planning.studies import plan_stand_in
-    from axisjudge.studies.plan.prices import study_plan
+    from axisjudge.studies.plan.pilots import study_plan
 
     curve = plan_stand_in(
         power,
@@ -162,21 +160,21 @@ def repeats(
 
 
 def _label_price(minutes: float | None, wage: float) -> float | None:
-    from axisjudge.studies.plan.prices import label_price
+    from axisjudge.studies.plan.pilots import label_price
 
     return None if minutes is None else label_price(positive("--minutes", minutes), positive("--wage", wage))
 
 
 def _tokens(given: int | None, reply: int | None, piloted: Tokens | None) -> Tokens:
     from axisjudge.judges.pricing import Tokens
-    from axisjudge.studies.plan.prices import TOKENS
+    from axisjudge.studies.plan.pilots import TOKENS
 
     basis = piloted or TOKENS
     return Tokens(given or basis.input, reply or basis.output)
 
 
 def _print(plan: StudyPlan, json: bool, more: dict[str, Any] | None = None, further: str = "") -> None:
-    from axisjudge.studies.plan.prices import plan_rows
+    from axisjudge.studies.plan.pilots import plan_rows
     from axisjudge.studies.plan.sentences import plan_sentence
 
     sentence = " ".join(filter(None, (plan_sentence(plan), further)))

@@ -51,7 +51,7 @@ def compare(
 
 
 def _looked(ratings: pl.DataFrame, changes: dict[str, tuple[str, str]], held_out: Sequence[str], *, json: bool) -> None:
-    from axisjudge.studies._shared.scope import banner, made_up_raters
+    from axisjudge.studies._shared.frames import banner, made_up_raters
     from axisjudge.studies.rubric_versions import looked_change, looked_sentences
     from axisjudge.studies.rubric_versions.versions import read_versions
 

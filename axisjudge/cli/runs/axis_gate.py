@@ -13,8 +13,7 @@ from axisjudge.cli import show
 if TYPE_CHECKING:
     from axisjudge.scores.axis.result import AxisResult
     from axisjudge.scores.curves.fitted import CurveFit
-    from axisjudge.studies.axis_result.gate.baseline import Baseline
-    from axisjudge.studies.axis_result.gate.decisions import Gate, GateDecision, Rule
+    from axisjudge.studies.axis_result.gate import Baseline, Gate, GateDecision, Rule
     from axisjudge.trajectory import Trajectory
 
 app = show.group("Baselines of AXIS Results, files in git.")
@@ -35,8 +34,7 @@ def asked_of(
     baseline: str, fail_if: Sequence[str], fail_under: float | None, junit: Path | None, summary: Path | None
 ) -> Asked | None:
     """The gate that was asked for, read and checked before anything is scored or paid; None where none was."""
-    from axisjudge.studies.axis_result.gate.baseline import read_baseline
-    from axisjudge.studies.axis_result.gate.decisions import rule_of
+    from axisjudge.studies.axis_result.gate import read_baseline, rule_of
 
     given = {"--fail-if": fail_if and not baseline, "--junit": junit, "--summary": summary}
     if not baseline and fail_under is None:
@@ -58,7 +56,7 @@ def save(
     curves: "Mapping[str, CurveFit] | None",
 ) -> None:
     """Write a baseline and say where, on the error stream, as --json may follow."""
-    from axisjudge.studies.axis_result.gate.baseline import Baseline, ruler_of, save_baseline, scored_runs
+    from axisjudge.studies.axis_result.gate import Baseline, ruler_of, save_baseline, scored_runs
 
     kept = Baseline(name=name, ruler=ruler_of(results, curves), runs=scored_runs(runs, results))
     path = save_baseline(kept)
@@ -81,9 +79,7 @@ def decide(
     InputError
         The baseline was measured by another ruler.
     """
-    from axisjudge.studies.axis_result.gate.baseline import ruler_of, scored_runs
-    from axisjudge.studies.axis_result.gate.decisions import gate
-    from axisjudge.studies.axis_result.gate.pages import junit, markdown
+    from axisjudge.studies.axis_result.gate import gate, junit, markdown, ruler_of, scored_runs
 
     if asked.baseline is not None and asked.baseline.ruler != (ruler := ruler_of(results, curves)):
         other = next(name for name in ruler if ruler[name] != asked.baseline.ruler.get(name))
@@ -135,7 +131,7 @@ def history(
     json: show.Json = False,
 ) -> None:
     """Mean scores of a baseline at each commit that changed it, the newest first."""
-    from axisjudge.studies.axis_result.gate.baseline import history as commits
+    from axisjudge.studies.axis_result.gate import history as commits
 
     rows = commits(name)
     if json:
@@ -156,7 +152,7 @@ def _columns(means: Mapping[str, float]) -> dict[str, float]:
 @app.command("list", epilog="Example: axisjudge axis-baseline list")
 def list_(json: show.Json = False) -> None:
     """The baselines there are, with their scenarios, agents and runs."""
-    from axisjudge.studies.axis_result.gate.baseline import by_pair, folder, read_baseline
+    from axisjudge.studies.axis_result.gate import by_pair, folder, read_baseline
 
     kept = [read_baseline(path.stem) for path in sorted(folder().glob("*.json"))]
     rows = [{"baseline": each.name, "pairs": len(by_pair(each.runs)), "runs": len(each.runs)} for each in kept]

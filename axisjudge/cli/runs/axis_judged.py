@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from axisjudge.judging import JudgingRun, RunOptions
     from axisjudge.judging.signals import SignalQuestions
     from axisjudge.scores.axis.scoring import Scoring
-    from axisjudge.studies.axis_result.judged import JudgedResults
+    from axisjudge.studies.axis_result import JudgedResults
 
 
 def questions_of(how: Scoring, *, allow_own_family: bool, exploratory: bool) -> SignalQuestions:

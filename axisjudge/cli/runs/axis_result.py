@@ -169,7 +169,7 @@ def _on_cluster(
     """
     from axisjudge.cluster import workers_of
     from axisjudge.readers.by_file import made_of_files
-    from axisjudge.studies._shared.scope import made_up_raters
+    from axisjudge.studies._shared.frames import made_up_raters
     from axisjudge.studies.axis_result import behind_results
 
     work = partial(_scored, how=how, json=lines is not None)

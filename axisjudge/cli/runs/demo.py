@@ -33,7 +33,7 @@ def demo(
     import numpy as np
 
     from axisjudge.datasets import published_votes
-    from axisjudge.studies.demo.error_finding import error_finding
+    from axisjudge.studies.demo import error_finding
 
     votes = published_votes(subset, level="step")
     if out is not None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from axisjudge.studies.succession.drift import Drift
+    from axisjudge.studies.succession.bridge import Drift
     from axisjudge.trajectory import Trajectory
 
 
@@ -244,7 +244,7 @@ def _agreement(ratings: pl.DataFrame) -> Any:
 
 def _watched(kept: pl.DataFrame, ratings: pl.DataFrame) -> list[Drift]:
     """Each judge of this run against its first occasion, on the questions of this run; from the second on."""
-    from axisjudge.studies.succession.drift import occasion_repeats, watch_drift
+    from axisjudge.studies.succession.bridge import occasion_repeats, watch_drift
     from axisjudge.verdict import IDENTITY
 
     question = [name for name in IDENTITY if name != "repeat"]
@@ -255,7 +255,7 @@ def _watched(kept: pl.DataFrame, ratings: pl.DataFrame) -> list[Drift]:
 
 def print_drift(watched: Sequence[Drift]) -> None:
     """Every occasion against the first, and whether to stop."""
-    from axisjudge.studies.succession.drift import drift_rows
+    from axisjudge.studies.succession.bridge import drift_rows
     from axisjudge.studies.succession.sentences import drift_sentence
 
     for drift in watched:

@@ -13,7 +13,7 @@ from axisjudge.report.bundle.inputs import Inputs
 from axisjudge.report.paper import sentences_of
 from axisjudge.report.tables.markup import as_polars
 from axisjudge.studies._shared.result import Study, StudyResult
-from axisjudge.studies.confidence.study import Confidence
+from axisjudge.studies.confidence import Confidence
 from axisjudge.verdict import AXES
 
 
@@ -110,7 +110,7 @@ def _people(inputs: Inputs) -> Iterator[Section]:
 
 
 def _confidence(inputs: Inputs) -> Iterator[Section]:
-    from axisjudge.studies.confidence.study import confidence
+    from axisjudge.studies.confidence import confidence
 
     ratings = inputs.source.ratings
     if inputs.labels.is_empty() or ratings["confidence"].is_null().all() or not _in_words(inputs):

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.stats.quantities import split as split_of
-from axisjudge.studies._shared import sentences as words
-from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies._shared.frames import Given, Kind, Table, table_of
+from axisjudge.studies._shared import words as words
+from axisjudge.studies._shared.frames import Floats, Given, Kind, Table, table_of
 from axisjudge.studies._shared.pooled import Pooled
-from axisjudge.studies._shared.ranked_confidence import confidence_ranks
+from axisjudge.studies._shared.ranking import confidence_ranks
 from axisjudge.studies._shared.result import Part
 
 #: Confidence and rationale by item, question and judge.

@@ -2,17 +2,56 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import SCHEMA, as_ratings
+from axisjudge.ratings.selection import MADE_UP as MADE_UP
 from axisjudge.results import reached
+from axisjudge.verdict import AXES
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
+
+Floats = NDArray[np.float64]
+
+
+def words_of(codes: Floats, words: Sequence[str]) -> NDArray[np.object_]:
+    """Positions in `words` as words; None where nothing came."""
+    return np.asarray(np.array([*words, None], dtype=object)[np.where(np.isnan(codes), -1, codes).astype(int)])
+
+
+def mean_of(values: Floats) -> float:
+    """Mean of what is there; NaN where nothing is."""
+    given = values[~np.isnan(values)]
+    return float(given.mean()) if given.size else math.nan
+
+
+def questions_in_order(questions: Iterable[str]) -> list[str]:
+    """The five axes among the questions in the project's order, then the others by name."""
+    named = set(questions)
+    return [*(axis for axis in AXES if axis in named), *sorted(named - set(AXES))]
+
+
+SCOPE = "All of this is about these judges, agents and tasks."
+
+
+def made_up_raters(*tables: pl.DataFrame | None) -> tuple[str, ...]:
+    """The raters of ratings that a program made that plays a judge, or that were put there on purpose."""
+    made = (table.filter(pl.col("rater_kind").is_in(MADE_UP))["rater"] for table in tables if table is not None)
+    return tuple(sorted({rater for raters in made for rater in raters}))
+
+
+def banner(made_up: Sequence[str]) -> str:
+    """The warning that some ratings are made up, naming their raters; empty where there are none."""
+    return f"SIMULATED OR PLANTED ratings, not the verdicts of judges: {', '.join(made_up)}." if made_up else ""
+
 
 Kind = Literal["polars", "pandas", "pyarrow"]
 

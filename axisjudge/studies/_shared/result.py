@@ -21,8 +21,7 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.frames import Table, narwhals_of
-from axisjudge.studies._shared.scope import banner
+from axisjudge.studies._shared.frames import Table, banner, narwhals_of
 
 if TYPE_CHECKING:
     from cattrs.preconf.json import JsonConverter

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
+from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.comparisons.reversal import Reversal
+from axisjudge.stats.confidence.triage import Triage
 from axisjudge.stats.estimate import Estimate, no_interval, plural
 from axisjudge.stats.estimate import many as many
 from axisjudge.stats.estimate import named as named
+from axisjudge.stats.raters.citations import CitationOverlap
+from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS
 
 #: Letters that names in a row take up at most.
 LONGEST_ROW = 300
@@ -128,3 +132,139 @@ def overturned(reversal: Reversal) -> str:
     of_labels = f"the labels of {many(reversal.changes, 'item')}"
     changes = of_labels if reversal.what == "label" else many(reversal.changes, reversal.what)
     return f"{changes}{'' if reversal.exact else ' or fewer'}"
+
+
+NOTHING_CITED = "No judge cites a step, so there is no evidence to compare."
+NO_TRIAGE = "{where}: no triage by confidence, because {reason}."
+
+
+def cited_validity(judge: str, counts: tuple[int, int], steps: tuple[int, int], validity: Estimate) -> str:
+    """In how many of its verdicts (`counts`) a judge cites steps, and how many of the `steps` exist."""
+    citing, verdicts = counts
+    existing, cited = steps
+    return (
+        f"{judge} cites steps in {citing:,} of {many(verdicts, 'verdict')}; {existing:,} of {cited:,} cited steps "
+        f"exist ({share(validity)}; {validity.clusters})."
+    )
+
+
+def cited_overlap(pairs: Sequence[CitationOverlap], without_chance: str) -> str:
+    """Overlap over all pairs of judges and questions, beside chance; `without_chance` says why that is not known."""
+    cited = [pair for pair in pairs if pair.n_both]
+    if not cited:
+        return "No run has citations of two judges on one question, so there is no overlap."
+    n = len(cited)
+    spread = "The mean overlap of cited steps (cited by both judges, of those that either cites)"
+    where = f"over {many(n, 'pair')} of judges on {'one' if n == 1 else 'a'} question"
+    if without_chance:
+        figures = _range([pair.overlap.estimate for pair in cited])
+        return f"{spread} is {figures} {where}; how much of it is chance is not known: {without_chance}."
+    above = sum(pair.excess.ci_low > 0 for pair in cited)
+    excess = [pair.excess.estimate for pair in cited]
+    by = f"exceeds chance within the run by {_range(excess)}"
+    if min(excess) <= 0:
+        by = f"differs from that by chance within the run by {_range(excess, '+.2f')}"
+    shown = f"in {above or 'none'} of them it" if n > 1 else "it" if above else "it is not shown that it"
+    lies = "lies" if n == 1 and not above else "is shown to lie"
+    return f"{spread} {by}, {where}; {shown} {lies} above chance."
+
+
+def other_evidence(same: int, apart: int, where: Sequence[str]) -> str:
+    """Of equal verdicts, how many share no cited step; `where` names questions unless it is on all of them."""
+    if not apart:
+        return f"Of {many(same, 'pair')} of equal verdicts, every one in which both cite steps has a step in common."
+    start = (
+        f"Of {many(same, 'pair')} of equal verdicts, {apart:,} {'cites' if apart == 1 else 'cite'} no step in common"
+    )
+    return f"{start}, all on {listed(where)}." if where else f"{start}."
+
+
+def overlap_by_version(question: str, means: Mapping[str | None, float], n_pairs: int) -> str:
+    """The mean overlap of the same pairs of judges under each version of a rubric."""
+    whose = "one pair" if n_pairs == 1 else f"the same {n_pairs} pairs"
+    versions = listed([f"{mean:.2f} under {version}" for version, mean in means.items()])
+    overlap = f"the mean overlap of the steps that {whose} of judges cite (cited by both, of those that either cites)"
+    return f"{question}: {overlap} is {versions}; the versions may have been asked about different runs."
+
+
+def other_repeats(n_left_out: int) -> list[str]:
+    """That citations are those of one repeat; nothing where there is no other."""
+    if not n_left_out:
+        return []
+    are = "is" if n_left_out == 1 else "are"
+    return [f"Only the steps cited in one repeat count; {many(n_left_out, 'rating')} of other repeats {are} left out."]
+
+
+def split_items(n_split: int, n_items: int, n_listed: int, order: str) -> str:
+    """How many items are split, and the order of the list."""
+    if not n_split:
+        return f"On none of {many(n_items, 'item')} did two judges give different verdicts."
+    those = "it is listed" if n_split == 1 else f"{n_listed} are listed, {order}"
+    return f"Judges are split (not all say the same) on {n_split:,} of {many(n_items, 'item')}; {those}."
+
+
+def triage(where: str, of: Triage) -> str:
+    """Agreement where all judges are sure and elsewhere, and what the AUC says."""
+    sure, unsure = of.agreement_sure, of.agreement_unsure
+    on_sure = f"the judges agree on {sure.worded('.0%')} of {many(sure.n_items, 'item')} on which all of them are sure"
+    if math.isnan(sure.estimate):
+        on_sure = "on no item are all judges sure"
+    tells = "the confidence of the least sure judge tells agreement from disagreement"
+    auc = f"How well {tells} cannot be told: {of.auc.reason}"
+    if not math.isnan(of.auc.estimate):
+        auc = f"{sentence_case(tells)} with an AUC of {of.auc.worded()}, where one half is chance"
+    elsewhere = "there are no others"
+    if not math.isnan(unsure.estimate):
+        elsewhere = f"they agree on {unsure.worded('.0%')} of {many(unsure.n_items, 'item')} on which one is not"
+    return (
+        f"{where}: {on_sure}; {elsewhere}. {auc} ({of.auc.clusters}). Judges disagree on "
+        f"{of.disagree_sure or 'none'} of the items on which all are sure (such items question the rubric) and on "
+        f"{of.disagree_unsure or 'none'} of the others (such items question the trajectory or the rubric)."
+    )
+
+
+def ranking(subject: str, quantity: str, names: Sequence[str], sets: RankSets, observed: str, unit: str) -> str:
+    """What rank sets allow to be said, with the observed range: no name that they do not support."""
+    head, top = sentence_case(subject), [names[j] for j in sets.first]
+    if sets.refusal:
+        alone = f"Only {names[0]} was rated, so that nothing is ranked by {quantity}."
+        few = f"{many(sets.n_clusters, unit)}, and a ranking needs at least {FEWEST_CLUSTERS}"
+        why = few if sets.n_clusters < FEWEST_CLUSTERS else sets.refusal
+        return alone if len(names) == 1 else f"{head} are not ranked by {quantity}: {why}."
+    sure = f"observed {observed}; {sets.ci_level:.0%} for all ranks together, {many(sets.n_clusters, unit)}"
+    if len(top) == 1:
+        each = f"observed {observed}; {sets.ci_level:.0%}, {many(sets.n_clusters, unit)}"
+        return f"Of {subject}, {top[0]} has the highest {quantity}: it lies above each other one ({each})."
+    if sets.tied and sets.differ:
+        return f"{head} do not all have the same {quantity}, and which has the most is not shown ({sure})."
+    if sets.tied:
+        return f"{head} cannot be told apart by {quantity} ({sure})."
+    below = [name for name in names if name not in top]
+    rest = f"; {listed(below)} {'is' if len(below) == 1 else 'are'} not among them" if below else ""
+    may = f"{listed(top, 'or')} may have the highest {quantity} and cannot be told apart"
+    return f"Of {subject}, {may}{rest} ({sure})."
+
+
+def declared(tests: Sequence[tuple[str, str, Sequence[str], Estimate, float]]) -> str:
+    """The declared tests (statistic, axis, judges, estimate, p by Holm) in words; empty without any."""
+    if not tests:
+        return ""
+    several = len({tuple(judges) for _, _, judges, *_ in tests}) > 1
+    parts = [
+        f"{statistic} on {axis}{f' of {listed(judges)}' if several else ''} {_declared(estimate, p)}"
+        for statistic, axis, judges, estimate, p in tests
+    ]
+    family = f"Holm over {len(tests)} tests" if len(tests) > 1 else "one test"
+    against = "" if all(math.isnan(p) for *_, p in tests) else f" ({family} against agreement by chance)"
+    return f"Confirmatory, as declared{against}: {'; '.join(parts)}."
+
+
+def _declared(estimate: Estimate, p: float) -> str:
+    if math.isnan(estimate.estimate) or math.isnan(p):
+        return estimate.worded()
+    return f"{estimate.estimate:.2f} ({estimate.interval()}, {p_words(p)})"
+
+
+def _range(values: Sequence[float], spec: str = ".2f") -> str:
+    low, high = f"{min(values):{spec}}", f"{max(values):{spec}}"
+    return low if low == high else f"{low} to {high}"

@@ -25,13 +25,23 @@ from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreemen
 from axisjudge.stats.clusters import STEP_ICC
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
-from axisjudge.studies._shared.arrays import Floats, words_of
-from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, rows_of, table_of, with_ends
+from axisjudge.studies._shared.frames import (
+    Floats,
+    Given,
+    Kind,
+    Table,
+    frame_of,
+    kind_of,
+    made_up_raters,
+    rows_of,
+    table_of,
+    with_ends,
+    words_of,
+)
 from axisjudge.studies._shared.pooled import Pooled, PooledSample
-from axisjudge.studies._shared.ranked_confidence import NoRanks, confidence_ranks
+from axisjudge.studies._shared.ranking import NoRanks, confidence_ranks
 from axisjudge.studies._shared.result import Part
-from axisjudge.studies._shared.scope import made_up_raters
-from axisjudge.studies.agreement import figures
+from axisjudge.studies.agreement import by_family
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.studies.agreement.sentences import NoWorth
 
@@ -142,7 +152,7 @@ class PanelWorth(Part):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Accuracy of each judge and of the majority, best first."""
-        return figures.plot_panel_worth(self, ax=ax)
+        return by_family.plot_panel_worth(self, ax=ax)
 
 
 def panel_worth(panel: Pooled, *, cluster_unit: str = "task", ci_level: float = 0.95) -> PanelWorth:

@@ -22,8 +22,7 @@ from axisjudge.stats.comparisons.paired import PairedChange, paired_change
 from axisjudge.stats.comparisons.stratified import stratified_change
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_mean
-from axisjudge.studies._shared.arrays import mean_of
-from axisjudge.studies._shared.frames import Kind, Table, frame_of, native, rows_of, with_ends
+from axisjudge.studies._shared.frames import Kind, Table, frame_of, mean_of, native, rows_of, with_ends
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.axis_result import sentences as say

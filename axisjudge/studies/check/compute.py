@@ -20,7 +20,7 @@ from axisjudge.stats.raters.balanced import balanced_accuracy
 from axisjudge.stats.rates.clustered import more_for_half_width
 from axisjudge.stats.rates.correction import SAMPLING, CorrectedRate, corrected_rate
 from axisjudge.stats.rates.proportions import clustered_proportion
-from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Floats
 from axisjudge.studies.check.votes import Votes
 
 E = TypeVar("E", bound=Estimate)

@@ -16,7 +16,7 @@ from axisjudge.checks import InputError
 from axisjudge.imports.recognise import Recognised
 from axisjudge.ratings.words import word
 from axisjudge.stats.raters.reference import majority
-from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Floats
 from axisjudge.studies.check.columns import Roles, refuse_twice
 from axisjudge.studies.check.words import Question, question
 

@@ -1,8 +1,407 @@
 """How far can confidences be taken at their word? (notebook 02, `axisjudge confidence`)"""
 
-from axisjudge.studies._shared.result import open_door
-from axisjudge.studies.confidence.study import Confidence, confidence
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from math import isnan
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from axisjudge.checks import InputError, TooLittle
+from axisjudge.figures.legible import cut_middle
+from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, describe, dress, panels
+from axisjudge.labels.sampling import LOOKED_AT, drawn_of
+from axisjudge.ratings.edge import as_ratings
+from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, once
+from axisjudge.results import Result, columns
+from axisjudge.stats.confidence.calibration import (
+    ReliabilityCurve,
+    RiskCoverage,
+    auroc,
+    reliability_curve,
+    risk_coverage,
+)
+from axisjudge.stats.confidence.recalibration import ConfidenceMap, fit_isotonic, fit_platt
+from axisjudge.stats.estimate import Estimate
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, made_up_raters, rows_of, with_ends
+from axisjudge.studies._shared.result import Part, open_door
+from axisjudge.studies.confidence import sentences as words
+from axisjudge.studies.confidence.sentences import Missing, Word
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["Confidence", "confidence"]
+
+CALIBRATION = "calibration"
+#: A verdict that takes no side is neither right nor wrong.
+NO_SIDE = ("uncertain",)
+
+_ITEM = ("item_id", "question")
+
+#: Columns of the table, and where their figures stand.
+_FIGURES = columns(
+    "judge source n=curve.n_items accuracy confidence=mean_confidence brier=curve.brier",
+    "miscalibration=curve.miscalibration discrimination=curve.discrimination uncertainty=curve.uncertainty",
+    "ece=curve.ece ece_if_calibrated=curve.ece_if_calibrated",
+    with_ends("auroc", "auc", low="auroc_low", high="auroc_high"),
+)
+
+
+@dataclass(frozen=True)
+class Recalibration(Result):
+    """Brier score on items outside the calibration split, with confidences as given and after each map fitted on it."""
+
+    n_fitted: int
+    n_tested: int
+    as_given: float
+    platt: float
+    isotonic: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeCalibration(Result):
+    """One judge's confidences of one source against labels.
+
+    `accuracy` is the share of its verdicts that are the label's and `mean_confidence` what it says of them. Verdicts
+    that take no side are counted in `n_no_side`, lost ones in `n_lost`, those without a label in `n_unlabelled`.
+    """
+
+    _keys = columns(_FIGURES, "auroc=auc curve=line risk_coverage=risk recalibration n_no_side n_lost n_unlabelled")
+
+    judge: str
+    family: str
+    source: str
+    accuracy: float
+    mean_confidence: float
+    curve: ReliabilityCurve
+    auc: Estimate
+    risk: RiskCoverage
+    recalibration: Recalibration
+    n_no_side: int
+    n_lost: int
+    n_unlabelled: int
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """The reliability curve with its band."""
+        return {
+            name: getattr(self.curve, name) for name in ("confidence", "calibrated", "count", "band_low", "band_high")
+        }
+
+    def row(self) -> dict[str, Any]:
+        """One row of the table."""
+        return rows_of([self], _FIGURES)[0]
+
+    @property
+    def sentence(self) -> str:
+        """Over- or underconfident, more than chance or not, and whether confidence ranks right before wrong."""
+        counts = {"uncertain": self.n_no_side, "lost": self.n_lost, "without a label": self.n_unlabelled}
+        return words.judge(
+            self.judge,
+            self.source,
+            self.accuracy,
+            self.mean_confidence,
+            curve=self.curve,
+            auc=self.auc,
+            left_out=counts,
+        )
+
+
+@dataclass(frozen=True)
+class Calibration(Result):
+    """Every judge and source of confidence apart; sources are never pooled."""
+
+    _keys = columns("judges without_confidences=without")
+
+    judges: tuple[JudgeCalibration, ...]
+    without: tuple[str, ...]
+    kind: Kind
+
+    def to_frame(self) -> Table:
+        """One row a judge and source."""
+        return frame_of(self.judges, _FIGURES, self.kind)
+
+    def sentences(self) -> list[str]:
+        """The result in words."""
+        return [*(judge.sentence for judge in self.judges), *words.without(self.without)]
+
+
+def calibration(
+    ratings: Given, labels: Given, *, repeat: int = 0, cluster_unit: str = "task", ci_level: float = 0.95, seed: int = 0
+) -> Calibration:
+    """Confidences of every judge against labels, one source of confidence at a time.
+
+    An item's label is the commonest word of people or of the planted truth, and an item on which they tie has none.
+    Arguments as `axisjudge.studies.confidence`; `ratings` and `labels` may be one table.
+
+    Raises
+    ------
+    InputError
+        There are no labels, or no judge has confidences on labelled items.
+    """
+    given = as_ratings(ratings).filter(BY_JUDGE & (pl.col("repeat") == repeat))
+    if given.is_empty():
+        raise TooLittle("ratings", "must be of judges, and none is; people's labels and planted truth go into labels")
+    truth = _labels(_not_looked_at(labels))
+    judged = given.join(truth, on=_ITEM, how="left", maintain_order="left").with_columns(
+        pl.col("confidence_source").fill_null("not stated")
+    )
+    if judged["label"].null_count() == judged.height:
+        cure = "item_id and question must be those of the ratings"
+        raise TooLittle("labels", "must label items that were rated", cure=cure)
+    having = judged.filter(pl.col("confidence").is_not_null() & pl.col("label").is_not_null())
+    if having.is_empty():
+        raise TooLittle("ratings", "must hold confidences on labelled items")
+    keys = having.select("family", "rater", "confidence_source").unique().sort("family", "rater", "confidence_source")
+    without = sorted(set(judged["rater"]) - set(having["rater"]))
+    judges = (
+        _judge(judge, family, source, judged.filter(pl.col("rater") == judge), cluster_unit, ci_level, seed)
+        for family, judge, source in keys.iter_rows()
+    )
+    return Calibration(tuple(one for one in judges if one is not None), tuple(without), kind_of(ratings))
+
+
+def _not_looked_at(labels: Given) -> pl.DataFrame:
+    """The labels without decisions on items that judges are at odds on: no confidence is checked against these."""
+    table = as_ratings(labels, where="labels")
+    drawn = [drawn_of(flags or ())["drawn"] for flags in table["flags"].to_list()]
+    return table.filter(~pl.Series(drawn, dtype=pl.String).is_in(LOOKED_AT))
+
+
+def _labels(table: pl.DataFrame) -> pl.DataFrame:
+    """One label an item: the commonest word of those who label; none on a tie."""
+    given = table.filter(BY_LABELLER, pl.col("verdict").is_not_null())
+    if given.is_empty():
+        cure = "labels are ratings whose rater_kind is human or planted"
+        raise TooLittle("labels", "must be of people, or planted truth, and none is", cure=cure)
+    counts = given.group_by(*_ITEM, "verdict").len()
+    top = counts.filter(pl.col("len") == pl.col("len").max().over(*_ITEM))
+    return top.filter(pl.len().over(*_ITEM) == 1).select(*_ITEM, label="verdict")
+
+
+def _several(clusters: pl.Series) -> pl.Series | None:
+    """Clusters, unless all items are of one: then nothing shows how far clusters differ."""
+    return clusters if clusters.n_unique() > 1 else None
+
+
+def _judge(
+    judge: str, family: str, source: str, own: pl.DataFrame, cluster_unit: str, ci_level: float, seed: int
+) -> JudgeCalibration | None:
+    once(own, *_ITEM, rule="one rating for each item and question", where=f"ratings of {judge}")
+    lost = own.filter(pl.col("status") != "ok").height
+    sure = own.filter(pl.col("confidence").is_not_null() & (pl.col("confidence_source") == source))
+    labelled = sure.filter(pl.col("label").is_not_null())
+    sided = labelled.filter(~pl.col("verdict").is_in(NO_SIDE)).with_columns(
+        correct=(pl.col("verdict") == pl.col("label")).cast(pl.Float64)
+    )
+    if sided.is_empty():
+        return None
+    confidence, correct = sided["confidence"].to_numpy(), sided["correct"].to_numpy()
+    auc = auroc(confidence, correct, clusters=sided["cluster_id"], cluster_unit=cluster_unit, ci_level=ci_level)
+    return JudgeCalibration(
+        judge=judge,
+        family=family,
+        source=source,
+        accuracy=float(correct.mean()),
+        mean_confidence=float(confidence.mean()),
+        curve=reliability_curve(confidence, correct, clusters=_several(sided["cluster_id"]), rng=seed),
+        auc=auc,
+        risk=risk_coverage(confidence, correct),
+        recalibration=_recalibrated(sided, f"{judge}/{source}"),
+        n_no_side=labelled.height - sided.height,
+        n_lost=lost,
+        n_unlabelled=sure.height - labelled.height,
+    )
+
+
+def _recalibrated(sided: pl.DataFrame, source: str) -> Recalibration:
+    """Maps fitted on the calibration split and tried on the rest; none without a split, for that would be circular."""
+    fitting = sided.filter(pl.col("split") == CALIBRATION)
+    testing = sided.filter(pl.col("split") != CALIBRATION)
+    n_fitted, n_tested = fitting.height, testing.height
+    if not n_fitted or not n_tested:
+        return Recalibration(n_fitted, n_tested, math.nan, math.nan, math.nan, words.NO_SPLIT)
+    confidence, correct = testing["confidence"].to_numpy(), testing["correct"].to_numpy()
+    known, right = fitting["confidence"].to_numpy(), fitting["correct"].to_numpy()
+
+    def brier(fitted: ConfidenceMap | None) -> float:
+        shown = confidence if fitted is None else fitted(confidence, source=source)
+        return float(((shown - correct) ** 2).mean())
+
+    try:
+        maps = fit_platt(known, right, source=source), fit_isotonic(known, right, source=source)
+    except InputError as error:
+        return Recalibration(n_fitted, n_tested, brier(None), math.nan, math.nan, str(error))
+    return Recalibration(n_fitted, n_tested, brier(None), brier(maps[0]), brier(maps[1]))
+
+
+#: Characters of a name above a diagram.
+_LINE = 22
+
+
+def plot_reliability(calibration: Calibration) -> Figure:
+    """One reliability diagram a judge and source of confidence, three in a row.
+
+    The line is the share of correct verdicts by isotonic regression, the grey band where that line would lie for a
+    judge whose confidence is exactly right, the ticks below how often each confidence was given.
+    """
+    figure, axes, left = panels(len(calibration.judges), width=3.3, height=3.5)
+    for ax, judge in zip(axes, calibration.judges, strict=True):
+        _diagram(ax, judge)
+    for ax in left:
+        ax.set_ylabel("share of correct verdicts", fontsize=SMALL, color=QUIET)
+    figure.supxlabel("confidence; below each diagram how often it was given", fontsize=SMALL, color=QUIET)
+    describe(
+        figure,
+        "line: share of correct verdicts; grey: where that line would lie, as a whole in 90% of draws, for a "
+        "judge whose confidences are exactly right (its band widens with items that belong together)",
+    )
+    return figure
+
+
+def _diagram(ax: Axes, judge: JudgeCalibration) -> None:
+    curve = judge.curve
+    ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1, zorder=1)
+    if curve.confidence.size > 1:
+        ax.fill_between(curve.confidence, curve.band_low, curve.band_high, color="#d9d9d9", linewidth=0, zorder=0)
+        ax.plot(curve.confidence, curve.calibrated, color=ACCENT, linewidth=1.8)
+    else:
+        low, high = curve.band_low[0], curve.band_high[0]
+        ax.errorbar(curve.confidence, [(low + high) / 2], yerr=[(high - low) / 2], color="#bdbdbd", linewidth=5)
+        ax.plot(curve.confidence, curve.calibrated, "o", color=ACCENT)
+    heights = 0.12 * curve.count / curve.count.max()
+    ax.vlines(curve.confidence, 0, heights, color=INK, linewidth=0.8)
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(0, 1.03)
+    ax.set_aspect("equal")
+    name = fill(cut_middle(judge.judge.removeprefix("simulated:")), _LINE)
+    dress(ax, name, f"{judge.source}, {curve.n_items:,} verdicts")
+    ax.tick_params(labelsize=SMALL)
+    said = f"ECE {curve.ece:.3f}, of a calibrated judge {curve.ece_if_calibrated:.3f}"
+    said += "" if isnan(judge.auc.estimate) else f"; AUROC {judge.auc.estimate:.2f}"
+    ax.set_xlabel(said, fontsize=SMALL, color=INK, loc="left")
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Confidence(Part):
+    """Confidences of every judge against labels, each source of confidence apart; `missing` says why there are none."""
+
+    name: ClassVar = "calibration"
+    caption: ClassVar = "Confidence against labels"
+    formats: ClassVar = {"ece": ".3f", "ece_if_calibrated": ".3f"}
+    _keys = ("banner", "calibration", "missing")
+
+    calibration: Calibration
+    missing: Missing
+
+    @property
+    def judges(self) -> tuple[JudgeCalibration, ...]:
+        """Every judge and source of confidence."""
+        return self.calibration.judges
+
+    @property
+    def table(self) -> Table:
+        """One row a judge and source: accuracy, confidence, calibration, discrimination."""
+        return self.calibration.to_frame()
+
+    @property
+    def answer(self) -> str:
+        """Which judges are over- or underconfident beyond what a calibrated judge of as few items would show."""
+        if not self.judges:
+            return words.UNTOLD.format(reason=self.missing)
+        groups = {word: [each.judge for each in self.judges if _word(each) is word] for word in Word}
+        widest = max(self.judges, key=lambda each: abs(each.mean_confidence - each.accuracy))
+        return words.answer(groups, f"{widest.judge} {words.gap(widest.accuracy, widest.mean_confidence)}")
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Every judge in words, and which gave no confidences."""
+        return tuple(self.calibration.sentences())
+
+    def plot(self, ax: Axes | None = None) -> Any:
+        """Reliability diagrams, a panel a judge, where there are confidences."""
+        return plot_reliability(self.calibration) if self.judges else super().plot(ax)
+
+    def figures(self) -> dict[str, Figure]:
+        """The figure as a published document takes it."""
+        return {"reliability": self.plot()} if self.judges else {}
+
+
+def _word(judge: JudgeCalibration) -> Word:
+    """The sign of the gap counts only where the error exceeds what a calibrated judge would show."""
+    if judge.curve.ece <= judge.curve.ece_if_calibrated:
+        return Word.AS_CALIBRATED
+    return Word.OVERCONFIDENT if judge.mean_confidence > judge.accuracy else Word.UNDERCONFIDENT
+
+
+def confidence(
+    ratings: Given,
+    labels: Given | None = None,
+    *,
+    repeat: int = 0,
+    cluster_unit: str = "task",
+    ci_level: float = 0.95,
+    seed: int = 0,
+) -> Confidence:
+    """How far can confidences be taken at their word?
+
+    Parameters
+    ----------
+    ratings : table
+        A ratings table (polars, pandas, arrow, or a dict of columns) of judges that gave confidences.
+    labels : table, optional
+        Ratings of people, or planted truth; by default those that stand in `ratings`. Where nothing stands there, the
+        result says so.
+    repeat : int
+        Which repeat of the judging.
+    cluster_unit : str
+        What `cluster_id` is.
+    ci_level : float
+        Level of the intervals.
+    seed : int
+        Of the resamples behind the consistency band.
+
+    Returns
+    -------
+    Confidence
+        `.table`, `.answer`, `.sentences`, `.figures()`, `.save(path)`.
+
+    Raises
+    ------
+    InputError
+        `labels` are given and label nothing that was rated, or the judges gave no confidences.
+
+    Examples
+    --------
+    >>> import axisjudge
+    >>> runs = axisjudge.read_trajectories(*axisjudge.demo_paths()).trajectories
+    >>> ratings = axisjudge.judge(runs, ["simulated:heron"], progress=False)
+    >>> from axisjudge.datasets import demo_truth
+    >>> truth = axisjudge.read_ratings(demo_truth())
+    >>> axisjudge.studies.confidence(ratings, truth).table["judge"].to_list()
+    ['simulated:heron']
+    """
+    missing = Missing.NONE if labels is not None else _missing(ratings)
+    if missing is Missing.NONE:
+        truth = ratings if labels is None else labels
+        against = calibration(ratings, truth, repeat=repeat, seed=seed, cluster_unit=cluster_unit, ci_level=ci_level)
+    else:
+        against = Calibration((), (), kind_of(ratings))
+    given = (ratings,) if labels is None else (ratings, labels)
+    return Confidence(calibration=against, missing=missing, made_up=made_up_raters(*map(as_ratings, given)))
+
+
+def _missing(ratings: Given) -> Missing:
+    table = as_ratings(ratings)
+    if table.filter(BY_LABELLER).is_empty():
+        return Missing.NO_LABELS
+    return Missing.NO_CONFIDENCES if table.filter(BY_JUDGE)["confidence"].is_null().all() else Missing.NONE
+
 
 open_door(confidence)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+import polars as pl
+
+from axisjudge.checks import TooLittle
+from axisjudge.figures import theme
+from axisjudge.figures.marks import interval_mark, named_rows
+from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, GOAL
 from axisjudge.scores.axis.scoring import axis_results
-from axisjudge.studies._shared.frames import Given, Kind, native
-from axisjudge.studies._shared.result import Study, open_door
+from axisjudge.scores.curves.curve import AXIS_CURVE, Floats, LogNormalCurve, MendedCurve, axis_score
+from axisjudge.scores.curves.fitted import CurveFit
+from axisjudge.stats.link_lines import normal_density
+from axisjudge.studies._shared.frames import Given, Kind, Table, columns_of, kind_of, native, to_polars
+from axisjudge.studies._shared.result import Part, Study, open_door
+from axisjudge.studies._shared.words import listed
 from axisjudge.studies.curves import sentences as say
-from axisjudge.studies.curves.assumed import (
-    Cliff,
-    CompositeComparison,
-    PublishedCurve,
-    cliff,
-    compare_composites,
-    lighthouse,
-)
 from axisjudge.studies.curves.fits import (
+    _ORANGE,
     ControlPoints,
     CurveReport,
     FormErrors,
@@ -27,6 +33,9 @@ from axisjudge.studies.curves.fits import (
 )
 from axisjudge.studies.curves.sources import ScoreColumns, ScoreSource, axis_raw_scores, load_scores, source_of
 from axisjudge.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = [
     "Cliff",
@@ -49,6 +58,319 @@ __all__ = [
     "load_scores",
     "norm_curves",
 ]
+
+#: The control points of Lighthouse's published curve: raw milliseconds and share.
+LIGHTHOUSE_MEDIAN, LIGHTHOUSE_P10 = (7300.0, 0.5), (3785.0, 0.9)
+#: Raw scores at the top of the curve, and along it.
+_CLIFF = (0.9, 0.95, 0.97, 0.99, 0.999, 0.9999, 1.0)
+_ALONG = (0.3, 0.45, 0.7, 0.9, 0.99)
+
+
+class PublishedCurve(
+    Part,
+    name="lighthouse",
+    caption="Published points of a falling curve, and ours",
+    formats={"score": ".5f", "ours": ".5f", "difference": ".6f"},
+    of_ratings=False,
+):
+    """Published points of a curve beside ours through its two control points, and ours over the range."""
+
+    _keys = ("points", "largest")
+
+    points: pl.DataFrame
+    line: pl.DataFrame
+    largest: float
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row a published point."""
+        return native(self.points, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """How far apart they are."""
+        return say.PUBLISHED.format(n=self.points.height, largest=self.largest)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Points, the largest difference, and the sentence."""
+        return {**super().to_dict(), "sentence": self.answer}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Published points on the curve through their two control points; lower raw values are better."""
+        ax = theme.new_axes(6.4, 3.1) if ax is None else ax
+        ax.plot(self.line["raw_ms"], self.line["score"], color=theme.ACCENT, linewidth=1.8)
+        ax.plot(self.points["raw_ms"], self.points["score"], "o", color=theme.INK, markersize=5, fillstyle="none")
+        ax.set_xscale("log")
+        ax.set_xticks([1000, 2500, 5000, 10_000, 30_000], ["1,000", "2,500", "5,000", "10,000", "30,000"])
+        ax.minorticks_off()
+        ax.set_xlabel("milliseconds", fontsize=theme.SMALL, color=theme.QUIET)
+        theme.grid(ax, "y")
+        note = "score; circles: published; line: ours"
+        theme.dress(ax, "Published points on a falling log-normal curve", note)
+        theme.describe(ax, f"{note}; computed from a formula, so no interval")
+        return ax
+
+
+def lighthouse(published: Given) -> PublishedCurve:
+    """Lighthouse's published points (columns raw_ms and score) beside the curve through its control points."""
+    points = to_polars(published, ("raw_ms", "score"), where="published")
+    curve = LogNormalCurve.through(LIGHTHOUSE_MEDIAN, LIGHTHOUSE_P10)
+    ours = curve.apply(points["raw_ms"].to_numpy())
+    table = points.with_columns(ours=pl.Series(ours), difference=pl.Series(ours - points["score"].to_numpy()))
+    raw = np.geomspace(700, 40_000, 200)
+    line = pl.DataFrame({"raw_ms": raw, "score": curve.apply(raw)})
+    return PublishedCurve(table, line, float(table["difference"].abs().max() or 0.0), kind_of(published))  # type: ignore[arg-type]
+
+
+class Cliff(
+    Part,
+    caption="The top of the assumed curve: the program's scores, the curve, and the mended one",
+    formats={"raw": ".4f", "curve": ".1f", "mended": ".1f", "noise_amplification": ".0f"},
+    of_ratings=False,
+):
+    """The top of the assumed AXIS curve: the program's scores, the curve without its jump, and the mended one."""
+
+    _keys = ("points", "unreachable", "sentence", "noise")
+
+    points: pl.DataFrame
+    line: pl.DataFrame
+    unreachable: tuple[int, ...]
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row a raw score at the top."""
+        return native(self.points, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """The cliff, and what noise in a raw score becomes."""
+        return f"{self.sentence} {self.noise}"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The top end of the assumed curve: the program's rounded scores with their jump, and the mended curve."""
+        ax = theme.new_axes(6.4, 3.3) if ax is None else ax
+        line, raw = self.line, self.line["raw"]
+        ax.axhspan(min(self.unreachable) - 0.5, max(self.unreachable) + 0.5, color="#f2e3d8", linewidth=0)
+        ax.plot(raw, line["curve"], color=_ORANGE, linewidth=1.8, label="assumed curve")
+        ax.plot(
+            raw, line["mended"], color=theme.ACCENT, linewidth=1.8, linestyle=(0, (5, 2)), label="mended: F(x) / F(1)"
+        )
+        ax.plot([1.0], [100], "o", color=_ORANGE, markersize=7)
+        ax.plot([1.0], [line["curve"][-1]], "o", color=_ORANGE, markersize=7, fillstyle="none")
+        ax.text(0.852, max(self.unreachable) - 0.9, "cannot occur", fontsize=theme.SMALL, color=theme.INK, va="center")
+        ax.set_xlim(0.85, 1.004)
+        ax.set_xlabel("raw score", fontsize=theme.SMALL, color=theme.QUIET)
+        theme.grid(ax, "y")
+        theme.legend_below(ax, inches=0.5, ncols=2)
+        note = "score from 0 to 100; the filled point is raw 1"
+        theme.dress(ax, "The last step of the assumed curve is a cliff", note)
+        theme.describe(ax, f"{note}; shaded: scores that cannot occur; computed from a formula, so no interval")
+        return ax
+
+    @property
+    def sentence(self) -> str:
+        """The cliff in words."""
+        below, top = self.points["program"].to_list()[-2:]
+        names, rise = ", ".join(map(str, self.unreachable)), 100 / float(AXIS_CURVE.score(1.0)) - 1
+        return say.CLIFF.format(raw=self.points["raw"][-2], below=below, top=top, names=names, rise=rise)
+
+    @property
+    def noise(self) -> str:
+        """What a hundredth of the raw score is worth along the curve, in words."""
+        worth = AXIS_CURVE.noise_amplification(_ALONG) / 100
+        points = (say.POINTS.format(points=each, raw=raw) for raw, each in zip(_ALONG, worth, strict=True))
+        return say.NOISE.format(points=listed(list(points)))
+
+
+def cliff(*, kind: Kind = "pandas") -> Cliff:
+    """The top end of the assumed curve (median .5, sigma .4), from raw .85 to 1."""
+    mended, fine = MendedCurve(AXIS_CURVE), np.linspace(0, 1, 100_001)
+    reached = {axis_score(float(raw)) for raw in fine}
+    points = pl.DataFrame(
+        {
+            "raw": _CLIFF,
+            "program": [axis_score(raw) for raw in _CLIFF],
+            "curve": AXIS_CURVE.score(_CLIFF),
+            "mended": mended.score(_CLIFF),
+            "noise_amplification": AXIS_CURVE.noise_amplification(_CLIFF),
+        }
+    )
+    raw = np.linspace(0.85, 1, 151)
+    line = pl.DataFrame({"raw": raw, "curve": AXIS_CURVE.score(raw), "mended": mended.score(raw)})
+    return Cliff(points, line, tuple(score for score in range(101) if score not in reached), kind)
+
+
+class Mark(NamedTuple):
+    """A mean composite with the band of its curves."""
+
+    estimate: float
+    ci_low: float
+    ci_high: float
+
+
+class CompositeComparison(
+    Part,
+    name="composites",
+    caption="Mean composite under assumed and fitted curves",
+    formats=dict.fromkeys(("assumed", "fitted", "low", "high"), ".1f"),
+):
+    """Composites of the same runs under two sets of curves.
+
+    Parameters
+    ----------
+    runs : polars.DataFrame
+        run, agent, task, assumed, fitted, low, high: the composite under the assumed curves, under the fitted ones,
+        and the band that the fitted curves' uncertainty gives it.
+    agents : polars.DataFrame
+        The means of each agent's runs, likewise.
+    kept : tuple of str
+        Dimensions whose fit was refused: there the assumed curve stays.
+    reversed_pairs : float
+        Share of pairs of runs that stand in the other order.
+    reversed_within : dict of str to int
+        The same within each fitted dimension, counted: a monotone curve reverses none.
+    """
+
+    _keys = ("agents", "kept", "reversed_pairs", "reversed_within", "sentences")
+
+    runs: pl.DataFrame
+    agents: pl.DataFrame
+    kept: tuple[str, ...]
+    reversed_pairs: float
+    reversed_within: Mapping[str, int]
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row an agent: mean composite under both sets of curves."""
+        return native(self.agents, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """What changes, in words."""
+        return " ".join(self.sentences)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Each agent's mean composite under assumed and under fitted curves; bars: the fitted curves' uncertainty."""
+        ax = theme.new_axes(6.4, 0.55 * self.agents.height + 1.3) if ax is None else ax
+        rows = self.agents.sort("fitted", descending=True).to_dicts()
+        for height, row in enumerate(rows):
+            ax.plot([row["assumed"], row["fitted"]], [height, height], color=theme.FAINT, linewidth=2, zorder=1)
+            ax.plot(row["assumed"], height, "D", color=_ORANGE, markersize=7, fillstyle="none", zorder=2)
+            interval_mark(ax, Mark(row["fitted"], row["low"], row["high"]), height, size=6, zorder=3)
+        named_rows(ax, [row["agent"] for row in rows])
+        ax.set_xlabel("mean composite", fontsize=theme.SMALL, color=theme.QUIET)
+        theme.grid(ax)
+        note = "diamond: assumed curves; dot: fitted curves with the band of their uncertainty"
+        theme.dress(ax, "What fitting the curves does to composites", note)
+        theme.describe(ax, f"{note} alone, no interval over runs")
+        return ax
+
+    @property
+    def sentences(self) -> list[str]:
+        """What changes, in words."""
+        moved = self.runs["fitted"].to_numpy() - self.runs["assumed"].to_numpy()
+        order = [self.agents.sort(name, descending=True)["agent"].to_list() for name in ("assumed", "fitted")]
+        return [
+            say.MOVED.format(mean=np.abs(moved).mean(), least=moved.min(), most=moved.max(), share=self.reversed_pairs),
+            *([self._within] if self.reversed_within else []),
+            say.order(*order),
+            *([say.KEPT.format(names=listed(self.kept))] if self.kept else []),
+        ]
+
+    @property
+    def _within(self) -> str:
+        pairs = sum(self.reversed_within.values())
+        return say.WITHIN.format(pairs=pairs, names=listed(list(self.reversed_within)))
+
+
+def compare_composites(given: Given | ScoreSource, report: CurveReport) -> CompositeComparison | None:
+    """Composites under the assumed and under the fitted curves, unrounded, with the joint band of the fits.
+
+    The band takes together what leaving out each task changes in all curves, so curves fitted to the same tasks are
+    not taken for independent.
+
+    Parameters
+    ----------
+    given : table or ScoreSource
+        run, agent, task, dimension, raw, goal; the first row of a run and dimension counts. None comes back where
+        there is no goal, or not every AXIS dimension.
+    report : CurveReport
+        The fitted curves.
+    """
+    scores = given.scores if isinstance(given, ScoreSource) else to_polars(given, columns_of(given), where="scores")
+    fits = report.fits
+    names = [name for name in DEFAULT_WEIGHTS if name != GOAL]
+    if not {"agent", "goal"} <= set(scores.columns) or not set(names) <= set(scores["dimension"]):
+        return None
+    about = scores.select("run", "agent", "task", "goal").unique("run", keep="first", maintain_order=True)
+    first = scores.unique(["run", "dimension"], keep="first", maintain_order=True)
+    raw = {name: _of_dimension(first, about, name) for name in names}
+    known = [name for name in names if name in fits and fits[name].curve is not None]
+    goal = DEFAULT_WEIGHTS[GOAL] * about["goal"].to_numpy().astype(np.float64)
+    before = goal + sum(DEFAULT_WEIGHTS[name] * AXIS_CURVE.score(raw[name]) for name in names)
+    after = goal + sum(
+        DEFAULT_WEIGHTS[name] * (fits[name].band(raw[name]).score if name in known else AXIS_CURVE.score(raw[name]))
+        for name in names
+    )
+    changes = _joint_changes([(DEFAULT_WEIGHTS[name], fits[name], raw[name]) for name in known], about.height)
+    width = max((fits[name].line.width(fits[name].median.ci_level) for name in known), default=math.nan)
+    half = width * np.sqrt((changes**2).sum(axis=0))
+    runs = about.select("run", "agent", "task").with_columns(
+        assumed=pl.Series(before), fitted=pl.Series(after), low=pl.Series(after - half), high=pl.Series(after + half)
+    )
+    within = {name: _reversed(AXIS_CURVE.score(raw[name]), fits[name].band(raw[name]).score) for name in known}
+    n_pairs = about.height * (about.height - 1) // 2
+    return CompositeComparison(
+        runs=runs,
+        agents=_agent_means(runs, changes, width),
+        kept=tuple(name for name in names if name not in known),
+        reversed_pairs=_reversed(before, after) / n_pairs if n_pairs else math.nan,
+        reversed_within=within,
+        kind=report.kind,
+        made_up=report.made_up,
+    )
+
+
+def _of_dimension(first: pl.DataFrame, about: pl.DataFrame, name: str) -> Floats:
+    mine = first.filter(pl.col("dimension") == name).select("run", "raw")
+    raw = about.join(mine, on="run", how="left", maintain_order="left")["raw"]
+    if raw.null_count():
+        raise TooLittle("scores", "every run needs a raw score in each dimension", name)
+    return raw.to_numpy().astype(np.float64)
+
+
+def _joint_changes(parts: list[tuple[float, CurveFit, Floats]], n_runs: int) -> Floats:
+    """What leaving out each task changes in every run's composite, shape (n_tasks, n_runs)."""
+    tasks = sorted({str(label) for _, fit, _ in parts for label in fit.line.cluster_labels})
+    total = np.zeros((max(len(tasks), 1), n_runs))
+    for weight, fit, raw in parts:
+        z = np.log(np.where(raw > 0, raw, 1.0))
+        rise = 100 * weight * normal_density(fit.line.intercept + fit.line.slope * z) * (raw > 0)
+        rows = [tasks.index(str(label)) for label in fit.line.cluster_labels]
+        total[rows] += fit.line.changes @ np.vstack([rise, rise * z])
+    return total
+
+
+def _agent_means(runs: pl.DataFrame, changes: Floats, width: float) -> pl.DataFrame:
+    rows = []
+    for agent in runs["agent"].unique().sort():
+        mine = (runs["agent"] == agent).to_numpy()
+        part = runs.filter(pl.Series(mine))
+        fitted = float(np.mean(part["fitted"].to_numpy()))
+        half = width * math.sqrt(float((changes[:, mine].mean(axis=1) ** 2).sum()))
+        assumed = float(np.mean(part["assumed"].to_numpy()))
+        row = {"agent": agent, "runs": int(mine.sum()), "assumed": assumed, "fitted": fitted}
+        rows.append({**row, "low": fitted - half, "high": fitted + half})
+    return pl.DataFrame(rows)
+
+
+def _reversed(before: Floats, after: Floats) -> int:
+    """Pairs that stand in the other order; ties are in no order, and neither are differences of rounding."""
+    signs = [np.sign(np.round(np.subtract.outer(each, each), 9)) for each in (before, after)]
+    return int(((signs[0] * signs[1]) < 0).sum() // 2)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

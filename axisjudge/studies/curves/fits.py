@@ -26,6 +26,7 @@ from axisjudge.studies._shared.frames import (
     Table,
     columns_of,
     kind_of,
+    made_up_raters,
     native,
     rows_of,
     table_of,
@@ -33,7 +34,6 @@ from axisjudge.studies._shared.frames import (
     with_own_ends,
 )
 from axisjudge.studies._shared.result import Part
-from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.curves import sentences as say
 from axisjudge.studies.curves.sentences import ALL
 from axisjudge.studies.curves.sources import ScoreColumns, ScoreSource

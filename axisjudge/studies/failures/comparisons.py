@@ -23,8 +23,7 @@ from axisjudge.stats.comparisons.reversal import Reversal, fewest_changes
 from axisjudge.stats.comparisons.sign_flips import holm, paired_sign_flip
 from axisjudge.stats.quantities import QUANTITIES
 from axisjudge.stats.rates.corrected_agents import ALL_AGENTS
-from axisjudge.studies._shared.arrays import mean_of
-from axisjudge.studies._shared.frames import Kind, Table, frame_of, rows_of, table_of, with_ends
+from axisjudge.studies._shared.frames import Kind, Table, frame_of, mean_of, rows_of, table_of, with_ends
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.words import many

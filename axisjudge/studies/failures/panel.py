@@ -22,9 +22,7 @@ from axisjudge.stats.agreement.independent_panel import independent_panel
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.quantities import all_fail, any_fails
 from axisjudge.stats.rates.proportions import cluster_codes, clustered_proportion
-from axisjudge.studies._shared.arrays import mean_of
-from axisjudge.studies._shared.frames import Kind, kind_of, with_ends, with_own_ends
-from axisjudge.studies._shared.scope import questions_in_order
+from axisjudge.studies._shared.frames import Kind, kind_of, mean_of, questions_in_order, with_ends, with_own_ends
 
 UNNAMED = "(agent not named)"
 #: The two ways in which a panel fails a run on an axis.

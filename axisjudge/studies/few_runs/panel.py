@@ -20,8 +20,7 @@ from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.latent.panel import CellRate, JudgeRates, LatentPanel, NoModel, Sampler, latent_panel, with_all
 from axisjudge.stats.latent.rated import RatedItems, crossed, of_levels
 from axisjudge.stats.rates.proportions import bounded_share
-from axisjudge.studies._shared.frames import Given, Kind, kind_of, to_polars
-from axisjudge.studies._shared.scope import made_up_raters, questions_in_order
+from axisjudge.studies._shared.frames import Given, Kind, kind_of, made_up_raters, questions_in_order, to_polars
 
 Floats = NDArray[np.float64]
 

@@ -22,10 +22,8 @@ from axisjudge.studies._shared.frames import Given, Table, frame_of, table_of, w
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies.panels import sentences as say
 from axisjudge.studies.panels.figures import plot_frontier, plot_reliability, plot_trust, plot_ways, plot_weights
-from axisjudge.studies.panels.fitted import FittedPanel, kept
-from axisjudge.studies.panels.frontier import Frontier, frontier, item_prices
-from axisjudge.studies.panels.trust import Trust, trust_panel
-from axisjudge.studies.panels.voted import Voted, voted
+from axisjudge.studies.panels.trust import Frontier, Trust, frontier, item_prices, trust_panel
+from axisjudge.studies.panels.voted import FittedPanel, Voted, kept, voted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

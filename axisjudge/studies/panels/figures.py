@@ -25,10 +25,9 @@ from axisjudge.figures.theme import (
 from axisjudge.stats.confidence.calibration import ReliabilityCurve
 from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.panels.nested import REFERENCE, NestedWay
-from axisjudge.studies.panels.fitted import FittedPanel
-from axisjudge.studies.panels.frontier import Frontier, Point, PointKind
 from axisjudge.studies.panels.sentences import NAMES
-from axisjudge.studies.panels.trust import Trust
+from axisjudge.studies.panels.trust import Frontier, Point, PointKind, Trust
+from axisjudge.studies.panels.voted import FittedPanel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,10 +10,8 @@ from axisjudge.stats.agreement.effective import EffectiveJudges
 from axisjudge.stats.confidence.calibration import ReliabilityCurve
 from axisjudge.stats.panels.nested import REFERENCE, NestedWay
 from axisjudge.studies._shared.words import in_points, listed, many
-from axisjudge.studies.panels.fitted import FittedPanel
-from axisjudge.studies.panels.frontier import Frontier, PointKind
-from axisjudge.studies.panels.trust import Trust, TrustVerdict
-from axisjudge.studies.panels.voted import DrawScheme, Voted
+from axisjudge.studies.panels.trust import Frontier, PointKind, Trust, TrustVerdict
+from axisjudge.studies.panels.voted import DrawScheme, FittedPanel, Voted
 
 #: Ways in words.
 NAMES = {

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import cast
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.labels.sampling import LOOKED_AT, with_drawn
 from axisjudge.labels.simulated_people import FAMILY
-from axisjudge.ratings import to_matrix
-from axisjudge.ratings.scales import level_of
-from axisjudge.ratings.selection import BY_LABELLER, raters_of
+from axisjudge.ratings import SCHEMA, to_matrix
+from axisjudge.ratings.scales import categories_of, level_of, on_scale
+from axisjudge.ratings.selection import BY_LABELLER, MADE_UP, raters_of
+from axisjudge.stats.panels.linear import LinearPanel
 from axisjudge.stats.panels.votes import PanelVotes
+from axisjudge.stats.panels.ways import WAYS
 from axisjudge.stats.raters.reference import majority
 from axisjudge.stats.rates.correction import SAMPLING
-from axisjudge.studies._shared.frames import Given, Kind, kind_of, to_polars
-from axisjudge.studies._shared.scope import made_up_raters
-
-Floats = NDArray[np.float64]
+from axisjudge.studies._shared.frames import Floats, Given, Kind, kind_of, made_up_raters, to_polars
+from axisjudge.verdict import SCHEMA_VERSION
 
 #: Who gives labels: people, planted truth and simulated people.
 BY_PEOPLE = BY_LABELLER | (pl.col("family") == FAMILY)
@@ -270,3 +272,283 @@ def _stand_for_fewer(weights: Floats, n_items: int) -> bool:
 def _without(methods: set[str]) -> DrawScheme:
     """A draw of which no probabilities are known: only one at random needs none."""
     return DrawScheme.RANDOM if methods == {"random"} else DrawScheme.UNKNOWN
+
+
+#: Version of the file; raised when its fields change in meaning.
+FILE_VERSION = 1
+
+
+@dataclass(frozen=True)
+class FittedPanel:
+    """Judges put together on one question.
+
+    `tuned_on` names the tasks whose labels it was fitted on; `held_out` gives, for each labelled item, the
+    probabilities from a fit without the item's task. `ratings` and `labels` map each file that it was fitted on to its
+    sha256. `draw` says how the labelled items had been drawn; `shift` is that of `LinearPanel`, empty without.
+    """
+
+    name: str
+    way: str
+    question: str
+    scale: str
+    categories: tuple[str, ...]
+    judges: tuple[str, ...]
+    families: tuple[str, ...]
+    intercept: tuple[float, ...]
+    table: tuple[tuple[tuple[float, ...], ...], ...]
+    weights: tuple[float, ...]
+    temperature: float
+    shared: bool
+    n_labels: int
+    tuned_on: tuple[str, ...]
+    draw: str
+    held_out: Mapping[str, tuple[float, ...]]
+    ratings: Mapping[str, str]
+    labels: Mapping[str, str]
+    package_version: str
+    shift: tuple[float, ...] = ()
+    file_version: int = FILE_VERSION
+
+    @property
+    def rater(self) -> str:
+        """The name its ratings stand under."""
+        return f"panel:{self.name}"
+
+    @property
+    def asked_families(self) -> tuple[str, ...]:
+        """The family of each judge that it asks."""
+        return tuple(family for family, needed in zip(self.families, self.linear.asked, strict=True) if needed)
+
+    @property
+    def linear(self) -> LinearPanel:
+        """The panel as arrays."""
+        intercept, table, weights = (np.array(part, float) for part in (self.intercept, self.table, self.weights))
+        shift = np.array(self.shift, float) if self.shift else None
+        return LinearPanel(intercept, table, weights, temperature=self.temperature, shared=self.shared, shift=shift)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The judges that it needs."""
+        return tuple(name for name, needed in zip(self.judges, self.linear.asked, strict=True) if needed)
+
+    @property
+    def sha256(self) -> str:
+        """Hash of all that the file holds."""
+        return sha256(self._text().encode()).hexdigest()
+
+    def probabilities(self, votes: Voted) -> Floats:
+        """Probability of each word on these items, shape (n_items, n_categories); NaN where nobody asked answered.
+
+        Raises
+        ------
+        InputError
+            Votes on another question or scale, or none of any judge that the panel asks.
+        """
+        for what, mine, theirs in (("question", self.question, votes.question), ("scale", self.scale, votes.scale)):
+            if mine != theirs:
+                raise InputError("ratings", f"panel {self.name} was fitted on the {what} {mine}", theirs)
+        if missing := sorted(set(self.asked) - set(votes.judges)):
+            cure = "judge with them too, or fit a panel without them"
+            raise InputError("ratings", f"panel {self.name} asks judges that rated nothing here", missing[0], cure)
+        return self.linear.probabilities(votes.of(self.judges).words)
+
+    def words(self, probabilities: Floats) -> Floats:
+        """The panel's words: positions in `categories`, NaN where it gives none."""
+        return self.linear.words(probabilities)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the file; the same panel gives the same bytes."""
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(self._text(), encoding="utf-8")
+        return target
+
+    def _text(self) -> str:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return json.dumps(values, indent=1, ensure_ascii=False, sort_keys=True, allow_nan=False) + "\n"
+
+
+def read_panel(path: str | Path) -> FittedPanel:
+    """Read a panel that `FittedPanel.save` wrote.
+
+    Raises
+    ------
+    InputError
+        No such file, or not a fitted panel of this version.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    cure = "write one with axisjudge panel fit"
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        values = json.loads(text)
+        if values["file_version"] != FILE_VERSION:
+            raise InputError(str(path), f"must be a panel file of version {FILE_VERSION}", values["file_version"])
+        if unknown := sorted(set(values) - {field.name for field in fields(FittedPanel)}):
+            raise InputError(str(path), "is not a fitted panel: it has a field of another kind", unknown[0], cure)
+        panel = TypeAdapter(FittedPanel).validate_json(text, strict=True)
+        _check(panel)
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(str(path), f"is not a fitted panel: {where}: {first['msg']}", cure=cure) from error
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        raise InputError(str(path), "is not a fitted panel", str(error), cure) from error
+    return panel
+
+
+def _check(panel: FittedPanel) -> None:
+    """Raise ValueError where the parts do not belong together."""
+    k, q = len(panel.judges), len(panel.categories)
+    linear = panel.linear
+    shapes = linear.table.shape, linear.weights.shape, linear.intercept.shape, (len(panel.families),)
+    if shapes != ((k, q, q), (k,), (q,), (k,)) or len(panel.shift) not in (0, q):
+        raise ValueError(f"weights do not fit {k} judges and {q} words")
+    rules = {
+        "way": panel.way in WAYS,
+        "name": _is_name(panel.name),
+        "draw": panel.draw in set(DrawScheme),
+        "judges": len(set(panel.judges)) == k,
+        "categories": panel.categories == (categories_of(panel.scale) or tuple(dict.fromkeys(panel.categories))),
+        "temperature": 0 < panel.temperature < np.inf,
+        "held_out": all(len(p) == q and min(p) >= 0 and abs(sum(p) - 1) < 1e-3 for p in panel.held_out.values()),
+        "numbers": all(np.isfinite(part).all() for part in (linear.table, linear.weights, linear.intercept)),
+        "shift": bool(np.isfinite(panel.shift).all()),
+    }
+    if broken := [name for name, holds in rules.items() if not holds]:
+        raise ValueError(f"{broken[0]} cannot be")
+
+
+def _is_name(name: str) -> bool:
+    return bool(name) and not any(letter in name for letter in "/\\: \n\t")
+
+
+def kept(
+    name: str, way: str, panel: LinearPanel, votes: Voted, held_out: Floats, files: Mapping[str, Mapping[str, str]]
+) -> FittedPanel:
+    """A panel with all that must be known of its fit.
+
+    Parameters
+    ----------
+    held_out : array, shape (n_labelled, n_categories)
+        Probabilities of the labelled items, in order, from fits without their tasks.
+    files : mapping
+        ``ratings`` and ``labels``: file name to sha256.
+    """
+    from axisjudge import __version__
+
+    if not _is_name(name):
+        raise InputError("--name", "must be one word without : and /", name)
+    rows = np.flatnonzero(~np.isnan(votes.labels))
+    return FittedPanel(
+        name=name,
+        way=way,
+        question=votes.question,
+        scale=votes.scale,
+        categories=votes.categories,
+        judges=votes.judges,
+        families=votes.families,
+        intercept=tuple(panel.intercept.tolist()),
+        table=_frozen(panel.table.tolist()),
+        weights=tuple(panel.weights.tolist()),
+        temperature=panel.temperature,
+        shared=panel.shared,
+        n_labels=rows.size,
+        tuned_on=tuple(sorted({votes.tasks[row] for row in rows})),
+        draw=str(votes.draw if rows.size else DrawScheme.NONE),
+        held_out={
+            votes.items[row]: tuple(round(value, 6) for value in p)
+            for row, p in zip(rows, held_out.tolist(), strict=True)
+            if not np.isnan(p).any()
+        },
+        ratings=dict(files.get("ratings", {})),
+        labels=dict(files.get("labels", {})),
+        package_version=__version__,
+        shift=() if panel.shift is None else tuple(panel.shift.tolist()),
+    )
+
+
+def hashes(paths: list[Path]) -> dict[str, str]:
+    """Each file with its sha256, by the name under which it was given."""
+    return {path.as_posix(): sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, all the way down."""
+    if isinstance(value, list):
+        return tuple(_frozen(each) for each in value)
+    return {key: _frozen(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+#: How many characters of the hash stand in the version of the ratings' rater.
+_SHORT = 16
+#: What a member's rating says of the item and the protocol, and a panel's rating says again.
+_OF_ITEM = ("trajectory_id", "step_index", "interaction_id", "task_id", "cluster_id", "agent", "domain", "split")
+
+
+def panel_ratings(panel: FittedPanel, ratings: pl.DataFrame) -> pl.DataFrame:
+    """What a fitted panel says of the items that its judges rated, as a ratings table.
+
+    The word is the panel's, `confidence` its probability, `probabilities` that of every word; the hash of the fit
+    stands in `rater_version` and `prompt_sha256`. Where none of the judges that it asks gave a word, its rating is lost
+    (status ``refused``). Cost and time are those of its judges, and are not counted again here. Flags of the protocol
+    (``opening:``, ``exploratory``) and the side of the split are those of the judges' ratings.
+
+    Raises
+    ------
+    InputError
+        Judges that it asks rated nothing here, or another question.
+    """
+    steps = bool(ratings.filter((pl.col("question") == panel.question) & pl.col("step_index").is_not_null()).height)
+    votes = voted(ratings.filter(~BY_PEOPLE), question=panel.question, judges=panel.asked, step_level=steps)
+    probabilities = panel.probabilities(votes)
+    words = panel.words(probabilities)
+    member = pl.col("rater").is_in(panel.asked) & (pl.col("question") == panel.question) & (pl.col("repeat") == 0)
+    rows = ratings.filter(member & (pl.col("step_index").is_not_null() == steps))
+    kinds = set(rows["rater_kind"])
+    made_up = sorted(kinds & set(MADE_UP))
+    families = set(rows["family"])
+    flags = pl.col("flags").list.eval(
+        pl.element().filter(pl.element().str.starts_with("opening:") | (pl.element() == "exploratory"))
+    )
+    items = {
+        row["item_id"]: row
+        for row in rows.group_by("item_id", maintain_order=True)
+        .agg(
+            *(pl.col(name).drop_nulls().first() for name in _OF_ITEM),
+            flags.explode().drop_nulls().unique().sort(),
+            pl.col("created_at").max(),
+        )
+        .iter_rows(named=True)
+    }
+    sha = panel.sha256
+    common: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "question": panel.question,
+        "scale": panel.scale,
+        "rater": panel.rater,
+        "rater_kind": made_up[0] if made_up else "llm" if "llm" in kinds else sorted(kinds)[0],
+        "family": families.pop() if len(families) == 1 else "panel",
+        "mechanism": MECHANISM,
+        "rater_version": sha[:_SHORT],
+        "prompt_sha256": sha,
+        "repeat": 0,
+        "cited_step_indices": [],
+        "invalid_citations": [],
+    }
+    lines = []
+    for position, item in enumerate(votes.items):
+        line = common | items[item] | {"item_id": item, "status": "refused"}
+        if not np.isnan(words[position]):
+            word = panel.categories[int(words[position])]
+            of_word = dict(zip(panel.categories, map(float, probabilities[position]), strict=True))
+            line |= {"status": "ok", "verdict": word, "confidence": min(of_word[word], 1.0)}
+            line |= {"confidence_source": "native", "probabilities": json.dumps(of_word)}
+            if (known := on_scale(panel.scale, word)) is not None:
+                line["value"] = known[1]
+        lines.append(line)
+    return pl.DataFrame([{name: line.get(name) for name in SCHEMA} for line in lines], schema=SCHEMA)

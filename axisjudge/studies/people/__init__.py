@@ -12,20 +12,20 @@ from axisjudge.figures.marks import plot_rows
 from axisjudge.labels.panel import labelled_panel, prepared, questions_of
 from axisjudge.ratings.selection import MADE_UP
 from axisjudge.ratings.strata import strata_of
-from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native
+from axisjudge.studies._shared.frames import SCOPE, Given, Kind, Table, kind_of, native
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies._shared.scope import SCOPE
-from axisjudge.studies.people import figures, sentences, tables
+from axisjudge.studies.people import sentences, tables
 from axisjudge.studies.people.compared import (
     FewLabels,
     HumanComparison,
     PlantedRate,
+    QuestionFairness,
     compare_question,
+    fairness,
     few_labels,
     planted_rates,
     strangers_among,
 )
-from axisjudge.studies.people.fairness import QuestionFairness, fairness
 from axisjudge.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class AgainstPeople(Part):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The share of items on which a judge says what people say; grey: people among themselves."""
-        return figures.plot_against_people(self.comparison, ax=ax)
+        return tables.plot_against_people(self.comparison, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """How many rows; all numbers stand with the claims."""
@@ -126,7 +126,7 @@ class StandsIn(Part):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Advantage probability over one more person; nothing where one person labelled."""
         drawn = self.comparison.has_ceiling
-        return figures.plot_stand_in(self.comparison, ax=ax) if drawn else plot_rows(NOTHING, self.caption, ax=ax)
+        return tables.plot_stand_in(self.comparison, ax=ax) if drawn else plot_rows(NOTHING, self.caption, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """How many rows; all numbers stand with the claims."""
@@ -163,9 +163,7 @@ class RatesByPeople(Part):
     def plot(self, ax: Axes | None = None) -> Axes:
         """What judges say, and what people would; nothing where no rate was corrected."""
         drawn = self.comparison.corrected
-        return (
-            figures.plot_corrected_rates(self.comparison, ax=ax) if drawn else plot_rows(NOTHING, self.caption, ax=ax)
-        )
+        return tables.plot_corrected_rates(self.comparison, ax=ax) if drawn else plot_rows(NOTHING, self.caption, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Few labels; the rates stand with the claims."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -15,19 +16,19 @@ from axisjudge.checks import InputError
 from axisjudge.labels.lint.finding import LabelFault, NotChecked
 from axisjudge.labels.lint.strangers import strangers
 from axisjudge.labels.panel import LabelledPanel
+from axisjudge.ratings.strata import Strata
 from axisjudge.results import Result, columns, reached
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names, coefficient_of_two
 from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.raters.fairness import Fair, StratumFairness, fair_shares, post_stratified_sum
 from axisjudge.stats.raters.reference_ranks import reference_ranks
 from axisjudge.stats.rates.corrected_agents import CorrectedRates
 from axisjudge.stats.rates.correction import CorrectedRate, corrected_rate
 from axisjudge.stats.requirements import Decision, decided
-from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies._shared.frames import Given, Kind, to_polars
-from axisjudge.studies.people.claims import Claim, claims_of
-from axisjudge.studies.people.judges import JudgeComparison, compare_judge
+from axisjudge.studies._shared.frames import Floats, Given, Kind, to_polars
+from axisjudge.studies.people.judges import Claim, JudgeComparison, claims_of, compare_judge, corrected_of
 
 #: Labels of more than this share of the tasks would hardly differ from all labels.
 MOST_OF_ALL = 0.5
@@ -286,3 +287,90 @@ def _measure(judge: JudgeComparison, name: str) -> Estimate | None:
         reached(judge.majority, _SHARES[name]) if name in _SHARES else judge.majority.coefficients.get(name)
     )
     return known
+
+
+NO_LENGTHS = "it needs the runs themselves (trajectories)"
+
+
+@dataclass(frozen=True, eq=False)
+class OwnStrataRate(Result):
+    """A judge's failure rate corrected by all labels together, and by each stratum's own labels and then joined."""
+
+    _keys = columns("judge together=together.in_short own_strata=own_strata.in_short")
+
+    judge: str
+    together: Estimate
+    own_strata: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionFairness(Result):
+    """All judges on one question, sorted `by` something; `refusal` says why nothing could be tried."""
+
+    _keys = ("question", "by", "refusal", "differences", "rates")
+
+    question: str
+    by: str
+    differences: tuple[StratumFairness, ...]
+    rates: tuple[OwnStrataRate, ...]
+    refusal: str = ""
+
+    @property
+    def unfair(self) -> tuple[StratumFairness, ...]:
+        """The differences that hold after the correction."""
+        return tuple(each for each in self.differences if each.answer is Fair.DIFFERS)
+
+    @property
+    def within(self) -> float:
+        """No difference is larger than this, in share: all at once, at 95%; NaN where one has no interval."""
+        tried = [each.within for each in self.differences if each.answer is not Fair.NOT_TRIED]
+        return max(tried, default=math.nan)
+
+
+def fairness(panel: LabelledPanel, strata: Strata, *, ci_level: float = 0.95, seed: int = 0) -> list[QuestionFairness]:
+    """Every way of sorting the runs of one question."""
+    return [_sorted_by(panel, by, of_run, ci_level, seed) for by, of_run in strata.items()]
+
+
+def _sorted_by(
+    panel: LabelledPanel, by: str, of_run: Mapping[str, str], ci_level: float, seed: int
+) -> QuestionFairness:
+    names = np.array([of_run.get(run) for run in panel.runs], dtype=object)
+    if refusal := _refusal(panel, by, names):
+        return QuestionFairness(panel.question, by, (), (), refusal)
+    differences = fair_shares(_right(panel), names, panel.clusters, cluster_unit=panel.cluster_unit, ci_level=ci_level)
+    rates = tuple(_own_strata(panel, number, names, ci_level, seed) for number in range(len(panel.judges)))
+    return QuestionFairness(panel.question, by, differences, rates)
+
+
+def _refusal(panel: LabelledPanel, by: str, names: np.ndarray) -> str:
+    if panel.failing is None:
+        return "no word of this scale means failure"
+    if panel.drawn.chosen and panel.drawn.sampling != "by_human_label":
+        return "labels were chosen: shares of right verdicts among them are not those of all items"
+    if all(name is None for name in names):
+        return NO_LENGTHS if by in ("length", "answer") else f"no run names its {by}"
+    if len({name for name in names if name is not None}) < 2:
+        return f"all runs are of one {by}"
+    return ""
+
+
+def _right(panel: LabelledPanel) -> dict[tuple[str, str], Floats]:
+    """For each judge and measure, 1 where it says what people say, among what they fail or pass; NaN elsewhere."""
+    people = panel.failed(panel.reference)
+    right = {}
+    for number, judge in enumerate(panel.judges):
+        given = np.where(panel.asked[:, number], panel.failed(panel.judged[:, number]), np.nan)
+        same = np.where(np.isnan(given) | np.isnan(people), np.nan, given == people)
+        for measure, among in (("sensitivity", people == 1), ("specificity", people == 0)):
+            right[judge, measure] = np.where(among, same, np.nan)
+    return right
+
+
+def _own_strata(panel: LabelledPanel, number: int, names: np.ndarray, ci_level: float, seed: int) -> OwnStrataRate:
+    sorted_rows = panel.asked[:, number] & np.array([name is not None for name in names])
+    rows_of = [sorted_rows & (names == name) for name in sorted(set(names[sorted_rows]))]
+    each = [corrected_of(panel, number, rows, ci_level=ci_level, seed=seed).rate for rows in rows_of]
+    own = post_stratified_sum(each, [int(rows.sum()) for rows in rows_of])
+    together = corrected_of(panel, number, sorted_rows, ci_level=ci_level, seed=seed).rate
+    return OwnStrataRate(panel.judges[number], together, own)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +15,9 @@ from numpy.typing import NDArray
 from axisjudge.labels.draw import DrawProblem
 from axisjudge.labels.panel import LabelledPanel
 from axisjudge.results import Result, columns
+from axisjudge.stats.comparisons.reversal import Reversal, fewest_changes, worst_orders
 from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.raters.alternative_annotator import FEWEST_PEOPLE
 from axisjudge.stats.raters.failing_word import FailingWord, failing_word
 from axisjudge.stats.raters.reference import (
     AgainstReference,
@@ -28,10 +32,7 @@ from axisjudge.stats.raters.reference import (
 from axisjudge.stats.raters.standing_in import StandIn, standing_in
 from axisjudge.stats.rates.corrected_agents import CorrectedRates, corrected_by_agent
 from axisjudge.stats.rates.correction import CorrectedRate, Sampling, corrected_rate
-from axisjudge.studies._shared.arrays import Floats
-
-if TYPE_CHECKING:
-    pass
+from axisjudge.studies._shared.frames import Floats
 
 #: Labels of more than this share of the tasks would hardly differ from all labels.
 MOST_OF_ALL = 0.5
@@ -193,3 +194,245 @@ def _cited(panel: LabelledPanel, number: int, ci_level: float) -> tuple[CitedSte
         return ()
     steps = partial(cited_steps, judge, person, clusters=clusters, cluster_unit=panel.cluster_unit, ci_level=ci_level)
     return tuple(steps(within=within) for within in (0, 1))
+
+
+class ClaimKind(StrEnum):
+    """What people like to claim of a judge; the value heads a column."""
+
+    BEATS_ONE_WORD = "beats one word"
+    AS_A_PERSON = "as a person"
+    STANDS_IN = "stands in"
+    FINDS_FAILURES = "finds failures"
+    RATE_HOLDS = "rate holds"
+    ADDS_TO_LABELS = "adds to labels"
+
+
+class ClaimAnswer(StrEnum):
+    """Whether a claim may be made; `MAY_NOT` is shown to be false, `NOT_SHOWN` neither that nor true."""
+
+    MAY = "may"
+    NOT_SHOWN = "not shown yet"
+    MAY_NOT = "may not"
+    NOT_CHECKED = "not checked"
+
+
+class ClaimReason(StrEnum):
+    """Why a claim has its answer."""
+
+    FIGURE = "the figure"
+    NO_INTERVAL = "its figure has no interval"
+    REFUSED = "its test was refused"
+    TOO_WEAK = "the judge is too weak to help"
+    CHOSEN = "labels were drawn by {}, and shares among such labels are not those of all items"
+    ONE_WORD = "all labels are of one word"
+    AS_OFTEN = "it is right exactly as often"
+    NO_FAILURE = "people see no failure"
+    NO_SIDE = "the judge takes no side on any failure that people see"
+    ALL_LABELLED = "every item has a label, so that nothing is left to correct"
+
+
+#: Points by which a judge may be less often right than a person and still be called as good.
+MARGIN = 0.05
+#: Level at which a judge is shown to be worse than a person by epsilon or more.
+Q = 0.05
+#: Sensitivity that 'finds failures' must lie above.
+MOST_FAILURES = 0.5
+#: Claims about shares among the labelled items, and those that a draw leaves as they are: sensitivity is within a human
+#: label, and the alternative annotator test sets judge and people against each other on whatever a key has chosen.
+_AMONG_LABELLED = {ClaimKind.BEATS_ONE_WORD, ClaimKind.AS_A_PERSON, ClaimKind.STANDS_IN, ClaimKind.FINDS_FAILURES}
+_STILL_CHECKED = {"by_human_label": {ClaimKind.FINDS_FAILURES}, "by_key": {ClaimKind.STANDS_IN}}
+
+Answered = tuple[ClaimAnswer, ClaimReason] | tuple[ClaimAnswer, ClaimReason, int | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """A claim of one judge on the question of a panel, the answer, and why; `figures` hold the number that decided.
+
+    Of a claim that is not shown yet `more` is about how many labelled items more would show it, if the figure stays as
+    it is; None where it lies on the wrong side.
+    """
+
+    panel: LabelledPanel
+    figures: JudgeComparison
+    kind: ClaimKind
+    answer: ClaimAnswer
+    reason: ClaimReason
+    more: int | None = None
+
+    question = property(lambda self: self.panel.question)
+    judge = property(lambda self: self.figures.judge)
+
+    @cached_property
+    def reversal(self) -> Reversal | None:
+        """What would overturn the answer."""
+        return overturned_by(self)
+
+
+def claims_of(panel: LabelledPanel, judge: JudgeComparison) -> list[Claim]:
+    """The answers for one judge on one question.
+
+    Where labels were chosen, shares among them say nothing of all items: a judge's sensitivity among items drawn by
+    its own verdict is too high (verification bias; Begg and Greenes 1983, doi:10.2307/2530820), and the commonest word
+    is too rare there.
+    """
+    answers = {
+        kind: answered(judge) for kind, answered in _ANSWERS.items() if kind in _OF_ALL or judge.rates is not None
+    }
+    if panel.drawn.chosen:
+        unsound = _AMONG_LABELLED - _STILL_CHECKED.get(panel.drawn.sampling, set())
+        answers |= {kind: (ClaimAnswer.NOT_CHECKED, ClaimReason.CHOSEN) for kind in answers if kind in unsound}
+    return [Claim(panel, judge, kind, answer, reason, *more) for kind, (answer, reason, *more) in answers.items()]
+
+
+#: What the answer to a claim is read from, where it depends on single verdicts.
+_READ_FROM = {
+    ClaimKind.BEATS_ONE_WORD: ("over_constant",),
+    ClaimKind.AS_A_PERSON: ("behind",),
+    ClaimKind.STANDS_IN: ("stand_in",),
+    ClaimKind.FINDS_FAILURES: ("majority",),
+    ClaimKind.RATE_HOLDS: ("rates",),
+}
+
+
+def overturned_by(claim: Claim) -> Reversal | None:
+    """How many of the judge's verdicts, or of the labels, would have to be otherwise for the answer to be another.
+
+    Of a claim that may be made right verdicts become wrong, of one that may not wrong ones right, by the verdict or by
+    all the labels of the item; the fewer of both is given. None for answers that are neither, and for gains over the
+    labels alone. Exact where only the number of changes counts: failures found, with independent items. Items that
+    people fail and others are also tried apart: a failure rate moves with misses and with false alarms.
+    """
+    if claim.answer not in (ClaimAnswer.MAY, ClaimAnswer.MAY_NOT) or claim.kind not in _READ_FROM:
+        return None
+    panel = claim.panel if claim.kind is ClaimKind.RATE_HOLDS else claim.panel.with_labels()  # all that it depends on
+    number = panel.judges.index(claim.judge)
+    verdicts, truth = panel.judged[:, number], panel.reference
+    decided = ~np.isnan(panel.sided(verdicts)) & ~np.isnan(truth) & panel.asked[:, number]
+    first, last = (float(end(panel.sides.values())) for end in (min, max))
+    harmful = claim.answer is ClaimAnswer.MAY
+    candidates = decided & ((verdicts == truth) == harmful)
+    changed, labelled = (np.where(kept == first, last, first) if harmful else kept for kept in (truth, verdicts))
+
+    def holds(positions: NDArray[np.intp], *, of_labels: bool) -> bool:
+        other, given = panel, verdicts.copy()
+        if of_labels:
+            labels = panel.labelled.copy()
+            labels[positions] = np.where(np.isnan(labels[positions]), math.nan, labelled[positions, None])
+            other = replace(panel, labelled=labels)
+        else:
+            given[positions] = changed[positions]
+        figures = with_verdicts(other, claim.figures, given, _READ_FROM[claim.kind])
+        return _ANSWERS[claim.kind](figures)[0] is claim.answer
+
+    if not holds(np.array([], dtype=np.intp), of_labels=False):  # at the edge of random draws behind its interval
+        return None
+    exact = claim.kind is ClaimKind.FINDS_FAILURES and panel.clusters is None
+    failed = truth == panel.failing
+    by_kind = {
+        "verdict": {ClaimKind.FINDS_FAILURES: [failed], ClaimKind.RATE_HOLDS: [failed, ~failed]},
+        "label": {ClaimKind.FINDS_FAILURES: [failed, ~failed], ClaimKind.RATE_HOLDS: [failed, ~failed]},
+    }
+    reversals = []
+    for what, among in by_kind.items():
+        kept = [candidates & each for each in among.get(claim.kind, [decided])]
+        orders = [order for each in kept for order in worst_orders(np.flatnonzero(each), panel.groups)]
+        fewest = fewest_changes(partial(holds, of_labels=what == "label"), orders, exact=exact and what == "verdict")
+        reversals.append(replace(fewest, what=what))
+    return min(reversals, key=lambda each: math.inf if each.changes is None else each.changes)
+
+
+def _above(figure: Estimate, bound: float) -> Answered:
+    """Whether a figure is shown to lie above a bound, or not to; or how many items more would show it."""
+    if math.isnan(figure.ci_low):
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.NO_INTERVAL
+    if figure.ci_low > bound:
+        return ClaimAnswer.MAY, ClaimReason.FIGURE
+    if figure.ci_high <= bound:
+        return ClaimAnswer.MAY_NOT, ClaimReason.FIGURE
+    half, gap = figure.estimate - figure.ci_low, figure.estimate - bound
+    return ClaimAnswer.NOT_SHOWN, ClaimReason.FIGURE, _more(figure.n_items, half, gap)
+
+
+def _more(n: int, half: float, gap: float) -> int | None:
+    """Items more until a half width shrinks to the gap; None where there is no gap."""
+    return math.ceil(n * max((half / gap) ** 2 - 1, 0)) or 1 if gap > 1e-9 else None
+
+
+def _by_figure(holds: bool) -> Answered:
+    return (ClaimAnswer.MAY if holds else ClaimAnswer.MAY_NOT), ClaimReason.FIGURE
+
+
+def _beats_one_word(judge: JudgeComparison) -> Answered:
+    more = judge.over_constant
+    if judge.majority.constant_accuracy == 1:
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.ONE_WORD
+    if more.estimate == 0:
+        return ClaimAnswer.MAY_NOT, ClaimReason.AS_OFTEN
+    return _above(more, 0.0)
+
+
+def _as_a_person(judge: JudgeComparison) -> Answered:
+    behind = judge.behind
+    ahead = replace(behind, estimate=-behind.estimate, ci_low=-behind.ci_high, ci_high=-behind.ci_low)
+    return _above(ahead, -MARGIN - 1e-12)
+
+
+def _stands_in(judge: JudgeComparison) -> Answered:
+    test = judge.stand_in.judge
+    if test.refusal or len(test.tested) < FEWEST_PEOPLE:
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.REFUSED
+    if not judge.stand_in.refusal:
+        return _by_figure(True)
+    if test.passed:  # the constant passes as well, and the judge is not shown to be better
+        return (
+            ClaimAnswer.NOT_SHOWN if judge.stand_in.beyond_constant.ci_high > 0 else ClaimAnswer.MAY_NOT,
+            ClaimReason.REFUSED,
+        )
+    worse = sum(person.p_value > 1 - Q for person in test.tested)  # shown to be worse by epsilon or more
+    return ClaimAnswer.MAY_NOT if 2 * worse > len(test.tested) else ClaimAnswer.NOT_SHOWN, ClaimReason.REFUSED
+
+
+def _finds_failures(judge: JudgeComparison) -> Answered:
+    sensitivity = judge.majority.sensitivity.given
+    if math.isnan(sensitivity.ci_low):
+        if sensitivity.n_items:
+            return ClaimAnswer.NOT_CHECKED, ClaimReason.NO_INTERVAL
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.NO_FAILURE if math.isnan(
+            judge.majority.sensitivity.best
+        ) else ClaimReason.NO_SIDE
+    return _above(sensitivity, MOST_FAILURES)
+
+
+def _rate_holds(judge: JudgeComparison) -> Answered:
+    if judge.corrected is None:
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.REFUSED
+    rate, own = judge.corrected.rate, judge.corrected.apparent.estimate
+    below, above = own - rate.ci_low, rate.ci_high - own
+    if max(below, above) <= MARGIN:
+        return ClaimAnswer.MAY, ClaimReason.FIGURE
+    if -min(below, above) > MARGIN:
+        return ClaimAnswer.MAY_NOT, ClaimReason.FIGURE
+    labelled = rate.n_items - rate.n_missing
+    off, half = abs(own - rate.estimate), max(rate.ci_high - rate.estimate, rate.estimate - rate.ci_low)
+    return ClaimAnswer.NOT_SHOWN, ClaimReason.FIGURE, _more(labelled, half, MARGIN - off)
+
+
+def _adds_to_labels(judge: JudgeComparison) -> Answered:
+    if judge.corrected is None:
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.REFUSED
+    if not judge.corrected.rate.n_missing:
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.ALL_LABELLED
+    return (ClaimAnswer.MAY_NOT, ClaimReason.TOO_WEAK) if judge.corrected.warnings else _by_figure(True)
+
+
+_ANSWERS = {
+    ClaimKind.BEATS_ONE_WORD: _beats_one_word,
+    ClaimKind.AS_A_PERSON: _as_a_person,
+    ClaimKind.STANDS_IN: _stands_in,
+    ClaimKind.FINDS_FAILURES: _finds_failures,
+    ClaimKind.RATE_HOLDS: _rate_holds,
+    ClaimKind.ADDS_TO_LABELS: _adds_to_labels,
+}
+#: Claims on every scale; the others need a word that means failure.
+_OF_ALL = {ClaimKind.BEATS_ONE_WORD, ClaimKind.AS_A_PERSON, ClaimKind.STANDS_IN}

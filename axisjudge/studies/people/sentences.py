@@ -24,10 +24,14 @@ from axisjudge.studies._shared.words import (
     reasons,
     share,
 )
-from axisjudge.studies.people.claims import MARGIN, Claim, ClaimAnswer, ClaimKind, ClaimReason
-from axisjudge.studies.people.compared import FewLabels, HumanComparison, PlantedRate, QuestionComparison
-from axisjudge.studies.people.fairness import QuestionFairness
-from axisjudge.studies.people.judges import JudgeComparison
+from axisjudge.studies.people.compared import (
+    FewLabels,
+    HumanComparison,
+    PlantedRate,
+    QuestionComparison,
+    QuestionFairness,
+)
+from axisjudge.studies.people.judges import MARGIN, Claim, ClaimAnswer, ClaimKind, ClaimReason, JudgeComparison
 
 _CLAIMED = {
     ClaimKind.BEATS_ONE_WORD: "is right more often than always saying the commonest word",

@@ -8,18 +8,29 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from axisjudge.checks import enough_for
 from axisjudge.cluster import watched
+from axisjudge.figures.marks import percent_tick
+from axisjudge.figures.theme import QUIET, SMALL, describe, dress, grid, legend_below, new_axes
 from axisjudge.ratings import as_ratings
 from axisjudge.spec import JudgeSpec
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
+from axisjudge.stats.estimate import plural
 from axisjudge.stats.planning.studies import SIZES, plan_agreement, plan_corrected_rate, plan_stand_in
-from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, table_of
+from axisjudge.stats.planning.study_curve import StudyCurve
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, made_up_raters, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies._shared.scope import made_up_raters
-from axisjudge.studies._shared.words import sentence_case
+from axisjudge.studies._shared.words import many, sentence_case
 from axisjudge.studies.plan import sentences as say
-from axisjudge.studies.plan.figures import plot_plans, plot_repeats
-from axisjudge.studies.plan.pilots import PanelError, Pilot, panel_errors, pilot_of
-from axisjudge.studies.plan.prices import TOKENS, StudyPlan, judge_prices, plan_rows, study_plan
+from axisjudge.studies.plan.pilots import (
+    TOKENS,
+    PanelError,
+    Pilot,
+    StudyPlan,
+    judge_prices,
+    panel_errors,
+    pilot_of,
+    plan_rows,
+    study_plan,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,6 +49,66 @@ __all__ = [
     "repeats_bought",
     "tasks_for_agreement",
 ]
+
+
+def plot_plans(curves: Mapping[str, StudyCurve], *, title: str, ax: Axes | None = None) -> Axes:
+    """Half width (or power) against size, one line a scenario; a ring marks the size at which the target is met.
+
+    Bars show the standard deviation of the half width between studies: yours may be luckier or not.
+    """
+    import matplotlib as mpl
+    import seaborn as sns
+
+    ax = new_axes(6.8, 3.9) if ax is None else ax
+    first = next(iter(curves.values()))
+    ax.axhline(first.target, color=QUIET, linewidth=1, linestyle=(0, (4, 3)))
+    for colour, (label, curve) in zip(sns.color_palette("colorblind", len(curves)), curves.items(), strict=True):
+        sizes = [point.n for point in curve.points]
+        values = [point.power if curve.of_power else point.half_width for point in curve.points]
+        spread = None if curve.of_power else [point.spread for point in curve.points]
+        ax.errorbar(
+            sizes, values, yerr=spread, fmt="o-", color=colour, markersize=4, linewidth=1.6, elinewidth=1, label=label
+        )
+        if curve.needed is not None:
+            ax.plot(curve.needed, curve.target, "o", color=colour, markersize=11, fillstyle="none", markeredgewidth=1.8)
+    ax.set_xscale("log", base=2)
+    ax.xaxis.set_major_formatter(lambda size, _: f"{size:,.0f}")
+    ax.set_xticks(sorted({point.n for curve in curves.values() for point in curve.points}))
+    ax.xaxis.set_minor_locator(mpl.ticker.NullLocator())
+    ax.set_xlabel(f"{first.unit}s", fontsize=SMALL, color=QUIET)
+    ax.set_ylim(0, 1.02 if first.of_power else None)
+    if first.of_power:
+        ax.yaxis.set_major_formatter(percent_tick)
+    what = "power" if first.of_power else "half width of the interval"
+    _finished(ax, title, f"{what}; dashed: the target")
+    bars = "" if first.of_power else "; bars: the standard deviation of the half width between studies"
+    describe(ax, f"{what} by number of {plural(first.unit)}; dashed: the target, ring: where it is met{bars}")
+    return ax
+
+
+def plot_repeats(errors: Sequence[PanelError], *, ax: Axes | None = None) -> Axes:
+    """Standard error of an item's mean verdict against the number of calls, one line a number of judges."""
+    import seaborn as sns
+
+    ax = new_axes(6.4, 3.4) if ax is None else ax
+    counts = sorted({each.judges for each in errors})
+    for colour, count in zip(sns.color_palette("colorblind", len(counts)), counts, strict=True):
+        calls, values = zip(
+            *((each.calls, each.standard_error) for each in errors if each.judges == count), strict=True
+        )
+        ax.plot(calls, values, "o-", color=colour, label=many(count, "judge"))
+    ax.set_xlabel("calls per item (judges x repeats)", fontsize=SMALL, color=QUIET)
+    ax.set_ylim(bottom=0)
+    _finished(ax, "More judges or more repeats", "standard error of an item's mean verdict")
+    describe(ax, "standard error of an item's mean verdict, from variances estimated once and without interval")
+    return ax
+
+
+def _finished(ax: Axes, title: str, note: str) -> Axes:
+    grid(ax, "y")
+    legend_below(ax, inches=0.55, ncols=4)
+    return dress(ax, title, note)
+
 
 #: Judges by name with their sensitivity and specificity.
 QUALITIES = {"strong judge (.95, .95)": (0.95, 0.95), "fair (.85, .85)": (0.85, 0.85), "weak (.60, .50)": (0.6, 0.5)}

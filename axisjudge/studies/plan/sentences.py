@@ -10,8 +10,7 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.estimate import plural
 from axisjudge.stats.planning.study_curve import ASSURANCE
 from axisjudge.studies._shared.words import listed, many, named, sentence_case
-from axisjudge.studies.plan.pilots import LabelledPilot, PanelError, Pilot
-from axisjudge.studies.plan.prices import JudgePrice, StudyPlan
+from axisjudge.studies.plan.pilots import JudgePrice, LabelledPilot, PanelError, Pilot, StudyPlan
 
 #: Said of standard errors of a pilot with few judges.
 LOWER_BOUNDS = (

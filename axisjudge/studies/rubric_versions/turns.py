@@ -18,14 +18,12 @@ from axisjudge.figures.markup import cut
 from axisjudge.results import columns, plain
 from axisjudge.stats.comparisons.progress import Moved, ProgressVerdict, VersionOutcome, decide
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.arrays import words_of
 from axisjudge.studies._shared.citations import CitationReport, citation_report
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
-from axisjudge.studies._shared.frames import Kind, Table, frame_of, table_of
+from axisjudge.studies._shared.frames import Kind, Table, frame_of, made_up_raters, table_of, words_of
 from axisjudge.studies._shared.pooled import pooled
+from axisjudge.studies._shared.ranking import PanelTriage, panel_triage
 from axisjudge.studies._shared.result import Part
-from axisjudge.studies._shared.scope import made_up_raters
-from axisjudge.studies._shared.triage import PanelTriage, panel_triage
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.rubric_versions import sentences
 from axisjudge.studies.rubric_versions.versions import (

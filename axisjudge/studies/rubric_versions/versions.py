@@ -23,9 +23,8 @@ from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreement, split_change
 from axisjudge.stats.comparisons.progress import Moved, adjusted, mean_of_repeats, moved
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.arrays import Floats, mean_of, words_of
-from axisjudge.studies._shared.frames import Given
-from axisjudge.studies._shared.ranked_confidence import fitted_maps
+from axisjudge.studies._shared.frames import Floats, Given, mean_of, words_of
+from axisjudge.studies._shared.ranking import fitted_maps
 from axisjudge.verdict import VERDICTS
 
 #: The side of a split on which rubrics are tuned, and the sides on which they are not, unless a split says otherwise.

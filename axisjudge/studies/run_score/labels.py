@@ -26,11 +26,9 @@ from axisjudge.stats.comparisons.ranking import rank_sets
 from axisjudge.stats.confidence.calibration import auroc
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
-from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies._shared.frames import Given, Kind, Table, table_of, to_polars
+from axisjudge.studies._shared.frames import Floats, Given, Kind, Table, made_up_raters, table_of, to_polars
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.result import Part
-from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.run_score import sentences as say
 from axisjudge.studies.run_score.sentences import Ranks

@@ -7,20 +7,46 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
-from axisjudge.ratings import as_ratings
-from axisjudge.results import columns, plain
+from axisjudge.checks import TooLittle
+from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_tick
+from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, describe, dress, in_words, new_axes, side_by_side
+from axisjudge.ratings import to_matrix
+from axisjudge.ratings.edge import as_ratings
+from axisjudge.ratings.scales import level_of
+from axisjudge.ratings.selection import BY_LABELLER
+from axisjudge.results import Result, columns, plain
+from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.comparisons.equivalence import MARGIN
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.raters.reference import majority
 from axisjudge.stats.rates.correction import Sampling
-from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, table_of, with_ends
+from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.studies._shared.frames import (
+    Given,
+    Kind,
+    Table,
+    frame_of,
+    kind_of,
+    made_up_raters,
+    table_of,
+    with_ends,
+    with_own_ends,
+)
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies._shared.scope import made_up_raters
+from axisjudge.studies._shared.words import many
 from axisjudge.studies.succession import sentences as say
-from axisjudge.studies.succession.against_labels import AgainstLabels, against_labels
-from axisjudge.studies.succession.bridge import Bridge, BridgeTerms, bridge_judges
-from axisjudge.studies.succession.drift import Drift, drift_rows, watch_drift
-from axisjudge.studies.succession.figures import plot_bridge, plot_drift
+from axisjudge.studies.succession.bridge import (
+    Bridge,
+    BridgeTerms,
+    Drift,
+    bridge_judges,
+    drift_rows,
+    verdicts_of,
+    watch_drift,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,6 +63,168 @@ __all__ = [
     "restated_rates",
     "succession",
 ]
+
+_NO = "#A34700"
+
+
+def plot_bridge(bridge: Bridge, *, ax: Axes | None = None) -> Axes:
+    """Both conditions per question: the shift within its margin, and agreement against what the old judge reaches.
+
+    On axes that are given the left half is the shift, the right half the agreement.
+    """
+    rows = bridge.bridges
+    ax = new_axes(8.2, 0.42 * len(rows) + 1.7) if ax is None else ax
+    left, right = side_by_side(ax, 2)
+    margin, level = rows[0].equivalence.margin, f"{1 - 2 * rows[0].equivalence.level:.0%} intervals"
+    left.axvspan(-margin, margin, color="#e8eef3", linewidth=0)
+    left.axvline(0, color=FAINT, linewidth=1)
+    for at, row in enumerate(rows):
+        interval_mark(left, row.equivalence.shift, at, colour=ACCENT if row.shift_within else _NO)
+        interval_mark(right, row.equivalence.agreement, at, colour=ACCENT if row.agreement_enough else _NO)
+        right.plot([row.least_agreement] * 2, [at - 0.28, at + 0.28], color=INK, linewidth=1.6)
+    named_rows(left, [in_words(row.question) for row in rows])
+    left.xaxis.set_major_formatter(_signed)
+    right.xaxis.set_major_formatter(lambda share, _: "" if share > 1 else percent_tick(share))
+    dress(left, "Shift of the failure rate", f"{level}; band: the margin")
+    dress(right, "Agreement of the two judges", f"{level}; mark: the old judge with itself, minus the margin")
+    unit = rows[0].equivalence.shift.clusters
+    marks = "Right: the mark is the old judge's agreement with itself, minus the margin"
+    describe(left, f"left: the band is the margin. {marks}. Bars are {level} over {unit}")
+    return left
+
+
+def plot_drift(drift: Drift, *, ax: Axes | None = None) -> Axes:
+    """The change of the failure rate from the first occasion, with its interval; a cross says stop."""
+    ax = new_axes(6.4, 3.0) if ax is None else ax
+    ax.axhline(0, color=FAINT, linewidth=1)
+    ax.plot(1, 0, "o", color=QUIET, markersize=6)
+    for each in drift.occasions:
+        colour, marker = (_NO, "X") if each.stop or each.number in drift.model_changed else (ACCENT, "o")
+        interval_mark(ax, each.change.change, each.number, colour=colour, marker=marker, upright=True)
+    ax.set_xticks([seen.number for seen in drift.seen])
+    ax.set_xlabel("occasion", fontsize=SMALL, color=QUIET)
+    ax.yaxis.set_major_formatter(_signed)
+    ax.set_xlim(0.5, len(drift.seen) + 0.5)
+    title = "Change of the failure rate since the first occasion"
+    note = f"{drift.n_items:,} anchor items; a cross says stop"
+    changes = [each.change.change for each in drift.occasions]
+    dress(ax, title, note)
+    describe(ax, f"{note}; {intervals(changes[0])}" if changes else note)
+    return ax
+
+
+def _signed(share: float, _: object) -> str:
+    return f"{100 * share:+.3g}%" if share else "0"
+
+
+@dataclass(frozen=True)
+class BesideLabels(Result):
+    """One judge on one question: accuracy and the scale's kappa with the commonest label, on `n_items` labelled items.
+
+    Items whose labels tie have no commonest one and are left out.
+    """
+
+    question: str
+    judge: str
+    accuracy: Estimate
+    kappa: Agreement
+
+
+class AgainstLabels(Part, name="labels", caption="Each judge against the labels"):
+    """Both judges on every question that people labelled."""
+
+    _keys = ("judges",)
+
+    judges: tuple[BesideLabels, ...]
+    kind: Kind
+
+    @property
+    def table(self) -> Table:
+        """One row a question and judge: accuracy, and the scale's kappa."""
+        named = columns("question judge n=accuracy.n_items", with_own_ends("accuracy"), "coefficient=kappa.label")
+        kappa = with_ends("value", "kappa", low="value_low", high="value_high")
+        return frame_of(self.judges, named | kappa, self.kind)
+
+    @property
+    def behind(self) -> dict[str, str]:
+        """Labelled items."""
+        return {"only": "labelled"}
+
+    @property
+    def answer(self) -> str:
+        """How often each judge is right, question by question."""
+        return " ".join(
+            f"{each.judge} on {each.question}: right on {each.accuracy.worded('.0%')} of "
+            f"{many(each.accuracy.n_items, 'labelled item')}."
+            for each in self.judges
+        )
+
+
+def against_labels(
+    ratings: Given,
+    labels: Given,
+    old: str,
+    new: str,
+    *,
+    steps: bool = False,
+    cluster_unit: str = "task",
+    ci_level: float = 0.95,
+) -> AgainstLabels:
+    """Accuracy and kappa of the old and the new judge's first ratings against people's labels.
+
+    Parameters
+    ----------
+    ratings, labels : table
+        Ratings tables; of `labels` the raters of kind ``human`` or ``planted`` count.
+    old, new : str
+        The judges' names.
+    steps : bool
+        Ratings of steps instead of whole trajectories.
+
+    Raises
+    ------
+    InputError
+        No label is of an item that one of the judges rated.
+    """
+    judged = _verdicts(ratings, steps)
+    judged = judged.filter(pl.col("rater").is_in([old, new]))
+    first = judged.filter(pl.col("repeat") == pl.col("repeat").min().over("rater")).with_columns(repeat=pl.lit(0))
+    stated = _verdicts(labels, steps).filter(BY_LABELLER)
+    people = stated["rater"].unique().sort().to_list()
+    labelled = first.join(stated.select("item_id", "question").unique(), on=["item_id", "question"], how="semi")
+    questions = labelled["question"].unique(maintain_order=True).to_list()
+    if not questions:
+        raise TooLittle("labels", f"must be of items that {old} or {new} rated")
+    table = pl.concat([labelled, stated.with_columns(repeat=pl.lit(0))], how="diagonal_relaxed")
+    terms = BridgeTerms(cluster_unit=cluster_unit, ci_level=ci_level)
+    rows = [row for question in questions for row in _rows(table, question, (old, new), people, steps, terms)]
+    return AgainstLabels(tuple(rows), kind_of(ratings))
+
+
+def _verdicts(ratings: Given, steps: bool) -> pl.DataFrame:
+    """The verdicts that count in a failure rate, with kinds and families of raters."""
+    kept = verdicts_of(ratings, steps=steps).select("item_id", "question", "scale").unique()
+    return as_ratings(ratings).join(kept, on=["item_id", "question", "scale"], how="semi")
+
+
+def _rows(
+    table: pl.DataFrame, question: str, judges: Sequence[str], people: Sequence[str], steps: bool, terms: BridgeTerms
+) -> list[BesideLabels]:
+    matrix = to_matrix(table, question, raters=[*judges, *people], step_level=steps)
+    label = majority(matrix.codes[:, len(judges) :], len(matrix.categories))
+    ordered = level_of(table.filter(pl.col("question") == question)["scale"][0]) == "ordinal"
+    name = "cohen_kappa_quadratic" if ordered else "cohen_kappa"
+    clusters = np.unique(matrix.clusters, return_inverse=True)[1]
+    how: dict[str, Any] = {"clusters": clusters, "cluster_unit": terms.cluster_unit, "ci_level": terms.ci_level}
+    rows = []
+    for column, judge in enumerate(judges):
+        pair = np.column_stack([matrix.codes[:, column], label])
+        same = np.where(np.isnan(pair).any(axis=1), np.nan, pair[:, 0] == pair[:, 1])
+        if not np.isnan(same).all():
+            categories = range(len(matrix.categories))
+            kappa = agreement_coefficients(pair, [name], categories=categories, **how)[name]
+            rows.append(BesideLabels(question, judge, clustered_proportion(same, **how), kappa))
+    return rows
 
 
 class JudgeBridge(Part, name="bridge", caption="Old judge against new judge on the anchor set"):

@@ -6,24 +6,85 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError, TooLittle, one_of
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import level_of
+from axisjudge.ratings.selection import WHOLE_RUN, once
 from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import Agreement, cohen_kappa
-from axisjudge.stats.comparisons.equivalence import MARGIN, Equivalence, equivalence
+from axisjudge.stats.comparisons.equivalence import MARGIN, Equivalence, Occasion, drift, equivalence
 from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.quantities import FAILED
 from axisjudge.stats.raters.repeats import self_agreement
 from axisjudge.stats.rates.correction import CorrectedRate, Sampling, corrected_rate
 from axisjudge.stats.rates.proportions import clustered_proportion, jeffreys_interval
-from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies._shared.frames import Given
-from axisjudge.studies._shared.scope import questions_in_order
-from axisjudge.studies.succession.verdicts import check_rubrics, floats, of_rater, verdicts_of
+from axisjudge.stats.sequences.evidence import SequenceEvidence, evidence_of_runs
+from axisjudge.studies._shared.frames import Floats, Given, questions_in_order, rows_of
+from axisjudge.studies._shared.words import listed, many
 from axisjudge.verdict import VERDICTS
+
+#: Scales that know failure.
+SCALES = ("verdict", "step")
+
+
+def verdicts_of(ratings: Given, *, steps: bool = False) -> pl.DataFrame:
+    """Verdicts on whole trajectories, or on steps, with what each counts as in a failure rate (`failed`).
+
+    Raises
+    ------
+    InputError
+        There are none, but others: of steps instead of trajectories (or the reverse), or on scales without failure.
+    """
+    table = as_ratings(ratings)
+    of_step, known = pl.col("step_index").is_not_null(), pl.col("scale").is_in(SCALES)
+    chosen = table.filter(known & (of_step if steps else WHOLE_RUN))
+    if chosen.is_empty() and not table.is_empty():
+        raise _only_others(table.filter(of_step).height, table.height, table.filter(known).is_empty(), steps)
+    failed = pl.col("verdict").replace_strict(FAILED, default=None, return_dtype=pl.Float64)
+    return chosen.with_columns(failed=failed)
+
+
+def _only_others(n_steps: int, n: int, unknown: bool, steps: bool) -> InputError:
+    rule = f"must hold ratings of {'steps' if steps else 'whole trajectories'} on a scale with failure"
+    counts = {"steps": n_steps, "whole trajectories": n - n_steps}
+    there = " and ".join(f"{many(count, 'rating')} of {of}" for of, count in counts.items() if count)
+    if unknown:
+        return InputError("ratings", rule, f"{there}, on other scales", f"scales with failure are {', '.join(SCALES)}")
+    cure = "leave out steps" if steps else "say steps=true for ratings of steps"
+    return InputError("ratings", rule, there, cure)
+
+
+def of_rater(table: pl.DataFrame, rater: str) -> pl.DataFrame:
+    """One rater's ratings, one for each item, question and repeat."""
+    mine = table.filter(pl.col("rater") == rater).sort("item_id", "question", "repeat")
+    if mine.is_empty():
+        there = listed(table["rater"].unique().sort().to_list() or ["no rater"])
+        raise InputError("ratings", f"must hold ratings by {rater}", f"ratings by {there}")
+    rule = f"one rating for each item, question and repeat of {rater}"
+    return once(mine, "item_id", "question", "repeat", rule=rule, cure="keep those of one prompt_sha256 each")
+
+
+def check_rubrics(table: pl.DataFrame) -> None:
+    """Refuse judges that were shown different rubrics for a question: what changed could be the rubric."""
+    rubrics = (
+        table.drop_nulls("rubric_sha256").group_by("question").agg(pl.col("rubric_version", "rubric_sha256").unique())
+    )
+    for question, versions, hashes in rubrics.sort("question").iter_rows():
+        if len(hashes) > 1:
+            texts = f"{len(hashes)} texts of {listed(sorted(map(str, versions)))}"
+            raise InputError("ratings", f"need one rubric for {question}", texts, "keep those of one rubric_sha256")
+
+
+def floats(column: pl.Series) -> Floats:
+    """A column of numbers, NaN where there is none."""
+    values: Floats = column.cast(pl.Float64).fill_null(math.nan).to_numpy()
+    return np.asarray(values)
+
 
 #: How anchors may be drawn: by a key or a human label they are not.
 DRAWN: tuple[Sampling, ...] = ("random", "by_judge_verdict", "unknown")
@@ -226,3 +287,156 @@ def _posterior(rate: Estimate) -> Estimate:
         return rate
     low, high = jeffreys_interval(round(rate.estimate * rate.n_items), rate.n_items, ci_level=rate.ci_level)
     return replace(rate, ci_low=low, ci_high=high, method="Beta(1/2) posterior")
+
+
+_CHANGE = columns("occasion=number change=change.change p_value=change.p_value allowed stop in_reach noise threshold")
+
+
+@dataclass(frozen=True)
+class JudgedAnchors:
+    """One occasion: when the anchors were judged, how often each, and which model answered."""
+
+    number: int
+    n_runs: int
+    first_day: str | None
+    last_day: str | None
+    returned_models: tuple[str, ...]
+    n_ratings: int
+
+
+@dataclass(frozen=True)
+class Drift(Result):
+    """All occasions of one judge on its anchor set, each against the first.
+
+    `evidence` is that of all occasions together, which also sees a slow drift: e-values that may be looked at on every
+    occasion, by betting; None before the fifth, as the first four show the noise of occasions.
+    `repeats` are those of each occasion.
+    """
+
+    _keys: ClassVar = ("judge", "n_items", "level", "seen", "changes", "evidence")
+
+    judge: str
+    seen: tuple[JudgedAnchors, ...]
+    occasions: tuple[Occasion, ...]
+    n_items: int
+    level: float
+    evidence: SequenceEvidence | None = None
+    repeats: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def model_changed(self) -> tuple[int, ...]:
+        """Occasions on which another model answered than on the first that names one: drift, whatever the verdicts.
+
+        Where no model is recorded, nothing is known.
+        """
+        named = [seen for seen in self.seen if seen.returned_models]
+        return tuple(seen.number for seen in named if seen.returned_models != named[0].returned_models)
+
+    @property
+    def stopped_at(self) -> int | None:
+        """The first occasion that says stop, by its verdicts or by its model."""
+        stops = [each.number for each in self.occasions if each.stop] + list(self.model_changed)
+        return min(stops, default=None)
+
+    @property
+    def exit_code(self) -> int:
+        """1 where an occasion says stop; 4 where the last could not, for unmeasured noise or few tasks; else 0."""
+        if self.stopped_at is not None:
+            return 1
+        could = [each.noise == "measured" and each.in_reach for each in self.occasions[-1:]]
+        return 0 if all(could) and could else 4
+
+    @property
+    def behind(self) -> list[dict[str, str]]:
+        """The items of each occasion as the explorer's filters, its repeats alone."""
+        return [{"judge": self.judge, "repeat": ",".join(map(str, repeats))} for repeats in self.repeats]
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """The occasions after the first as plain rows."""
+        return rows_of(self.occasions, _CHANGE)
+
+
+def watch_drift(
+    ratings: Given,
+    judge: str,
+    *,
+    steps: bool = False,
+    level: float = 0.05,
+    cluster_unit: str = "task",
+    ci_level: float = 0.95,
+) -> Drift:
+    """Drift of one judge from stored ratings of its anchor set.
+
+    The anchors are judged once more, or a few times, with every run (``axisjudge judge ... --again --repeats 3``). The
+    repeats of one run (`run_id`; that of most of a repeat's ratings) are one occasion: they share the day's build and
+    do not show how far occasions of an unchanged judge differ; a repeat without a run is an occasion of its own. Before
+    four earlier occasions show that, `Occasion.noise` is ``not_measured`` and no verdicts say stop
+    (`stats.comparisons.equivalence.drift`). All questions together are the items, so that shifts of two questions in
+    opposite directions cancel; watch one question by giving its ratings alone. The table may hold nothing else of the
+    judge. `level` is the probability with which a judge that never changes is ever stopped.
+
+    Raises
+    ------
+    InputError
+        The judge is not there, was asked once or under several rubric versions, or rated an item twice on one occasion.
+    """
+    table = of_rater(verdicts_of(ratings, steps=steps), judge)
+    repeats_of = occasion_repeats(table)
+    if len(repeats_of) < 2:
+        cure = "judge the anchor set again in a run of its own: axisjudge judge ... --again"
+        raise TooLittle("ratings", f"must hold two occasions of {judge}", len(repeats_of), cure)
+    check_rubrics(table)
+    key = ["item_id", "question", "cluster_id"]
+    wide = table.pivot("repeat", index=key, values="failed").sort("item_id", "question")
+    judged = [wide.select(map(str, repeats)).to_numpy() for repeats in repeats_of]
+    clusters = wide["cluster_id"].to_numpy()
+    occasions = drift(judged, clusters=clusters, cluster_unit=cluster_unit, level=level, ci_level=ci_level)
+    seen = (_seen(number, table.filter(pl.col("repeat").is_in(of))) for number, of in enumerate(repeats_of, 1))
+    evidence = evidence_of_runs(judged, level=level)
+    return Drift(judge, tuple(seen), tuple(occasions), wide.height, level, evidence, tuple(map(tuple, repeats_of)))
+
+
+def occasion_repeats(table: pl.DataFrame) -> list[list[int]]:
+    """The repeats of each occasion, in order of the first."""
+    run = pl.col("run_id").drop_nulls().mode().sort().first()  # a lost rating may have been asked again by a later run
+    of_repeat = table.group_by("repeat").agg(run=pl.coalesce(run, pl.col("repeat").first().cast(pl.String)))
+    occasions = of_repeat.sort("repeat").group_by("run", maintain_order=True).agg("repeat")
+    return [list(repeats) for repeats in occasions["repeat"]]
+
+
+def _seen(number: int, mine: pl.DataFrame) -> JudgedAnchors:
+    days = mine["created_at"].drop_nulls().str.slice(0, 10)
+    models = tuple(mine["returned_model"].drop_nulls().unique().sort())
+    first, last = (None, None) if days.is_empty() else (str(days.min()), str(days.max()))
+    return JudgedAnchors(number, mine["repeat"].n_unique(), first, last, models, mine.height)
+
+
+def drift_rows(drift: Drift) -> list[dict[str, Any]]:
+    """One row an occasion: when, by which model, and the change from the first."""
+    rows = []
+    e_values: list[float | None] = list(drift.evidence.e_values.tolist()) if drift.evidence else []
+    lost = [not each.change.change.n_items for each in drift.occasions]  # an occasion without verdicts has no evidence
+    left = iter(e_values)
+    e_values = [None if gone else next(left, None) for gone in lost]
+    for seen, each, e_value in zip(drift.seen, (None, *drift.occasions), (None, *e_values), strict=True):
+        change = each and each.change.change
+        rows.append(
+            {
+                "occasion": seen.number,
+                "from": seen.first_day,
+                "to": seen.last_day,
+                "model": ", ".join(seen.returned_models) or None,
+                "runs": seen.n_runs,
+                "ratings": seen.n_ratings,
+                "shift": change and change.estimate,
+                "low": change and change.ci_low,
+                "high": change and change.ci_high,
+                "p": each and each.change.p_value,
+                "stops at p": each and each.allowed,
+                "noise up to": each and each.threshold,
+                "evidence": e_value,
+                "stop": each and each.stop,
+            }
+        )
+    return rows

@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from axisjudge.studies._shared.words import by_text, directed, in_points, listed, many, p_words
-from axisjudge.studies.succession.bridge import Bridge
-from axisjudge.studies.succession.drift import Drift
+from axisjudge.studies.succession.bridge import Bridge, Drift
 
 
 def answer(bridge: Bridge, drift: Drift | None) -> str:

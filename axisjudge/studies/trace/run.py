@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,13 +13,13 @@ from typing import ClassVar
 import polars as pl
 
 from axisjudge.checks import InputError, TooLittle
-from axisjudge.figures.markup import visible
+from axisjudge.figures.markup import cut, literal, markdown_rows, template, visible
+from axisjudge.figures.theme import in_words, look_of
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import VERDICT_ON_RUN, once
 from axisjudge.results import Result
 from axisjudge.stats.raters.citations import chance_jaccard, jaccard, step_distance
-from axisjudge.studies._shared.frames import Given
-from axisjudge.studies._shared.scope import made_up_raters
+from axisjudge.studies._shared.frames import Given, banner, made_up_raters
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 from axisjudge.verdict import AXES
 
@@ -269,3 +270,59 @@ def _arguments(call: ToolCall) -> str:
         return visible(call.arguments)
     given = (f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items())
     return visible(", ".join(given))
+
+
+#: Longer texts are folded in HTML and cut in markdown, where the cut is stated.
+FOLD, CUT = 600, 280
+
+
+@dataclass(frozen=True)
+class TracePage:
+    """A trace that notebooks and pages can show."""
+
+    run: TracedRun
+
+    def to_html(self) -> str:
+        """The trace as HTML with inline styles only: no script, no address, long texts folded."""
+        warning = banner(self.run.made_up)
+        return template("axisjudge.studies.trace", "trace.html.j2").render(
+            run=self.run, banner=warning, look_of=look_of, in_words=in_words, fold=FOLD
+        )
+
+    def to_markdown(self) -> str:
+        """The trace as markdown: facts, verdicts, then the steps, untrusted text fenced as code."""
+        facts = [f"- {name}: {literal(value)}" for name, value in self.run.facts.items()]
+        steps = [part for step in self.run.steps for part in _step_lines(step)]
+        return "\n".join([*facts, "", *_verdict_lines(self.run), "", *steps])
+
+    _repr_html_ = to_html
+
+
+def _verdict_lines(run: TracedRun) -> list[str]:
+    given = {(each.axis, each.judge): each for each in run.verdicts}
+    rows = [
+        [in_words(axis), *(literal(_spoken(given.get((axis, judge)))) for judge in run.judges)] for axis in run.axes
+    ]
+    return markdown_rows(["axis", *map(literal, run.judges)], rows)
+
+
+def _step_lines(step: TracedStep) -> list[str]:
+    who = f"{step.role} ({literal(step.answers)})" if step.answers else step.role
+    cited = "; ".join(f"{in_words(each.axis)}, {each.word}, by {literal(each.judge)}" for each in step.cited_by)
+    head = f"**Step {step.index}, {who}**{' (error)' if step.error else ''}{f' (cited for {cited})' if cited else ''}"
+    parts = [step.text, *(f"{name}({arguments})" for name, arguments, _ in step.calls)]
+    return [head, "", *_fenced("\n".join(cut(part, CUT) for part in parts if part)), ""]
+
+
+def _fenced(text: str) -> list[str]:
+    """A code block whose fence is longer than any run of tildes inside, so that text cannot end it."""
+    fence = "~" * max([3, *(len(run) + 1 for run in re.findall(r"~+", text))])
+    return [f"{fence}text", text or "(empty)", fence]
+
+
+def _spoken(given: TracedVerdict | None) -> str:
+    if given is None:
+        return "–"
+    sure = "" if given.confidence is None else f" {given.confidence:.2f}"
+    cited = f" @ {', '.join(map(str, given.cited))}" if given.cited else ""
+    return f"{look_of(given.verdict).sign} {in_words(given.word)}{sure}{cited}"

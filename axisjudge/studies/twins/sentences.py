@@ -10,9 +10,7 @@ import numpy as np
 
 from axisjudge.stats.estimate import no_interval
 from axisjudge.studies._shared.words import listed, many, sentence_case
-from axisjudge.studies.twins.halo import Halo
-from axisjudge.studies.twins.injections import ANYWHERE, CONTROL, Injected
-from axisjudge.studies.twins.matrix import Claim, TwinCell, TwinMatrix
+from axisjudge.studies.twins.matrix import ANYWHERE, CONTROL, Claim, Halo, Injected, TwinCell, TwinMatrix
 from axisjudge.twins import Expectation
 from axisjudge.verdict import AXES
 

@@ -183,7 +183,7 @@ def test_a_provider_is_one_file_and_one_line_of_the_registry(tmp_path, monkeypat
         JudgeSpec.parse("ecco:x")
     with pytest.raises(InputError, match="option of echo: must be one of depth"):
         JudgeSpec.parse("echo:x,seed=1")
-    from axisjudge.studies.plan.prices import judge_prices
+    from axisjudge.studies.plan.pilots import judge_prices
 
     assert judge_prices(["echo:x"])[0].usd_per_call == 0.0
     del sys.modules["echo_judge"]

@@ -15,17 +15,16 @@ from judged import ratings
 
 from axisjudge.labels import read_agentprocessbench
 from axisjudge.studies._shared.pooled import pooled
-from axisjudge.studies._shared.triage import panel_triage
+from axisjudge.studies._shared.ranking import panel_triage
 from axisjudge.studies.agreement.against_labels import panel_worth
-from axisjudge.studies.agreement.by_family import families_of
-from axisjudge.studies.agreement.figures import (
+from axisjudge.studies.agreement.by_family import (
+    families_of,
     plot_agreement_matrix,
     plot_families,
     plot_panel_worth,
     plot_with_labels,
 )
-from axisjudge.studies.confidence.calibration import calibration
-from axisjudge.studies.confidence.figures import plot_reliability
+from axisjudge.studies.confidence import calibration, plot_reliability
 
 WORDS = np.array(["correct", "incorrect"])
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.studies.agreement.published import published_agreement
+from axisjudge.studies.agreement.by_question import published_agreement
 from axisjudge.studies.rubric_versions import published_course
 from axisjudge.workbench import home
 

@@ -15,7 +15,7 @@ from axisjudge.scores.axis.goal import GoalCheck
 from axisjudge.scores.axis.rule_sets import UPSTREAM
 from axisjudge.scores.axis.scenario import Scenario
 from axisjudge.scores.axis.scoring import axis_results, rule_ratings
-from axisjudge.studies._shared.scope import made_up_raters
+from axisjudge.studies._shared.frames import made_up_raters
 from axisjudge.studies.axis_result.runs import (
     agent_means,
     all_runs,

@@ -14,7 +14,7 @@ from axisjudge.scores.axis.goal import GoalCheck
 from axisjudge.scores.axis.judged.questions import check_flag, grades_of_ratings, signals_of_ratings
 from axisjudge.scores.axis.scoring import axis_results
 from axisjudge.stats.agreement.chance_corrected import krippendorff_alpha
-from axisjudge.studies.axis_result.judged import agreement_on_signals, judged_results
+from axisjudge.studies.axis_result import agreement_on_signals, judged_results
 from axisjudge.verdict import Rating
 
 JUDGES = ["rules", "simulated:heron", "simulated:wren"]

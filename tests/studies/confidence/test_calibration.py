@@ -8,7 +8,7 @@ import pytest
 from judged import ratings
 
 from axisjudge.checks import InputError
-from axisjudge.studies.confidence.calibration import calibration
+from axisjudge.studies.confidence import calibration
 
 YES, NO, MAYBE = "correct", "incorrect", "uncertain"
 

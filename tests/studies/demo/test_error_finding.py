@@ -10,7 +10,7 @@ from axisjudge.datasets import published_votes
 from axisjudge.ratings import ratings_frame
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies.agreement.against_labels import panel_worth
-from axisjudge.studies.demo.error_finding import error_finding
+from axisjudge.studies.demo import error_finding
 from axisjudge.verdict import Rating
 
 

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import axisjudge
 from axisjudge.datasets import demo_paths
 from axisjudge.studies._shared.citations import citation_report
-from axisjudge.studies.evidence.figures import plot_citation_overlap, plot_self_agreement
+from axisjudge.studies.evidence import plot_citation_overlap, plot_self_agreement
 from axisjudge.studies.evidence.repeats import repeat_report
 
 

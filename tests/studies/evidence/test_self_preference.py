@@ -12,7 +12,7 @@ from axisjudge.datasets import demo_paths, demo_truth
 from axisjudge.judging import judge
 from axisjudge.ratings import ratings_frame, read_ratings
 from axisjudge.readers import read_trajectories
-from axisjudge.studies.evidence.self_preference import self_preference_report
+from axisjudge.studies.evidence.repeats import self_preference_report
 
 JUDGES = ("red", "green", "blue")
 

@@ -18,8 +18,7 @@ from axisjudge.judges.rules.judge import VERSION
 from axisjudge.labels.crosswalk import BY_REASON, NONE, TAXONOMIES, read_crosswalk
 from axisjudge.ratings import SCHEMA, write_ratings
 from axisjudge.studies.located import ANY_AXIS
-from axisjudge.studies.located.counts import faults_in
-from axisjudge.studies.located.sources import load_located
+from axisjudge.studies.located.counts import faults_in, load_located
 from axisjudge.verdict import AXES
 
 ROOT = Path(__file__).resolve().parents[3]

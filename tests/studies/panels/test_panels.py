@@ -14,10 +14,8 @@ from axisjudge.figures.legible import is_empty
 from axisjudge.ratings import as_ratings, read_ratings, write_ratings
 from axisjudge.stats.panels.ways import WAYS
 from axisjudge.studies.panels import panels, sentences
-from axisjudge.studies.panels.fitted import panel_ratings, read_panel
-from axisjudge.studies.panels.frontier import PointKind, item_prices
-from axisjudge.studies.panels.trust import TrustVerdict, trust_judge, trust_panel
-from axisjudge.studies.panels.voted import DrawScheme, voted
+from axisjudge.studies.panels.trust import PointKind, TrustVerdict, item_prices, trust_judge, trust_panel
+from axisjudge.studies.panels.voted import DrawScheme, panel_ratings, read_panel, voted
 
 
 def worlds(n_tasks=60, size=4, accuracy=(0.95, 0.8, 0.75), drawn=None, labelled=1.0, seed=0, kind="llm"):

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 from judged import ratings
 
 from axisjudge.studies.people import people as study
-from axisjudge.studies.people.figures import plot_against_people, plot_corrected_rates, plot_stand_in
+from axisjudge.studies.people.tables import plot_against_people, plot_corrected_rates, plot_stand_in
 
 PLOTS = (plot_against_people, plot_corrected_rates, plot_stand_in)
 

@@ -5,7 +5,7 @@ import pytest
 
 from axisjudge.ratings import ratings_frame
 from axisjudge.studies.people import people
-from axisjudge.studies.people.claims import ClaimAnswer, ClaimKind, ClaimReason
+from axisjudge.studies.people.judges import ClaimAnswer, ClaimKind, ClaimReason
 from axisjudge.studies.people.sentences import weakest_sentence
 from axisjudge.verdict import Rating
 

@@ -15,8 +15,16 @@ from axisjudge.judges.pricing import Tokens
 from axisjudge.stats.planning.studies import plan_corrected_rate, plan_stand_in
 from axisjudge.stats.planning.study_curve import Planned, StudyCurve
 from axisjudge.studies import plan as planning
-from axisjudge.studies.plan.pilots import labelled_pilot, panel_errors, pilot_of
-from axisjudge.studies.plan.prices import JudgePrice, judge_prices, label_price, plan_rows, study_plan
+from axisjudge.studies.plan.pilots import (
+    JudgePrice,
+    judge_prices,
+    label_price,
+    labelled_pilot,
+    panel_errors,
+    pilot_of,
+    plan_rows,
+    study_plan,
+)
 from axisjudge.studies.plan.sentences import needs, pilot_sentence, plan_sentence, repeats_sentence
 from axisjudge.workbench import home
 

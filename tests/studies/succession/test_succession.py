@@ -12,10 +12,8 @@ import axisjudge
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths, published_votes
 from axisjudge.labels.columns import completed
-from axisjudge.studies.succession import succession
-from axisjudge.studies.succession.against_labels import against_labels
-from axisjudge.studies.succession.bridge import Doubt
-from axisjudge.studies.succession.drift import drift_rows, watch_drift
+from axisjudge.studies.succession import against_labels, succession
+from axisjudge.studies.succession.bridge import Doubt, drift_rows, verdicts_of, watch_drift
 from axisjudge.studies.succession.sentences import (
     doubts,
     drift_in_short,
@@ -25,7 +23,6 @@ from axisjudge.studies.succession.sentences import (
     verdict,
     widened,
 )
-from axisjudge.studies.succession.verdicts import verdicts_of
 
 OLD, NEW = "simulated:heron", "simulated:plover"
 

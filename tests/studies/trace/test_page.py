@@ -8,7 +8,7 @@ import pytest
 
 from axisjudge.ratings import ratings_frame
 from axisjudge.studies.trace import trace
-from axisjudge.studies.trace.page import CUT, FOLD, TracePage
+from axisjudge.studies.trace.run import CUT, FOLD, TracePage
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 from axisjudge.verdict import Rating
 

@@ -12,7 +12,7 @@ import axisjudge
 from axisjudge.checks import InputError
 from axisjudge.judges import Answer, Judge, Reply
 from axisjudge.spec import JudgeSpec
-from axisjudge.studies.twins.injections import ANYWHERE, injected
+from axisjudge.studies.twins.matrix import ANYWHERE, injected
 from axisjudge.studies.twins.sentences import injection_rows, injection_sentence
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.twins import INJECTIONS, Twin, make_twins

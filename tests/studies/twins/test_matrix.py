@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.studies.twins.halo import NoInterval, halo
-from axisjudge.studies.twins.matrix import Thresholds, twin_matrix
+from axisjudge.studies.twins.matrix import NoInterval, Thresholds, halo, twin_matrix
 from axisjudge.studies.twins.sentences import brief, claims, grid, halo_sentence, weakest
 from axisjudge.trajectory import Trajectory
 from axisjudge.twins import EDITS, Twin
@@ -140,7 +139,7 @@ def test_the_whole_is_valid_json_and_says_what_it_found(table):
 
 
 def test_the_figure_draws_every_cell_and_computes_nothing(table):
-    from axisjudge.studies.twins.figures import plot_twin_matrix
+    from axisjudge.studies.twins import plot_twin_matrix
 
     rated, twins = words("c" * 40, "i" * 39 + "u")
     ax = plot_twin_matrix(twin_matrix(table(rated), twins))

@@ -1,1 +1,0 @@
-"""Baselines of AXIS Results, and the gate that new runs pass or fail (`axisjudge axis-result --baseline`)."""
