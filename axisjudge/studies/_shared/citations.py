@@ -24,7 +24,7 @@ from axisjudge.stats.raters.citations import (
     same_verdict_other_evidence,
 )
 from axisjudge.stats.raters.repeats import VarianceComponents, variance_components
-from axisjudge.studies._shared import words as words
+from axisjudge.studies._shared import words
 from axisjudge.studies._shared.frames import (
     Floats,
     Given,

@@ -24,7 +24,7 @@ from axisjudge.stats.agreement.soft import beliefs, soft_agreement
 from axisjudge.stats.comparisons.sign_flips import holm
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
-from axisjudge.studies._shared import words as words
+from axisjudge.studies._shared import words
 from axisjudge.studies._shared.frames import Kind, Table, made_up_raters, rows_of, table_of, with_ends, words_of
 from axisjudge.studies._shared.pooled import CodedVerdicts, code_verdicts
 from axisjudge.studies._shared.result import Part

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.stats.quantities import split as split_of
-from axisjudge.studies._shared import words as words
+from axisjudge.studies._shared import words
 from axisjudge.studies._shared.frames import Floats, Given, Kind, Table, table_of
 from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.ranking import confidence_ranks

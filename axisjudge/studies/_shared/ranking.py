@@ -22,7 +22,7 @@ from axisjudge.stats.confidence.triage import Triage
 from axisjudge.stats.confidence.triage import triage as triage_of
 from axisjudge.stats.estimate import Estimate, IntervalTerms
 from axisjudge.stats.raters.reference import majority
-from axisjudge.studies._shared import words as words
+from axisjudge.studies._shared import words
 from axisjudge.studies._shared.frames import Floats, Given, Kind, Table, frame_of, mean_of, table_of, with_ends
 from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.result import Part
