@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import math
 import re
-from dataclasses import dataclass, fields
-from typing import NamedTuple, TypedDict
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple, TypedDict, TypeVar
 
 from axisjudge.results import Result
 from axisjudge.stats.clusters import NO_LEAN, Lean
@@ -117,6 +117,14 @@ def difference_ends(first: Estimate, second: Estimate, correlation: float = 0.0)
     above = first.ci_high - first.estimate, second.estimate - second.ci_low
     short, long = (math.sqrt(max(0.0, a * a + b * b - 2 * correlation * a * b)) for a, b in (below, above))
     return gap - short, gap + long
+
+
+E = TypeVar("E", bound=Estimate)
+
+
+def nothing_of(estimate: E, reason: str) -> E:
+    """The estimate without its value and interval, and why."""
+    return replace(estimate, estimate=math.nan, ci_low=math.nan, ci_high=math.nan, reason=reason)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -127,7 +127,8 @@ def test_lost_and_uncertain_verdicts_are_a_stratum_of_their_own():
 
 def test_a_common_verdict_without_labels_leaves_the_labels_alone_or_counts_against_both_ends():
     said, told = items((1, NONE, 60), (0, 0, 20), (0, 1, 5), (0, NONE, 100))
-    at_random = corrected_rate(said, told, sampling="random")
+    assert "labels are said to be drawn at random" in corrected_rate(said, told, sampling="random").refusal
+    at_random = corrected_rate(said, told, sampling="random", draw_known=True)
     assert at_random.rate == at_random.labels_alone
     assert "labels stand alone" in at_random.warnings[0]
     by_verdict = corrected_rate(said, told, sampling="by_judge_verdict")

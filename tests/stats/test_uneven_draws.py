@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from axisjudge.stats.rates.uneven_draws import drawn_apart
+from axisjudge.stats.rates.correction import corrected_rate
+from axisjudge.stats.rates.uneven_draws import comparable_features, drawn_apart
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,34 @@ def test_a_rare_word_alone_shows_nothing():
     task, word, labelled = np.repeat(np.arange(30), 10), np.zeros(300), np.zeros(300, dtype=bool)
     word[0] = labelled[0] = labelled[15] = labelled[25] = True
     assert not drawn_apart(labelled, {"rare": word}, task)
+
+
+def _three_judges(rng, chance_of):
+    """60 tasks of 4 with three judges that err in .15 and four agents; labelled by `chance_of` failing and verdicts."""
+    task = np.repeat(np.arange(60), 4)
+    failed = 0.5 * rng.normal(size=60)[task] + 0.87 * rng.normal(size=240) > 0.52
+    said = np.where(rng.random((240, 3)) < 0.15, ~failed[:, None], failed[:, None]).astype(float)
+    agents = np.array([f"a{k}" for k in rng.integers(0, 4, 240)], dtype=object)
+    labelled = rng.random(240) < chance_of(failed, said, agents)
+    label = np.where(labelled, failed, np.nan)
+    return said, label, task, comparable_features(said, ["correct", "incorrect"], agents=agents)
+
+
+@pytest.mark.parametrize(
+    ("chance_of", "sampling", "low", "high"),
+    [
+        (lambda failed, said, agents: 0.35, "random", 0, 1),
+        (lambda failed, said, agents: np.where(failed, 0.66, 0.22), "random", 8, 12),
+        (lambda failed, said, agents: np.where(agents == "a0", 0.0, 0.45), "random", 12, 12),
+        (lambda failed, said, agents: np.where(said[:, 0] == 1, 0.66, 0.22), "by_judge_verdict", 0, 1),
+        (lambda failed, said, agents: np.where(said[:, 1] == 1, 0.66, 0.22), "by_judge_verdict", 7, 12),
+    ],
+)
+def test_a_rate_is_refused_where_labels_were_not_drawn_as_is_said(chance_of, sampling, low, high):
+    """Failures labelled three times as often, an agent without a label, another judge's verdict; and as is said."""
+    rng, refused = np.random.default_rng(2), 0
+    for _ in range(12):
+        said, label, task, known = _three_judges(rng, chance_of)
+        found = corrected_rate(said[:, 0], label, sampling=sampling, clusters=task, features=known)
+        refused += "labelled items differ from the others" in found.refusal and np.isnan(found.rate.estimate)
+    assert low <= refused <= high

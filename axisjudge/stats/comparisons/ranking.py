@@ -3,13 +3,14 @@
 Three questions, each with a test of its own, as an answer to one is no answer to another:
 
 - *Which is first* is a selection. The alternative with the highest mean is called first where it lies above every other
-  one; each is a paired t of level 1 - `ci_level`, both sides counted. Nothing is added over the others: two that share
-  the first place are each called first with half that chance, and where three or more share it, with less (the
-  intersection-union test).
+  one; each is a paired t of level 1 - `ci_level`, both sides counted. Rivals within four standard errors lend each
+  other half of the variance, and degrees (Smyth 2004, doi:10.2202/1544-6115.1027). Nothing is added over the others:
+  two that share the first place are each called first with half that chance, and where three or more share it, with
+  less (the intersection-union test).
 - *Do any differ*: the sum of squares of the means about their mean, against sign flips of whole clusters' deviations.
 - *Which ranks* each may hold, all together: step-down maxima over the pairs (`rank_sets`).
 
-Simulated, false at the 5% level: the first of two that share the place, .03 to .06 of studies of 8 to 60 tasks; of all
+Simulated, false at the 5% level: the first of two that share the place, .01 to .06 of studies of 10 to 40 tasks; of all
 alike, .00; any of those that are alike, .03 to .06, and .06 to .08 where one fails by whole tasks.
 
 References
@@ -34,6 +35,8 @@ from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS
 
 Floats = NDArray[np.float64]
 
+#: Rivals that are no more standard errors below lend each other their variances: of one far below, nothing is needed.
+CLOSE = 4.0
 #: Resamples of clusters for the bootstrap-t.
 RESAMPLES = 1_999
 
@@ -181,17 +184,17 @@ def _not_first(values: Floats, top: int) -> float:
     """
     from scipy.special import stdtr
 
-    largest = 0.0
-    for rival in np.delete(values, top, axis=1).T:
-        difference = values[:, top] - rival
-        difference = difference[~np.isnan(difference)]
-        n, differing = difference.size, int(np.count_nonzero(difference))
-        if n < FEWEST_CLUSTERS or not differing:
-            return 1.0
-        spread = float(difference.std(ddof=1))
-        t = math.inf if spread <= 1e-12 else float(difference.mean()) / spread * math.sqrt(n)
-        largest = max(largest, 2 * float(stdtr(n - 1, -t)), 2.0 ** (1 - differing))
-    return min(1.0, largest)
+    leads = values[:, [top]] - np.delete(values, top, axis=1)
+    n, differing = (~np.isnan(leads)).sum(axis=0), (np.nan_to_num(leads) != 0).sum(axis=0)
+    if n.min() < FEWEST_CLUSTERS or not differing.min():
+        return 1.0
+    lead, variance = np.nanmean(leads, axis=0), np.maximum(np.nanvar(leads, axis=0, ddof=1), 1e-24)
+    close = lead <= CLOSE * np.sqrt(variance / n)
+    n_close = max(int(close.sum()), 1)
+    joined = np.where(close, (variance + variance[close].sum() / n_close) / 2, variance)
+    degrees = (n - 1) * np.where(close, 2 - 1 / n_close, 1.0)
+    p_values = np.maximum(2 * stdtr(degrees, -lead / np.sqrt(joined / n)), 2.0 ** (1 - differing))
+    return float(min(1.0, p_values.max()))
 
 
 def _all_alike(values: Floats, rng: np.random.Generator) -> float:

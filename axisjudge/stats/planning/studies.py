@@ -168,7 +168,7 @@ def plan_corrected_rate(
         right = source.random(n_judged) < np.where(truth == 1, sensitivity, specificity)
         verdict = np.where(right, truth, 1 - truth)
         label = np.where(np.arange(n_judged) < n, truth, np.nan)
-        return corrected_rate(verdict, label, sampling="random", ci_level=ci_level, rng=source).rate
+        return corrected_rate(verdict, label, sampling="random", draw_known=True, ci_level=ci_level, rng=source).rate
 
     assumed: dict[str, float | int | str] = {
         "prevalence": prevalence,

@@ -103,6 +103,8 @@ def corrected_rate(
     clusters: ArrayLike | None = None,
     cluster_unit: str = "task",
     ci_level: float = 0.95,
+    features: uneven_draws.Families = (),
+    draw_known: bool = False,
     rng: np.random.Generator | int | None = None,
 ) -> CorrectedRate:
     """The share of items that people would call incorrect.
@@ -124,6 +126,12 @@ def corrected_rate(
         are worth fewer than 50 of even weight.
     clusters : array, shape (n_items,), optional
         Which items belong together; without it items are taken as independent.
+    features : families of arrays, shape (n_items,), by name, optional
+        What else is known of labelled and unlabelled items alike (`uneven_draws.comparable_features`). Labels that are
+        said to be drawn at random are refused where these or the verdicts show that they were not (each family at the
+        1% level); those drawn by verdict where these do within a verdict.
+    draw_known : bool
+        Whether a program at hand drew the labels, so that nothing need show it.
     rng : numpy.random.Generator or int, optional
         Source of posterior draws; a fixed seed by default.
 
@@ -170,6 +178,12 @@ def corrected_rate(
     }
     apparent = proportion_again(verdicts, None if clusters is None else groups, cluster_unit, ci_level)
     refusal = _refusal(sampling, probability is not None, labels)
+    if not refusal and not draw_known and not labelled.all():
+        if sampling == "random":
+            own = {"no verdict": strata == 2, "verdict failing": strata == 0}
+            refusal = uneven_draws.apart_reason(labelled, ({**own, **dict(*features[:1])}, *features[1:]), groups)
+        elif sampling == "by_judge_verdict" and probability is None:
+            refusal = uneven_draws.apart_reason(labelled, features, groups, strata)
     if refusal:
         nothing = Estimate(estimate=math.nan, reason=refusal, **counted)
         return CorrectedRate(nothing, apparent, nothing, by_stratum, sampling, (), refusal)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm as normal
+from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from axisjudge.checks import InputError
@@ -30,14 +31,73 @@ BETS = 0.5 ** np.arange(1, 21)
 #: Normal p values below this are made again from shuffled labels, so many times, of many items less often.
 SHUFFLED_BELOW = 0.05
 SHUFFLES, FEWEST_SHUFFLES, MOST_KEYS = 10_000, 500, 20_000_000
+#: So many shuffles that are as extreme say enough of a p (Besag and Clifford 1991, doi:10.1093/biomet/78.2.301).
+ENOUGH_EXTREME = 40
 #: Labels that a class needs under one verdict to be a stratum of its own.
 FEWEST_IN_CLASS = 3
 #: Kinds of items that nobody labelled are spoken of where they are more than this share.
 MOST_UNLABELLED = 0.05
 
 
+#: Families of features, each tested by itself at the level of `drawn_apart`.
+Families = Sequence[Mapping[str, ArrayLike]]
+
+
+def comparable_features(
+    words: NDArray[np.float64],
+    names: Sequence[str],
+    *,
+    agents: ArrayLike | None = None,
+    lengths: ArrayLike | None = None,
+) -> Families:
+    """What labelled and other items can be compared by: what judges say; and whether all agree, agent, length.
+
+    Parameters
+    ----------
+    words : array of codes, shape (n_items, n_judges)
+        NaN where a judge gave none.
+    names : sequence of str
+        The word of each code; of two, the second stands for both.
+    agents, lengths : array, shape (n_items,), optional
+        Who acted (None or "" where it is not named), and how long an item is (of which the ranks are compared).
+    """
+    given = ~np.isnan(words)
+    n_given = np.maximum(given.sum(axis=1), 1)
+    by_verdict = {f"verdict {name}": (words == code).sum(axis=1) / n_given for code, name in enumerate(names)}
+    if len(names) == 2:
+        del by_verdict[f"verdict {names[0]}"]
+    others: dict[str, ArrayLike] = {}
+    if words.shape[1] > 1:
+        low, high = (np.where(given, words, end).T for end in (np.inf, -np.inf))
+        others["unanimity"] = (low.min(axis=0) == high.max(axis=0)) * 1.0
+    if agents is not None:
+        who = np.array([str(name or "") for name in np.asarray(agents, dtype=object)])
+        others |= {f"agent {name}": (who == name) * 1.0 for name in sorted(set(who.tolist()) - {""})}
+    if lengths is not None:
+        others["length"] = rankdata(np.asarray(lengths, dtype=np.float64)) / max(len(words), 1)
+    return by_verdict, others
+
+
+def apart_reason(labelled: ArrayLike, families: Families, clusters: ArrayLike, strata: ArrayLike | None = None) -> str:
+    """Why labels are no random draw, with what differs most and both its means; empty where nothing shows it."""
+    asked = np.asarray(labelled, dtype=bool)
+    for features in families:
+        if apart := drawn_apart(asked, features, clusters, strata=strata):
+            name = min(apart, key=lambda one: apart[one])
+            here, there = (float(np.asarray(features[name], dtype=np.float64)[rows].mean()) for rows in (asked, ~asked))
+            by = "at random" if strata is None else "by this verdict alone"
+            differ = f"labelled items differ from the others in {name} ({here:.0%} of them, {there:.0%} of the others)"
+            return f"labels are said to be drawn {by}, but {differ}"
+    return ""
+
+
 def drawn_apart(
-    labelled: ArrayLike, features: Mapping[str, ArrayLike], clusters: ArrayLike, *, level: float = 0.99
+    labelled: ArrayLike,
+    features: Mapping[str, ArrayLike],
+    clusters: ArrayLike,
+    *,
+    strata: ArrayLike | None = None,
+    level: float = 0.99,
 ) -> dict[str, float]:
     r"""In what labelled items differ from the others: corrected p values, by feature, of those below 1 - `level`.
 
@@ -57,6 +117,8 @@ def drawn_apart(
     features : mapping of str to array, shape (n_items,)
         What is known of labelled and unlabelled items alike: words that judges gave, whether they agree, agent, length.
     clusters : array, shape (n_items,)
+    strata : array of int, shape (n_items,), optional
+        Within which labels were drawn at random (verdicts, say): being labelled and x are centred within these.
     level : float
         Of the samples whose labels were drawn at random this share, or more, is passed without a word.
 
@@ -67,8 +129,9 @@ def drawn_apart(
     """
     given = np.asarray(labelled, dtype=np.float64)
     groups = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    within = np.zeros(given.size, np.intp) if strata is None else np.unique(np.asarray(strata), return_inverse=True)[1]
     columns = {name: np.asarray(x, dtype=np.float64) for name, x in features.items()}
-    p_values = {name: _apart(given, x, groups) for name, x in columns.items()}
+    p_values = {name: _apart(given, x, groups, within) for name, x in columns.items()}
     known = sorted((p, name) for name, p in p_values.items() if not math.isnan(p))
     corrected, highest = {}, 0.0
     for rank, (p, name) in enumerate(known):
@@ -77,9 +140,11 @@ def drawn_apart(
     return {name: p for name, p in corrected.items() if p < 1 - level}
 
 
-def _apart(given: NDArray[np.float64], feature: NDArray[np.float64], groups: NDArray[np.intp]) -> float:
+def _apart(given: NDArray[np.float64], feature: NDArray[np.float64], groups: Ints, strata: Ints) -> float:
     """p of one feature by both tests; NaN where neither can be made."""
-    known = [p for p in (_within(given, feature, groups), _over(given, feature, groups)) if not math.isnan(p)]
+    cells = np.unique(groups * (strata.max(initial=0) + 1) + strata, return_inverse=True)[1]
+    drawn, x = (of - (np.bincount(strata, weights=of) / np.bincount(strata))[strata] for of in (given, feature))
+    known = [p for p in (_within(given, feature, cells), _over(drawn, x, groups)) if not math.isnan(p)]
     return min(1.0, len(known) * min(known)) if known else math.nan
 
 
@@ -100,17 +165,17 @@ def _within(given: NDArray[np.float64], feature: NDArray[np.float64], groups: ND
     if p > SHUFFLED_BELOW:
         return p
     rng, order = np.random.default_rng(0), np.lexsort((-given, groups))
-    shuffles, extreme = max(FEWEST_SHUFFLES, min(SHUFFLES, MOST_KEYS // groups.size)), 0
-    for _ in range(shuffles // FEWEST_SHUFFLES):
+    shuffles, extreme, done = max(FEWEST_SHUFFLES, min(SHUFFLES, MOST_KEYS // groups.size)), 0, 0
+    while done < shuffles and extreme < ENOUGH_EXTREME:
         keys = groups[order] + rng.random((FEWEST_SHUFFLES, groups.size))
         sums = centred[order][np.argsort(keys, axis=1)] @ given[order]  # items change places within their cluster
-        extreme += int((np.abs(sums) >= abs(observed) - 1e-9).sum())
-    return (1 + extreme) / (1 + shuffles // FEWEST_SHUFFLES * FEWEST_SHUFFLES)
+        extreme, done = extreme + int((np.abs(sums) >= abs(observed) - 1e-9).sum()), done + FEWEST_SHUFFLES
+    return (1 + extreme) / (1 + done)
 
 
 def _over(given: NDArray[np.float64], feature: NDArray[np.float64], groups: NDArray[np.intp]) -> float:
-    """Two-sided p over clusters; NaN where feature or being labelled does not vary, or in fewer than two clusters."""
-    parts = np.bincount(groups, weights=(given - given.mean()) * (feature - feature.mean()))
+    """Two-sided p over clusters of residuals; NaN where one does not vary, or in fewer than two clusters."""
+    parts = np.bincount(groups, weights=given * feature)
     squares = float((parts**2).sum())
     if squares <= 1e-12 or (degrees := squares**2 / float((parts**4).sum()) - 1) <= 0.5:
         return math.nan

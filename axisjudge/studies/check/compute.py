@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -15,7 +14,7 @@ from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
-from axisjudge.stats.estimate import ClusteredShare, Estimate
+from axisjudge.stats.estimate import ClusteredShare, Estimate, nothing_of
 from axisjudge.stats.raters.balanced import balanced_accuracy
 from axisjudge.stats.rates.clustered import more_for_half_width
 from axisjudge.stats.rates.correction import SAMPLING, CorrectedRate, corrected_rate
@@ -197,7 +196,9 @@ def _failing(votes: Votes, number: int, measures: dict[str, Any], terms: CheckTe
     sampling: Any = "unknown" if _by_another(terms, votes, number) else terms.sampling
     corrected = None
     if not votes.in_full:
-        corrected = corrected_rate(codes, truth, sampling=sampling, **votes.how(terms.ci_level))
+        corrected = corrected_rate(
+            codes, truth, sampling=sampling, features=votes.families, **votes.how(terms.ci_level)
+        )
     return {
         "said_failing": share(
             np.where(votes.labelled, codes, np.nan) if votes.in_full else codes, votes, terms.ci_level
@@ -214,6 +215,8 @@ def _alone(votes: Votes, number: int, terms: CheckTerms) -> Alone | str:
         return "no confidence of it is in the table"
     if not votes.in_full and terms.sampling != "random":
         return "labels of some items show a bound for all only if drawn at random (--sampling random)"
+    if not votes.in_full and votes.apart:
+        return votes.apart
     wrong = np.where(np.isnan(codes) | ~votes.labelled, np.nan, codes != votes.reference)
     return decides_alone(
         np.where(np.isnan(codes), np.nan, sure),
@@ -237,4 +240,4 @@ def _allowed(each: E, name: str, votes: Votes, terms: CheckTerms, number: int) -
     if votes.in_full or not spoilt:
         return each
     reason = f"labelled items were drawn {terms.sampling.replace('_', ' ')}, which bends it"
-    return replace(each, estimate=math.nan, ci_low=math.nan, ci_high=math.nan, reason=reason)
+    return nothing_of(each, reason)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.imports.recognise import Recognised
+from axisjudge.imports.recognise import NAMES, Recognised, named_column
 from axisjudge.ratings.words import word
 from axisjudge.stats.raters.reference import majority
+from axisjudge.stats.rates.uneven_draws import Families, apart_reason, comparable_features
 from axisjudge.studies._shared.frames import Floats
 from axisjudge.studies.check.columns import Roles, refuse_twice
 from axisjudge.studies.check.words import Question, question
@@ -51,6 +53,7 @@ class Votes:
     spoken: Mapping[str, Counter[str]]
     items: pl.Series
     reasons: Mapping[str, pl.Series]
+    agents: NDArray[np.object_] | None = None
 
     @property
     def n_items(self) -> int:
@@ -80,6 +83,17 @@ class Votes:
     def how(self, ci_level: float) -> dict[str, Any]:
         """What every interval takes: the clusters of the items, what a cluster is, and the level."""
         return {"clusters": self.clusters, "cluster_unit": self.unit, "ci_level": ci_level}
+
+    @cached_property
+    def families(self) -> Families:
+        """What labelled and unlabelled items can be compared by."""
+        return comparable_features(self.ratings, self.question.words, agents=self.agents)
+
+    @cached_property
+    def apart(self) -> str:
+        """Why the labels are no random draw of the items; empty where nothing shows it."""
+        groups = np.arange(self.n_items) if self.clusters is None else self.clusters
+        return apart_reason(self.labelled, self.families, groups)
 
     @property
     def cluster_sizes(self) -> NDArray[np.intp]:
@@ -137,6 +151,7 @@ def votes_of(
         reasons={
             judge: table[f"reason of {judge}"] for judge in roles.reasons if f"reason of {judge}" in table.columns
         },
+        agents=_agents(table, roles),
     )
 
 
@@ -249,6 +264,12 @@ def _clusters(table: pl.DataFrame, roles: Roles) -> NDArray[Any] | None:
         cure = "fill it in, or say --cluster none"
         raise InputError(f"column {roles.cluster!r}, row {row}", "every row needs its cluster", cure=cure)
     return np.asarray(names.rank("dense").to_numpy())
+
+
+def _agents(table: pl.DataFrame, roles: Roles) -> NDArray[np.object_] | None:
+    """Who acted, where a column that is nothing else says so; by it labelled and other items are compared."""
+    name = named_column([each for each in roles.left_out if each in table.columns], NAMES["agent"])
+    return table[name].to_numpy().astype(object) if name else None
 
 
 def _confidence(table: pl.DataFrame, judge: str, roles: Roles) -> Floats:

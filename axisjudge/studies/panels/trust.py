@@ -22,7 +22,7 @@ from axisjudge.stats.panels.nested import kappa_with
 from axisjudge.stats.panels.stacking import stacked
 from axisjudge.stats.panels.votes import PanelVotes, accuracies, held_out
 from axisjudge.stats.rates.proportions import clustered_proportion
-from axisjudge.stats.rates.uneven_draws import drawn_apart
+from axisjudge.stats.rates.uneven_draws import comparable_features, drawn_apart
 from axisjudge.studies._shared.frames import Floats
 from axisjudge.studies.panels.voted import DrawScheme, FittedPanel, Voted
 
@@ -177,7 +177,9 @@ def _trust(
     wrong = np.where(labelled & ~np.isnan(words), np.abs(words - votes.labels) > within, np.nan)
     tasks = np.unique(np.array(votes.tasks), return_inverse=True)[1]
     n_labelled = int((labelled & ~np.isnan(sure)).sum())
-    apart = tuple(drawn_apart(labelled, _known_of_all(votes, words), tasks)) if votes.draw is DrawScheme.RANDOM else ()
+    known = comparable_features(votes.words, votes.categories, agents=votes.agents)
+    families = known if votes.draw is DrawScheme.RANDOM else ()
+    apart = tuple(name for features in families for name in drawn_apart(labelled, features, tasks))
     unlabelled, unseen = _unlabelled(votes, words, labelled & ~np.isnan(sure))
     if not n_labelled or not votes.draw.carries or apart or np.isnan(sure[~unseen]).all():
         verdict = TrustVerdict.TUNED if n_tuned else TrustVerdict.NO_LABELS
@@ -213,15 +215,6 @@ def _trust(
         unlabelled=unlabelled,
         apart=apart,
     )
-
-
-def _known_of_all(votes: Voted, words: Floats) -> dict[str, Floats]:
-    """What labelled and unlabelled items can be compared by: the word given, whether judges agree, who acted."""
-    features = {f"word {name}": (words == code) * 1.0 for code, name in enumerate(votes.categories)}
-    low, high = (np.where(np.isnan(votes.words), end, votes.words) for end in (np.inf, -np.inf))
-    features["unanimity"] = (low.min(axis=1) == high.max(axis=1)) * 1.0
-    agents = {f"agent {name}": (np.array(votes.agents) == name) * 1.0 for name in sorted(set(votes.agents))}
-    return {**features, **agents}
 
 
 def _unlabelled(votes: Voted, words: Floats, labelled: NDArray[np.bool_]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:

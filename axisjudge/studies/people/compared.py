@@ -195,7 +195,7 @@ def _drawn_items(panel: LabelledPanel, n_runs: int, rng: np.random.Generator) ->
 
 def _tried(panel: LabelledPanel, judge: int, labels: Floats, draws: list[NDArray[np.bool_]]) -> dict[str, Any] | None:
     verdicts = panel.failed(panel.judged[:, judge])
-    correct = partial(corrected_rate, verdicts, sampling="random", clusters=panel.clusters)
+    correct = partial(corrected_rate, verdicts, sampling="random", clusters=panel.clusters, draw_known=True)
     rates = [correct(np.where(drawn, labels, np.nan), cluster_unit=panel.cluster_unit) for drawn in draws]
     rate = float(labels.mean())
     bounds = np.array([[(one.ci_low, one.ci_high) for one in (each.rate, each.labels_alone)] for each in rates])

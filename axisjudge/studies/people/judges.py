@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from axisjudge.labels.draw import DrawProblem
 from axisjudge.labels.panel import LabelledPanel
 from axisjudge.results import Result, columns
 from axisjudge.stats.comparisons.reversal import Reversal, fewest_changes, worst_orders
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, nothing_of
 from axisjudge.stats.raters.alternative_annotator import FEWEST_PEOPLE
 from axisjudge.stats.raters.failing_word import FailingWord, failing_word
 from axisjudge.stats.raters.reference import (
@@ -32,6 +32,7 @@ from axisjudge.stats.raters.reference import (
 from axisjudge.stats.raters.standing_in import StandIn, standing_in
 from axisjudge.stats.rates.corrected_agents import CorrectedRates, corrected_by_agent
 from axisjudge.stats.rates.correction import CorrectedRate, Sampling, corrected_rate
+from axisjudge.stats.rates.uneven_draws import apart_reason, comparable_features
 from axisjudge.studies._shared.frames import Floats
 
 #: Labels of more than this share of the tasks would hardly differ from all labels.
@@ -57,6 +58,8 @@ def corrected_of(
     """The judge's failure rate on these items, corrected by the labels among them."""
     verdicts, labels = panel.failed(panel.judged[:, judge]), panel.failed(panel.reference)
     sampling, problem = _sampling(panel, panel.judges[judge])
+    several = len(set(panel.agents[rows].tolist())) > 1
+    problem = problem or _drawn_otherwise(panel, judge, sampling, several_agents=several)
     corrected = corrected_rate(
         verdicts[rows],
         labels[rows],
@@ -65,11 +68,31 @@ def corrected_of(
         clusters=None if panel.clusters is None else panel.clusters[rows],
         cluster_unit=panel.cluster_unit,
         ci_level=ci_level,
+        draw_known=True,
         rng=seed,
     )
-    if not problem or not corrected.refusal:
+    if not problem:
         return corrected
-    return replace(corrected, refusal=problem, rate=replace(corrected.rate, reason=problem))
+    return replace(corrected, refusal=problem, rate=nothing_of(corrected.rate, problem))
+
+
+@lru_cache(maxsize=256)
+def _drawn_otherwise(panel: LabelledPanel, judge: int, sampling: Sampling, *, several_agents: bool) -> str:
+    """Why the labels of all items that this judge was asked are not drawn as they say; agents alone may be apart."""
+    asked = panel.asked[:, judge]
+    labelled = ~np.isnan(panel.reference[asked])
+    by_verdict = sampling == "by_judge_verdict" and panel.drawn.probability is None
+    if panel.drawn.in_full or labelled.all() or not labelled.any() or not (sampling == "random" or by_verdict):
+        return ""
+    runs = np.unique(np.array(panel.runs)[asked], return_inverse=True)[1]
+    families = comparable_features(
+        panel.judged[asked],
+        panel.categories,
+        agents=panel.agents[asked] if several_agents else None,
+        lengths=np.bincount(runs)[runs],
+    )
+    words = np.nan_to_num(panel.judged[asked, judge], nan=len(panel.categories)).astype(np.intp)
+    return apart_reason(labelled, families, panel.groups[asked], words if by_verdict else None)
 
 
 def _sampling(panel: LabelledPanel, judge: str) -> tuple[Sampling, str]:

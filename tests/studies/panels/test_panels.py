@@ -222,7 +222,7 @@ def test_labels_drawn_by_verdict_do_not_pass_as_random(apart):
     chance = np.where((labels["verdict"] == "fail").to_numpy() & apart, 0.6, 0.2 if apart else 0.36)
     votes = voted(ratings, labels.filter(pl.Series(rng.random(len(labels)) < chance)), sampling="random")
     found = trust_judge(votes, "one", risk=0.2)
-    assert (found.verdict is TrustVerdict.APART) == apart == any(each.startswith("word") for each in found.apart)
+    assert (found.verdict is TrustVerdict.APART) == apart == any(each.startswith("verdict") for each in found.apart)
     assert apart or found.granted
 
 
