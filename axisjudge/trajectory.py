@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Literal
@@ -16,6 +17,8 @@ Role = Literal["system", "user", "assistant", "tool"]
 Requestor = Literal["assistant", "user"]
 ToolKind = Literal["read", "write", "generic"]
 StepKind = Literal["thinking", "error"]
+#: Where the duration of a call comes from: the agent measured and states it, or its result's time stamp less its own.
+DurationSource = Literal["stated", "timestamps"]
 
 
 def _unset(value: object) -> bool:
@@ -138,6 +141,16 @@ class Trajectory(Record):
         return {tool.name: tool.kind for tool in self.tools or () if tool.kind} | self.tool_kinds
 
     @property
+    def call_durations(self) -> list[tuple[ToolCall, float | None, DurationSource | None]]:
+        """Each call of the agent with its duration in seconds and where that comes from, both None where unknown.
+
+        A call without an answer has no duration, nor has one whose answer bears an earlier time.
+        """
+        answers = {step.tool_call_id: step for step in self.steps if step.role == "tool" and step.tool_call_id}
+        calls = [(call, step) for step in self.steps for call in step.agent_calls]
+        return [(call, *_duration(call, step, answers.get(call.id))) for call, step in calls]
+
+    @property
     def cluster_id(self) -> str:
         """The unit of independence: the task (within its domain), else the trajectory itself."""
         if self.task_id is None:
@@ -168,6 +181,24 @@ class Trajectory(Record):
         copy = super().model_copy(update=update, deep=deep)
         copy.__dict__.pop("_content", None)
         return copy
+
+
+def _duration(call: ToolCall, step: Step, answer: Step | None) -> tuple[float | None, DurationSource | None]:
+    if answer is not None and answer.duration_s is not None:
+        return answer.duration_s, "stated"
+    try:
+        begun, ended = (
+            datetime.fromisoformat(time.strip())
+            for time in (call.timestamp or step.timestamp, answer and answer.timestamp)
+        )
+        took = (ended - begun).total_seconds()
+    except (
+        AttributeError,
+        TypeError,
+        ValueError,
+    ):  # one is missing, is no time, or has a zone where the other has none
+        return None, None
+    return (took, "timestamps") if took >= 0 else (None, None)
 
 
 def absent_from(text: str, digest: str, digits: int = 16) -> str:

@@ -92,6 +92,7 @@ def _interaction(each: Interaction, steps: Sequence[int | None]) -> dict[str, An
         "error": each.has_error,
         "start": each.start_ms,
         "duration": each.duration_ms,
+        "measuredBy": each.duration_source,
         "acts": each.type in ACTING,
         "detail": each.detail[:300],
         "steps": sorted({step for at in each.entries if (step := steps[at]) is not None}),

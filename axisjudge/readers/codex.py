@@ -1,8 +1,7 @@
 """Codex rollouts: the session file, one event a line (``session_meta``, ``response_item``, ...), or bare items (older).
 
 The conversation is in the response items; most of ``event_msg`` says the same again and only adds durations and errors.
-A call lasts as long as Codex says (``duration_seconds``, ``Wall time``): older versions write a call and its result at
-one moment, when both are there, so that their time stamps measure nothing.
+A call lasts as long as Codex says (``duration_seconds``, ``Wall time``; in tenths of a second).
 """
 
 import re
@@ -38,7 +37,12 @@ _NEVER_RAN = re.compile(
     r"failed in sandbox|execution error|exec_command failed|apply_patch verification failed|"
     r"failed to parse function arguments|unsupported call"
 )
-_WALL_TIME = re.compile(r"^Wall time: (\d+\.?\d*) seconds", re.MULTILINE)
+_WALL_TIME = re.compile(r"^Wall time:? (\d+\.?\d*) seconds", re.MULTILINE)
+#: Codex's own lines before an output; further down the same words are the command's.
+_HEAD = re.compile(
+    r"(?:(?:Chunk ID|Exit code|Original token count|Process (?:exited|running)|Total output lines|Wall time)"
+    r"\b.*(?:\n|$))*"
+)
 
 
 def recognise(value: Any) -> bool:
@@ -147,7 +151,6 @@ class _Run(LoggedRun):
         self.meta |= {key: session[key] for key in _KEPT_OF_SESSION if session.get(key)}
         policy = text_at(session, "instructions") or text_at(dict_of(session, "base_instructions"), "text")
         named = "/".join(filter(None, (parent, word(session.get("id")))))
-        self.steps.forget_shared_times()
         return self.found(named, task_id=parent, policy=policy)
 
 
@@ -162,7 +165,7 @@ def _outcome(output: Any) -> tuple[str, float | None, bool | None]:
     record = _record(output)
     if record is None:
         text = as_text(output)
-        head = text.partition("\nOutput:")[0]
+        head = matched[0] if (matched := _HEAD.match(text)) else ""
         code, time = _EXIT_CODE.search(head), _WALL_TIME.search(head)
         failed = code[1] != "0" if code else True if _NEVER_RAN.match(text) else None
         return text, seconds(float(time[1])) if time else None, failed

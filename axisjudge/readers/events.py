@@ -287,7 +287,10 @@ class Steps:
         self._message = None
 
     def forget_shared_times(self) -> None:
-        """Where every result bears its call's time, both were written at once: when a result came is unknown then."""
+        """Where every result bears its call's time, both were written at once: when a result came is unknown then.
+
+        Older versions of Codex do so, and Gemini CLI in some sessions.
+        """
         begun = {
             call.id: call.timestamp or step.timestamp for step in self._steps for call in step.tool_calls if call.id
         }
@@ -345,6 +348,7 @@ class LoggedRun:
 
     def found(self, identity: str | None, *, task_id: str | None = None, policy: str | None = None) -> Found:
         """The run, by the id that the log gives it, else by a hash of its steps; its agent is the model heard most."""
+        self.steps.forget_shared_times()
         steps = self.steps.all()
         models = [model for model, _ in self.models.most_common() if model]
         trajectory = made(

@@ -63,6 +63,8 @@ class Summary(Result):
         Trajectories per agent, domain and termination; ``not stated`` where the source is silent.
     agent_tool_calls, user_tool_calls, tool_errors : int
         `tool_errors` counts results that the source marks as errors.
+    call_durations : dict
+        Where the durations of the agent's calls come from: ``stated`` by the agent, ``timestamps``, ``unknown``.
     tools : dict
         The agent's calls per tool name, most frequent first.
     with_tool_schemas, with_policy : int
@@ -83,6 +85,7 @@ class Summary(Result):
     agent_tool_calls: int
     user_tool_calls: int
     tool_errors: int
+    call_durations: dict[str, int]
     tools: dict[str, int]
     with_tool_schemas: int
     with_policy: int
@@ -123,6 +126,7 @@ class RunCounts:
     reward: float | None
     totals: Counter[str]
     tools: Counter[str]
+    durations: Counter[str]
 
 
 def counted(trajectory: Trajectory) -> RunCounts:
@@ -145,12 +149,13 @@ def counted(trajectory: Trajectory) -> RunCounts:
         reward=trajectory.reward,
         totals=Counter(totals),
         tools=calls,
+        durations=Counter(source or "unknown" for _, _, source in trajectory.call_durations),
     )
 
 
 def summarise(runs: Iterable[RunCounts], *, files: int = 0, warnings: Iterable[ReadWarning] = ()) -> Summary:
     """Counts over trajectories, which may be a stream, each `counted`."""
-    agents, domains, endings, tools, totals, odd = (Counter[str]() for _ in range(6))
+    agents, domains, endings, tools, totals, durations, odd = (Counter[str]() for _ in range(7))
     tasks, rewards = set(), []
     for run in runs:
         agents[run.agent] += 1
@@ -159,6 +164,7 @@ def summarise(runs: Iterable[RunCounts], *, files: int = 0, warnings: Iterable[R
         tasks.add(run.task)
         tools.update(run.tools)
         totals.update(run.totals)
+        durations.update(run.durations)
         rewards += [] if run.reward is None else [run.reward]
     for warning in warnings:
         odd[warning.rule] += warning.count
@@ -168,6 +174,7 @@ def summarise(runs: Iterable[RunCounts], *, files: int = 0, warnings: Iterable[R
         tasks=len(tasks),
         domains=dict(domains.most_common()),
         agent_tool_calls=tools.total(),
+        call_durations=dict(durations.most_common()),
         tools=dict(tools.most_common()),
         rewards={
             "n": len(rewards),

@@ -9,6 +9,7 @@ from readers.made_logs import at, claude, counted, gave, log, only, outline, use
 
 from axisjudge.checks import InputError
 from axisjudge.readers import read_trajectories
+from axisjudge.scores.axis.scoring import axis_results
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 
 
@@ -68,17 +69,26 @@ def test_claude_message_that_goes_on_after_a_result_is_a_step_of_its_own(tmp_pat
 
 
 def test_claude_errors_and_durations(tmp_path: Path) -> None:
-    run = only(
-        log(
-            tmp_path / "s.jsonl",
-            claude("assistant", [use("Bash", "a"), use("Bash", "b"), use("Grep", "c")], 1),
-            claude("user", [gave("a", "denied", is_error=True)], 2),
-            claude("user", [gave("b", "boom")], 3, toolUseResult={"exitCode": 3, "durationMs": 1500}),
-            claude("user", [gave("c", None)], 4, toolUseResult={"durationSeconds": 0.25}),
-            claude("assistant", [{"type": "text", "text": "API Error: 529"}], 5, isApiErrorMessage=True),
-        )
+    reading = log(
+        tmp_path / "s.jsonl",
+        claude("assistant", [use("Bash", "a"), use("Bash", "b"), use("Grep", "c")], 1),
+        claude("user", [gave("a", "denied", is_error=True)], 2),
+        claude("user", [gave("b", "boom")], 3, toolUseResult={"exitCode": 3, "durationMs": 1500}),
+        claude("user", [gave("c", None)], 4, toolUseResult={"durationSeconds": 0.25}),
+        claude("assistant", [{"type": "text", "text": "API Error: 529"}], 5, isApiErrorMessage=True),
     )
+    run = only(reading)
     assert [(step.error, step.duration_s) for step in run.steps[1:4]] == [(True, None), (True, 1.5), (False, 0.25)]
+    assert [each[1:] for each in run.call_durations] == [(1.0, "timestamps"), (1.5, "stated"), (0.25, "stated")]
+    sources = {"timestamps": 1, "stated": 2}
+    assert reading.summary().call_durations == sources
+    (result,) = axis_results([run])
+    assert [(each.duration_ms, each.duration_source) for each in result.interactions if each.is_call] == [
+        (1000, "timestamps"),
+        (1500, "stated"),
+        (250, "stated"),
+    ]
+    assert result.counts.call_durations == sources
     assert outline(run)[-1] == ("error", "API Error: 529")
 
 

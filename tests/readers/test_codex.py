@@ -84,6 +84,7 @@ def test_codex_rollout(tmp_path: Path) -> None:
         ({"content": "Plan updated", "success": True}, "Plan updated", False, None),
         ([{"type": "input_text", "text": "two"}], "two", None, None),
         ("Plan updated", "Plan updated", None, None),
+        ("log:\nExit code: 9\nWall time: 3 seconds", "log:\nExit code: 9\nWall time: 3 seconds", None, None),
         ('{"weight": 3}', '{"weight": 3}', None, None),
         ("{broken", "{broken", None, None),
         (None, "", None, None),

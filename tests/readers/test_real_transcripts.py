@@ -4,6 +4,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -215,6 +216,40 @@ def test_codex_durations_are_those_that_the_outputs_state(shared_data: Path) -> 
         assert all(step.timestamp for step in run.steps if step.role != "tool" or step.duration_s is not None)
         both = [each for each in run.steps if each.role == "tool" and each.duration_s is None and each.timestamp]
         assert not both, "call and output are written at one moment, which times nothing"
+
+
+def test_every_duration_of_a_call_is_the_stated_one_or_the_difference_of_raw_time_stamps(shared_data: Path) -> None:
+    found: Counter[str | None] = Counter()
+    for path in sorted((shared_data / "transcripts" / "claude_code").glob("*.jsonl")):
+        begun, ended, stated = {}, {}, {}
+        for event in events(path):
+            for block in event.get("message", {}).get("content", ()):
+                if isinstance(block, dict) and block.get("type") == "tool_use":
+                    begun[block["id"]] = datetime.fromisoformat(event["timestamp"])
+                elif isinstance(block, dict) and block.get("type") == "tool_result":
+                    ended[block["tool_use_id"]] = datetime.fromisoformat(event["timestamp"])
+                    result = event.get("toolUseResult")
+                    stated |= (
+                        {block["tool_use_id"]: result["totalDurationMs"] / 1000} if "totalDurationMs" in result else {}
+                    )
+        for run in read_trajectories(path).trajectories:
+            for call, took, source in run.call_durations:
+                came = ended.get(call.id)
+                raw = stated.get(call.id, None if came is None else (came - begun[call.id]).total_seconds())
+                assert took == raw
+                assert source == ("stated" if call.id in stated else "timestamps" if came else None)
+                found[source] += 1
+    assert found == {"timestamps": 31, "stated": 1, None: 4}
+
+
+def test_a_session_that_writes_calls_with_their_results_times_none_of_them(shared_data: Path) -> None:
+    folder = shared_data / "transcripts" / "gemini"
+    sources = {path.stem[-8:]: only(read_trajectories(path)).call_durations for path in folder.glob("*.json")}
+    assert {name: {source for *_, source in calls} for name, calls in sources.items()} == {
+        "981c87cb": {"timestamps"},
+        "453aa339": {None},
+        "a63242d9": {None},
+    }
 
 
 @pytest.mark.parametrize(

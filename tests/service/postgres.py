@@ -45,7 +45,8 @@ class Postgres:
 
     folder: Path
     port: int
-    server: subprocess.Popen[bytes]
+    command: list[str]
+    server: subprocess.Popen[bytes] = field(init=False)
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     @classmethod
@@ -64,12 +65,20 @@ class Postgres:
         subprocess.run([*make, "--locale=C.UTF-8", "--no-sync", "--no-instructions"], check=True, **quiet)
         options = {"listen_addresses": "127.0.0.1", "unix_socket_directories": folder, "max_connections": 200}
         settings = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
-        run = [*somebody, str(tools / "postgres"), "-D", str(data), "-p", str(port), *settings]
-        with (folder / "log").open("wb") as log:
-            server = subprocess.Popen(run, stderr=log, **quiet)
-        found = cls(folder, port, server)
-        found._wait()
+        found = cls(folder, port, [*somebody, str(tools / "postgres"), "-D", str(data), "-p", str(port), *settings])
+        found._run()
         return found
+
+    def _run(self) -> None:
+        with (self.folder / "log").open("wb") as log:
+            self.server = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=log, cwd=self.folder)
+        self._wait()
+
+    def crash(self) -> None:
+        """Stop at once, without a checkpoint, and come back by recovery from the log."""
+        self.server.send_signal(signal.SIGQUIT)
+        self.server.wait(60)
+        self._run()
 
     def new_database(self) -> str:
         import psycopg

@@ -286,6 +286,7 @@ def _print_runs(scored: "AxisResults", used: Sequence["RunUsage"]) -> None:
     mean = mean_result(scored.runs.results)
     number = "none: not every run has one number" if mean is None else f"{mean:g}"
     typer.echo(f"\nMean AXIS Result of the runs that did not fail: {number}")
+    _print_durations(scored.runs.results)
     _print_marks(scored.runs.results)
 
 
@@ -307,9 +308,25 @@ def _print_run(result: "AxisResult", weakest: "Sequence[Mapping[str, Any]]") -> 
     if slow := result.slowest:
         line = f"Slowest call: #{slow.id} {slow.tool_name}, {slow.duration_ms / 1000:,.1f} s (speed {slow.speed:g})"
         typer.echo("\n" + show.text(line))
+    _print_durations([result])
     for insight in result.insights:
         typer.echo(f"Weakest signal below 75: {insight}")
     _print_marks([result])
+
+
+def _print_durations(results: Sequence["AxisResult"]) -> None:
+    """How many calls last as long as their agent states, or as time stamps say; nothing where there are no calls."""
+    from collections import Counter
+
+    counts = sum((Counter(each.counts.call_durations) for each in results), Counter[str]())
+    words = {
+        "stated": "as the agent states",
+        "timestamps": "from the time stamps of call and result",
+        "gap": "until what came next",
+        "unknown": "unknown",
+    }
+    if parts := [f"{counts[source]} {said}" for source, said in words.items() if counts[source]]:
+        typer.echo(f"Durations of {counts.total()} calls: {', '.join(parts)}")
 
 
 def _print_marks(results: Sequence["AxisResult"]) -> None:

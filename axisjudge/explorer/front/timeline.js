@@ -1,4 +1,5 @@
 const LANES = ["person", "agent", "environment", "service"];
+const MEASURED = { stated: " as the agent states", timestamps: " between time stamps", gap: " until what came next" };
 const WAITED = { answer: "a person's answer", refusal: "a person's refusal", message: "a person's next message", permission: "perhaps a person's permission" };
 const ROW = 28;
 /** A bar of less than this share of the line has room for its number only. */
@@ -112,7 +113,7 @@ class Timeline {
       this.#name(each),
       each.categories.join(" and "),
       each.start === null ? "" : `from ${seconds(each.start)}`,
-      each.duration === null ? (each.acts ? "duration unknown" : "") : seconds(each.duration),
+      each.duration === null ? (each.acts ? "duration unknown" : "") : `${seconds(each.duration)}${MEASURED[each.measuredBy] ?? ""}`,
       each.wait ? `waits for ${WAITED[each.wait]}` : "",
       each.error ? "failed" : "",
       points ? `takes ${points.toFixed(1)} points` : "",

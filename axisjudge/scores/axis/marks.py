@@ -49,8 +49,9 @@ def _time_marks(interactions: Sequence[Interaction]) -> list[str]:
     unknown = sum(each.duration_ms is None for each in acting)
     if unknown == len(acting) and all(each.start_ms is None for each in interactions):
         return [NOT_COMPARABLE]
-    measured = [each.duration_ms for each in acting if each.measured]
-    marks = [NOT_TIMED] if measured and not any(measured) else []
+    measured = [each for each in acting if each.measured]
+    is_timed = any(each.duration_ms or each.duration_source == "stated" for each in measured)
+    marks = [NOT_TIMED] if measured and not is_timed else []
     last_is_thinking = interactions[-1].type == "assistant" and interactions[-1].duration_ms is None
     if unknown > last_is_thinking:
         marks.append(f"durations unknown: {unknown} of {len(acting)}; they count as fast, the bounds have them slow")

@@ -140,6 +140,7 @@ class AxisResult(Result):
                 "id": audit.id,
                 "what": by_id[audit.id].tool_name or by_id[audit.id].type,
                 "duration_ms": by_id[audit.id].duration_ms,
+                "duration_source": by_id[audit.id].duration_source,
                 "error": by_id[audit.id].has_error,
                 "context_bytes": by_id[audit.id].context_bytes,
                 "success": audit.success,

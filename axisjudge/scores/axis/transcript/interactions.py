@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from axisjudge.scores.axis.rule_sets import RuleSet
@@ -11,6 +13,7 @@ from axisjudge.scores.axis.transcript.categories import CATEGORIES, Categories, 
 from axisjudge.scores.axis.transcript.entries import Entry
 from axisjudge.scores.axis.transcript.javascript import stringify, utf8_length
 from axisjudge.scores.axis.transcript.tools import WAITS_FOR_PERSON
+from axisjudge.trajectory import DurationSource
 
 #: How far behind a tool call an error entry may stand and still be taken as its error.
 _ERROR_WITHIN = 2
@@ -43,8 +46,9 @@ class Interaction(NamedTuple):
 
     `id` counts from 1; `entries` are the positions of its entries. `duration_ms` is None where unknown; `start_ms`
     counts from the run's start. `context_bytes` is what it put into the context window, in UTF-8 bytes. `detail` is
-    the text, or a tool's input in brief. `answered` says whether a tool call has a result, `measured` whether the
-    duration is that of a call to its result, and no gap. `wait` says that a person's time is in the duration.
+    the text, or a tool's input in brief. `answered` says whether a tool call has a result. `duration_source` says where
+    the duration comes from: ``stated`` by the agent, ``timestamps`` of a call and its result, a ``gap`` to the next
+    interaction. `wait` says that a person's time is in the duration.
     """
 
     id: int
@@ -58,8 +62,13 @@ class Interaction(NamedTuple):
     context_bytes: int
     detail: str
     answered: bool = True
-    measured: bool = False
+    duration_source: DurationSource | Literal["gap"] | None = None
     wait: Wait | None = None
+
+    @property
+    def measured(self) -> bool:
+        """Whether the duration is that of a call to its result, and no gap."""
+        return self.duration_source in ("stated", "timestamps")
 
     @property
     def is_call(self) -> bool:
@@ -70,6 +79,8 @@ class Interaction(NamedTuple):
 class TranscriptCounts(NamedTuple):
     """Counts and times over a run's interactions; an interaction of two categories counts in both.
 
+    `call_durations` says of how many tool calls the duration was stated by the agent, is a difference of time stamps
+    (``timestamps``, or a ``gap`` to what came next where there is no result), or is unknown.
     `startup_ms` is from the start of the agent's process to the first entry, `shutdown_ms` from the last entry to its
     end; None where unknown or not above 0.
     """
@@ -82,6 +93,7 @@ class TranscriptCounts(NamedTuple):
     wall_clock_ms: int
     startup_ms: int | None = None
     shutdown_ms: int | None = None
+    call_durations: Mapping[str, int] = MappingProxyType({})
 
 
 def interactions_of(entries: Sequence[Entry], rules: RuleSet, *, run_start_ms: int | None = None) -> list[Interaction]:
@@ -128,6 +140,7 @@ def count(
         wall_clock_ms=wall,
         startup_ms=startup_ms,
         shutdown_ms=shutdown_ms,
+        call_durations=dict(Counter(each.duration_source or "unknown" for each in interactions if each.is_call)),
     )
 
 
@@ -166,6 +179,7 @@ class _Walk:
     def _call(self, at: int) -> Interaction:
         use = self.entries[at]
         members, failed, duration = [at], False, None
+        source: DurationSource | None = None
         tool_input, summary, context_bytes = use.tool_input, use.input_summary, 0
         partner = self.pair.get(at)
         answered = partner is not None and partner not in self.consumed
@@ -174,9 +188,9 @@ class _Walk:
             members.append(partner)
             result = self.entries[partner]
             failed = self.rules.failed_results and result.failed is True
-            duration = result.duration_ms
+            duration, source = result.duration_ms, "stated"
             if duration is None:
-                duration = _elapsed(use.time_ms, result.time_ms)
+                duration, source = _elapsed(use.time_ms, result.time_ms), "timestamps"
             tool_input = result.tool_input if tool_input is None else tool_input
             summary = result.input_summary if summary is None else summary
             context_bytes = utf8_length(result.result_text or "")
@@ -203,7 +217,7 @@ class _Walk:
             context_bytes,
             summary or "",
             answered,
-            duration is not None,
+            None if duration is None else source,
             wait,
         )
 
@@ -256,5 +270,5 @@ def _with_gaps(found: list[Interaction], rules: RuleSet) -> list[Interaction]:
         if rules.gaps == "all" or (this.type == "assistant" and following.start_ms >= this.start_ms):
             reply = rules.waits == "apart" and following.type == "user"
             wait: Wait | None = "message" if reply else this.wait
-            found[at] = this._replace(duration_ms=following.start_ms - this.start_ms, wait=wait)
+            found[at] = this._replace(duration_ms=following.start_ms - this.start_ms, wait=wait, duration_source="gap")
     return found
