@@ -8,9 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from axisjudge.checks import InputError, TooLittle
-from axisjudge.labels.reference import reference_ratings
 from axisjudge.ratings import read_ratings
-from axisjudge.readers import read_trajectories
 
 PREFIX = "reference:"
 
@@ -23,6 +21,9 @@ def read_reference(*paths: str | Path) -> pl.DataFrame:
     InputError
         No run bears what its task expects, or none has a fault that can be located.
     """
+    from axisjudge.labels.reference import reference_ratings
+    from axisjudge.readers import read_trajectories
+
     runs = read_trajectories(*paths).trajectories
     where = ", ".join(Path(path).name for path in paths)
     if not any(run.meta.get("expected") for run in runs):

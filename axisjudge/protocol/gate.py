@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.checks import InputError, TooLittle, one_of
-from axisjudge.judges.base import Judge
 from axisjudge.protocol import ledger
 from axisjudge.protocol.lock import NEXT, read_lock, status
 from axisjudge.protocol.rated_before import rated_before
@@ -19,6 +18,8 @@ from axisjudge.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from axisjudge.judges.base import Judge
 
 #: What a run judges by: the rubric of each axis, or of each signal.
 Rubrics = Mapping[Any, RubricText]

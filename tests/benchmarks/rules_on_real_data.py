@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 
 from axisjudge.judges import Answer
-from axisjudge.judges.rules import grade_trajectory
+from axisjudge.judges.rules.judge import grade_trajectory
 from axisjudge.readers import read_trajectories
 from axisjudge.trajectory import ToolSchema, Trajectory
 from axisjudge.verdict import AXES, Axis

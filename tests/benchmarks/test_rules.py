@@ -5,7 +5,7 @@ import tracemalloc
 from pathlib import Path
 from statistics import median
 
-from axisjudge.judges.rules import grade_trajectory
+from axisjudge.judges.rules.judge import grade_trajectory
 from axisjudge.readers import read_trajectories
 
 RUNS = 5

@@ -34,8 +34,6 @@ def asked_of(
     baseline: str, fail_if: Sequence[str], fail_under: float | None, junit: Path | None, summary: Path | None
 ) -> Asked | None:
     """The gate that was asked for, read and checked before anything is scored or paid; None where none was."""
-    from axisjudge.studies.axis_result.gate import read_baseline, rule_of
-
     given = {"--fail-if": fail_if and not baseline, "--junit": junit, "--summary": summary}
     if not baseline and fail_under is None:
         if idle := [name for name, value in given.items() if value]:
@@ -45,6 +43,8 @@ def asked_of(
         raise InputError("--fail-if", "is a change from a baseline", cure="add --baseline NAME")
     if fail_under is not None and not 0 <= fail_under <= 100:
         raise InputError("--fail-under", "must lie between 0 and 100", fail_under)
+    from axisjudge.studies.axis_result.gate import read_baseline, rule_of
+
     kept = read_baseline(baseline) if baseline else None
     return Asked(kept, tuple(map(rule_of, fail_if)), fail_under, junit, summary)
 

@@ -8,9 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm as normal
-from scipy.stats import rankdata
-from scipy.stats import t as student
+from scipy.special import ndtr, stdtr
 
 from axisjudge.checks import InputError
 from axisjudge.stats.clusters import effective_clusters
@@ -74,6 +72,8 @@ def comparable_features(
         who = np.array([str(name or "") for name in np.asarray(agents, dtype=object)])
         others |= {f"agent {name}": (who == name) * 1.0 for name in sorted(set(who.tolist()) - {""})}
     if lengths is not None:
+        from scipy.stats import rankdata  # slow to load, and rarely needed
+
         others["length"] = rankdata(np.asarray(lengths, dtype=np.float64)) / max(len(words), 1)
     return by_verdict, others
 
@@ -161,7 +161,7 @@ def _within(given: NDArray[np.float64], feature: NDArray[np.float64], groups: ND
     if variance <= 1e-12:
         return math.nan
     observed = float(given @ centred)
-    p = 2 * float(normal.sf(abs(observed) / math.sqrt(variance)))
+    p = 2 * float(ndtr(-abs(observed) / math.sqrt(variance)))
     if p > SHUFFLED_BELOW:
         return p
     rng, order = np.random.default_rng(0), np.lexsort((-given, groups))
@@ -179,7 +179,7 @@ def _over(given: NDArray[np.float64], feature: NDArray[np.float64], groups: NDAr
     squares = float((parts**2).sum())
     if squares <= 1e-12 or (degrees := squares**2 / float((parts**4).sum()) - 1) <= 0.5:
         return math.nan
-    return float(2 * student.sf(abs(parts.sum()) / math.sqrt(squares), degrees))
+    return float(2 * stdtr(degrees, -abs(parts.sum()) / math.sqrt(squares)))
 
 
 def label_weights(probability: ArrayLike | None, labelled: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -12,7 +12,6 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.imports.api import tool_of
 from axisjudge.imports.recognise import texts
 from axisjudge.imports.sheets import read_sheet, unpacked
 from axisjudge.studies._shared.frames import Kind, kind_of, narwhals_of
@@ -85,10 +84,8 @@ def read_cells(table: Any) -> CellTable:
     if isinstance(table, (str, Path)):
         source = str(Path(table))
         with unpacked(Path(table)) as path:
-            if path.suffix in _OF_TOOLS and path.is_file() and (tool := tool_of(path)):
-                rule = f"is an export of {tool}, which says itself who rated what"
-                cure = f"axisjudge import {source} --out ratings.jsonl && axisjudge agreement ratings.jsonl"
-                raise InputError(source, rule, cure=cure)
+            if path.suffix in _OF_TOOLS and path.is_file():
+                _refuse_export(path, source)
             given, notes = read_sheet(path)
     elif isinstance(table, Mapping):
         given = {name: list(values) for name, values in table.items()}
@@ -101,3 +98,13 @@ def read_cells(table: Any) -> CellTable:
     if not any(lengths.values()):
         raise InputError(source, "holds no rows", cure="a header line and one row a rated item are needed")
     return CellTable(texts({str(name): cells for name, cells in given.items()}), source, kind, tuple(notes))
+
+
+def _refuse_export(path: Path, source: str) -> None:
+    """Refuse the export of a tool, which is told from a table by what `import` reads."""
+    from axisjudge.imports.api import tool_of
+
+    if tool := tool_of(path):
+        rule = f"is an export of {tool}, which says itself who rated what"
+        cure = f"axisjudge import {source} --out ratings.jsonl && axisjudge agreement ratings.jsonl"
+        raise InputError(source, rule, cure=cure)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from judges.rules.test_each_rule import AGREE, ASK, BYE, DONE, GOOD, READY, kinds, modify, read
 
-from axisjudge.judges.rules import grade_trajectory
+from axisjudge.judges.rules.judge import grade_trajectory
 from axisjudge.trajectory import ToolSchema, Trajectory
 
 Lines = list[tuple[Any, ...]]

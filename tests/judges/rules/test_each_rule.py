@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from judges.rules.conftest import TOOLS
 
-from axisjudge.judges.rules import RulesJudge, grade_trajectory
 from axisjudge.judges.rules.findings import KINDS
+from axisjudge.judges.rules.judge import RulesJudge, grade_trajectory
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import ToolSchema, Trajectory
 from axisjudge.verdict import AXES, Axis

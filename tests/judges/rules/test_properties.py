@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axisjudge.judges import Answer
-from axisjudge.judges.rules import RulesJudge, grade_trajectory
 from axisjudge.judges.rules.formats import amounts_in, days_in
+from axisjudge.judges.rules.judge import RulesJudge, grade_trajectory
 from axisjudge.readers import read_trajectories
 from axisjudge.rubric import Rubric
 from axisjudge.spec import JudgeSpec
