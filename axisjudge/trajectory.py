@@ -148,7 +148,7 @@ class Trajectory(Record):
         """
         answers = {step.tool_call_id: step for step in self.steps if step.role == "tool" and step.tool_call_id}
         calls = [(call, step) for step in self.steps for call in step.agent_calls]
-        return [(call, *_duration(call, step, answers.get(call.id))) for call, step in calls]
+        return [(call, *_duration(call, step, answers.get(call.id or ""))) for call, step in calls]
 
     @property
     def cluster_id(self) -> str:
@@ -184,19 +184,14 @@ class Trajectory(Record):
 
 
 def _duration(call: ToolCall, step: Step, answer: Step | None) -> tuple[float | None, DurationSource | None]:
+    begun, ended = call.timestamp or step.timestamp, answer.timestamp if answer else None
     if answer is not None and answer.duration_s is not None:
         return answer.duration_s, "stated"
+    if begun is None or ended is None:
+        return None, None
     try:
-        begun, ended = (
-            datetime.fromisoformat(time.strip())
-            for time in (call.timestamp or step.timestamp, answer and answer.timestamp)
-        )
-        took = (ended - begun).total_seconds()
-    except (
-        AttributeError,
-        TypeError,
-        ValueError,
-    ):  # one is missing, is no time, or has a zone where the other has none
+        took = (datetime.fromisoformat(ended.strip()) - datetime.fromisoformat(begun.strip())).total_seconds()
+    except (TypeError, ValueError):  # one is no time, or has a zone where the other has none
         return None, None
     return (took, "timestamps") if took >= 0 else (None, None)
 
