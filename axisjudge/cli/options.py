@@ -139,3 +139,9 @@ def new_file(out: Path) -> Path:
     if out.exists():
         raise InputError(str(out), "is there already", cure="choose another --out")
     return out
+
+
+#: What counts alike in shares and agreement.
+AlikeOption = Annotated[
+    str, typer.Option("--alike", help="What counts alike: items, or clusters (tasks) whatever their size.")
+]

@@ -19,6 +19,7 @@ from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import EMPTY_RUN, raters_of, taken
 from axisjudge.ratings.words import sides_of
 from axisjudge.stats.agreement.undecided import set_aside
+from axisjudge.stats.clusters import Alike
 from axisjudge.stats.raters.reference import AgainstReference, against_reference, majority
 
 Floats = NDArray[np.float64]
@@ -31,9 +32,8 @@ class LabelledPanel:
     """Items of one question x judges and people; `runs` are the trajectories that the items are of.
 
     `judged` and `labelled` hold positions in `categories`, NaN where a rater gave nothing; `asked` says which judge was
-    asked. `clusters` is None, and `cluster_unit` the item, where no two items belong together. `cited` holds, by rater
     and labelled item, the cited steps where there are any. `n_unjudged` counts labelled items that no judge rated; they
-    are left out.
+    are left out; `alike` says whether items or clusters count alike in shares and agreement.
     """
 
     question: str
@@ -53,6 +53,7 @@ class LabelledPanel:
     cited: dict[str, dict[str, list[int]]]
     drawn: Draw
     n_unjudged: int = 0
+    alike: Alike = "items"
 
     @property
     def failing(self) -> int | None:
@@ -106,7 +107,7 @@ class LabelledPanel:
     def against(self) -> partial[AgainstReference]:
         """Compares a rater's words with a reference for the same items."""
         words = partial(against_reference, n_categories=len(self.categories), failing=self.failing)
-        grouped = partial(words, clusters=self.clusters, cluster_unit=self.cluster_unit)
+        grouped = partial(words, clusters=self.clusters, cluster_unit=self.cluster_unit, alike=self.alike)
         return partial(grouped, undecided=self.undecided, ordered=self.ordered)
 
     def steps(self, rater: str, item: int) -> list[int]:
@@ -145,7 +146,13 @@ def prepared(ratings: object, labels: object, repeat: int, step_level: bool) -> 
 
 
 def labelled_panel(
-    judges: pl.DataFrame, people: pl.DataFrame, question: str, *, sampling: str | None, cluster_unit: str
+    judges: pl.DataFrame,
+    people: pl.DataFrame,
+    question: str,
+    *,
+    sampling: str | None,
+    cluster_unit: str,
+    alike: Alike = "items",
 ) -> LabelledPanel:
     """The items of one question that judges were asked or people labelled, of the rows that `prepared` gives.
 
@@ -191,6 +198,7 @@ def labelled_panel(
         cited=_cited(both.filter(pl.col("item_id").is_in(labels["item_id"].unique().implode()))),
         drawn=draw_of(labels, matrix.items, sampling, in_full=bool((~np.isnan(words)).any(axis=1).all())),
         n_unjudged=every_label["item_id"].n_unique() - labels["item_id"].n_unique(),
+        alike=alike,
     )
 
 

@@ -45,13 +45,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, one_of
 
 Floats = NDArray[np.float64]
+#: What counts alike in an estimate: each item, or each cluster (a task, a query) whatever its size.
+Alike = Literal["items", "clusters"]
+ALIKE: tuple[Alike, ...] = get_args(Alike)
 
 #: Intraclass correlation expected where clusters cannot show it: the upper end of task outcomes in public agent data.
 OUTCOME_ICC = 0.3
@@ -142,16 +146,36 @@ def effective_clusters(sizes: ArrayLike, times: ArrayLike = 1.0) -> float:
     return float((number * size).sum() ** 2 / (number * size**2).sum()) if size.any() else 0.0
 
 
-def relative_weights(weights: ArrayLike | None, kept: NDArray[np.bool_]) -> Floats:
-    """The weights of the items that count, of mean 1; exactly 1 where all are alike."""
-    if weights is None:
-        return np.ones(int(kept.sum()))
-    given = np.asarray(weights, dtype=np.float64)
+def relative_weights(
+    weights: ArrayLike | None,
+    kept: NDArray[np.bool_],
+    *,
+    groups: NDArray[np.intp] | None = None,
+    times: Floats | float = 1.0,
+    alike: Alike = "items",
+) -> Floats:
+    """The weights of the items that count, of mean 1; exactly 1 where all are alike.
+
+    Parameters
+    ----------
+    weights : array, shape (n_items,), optional
+        1 each by default.
+    kept : array of bool, shape (n_items,)
+        Which items count.
+    groups, times : array, shape (n_kept,), optional
+        Their clusters, and how many items each stands for.
+    alike : str
+        ``items``: each item counts alike, large clusters for more. ``clusters``: each cluster counts alike, whatever
+        its size; its items share its weight.
+    """
+    given = np.ones(kept.size) if weights is None else np.asarray(weights, dtype=np.float64)
     if given.shape != kept.shape:
         raise InputError("weights", f"needs one for each of the {kept.size} items", given.shape)
     used = given[kept]
     if not (np.isfinite(used) & (used > 0)).all():
         raise InputError("weights", "must be positive", used)
+    if one_of("alike", alike, ALIKE) == "clusters" and groups is not None:
+        used = used / np.bincount(groups, weights=used * times)[groups]
     return np.ones(used.size) if (used == used[:1]).all() else used / used.mean()
 
 

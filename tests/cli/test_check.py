@@ -62,3 +62,26 @@ def test_it_runs_where_no_workbench_is(table, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert "it caught" in done.stdout
+
+
+def test_what_counts_alike_is_said_and_both_are_given_where_they_differ(tmp_path, axisjudge):
+    """On three tasks of 24 a judge is right on half, on 30 of one item always."""
+    large = [
+        (f"t{t}", f"r{t}.{i}", ("pass", "fail")[i % 3 == 0], ("pass", "fail")[i % 2])
+        for t in range(3)
+        for i in range(24)
+    ]
+    small = [(f"s{t}", f"s{t}", ("pass", "fail")[t % 2], ("pass", "fail")[t % 2]) for t in range(30)]
+    (tmp_path / "t.csv").write_text("\n".join(map(",".join, [("task", "id", "human", "gpt"), *large, *small])))
+    by_items, by_tasks = (
+        json.loads(axisjudge("t.csv", "--json", "--alike", alike).stdout)["judges"][0]
+        for alike in ("items", "clusters")
+    )
+    agreement = by_items["measures"]["agreement"]["estimate"], by_tasks["measures"]["agreement"]["estimate"]
+    assert agreement[0] < 0.7 < 0.9 < agreement[1]
+    assert by_items["other_way"]["agreement"]["estimate"] == agreement[1]
+    assert by_tasks["other_way"]["agreement"]["estimate"] == agreement[0]
+    page = axisjudge("t.csv").stdout
+    assert "each item counts alike" in page
+    assert "with each task alike" in page
+    assert axisjudge("t.csv", "--alike", "judges").returncode == 2

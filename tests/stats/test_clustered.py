@@ -244,3 +244,43 @@ def test_an_interval_leans_to_where_large_clusters_lie():
 def test_the_t_of_a_lean_is_where_its_longer_side_ends(t):
     for lean in (Lean(), Lean(2.0, True, 0.1, 0.3), Lean(-2.0, False, 0.05)):
         assert lean.t_of(max(lean.quantiles(t))) == pytest.approx(t)
+
+
+def test_each_cluster_counts_alike_whatever_its_size():
+    """The mean of the clusters' own shares, with the interval of their number; of one size both ways are one."""
+    task = np.repeat(np.arange(12), [40, 30, *[3] * 10])
+    value = np.where(task < 2, np.arange(task.size) % 10 < 8, np.arange(task.size) % 3 == 0).astype(float)
+    own = [value[task == one].mean() for one in range(12)]
+    by_cluster, by_item = (clustered_proportion(value, task, alike=alike) for alike in ("clusters", "items"))
+    assert by_cluster.estimate == pytest.approx(np.mean(own))
+    assert by_item.estimate == pytest.approx(value.mean())
+    assert by_cluster.effective_clusters == pytest.approx(12)
+    assert by_item.lean.sizes_t > 2.2  # sizes go with outcomes: the two are different quantities
+    ratings = np.column_stack([value, np.zeros(task.size)])
+    for name in ("percent_agreement", "gwet_ac1"):
+        found = agreement_coefficients(ratings, [name], categories=[0, 1], clusters=task, alike="clusters")[name]
+        repeated = np.concatenate([np.tile(ratings[task == one], (120 // (task == one).sum(), 1)) for one in range(12)])
+        whole = agreement_coefficients(repeated, [name], categories=[0, 1])[name]
+        assert found.estimate == pytest.approx(whole.estimate, abs=0.002)
+    even = np.repeat(np.arange(20), 4)
+    said = (np.arange(80) % 7 < 3).astype(float)
+    assert clustered_proportion(said, even, alike="clusters") == clustered_proportion(said, even)
+    with pytest.raises(InputError, match="alike"):
+        clustered_proportion(said, even, alike="tasks")
+
+
+def test_clusters_alike_are_covered_where_sizes_go_with_outcomes():
+    """A design that was held back (gamma sizes, rho .8): the mean rate of tasks, which the share of items is not."""
+    from stats.held_back import _tasks
+
+    truth = float(_tasks("gamma", 0.8, 200_000, np.random.default_rng(0))[1].mean())
+    rng, held = np.random.default_rng(4), {"clusters": 0, "items": 0}
+    for _ in range(100):
+        items, rate = _tasks("gamma", 0.8, 30, rng)
+        task = np.repeat(np.arange(30), items)
+        value = (rng.random(task.size) < rate[task]).astype(float)
+        for alike in held:
+            found = clustered_proportion(value, task, alike=alike)
+            held[alike] += found.ci_low <= truth <= found.ci_high
+    assert held["clusters"] >= 93
+    assert held["items"] < 60

@@ -4,13 +4,13 @@ from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.cli import show
-from axisjudge.cli.options import Cluster, Ratings, Steps, is_one_dataset
+from axisjudge.cli.options import AlikeOption, Cluster, Ratings, Steps, is_one_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from axisjudge.ratings.dataset import DatasetPart
     from axisjudge.sources import Source
+    from axisjudge.stats.clusters import Alike
     from axisjudge.studies.agreement import PanelAgreement
     from axisjudge.studies.agreement.by_question import AgreementByAxis
 
@@ -37,6 +38,7 @@ def agreement(
     trajectories: Annotated[
         list[Path], typer.Option(help="The runs that were rated: tells how many shared steps are chance.")
     ] = [],  # noqa: B006
+    alike: AlikeOption = "items",
     cluster: Cluster = None,
     json: show.Json = False,
 ) -> None:
@@ -51,6 +53,8 @@ def agreement(
         one_of("--coefficient", coefficient, show.coefficients())
     name = ", ".join(path.name for path in ratings)
     if is_one_dataset(ratings, cluster):
+        if alike != "items":
+            raise InputError("--alike", "needs single items", alike, "name a ratings file that fits into memory")
         if weighted or trajectories:
             cure = "leave it out, or name a ratings file that fits into memory"
             raise InputError("--weighted" if weighted else "--trajectories", "needs single items", cure=cure)
@@ -67,7 +71,10 @@ def agreement(
     table, by_rubric = newest_ratings(*ratings)
     sources = sources_of(table, name, steps=steps, questions=question, scale=scale)
     runs = show.runs_of(trajectories).trajectories if trajectories else ()
-    results = [panel_agreement(source, coefficient=coefficient, weighted=weighted) for source in sources]
+    results = [
+        panel_agreement(source, coefficient=coefficient, weighted=weighted, alike=cast("Alike", alike))
+        for source in sources
+    ]
     citations = citation_report(by_rubric, steps={run.id: len(run.steps) for run in runs} or None)
     repeats = repeat_report(pl.concat([source.ratings for source in sources]))
     rated = sources[0].ratings

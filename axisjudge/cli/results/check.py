@@ -3,14 +3,16 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from axisjudge.checks import InputError
 from axisjudge.cli import show
+from axisjudge.cli.options import AlikeOption
 
 if TYPE_CHECKING:
+    from axisjudge.stats.clusters import Alike
     from axisjudge.studies.check import Check, Decision
 
 #: ``RATER:WORD=WORD`` of --words.
@@ -41,6 +43,7 @@ def check(
         str,
         typer.Option(help="How labelled rows were drawn: random, by_judge_verdict[=JUDGE], by_human_label, by_key."),
     ] = "unknown",
+    alike: AlikeOption = "items",
     risk: Annotated[float, typer.Option(help="The error a judge may make on what it decides alone.")] = 0.1,
     level: Annotated[float, typer.Option(help="Level of intervals and of requirements.")] = 0.95,
     require: Annotated[
@@ -88,6 +91,7 @@ def check(
         missing=missing,
         where=where,
         sampling=sampling,
+        alike=cast("Alike", alike),
         risk=risk,
         ci_level=level,
         progress=(lambda text: typer.echo(text, err=True)) if large else None,

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from axisjudge.cli import show
-from axisjudge.cli.options import Steps
+from axisjudge.cli.options import AlikeOption, Steps
 
 
 def compare(
@@ -30,6 +30,7 @@ def compare(
     ] = "",
     trajectories: Annotated[list[Path], typer.Option(help="The runs, for --by length and --by answer.")] = [],  # noqa: B006
     steps: Steps = False,
+    alike: AlikeOption = "items",
     require: Annotated[
         list[str], typer.Option(help="MEASURE>=NUMBER, or of one judge or question NAME.MEASURE>=NUMBER.")
     ] = [],  # noqa: B006
@@ -63,6 +64,7 @@ def compare(
         epsilon=epsilon,
         by=[name.strip() for name in by.split(",") if name.strip()],
         trajectories=show.runs_of(trajectories).trajectories if trajectories else None,
+        alike=alike,
         n_draws=0,
         **source.how,
     )

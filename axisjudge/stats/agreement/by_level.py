@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from axisjudge.checks import InputError
 from axisjudge.stats.agreement.chance_corrected import Seed, agreement_coefficients
 from axisjudge.stats.agreement.coefficients import Level, coefficient_columns, coefficient_names
 from axisjudge.stats.agreement.measured import Form, interval_alpha, intraclass_correlation
@@ -38,9 +39,11 @@ def coefficients_at(
     `rows` and `times` are as in `axisjudge.stats.agreement.patterns.rating_patterns`.
 
     Of numbers, ICC(A,1) where all raters rated half of the compared items or more, on these items; else ICC(1), which
-    takes each item's raters as its own. `sample` holds cluster_unit and ci_level.
+    takes each item's raters as its own. `sample` holds cluster_unit, ci_level and `alike`.
     """
     if level == "interval":
+        if sample.pop("alike", "items") != "items":
+            raise InputError("alike", "is of words: coefficients of numbers take each item alike", "clusters")
         number = 1 if times is None else times  # as single items: hardly two are alike
         codes = codes[np.repeat(np.arange(len(codes)) if rows is None else rows, number)]
         sample["clusters"] = None if clusters is None else np.repeat(clusters, number)

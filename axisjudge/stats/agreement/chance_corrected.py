@@ -26,6 +26,7 @@ from axisjudge.stats.agreement.coefficient_intervals import PatternBootstrap, co
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, Level, alpha_of
 from axisjudge.stats.agreement.patterns import RatingPatterns, rating_patterns
 from axisjudge.stats.agreement.prevalence import bias_index, category_shares, prevalence_index
+from axisjudge.stats.clusters import Alike
 from axisjudge.stats.estimate import Ends, NamedEstimate, named
 
 Weights = Literal["unweighted", "linear", "quadratic"]
@@ -244,12 +245,14 @@ def agreement_coefficients(
     times: ArrayLike | None = None,
     rows: ArrayLike | None = None,
     cluster_unit: str = "cluster",
+    alike: Alike = "items",
     ci_level: float = 0.95,
     rng: Seed = None,
 ) -> dict[str, Agreement]:
     """Several coefficients on the same resamples; a coefficient of two raters is given for every pair of more.
 
-    Counts of patterns are enough: `times` and `rows` are those of `rating_patterns`.
+    Counts of patterns are enough: `times` and `rows` are those of `rating_patterns`. With `alike` ``clusters`` each
+    cluster counts alike, whatever the number of its items; intervals are then by jackknife over clusters.
 
     Returns
     -------
@@ -266,6 +269,8 @@ def agreement_coefficients(
                 jobs[f"{name}[{first},{second}]"] = coefficient, patterns.of((first, second))
         else:
             jobs[name] = coefficient, patterns
+    if alike == "clusters":
+        jobs = {key: (coefficient, seen.clusters_alike()) for key, (coefficient, seen) in jobs.items()}
     sums = [coefficient.sums(seen.codes, seen.categories) for coefficient, seen in jobs.values()]
     bootstrap = PatternBootstrap(patterns, sums, np.random.default_rng(0 if rng is None else rng))
     return {

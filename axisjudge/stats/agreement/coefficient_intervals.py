@@ -17,6 +17,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -24,12 +25,13 @@ from axisjudge.stats.agreement.coefficients import Coefficient, category_counts
 from axisjudge.stats.agreement.patterns import Floats, Ints, RatingPatterns
 from axisjudge.stats.clusters import (
     OUTCOME_ICC,
+    Alike,
     ClusteredVariance,
     clustered_variance,
     effective_clusters,
     normal_part_of,
 )
-from axisjudge.stats.estimate import Ends, without_interval
+from axisjudge.stats.estimate import Ends, too_few_clusters, without_interval
 from axisjudge.stats.rates.proportions import (
     FEWEST_CLUSTERS,
     FEWEST_RARE,
@@ -81,10 +83,12 @@ def coefficient_interval(
     coefficient: Coefficient, patterns: RatingPatterns, bootstrap: PatternBootstrap, number: int, ci_level: float
 ) -> Ends:
     """The interval of the `number`-th coefficient of `bootstrap`, on `patterns` as its raters saw them."""
-    if coefficient.name == "percent_agreement" and patterns.n_raters == 2 and patterns.weights is None:
+    if coefficient.name == "percent_agreement" and patterns.n_raters == 2:
         return _agreement_as_proportion(patterns, ci_level)
     if patterns.n_clusters() < 2:
         return Ends(reason="fewer than two clusters do not show how far they differ")
+    if patterns.weights is not None:
+        return _clusters_alike(coefficient, patterns, ci_level)
     sums = bootstrap.sums[number]
     sizes = patterns.cluster_sizes() if patterns.grouped else np.ones(1)
     clustered = bool((sizes > 1).any())
@@ -131,8 +135,24 @@ def _agreement_as_proportion(patterns: RatingPatterns, ci_level: float) -> Ends:
     both = (patterns.codes >= 0).all(axis=1)
     same = np.where(both, patterns.codes[:, 0] == patterns.codes[:, 1], np.nan)
     clusters = patterns.cluster if patterns.grouped else None
-    found = clustered_proportion(same[patterns.pattern], clusters, times=patterns.times, ci_level=ci_level)
+    alike: Alike = "items" if patterns.weights is None else "clusters"
+    how: dict[str, Any] = {"times": patterns.times, "alike": alike, "ci_level": ci_level}
+    found = clustered_proportion(same[patterns.pattern], clusters, **how)
     return Ends(found.ci_low, found.ci_high, found.method, found.reason)
+
+
+def _clusters_alike(coefficient: Coefficient, patterns: RatingPatterns, ci_level: float) -> Ends:
+    """Jackknife over clusters that count alike; none of fewer than ten, or where too few items differ."""
+    if patterns.n_clusters() < FEWEST_CLUSTERS:
+        return too_few_clusters(patterns.n_clusters(), FEWEST_CLUSTERS)
+    if rare(patterns):
+        return without_interval("too few items differ or leave the commonest word")
+    estimate, left_out = leave_one_cluster_out(coefficient, patterns)
+    low, high = jackknife_interval(
+        estimate, left_out[np.unique(patterns.cluster[patterns.compared])], scale=_scale(coefficient)[0],
+        degrees=patterns.n_clusters() - 1, ci_level=ci_level,
+    )  # fmt: skip
+    return without_interval(PERFECT) if math.isnan(low) else Ends(low, high, "jackknife-t, clusters alike")
 
 
 def _scale(coefficient: Coefficient) -> tuple[Scale, str]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.stats.clusters import relative_weights
 from axisjudge.stats.rates.proportions import cluster_codes
 
 Floats = NDArray[np.float64]
@@ -76,6 +77,16 @@ class RatingPatterns:
         if not self.grouped:
             return int(self.items[self.paired].sum())
         return int(np.count_nonzero(np.bincount(self.cluster[self.paired[self.pattern]], minlength=1)))
+
+    def clusters_alike(self) -> RatingPatterns:
+        """The same with weights by which each cluster of items with two ratings or more counts alike."""
+        kept = self.compared
+        weights = np.zeros(kept.size)
+        weights[kept] = relative_weights(
+            None, kept, groups=self.cluster[kept], times=self.times[kept], alike="clusters" if self.grouped else "items"
+        )
+        counts = np.bincount(self.pattern, weights=self.times * weights, minlength=len(self.codes)).astype(np.float64)
+        return replace(self, weights=weights, counts=counts)
 
     def of(self, raters: Sequence[int]) -> RatingPatterns:
         """The same items as some of the raters saw them."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.stats.clusters import clustered_variance
+from axisjudge.stats.clusters import Alike, clustered_variance
 from axisjudge.stats.estimate import ClusteredShare, Estimate
 from axisjudge.stats.rates.clustered import cluster_correlation
 from axisjudge.stats.rates.proportions import (
@@ -31,6 +32,7 @@ def balanced_accuracy(
     *,
     words: ArrayLike | None = None,
     cluster_unit: str = "cluster",
+    alike: Alike = "items",
     ci_level: float = 0.95,
 ) -> Estimate:
     r"""The mean over the words of a reference of the share of items with that word on which a rater is right.
@@ -57,6 +59,8 @@ def balanced_accuracy(
         The variance between clusters on the logit, with t on the degrees of the word that stands in the fewest, where
         every word has 5 items right and 5 wrong in 10 effective clusters. With less, MOVER of the words' shares and
         the correlations that the clusters' totals show, where these are positive; no interval where a share has none.
+
+        Where clusters count `alike`, MOVER always.
 
     Raises
     ------
@@ -85,7 +89,8 @@ def balanced_accuracy(
     outcome, given, names = _checked(right, reference, words)
     kept = ~np.isnan(outcome) & (given >= 0)
     of_words = [np.where(given == word, outcome, np.nan) for word in range(len(names))]
-    shares = [clustered_proportion(each, clusters, cluster_unit=cluster_unit, ci_level=ci_level) for each in of_words]
+    how: dict[str, Any] = {"cluster_unit": cluster_unit, "alike": alike, "ci_level": ci_level}
+    shares = [clustered_proportion(each, clusters, **how) for each in of_words]
     result = partial(
         Estimate,
         ci_level=ci_level,
@@ -103,7 +108,10 @@ def balanced_accuracy(
     mean = float(np.mean([share.estimate for share in shares]))
     if without := [share.reason for share in shares if math.isnan(share.ci_low)]:
         return result(estimate=mean, reason=without[0])
-    if min(min(share.effective_clusters / FEWEST_CLUSTERS, _rarer(share) / FEWEST_RARE) for share in shares) >= 1:
+    if (
+        alike == "items"
+        and min(min(share.effective_clusters / FEWEST_CLUSTERS, _rarer(share) / FEWEST_RARE) for share in shares) >= 1
+    ):
         influence = sum(
             np.nan_to_num(of_word - share.estimate) / share.n_items / len(shares)
             for of_word, share in zip(of_words, shares, strict=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -19,6 +20,7 @@ from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.agreement.undecided import set_aside
+from axisjudge.stats.clusters import Alike
 from axisjudge.stats.estimate import Estimate, IntervalTerms
 from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
 
@@ -89,6 +91,7 @@ def against_reference(
     asked: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     cluster_unit: str = "task",
+    alike: Alike = "items",
     ci_level: float = 0.95,
 ) -> AgainstReference:
     """Accuracy, sensitivity, specificity, kappa, AC1 and alpha of a rater against a reference.
@@ -107,6 +110,8 @@ def against_reference(
         On which items the rater was asked; by default all. A rater without a word where it was asked lost it.
     clusters : array, shape (n_items,), optional
         Which items belong together; without it items are taken as independent.
+    alike : str
+        Whether each of the ``items`` or of the ``clusters`` counts alike.
 
     Raises
     ------
@@ -126,13 +131,14 @@ def against_reference(
         list(names.values()),
         categories=sided,
         clusters=None if groups is None else groups[decided],
+        alike=alike,
         **terms,
     )
     return AgainstReference(
-        accuracy=_share(given == truth, sides, np.ones(truth.size, bool), **terms),
-        sensitivity=_share(given == failing, sides, failed, **terms),
-        specificity=_share(given != failing, sides, others, **terms),
-        coverage=clustered_proportion(decided.astype(float), groups, **terms),
+        accuracy=_share(given == truth, sides, np.ones(truth.size, bool), alike, **terms),
+        sensitivity=_share(given == failing, sides, failed, alike, **terms),
+        specificity=_share(given != failing, sides, others, alike, **terms),
+        coverage=clustered_proportion(decided.astype(float), groups, alike=alike, **terms),
         coefficients=dict(zip(names, coefficients.values(), strict=True)),
         constant_accuracy=float(np.bincount(truth.astype(int)).max() / truth.size) if truth.size else math.nan,
         confusion=_confusion(given, truth, n_categories),
@@ -346,16 +352,18 @@ def _sides(
 
 
 def _share(
-    right: NDArray[np.bool_], sides: _Sides, among: NDArray[np.bool_], **terms: Unpack[IntervalTerms]
+    right: NDArray[np.bool_],
+    sides: _Sides,
+    among: NDArray[np.bool_],
+    alike: Alike = "items",
+    **terms: Unpack[IntervalTerms],
 ) -> Bounded:
     """The share of right words among some items, with what missing words leave open."""
     outcome = np.where(np.isnan(sides.given), np.nan, right)[among]
     own = None if sides.groups is None else sides.groups[among]
-    found = clustered_proportion(outcome, own, **terms)
-    worst, best = (
-        (clustered_proportion(np.nan_to_num(outcome, nan=filled), own, **terms) if found.n_missing else found)
-        for filled in (0.0, 1.0)
-    )
+    of = partial(clustered_proportion, clusters=own, alike=alike, **terms)
+    found = of(outcome)
+    worst, best = ((of(np.nan_to_num(outcome, nan=filled)) if found.n_missing else found) for filled in (0.0, 1.0))
     return Bounded(found, worst.estimate, best.estimate, worst.ci_low, best.ci_high)
 
 

@@ -13,6 +13,7 @@ from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.stats.clusters import (
     AGREEMENT_ICC,
     OUTCOME_ICC,
+    Alike,
     clustered_variance,
     effective_clusters,
     joined_effect,
@@ -32,6 +33,7 @@ def paired_share_difference(
     *,
     weights: ArrayLike | None = None,
     cluster_unit: str = "cluster",
+    alike: Alike = "items",
     ci_level: float = 0.95,
 ) -> Estimate:
     """First share minus second on the items that have both: the share that only the first hits minus the other way.
@@ -49,7 +51,7 @@ def paired_share_difference(
     ----------
     first, second : array of 1, 0 or NaN, shape (n_items,)
         Or of what lies between, as where a tie is shared.
-    weights : array, shape (n_items,), optional
+    weights, alike
         As in `clustered_proportion`.
 
     Notes
@@ -69,7 +71,7 @@ def paired_share_difference(
     moved = one - other
     kept = ~np.isnan(moved)
     moved, groups = moved[kept], np.unique(cluster_codes(clusters, one.size)[kept], return_inverse=True)[1]
-    weight = relative_weights(weights, kept)
+    weight = relative_weights(weights, kept, groups=groups, alike=alike)
     sizes = np.bincount(groups, weights=weight)
     result = partial(
         Estimate,

@@ -19,6 +19,7 @@ from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.stats.clusters import (
     NO_LEAN,
     OUTCOME_ICC,
+    Alike,
     Lean,
     clustered_variance,
     effective_clusters,
@@ -111,6 +112,7 @@ def clustered_proportion(
     times: ArrayLike | None = None,
     cluster_unit: str = "cluster",
     expected_icc: float = OUTCOME_ICC,
+    alike: Alike = "items",
     ci_level: float = 0.95,
 ) -> ClusteredShare:
     """The share of ones among `values`, with an interval that respects clusters.
@@ -141,6 +143,8 @@ def clustered_proportion(
         What a cluster is ("task"); printed with the count.
     expected_icc : float
         Intraclass correlation that is expected where clusters are few or an outcome is rare.
+    alike : str
+        What the share is of: ``items``, each alike, or ``clusters``, the mean of their own shares.
 
     Examples
     --------
@@ -151,8 +155,8 @@ def clustered_proportion(
     outcome = np.asarray(values, dtype=np.float64)
     if outcome.ndim != 1 or not ((outcome == 0) | (outcome == 1) | np.isnan(outcome)).all():
         raise InputError("values", "must be one row of 0, 1 or NaN", values)
-    share = partial(bounded_share, cluster_unit=cluster_unit, expected_icc=expected_icc, ci_level=ci_level)
-    return share(outcome, clusters, weights=weights, times=times)
+    how: dict[str, Any] = {"cluster_unit": cluster_unit, "expected_icc": expected_icc, "alike": alike}
+    return bounded_share(outcome, clusters, weights=weights, times=times, **how, ci_level=ci_level)
 
 
 def bounded_share(
@@ -163,6 +167,7 @@ def bounded_share(
     times: ArrayLike | None = None,
     cluster_unit: str = "cluster",
     expected_icc: float = OUTCOME_ICC,
+    alike: Alike = "items",
     ci_level: float = 0.95,
 ) -> ClusteredShare:
     """The mean of values in [0, 1], with the interval of a proportion.
@@ -173,7 +178,7 @@ def bounded_share(
     Parameters
     ----------
     values : array in [0, 1] or NaN, shape (n_items,)
-    clusters, weights, times, cluster_unit, expected_icc, ci_level
+    clusters, weights, times, cluster_unit, expected_icc, alike, ci_level
         As in `clustered_proportion`.
 
     References
@@ -187,8 +192,8 @@ def bounded_share(
         raise InputError("values", "must be one row of numbers in [0, 1] or NaN", values)
     kept = ~np.isnan(outcome)
     groups = cluster_codes(clusters, outcome.size)[kept]
-    weight = relative_weights(weights, kept)
     number = np.ones(outcome.size) if times is None else np.asarray(times, dtype=np.float64)
+    weight = relative_weights(weights, kept, groups=groups, times=number[kept], alike=alike)
     n_missing = int(number[~kept].sum())
     outcome, number = outcome[kept], number[kept]
     n = int(number.sum())

@@ -21,6 +21,7 @@ from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, LABELS, MADE_UP
 from axisjudge.results import columns
 from axisjudge.sources import Source, source_of
 from axisjudge.sources.source import about_empty_runs, about_ratings, refuse_texts
+from axisjudge.stats.clusters import Alike
 from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import IntervalTerms
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
@@ -73,6 +74,7 @@ class JudgedItems:
     source: Source
     kind: Kind
     ci_level: float
+    alike: Alike = "items"
 
     @property
     def terms(self) -> IntervalTerms:
@@ -160,6 +162,7 @@ def per_question(ratings: Judged) -> AgreementByAxis:
         raters=source.judges or None,
         step_level=source.step_level,
         cluster_unit="" if unit == "task" else unit,  # what a table's tasks are, it says itself
+        alike=of.alike,
         ci_level=of.ci_level,
     )
 
@@ -308,6 +311,7 @@ def agreement(
     sure_quantile: float = 0.5,
     most: int = 20,
     cluster_unit: str = "task",
+    alike: Alike = "items",
     ci_level: float = 0.95,
     seed: int = 0,
 ) -> PanelAgreement:
@@ -328,6 +332,9 @@ def agreement(
         As `triage`, `split_items` and `by_confidence` take them.
     cluster_unit : str
         What `cluster_id` is; of a `Source` it is known.
+    alike : str
+        Whether in the coefficients of each question every item counts alike (``items``) or every cluster
+        (``clusters``); pairs, families and what follows from them take items.
     ci_level : float
         Level of all intervals.
 
@@ -349,7 +356,7 @@ def agreement(
     >>> axisjudge.studies.agreement(ratings, weighted=False).overall.table["question"].to_list()
     ['tool_selection', 'argument_validity', 'sequencing', 'result_interpretation', 'termination']
     """
-    of = judged_items(ratings, step_level=steps, cluster_unit=cluster_unit, ci_level=ci_level)
+    of = replace(judged_items(ratings, step_level=steps, cluster_unit=cluster_unit, ci_level=ci_level), alike=alike)
     known: dict[str, Any] = {"about": of.source.about, "overall": per_question(of), "steps": step_scores(of)}
     if not of.in_words:
         return PanelAgreement(**known)

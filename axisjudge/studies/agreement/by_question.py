@@ -21,6 +21,7 @@ from axisjudge.stats.agreement.by_level import coefficients_at, columns_of
 from axisjudge.stats.agreement.chance_corrected import Agreement, Seed
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.agreement.undecided import CaseBounds, case_bounds, kappa_when_decided
+from axisjudge.stats.clusters import Alike
 from axisjudge.stats.estimate import NamedEstimate, many, plural
 from axisjudge.stats.rates.proportions import wilson_interval
 from axisjudge.studies._shared.frames import (
@@ -91,6 +92,7 @@ class QuestionAgreement(Result):
     n_verdicts: int = 0
     coefficients: dict[str, NamedEstimate] = field(default_factory=dict)
     bounds: CaseBounds | None = None
+    alike: Alike = "items"
 
     @property
     def share_decided(self) -> float | None:
@@ -138,6 +140,7 @@ class QuestionAgreement(Result):
         items = many(n, "item")
         if self.cluster_unit != "item":
             items += f" in {many(self.n_clusters, self.cluster_unit)}"
+            items += f", each {self.cluster_unit} alike" if self.alike == "clusters" else ""
         remarks = [f"{self.question}: {text}" for text in self.remarks()]
         return [words.headline(self.question, items, self.raters, self.n_common, self.coefficients), *remarks]
 
@@ -219,6 +222,7 @@ def agreement_by_axis(
     repeat: int = 0,
     step_level: bool = False,
     cluster_unit: str = "",
+    alike: Alike = "items",
     ci_level: float = 0.95,
     rng: Seed = None,
 ) -> AgreementByAxis:
@@ -241,6 +245,8 @@ def agreement_by_axis(
         Ratings of steps instead of whole trajectories. Clusters stay those of the table, never the step.
     cluster_unit : str
         What `cluster_id` is; by default what it equals in the table: the task, the trajectory.
+    alike : str
+        Whether each item counts alike (``items``) or each cluster (``clusters``), in coefficients of words.
     ci_level : float
         Level of the intervals.
     rng : numpy.random.Generator or int, optional
@@ -259,7 +265,8 @@ def agreement_by_axis(
     counts = counted(table, repeat=repeat, step_level=step_level, once=once)
     if not counts:
         raise TooLittle("ratings", "no such ratings", cure="check raters, repeat and step_level")
-    agreement = agreement_of_counts(counts, uncertain=uncertain, cluster_unit=cluster_unit, ci_level=ci_level, rng=rng)
+    how: dict[str, Any] = {"cluster_unit": cluster_unit, "alike": alike, "ci_level": ci_level}
+    agreement = agreement_of_counts(counts, uncertain=uncertain, **how, rng=rng)
     left_out = _left_out(table.filter(pl.col("step_index").is_not_null() == step_level), repeat)
     return replace(
         agreement, left_out=left_out, kind="polars" if isinstance(ratings, pl.LazyFrame) else kind_of(ratings)
@@ -271,11 +278,12 @@ def agreement_of_counts(
     *,
     uncertain: Literal["category", "exclude"] = "exclude",
     cluster_unit: str = "",
+    alike: Alike = "items",
     ci_level: float = 0.95,
     rng: Seed = None,
 ) -> AgreementByAxis:
     """Agreement of raters on each question, from counts; parameters are those of `agreement_by_axis`."""
-    questions = tuple(_question(each, uncertain, cluster_unit, ci_level, rng) for each in counts)
+    questions = tuple(_question(each, uncertain, cluster_unit, alike, ci_level, rng) for each in counts)
     made_up = {name for each in counts for _, name, kind in each.raters if kind in MADE_UP}
     return AgreementByAxis(questions, uncertain, made_up=tuple(sorted(made_up)))
 
@@ -295,7 +303,7 @@ def _table(rows: Sequence[Mapping[str, Any]], kind: Kind) -> Table:
 
 
 def _question(
-    counts: PatternCounts, uncertain: str, cluster_unit: str, ci_level: float, rng: Seed
+    counts: PatternCounts, uncertain: str, cluster_unit: str, alike: Alike, ci_level: float, rng: Seed
 ) -> QuestionAgreement:
     numbered = code_counts(counts, uncertain)
     if cluster_unit and numbered.cluster_unit != "item":
@@ -305,7 +313,7 @@ def _question(
     coefficients: dict[str, NamedEstimate] = {}
     bounds = None
     if len(counts.names) > 1:
-        rows = {"rows": counts.pattern, "times": counts.times}
+        rows: dict[str, Any] = {"rows": counts.pattern, "times": counts.times, "alike": alike}
         coefficients = coefficients_at(level, numbered.codes, **numbered.how, **rows, ci_level=ci_level, rng=rng)
         if level != "interval":
             of_all = asked.all(axis=1)
@@ -337,6 +345,7 @@ def _question(
         question=counts.question,
         scale=counts.scale,
         level=level,
+        alike=alike,
         raters=counts.names,
         n_items=int(n[number >= 2].sum()),
         n_rated=int(n[number > 0].sum()),

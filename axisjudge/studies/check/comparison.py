@@ -47,7 +47,7 @@ class PeoplePair(Result):
 def differences(votes: Votes, ci_level: float) -> tuple[Difference, ...]:
     """Every pair of judges."""
     truth = votes.reference
-    how = votes.how(pairwise_level(len(votes.judges), ci_level))
+    how = {**votes.how(pairwise_level(len(votes.judges), ci_level)), "alike": votes.alike}
     every = []
     for first, second in itertools.combinations(range(len(votes.judges)), 2):
         one, other = votes.ratings[:, first], votes.ratings[:, second]

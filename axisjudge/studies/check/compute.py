@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,12 +14,13 @@ from axisjudge.ratings.scales import Level
 from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names
+from axisjudge.stats.clusters import ALIKE
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
 from axisjudge.stats.estimate import ClusteredShare, Estimate, nothing_of
 from axisjudge.stats.raters.balanced import balanced_accuracy
 from axisjudge.stats.rates.clustered import more_for_half_width
 from axisjudge.stats.rates.correction import SAMPLING, CorrectedRate, corrected_rate
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.rates.proportions import clustered_proportion, t_quantile
 from axisjudge.studies._shared.frames import Floats
 from axisjudge.studies.check.votes import Votes
 
@@ -65,11 +67,12 @@ class JudgeCheck(Result):
     share that people would, with its reason where there is none. `n_missing` counts labelled items without its verdict;
     `caught_bounds` is what sensitivity would be had it missed, or caught, all failing ones among them. `more_failures`
     is how many more failing items would bring sensitivity to +- `WANTED_HALF_WIDTH`; 0 where it is that narrow already.
+    `other_way` holds the shares that go with the sizes of clusters, with what counts alike the other way round.
     """
 
     _keys = columns(
         "judge=name n_judged n_compared n_missing more_failures measures recall_by_word=by_word",
-        "says_failing=said_failing corrected_rate=corrected decides_alone=alone why_not_alone caught_bounds",
+        "says_failing=said_failing corrected_rate=corrected decides_alone=alone why_not_alone caught_bounds other_way",
     )
 
     name: str
@@ -84,6 +87,7 @@ class JudgeCheck(Result):
     no_alone: str = ""
     more_failures: int | None = None
     caught_bounds: tuple[float, float] | None = None
+    other_way: dict[str, ClusteredShare] = field(default_factory=dict)
 
     @property
     def why_not_alone(self) -> str:
@@ -119,6 +123,7 @@ def judge_check(votes: Votes, number: int, terms: CheckTerms) -> JudgeCheck:
         measures = _directed(votes, codes, terms) | measures
         failing = _failing(votes, number, measures, terms)
     alone = _alone(votes, number, terms)
+    other_way = _other_way(votes, codes, measures, terms)
     measures = {name: _allowed(each, name, votes, terms, number) for name, each in measures.items()}
     return JudgeCheck(
         name=votes.judges[number],
@@ -126,6 +131,7 @@ def judge_check(votes: Votes, number: int, terms: CheckTerms) -> JudgeCheck:
         n_compared=int((~np.isnan(codes) & votes.labelled).sum()),
         n_missing=int((votes.labelled & np.isnan(codes)).sum()),
         measures=measures,
+        other_way={name: each for name, each in other_way.items() if not math.isnan(measures[name].estimate)},
         by_word={word: _allowed(each, "sensitivity", votes, terms, number) for word, each in by_word.items()},
         **failing,
         **({"alone": alone} if isinstance(alone, Alone) else {"no_alone": alone}),
@@ -134,7 +140,26 @@ def judge_check(votes: Votes, number: int, terms: CheckTerms) -> JudgeCheck:
 
 def share(values: Floats, votes: Votes, ci_level: float) -> ClusteredShare:
     """A share of items with the interval by cluster."""
-    return clustered_proportion(values, **votes.how(ci_level))
+    return clustered_proportion(values, alike=votes.alike, **votes.how(ci_level))
+
+
+def _other_way(
+    votes: Votes, codes: Floats, measures: dict[str, Estimate], terms: CheckTerms
+) -> dict[str, ClusteredShare]:
+    """Shares that go with the sizes of clusters (t of items alike less clusters alike), the other way round."""
+    if votes.clusters is None:
+        return {}
+    truth = votes.reference
+    every = {"agreement": np.where(np.isnan(codes) | np.isnan(truth), np.nan, codes == truth)}
+    if votes.question.directed:
+        every |= {"sensitivity": hits(codes, truth, 1), "specificity": hits(codes, truth, 0)}
+    found = {}
+    for name, values in every.items():
+        both = {alike: clustered_proportion(values, alike=alike, **votes.how(terms.ci_level)) for alike in ALIKE}
+        of_items = both["items"]
+        if of_items.n_clusters > 2 and abs(of_items.lean.sizes_t) > t_quantile(of_items.n_clusters - 1, terms.ci_level):
+            found[name] = both["clusters" if votes.alike == "items" else "items"]
+    return found
 
 
 def hits(codes: Floats, truth: Floats, word: float) -> Floats:
@@ -153,7 +178,9 @@ def coefficients(votes: Votes, pair: Sequence[Floats], ci_level: float) -> dict[
         order = np.array(asked.values)
         values = np.where(np.isnan(values), np.nan, order[np.nan_to_num(values).astype(np.intp)])
         categories = list(asked.values)
-    estimates = agreement_coefficients(values, list(names.values()), categories=categories, **votes.how(ci_level))
+    estimates = agreement_coefficients(
+        values, list(names.values()), categories=categories, alike=votes.alike, **votes.how(ci_level)
+    )
     return {name: estimates[of] for name, of in names.items()}
 
 
@@ -175,7 +202,7 @@ def _directed(votes: Votes, codes: Floats, terms: CheckTerms) -> dict[str, Estim
         "precision": share(hits(truth, codes, 1), votes, level),
         "f1": _f1(overlap),
         "balanced_accuracy": balanced_accuracy(
-            np.where(truth == 1, caught, passed), truth, words=(0, 1), **votes.how(level)
+            np.where(truth == 1, caught, passed), truth, words=(0, 1), alike=votes.alike, **votes.how(level)
         ),
     }
 

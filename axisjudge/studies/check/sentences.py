@@ -76,7 +76,10 @@ def _read(result: Checked) -> list[str]:
         worth = effective_clusters(votes.cluster_sizes)
         equal = "" if worth > 0.9 * votes.n_clusters else f", worth {worth:.1f} equal ones"
         groups = f"{votes.n_clusters} in all{equal}"
-        lines.append(f"Rows of one {roles.cluster!r} belong together, {groups}; intervals are by {votes.unit}.")
+        alike = f"each {votes.noun if votes.alike == 'items' else votes.unit} counts alike (--alike)"
+        lines.append(
+            f"Rows of one {roles.cluster!r} belong together, {groups}; intervals are by {votes.unit}, {alike}."
+        )
     elif may := list(dict.fromkeys(filter(None, (repeating_id(roles), *roles.may_cluster)))):
         one = may[0]
         n_values = result.known.columns[one].distinct
@@ -149,10 +152,22 @@ def _judge(result: Checked, judge: JudgeCheck) -> list[str]:
     lines = [_first_line(result, judge)]
     if len(result.judges) > MOST_IN_DETAIL:
         return lines
-    lines += _chance_line(result, judge)
+    lines += [*_chance_line(result, judge), *_by_size(result, judge)]
     if result.votes.question.directed:
         lines += [*_too_few(result, judge), *_rates(result, judge), *_alone(result, judge)]
     return lines
+
+
+def _by_size(result: Checked, judge: JudgeCheck) -> list[str]:
+    """What goes with the sizes of tasks, and what it is with the other weights."""
+    votes = result.votes
+    other, size = (votes.unit, "large") if votes.alike == "items" else (votes.noun, "large")
+    of = {"sensitivity": "what it catches", "specificity": "what it passes", "agreement": "how often it agrees"}
+    return [
+        f"  On {size} {votes.unit}s {of[name]} differs: with each {other} alike {_share(each)}, "
+        f"not {_share(judge.measures[name])}."
+        for name, each in judge.other_way.items()
+    ]
 
 
 def _first_line(result: Checked, judge: JudgeCheck) -> str:

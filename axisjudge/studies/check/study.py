@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.checks import InputError, in_open_unit_interval, one_of
 from axisjudge.imports.recognise import recognise
 from axisjudge.ratings.words import NO_VERDICT, word
+from axisjudge.stats.clusters import ALIKE, Alike
 from axisjudge.studies._shared.frames import Table, table_of
 from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies.check.checked import Checked
@@ -76,6 +77,7 @@ def check(
     missing: Sequence[str] = (),
     where: Sequence[str] = (),
     sampling: str = "unknown",
+    alike: Alike = "items",
     risk: float = 0.1,
     ci_level: float = 0.95,
     progress: Callable[[str], None] | None = None,
@@ -114,6 +116,9 @@ def check(
     sampling : str
         How the labelled items were drawn, where not all are labelled: random, by_judge_verdict (or
         ``by_judge_verdict=JUDGE``), by_human_label, by_key, unknown.
+    alike : str
+        What counts alike in shares and agreement: each of the ``items``, or each of the ``clusters`` whatever its size.
+        Corrected rates, ranks and what it may decide alone take items.
     risk : float
         The error that a judge may make on items that it decides alone.
     ci_level : float
@@ -155,6 +160,8 @@ def check(
     roles = roles_of(known, wishes)
     meant = _meant(means or {}, (*roles.judges, *roles.people))
     votes = votes_of(known, roles, words=words, positive=positive, scale=scale, meant=meant)
+    one_of("--alike", alike, ALIKE)
+    votes = replace(votes, alike=alike)
     terms = terms_of(sampling, risk, ci_level, votes)
     compared = comparable(votes, terms)
     say(f"{votes.n_items:,} items; comparing")
@@ -172,6 +179,7 @@ def check(
         notes=cells.notes,
         options=(
             *_options(words, positive, missing, where, sampling, cluster),
+            *([f"--alike={alike}"] if alike != "items" else []),
             *(f"--words={rater}={one}" for rater, one in (means or {}).items()),
             *(f"--pass-if={rule}" for rule in _names(pass_if)),
             *([f"--scale={scale}"] if scale else []),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError
 from axisjudge.imports.recognise import NAMES, Recognised, named_column
 from axisjudge.ratings.words import word
+from axisjudge.stats.clusters import Alike
 from axisjudge.stats.raters.reference import majority
 from axisjudge.stats.rates.uneven_draws import Families, apart_reason, comparable_features
 from axisjudge.studies._shared.frames import Floats
@@ -54,6 +55,7 @@ class Votes:
     items: pl.Series
     reasons: Mapping[str, pl.Series]
     agents: NDArray[np.object_] | None = None
+    alike: Alike = "items"
 
     @property
     def n_items(self) -> int:

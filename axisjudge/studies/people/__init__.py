@@ -12,6 +12,7 @@ from axisjudge.figures.marks import plot_rows
 from axisjudge.labels.panel import labelled_panel, prepared, questions_of
 from axisjudge.ratings.selection import MADE_UP
 from axisjudge.ratings.strata import strata_of
+from axisjudge.stats.clusters import Alike
 from axisjudge.studies._shared.frames import SCOPE, Given, Kind, Table, kind_of, native
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies.people import sentences, tables
@@ -206,6 +207,7 @@ def claims(
     repeat: int = 0,
     step_level: bool = False,
     cluster_unit: str = "task",
+    alike: Alike = "items",
     ci_level: float = 0.95,
     seed: int = 0,
 ) -> Claims:
@@ -215,6 +217,9 @@ def claims(
     ----------
     judges : sequence of str, optional
         Which judges; by default all.
+    alike : str
+        Whether in shares and agreement with people each item counts alike (``items``) or each task (``clusters``);
+        corrected failure rates are of items.
 
     Raises
     ------
@@ -224,7 +229,8 @@ def claims(
     rated, persons = prepared(ratings, ratings if labels is None else labels, repeat, step_level)
     rated = rated if judges is None else rated.filter(pl.col("rater").is_in(list(judges)))
     names = questions_of(persons, rated, questions)
-    panels = [labelled_panel(rated, persons, name, sampling=sampling, cluster_unit=cluster_unit) for name in names]
+    of: dict[str, Any] = {"sampling": sampling, "cluster_unit": cluster_unit, "alike": alike}
+    panels = [labelled_panel(rated, persons, name, **of) for name in names]
     raters = pl.concat(table.select("rater", "rater_kind").unique(maintain_order=True) for table in (rated, persons))
     made_up = tuple(raters.filter(pl.col("rater_kind").is_in(MADE_UP))["rater"].unique(maintain_order=True))
     comparison = HumanComparison(
