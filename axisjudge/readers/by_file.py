@@ -68,11 +68,11 @@ def _files(
     paths: tuple[str | Path, ...], context: Context, work: Work[Made], workers: Workers
 ) -> Iterator[tuple[Candidate, Iterable[FileEntry[Made]]]]:
     files = list(candidates(paths))
-    first = {file.path.resolve(): number for number, file in reversed(list(enumerate(files)))}
+    first = {file.real: number for number, file in reversed(list(enumerate(files)))}
     lots = [
         (number, file._replace(path=file.path.absolute(), span=span))
         for number, file in enumerate(files)
-        if first[file.path.resolve()] == number and (file.named or not report_beside(file.path.resolve()))
+        if first[file.real] == number and (file.named or not report_beside(file.real))
         for span in spans_of(file.path)
     ]
     sent, cut = {number for number, _ in lots}, {number for number, file in lots if file.span is not None}

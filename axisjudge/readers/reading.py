@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from axisjudge.readers.source import (
     Candidate,
     ForeignText,
     NotTrajectories,
+    OwnRatings,
     archive,
     candidates,
     cure_for,
@@ -159,7 +161,8 @@ def iter_trajectories(
     """
 
     def entries(file: Candidate) -> Iterator[FileEntry[Trajectory]]:
-        spans = array_spans(file.path) if file.path.is_file() and file.path.stat().st_size > LARGE else []
+        is_file = os.path.isfile(file.path)  # noqa: PTH113 (False for what cannot be looked at)
+        spans = array_spans(file.path) if is_file and file.path.stat().st_size > LARGE else []
         parts = (entries_of(file._replace(span=span), context) for span in spans)
         return as_of_one(chain.from_iterable(parts)) if spans else entries_of(file, context)
 
@@ -265,7 +268,7 @@ class TrajectoryStream(Generic[Made]):
     def _read_all(self, files: Iterable[tuple[Candidate, Iterable[FileEntry[Made]]]]) -> Iterator[Made]:
         foreign: list[tuple[Candidate, InputError]] = []
         for file, entries in files:
-            path = file.path.resolve()
+            path = file.real
             if path in self._done:
                 if file.named:
                     self._warn(file.name, "", "the file is read once, though it was given twice")
@@ -277,13 +280,15 @@ class TrajectoryStream(Generic[Made]):
             try:
                 yield from self._read_file(file, entries) if self._strict else self._whole_or_nothing(file, entries)
             except InputError as error:
-                if isinstance(error, ForeignText) and not file.named:
+                if isinstance(error, OwnRatings) and not file.named:
+                    self._warn(file.name, "", "passed over", error.rule)
+                elif isinstance(error, ForeignText) and not file.named:
                     foreign.append((file, error))
                 else:
                     self._refuse(file, error)
-        endings = JSON_ENDINGS | {Path(file.path).suffix for file in self.files}
+        endings = JSON_ENDINGS | {Path(file.path).suffix.lower() for file in self.files}
         for file, unread in foreign:
-            if file.path.suffix in endings:
+            if file.path.suffix.lower() in endings:
                 self._refuse(file, unread)
             else:
                 what = unread.rule if unread.found is None else f"{unread.rule}: {unread.found}"
@@ -403,7 +408,7 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
             not chat
             and (any(log.recognise(first[1]) for log in LOGS) or not any(form.recognise(first[1]) for form in FORMATS))
         ):
-            raise NotTrajectories(first[0], "is of no known format", _outline(first[1]), cure_for(first[1]))
+            raise _of_no_runs(*first)
     except InputError as error:
         if log := log_in(stream):
             yield from log
@@ -427,7 +432,7 @@ def _of_values(values: Iterable[tuple[str, Any]], folder: Path, tally: Tally) ->
     for position, value in values:
         reader = next((reader for reader in FORMATS if reader.recognise(value)), None)
         if reader is None:
-            raise NotTrajectories(position, "is of no known format", _outline(value), cure_for(value))
+            raise _of_no_runs(position, value)
         form = reader.FORMAT
         for run in reader.read(value, position, folder):
             yield form, run
@@ -445,6 +450,13 @@ def report_beside(path: Path) -> Path | None:
     """The report of AXIS whose agent's output this file holds once more: AGENT.json beside AGENT.raw.ndjson."""
     report = path.with_name(f"{path.name.removesuffix('.raw.ndjson')}.json")
     return report if path.name.endswith(".raw.ndjson") and report.is_file() else None
+
+
+def _of_no_runs(position: str, value: Any) -> NotTrajectories:
+    """What a value is that no reader takes."""
+    if isinstance(value, dict) and {"trajectory_id", "rater", "rater_kind", "verdict"} <= value.keys():
+        return OwnRatings(position, "holds ratings and no runs", cure="axisjudge agreement reads them")
+    return NotTrajectories(position, "is of no known format", _outline(value), cure_for(value))
 
 
 def _outline(value: Any) -> str:

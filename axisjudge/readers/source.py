@@ -25,6 +25,10 @@ class NotTrajectories(InputError):
     """The file is sound, as far as one can tell, but of no format that is known here."""
 
 
+class OwnRatings(NotTrajectories):
+    """The file holds ratings, as `axisjudge judge` writes them beside the runs that it read."""
+
+
 class ForeignText(NotTrajectories):
     """The file is empty or no JSON: nothing in it says that it was to hold runs."""
 
@@ -57,6 +61,11 @@ class Candidate(NamedTuple):
     named: bool
     span: LineSpan | ArraySpan | None = None
 
+    @property
+    def real(self) -> Path:
+        """The file that it is in the end, where links lead to one; a link in a circle is itself."""
+        return Path(os.path.realpath(self.path))
+
 
 def candidates(paths: tuple[str | Path, ...]) -> Iterator[Candidate]:
     """The files that files, folders and globs stand for, outer folders first, hidden files left out."""
@@ -64,10 +73,11 @@ def candidates(paths: tuple[str | Path, ...]) -> Iterator[Candidate]:
         raise InputError("PATH", "at least one file, folder or glob is needed")
     for given in paths:
         path = Path(given)
-        if path.is_file():
+        if os.path.isfile(path):  # noqa: PTH113 (False, where pathlib raises, for what cannot be looked at)
             yield Candidate(str(given), path, named=True)
             continue
-        found = [given] if path.is_dir() else glob.glob(str(given), recursive=True)  # noqa: PTH207 (absolute patterns)
+        is_folder = os.path.isdir(path)  # noqa: PTH112
+        found = [given] if is_folder else glob.glob(str(given), recursive=True)  # noqa: PTH207 (absolute patterns)
         matches = [Path(match) for match in found]
         if not matches:
             raise InputError(str(given), "no such file or folder, and as a glob it matches nothing")
@@ -77,25 +87,23 @@ def candidates(paths: tuple[str | Path, ...]) -> Iterator[Candidate]:
 
 
 def _files_in(path: Path) -> list[Path]:
-    """The files of a folder and of all folders in it, linked ones too, each folder once; a link to nothing counts."""
-    if not path.is_dir():
+    """All in a folder and in the folders in it that is no folder, linked ones too, each folder once.
+
+    What nobody can read counts: a link to nothing, a pipe, a folder that is closed to us.
+    """
+    if not os.path.isdir(path):  # noqa: PTH112
         return [path]
     inside: list[Path] = []
-    seen: set[Path] = set()
-    for name, folders, files in os.walk(path, followlinks=True, onerror=_unreadable):
-        folder = Path(name)
-        if folder.resolve() in seen:  # a link that leads back up
+    seen: set[str] = set()
+    closed: list[OSError] = []
+    for name, folders, files in os.walk(path, followlinks=True, onerror=closed.append):
+        if (real := os.path.realpath(name)) in seen:  # a link that leads back up
             folders.clear()
             continue
-        seen.add(folder.resolve())
+        seen.add(real)
         folders[:] = [below for below in folders if not below.startswith(".")]
-        found = (folder / file for file in files if not file.startswith("."))
-        inside += [file for file in found if file.is_file() or not file.exists()]
-    return inside
-
-
-def _unreadable(error: OSError) -> None:
-    raise InputError(str(error.filename), f"cannot be read ({error.strerror})", cure="its files would be left out")
+        inside += [Path(name, file) for file in files if not file.startswith(".")]
+    return inside + [Path(str(error.filename)) for error in closed]
 
 
 @contextmanager
@@ -105,6 +113,10 @@ def opened(path: Path, span: LineSpan | ArraySpan | None = None) -> Iterator[Bin
     Of a span the lines before are empty, so that lines keep their numbers; members are an array of their own.
     """
     try:
+        if not path.is_file() and path.exists():
+            if path.is_dir():
+                list(path.iterdir())  # says why it cannot be read
+            raise InputError("", "is no file that can be read again", cure="write what it gives into a file")
         with path.open("rb") as raw:
             if span is not None:
                 raw.seek(span.start)

@@ -1,6 +1,11 @@
 """One broken line of a file, one broken file of a folder, one id twice: said, and the others are read."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +78,9 @@ def test_broken_files_of_a_folder_are_refused_whole_and_the_others_read(tmp_path
 BAD = {
     "empty": b"",
     "blank": b" \n\n",
+    "a mark of UTF-8 alone": b"\xef\xbb\xbf",
+    "UTF-16": '{"messages": []}'.encode("utf-16"),
+    "nested past all bounds": b"[" * 100_000,
     "no JSON": b"killed",
     "cut off": b'{"messages": [{"role": "us',
     "of no known format": b'{"error": "timed out"}',
@@ -84,10 +92,10 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-@pytest.mark.parametrize("name", ["2.json", "2.log"])
+@pytest.mark.parametrize("name", ["2.json", "2.log", "2.JSON"])
 def test_a_file_that_ends_as_those_with_runs_do_never_vanishes(tmp_path: Path, kind: str, name: str) -> None:
     for number in (1, 3):
-        write(tmp_path / f"{number}{Path(name).suffix}", {"id": str(number), "messages": chat()})
+        write(tmp_path / f"{number}{Path(name).suffix.lower()}", {"id": str(number), "messages": chat()})
     (tmp_path / name).write_bytes(BAD[kind])
     (tmp_path / "README.md").write_text("# Notes")
     for paths in ([tmp_path], sorted(tmp_path.glob("[0-9]*"))):
@@ -95,6 +103,59 @@ def test_a_file_that_ends_as_those_with_runs_do_never_vanishes(tmp_path: Path, k
         assert [run.id for run in reading] == ["1", "3"]
         assert [file.path for file in reading.refused] == [str(tmp_path / name)]
         assert str(tmp_path / name) in refused(*paths).where
+
+
+def circle(path: Path) -> None:
+    path.symlink_to(path)
+
+
+def lost(path: Path) -> None:
+    path.symlink_to("nowhere")
+
+
+@pytest.mark.parametrize("odd", [circle, lost, os.mkfifo])
+def test_what_cannot_be_a_file_is_listed_and_nothing_waits_for_it(tmp_path: Path, odd: Callable[[Path], None]) -> None:
+    """Links in a circle, links to nothing, pipes that nobody writes to; folders that lead back up are read once."""
+    write(tmp_path / "1.json", {"id": "1", "messages": chat()})
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "again").symlink_to(tmp_path)
+    odd(tmp_path / "below" / "2.json")
+    for paths in ([tmp_path], [tmp_path / "1.json", tmp_path / "below" / "2.json"]):
+        reading = read_trajectories(*paths, strict=False)
+        assert [run.id for run in reading] == ["1"]
+        assert [file.path for file in reading.refused] == [str(tmp_path / "below" / "2.json")]
+        assert "below/2.json" in refused(*paths).where
+
+
+@pytest.mark.skipif(os.getuid() == 0 and shutil.which("setpriv") is None, reason="root may read everything")
+@pytest.mark.parametrize("closed", ["2.json", "below"])
+def test_what_is_closed_to_us_is_listed_and_the_others_are_read(tmp_path: Path, closed: str) -> None:
+    (tmp_path / "below").mkdir()
+    for name in ("1.json", "2.json", "below/3.json"):
+        write(tmp_path / name, {"id": Path(name).stem, "messages": chat()})
+    (tmp_path / closed).chmod(0)
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        folder.chmod(folder.stat().st_mode | 0o555)
+    somebody = ["setpriv", "--reuid=65534", "--clear-groups"] if os.getuid() == 0 else []
+    if subprocess.run([*somebody, sys.executable, "-c", "import axisjudge"], capture_output=True).returncode:
+        pytest.skip("nobody but root may run Python here")
+    program = "import sys; from axisjudge.readers import read_trajectories as read; r = read(sys.argv[1], strict=False)"
+    program += "; print(*sorted(run.id for run in r), *(file.path for file in r.refused))"
+    words = [*somebody, sys.executable, "-c", program, str(tmp_path)]
+    page = subprocess.run(words, capture_output=True, text=True, check=True)
+    (tmp_path / closed).chmod(0o755)
+    assert page.stdout.split() == ["1", "3" if closed == "2.json" else "2", str(tmp_path / closed)]
+
+
+def test_ratings_beside_runs_are_no_runs_that_are_missing(tmp_path: Path) -> None:
+    """As `axisjudge judge` writes them; named alone they are refused with the command that reads them."""
+    write(tmp_path / "1.json", {"id": "1", "messages": chat()})
+    rating = {"schema_version": 1, "trajectory_id": "1", "rater": "rules", "rater_kind": "rules", "verdict": "correct"}
+    (tmp_path / "ratings.jsonl").write_text(f"{json.dumps(rating)}\n" * 2)
+    reading = read_trajectories(tmp_path)
+    assert ([run.id for run in reading], reading.refused) == (["1"], ())
+    assert [(Path(each.file).name, each.rule) for each in reading.warnings] == [("ratings.jsonl", "passed over")]
+    assert "axisjudge agreement" in refused(tmp_path / "ratings.jsonl").cure
 
 
 def test_where_every_file_is_broken_the_first_is_the_error(tmp_path: Path) -> None:

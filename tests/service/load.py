@@ -21,12 +21,12 @@ _START = datetime(2026, 11, 1, tzinfo=UTC)
 class Service:
     """`axisjudge scorecard serve` on a free port of loopback."""
 
-    def __init__(self, store: str, events: Path) -> None:
+    def __init__(self, store: str, events: Path, *options: str) -> None:
         command = [sys.executable, "-m", "axisjudge", "scorecard", "serve", "--port", "0"]
         log = ["--access-log", str(events.with_name("access.jsonl"))] if "://" in store else []
         environment = os.environ | {"AXISJUDGE_SCORECARD_TOKENS": TOKEN}
         self.process = subprocess.Popen(
-            [*command, "--store", store, "--events", str(events), *log],
+            [*command, "--store", store, "--events", str(events), *log, *options],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -47,7 +47,7 @@ class Beat(NamedTuple):
     milliseconds: int
 
 
-_SCRIPTS = json.loads((Path(__file__).parent / "scripts.json").read_text(encoding="utf-8"))
+_SCRIPTS = json.loads((Path(__file__).parents[1] / "generator/transcripts.json").read_text(encoding="utf-8"))
 _ASIDES = [Beat(**beat) for beat in _SCRIPTS["asides"]]
 
 
