@@ -167,14 +167,22 @@ class Trajectory(Record):
         """Sixteen digits that stand nowhere in what a judge is shown, so that nothing there can pass for a heading."""
         return self._content[1]
 
+    @property
+    def setting_mark(self) -> str:
+        """The same for policy and tools: alike in all runs that have them alike, and absent from each of them."""
+        return self._content[2]
+
     @cached_property
-    def _content(self) -> tuple[str, str]:
+    def _content(self) -> tuple[str, str, str]:
+        setting = {"tools", "policy", "tool_kinds"}
         try:
-            shown = self.model_dump_json(include={"steps", "tools", "policy", "termination", "tool_kinds"})
+            shown = self.model_dump_json(include={"steps", "termination", *setting})
+            of_setting = self.model_dump_json(include=setting)
         except (PydanticSerializationError, UnicodeEncodeError) as error:
             raise InputError(f"trajectory {self.id}", "must be writable as JSON", str(error)) from error
         digest = sha256(shown.encode()).hexdigest()
-        return digest, absent_from(shown, digest)
+        mark = absent_from(shown, digest)
+        return digest, mark, absent_from(shown + mark, sha256(of_setting.encode()).hexdigest())
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Trajectory:
         """A copy with other fields; its hash is its own, not the one remembered here."""

@@ -26,7 +26,7 @@ from axisjudge.judges.remote import (
     Shutdown,
 )
 from axisjudge.judges.written import Said, WrittenJudge
-from axisjudge.spec import REMOTE, Provider
+from axisjudge.spec import REMOTE, JudgeSpec, Provider
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -79,6 +79,23 @@ def takes_strict_tools(model: str) -> bool:
     return not version or version >= ((4, 1) if "opus" in tokens else (4, 5))
 
 
+def least_cached(model: str) -> int:
+    """Tokens of a prompt's beginning that Anthropic's cache keeps of a Claude model, at the least.
+
+    https://platform.claude.com/docs/en/build-with-claude/prompt-caching
+
+    Examples
+    --------
+    >>> least_cached("claude-sonnet-4-6"), least_cached("claude-haiku-4-5-20251001"), least_cached("claude-opus-4-7")
+    (1024, 4096, 2048)
+    """
+    tokens = re.split(r"[^a-z0-9]+", model.lower())
+    version = _version(tokens)
+    if ("opus" in tokens and version in ((4, 5), (4, 6))) or ("haiku" in tokens and version == (4, 5)):
+        return 4_096
+    return 2_048 if ("opus" in tokens and version == (4, 7)) or ("haiku" in tokens and version < (4, 5)) else 1_024
+
+
 def _version(tokens: Sequence[str]) -> tuple[int, ...]:
     return tuple(int(token) for token in tokens if re.fullmatch(r"\d{1,2}", token))
 
@@ -93,19 +110,23 @@ class AnthropicJudge(WrittenJudge):
     price_list: ClassVar[str | None] = "anthropic"
     hottest: ClassVar[float] = 1.0
     can_batch: ClassVar[bool] = True
+    pays_for_writing: bool = True
+
+    def __init__(self, spec: JudgeSpec) -> None:
+        super().__init__(spec)
+        self.least_cached = least_cached(self.model or "")
 
     def default_mechanism(self) -> str:
         return "forced_tool" if takes_forced_tool_use(self.model or "") else "json_schema_output"
 
     def body(self, page: CallPrompt) -> Body:
-        kept = {} if page.alone else {"cache_control": {"type": "ephemeral"}}
-        shared = {"type": "text", "text": page.prefix.text, **kept}
+        shared = marked_parts(page)
         asked = {"type": "text", "text": page.question}
         body: Body = {
             "model": self.model,
             "max_tokens": self.options.get("max_tokens", max(MAX_TOKENS, page.reply_tokens)),
             "system": [{"type": "text", "text": page.instructions}],
-            "messages": [{"role": "user", "content": [shared, asked]}],
+            "messages": [{"role": "user", "content": [*shared, asked]}],
         }
         output: dict[str, Any] = {}
         if self.mechanism == "forced_tool":
@@ -206,6 +227,14 @@ class AnthropicJudge(WrittenJudge):
                 return lost("parse_error", f"expected one call of {tool}, found {[call.name for call in calls]}")
             return calls[0].input
         return "".join(block.text for block in message.content if block.type == "text")
+
+
+def marked_parts(page: CallPrompt) -> list[dict[str, Any]]:
+    """Setting and run as parts of a message, with marks where Anthropic's cache is to break."""
+    mark = {"cache_control": {"type": "ephemeral"}}
+    return [
+        {"type": "text", "text": text, **(mark if kept else {})} for text, kept in page.prefix.parts(alone=page.alone)
+    ]
 
 
 def _in_full(body: Body) -> Body:

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.judges.answer import Reply, after, lost
+from axisjudge.judges.anthropic_judge import marked_parts
 from axisjudge.judges.base import Rubrics
 from axisjudge.judges.failure import broken_off, failure_in_reply
 from axisjudge.judges.openai_judge import cached_and_written
@@ -70,6 +71,7 @@ class CompatibleJudge(WrittenJudge):
         chosen = one_of(f"confidence of {spec.rater}", spec.options.get("confidence", "number"), ("number", "list"))
         self.confidence_of_list = chosen == "list"
         self._limit_name = "max_tokens"
+        self.pays_for_writing = self.takes_cache_marks
 
     @property
     def longest_reply(self) -> int:
@@ -106,9 +108,8 @@ class CompatibleJudge(WrittenJudge):
         if self.mechanism != JSON_SCHEMA:
             asked += f"\nAnswer with one JSON object of this schema and nothing else:\n{json.dumps(schema)}\n"
         content: str | list[dict[str, Any]] = f"{page.prefix.text}\n{asked}"
-        if self.takes_cache_marks and not page.alone:
-            shared = {"type": "text", "text": page.prefix.text, "cache_control": {"type": "ephemeral"}}
-            content = [shared, {"type": "text", "text": asked}]
+        if self.takes_cache_marks:
+            content = [*marked_parts(page), {"type": "text", "text": asked}]
         body: Body = {
             "model": self.model,
             "messages": [{"role": "system", "content": page.instructions}, {"role": "user", "content": content}],

@@ -69,9 +69,10 @@ def always_reasons(model: str) -> bool:
     return match is not None and int(match[1]) >= 5 and "chat" not in model.lower()
 
 
-def cached_prefix(text: str) -> dict[str, Any]:
-    """A text part at whose end the provider's cache is to break."""
-    return {"type": "input_text", "text": text, "prompt_cache_breakpoint": {"mode": "explicit"}}
+def text_parts(prefix: Prefix, *, alone: bool = False) -> list[dict[str, Any]]:
+    """Setting and run as text parts, with marks where the provider's cache is to break."""
+    mark = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+    return [{"type": "input_text", "text": text, **(mark if kept else {})} for text, kept in prefix.parts(alone=alone)]
 
 
 def shutdown_of(model: Model) -> Shutdown | None:
@@ -89,7 +90,7 @@ class OpenAIJudge(WrittenJudge):
     can_batch: ClassVar[bool] = True
 
     def body(self, page: CallPrompt) -> Body:
-        shared = {"type": "input_text", "text": page.prefix.text}
+        shared = [{"type": "input_text", "text": text} for text, _ in page.prefix.parts()]
         asked = {"type": "input_text", "text": page.question}
         form = {"type": "json_schema", "name": page.form, "schema": page.schema, "strict": True}
         body: Body = {
@@ -100,11 +101,11 @@ class OpenAIJudge(WrittenJudge):
             "store": False,
         }
         if takes_breakpoints(self.model or ""):
-            shared = shared if page.alone else cached_prefix(page.prefix.text)
+            shared = text_parts(page.prefix, alone=page.alone)
             body["prompt_cache_options"] = {"mode": "explicit", "ttl": "30m"}
         else:
             body["prompt_cache_key"] = page.prefix.cache_key
-        body["input"] = [{"role": "user", "content": [shared, asked]}]
+        body["input"] = [{"role": "user", "content": [*shared, asked]}]
         if "effort" in self.options:
             body["reasoning"] = {"effort": self.options["effort"]}
         if "temperature" in self.options:
@@ -242,7 +243,7 @@ class DecisionsJudge(RemoteJudge):
             "model": self.model,
             "input": [
                 {"type": "message", "role": "developer", "content": INSTRUCTIONS},
-                {"type": "message", "role": "user", "content": [cached_prefix(prefix.text)]},
+                {"type": "message", "role": "user", "content": text_parts(prefix)},
             ],
             "questions": [
                 {

@@ -133,6 +133,11 @@ class RemoteJudge(Judge):
     hottest: ClassVar[float] = 2.0
     #: Whether the provider has a batch interface that this judge uses (`axisjudge.judging.batch`).
     can_batch: ClassVar[bool] = False
+    #: Tokens of a prompt's beginning that a provider's cache keeps, at the least: 1,024 at OpenAI
+    #: (https://developers.openai.com/api/docs/guides/prompt-caching) and for most models of Anthropic.
+    least_cached: int = 1_024
+    #: Whether what is written to the cache costs more than what is not.
+    pays_for_writing: bool = False
     #: What is called with every reply as the SDK's transport has it, for who wants its headers.
     on_response: Hook | None = None
     #: Whether a reply has told what it cost: a server in this house may pass on what another one is paid for.
@@ -415,7 +420,8 @@ class RemoteJudge(Judge):
         return sha256(self._as_json(body).encode()).hexdigest()
 
     def _as_json(self, body: Body) -> str:
-        return json.dumps([self.mechanism, body], sort_keys=True, ensure_ascii=False)
+        asked = {name: value for name, value in body.items() if name != "prompt_cache_key"}  # no part of the question
+        return json.dumps([self.mechanism, asked], sort_keys=True, ensure_ascii=False)
 
     def _failed(self, points: Iterable[str], end: NoReplyError, begun: float, flags: tuple[str, ...] = ()) -> Reply:
         answers = all_lost(points, end.failure.status, end.failure.words)

@@ -279,6 +279,7 @@ class BatchLane:
                 n_alike += failure.kind in LASTING
                 if failure.kind in ("passing", "limit", "timeout") and self._asked_for[name] < ROUNDS:
                     self._give_back(call, reply.cost_usd or 0.0)
+                    self.end.count(reply)
                     self._failed[name] = after(self._failed.get(name), reply)
                     continue
             self._settle(name, reply)
@@ -293,12 +294,12 @@ class BatchLane:
         call = self._left.pop(name)
         cost = reply.cost_usd if reply.failure is None else reply.cost_usd or 0.0
         self._give_back(call, cost)
+        self.end.count(reply)
         self.end.unpriced += cost is None
         self.end.not_asked -= len(call.wanted)
         self._answered(call, after(self._failed.get(name), reply))
 
     def _give_back(self, call: Call, cost: float | None) -> None:
-        self.end.spent_usd += cost or 0.0
         if self.budget is not None:
             self.budget.settle(call, cost, BATCH_SHARE)
 

@@ -5,7 +5,8 @@ The worst of a call is the price of a reply of full length to a prompt of as man
 what share of its worst it took. A next one is set aside at the largest share so far, with a margin that shrinks as 1/n:
 where calls are exchangeable, it takes more than the largest of n with a probability of 1/(n + 1) at most, whatever
 their distribution. Until `ENOUGH` calls have told, one goes at its worst, or alone, at a stated usual length, where the
-budget is too small for that.
+budget is too small for that. A call whose cost nobody knows (it timed out) counts at what a next one would be set aside
+at by all that is known now: what calls tell later counts for it, too.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ class Budget:
     """
 
     def __init__(self, limit_usd: float, spent_usd: float = 0.0, told: Mapping[str, CallCosts] | None = None) -> None:
-        self.limit_usd, self.spent_usd, self.under_way_usd, self.assumed_usd = limit_usd, spent_usd, 0.0, 0.0
-        self.n_assumed = 0
+        self.limit_usd, self.known_usd, self.under_way_usd, self.assumed_usd = limit_usd, spent_usd, 0.0, 0.0
+        self._unknown: list[tuple[CallCosts, float | None, float, float]] = []
         self._told: dict[str, CallCosts] = dict(told or {})
         self._reserved: dict[int, float] = {}
         self._worst: dict[int, float | None] = {}
@@ -76,6 +77,15 @@ class Budget:
 
     def told_of(self, judge: Judge) -> CallCosts:
         return self._told.setdefault(judge.rater, CallCosts())
+
+    @property
+    def spent_usd(self) -> float:
+        return self.known_usd + self.assumed_usd
+
+    @property
+    def n_assumed(self) -> int:
+        """Calls whose cost nobody knows."""
+        return len(self._unknown)
 
     @property
     def reason(self) -> str:
@@ -125,7 +135,7 @@ class Budget:
         return True
 
     def settle(self, call: Call, cost_usd: float | None, share: float = 1.0) -> None:
-        """Count what a call cost; one whose cost nobody knows counts as the judge's calls do, at the most.
+        """Count what a call cost, None where nobody knows.
 
         `share` is the part of the list price that the call was set aside at (a batch).
         """
@@ -133,12 +143,13 @@ class Budget:
         self.under_way_usd = max(0.0, self.under_way_usd - amount) if self._reserved else 0.0
         told, worst = self.told_of(call.judge), self._worst.pop(id(call), None)
         if cost_usd is None:
-            known = told.bound(worst) if told.calls else call.inquiry.usual_usd(call.judge)
-            cost_usd = min(amount, share * known) if known is not None else amount
-            self.assumed_usd += cost_usd
-            self.n_assumed += cost_usd > 0
+            usual = call.inquiry.usual_usd(call.judge)
+            self._unknown.append((told, worst, share, amount if usual is None else min(amount, share * usual)))
         elif cost_usd > 0:
             told.add(cost_usd / share, worst)
-        self.spent_usd += cost_usd
+            self.known_usd += cost_usd
+        self.assumed_usd = sum(
+            part * calls.bound(most) if calls.calls else usual for calls, most, part, usual in self._unknown
+        )
         self._settled.set()
         self._settled = asyncio.Event()

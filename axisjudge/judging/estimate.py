@@ -2,7 +2,8 @@
 
 A judge's own history in the ratings file says how long its answers are, how long a call takes, and how many tokens its
 prompts have; for one without a history stated ranges stand in. Prompts are counted as they will be sent. With a cache
-the first call of a trajectory writes the shared part of the prompt and the others read it.
+the first call of a setting (policy and tools) writes instructions and setting, the first of a run the run, and the
+others read what is there, where that is as long as the provider keeps at all (`least_cached`).
 """
 
 from __future__ import annotations
@@ -74,6 +75,14 @@ class JudgeEstimate:
     n_history: int
 
     @property
+    def cached_share(self) -> tuple[float, float]:
+        """The share of the prompts' tokens that is expected from a cache."""
+        shares = sorted(
+            part / whole for part, whole in zip(self.cached_tokens, self.input_tokens, strict=True) if whole
+        )
+        return (shares[0], shares[-1]) if shares else (0.0, 0.0)
+
+    @property
     def batch_usd(self) -> tuple[float, float] | None:
         """What it would cost by the provider's batch interface, which answers within a day."""
         if self.uncached_usd is None or not isinstance(self.judge, RemoteJudge) or not self.judge.can_batch:
@@ -93,7 +102,7 @@ class JudgeEstimate:
             "judge": self.judge.rater,
             "calls": self.n_calls,
             "tokens in": span(self.input_tokens),
-            "cached": span(self.cached_tokens),
+            "cached": f"{span(self.cached_tokens)} ({span(tuple(100 * each for each in self.cached_share))}%)",
             "out": span(self.output_tokens),
             "price $": "unpriced" if self.usd is None else span(self.usd, 2),
             "without cache $": "unpriced" if self.uncached_usd is None else span(self.uncached_usd, 2),
@@ -133,8 +142,11 @@ class PlanEstimate:
         """The line before a paid run."""
         calls = sum(each.n_calls for each in self.judges)
         minutes = span((self.seconds[0] / 60, self.seconds[1] / 60), 1)
+        pairs = [(each.input_tokens, each.cached_tokens) for each in self.judges]
+        whole, read = (sum(map(sum, ends)) for ends in zip(*pairs, strict=True))
         unpriced = f"; unpriced: {', '.join(self.unpriced)}" if self.unpriced else ""
-        return f"{calls} calls to models, about ${span(self.usd, 2)} by list price, {minutes} minutes{unpriced}"
+        price = f"about ${span(self.usd, 2)} by list price"
+        return f"{calls} calls to models, {price}, {minutes} minutes, {read / whole:.0%} of prompts cached{unpriced}"
 
     def rows(self) -> list[dict[str, Any]]:
         return [each.row() for each in self.judges]
@@ -197,23 +209,32 @@ def _of_judge(
 ) -> JudgeEstimate:
     history = _history_of(judge, ratings)
     n_calls = sum(len(group) for group in groups)
-    whole, shared = [0.0, 0.0], [0.0, 0.0]
+    whole, shared, written = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
+    least, writes = (judge.least_cached, judge.pays_for_writing) if isinstance(judge, RemoteJudge) else (0, False)
+    settings: set[str] = set()
     for group in groups:
         for position, call in enumerate(group):
             parts = [len(part) for part in call.inquiry.prompt(judge)]
             on_file = history.input_tokens.get(call.trajectory.id)
+            is_known = position > 0 or call.trajectory.setting_mark in settings
+            settings.add(call.trajectory.setting_mark)
+            there = sum(parts[:3]) if position else sum(parts[:2]) if is_known else 0
+            kept = sum(parts[:2]) if len(call.rubrics) > 1 else sum(parts[:3])
             for end, per_token in enumerate(CHARACTERS):
                 tokens = on_file if on_file is not None else (sum(parts) + FRAME) / per_token
+                read, keep = (tokens * part / (sum(parts) + FRAME) for part in (there, kept))
+                read = read if read >= least else 0.0
                 whole[end] += tokens
-                shared[end] += tokens * sum(parts[:-1]) / (sum(parts) + FRAME) if position else 0.0
+                shared[end] += read
+                written[end] += max(0.0, keep - read) if writes and keep >= least else 0.0
     n_verdicts = sum(len(call.rubrics) for group in groups for call in group) if judge.kind == "llm" else n_calls
     more = 0 if history.n_calls else ANSWER[0] * (n_verdicts - n_calls)  # a call that asks about several points
     output = tuple(n_calls * each + more for each in history.output_tokens)
-    ends = [(whole[0], shared[0], output[0]), (whole[1], shared[1], output[1])]
+    ends = list(zip(whole, shared, output, written, strict=True))
     width = min(int(judge.spec.options.get("concurrency", concurrency)), n_calls)
     seconds = tuple(
         max(_at_limits(judge, n_calls, tokens + out), n_calls * each / width)
-        for (tokens, _, out), each in zip(ends, history.seconds, strict=True)
+        for (tokens, _, out, _), each in zip(ends, history.seconds, strict=True)
     )
     return JudgeEstimate(
         judge,
@@ -221,18 +242,20 @@ def _of_judge(
         (whole[0], whole[1]),
         (shared[0], shared[1]),
         (output[0], output[1]),
-        _pair([_price(judge, *end, n_calls) for end in ends]),
-        _pair([_price(judge, tokens, 0.0, out, n_calls) for tokens, _, out in ends]),
+        _pair([_price(judge, *end, n_calls=n_calls) for end in ends]),
+        _pair([_price(judge, tokens, 0.0, out, n_calls=n_calls) for tokens, _, out, _ in ends]),
         (seconds[0], seconds[1]),
         history.n_calls,
     )
 
 
-def _price(judge: Judge, tokens: float, cached: float, output: float, n_calls: int) -> float | None:
+def _price(
+    judge: Judge, tokens: float, cached: float, output: float, written: float = 0.0, *, n_calls: int
+) -> float | None:
     """The price of calls that are alike: lists have steps by the length of a prompt."""
     if not isinstance(judge, RemoteJudge):
         return None
-    each = Tokens(round(tokens / n_calls), round(output / n_calls), round(cached / n_calls))
+    each = Tokens(*(round(part / n_calls) for part in (tokens, output, cached, written)))
     price = judge.price(each)
     if price is None:
         return 0.0 if judge.is_own_server else None

@@ -45,7 +45,10 @@ class Inquiry(ABC):
 
     @abstractmethod
     def prompt(self, judge: Judge) -> list[str]:
-        """The parts of the assembled prompt, as a judge that reads is shown them; what follows the first is shared."""
+        """The parts of the assembled prompt as a judge that reads is shown them: instructions, setting, run, questions.
+
+        A sheet has no setting.
+        """
 
     @abstractmethod
     def request(self, judge: Judge) -> Any:
@@ -98,7 +101,8 @@ class OfAxes(Inquiry):
     def prompt(self, judge: Judge) -> list[str]:
         n_steps = len(self.trajectory.steps)
         prefix = judge.prefix(self.trajectory, self.rubrics)
-        return [INSTRUCTIONS, prefix.text, *(question(rubric, n_steps) for rubric in self.rubrics.values())]
+        setting, run = prefix.text[: prefix.n_setting], prefix.text[prefix.n_setting :]
+        return [INSTRUCTIONS, setting, run, *(question(rubric, n_steps) for rubric in self.rubrics.values())]
 
     def flags_of(self, point: str) -> tuple[str, ...]:
         return injection_flags(self.trajectory)
@@ -140,7 +144,7 @@ class OfSheet(Inquiry):
 
     def prompt(self, judge: Judge) -> list[str]:
         page = self.sheet.page
-        return [page.instructions, page.prefix.text, page.question]
+        return [page.instructions, "", page.prefix.text, page.question]
 
 
 def empty_run(trajectory: Trajectory, axis: Axis) -> Answer:

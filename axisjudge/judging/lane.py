@@ -83,10 +83,19 @@ class LaneEnd:
     statuses: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     spent_usd: float = 0.0
+    input_tokens: int = 0
+    cached_tokens: int = 0
     unpriced: int = 0
     not_asked: int = 0
     stopped: str | None = None
     at_budget: bool = False
+
+    def count(self, reply: Reply | None) -> None:
+        """Count the cost of a reply, and its prompt where the provider says how much of it came from a cache."""
+        self.spent_usd += _cost_of(reply) or 0.0
+        if reply is not None and reply.cached_tokens is not None:
+            self.input_tokens += reply.input_tokens or 0
+            self.cached_tokens += reply.cached_tokens
 
     @property
     def commonest_failure(self) -> str | None:
@@ -314,7 +323,7 @@ class Lane:
             reply = await _put(call)
         finally:  # also where it is cancelled: it may have been paid
             cost = _cost_of(reply)
-            self.end.spent_usd += cost or 0.0
+            self.end.count(reply)
             if self.budget is not None:
                 self.budget.settle(call, cost)
         self.end.unpriced += cost is None and not self._is_free

@@ -64,6 +64,9 @@ class Outcome:
         lines = []
         if self.spent_usd > 0:
             lines.append(f"Spent by list price: ${self.spent_usd:,.4f}.")
+        if read := sum(end.cached_tokens for end in self.ends):
+            share = read / sum(end.input_tokens for end in self.ends)
+            lines.append(f"The providers read {share:.0%} of the prompts' tokens from a cache.")
         if unknown := sum(end.unpriced for end in self.ends):
             lines.append(f"Calls whose cost nobody knows (no price, no usage, or timed out): {unknown}.")
         left = sum(end.not_asked for end in self.ends if not end.stopped)

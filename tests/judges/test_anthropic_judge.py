@@ -103,11 +103,11 @@ def test_the_five_axes_share_their_prefix_byte_for_byte(
             grade(made(FORCED, server, monkeypatch), trajectory, {axis: rubrics[axis]})
     shared = set()
     for axis, request in zip(AXES, server.requests, strict=True):
-        prefix, question = request["messages"][0]["content"]
-        assert prefix["cache_control"] == {"type": "ephemeral"}
+        setting, prefix, question = request["messages"][0]["content"]
+        assert setting["cache_control"] == prefix["cache_control"] == {"type": "ephemeral"}
         assert "cache_control" not in question
         assert axis in question["text"]
-        shared.add(json.dumps([request["model"], request["tools"], request["system"], prefix]))
+        shared.add(json.dumps([request["model"], request["tools"], request["system"], setting, prefix]))
     assert len(shared) == 1
     assert [message["role"] for message in request["messages"]] == ["user"]
 
@@ -227,7 +227,7 @@ def test_a_shortened_trajectory_is_sent_and_flagged(
     (flag,) = reply.flags
     assert flag.startswith("shortened:step 0:")
     cut = flag.rsplit(":", 1)[1]
-    assert f"{cut} characters cut here to fit" in server.requests[0]["messages"][0]["content"][0]["text"]
+    assert f"{cut} characters cut here to fit" in server.requests[0]["messages"][0]["content"][1]["text"]
 
 
 def test_prompt_hash_follows_what_is_asked_and_nothing_of_transport(

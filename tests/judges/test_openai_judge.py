@@ -90,12 +90,14 @@ def test_the_five_axes_share_their_prefix_and_the_cache_is_told(
             grade(made(spec, server, monkeypatch), trajectory, {axis: rubrics[axis]})
     shared = set()
     for axis, request in zip(AXES, server.requests, strict=True):
-        prefix, question = request["input"][0]["content"]
-        assert ("prompt_cache_breakpoint" in prefix) is explicit
+        setting, prefix, question = request["input"][0]["content"]
+        assert {"prompt_cache_breakpoint" in part for part in (setting, prefix)} == {explicit}
         assert "prompt_cache_breakpoint" not in question
         assert (request.get("prompt_cache_options") == {"mode": "explicit", "ttl": "30m"}) is explicit
         assert axis in question["text"]
-        shared.add(json.dumps([request["instructions"], prefix, request["text"], request.get("prompt_cache_key")]))
+        shared.add(
+            json.dumps([request["instructions"], setting, prefix, request["text"], request.get("prompt_cache_key")])
+        )
     assert len(shared) == 1
     key = server.requests[0].get("prompt_cache_key", "")
     assert bool(key) is not explicit

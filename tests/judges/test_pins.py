@@ -8,12 +8,12 @@ from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis
 
 PINS = {
-    "anthropic:claude-sonnet-4-6": "15028e650a786ad59707b980ed16b7d8a943757a339bd4fec605018266c675e1",
-    "anthropic:claude-sonnet-5-5": "71d97f603c04071d8d8e03e4d3be48dc164efc326f2167c5cbd5c3e1a1bf516e",
-    "openai:gpt-5": "54bded699f6823038e83769e5bab5b828e6a46754a7fe8ad12faec76a07e3263",
-    "openai:gpt-6.1-sol": "5571ac69c1a86596d6844fd37aea885d4c766ce7b497fe3c39c43afa4414e111",
-    "openai-compatible:qwen3-8b@http://l:1/v1": "2e87a1b1ad2a01aeb61f937baf12ca93ccc8e992a6987a8652609083d2a94169",
-    "openai-decisions:gpt-6-luna": "3ba64e56875ec6f14b75d73f12492203aa8585bb0c95d744b80d5e9a9bf5b351",
+    "anthropic:claude-sonnet-4-6": "d96634d2f9832571c831bebfd20fd7857d529044e73eb5b762d9b029e78e94aa",
+    "anthropic:claude-sonnet-5-5": "03e1f532074f2764d3dbbd477e443526e553970c7d6b0e66599862ec9e4805b7",
+    "openai:gpt-5": "0a19e708b337685abde07e0565cb6dc91085660f9908aab6ba68792ffda6b623",
+    "openai:gpt-6.1-sol": "ca9eaf031fca255a274f8ea5732142696e355739f7afdc5dd700026505b01943",
+    "openai-compatible:qwen3-8b@http://l:1/v1": "a2c78b43c3ae52c4cb0db419d3d5f42d4a136b58fb9e93e2834b3c6b1f366459",
+    "openai-decisions:gpt-6-luna": "e9d83e7842876d226a725164c05c2cd924bd716d967870f8b7b05a6be804345b",
 }
 
 

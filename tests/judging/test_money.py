@@ -70,9 +70,9 @@ def test_a_budget_is_kept_in_random_runs():
         assert at_budget == any(end.not_asked for end in running.ends)
         stopped += at_budget
     assert 100 < stopped < 500  # both ends of the road were seen
-    # 1/(n + 1) is the bound of one call, and a run passes where its last ones do: 10 to 12 of 500, as calls interleave
-    assert len(passed) <= 20
-    assert max(passed, default=0) <= 4  # and then by few calls at their worst
+    # 1/(n + 1) is the bound of one call, and a run passes where its last ones do: 1 of these, 8 of the next 1,000 seeds
+    assert len(passed) <= 10
+    assert max(passed, default=0) <= 2  # and then by a call or two at their worst
 
 
 def test_a_budget_uses_what_calls_turn_out_to_cost():
@@ -119,17 +119,19 @@ def test_the_worst_of_a_call_is_above_what_any_tokenizer_makes_of_it():
 
 @pytest.mark.usefixtures("no_real_service")
 def test_an_estimate_counts_prompts_and_the_cache():
+    """Four runs with one policy, of 20 calls: it is written once and read 19 times, where it is long enough to be."""
     (judge,) = make_judges([SONNET])
-    found = estimate_of(make_plan(trajectories(4), [judge], rubrics()), ratings_frame([])).judges[0]
-    letters = sum(
-        len(part)
-        for group in make_plan(trajectories(4), [judge], rubrics()).groups
-        for call in group
-        for part in call.inquiry.prompt(call.judge)
-    )
+    runs = [run.model_copy(update={"policy": "Ask first. " * 600}) for run in trajectories(4)]
+    plan = make_plan(runs, [judge], rubrics())
+    found = estimate_of(plan, ratings_frame([])).judges[0]
+    prompts = [call.inquiry.prompt(call.judge) for group in plan.groups for call in group]
+    letters = sum(len(part) for parts in prompts for part in parts)
+    setting = sum(len(part) for part in prompts[0][:2])
+    assert 19 * setting / 5 <= found.cached_tokens[0] <= (letters - setting) / 5
+    (short,) = estimate_of(make_plan(trajectories(4), [judge], rubrics()), ratings_frame([])).judges
+    assert short.cached_tokens == (0, 0)  # under a provider's least
     assert found.n_calls == 20
     assert found.input_tokens[0] < letters / 4 < found.input_tokens[1]
-    assert 0 < found.cached_tokens[1] < found.input_tokens[1] * 0.8  # four of five calls, and the rubric is not shared
     assert found.usd[0] < found.uncached_usd[0]
     assert found.usd[0] < found.usd[1]
     assert isclose(found.batch_usd[1], found.uncached_usd[1] / 2)
