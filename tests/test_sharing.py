@@ -1,6 +1,7 @@
 """What leaves with results: secrets taken out and counted, cells that no spreadsheet runs."""
 
 import csv
+import gzip
 import io
 import json
 import re
@@ -14,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from axisjudge.checks import InputError
 from axisjudge.cli import app
 from axisjudge.ratings import ratings_frame
-from axisjudge.readers import write_trajectories
+from axisjudge.readers import read_trajectories, write_trajectories
+from axisjudge.report.bundle.inputs import copy_inputs
 from axisjudge.report.tables.files import as_csv
 from axisjudge.sharing import plain_cell, safe_cell, shared, without_keys
 from axisjudge.trajectory import Step, Trajectory
@@ -105,6 +108,24 @@ def test_the_explorers_file_holds_no_secret_unless_it_is_asked_to(tmp_path):
     assert not any(secret in page for secret in (TEXT["openai"], TEXT["aws"], "MIIEow"))
     CliRunner().invoke(app, [*command, "--out", str(folder / "f.html"), "--no-redact"])
     assert TEXT["openai"] in unpacked((folder / "f.html").read_text())
+
+
+def test_a_bundles_copies_hold_no_secret_packed_or_not(tmp_path):
+    folder = world(tmp_path)
+    packed = folder / "more.jsonl.gz"
+    packed.write_bytes(gzip.compress((folder / "runs.jsonl").read_bytes()))
+    counted = Counter()
+    copy_inputs([str(folder / "ratings.jsonl")], [], [str(folder / "runs.jsonl"), str(packed)], tmp_path / "b", counted)
+    copies = {path.name: path.read_bytes() for path in (tmp_path / "b").rglob("*.*")}
+    texts = [gzip.decompress(raw) if name.endswith(".gz") else raw for name, raw in copies.items()]
+    assert len(texts) == 3
+    assert not any(secret.encode() in text for text in texts for secret in (TEXT["openai"], TEXT["aws"], "MIIEow"))
+    assert counted.total() >= 3 * 4 + 6
+    assert len(read_trajectories(tmp_path / "b" / "trajectories").trajectories) == 3
+    shut = tmp_path / "runs.eval"
+    shut.write_bytes(b"PK\x03\x04\xff\xfe")
+    with pytest.raises(InputError, match="cannot be searched"):
+        copy_inputs([], [], [str(shut)], tmp_path / "c", counted)
 
 
 @given(st.text(alphabet=st.sampled_from("'=+-@\t\r1.e5ab "), max_size=8))

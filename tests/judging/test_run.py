@@ -10,11 +10,14 @@ import pytest
 from judging.worlds import CoinJudge, rubrics, run_plan, trajectories
 
 from axisjudge.checks import InputError
+from axisjudge.judges import Answer, Reply, make_judges
 from axisjudge.judging import make_plan
 from axisjudge.judging.judging_run import of_plan
 from axisjudge.judging.kept import done_of
+from axisjudge.judging.progress import Progress
+from axisjudge.judging.run import too_long
 from axisjudge.ratings import RatingsWriter, ratings_frame, read_ratings
-from axisjudge.trajectory import Trajectory
+from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import AXES, Rating
 
 
@@ -202,6 +205,50 @@ def test_the_progress_bar_shows_done_cached_and_failed(capsys, tmp_path):
     assert "5/5" in shown
     assert "cached 0, failed 1" in shown
     assert "ratings/s" in shown
+
+
+def test_a_rationale_of_fifty_megabytes_and_a_hundred_thousand_citations_are_cut_and_said_to_be():
+    class Endless(CoinJudge):
+        async def grade(self, trajectory, rubrics, *, repeat=0):
+            answer = Answer("ok", "correct", 0.5, cited_step_indices=(0, 1) * 50_000, rationale="x" * 50_000_000)
+            return Reply(dict.fromkeys(rubrics, answer), call_id="c" * 10_000)
+
+    ratings, _ = run(make_plan(trajectories(1), [Endless()], {"termination": rubrics()["termination"]}))
+    (rating,) = ratings
+    assert len(rating.model_dump_json()) < 25_000
+    assert {"rationale_cut:50000000", "citations_cut:100000"} <= set(rating.flags)
+    assert (rating.verdict, rating.cited_step_indices, rating.rationale[-5:]) == ("correct", [0, 1], "[cut]")
+
+
+def test_runs_too_long_for_a_judges_context_are_counted_before_the_first_call():
+    short, other = trajectories(2)
+    long = other.model_copy(update={"steps": (*other.steps, Step(index=2, role="tool", content="word " * 10_000))})
+    (judge,) = make_judges(["openai-compatible:m@http://127.0.0.1:9/v1,family=x"])
+    plan = make_plan([short, long], [judge], rubrics())
+    assert too_long(plan, judge) is None  # nobody told how long its context is
+    judge.context_told = 8_192
+    said = too_long(plan, judge)
+    assert "1 of 2 runs" in said
+    assert "8,192" in said
+    assert long.id in said
+    assert short.id not in said
+    judge.context_told = 32_768
+    assert too_long(plan, judge) is None
+
+
+def test_waiting_is_one_line_that_changes_on_a_screen_and_two_in_a_pipeline(capsys):
+    plan = make_plan(trajectories(1), [CoinJudge()], rubrics())
+    lines = {}
+    for show in (True, False):
+        with Progress(plan, show=show) as bar:
+            for left in range(37, 0, -1):
+                bar.wait("http://p.example", f"one waits for {left} s")
+            bar.wait("http://p.example", None)
+        lines[show] = capsys.readouterr().err
+    assert lines[True].count("\n") <= 1
+    assert "one waits for 37 s" in lines[True]
+    assert lines[False].count("\n") == 2
+    assert "answers again" in lines[False]
 
 
 @pytest.mark.parametrize("theirs", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from collections import Counter
@@ -85,24 +86,28 @@ def _take_out(path: Path, secrets: Counter[str]) -> None:
     if path.suffix == ".parquet":
         frame = pl.read_parquet(path)
         names = [name for name, kind in frame.schema.items() if kind == pl.String]
-        clean = frame.with_columns(
+        cleaned = frame.with_columns(
             pl.Series(name, [None if text is None else without_keys(text, secrets) for text in frame[name]], pl.String)
             for name in names
         )
-        if not clean.equals(frame):
-            clean.write_parquet(path)
+        if not cleaned.equals(frame):
+            cleaned.write_parquet(path)
         return
+    raw = path.read_bytes()
+    is_packed = raw[:2] == b"\x1f\x8b"
     try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        return
+        text = (gzip.decompress(raw) if is_packed else raw).decode("utf-8")
+    except (UnicodeDecodeError, OSError, EOFError) as error:
+        cure = "give the runs as JSON Lines (axisjudge read FILE --to runs.jsonl), or --no-redact"
+        raise InputError(f"{path.name}", "cannot be searched for keys and tokens", cure=cure) from error
     if without_keys(text) == text:
         return
     try:
         clean_text = json.dumps(shared(json.loads(text), secrets), ensure_ascii=False, indent=1)
     except ValueError:
         clean_text = "".join(_clean_line(line, secrets) for line in text.splitlines(keepends=True))
-    path.write_text(clean_text, encoding="utf-8", newline="")
+    clean = clean_text.encode("utf-8")
+    path.write_bytes(gzip.compress(clean, mtime=0) if is_packed else clean)
 
 
 def _clean_line(line: str, secrets: Counter[str]) -> str:
