@@ -12,7 +12,7 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
-from axisjudge.imports import inspect_scores, promptfoo, sets, tracing
+from axisjudge.imports import harness, inspect_scores, promptfoo, sets, tracing
 from axisjudge.imports.columns import read_table
 from axisjudge.imports.finishing import ratings_of_judgements
 from axisjudge.imports.judgement import ImportedFile, Judgement
@@ -292,6 +292,7 @@ def tool_of(path: Path) -> str:
     known = (
         ("Inspect", inspect_logs.recognise(content) or inspect_scores.recognises_scores(content)),
         ("promptfoo", promptfoo.results_in(content) is not None),
+        ("a harness", harness.harness_of(content) is not None),
         *((name, recognises(content)) for name, (recognises, _) in _LABELLING.items()),
         ("MLflow", tracing.assessments_in(content) is not None),
     )
@@ -305,6 +306,8 @@ def _tool(path: Path, content: Any, options: ImportOptions) -> ImportedFile | No
         return inspect_scores.read_scores(path, content)
     if promptfoo.results_in(content) is not None:
         return promptfoo.read_results(path, content)
+    if harness.harness_of(content) is not None:
+        return harness.read_harness(path, content)
     if sets.is_alttest(content, path):
         return sets.read_alttest_file(path, content, options)
     return None

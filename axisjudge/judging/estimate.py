@@ -102,7 +102,7 @@ class JudgeEstimate:
             "judge": self.judge.rater,
             "calls": self.n_calls,
             "tokens in": span(self.input_tokens),
-            "cached": f"{span(self.cached_tokens)} ({span(tuple(100 * each for each in self.cached_share))}%)",
+            "cached": f"{span(self.cached_tokens)} ({span((100 * self.cached_share[0], 100 * self.cached_share[1]))}%)",
             "out": span(self.output_tokens),
             "price $": "unpriced" if self.usd is None else span(self.usd, 2),
             "without cache $": "unpriced" if self.uncached_usd is None else span(self.uncached_usd, 2),

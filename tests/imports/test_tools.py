@@ -23,6 +23,64 @@ def rows(table, *names, **wanted):
     return sorted(table.filter(**wanted).select(names).iter_rows(), key=str)
 
 
+def test_an_openai_eval_says_what_matched_and_what_was_only_sampled(tmp_path):
+    events = [
+        {"spec": {"completion_fns": ["gpt-x"], "base_eval": "words", "eval_name": "words.v0"}},
+        {"final_report": {"accuracy": 0.5}},
+        {"event_id": 0, "sample_id": "words.1", "type": "sampling", "data": {"prompt": "a", "sampled": "b"}},
+        {"event_id": 1, "sample_id": "words.1", "type": "match", "data": {"correct": True, "expected": "b"}},
+        {"event_id": 2, "sample_id": "words.2", "type": "match", "data": {"correct": False, "expected": "c"}},
+        {"event_id": 3, "sample_id": "words.2", "type": "metrics", "data": {"choice": "no", "score": 0.0}},
+    ]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(event) + "\n" for event in events))
+    found = import_ratings([path])
+    assert rows(found.ratings, "trajectory_id", "agent", "rater_kind", "verdict", question="correct") == [
+        ("words.1", "gpt-x", "rules", "pass"),
+        ("words.2", "gpt-x", "rules", "fail"),
+    ]
+    assert rows(found.ratings, "rater_kind", question="choice") == [("llm",)]
+    assert any("1 events that grade nothing" in note for note in found.notes)
+
+
+def test_samples_of_lm_eval_are_rated_by_the_metrics_that_they_list_filter_by_filter(tmp_path):
+    samples = [
+        {"doc_id": n, "doc": {"answer": 3}, "target": "3", "filtered_resps": ["3"], "filter": form, "doc_hash": "x"}
+        | {"metrics": ["exact_match"], "exact_match": float(n == 0 or form == "loose")}
+        for n in range(2)
+        for form in ("strict", "loose")
+    ]
+    path = tmp_path / "samples_sums_2026-01-21T03-44-18.458309.jsonl"
+    path.write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+    table = import_ratings([path]).ratings
+    assert set(table["question"]) == {"exact_match, strict", "exact_match, loose"}
+    assert set(table["trajectory_id"]) == {"sums/0", "sums/1"}
+    assert table.filter(pl.col("verdict") == "1").height == 3
+
+
+def test_helms_instances_are_rated_by_what_rates_and_not_by_what_counts(tmp_path):
+    def stat(name, mean):
+        return {"name": {"name": name, "split": "test"}, "count": 1, "sum": mean, "mean": mean, "variance": 0.0}
+
+    content = [
+        {
+            "instance_id": f"id{n}",
+            "train_trial_index": 0,
+            "stats": [
+                stat("num_prompt_tokens", 400),
+                stat("logprob", -3.1),
+                stat("exact_match", n),
+                stat("f1_score", 0.4),
+            ],
+        }
+        for n in (0, 1)
+    ]
+    found = import_ratings([write(tmp_path, content, "per_instance_stats.json")])
+    assert set(found.ratings["question"]) == {"exact_match", "f1_score"}
+    assert found.ratings.height == 4
+    assert any("2 measures that rate no output" in note for note in found.notes)
+
+
 def test_promptfoo(tmp_path):
     content = made.promptfoo()
     found = import_ratings([write(tmp_path, content)])

@@ -16,7 +16,7 @@ from axisjudge.imports.recognise import texts
 from axisjudge.imports.sheets import read_sheet, unpacked
 from axisjudge.studies._shared.frames import Kind, kind_of, narwhals_of
 
-_OF_TOOLS = (".json", ".eval")
+_OF_TOOLS = (".json", ".jsonl", ".eval")
 _SIGNS = {">=": ge, "<=": le, ">": gt, "<": lt}
 
 

@@ -1,0 +1,123 @@
+"""Results of harnesses, sample by sample: OpenAI evals, lm-evaluation-harness, HELM.
+
+A metric is a question, the metric's program its rater (a model where an OpenAI eval is model-graded), a sample the
+item and the model under test the agent, where the file names it: lm-eval and HELM name it in the path alone. Counts and
+times that HELM writes beside its metrics rate nothing and are left out, which is said.
+
+Sources: openai/evals ``evals/record.py``; EleutherAI/lm-evaluation-harness ``lm_eval/loggers/evaluation_tracker.py``;
+stanford-crfm/helm ``src/helm/benchmark/metrics/metric.py`` (PerInstanceStats).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from axisjudge.checks import InputError
+from axisjudge.imports.judgement import ImportedFile, Judgement
+
+#: Events of an OpenAI eval that say how a sample did.
+_GRADED = ("match", "metrics")
+#: Names of HELM's metrics that say how good an output is; the others count and time.
+_QUALITY = re.compile(
+    r"exact_match|f1|rouge|bleu|accuracy|\bacc|correct|score|edit_similarity|math_equiv|pass|win_rate|harmful|toxic|safety"
+)
+_OF_HARNESS = re.compile(r"num_|inference_|training_|max_prob|logprob|finish_reason|batch_size|prompt_")
+
+
+def harness_of(content: Any) -> str | None:
+    """The harness that wrote a file of JSON or JSON Lines; None where it is none of these."""
+    if not isinstance(content, list) or not content or not all(isinstance(row, Mapping) for row in content):
+        return None
+    first = content[0]
+    if isinstance(first.get("spec"), Mapping) and any("sample_id" in row and "data" in row for row in content[1:]):
+        return "openai-evals"
+    if {"doc_id", "filtered_resps"} <= first.keys():
+        return "lm-eval"
+    if {"instance_id", "stats"} <= first.keys() and isinstance(first["stats"], list):
+        return "helm"
+    return None
+
+
+def read_harness(path: Path, content: list[Mapping[str, Any]]) -> ImportedFile:
+    """The judgements of a file.
+
+    Raises
+    ------
+    InputError
+        No line of it says how a sample did.
+    """
+    form = harness_of(content) or ""
+    found, notes = {"openai-evals": _openai, "lm-eval": _lm_eval, "helm": _helm}[form](path, content)
+    if not found:
+        raise InputError(str(path), "holds no result of a sample", cure="write the file that has one line a sample")
+    return ImportedFile(form, tuple(found), notes=tuple(notes))
+
+
+def _openai(path: Path, events: list[Mapping[str, Any]]) -> tuple[list[Judgement], list[str]]:
+    spec = events[0]["spec"]
+    agent = ", ".join(map(str, spec.get("completion_fns") or ())) or None
+    found, other = [], 0
+    for number, event in enumerate(events[1:], start=2):
+        data = event.get("data")
+        if event.get("type") not in _GRADED or not isinstance(data, Mapping):
+            other += "sample_id" in event
+            continue
+        about = {"agent": agent, "task_id": str(event["sample_id"])}
+        where, sample = f"{path}, line {number}", str(event["sample_id"])
+        words = {"correct": data.get("correct")} if event["type"] == "match" else _measures(data)
+        is_graded_by_model = event["type"] == "metrics" and "choice" in data
+        for question, word in words.items():
+            kind, rater = ("llm", "the eval's grader") if is_graded_by_model else ("rules", str(spec.get("base_eval")))
+            found.append(Judgement(where, sample, question, rater, _passed(word), kind, None, about))  # type: ignore[arg-type]
+    return found, [f"{other} events that grade nothing are left out"] if other else []
+
+
+def _measures(data: Mapping[str, Any]) -> dict[str, Any]:
+    words = {name: data[name] for name in ("choice", "score") if data.get(name) is not None}
+    return words or {name: value for name, value in data.items() if isinstance(value, bool | int | float)}
+
+
+def _lm_eval(path: Path, samples: list[Mapping[str, Any]]) -> tuple[list[Judgement], list[str]]:
+    task = re.sub(r"^samples_|_\d{4}-\d\d-\d\dT[\d.-]+$", "", path.stem)
+    filters = {sample.get("filter", "none") for sample in samples}
+    found = []
+    for number, sample in enumerate(samples, start=1):
+        document = str(sample["doc_id"])
+        for metric in sample.get("metrics") or _numbers(sample):
+            value = sample.get(metric)
+            if isinstance(value, bool | int | float):
+                question = f"{metric}, {sample['filter']}" if len(filters) > 1 else metric
+                about = {"task_id": f"{task}/{document}", "domain": task}
+                where = f"{path}, line {number}"
+                found.append(Judgement(where, f"{task}/{document}", question, "lm-eval", value, "rules", None, about))
+    return found, ["the model that was tested is not named in this file"] if found else []
+
+
+def _numbers(sample: Mapping[str, Any]) -> Iterator[str]:
+    """Metrics of versions that do not list them: numbers beside the documented fields."""
+    return (name for name, value in sample.items() if isinstance(value, float) and not name.endswith(("_id", "_hash")))
+
+
+def _helm(path: Path, instances: list[Mapping[str, Any]]) -> tuple[list[Judgement], list[str]]:
+    found, left = [], set()
+    for number, instance in enumerate(instances, start=1):
+        base = str(instance["instance_id"])
+        perturbed = (instance.get("perturbation") or {}).get("name")
+        thing = "/".join(map(str, filter(None, [base, perturbed])))
+        trial = instance.get("train_trial_index", 0)
+        for stat in instance["stats"]:
+            name = stat["name"]["name"]
+            if _OF_HARNESS.match(name) or not _QUALITY.search(name):
+                left.add(name)
+                continue
+            about = {"task_id": base, "cluster_id": base, "repeat": trial}
+            found.append(Judgement(f"{path}, {number}", thing, name, "HELM", stat.get("mean"), "rules", None, about))
+    names = ", ".join(sorted(left)[:4])
+    return found, [f"{len(left)} measures that rate no output are left out ({names}, ...)"] if left else []
+
+
+def _passed(word: Any) -> Any:
+    return {True: "pass", False: "fail"}[word] if isinstance(word, bool) else word
