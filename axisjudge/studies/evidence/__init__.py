@@ -25,6 +25,7 @@ from axisjudge.studies._shared.citations import CitationReport, citation_report
 from axisjudge.studies._shared.frames import Given, Table, made_up_raters
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies.evidence import sentences as say
+from axisjudge.studies.evidence.chance import BesideChance, beside_chance
 from axisjudge.studies.evidence.repeats import (
     PublishedRepeat,
     RepeatReport,
@@ -41,12 +42,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AskedAgain",
+    "BesideChance",
     "CitationsOfJudges",
     "Evidence",
     "PublishedRepeat",
     "SelfPreferenceReport",
     "SharedSteps",
     "asked_again",
+    "beside_chance",
     "cited_steps",
     "evidence",
     "own_family",
