@@ -10,6 +10,7 @@ from axisjudge.datasets.demo import (
 )
 from axisjudge.datasets.fetching import fetch
 from axisjudge.datasets.registry import DataFile, Dataset, list_datasets
+from axisjudge.datasets.verdicts import small_model_verdicts
 from axisjudge.datasets.votes import published_votes
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "fetch",
     "list_datasets",
     "published_votes",
+    "small_model_verdicts",
 ]

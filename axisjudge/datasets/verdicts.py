@@ -5,13 +5,21 @@ from __future__ import annotations
 import polars as pl
 
 from axisjudge.checks import one_of
-from axisjudge.ratings import SCHEMA
+from axisjudge.ratings import SCHEMA, read_ratings
 from axisjudge.verdict import SCHEMA_VERSION
 from axisjudge.workbench import find
 
 VERDICTS, FINDINGS = "data/reference/verdicts.parquet", "data/reference/rules_findings.csv"
 #: The data sets: tau2-bench retail, tau-bench airline, AgentRx (tau-bench retail), HotpotQA of AgentProcessBench.
 SETS = ("retail", "airline", "agentrx", "hotpotqa")
+
+
+SMALL_MODEL = "data/reference/small_model.jsonl"
+
+
+def small_model_verdicts() -> pl.DataFrame:
+    """Ratings of a real model of 135 million parameters on the demo's shortest runs; they are worth nothing."""
+    return read_ratings(find(SMALL_MODEL), latest=True)
 
 
 def published_verdicts(subset: str = "") -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -1,0 +1,51 @@
+"""A judge beside one that always says the same word."""
+
+import polars as pl
+
+from axisjudge.datasets import demo_truth, small_model_verdicts
+from axisjudge.ratings import ratings_frame, read_ratings
+from axisjudge.studies import evidence
+from axisjudge.verdict import Rating
+
+
+def rated(rater: str, kind: str, words: list[str], **more: object) -> list[Rating]:
+    return [
+        Rating(
+            trajectory_id=f"r{n}",
+            cluster_id=f"r{n}",
+            question="termination",
+            rater=rater,
+            rater_kind=kind,
+            family=rater,
+            verdict=word,
+        ).model_copy(update=more)
+        for n, word in enumerate(words)
+    ]
+
+
+def test_a_judge_of_one_word_is_no_better_than_that_word_and_one_that_knows_is() -> None:
+    truth = ["correct"] * 6 + ["incorrect"] * 4
+    table = ratings_frame(
+        [
+            *rated("parrot", "llm", ["correct"] * 10, confidence=1.0),
+            *rated("seer", "llm", [*truth[:9], "correct"], confidence=0.5, cited_step_indices=[1]),
+        ]
+    )
+    found = evidence.beside_chance(table, ratings_frame(rated("Ann", "human", truth)))
+    parrot, seer = found.rows.to_dicts()
+    assert (parrot["right"], parrot["one_word_right"], parrot["says_it"], parrot["confidences"]) == (6, 6, 10, 1)
+    assert (seer["right"], seer["cite_a_step"]) == (9, 10)
+    assert "as many as the commonest word" in found.answer
+    assert "3 more than the commonest word" in found.answer
+    assert found.plot().get_xlim() == (0, 1)
+
+
+def test_the_shipped_verdicts_of_a_small_model_are_of_the_demos_runs_and_worth_nothing() -> None:
+    small = small_model_verdicts()
+    (row,) = evidence.beside_chance(small, read_ratings(demo_truth())).rows.to_dicts()
+    assert row["asked"] == small.height >= 15
+    assert row["verdicts"] + row["lost"] == row["asked"]
+    assert row["right"] <= row["one_word_right"] + 3
+    assert small["rationale"].null_count() == small.height
+    assert set(small["rater_kind"]) == {"llm"}
+    assert small.filter(pl.col("rater").str.contains("/"))["rater"].to_list() == []  # no path of a machine
