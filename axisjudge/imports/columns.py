@@ -6,6 +6,7 @@ one rater, and neither their names nor what was told decide, both commands are w
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -258,12 +259,11 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
     (judge, of), file = found[0], shlex.quote(where)
     rule = f"{judge} and {of[0]} hold the same words, and {rater} may have said either"
     if known.columns[rater].distinct == 1:
-        cure = (
-            f"axisjudge import {file} --kind {shlex.quote(judge)}=llm --kind {shlex.quote(of[0])}=human --question NAME"
-        )
+        kinds = f"--kind {shlex.quote(judge)}=llm --kind {shlex.quote(of[0])}=human"
+        cure = f"axisjudge import {file} {kinds} --question {_named_after(where)}"
     else:
         cure = f"axisjudge import {file} --column {shlex.quote(judge)}=verdict --column {shlex.quote(of[0])}=ignore"
-        cure += " --kind llm --question NAME"
+        cure += f" --kind llm --question {_named_after(where)}"
     raise InputError(where, rule, cure=f"say whose they are: {cure} --out ratings.jsonl")
 
 
@@ -285,8 +285,14 @@ def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognis
         for group in groups[:3]
     ]
     kinds = [f"--kind={name}={_likely(name)}" for name in groups[0][:6]]
-    command = shlex.join(["axisjudge", "import", where, *kinds, "--question", "NAME", "--out", "ratings.jsonl"])
+    name = _named_after(where)
+    command = shlex.join(["axisjudge", "import", where, *kinds, "--question", name, "--out", "ratings.jsonl"])
     raise InputError(where, f"holds several questions: {'; '.join(said)}", cure=f"import one at a time: {command}")
+
+
+def _named_after(where: str) -> str:
+    """A name for a question or rater that the file does not name: the file's own."""
+    return re.sub(r"\W+", "_", Path(where).name.partition(".")[0]).strip("_") or "answers"
 
 
 def _likely(name: str) -> str:
@@ -306,8 +312,9 @@ def _refuse_undecided(where: str, names: Sequence[str]) -> None:
     """Refuse columns that may be raters or questions, with the command for each."""
     file, few = shlex.quote(where), list(names)[:6]
     kinds = " ".join(f"--kind {shlex.quote(name)}=llm" for name in few)
-    raters = f"axisjudge import {file} {kinds} --question NAME --out ratings.jsonl"
-    questions = f"axisjudge import {file} --rater NAME --kind llm --out ratings.jsonl"
+    name = _named_after(where)
+    raters = f"axisjudge import {file} {kinds} --question {name} --out ratings.jsonl"
+    questions = f"axisjudge import {file} --rater {name} --kind llm --out ratings.jsonl"
     listed = ", ".join(few) + (", ..." if len(names) > len(few) else "")
     rule = f"{listed} may be raters of one question, or questions to one rater"
     raise InputError(where, rule, cure=f"raters (llm or human each): {raters}; questions: {questions}")
@@ -431,7 +438,7 @@ def _checked(where: str, layout: Layout, known: Recognised, options: ImportOptio
 
 
 def _command(where: str, layout: Layout, options: ImportOptions, known: Recognised, *, asked: bool) -> str:
-    """The whole command that would work, with what is to be filled in in capitals."""
+    """The whole command that would work; a rater or question without a name gets the file's."""
     words = ["axisjudge", "import", where, *(f"--item={name}" for name in options.item)]
     if "trajectory_id" not in layout.roles:
         keys = [layout.roles[name] for name in ("rater", "question") if name in layout.roles]
@@ -440,8 +447,8 @@ def _command(where: str, layout: Layout, options: ImportOptions, known: Recognis
         words += ["--column", "COLUMN=verdict"]
     words += ["--rater", options.rater] if options.rater else []
     if "rater" not in layout.roles and not options.rater and not layout.by_rater:
-        words += ["--rater", "NAME"]
-    words += [] if asked else ["--question", layout.roles.get("verdict", "NAME")]
+        words += ["--rater", _named_after(where)]
+    words += [] if asked else ["--question", layout.roles.get("verdict", _named_after(where))]
     words += ["--question", options.question[0]] if len(options.question) == 1 else []
     if not (options.kind or options.kinds or "rater_kind" in layout.roles):
         kinds = {name: _likely(name) for name in layout.answers if who(name)} if layout.by_rater else {}

@@ -80,7 +80,7 @@ def test_questions_are_no_raters_and_raters_no_questions(tmp_path):
     table = {"id": list(range(30)), **{name: drawn(30, ("1", "5"), seed=n) for n, name in enumerate(("tone", "facts"))}}
     path = written(tmp_path / "scores.csv", table)
     with pytest.raises(
-        InputError, match=r"raters of one question, or questions to one rater.*--kind tone=.*--rater NAME"
+        InputError, match=r"raters of one question, or questions to one rater.*--kind tone=.*--rater \w+ --kind llm"
     ):
         import_ratings([path], ImportOptions(kind="llm", question=("q",)))
     asked = import_ratings([path], ImportOptions(kind="llm", rater="gpt")).ratings
