@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from axisjudge.iterating.looked_at import LookedAt, looked_at
 from axisjudge.iterating.rubric_change import RubricSentence, beside_flips, cited_on_flips, rubric_sentences
 from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging import judging_run
-from axisjudge.judging.estimate import asked_yes, estimate_of
+from axisjudge.judging.estimate import asked_yes
 from axisjudge.judging.judging_run import JudgingRun
 from axisjudge.judging.options import RunOptions
 from axisjudge.judging.outcome import AT_BUDGET
@@ -177,6 +177,9 @@ def iterate(
 ) -> Iteration:
     """Judge a rubric version on the calibration side, as far as that was not done, and compare it with the one before.
 
+    What is missing of both versions is asked in one run, item by item in turn, so that both see the same build of a
+    judge. Where the version before was judged at another time it is said that the noise of occasions was not measured.
+
     Before anything is asked a line says how many calls and input tokens are to come.
 
     Parameters
@@ -234,20 +237,22 @@ def iterate(
     how: dict[str, Any] = {"split": side, "repeats": times, "out": out}
     asked = [judging_run(runs, raters, [axis], versions={axis: rubric.version}, **how) for rubric in (old, new)]
     options = RunOptions(progress=progress, **money)
-    plan = together([run.plan() for run in asked])
-    to_come = sentences.cost(plan, estimate_of(plan, asked[0].kept.table(), options))
+    both = JudgingRun(lambda done: together([run.plan_of(done) for run in asked]), asked[0].admitted, out)
+    plan = both.plan()
+    to_come = sentences.cost(plan, both.estimate(options))
     notes = (*notes, f"{axis} {new.version} against {old.version}, {times}x each. {to_come}")
     if dry_run:
         return Iteration(notes, plan, None)
     print(notes[-1], flush=True)
-    tables = _carried_out(asked, options)
+    judged = _carried_out(both, options)
     others = _known(out, axis, runs).filter(~pl.col("rubric_version").is_in([old.version, new.version]))
-    table = pl.concat([*tables, others.filter(pl.col("rater").is_in(tables[0]["rater"].unique().implode()))])
+    table = pl.concat([judged, others.filter(pl.col("rater").is_in(judged["rater"].unique().implode()))])
     table = table.unique(subset=list(IDENTITY), keep="first", maintain_order=True)
     steps, held_out = {run.id: len(run.steps) for run in runs}, known_split.held_out if known_split else HELD_OUT
     result = rubric_versions(table, {axis: _trail(table, old, new)}, steps=steps, held_out=held_out)
     decided = looked_at(result.turns[-1].flips, axis, (old.version, new.version), _decisions())
-    return Iteration(notes[:-1], plan, result, decided, table, tuple(runs), rater or _only_rater())
+    notes = (*notes[:-1], *_occasions_apart(judged, old, new))
+    return Iteration(notes, plan, result, decided, table, tuple(runs), rater or _only_rater())
 
 
 def _trail(table: pl.DataFrame, old: Rubric, new: Rubric) -> list[str]:
@@ -296,24 +301,29 @@ def _offer_split(trajectories: Given, wanted: bool | None) -> Split | None:
     return made
 
 
-def _carried_out(runs: Sequence[JudgingRun], options: RunOptions) -> list[pl.DataFrame]:
-    """The ratings of each run; what one spends of a budget the next ones lack.
+def _carried_out(run: JudgingRun, options: RunOptions) -> pl.DataFrame:
+    """The ratings of both versions.
 
     Raises
     ------
     InputError
         The budget was reached: a version that is judged in part is compared with nothing.
     """
-    tables = []
-    for run in runs:
-        elsewhere = sum(each.outcome.spent_usd for each in runs if each.kept.path != run.kept.path)
-        left = None if options.budget_usd is None else max(options.budget_usd - elsewhere, 1e-9)
-        tables.append(run.carry_out(replace(options, budget_usd=left)))
-        if run.outcome.code() == AT_BUDGET:
-            rule = f"was reached before both versions were judged; {run.outcome.sentences()[-1]}"
-            cure = "give a higher one: what is there is not asked again"
-            raise InputError("budget_usd", rule, options.budget_usd, cure)
-    return tables
+    table = run.carry_out(options)
+    if run.outcome.code() == AT_BUDGET:
+        rule = f"was reached before both versions were judged; {run.outcome.sentences()[-1]}"
+        cure = "give a higher one: what is there is not asked again"
+        raise InputError("budget_usd", rule, options.budget_usd, cure)
+    return table
+
+
+def _occasions_apart(table: pl.DataFrame, old: Rubric, new: Rubric) -> tuple[str, ...]:
+    """What must be said where a model was asked both versions, and never in one run: the day's build is in the gap."""
+    asked = table.filter(pl.col("rater_kind") == "llm", pl.col("verdict").is_not_null())
+    runs = [asked.filter(pl.col("rubric_version") == each.version)["run_id"].drop_nulls() for each in (old, new)]
+    if not len(runs[0]) or not len(runs[1]) or set(runs[0]) & set(runs[1]):
+        return ()
+    return (sentences.OCCASIONS_APART.format(old.version, new.version),)
 
 
 def _before(rubric: Rubric) -> Rubric:

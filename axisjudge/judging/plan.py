@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, zip_longest
 from typing import Any
 
 from axisjudge.checks import InputError, one_of
@@ -166,10 +167,10 @@ def check_ids(where: str, trajectories: Sequence[Trajectory]) -> None:
 
 
 def together(plans: Sequence[JudgingPlan]) -> JudgingPlan:
-    """Several plans that are carried out in turn as one, to be counted and priced: no call is made twice."""
+    """Several plans as one, a group of each in turn, so that they share an occasion: no call is made twice."""
     groups: list[tuple[Call, ...]] = []
     there: set[Identity] = set()
-    for group in (group for plan in plans for group in plan.groups):
+    for group in filter(None, chain.from_iterable(zip_longest(*(plan.groups for plan in plans)))):
         new = [call for call in group if not there.issuperset(call.identity(point) for point in call.wanted)]
         there.update(call.identity(point) for call in new for point in call.wanted)
         if new:

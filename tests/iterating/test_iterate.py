@@ -230,3 +230,23 @@ def test_what_people_decided_on_flips_stands_in_the_next_turn(bench):
     assert counts == {"new_right": 2, "people_differ": 1}
     assert f"Of {n} flips 2 are improvements and 1 " in repr(again)
     assert f"{n - 3} not looked at yet" in again.decided
+
+
+def test_both_versions_are_judged_in_turn_and_another_day_is_said(bench):
+    """What a provider changes on the way meets both versions; a version of an earlier run is compared with a word."""
+    occasions = "noise of occasions was not measured"
+
+    @axisjudge.judge_function(family="ours", kind="llm")
+    def strict(prompt):
+        return ("incorrect", 0.7, "No.") if len(prompt.record) % 3 == 0 else ("correct", 0.7, "Yes.")
+
+    write_draft(bench, "v4")
+    first = axisjudge.iterate(AXIS, "v4", judges=[strict, "simulated:dunnock"], progress=False)
+    written = read_ratings(bench / "data" / "ratings" / "ratings.jsonl")
+    versions = written.filter(rater_kind="llm")["rubric_version"].to_list()
+    parts = [versions[at : at + 20].count("v3") for at in range(0, len(versions) - 20, 20)]
+    assert min(parts) >= 5
+    assert max(parts) <= 15
+    assert occasions not in repr(first)
+    write_draft(bench, "v5", "Another one.")
+    assert occasions in repr(axisjudge.iterate(AXIS, "v5", judges=[strict, "simulated:dunnock"], progress=False))

@@ -28,7 +28,6 @@ SERIES, BURN_IN, DRAWS, MORE = 4, 250, 500, 4
 #: Part of the posterior's tails that intervals leave out. The plain ones cover truths drawn from the prior as often as
 #: they say; fixed truths of the grid (tests/stats/latent/latent_table.py) they cover in .93 where .95 is said.
 TAIL = 0.6
-METHOD = "posterior of the latent model"
 
 Sampler = Literal["gibbs", "nuts"]
 SAMPLERS: tuple[Sampler, ...] = get_args(Sampler)
@@ -280,7 +279,7 @@ class _Reported:
             n_missing=int((self.items.given[here] == 0).sum()),
             n_clusters=len(np.unique(self.items.groups["task"][here])),
             cluster_unit="task",
-            method="" if reason else METHOD,
+            method="" if reason else f"central {np.ptp(tails(self.ci_level)):.0%} of the latent model's posterior",
             reason=reason,
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from axisjudge.stats.estimate import Estimate, many
-from axisjudge.stats.latent.panel import LatentPanel, NoModel, Sampler
+from axisjudge.stats.latent.panel import TAIL, LatentPanel, NoModel, Sampler, tails
 from axisjudge.studies._shared.words import directed, in_points, listed
 from axisjudge.studies.few_runs.panel import Beside, JudgeBeside, LabelsHidden
 
@@ -41,12 +41,13 @@ def sample(model: LatentPanel, n_judges: int, n_open: int) -> str:
     start = f"{many(n_judges, 'judge')}, {many(model.n_items, 'item')} ({labels}).{left}"
     if model.convergence is None:
         return start
-    agreed = model.convergence
+    agreed, (low, high) = model.convergence, tails(model.effective.ci_level)
     chains = f"chains{_OF[model.sampler]} {'agree' if agreed.converged else 'do not agree'}"
     lost = f"; {many(agreed.n_divergent, 'draw')} diverged" if agreed.n_divergent else ""
     return (
         f"{start} The {chains}: R hat is at most {agreed.ratio:.3f}, and at least {agreed.effective_draws:,.0f} of "
-        f"{agreed.n_draws:,} draws are effective{lost}."
+        f"{agreed.n_draws:,} draws are effective{lost}. Intervals hold the central "
+        f"{high - low:.0%} of the posterior, so that {1 - 2 * low / TAIL:.0%} of them hold the truth."
     )
 
 
