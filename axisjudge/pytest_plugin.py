@@ -75,7 +75,7 @@ def _judged(table: Any, *, labels: Any = None, **options: Any) -> Judged:
         from axisjudge.studies.check import check, decide
 
         checked = check(table, **options)
-        return Judged(checked, lambda requirements: decide(checked, requirements))
+        return Judged(checked, lambda requirements: decide(checked.read, requirements))
     from axisjudge.imports.reference import read_label_files
     from axisjudge.ratings import read_ratings
     from axisjudge.studies.people import people

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from axisjudge.studies._shared.frames import Table
-    from axisjudge.studies._shared.result import Study, StudyResult
+    from axisjudge.studies._shared.result import Study
     from axisjudge.trajectory import Trajectory
 
 #: The runner names its staging folder here; unset, a page only displays.
@@ -170,7 +170,7 @@ class Page:
         """The warnings that stand at the top of the page."""
         return [banner for banner in (self.standing.banner, self.scope.banner) if banner]
 
-    def answer(self, result: Study | Part | StudyResult | str) -> None:
+    def answer(self, result: Study | Part | str) -> None:
         """Say what the page answers: its report opens with it, under title and banners, and so does its card.
 
         Parameters

@@ -73,7 +73,7 @@ def test_runs_of_one_task_are_not_repeats_and_the_columns_that_tell_them_apart_a
     judged = wide | {"human": noisy(wide["success"])}
     with pytest.raises(InputError, match=r"twice.*--item task_id --item model_name|stands twice"):
         check(judged, judges="success", item="task_id")
-    assert check(judged, judges="success", item=("task_id", "model_name")).votes.n_items == 36
+    assert check(judged, judges="success", item=("task_id", "model_name")).read.votes.n_items == 36
 
 
 def test_questions_are_no_raters_and_raters_no_questions(tmp_path):
@@ -104,8 +104,8 @@ def test_judges_are_known_by_what_they_say(words):
     truth = drawn(120, words)
     judges = ("gpt52t", "deepseek", "qwen8b", "house")
     found = check(rated(*judges, words=truth, ticket=[f"T-{n}" for n in range(120)], lang=drawn(120, ("de", "en"))))
-    assert (found.roles.judges, found.roles.people) == (judges, ("human",))
-    assert {"ticket", "lang"} <= set(found.roles.left_out)
+    assert (found.read.roles.judges, found.read.roles.people) == (judges, ("human",))
+    assert {"ticket", "lang"} <= set(found.read.roles.left_out)
 
 
 @pytest.mark.parametrize("other", [("yes", "no"), ("pass", "fail"), ("1", "0")])
@@ -115,7 +115,7 @@ def test_a_score_beside_its_own_label_is_no_judge_and_no_gate_passes(other):
     with pytest.raises(InputError, match=r"same as label in every row.*--judge score --human label"):
         check({"id": list(range(60)), "score": score, "label": label})
     assert (
-        check({"id": list(range(60)), "score": score, "label": label}, judges="score", human="label").votes.n_items
+        check({"id": list(range(60)), "score": score, "label": label}, judges="score", human="label").read.votes.n_items
         == 60
     )
 
@@ -123,9 +123,9 @@ def test_a_score_beside_its_own_label_is_no_judge_and_no_gate_passes(other):
 def test_a_column_that_says_whether_two_others_agree_is_no_judge():
     table = rated("judge", words=drawn(80, ("true", "false")))
     table["is_correct"] = [str(one == other).lower() for one, other in zip(table["judge"], table["human"], strict=True)]
-    assert check(table).roles.judges == ("judge",)
+    assert check(table).read.roles.judges == ("judge",)
     copied = check(table | {"copy": table["judge"]})
-    assert (copied.roles.judges, dict(copied.roles.copies)) == (("judge",), {"copy": "judge"})
+    assert (copied.read.roles.judges, dict(copied.read.roles.copies)) == (("judge",), {"copy": "judge"})
 
 
 def test_names_of_raters_and_of_candidates_are_no_verdicts(tmp_path):
@@ -133,7 +133,7 @@ def test_names_of_raters_and_of_candidates_are_no_verdicts(tmp_path):
     table = {"id": list(range(60)), "judge_model": names, "verdict": drawn(60), "human": drawn(60, seed=4)}
     with pytest.raises(InputError, match=r"raters in one column \(judge_model.*--where judge_model="):
         check(table)
-    assert check(table, where=["judge_model=gpt-4o"]).roles.judges == ("verdict",)
+    assert check(table, where=["judge_model=gpt-4o"]).read.roles.judges == ("verdict",)
     pairs = {"id": list(range(60)), "model_1": names, "model_2": noisy(names), "winner": drawn(60, ("model_1", "tie"))}
     told = ImportOptions(rater="ada", kind="human", question=("q",))
     found = import_ratings([written(tmp_path / "p.csv", pairs)], told).ratings
@@ -159,7 +159,7 @@ def test_places_of_a_list_are_repeats_or_another_order_and_never_two_judges(tmp_
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(InputError, match=r"places of one list.*--judge judgments\.0\.decision"):
         check(path)
-    assert check(path, judges="judgments.0.decision").votes.n_items == 60
+    assert check(path, judges="judgments.0.decision").read.votes.n_items == 60
 
 
 def test_empty_verdicts_stay_counted_through_import_and_are_no_absence_of_the_word(tmp_path):
@@ -170,9 +170,9 @@ def test_empty_verdicts_stay_counted_through_import_and_are_no_absence_of_the_wo
     lost = found.ratings.filter(rater="gpt", status="parse_error")
     assert (lost.height, found.ratings.filter(rater="gpt").height) == (30, 120)
     assert any("30 empty cells" in note for note in found.notes)
-    assert check(path).judges[0].n_missing == 30
+    assert check(path).read.judges[0].n_missing == 30
     silent = check(table | {"gpt": [""] * 120}, judges="gpt")
-    said = " ".join(report(silent)["judges"])
+    said = " ".join(report(silent.read)["judges"])
     assert "people called no" not in said
     assert "no verdict" in said
 
@@ -183,7 +183,7 @@ def test_words_of_two_sides_mean_the_same_after_import(tmp_path, words):
     told = ImportOptions(kinds={"gpt": "llm", "human": "human"}, question=("q",), sampling="random")
     found = import_ratings([path], told)
     assert any(f"{words[1]} is read as failing" in note for note in found.notes)
-    checked = check(path).judges[0].measures["sensitivity"].estimate
+    checked = check(path).read.judges[0].measures["sensitivity"].estimate
     compared = people(found.ratings, found.ratings, n_draws=0).claims.comparison.questions[0].judges[0]
     assert compared.failing.recall.estimate == pytest.approx(checked)
     caught = found.ratings.filter(pl.col("rater") == "gpt", pl.col("verdict") == words[1]).height
@@ -197,9 +197,9 @@ def test_a_word_that_one_side_never_says_is_named(tmp_path):
     told = ImportOptions(kinds={"gpt": "llm", "human": "human"}, question=("q",))
     notes = import_ratings([written(tmp_path / "t.csv", table)], told).notes
     assert any("unsure is said by judges alone" in note for note in notes)
-    said = " ".join(report(check(table, words=["pass", "fail", "unsure"]))["read"])
+    said = " ".join(report(check(table, words=["pass", "fail", "unsure"]).read)["read"])
     assert "Only judges say 'unsure'" in said
-    mixed = " ".join(report(check(rated("gpt") | {"gpt": noisy(drawn(120, ("yes", "no")))}))["read"])
+    mixed = " ".join(report(check(rated("gpt") | {"gpt": noisy(drawn(120, ("yes", "no")))}).read)["read"])
     assert "'no' as 'fail'" in mixed
 
 
@@ -234,7 +234,7 @@ def test_a_folder_loses_nothing_at_exit_code_0(tmp_path, monkeypatch, capsys):
 def test_packed_and_nested_tables_say_the_same(tmp_path, pack):
     table = rated("gpt")
     text = written(tmp_path / "t.csv", table).read_bytes()
-    wanted = check(tmp_path / "t.csv").judges[0].measures["sensitivity"].estimate
+    wanted = check(tmp_path / "t.csv").read.judges[0].measures["sensitivity"].estimate
     records = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
     if pack == "gz":
         path = tmp_path / "t.csv.gz"
@@ -248,13 +248,13 @@ def test_packed_and_nested_tables_say_the_same(tmp_path, pack):
         inner = {"meta": {"n": 3}, "about": [{"key": 1}], "results": {"rows": records}}
         by_id = {f"case {n}": {"said": {name: row[name] for name in ("gpt", "human")}} for n, row in enumerate(records)}
         path.write_text(json.dumps(inner if pack == "json under a name" else by_id))
-    assert check(path).judges[0].measures["sensitivity"].estimate == wanted
+    assert check(path).read.judges[0].measures["sensitivity"].estimate == wanted
 
 
 def test_standard_input_an_address_and_an_archive_of_several(tmp_path, monkeypatch):
     text = written(tmp_path / "t.csv", rated("gpt")).read_bytes()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
-    assert check("-").votes.n_items == 120
+    assert check("-").read.votes.n_items == 120
     with pytest.raises(InputError, match=r"is an address.*curl -L -o r\.csv 'https://example\.org/r\.csv'"):
         check("https://example.org/r.csv")
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
@@ -286,12 +286,12 @@ def test_scores_pass_from_a_number_on_and_words_stand_for_others():
         check(table)
     found = check(table, judges="judge_score", pass_if="judge_score >= 0.5")
     caught = sum(score < 0.5 for score, word in zip(scores, TRUTH, strict=True) if word == "fail") / TRUTH.count("fail")
-    assert found.judges[0].measures["sensitivity"].estimate == pytest.approx(caught)
+    assert found.read.judges[0].measures["sensitivity"].estimate == pytest.approx(caught)
     ties = rated("gpt") | {"gpt": ["Tie" if n % 5 == 0 else word for n, word in enumerate(noisy(TRUTH))]}
     as_fail = check(ties, means={"gpt:Tie": "fail"})
-    counts = as_fail.counts["gpt"]
+    counts = as_fail.read.counts["gpt"]
     assert sum(row["gpt: fail"] for row in counts) == sum(word in ("Tie", "fail") for word in ties["gpt"])
-    assert check(ties, means={":Tie": ""}).judges[0].n_missing == 24
+    assert check(ties, means={":Tie": ""}).read.judges[0].n_missing == 24
 
 
 def test_a_scale_is_said_and_told_and_disagreements_are_listed_whole():
@@ -302,22 +302,25 @@ def test_a_scale_is_said_and_told_and_disagreements_are_listed_whole():
         "human": grades,
     }
     found = check(table)
-    assert (found.votes.question.level, "in this order" in " ".join(report(found)["read"])) == ("ordinal", True)
-    assert check(table, scale="nominal").votes.question.level == "nominal"
+    assert (found.read.votes.question.level, "in this order" in " ".join(report(found.read)["read"])) == (
+        "ordinal",
+        True,
+    )
+    assert check(table, scale="nominal").read.votes.question.level == "nominal"
     names = {"1": "poor", "2": "fair", "3": "fine", "4": "great"}
     worded = table | {name: [names[each] for each in table[name]] for name in ("gpt", "human")}
-    told = check(worded, scale="ordinal:poor,fair,fine,great").judges[0].measures
-    assert told["quadratic_kappa"].estimate == pytest.approx(found.judges[0].measures["quadratic_kappa"].estimate)
+    told = check(worded, scale="ordinal:poor,fair,fine,great").read.judges[0].measures
+    assert told["quadratic_kappa"].estimate == pytest.approx(found.read.judges[0].measures["quadratic_kappa"].estimate)
     differ = [n for n in range(80) if table["gpt"][n] != grades[n]]
-    assert [each["item"] for each in found.disagreements] == [str(n) for n in differ]
-    assert [each["reason"] for each in found.disagreements] == [f"because {n}" for n in differ]
+    assert [each["item"] for each in found.read.disagreements] == [str(n) for n in differ]
+    assert [each["reason"] for each in found.read.disagreements] == [f"because {n}" for n in differ]
 
 
 def test_requirements_hold_together(tmp_path):
     table = rated("gpt", "claude")
     found = check(table)
-    alone = decide(found, ["gpt.caught>=0.5"])[0]
-    together = decide(found, ["caught>=0.5", "passed>=0.5"])
+    alone = decide(found.read, ["gpt.caught>=0.5"])[0]
+    together = decide(found.read, ["caught>=0.5", "passed>=0.5"])
     assert len(together) == 4
     assert together[0].ci_low < alone.ci_low
     assert together[0].estimate == alone.estimate
@@ -326,8 +329,8 @@ def test_requirements_hold_together(tmp_path):
 def test_rows_that_share_a_text_are_proposed_as_clusters():
     sources = [f"a passage of some length, which {n // 6} others share with it, and nobody else" for n in range(120)]
     found = check(rated("gpt", source=sources))
-    assert found.roles.may_cluster == ("source",)
-    assert "--cluster source" in " ".join(report(found)["read"])
+    assert found.read.roles.may_cluster == ("source",)
+    assert "--cluster source" in " ".join(report(found.read)["read"])
 
 
 def test_ratings_come_back_as_they_were_written(tmp_path):

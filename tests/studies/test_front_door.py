@@ -15,7 +15,7 @@ from axisjudge.datasets import demo_run_labels, demo_runs, demo_transcripts, dem
 from axisjudge.datasets.verdicts import published_findings, published_verdicts
 from axisjudge.judging.signals import signals_run
 from axisjudge.scores.run_score import read_runs
-from axisjudge.studies._shared.result import Part, Study, StudyResult
+from axisjudge.studies._shared.result import Part, Study
 from axisjudge.twins import make_twins
 
 
@@ -96,7 +96,7 @@ def test_a_result_shows_itself_and_draws_its_figures(results):
     import matplotlib.pyplot as plt
 
     for result in results.values():
-        assert isinstance(result, Study | StudyResult | Part)
+        assert isinstance(result, Study | Part)
         assert result.answer in repr(result)
         assert "<script" not in result._repr_html_()
         figures = result.figures()

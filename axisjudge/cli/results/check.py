@@ -13,7 +13,8 @@ from axisjudge.cli.options import AlikeOption
 
 if TYPE_CHECKING:
     from axisjudge.stats.clusters import Alike
-    from axisjudge.studies.check import Check, Decision
+    from axisjudge.studies.check import Decision
+    from axisjudge.studies.check.compute import Checked
 
 #: ``RATER:WORD=WORD`` of --words.
 _MEANT = re.compile(r"(.*:[^=]+)=(.*)")
@@ -96,7 +97,7 @@ def check(
         ci_level=level,
         progress=(lambda text: typer.echo(text, err=True)) if large else None,
     )
-    decisions = decide(result, require)
+    decisions = decide(result.read, require)
     if html is not None:
         html.parent.mkdir(parents=True, exist_ok=True)
         html.write_text(result.page(), encoding="utf-8")
@@ -104,27 +105,25 @@ def check(
         known = [{**vars(each), "sentence": each.sentence()} for each in decisions]
         show.as_json({**result.to_dict(), "requirements": known})
     else:
-        _print(result, decisions)
+        _print(result.read, decisions)
         if html is not None:
             typer.echo(f"\nPage: {html}")
     raise typer.Exit(exit_code(decisions))
 
 
-def _print(result: "Check", decisions: "Sequence[Decision]") -> None:
-    from axisjudge.studies.check.requirements import verdict_line
-    from axisjudge.studies.check.sentences import report
-    from axisjudge.studies.check.tables import printed
+def _print(read: "Checked", decisions: "Sequence[Decision]") -> None:
+    from axisjudge.studies.check.sentences import printed, report, verdict_line
 
     if decisions:
-        typer.echo(f"{show.text(verdict_line(decisions, result.terms.ci_level))}\n")
-    show.table(result.recognised, "What the columns are taken for", most=12)
+        typer.echo(f"{show.text(verdict_line(decisions, read.terms.ci_level))}\n")
+    show.table(read.recognised, "What the columns are taken for", most=12)
     typer.echo()
-    for part, lines in report(result).items():
+    for part, lines in report(read).items():
         if part == "supported":
-            show.table(printed(result), f"Estimate ({result.terms.ci_level:.0%} interval)")
-            for rows in list(result.counts.values())[:_MOST_COUNTED]:
+            show.table(printed(read), f"Estimate ({read.terms.ci_level:.0%} interval)")
+            for rows in list(read.counts.values())[:_MOST_COUNTED]:
                 show.table(rows, "Counts: people down, the judge across")
-            show.table(result.disagreements, "Where they differ", most=10)
+            show.table(read.disagreements, "Where they differ", most=10)
         if lines:
             typer.echo("" if part != "read" else None, nl=part != "read")
         show.lines(lines)

@@ -12,7 +12,7 @@ from axisjudge.ratings.scales import has_words
 from axisjudge.report.bundle.inputs import Inputs
 from axisjudge.report.paper import sentences_of
 from axisjudge.report.tables.markup import as_polars
-from axisjudge.studies._shared.result import Study, StudyResult
+from axisjudge.studies._shared.result import Study
 from axisjudge.studies.confidence import Confidence
 from axisjudge.verdict import AXES
 
@@ -26,7 +26,7 @@ class Section:
 
     name: str
     heading: str
-    study: Study | StudyResult | Confidence
+    study: Study | Confidence
     cites: Mapping[str, str]
     limits: tuple[str, ...]
     tables: dict[str, tuple[str, pl.DataFrame]] = field(default_factory=dict)

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Drawn = typing.TypeVar("Drawn", bound=Callable[..., Any])
-#: Draws one figure of a result.
-Plot = Callable[[], "Axes | Figure"]
 
 
 def _names_as_they_are(plot: Drawn) -> Drawn:
@@ -230,56 +228,6 @@ class Study(_Kept):
             for name, part in self.parts.items()
         )
         return f"{self._head()}<details><summary>Its parts</summary><ul>{listed}</ul></details>"
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class StudyResult(_Kept):
-    """A study's result whose class forwards to its parts; a study becomes a `Study` of `Part`s."""
-
-    @property
-    @abstractmethod
-    def table(self) -> Table:
-        """The main table: a DataFrame of the caller's kind."""
-
-    @property
-    @abstractmethod
-    def answer(self) -> str:
-        """What the study answers, with number, interval and n; or that it cannot be told, and why."""
-
-    @property
-    @abstractmethod
-    def sentences(self) -> tuple[str, ...]:
-        """What else there is to say."""
-
-    @abstractmethod
-    def plots(self) -> Mapping[str, Plot]:
-        """The figures by name, each as a function that draws it."""
-
-    @_names_as_they_are
-    def figure(self, name: str) -> Figure:
-        """One figure, drawn anew.
-
-        Raises
-        ------
-        InputError
-            The result has no such figure.
-        """
-        plots = self.plots()
-        if name not in plots:
-            raise InputError("name", f"figures are {', '.join(plots) or 'none'}", name)
-        figure: Figure = plots[name]().get_figure(root=True)  # type: ignore[assignment]
-        return figure
-
-    def figures(self) -> dict[str, Figure]:
-        """All figures, drawn anew, by name."""
-        return {name: self.figure(name) for name in self.plots()}
-
-    def _repr_html_(self) -> str:
-        listed = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.sentences)
-        more = f"<details><summary>In numbers</summary><ul>{listed}</ul></details>" if listed else ""
-        table = self.table
-        draw = getattr(table, "_repr_html_", None)
-        return f"{self._head()}{draw() if draw else ''}{more}"
 
 
 class _Door(ModuleType):

@@ -1,11 +1,426 @@
 """A judge against people in one minute: any table, any question with two words or more, no workbench and no key."""
 
-from axisjudge.stats.requirements import Decision
-from axisjudge.studies._shared.result import open_door
-from axisjudge.studies.check.compute import JudgeCheck
-from axisjudge.studies.check.requirements import decide
-from axisjudge.studies.check.study import Check, check
+from __future__ import annotations
 
-__all__ = ["Check", "Decision", "JudgeCheck", "check", "decide"]
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from axisjudge.checks import InputError, in_open_unit_interval, one_of
+from axisjudge.figures.heatmap import cell_text, plot_heatmap
+from axisjudge.figures.marks import interval_mark, named_rows
+from axisjudge.figures.markup import template
+from axisjudge.figures.theme import FAINT, INK, QUIET, SMALL, dress, new_axes, side_by_side
+from axisjudge.imports.recognise import recognise
+from axisjudge.ratings.words import NO_VERDICT, word
+from axisjudge.stats.clusters import ALIKE, Alike
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.requirements import Decision
+from axisjudge.studies._shared.frames import Table, table_of
+from axisjudge.studies._shared.result import Part, Study, open_door
+from axisjudge.studies.check import sentences as say
+from axisjudge.studies.check.columns import Roles, read_cells, roles_of
+from axisjudge.studies.check.compute import (
+    CHANCE_CORRECTED,
+    COLUMNS,
+    MOST_ABREAST,
+    NAMES,
+    Checked,
+    JudgeCheck,
+    abreast,
+    decide,
+    heading,
+    rows,
+    spoken,
+    terms_of,
+)
+from axisjudge.studies.check.sentences import answer as first_finding
+from axisjudge.studies.check.sentences import report
+from axisjudge.studies.check.votes import one_line, votes_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Check", "Decision", "JudgeCheck", "beside", "beyond_chance", "check", "decide", "measures"]
+
+
+def _panels(read: Checked, names: Sequence[str], span: tuple[float, float], ax: Axes | None) -> Axes:
+    """A panel a measure, one row a judge."""
+    names = [name for name in names if name in read.judges[0].measures] or ["agreement"]
+    ax = new_axes(3.2 * len(names) + 1.5, 1.1 + 0.28 * len(read.judges)) if ax is None else ax
+    axes = side_by_side(ax, len(names))
+    for panel, name in zip(axes, names, strict=True):
+        for row, judge in enumerate(read.judges):
+            interval_mark(panel, judge.measures[name], row, size=5)
+            if math.isnan(judge.measures[name].estimate):
+                where = (sum(span) / 2, row)
+                panel.annotate("not given", where, fontsize=SMALL, color=QUIET, ha="center", va="center")
+        named_rows(panel, [judge.name for judge in read.judges])
+        dress(panel, "")
+        panel.set_title(heading(read, name), loc="left", fontsize=10, color=INK)
+        panel.set_xlim(*span)
+        panel.axvline(0.5 if name == "balanced_accuracy" else 0, color=FAINT, linewidth=1, zorder=0)
+    axes[0].set_xlabel(f"{read.terms.ci_level:.0%} intervals by {read.votes.unit}", fontsize=SMALL, color=QUIET)
+    return axes[0]
+
+
+_TITLES = {
+    "read": "What was read",
+    "judges": "What each judge passes and catches",
+    "beside each other": "Beside each other",
+    "supported": "What the file supports",
+    "next": "Next",
+}
+
+
+def markup(read: Checked, form: Literal["page", "fragment"]) -> str:
+    """The whole page, or the same without its frame, for a notebook."""
+    return template("axisjudge.studies.check", f"{form}.html.j2").render(**_parts(read))
+
+
+def _parts(read: Checked) -> dict[str, Any]:
+    parts = [(name, _TITLES[name], lines) for name, lines in report(read).items() if lines]
+    return {
+        "level": f"{read.terms.ci_level:.0%}",
+        "source": read.source,
+        "counts": [{"judge": judge, "heads": list(rows[0]), "rows": rows} for judge, rows in read.counts.items()],
+        "differ": read.disagreements,
+        "columns": read.recognised,
+        "answer": first_finding(read),
+        "parts": parts,
+        "measures": [  # one block a measure, one bar a judge
+            {"heading": said, "bars": [_bar(*of, signed=signed) for of in figures.items()], "zero": 50 if signed else 0}
+            for said, signed, figures in abreast(read)
+        ],
+    }
+
+
+def _bar(judge: str, found: Estimate, *, signed: bool) -> dict[str, Any]:
+    ends = (found.estimate, found.ci_low, found.ci_high)
+    at, low, high = (None if math.isnan(end) else (50 + 50 * end if signed else 100 * end) for end in ends)
+    return {"judge": judge, "at": at, "low": low, "high": high, "text": spoken(found), "reason": found.reason}
+
+
+class Measures(Part, caption="What each judge passes and catches"):
+    """Each judge against people: sensitivity, specificity and the rest with intervals by cluster."""
+
+    read: Checked
+
+    @property
+    def table(self) -> Table:
+        """One row a judge and measure."""
+        return table_of(rows(self.read), self.read.kind, columns=COLUMNS)
+
+    @property
+    def answer(self) -> str:
+        """What each judge passes and catches; of many judges the span of the bounds."""
+        return first_finding(self.read)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """What each judge passes and catches, or how often it agrees where the question has no sides."""
+        return _panels(self.read, ("specificity", "sensitivity", "balanced_accuracy"), (0, 1), ax)
+
+
+class BeyondChance(Part, caption="Agreement with people beyond chance"):
+    """The coefficients of agreement of each judge with people."""
+
+    read: Checked
+
+    @property
+    def table(self) -> Table:
+        """One row a judge and coefficient."""
+        names = {NAMES[name][0] for name in CHANCE_CORRECTED}
+        kept = [row for row in rows(self.read) if row["measure"] in names]
+        return table_of(kept, self.read.kind, columns=COLUMNS)
+
+    @property
+    def answer(self) -> str:
+        """Whether each judge tells the words apart."""
+        return say.beyond_chance(self.read)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """One row a judge, a panel a coefficient."""
+        return _panels(self.read, tuple(CHANCE_CORRECTED), (-1, 1), ax)
+
+
+class Beside(Part, caption="Judges beside each other, and people beside people, on the same items"):
+    """Pairs of judges and of people on the items that both have; intervals hold for all pairs of judges together."""
+
+    read: Checked
+
+    @property
+    def table(self) -> Table:
+        """One row a pair and measure: of judges the first minus the second, of people their coefficients."""
+        names = ("caught", "passed", "agreement")
+        pairs = [
+            (*each.judges, f"{name}, difference", found)
+            for each in self.read.differences
+            for name in names
+            if (found := getattr(each, name)) is not None
+        ]
+        pairs += [
+            (*pair.people, NAMES[name][0], of) for pair in self.read.people for name, of in pair.coefficients.items()
+        ]
+        shown = [
+            {"rater": one, "other_rater": other, "measure": name, "estimate": of.estimate, "low": of.ci_low}
+            | {"high": of.ci_high, "items": of.n_items, "reason": of.reason}
+            for one, other, name, of in pairs
+        ]
+        return table_of(shown, self.read.kind, columns=("rater", "other_rater", "measure", "estimate", "low", "high"))
+
+    @property
+    def answer(self) -> str:
+        """Which judge is shown to be above another, and how far people agree with each other."""
+        return " ".join(say.beside(self.read))
+
+
+class Disagreements(Part, caption="Where judges say something else than people"):
+    """Every item on which a judge and people differ, with the judge's reason."""
+
+    read: Checked
+
+    @property
+    def table(self) -> Table:
+        """One row an item and judge."""
+        names = ("item", "judge", "judge_said", "people_said", "reason")
+        return table_of(self.read.disagreements, self.read.kind, columns=names)
+
+    @property
+    def answer(self) -> str:
+        """On how many items each judge differs, and in which words most."""
+        return say.differing(self.read)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """What the first judges said of each word of people, as shares of it."""
+        judges = list(self.read.counts.items())[:MOST_ABREAST]
+        ax = new_axes(3.0 * len(judges) + 1.0, 1.4 + 0.4 * len(judges[0][1])) if ax is None else ax
+        axes = side_by_side(ax, len(judges))
+        for panel, (judge, counted) in zip(axes, judges, strict=True):
+            columns = [name for name in counted[0] if name != "people"]
+            numbers = np.array([[row[name] for name in columns] for row in counted], dtype=float)
+            shares = numbers / np.maximum(numbers.sum(axis=1, keepdims=True), 1)
+            words = [name.removeprefix(f"{judge}: ") for name in columns]
+            plot_heatmap(shares, ax=panel, rows=[row["people"] for row in counted], columns=words)
+            for (row, column), n in np.ndenumerate(numbers):
+                cell_text(panel, row, column, f"{n:.0f}")
+            panel.set_title(judge, loc="left", fontsize=10, color=INK)
+        return axes[0]
+
+
+def _by_terms(read: Checked, sampling: str, risk: float | None, ci_level: float | None) -> Checked:
+    """What was read under other terms than it was read with."""
+    old = read.terms
+    terms = terms_of(sampling or old.sampling, risk or old.risk, ci_level or old.ci_level, read.votes)
+    return replace(read, terms=terms if sampling else replace(terms, drawn_for=old.drawn_for))
+
+
+def measures(
+    read: Checked, *, sampling: str = "", risk: float | None = None, ci_level: float | None = None
+) -> Measures:
+    """Every measure of each judge; the draw of the labels, the risk and the level as it was read where not given."""
+    return Measures(_by_terms(read, sampling, risk, ci_level))
+
+
+def beyond_chance(read: Checked, *, ci_level: float | None = None) -> BeyondChance:
+    """Agreement of each judge with people beyond chance."""
+    return BeyondChance(_by_terms(read, "", None, ci_level))
+
+
+def beside(read: Checked, *, ci_level: float | None = None) -> Beside:
+    """Judges beside judges and people beside people on the same items."""
+    return Beside(_by_terms(read, "", None, ci_level))
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Check(Study):
+    """What a table supports, and what it does not: what was read, and the parts made of it."""
+
+    _keys = ("answer", "sentences")
+    _flat = ("read",)
+
+    read: Checked
+    measures: Measures
+    beyond_chance: BeyondChance
+    disagreements: Disagreements
+    beside: Beside | None
+
+    @property
+    def answer(self) -> str:
+        """The first finding, in a sentence."""
+        return self.measures.answer
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All that is said, in the order in which the command prints it."""
+        return tuple(line for lines in report(self.read).values() for line in lines)
+
+    def page(self) -> str:
+        """The whole as one HTML page without scripts."""
+        return markup(self.read, "page")
+
+    def _repr_html_(self) -> str:
+        return markup(self.read, "fragment")
+
+
+def check(
+    table: Any,
+    *,
+    judges: Sequence[str] | str = (),
+    human: Sequence[str] | str = (),
+    cluster: str = "",
+    confidence: Mapping[str, str] | str | None = None,
+    item: Sequence[str] | str = (),
+    rater: str = "",
+    value: str = "",
+    words: Sequence[str] = (),
+    means: Mapping[str, str] | None = None,
+    pass_if: Sequence[str] | str = (),
+    positive: str = "",
+    scale: str = "",
+    missing: Sequence[str] = (),
+    where: Sequence[str] = (),
+    sampling: str = "unknown",
+    alike: Alike = "items",
+    risk: float = 0.1,
+    ci_level: float = 0.95,
+    progress: Callable[[str], None] | None = None,
+) -> Check:
+    """Check judges against people on any question with two words or more.
+
+    Parameters
+    ----------
+    table : path, DataFrame or dict of columns
+        CSV, TSV, JSON, JSON Lines, Parquet or Excel, packed too; pandas, polars or arrow. A column a rater, or (long)
+        one row a rating.
+    judges, human : str or sequence of str, optional
+        Their columns; in a long table their names. Recognised from names and words where not given.
+    cluster : str, optional
+        The column that says which rows belong together (a task, a query); ``none`` for rows on their own.
+    confidence : mapping or str, optional
+        Judge -> column of its confidence in [0, 1]; a single name for one judge, or for the column of a long table.
+    item : str or sequence of str, optional
+        The column that names items; several where only together they do.
+    rater, value : str, optional
+        Of a long table the columns of raters and of what they said.
+    words : sequence of str, optional
+        The passing and the failing word; or all words of a question with more.
+    means : mapping, optional
+        ``RATER:WORD`` (``:WORD`` for all) -> the word that it stands for; nothing where it means no verdict.
+    pass_if : str or sequence of str, optional
+        ``COLUMN >= NUMBER``: from where on a column of numbers passes.
+    scale : str, optional
+        ``nominal``, or ``ordinal`` (with the words from lowest to highest where they are no numbers).
+    positive : str, optional
+        The word that a judge should catch, asked against all others.
+    missing : sequence of str
+        More words that are no verdict, beside empty cells, NA and the like.
+    where : sequence of str
+        ``COLUMN=WORD``: only these rows.
+    sampling : str
+        How the labelled items were drawn, where not all are labelled: random, by_judge_verdict (or
+        ``by_judge_verdict=JUDGE``), by_human_label, by_key, unknown.
+    alike : str
+        What counts alike in shares and agreement: each of the ``items``, or each of the ``clusters`` whatever its size.
+        Corrected rates, ranks and what it may decide alone take items.
+    risk : float
+        The error that a judge may make on items that it decides alone.
+    ci_level : float
+    progress : callable, optional
+        Is told what is being done, for large tables.
+
+    Returns
+    -------
+    Check
+
+    Raises
+    ------
+    InputError
+        What cannot be read, or can be read in two ways, in one line that says how to mend it.
+
+    Examples
+    --------
+    >>> said = {"task": [1, 1, 2, 2] * 10, "gpt": ["pass", "fail", "pass", "pass"] * 10, "human": ["pass", "fail"] * 20}
+    >>> check(said).judges[0].measures["sensitivity"].estimate
+    0.5
+    """
+    in_open_unit_interval("risk", risk)
+    in_open_unit_interval("ci_level", ci_level)
+    report_progress = progress or (lambda _: None)
+    cells = read_cells(table).where(where).passing(_names(pass_if))
+    report_progress(f"{cells.frame.height:,} rows read; working out what the columns are")
+    cells, named_by = cells.with_item(_names(item))
+    wishes = Roles(
+        judges=_names(judges),
+        people=_names(human),
+        cluster=cluster,
+        item=named_by,
+        confidence={"": confidence} if isinstance(confidence, str) else dict(confidence or {}),
+        rater=rater,
+        value=value,
+        missing=NO_VERDICT | {word(each, frozenset()) or "" for each in missing},
+    )
+    known = recognise(cells.frame, wishes.missing)
+    roles = roles_of(known, wishes)
+    meant = _meant(means or {}, (*roles.judges, *roles.people))
+    votes = votes_of(known, roles, words=words, positive=positive, scale=scale, meant=meant)
+    one_of("--alike", alike, ALIKE)
+    votes = replace(votes, alike=alike)
+    terms = terms_of(sampling, risk, ci_level, votes)
+    report_progress(f"{votes.n_items:,} items; comparing")
+    read = Checked(
+        source=cells.source,
+        votes=votes,
+        roles=roles,
+        known=known,
+        terms=terms,
+        kind=cells.kind,
+        notes=cells.notes,
+        options=(
+            *_options(words, positive, missing, where, sampling, cluster),
+            *([f"--alike={alike}"] if alike != "items" else []),
+            *(f"--words={rater}={one}" for rater, one in (means or {}).items()),
+            *(f"--pass-if={rule}" for rule in _names(pass_if)),
+            *([f"--scale={scale}"] if scale else []),
+            *(f"--item={name}" for name in _names(item)),
+        ),
+    )
+    several = len(roles.judges) > 1 or len(roles.people) > 1
+    return Check(
+        read=read,
+        measures=Measures(read),
+        beyond_chance=BeyondChance(read),
+        disagreements=Disagreements(read),
+        beside=Beside(read) if several else None,
+    )
+
+
+def _meant(means: Mapping[str, str], raters: Sequence[str]) -> dict[tuple[str, str], str | None]:
+    """(rater, word) -> word, as `axisjudge.studies.check.votes` takes it."""
+    meant = {}
+    for said, one in means.items():
+        rater, _, of = said.rpartition(":")
+        if rater and rater not in raters:
+            rule = f"names a rater that is not compared; they are {', '.join(raters)}"
+            raise InputError("--words", rule, f"{said}={one}")
+        meant[rater, word(of) or of.casefold()] = word(one)
+    return meant
+
+
+def _names(given: Sequence[str] | str) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) and given else tuple(given)
+
+
+def _options(
+    words: Sequence[str], positive: str, missing: Sequence[str], where: Sequence[str], sampling: str, cluster: str
+) -> tuple[str, ...]:
+    """The caller's choices as the command takes them, for the next one."""
+    options = [f"--words={one_line(words)}"] * bool(words) + [f"--positive={positive}"] * bool(positive)
+    options += [f"--missing={each}" for each in missing] + [f"--where={each}" for each in where]
+    options += [f"--sampling={sampling}"] * (sampling != "unknown") + ["--cluster", "none"] * (cluster == "none")
+    return tuple(options)
+
 
 open_door(check)

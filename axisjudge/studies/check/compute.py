@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.imports.recognise import Recognised
 from axisjudge.ratings.scales import Level
 from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
-from axisjudge.stats.agreement.coefficients import coefficient_names
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_names
 from axisjudge.stats.clusters import ALIKE
+from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
-from axisjudge.stats.estimate import ClusteredShare, Estimate, nothing_of
+from axisjudge.stats.estimate import ClusteredShare, Estimate, no_interval, nothing_of
 from axisjudge.stats.raters.balanced import balanced_accuracy
-from axisjudge.stats.rates.clustered import more_for_half_width
-from axisjudge.stats.rates.correction import SAMPLING, CorrectedRate, corrected_rate
-from axisjudge.stats.rates.proportions import clustered_proportion, t_quantile
-from axisjudge.studies._shared.frames import Floats
-from axisjudge.studies.check.votes import Votes
+from axisjudge.stats.rates.clustered import more_for_half_width, paired_share_difference
+from axisjudge.stats.rates.correction import SAMPLING, CorrectedRate, corrected_rate, pairwise_level
+from axisjudge.stats.rates.proportions import cluster_codes, clustered_proportion, t_quantile
+from axisjudge.stats.requirements import Decision, decided
+from axisjudge.studies._shared.frames import Floats, Kind
+from axisjudge.studies.check.columns import Roles
+from axisjudge.studies.check.votes import Votes, counted, differing
 
 E = TypeVar("E", bound=Estimate)
 
@@ -202,7 +208,7 @@ def _directed(votes: Votes, codes: Floats, terms: CheckTerms) -> dict[str, Estim
         "precision": share(hits(truth, codes, 1), votes, level),
         "f1": _f1(overlap),
         "balanced_accuracy": balanced_accuracy(
-            np.where(truth == 1, caught, passed), truth, words=(0, 1), alike=votes.alike, **votes.how(level)
+            np.where(truth == 1, caught, passed), truth, words=(0, 1), **votes.how(level)
         ),
     }
 
@@ -268,3 +274,316 @@ def _allowed(each: E, name: str, votes: Votes, terms: CheckTerms, number: int) -
         return each
     reason = f"labelled items were drawn {terms.sampling.replace('_', ' ')}, which bends it"
     return nothing_of(each, reason)
+
+
+#: Sign flips need a table of clusters x judges; independent items beyond so many are added up in groups of items.
+MOST_GROUPS = 200
+
+
+@dataclass(frozen=True)
+class Difference(Result):
+    """First judge minus second on the same items: what they catch, what they pass, and how often people agree.
+
+    Intervals hold for all pairs of judges together (Bonferroni). `caught` and `passed` are None without a failing word.
+    """
+
+    judges: tuple[str, str]
+    agreement: Estimate
+    caught: Estimate | None = None
+    passed: Estimate | None = None
+
+
+@dataclass(frozen=True)
+class PeoplePair(Result):
+    """Two people on the items that both labelled."""
+
+    _keys = ("people",)
+    _flat = ("coefficients",)
+
+    people: tuple[str, str]
+    coefficients: dict[str, Estimate]
+
+
+def differences(votes: Votes, ci_level: float) -> tuple[Difference, ...]:
+    """Every pair of judges."""
+    truth = votes.reference
+    how = {**votes.how(pairwise_level(len(votes.judges), ci_level)), "alike": votes.alike}
+    every = []
+    for first, second in itertools.combinations(range(len(votes.judges)), 2):
+        one, other = votes.ratings[:, first], votes.ratings[:, second]
+        right = [np.where(np.isnan(codes) | np.isnan(truth), np.nan, codes == truth) for codes in (one, other)]
+        sides = {}
+        if votes.question.directed:
+            for name, word in (("caught", 1), ("passed", 0)):
+                sides[name] = paired_share_difference(hits(one, truth, word), hits(other, truth, word), **how)
+        agreement = paired_share_difference(*right, **how)
+        every.append(Difference((votes.judges[first], votes.judges[second]), agreement, **sides))
+    return tuple(every)
+
+
+def ranks(votes: Votes, ci_level: float) -> RankSets | None:
+    """Simultaneous rank sets by balanced accuracy (by agreement with people, without a failing word).
+
+    Only items that every judge and people rated enter. With n_w items of word w each right verdict counts 1 / (2 n_w),
+    so that a cluster's total is its part of the balanced accuracy; rank sets flip the signs of whole clusters.
+    """
+    if len(votes.judges) < 2:
+        return None
+    kept = votes.labelled & ~np.isnan(votes.ratings).any(axis=1)
+    truth = votes.reference[kept]
+    if not truth.size:
+        return None
+    if votes.question.directed:
+        n_word = np.array([max((truth == word).sum(), 1) for word in (0, 1)])
+        weight = 1 / (2 * n_word[truth.astype(np.intp)])
+    else:
+        weight = np.full(truth.size, 1 / truth.size)
+    codes = cluster_codes(None if votes.clusters is None else votes.clusters[kept], truth.size)
+    if codes.max() >= MOST_GROUPS:
+        codes = codes % MOST_GROUPS
+    right = (votes.ratings[kept] == truth[:, None]) * weight[:, None]
+    totals = np.column_stack([np.bincount(codes, weights=column) for column in right.T])
+    return rank_sets(totals * len(totals), ci_level=ci_level, rng=np.random.default_rng(0))
+
+
+def people_pairs(votes: Votes, ci_level: float) -> tuple[PeoplePair, ...]:
+    """Every pair of people."""
+    return tuple(
+        PeoplePair(
+            (votes.people[first], votes.people[second]),
+            coefficients(votes, (votes.labels[:, first], votes.labels[:, second]), ci_level),
+        )
+        for first, second in itertools.combinations(range(len(votes.people)), 2)
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Checked(Result):
+    """What was read of a table, and what it supports, computed where it is asked for.
+
+    `votes` are the arrays, `roles` what the columns were taken for, `known` how they were recognised, `options` the
+    caller's choices as the command takes them.
+    """
+
+    _keys = columns(
+        "source words columns n_items=votes.n_items n_labelled=votes.n_labelled n_clusters=votes.n_clusters",
+        "n_copies=votes.n_copies n_tied=votes.n_tied cluster_unit=votes.unit sampling=terms.sampling risk=terms.risk",
+        "ci_level=terms.ci_level judges differences people ranks=ranks_by_name level=votes.question.level",
+        "recognised counts disagreements notes",
+    )
+
+    source: str
+    votes: Votes
+    roles: Roles
+    terms: CheckTerms
+    known: Recognised
+    notes: tuple[str, ...] = ()
+    kind: Kind = "pandas"
+    options: tuple[str, ...] = ()
+
+    @cached_property
+    def judges(self) -> tuple[JudgeCheck, ...]:
+        """Each judge against people."""
+        return tuple(judge_check(self.votes, number, self.terms) for number in range(len(self.votes.judges)))
+
+    @cached_property
+    def differences(self) -> tuple[Difference, ...]:
+        """Every pair of judges on the same items; none where the draw of the labels bends them."""
+        return differences(self.votes, self.terms.ci_level) if comparable(self.votes, self.terms) else ()
+
+    @cached_property
+    def ranks(self) -> RankSets | None:
+        """Simultaneous rank sets of the judges by balanced accuracy."""
+        return ranks(self.votes, self.terms.ci_level) if comparable(self.votes, self.terms) else None
+
+    @cached_property
+    def people(self) -> tuple[PeoplePair, ...]:
+        """Every pair of people."""
+        return people_pairs(self.votes, self.terms.ci_level)
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """The words of the question, and which of them is failing (None where nothing says so)."""
+        asked = self.votes.question
+        return {"passing": asked.passing or None, "failing": asked.failing or None, "all": asked.words}
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What each column was taken for; None where there is none."""
+        one = {name: getattr(self.roles, name) or None for name in ("cluster", "item")}
+        return one | {name: getattr(self.roles, name) for name in ("judges", "people", "confidence", "left_out")}
+
+    @property
+    def ranks_by_name(self) -> dict[str, Any] | None:
+        """The rank sets with the judges in their order; None for a single judge."""
+        return None if self.ranks is None else {"judges": self.roles.judges, **self.ranks.to_dict()}
+
+    @property
+    def recognised(self) -> list[dict[str, str]]:
+        """What each column was taken for, with the evidence."""
+        roles = self.roles
+        taken = {
+            **dict.fromkeys(roles.confidence.values(), "confidence"),
+            **dict.fromkeys(roles.reasons.values(), "reason"),
+            **dict.fromkeys(roles.item.split(" + "), "item"),
+            roles.cluster: "cluster",
+            roles.rater: "raters",
+            roles.value: "verdicts",
+            **dict.fromkeys(() if roles.long else roles.people, "people"),
+            **dict.fromkeys(() if roles.long else roles.judges, "judge"),
+        }
+        columns = [each for each in self.known.table if " + " not in each["column"]]
+        rows = [{**each, "taken as": taken.get(each["column"], "not read")} for each in columns]
+        return sorted(rows, key=lambda row: row["taken as"] == "not read")
+
+    @property
+    def counts(self) -> dict[str, list[dict[str, Any]]]:
+        """Judge -> the table of counts: a row for each word of people, a column for each of the judge's."""
+        return {judge: counted(self.votes, number) for number, judge in enumerate(self.votes.judges)}
+
+    @property
+    def disagreements(self) -> list[dict[str, Any]]:
+        """Every item on which a judge says something else than people: both words, and the judge's reason."""
+        return [each for number in range(len(self.votes.judges)) for each in differing(self.votes, number)]
+
+    @property
+    def failing_share(self) -> Estimate:
+        """The share that people call failing, among the labelled items."""
+        return share(self.votes.reference, self.votes, self.terms.ci_level)
+
+
+COLUMNS = (
+    *("judge", "measure", "of", "scale", "estimate", "low", "high", "items", "clusters", "effective_clusters"),
+    *("missing", "method", "reason"),
+)
+#: Measure -> its name as people say it, and which word it is about.
+NAMES = {
+    "sensitivity": ("sensitivity (recall)", "failing"),
+    "specificity": ("specificity", "passing"),
+    "precision": ("precision", "failing"),
+    "f1": ("F1", "failing"),
+    "balanced_accuracy": ("balanced accuracy", ""),
+    "agreement": ("agreement", ""),
+    **{name: (COEFFICIENTS[of].label, "") for name, of in CHANCE_CORRECTED.items()},
+}
+#: Judges side by side in print, up to so many; more stand below each other, with these measures.
+MOST_ABREAST = 4
+SHORT = ("sensitivity", "specificity", "balanced_accuracy", "agreement", "kappa", "quadratic_kappa", "ac1")
+
+
+def rows(read: Checked) -> list[dict[str, Any]]:
+    """One row for each judge and measure, then for each judge and word its recall where there are more than two."""
+    table = []
+    for judge in read.judges:
+        table += [_row(judge.name, *label(read, name), each) for name, each in judge.measures.items()]
+        if not read.votes.question.directed:
+            table += [_row(judge.name, "recall", word, "nominal", each) for word, each in judge.by_word.items()]
+        if judge.said_failing is not None:
+            failing = read.votes.question.failing
+            table.append(_row(judge.name, "share that it calls", failing, "nominal", judge.said_failing))
+        if judge.corrected is not None:
+            rate = judge.corrected.rate
+            table.append(_row(judge.name, "share corrected by labels", read.votes.question.failing, "nominal", rate))
+    return table
+
+
+def label(read: Checked, name: str) -> tuple[str, str, str]:
+    """A measure's name, the word that it is about, and the scale on which it takes the words."""
+    said, about = NAMES[name]
+    asked = read.votes.question
+    word = {"failing": asked.failing, "passing": asked.passing}.get(about, "")
+    return said, word, asked.level if name in CHANCE_CORRECTED else "nominal"
+
+
+def heading(read: Checked, name: str) -> str:
+    """Measure and word in one heading; a coefficient's name says its level."""
+    said, word, _ = label(read, name)
+    return f"{said} of {word!r}" if word else said
+
+
+def abreast(read: Checked) -> Iterator[tuple[str, bool, dict[str, Estimate]]]:
+    """Of each measure, and of each word of more than two: heading, whether below 0 is possible, figures by judge."""
+    for name in read.judges[0].measures:
+        figures = {judge.name: judge.measures[name] for judge in read.judges}
+        yield heading(read, name), name in CHANCE_CORRECTED, figures
+    for word in [] if read.votes.question.directed else read.judges[0].by_word:
+        yield f"recall of {word!r}", False, {judge.name: judge.by_word[word] for judge in read.judges}
+
+
+def spoken(estimate: Estimate) -> str:
+    """Estimate and interval, ``.79 (.69 to .86)``."""
+    if estimate.estimate != estimate.estimate:
+        return "-"
+    if estimate.ci_low != estimate.ci_low:
+        return f"{_points(estimate.estimate)} ({no_interval()})"
+    return f"{_points(estimate.estimate)} ({_points(estimate.ci_low)} to {_points(estimate.ci_high)})"
+
+
+def _points(value: float) -> str:
+    text = f"{abs(value):.2f}"
+    text = text.removeprefix("0") if text.startswith("0.") else text
+    return f"-{text}" if value < 0 and float(text) else text
+
+
+def _row(judge: str, measure: str, word: str, scale: str, estimate: Estimate) -> dict[str, Any]:
+    worth = estimate.effective_clusters if isinstance(estimate, ClusteredShare) else float(estimate.n_clusters)
+    cells: tuple[Any, ...] = (
+        judge,
+        measure,
+        word,
+        scale,
+        estimate.estimate,
+        estimate.ci_low,
+        estimate.ci_high,
+        estimate.n_items,
+    )
+    cells += (estimate.n_clusters, worth, estimate.n_missing, estimate.method, estimate.reason)
+    return dict(zip(COLUMNS, cells, strict=True))
+
+
+MEASURES = {
+    "caught": "sensitivity",
+    "passed": "specificity",
+    "recall": "sensitivity",
+    "accuracy": "agreement",
+    "failure_rate": "failure_rate",
+    **{name: name for name in NAMES},
+}
+
+
+def decide(read: Checked, requirements: Iterable[str]) -> tuple[Decision, ...]:
+    """Decide ``MEASURE>=NUMBER`` for every judge, or ``JUDGE.MEASURE>=NUMBER`` for one; all of them hold together.
+
+    With k decisions each rests on an interval at 1 - (1 - level) / k (Bonferroni), so that the chance that any is
+    called met wrongly stays below that of one.
+
+    Raises
+    ------
+    InputError
+        As `axisjudge.stats.requirements.decided` does.
+    """
+    asked = list(requirements)
+
+    def at(judges: Iterable[JudgeCheck]) -> tuple[Decision, ...]:
+        return decided(asked, MEASURES, [((one.name,), one.name, partial(_measure, one)) for one in judges])
+
+    first = at(read.judges)
+    if len(first) < 2:
+        return first
+    together = replace(read.terms, ci_level=level_of_each(len(first), read.terms.ci_level))
+    return at([judge_check(read.votes, number, together) for number in range(len(read.judges))])
+
+
+def level_of_each(count: int, ci_level: float) -> float:
+    """The level of each of `count` intervals that hold together at `ci_level`."""
+    return 1 - (1 - ci_level) / count
+
+
+def _measure(judge: JudgeCheck, asked: str) -> Estimate:
+    name = MEASURES[asked]
+    if name == "failure_rate" and judge.said_failing is not None:
+        return judge.said_failing if judge.corrected is None else judge.corrected.rate
+    if name not in judge.measures:
+        cure = f"this question has {', '.join(judge.measures)}; --positive WORD names a word to be caught"
+        raise InputError("--require", f"{name} is no measure of this question", cure=cure)
+    return judge.measures[name]

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import math
 import shlex
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, coefficient_of_two
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import Estimate, no_interval
+from axisjudge.stats.requirements import Decision
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.check.columns import repeating_id
-from axisjudge.studies.check.compute import WANTED_HALF_WIDTH, JudgeCheck, comparable
-from axisjudge.studies.check.words import one_line
+from axisjudge.studies.check.compute import (
+    MOST_ABREAST,
+    SHORT,
+    WANTED_HALF_WIDTH,
+    JudgeCheck,
+    abreast,
+    comparable,
+    heading,
+    spoken,
+)
+from axisjudge.studies.check.votes import one_line
 
 if TYPE_CHECKING:
     from axisjudge.stats.rates.correction import CorrectedRate
-    from axisjudge.studies.check.checked import Checked
+    from axisjudge.studies.check.compute import Checked
 
 #: With more judges than this each has one line; the rest stands in the table and in --json.
 MOST_IN_DETAIL = 4
@@ -26,39 +38,66 @@ FEWEST_MORE = 10
 MOST = 0.5
 
 
-def report(result: Checked) -> dict[str, list[str]]:
+def report(read: Checked) -> dict[str, list[str]]:
     """Lines by part, in the order of print."""
     return {
-        "read": _read(result),
-        "judges": [line for judge in result.judges for line in _judge(result, judge)],
-        "beside each other": [*_beside(result), *_people(result)],
-        "supported": _supports(result),
-        "next": [_next(result)],
+        "read": _read(read),
+        "judges": [line for judge in read.judges for line in _judge(read, judge)],
+        "beside each other": beside(read),
+        "supported": _supports(read),
+        "next": [_next(read)],
     }
 
 
-def answer(result: Checked) -> str:
+def answer(read: Checked) -> str:
     """The first finding: what each judge passes and catches; of many judges the span of the bounds."""
-    if len(result.judges) == 1:
-        return _first_line(result, result.judges[0])
-    return f"{_several(result)} {_ranking(result)}".strip()
+    if len(read.judges) == 1:
+        return _first_line(read, read.judges[0])
+    return f"{_several(read)} {_ranking(read)}".strip()
 
 
-def _several(result: Checked) -> str:
-    if len(result.judges) <= MOST_IN_DETAIL:
-        names = ("sensitivity", "specificity") if result.votes.question.directed else ("agreement",)
+def beyond_chance(read: Checked) -> str:
+    """Whether each judge is above chance; of many judges the span of the bounds."""
+    if len(read.judges) > MOST_IN_DETAIL:
+        return _several(read)
+    return " ".join(f"{judge.name}: {_chance_line(read, judge)[0].strip()}" for judge in read.judges)
+
+
+def beside(read: Checked) -> list[str]:
+    """Judges beside each other, then people beside people."""
+    return [*_beside(read), *_people(read)]
+
+
+def differing(read: Checked) -> str:
+    """On how many items each of the first judges says something else than people, and in which words most."""
+    said = []
+    for judge in read.judges[:MOST_IN_DETAIL]:
+        words = Counter(
+            (row["judge_said"], row["people_said"]) for row in read.disagreements if row["judge"] == judge.name
+        )
+        (most, n), *_ = words.most_common(1) or [(("", ""), 0)]
+        often = f", most often {most[0]!r} where they say {most[1]!r} ({n:,})" if n else ""
+        said.append(
+            f"{judge.name} says otherwise than people of {words.total():,} of {judge.n_compared:,} items{often}."
+        )
+    return " ".join(said)
+
+
+def _several(read: Checked) -> str:
+    if len(read.judges) <= MOST_IN_DETAIL:
+        names = ("sensitivity", "specificity") if read.votes.question.directed else ("agreement",)
         verbs = {"sensitivity": "caught", "specificity": "passed", "agreement": "agreed with people on"}
         each = [
             f"{judge.name} {listed([f'{verbs[name]} {_share(judge.measures[name])}' for name in names])}"
-            for judge in result.judges
+            for judge in read.judges
         ]
         return f"{'; '.join(each)}."
-    standards = [(judge, *_standard(result, judge)) for judge in result.judges]
+    standards = [(judge, *_standard(read, judge)) for judge in read.judges]
     known = [(found.ci_low, chance) for _, found, chance in standards if not math.isnan(found.ci_low)]
     if not known:
-        return f"None of {len(result.judges)} judges has an interval."
+        return f"None of {len(read.judges)} judges has an interval."
     lows = sorted(low for low, _ in known)
-    name = "balanced accuracy" if known[0][1] else _coefficient(result).label
+    name = "balanced accuracy" if known[0][1] else _coefficient(read).label
     above = sum(low > chance for low, chance in known)
     return (
         f"The lower bounds of {name} run from {lows[0]:.2f} to {lows[-1]:.2f} over {len(known)} judges; "
@@ -66,10 +105,10 @@ def _several(result: Checked) -> str:
     )
 
 
-def _read(result: Checked) -> list[str]:
-    votes, roles = result.votes, result.roles
+def _read(read: Checked) -> list[str]:
+    votes, roles = read.votes, read.roles
     labelled = "all labelled" if votes.in_full else f"{votes.n_items - votes.n_unseen:,} labelled"
-    lines = [f"{result.source}: {many(votes.n_items, votes.noun)}, {labelled}."]
+    lines = [f"{read.source}: {many(votes.n_items, votes.noun)}, {labelled}."]
     where = f" (raters in {roles.rater!r}, their words in {roles.value!r})" if roles.long else ""
     lines.append(f"Judges: {listed(roles.judges)}. People: {listed(roles.people)}{where}.")
     if roles.cluster:
@@ -82,17 +121,17 @@ def _read(result: Checked) -> list[str]:
         )
     elif may := list(dict.fromkeys(filter(None, (repeating_id(roles), *roles.may_cluster)))):
         one = may[0]
-        n_values = result.known.columns[one].distinct
+        n_values = read.known.columns[one].distinct
         lines.append(
             f"Each row counts as independent, though {one!r} has {n_values:,} values in {votes.n_items:,} rows: if its "
             f"rows belong together, say --cluster {shlex.quote(one)}."
         )
     else:
         lines.append("No column says which rows belong together: each row counts as independent (--cluster COLUMN).")
-    lines.append(_words_line(result))
-    lines += _of_one_side(result)
+    lines.append(_words_line(read))
+    lines += _of_one_side(read)
     lines += [f"{copy!r} says what {of!r} says in every row, and is left out." for copy, of in roles.copies.items()]
-    lines += [f"{note[0].upper()}{note[1:]}." for note in result.notes]
+    lines += [f"{note[0].upper()}{note[1:]}." for note in read.notes]
     if roles.confidence:
         columns = set(roles.confidence.values())
         pairs = [f"{judge} = {column}" for judge, column in roles.confidence.items()]
@@ -105,15 +144,15 @@ def _read(result: Checked) -> list[str]:
         alone = f" (none of them against one person: --human {shlex.quote(votes.people[0])})"
         tied = f"; {votes.n_tied} with a tie are left out{alone}" if votes.n_tied else ""
         lines.append(f"What people said is the majority of {len(votes.people)}{tied}.")
-    if not votes.in_full and result.terms.sampling == "unknown":
+    if not votes.in_full and read.terms.sampling == "unknown":
         lines.append(
             f"Figures are of the {votes.n_labelled:,} labelled {votes.noun}s alone: how they were drawn is not known."
         )
     return lines
 
 
-def _words_line(result: Checked) -> str:
-    asked = result.votes.question
+def _words_line(read: Checked) -> str:
+    asked = read.votes.question
     if not asked.directed:
         order = "in this order, so that near misses count less (--scale nominal takes them as names)"
         level = order if asked.level == "ordinal" else "as names without an order"
@@ -127,9 +166,9 @@ def _words_line(result: Checked) -> str:
     return f"Failing is {asked.failing!r}, passing is {asked.passing!r}{several}{turn}."
 
 
-def _of_one_side(result: Checked) -> list[str]:
+def _of_one_side(read: Checked) -> list[str]:
     """Words that only judges or only people say; and words of a judge that are counted as another word of people's."""
-    votes = result.votes
+    votes = read.votes
     said = {
         side: set[str]().union(*(votes.spoken[name] for name in names))
         for side, names in (("judges", votes.judges), ("people", votes.people))
@@ -148,19 +187,19 @@ def _of_one_side(result: Checked) -> list[str]:
     return lines
 
 
-def _judge(result: Checked, judge: JudgeCheck) -> list[str]:
-    lines = [_first_line(result, judge)]
-    if len(result.judges) > MOST_IN_DETAIL:
+def _judge(read: Checked, judge: JudgeCheck) -> list[str]:
+    lines = [_first_line(read, judge)]
+    if len(read.judges) > MOST_IN_DETAIL:
         return lines
-    lines += [*_chance_line(result, judge), *_by_size(result, judge)]
-    if result.votes.question.directed:
-        lines += [*_too_few(result, judge), *_rates(result, judge), *_alone(result, judge)]
+    lines += [*_chance_line(read, judge), *_by_size(read, judge)]
+    if read.votes.question.directed:
+        lines += [*_too_few(read, judge), *_rates(read, judge), *_alone(read, judge)]
     return lines
 
 
-def _by_size(result: Checked, judge: JudgeCheck) -> list[str]:
+def _by_size(read: Checked, judge: JudgeCheck) -> list[str]:
     """What goes with the sizes of tasks, and what it is with the other weights."""
-    votes = result.votes
+    votes = read.votes
     other, size = (votes.unit, "large") if votes.alike == "items" else (votes.noun, "large")
     of = {"sensitivity": "what it catches", "specificity": "what it passes", "agreement": "how often it agrees"}
     return [
@@ -170,8 +209,8 @@ def _by_size(result: Checked, judge: JudgeCheck) -> list[str]:
     ]
 
 
-def _first_line(result: Checked, judge: JudgeCheck) -> str:
-    votes, asked = result.votes, result.votes.question
+def _first_line(read: Checked, judge: JudgeCheck) -> str:
+    votes, asked = read.votes, read.votes.question
     if not asked.directed:
         words = [f"{word!r} {_share(each)} of {each.n_items}" for word, each in judge.by_word.items() if each.n_items]
         common = max((each.n_items for each in judge.by_word.values()), default=0)
@@ -181,10 +220,10 @@ def _first_line(result: Checked, judge: JudgeCheck) -> str:
         return (
             f"{judge.name} said what people said of {_share(judge.measures['agreement'])} of {judge.n_compared:,} "
             f"{votes.noun}s (always {commonest!r}: {common / judge.n_compared:.0%}); "
-            f"by people's word {', '.join(words)}{_by(result)}."
+            f"by people's word {', '.join(words)}{_by(read)}."
         )
     passed, caught = judge.measures["specificity"], judge.measures["sensitivity"]
-    if not comparable(votes, result.terms):
+    if not comparable(votes, read.terms):
         return f"{judge.name}: what it passes and catches is not given: {caught.reason}."
     missing = f" It gave no verdict on {many(judge.n_missing, f'labelled {votes.noun}')}" if judge.n_missing else ""
     if missing and judge.caught_bounds:
@@ -203,37 +242,37 @@ def _first_line(result: Checked, judge: JudgeCheck) -> str:
     if not caught.n_items:
         none = f"people called none {asked.failing!r}, so nothing could be caught"
         second = lost.format(of_word[1], asked.failing) if of_word[1] else none
-    return f"{judge.name}: {first}; {second}{_by(result)}.{missing}{'.' if missing else ''}"
+    return f"{judge.name}: {first}; {second}{_by(read)}.{missing}{'.' if missing else ''}"
 
 
-def _by(result: Checked) -> str:
-    return f"; by {result.votes.unit}" if result.roles.cluster else ""
+def _by(read: Checked) -> str:
+    return f"; by {read.votes.unit}" if read.roles.cluster else ""
 
 
-def _coefficient(result: Checked) -> Coefficient:
+def _coefficient(read: Checked) -> Coefficient:
     """The coefficient of two raters at the level of the words."""
-    return COEFFICIENTS[coefficient_of_two(result.votes.question.level)]
+    return COEFFICIENTS[coefficient_of_two(read.votes.question.level)]
 
 
-def _standard(result: Checked, judge: JudgeCheck) -> tuple[Estimate, float]:
+def _standard(read: Checked, judge: JudgeCheck) -> tuple[Estimate, float]:
     if "balanced_accuracy" in judge.measures:
         return judge.measures["balanced_accuracy"], 0.5
-    return judge.measures[_coefficient(result).heading], 0.0
+    return judge.measures[_coefficient(read).heading], 0.0
 
 
-def _chance_line(result: Checked, judge: JudgeCheck) -> list[str]:
+def _chance_line(read: Checked, judge: JudgeCheck) -> list[str]:
     """Whether a judge tells the words apart, by the bound that decides."""
-    standard, chance = _standard(result, judge)
+    standard, chance = _standard(read, judge)
     if math.isnan(standard.ci_low):
-        return [f"  Whether it is above chance cannot be said: {_lacking(result, judge) or standard.reason}."]
-    name, coin = ("balanced accuracy", f"{chance:.0%}") if chance else (_coefficient(result).label, "0")
+        return [f"  Whether it is above chance cannot be said: {_lacking(read, judge) or standard.reason}."]
+    name, coin = ("balanced accuracy", f"{chance:.0%}") if chance else (_coefficient(read).label, "0")
     low, high = (f"{end:.0%}" if chance else f"{end:.2f}" for end in (standard.ci_low, standard.ci_high))
     low = f"{math.floor(standard.ci_low * 1000) / 1000:.1%}" if chance and low == coin else low
     if standard.ci_high < chance:
         return [
             f"  It is worse than chance: {name} is at most {high}, where chance has {coin}. See what its words mean."
         ]
-    misses = _misses(result, judge)
+    misses = _misses(read, judge)
     if misses and standard.ci_low > chance:
         return [f"  {misses} Still it is above chance: {name} is at least {low}, where chance has {coin}."]
     if standard.ci_low > chance:
@@ -242,25 +281,25 @@ def _chance_line(result: Checked, judge: JudgeCheck) -> list[str]:
     return [f"  Not shown to be above chance: {name} may be as low as {low}, and chance has {coin}.{more}"]
 
 
-def _lacking(result: Checked, judge: JudgeCheck) -> str:
+def _lacking(read: Checked, judge: JudgeCheck) -> str:
     """The word that people never said, so that nothing is known of it."""
-    asked = result.votes.question
+    asked = read.votes.question
     words = {"sensitivity": asked.failing, "specificity": asked.passing}
     never = (
         [
             word
             for name, word in words.items()
-            if name in judge.measures and not (result.votes.reference == result.votes.question.code[word]).any()
+            if name in judge.measures and not (read.votes.reference == read.votes.question.code[word]).any()
         ]
         if asked.directed and asked.failing in asked.code and asked.passing in asked.code
         else []
     )
-    return f"people called no {result.votes.noun} {listed([repr(word) for word in never])}" if never else ""
+    return f"people called no {read.votes.noun} {listed([repr(word) for word in never])}" if never else ""
 
 
-def _misses(result: Checked, judge: JudgeCheck) -> str:
+def _misses(read: Checked, judge: JudgeCheck) -> str:
     """The plain sentence for a judge that misses most of what it should catch, or fails most of what it should pass."""
-    asked = result.votes.question
+    asked = read.votes.question
     verbs = {"sensitivity": ("misses", asked.failing), "specificity": ("fails", asked.passing)}
     return " ".join(
         f"It {verb} at least {1 - judge.measures[name].ci_high:.0%} of {word!r}."
@@ -269,10 +308,10 @@ def _misses(result: Checked, judge: JudgeCheck) -> str:
     )
 
 
-def _too_few(result: Checked, judge: JudgeCheck) -> list[str]:
+def _too_few(read: Checked, judge: JudgeCheck) -> list[str]:
     caught = judge.measures["sensitivity"]
     points = f"±{WANTED_HALF_WIDTH * 100:.0f} points"
-    if not comparable(result.votes, result.terms):
+    if not comparable(read.votes, read.terms):
         return []
     if not judge.more_failures or judge.more_failures < FEWEST_MORE:
         if not math.isnan(caught.ci_low):
@@ -283,28 +322,28 @@ def _too_few(result: Checked, judge: JudgeCheck) -> list[str]:
     return [f"  Too few that people failed for {points}: {caught.n_items}; about {more:,} more would do."]
 
 
-def _rates(result: Checked, judge: JudgeCheck) -> list[str]:
-    said, word = judge.said_failing, result.votes.question.failing
+def _rates(read: Checked, judge: JudgeCheck) -> list[str]:
+    said, word = judge.said_failing, read.votes.question.failing
     if said is None or math.isnan(said.estimate):
         return []
     calls = f"  It calls {_share(said)} {word!r}"
     if judge.corrected is None:
-        return [f"{calls}; people call {_share(result.failing_share)} so."]
+        return [f"{calls}; people call {_share(read.failing_share)} so."]
     rate = judge.corrected.rate
     refusal = judge.corrected.refusal or (rate.reason if math.isnan(rate.estimate) else "")
-    if result.terms.drawn_for not in ("", judge.name):
-        refusal = f"labelled items were drawn by the verdicts of {result.terms.drawn_for}"
+    if read.terms.drawn_for not in ("", judge.name):
+        refusal = f"labelled items were drawn by the verdicts of {read.terms.drawn_for}"
     if refusal:
         return [f"{calls}; no corrected rate: {refusal}."]
-    how = "at random" if result.terms.sampling == "random" else result.terms.sampling.replace("_", " ")
+    how = "at random" if read.terms.sampling == "random" else read.terms.sampling.replace("_", " ")
     weak = "".join(f" {warning[0].upper()}{warning[1:]}." for warning in judge.corrected.warnings[:1])
-    return [f"{calls}; corrected by labels drawn {how}, {_share(rate)}{_unlabelled(result, rate)}.{weak}"]
+    return [f"{calls}; corrected by labels drawn {how}, {_share(rate)}{_unlabelled(read, rate)}.{weak}"]
 
 
-def _unlabelled(result: Checked, rate: Estimate) -> str:
+def _unlabelled(read: Checked, rate: Estimate) -> str:
     """How many of the rows that nobody labelled that makes, where labels were drawn at random."""
-    votes = result.votes
-    if result.terms.sampling != "random" or math.isnan(rate.ci_low):
+    votes = read.votes
+    if read.terms.sampling != "random" or math.isnan(rate.ci_low):
         return ""
     known = int((votes.reference == 1).sum())
     rest = votes.n_items - votes.n_labelled
@@ -314,8 +353,8 @@ def _unlabelled(result: Checked, rate: Estimate) -> str:
     return f": about {at:,} ({low:,} to {high:,}) of the {rest:,} that nobody labelled"
 
 
-def _alone(result: Checked, judge: JudgeCheck) -> list[str]:
-    risk, level = result.terms.risk, result.terms.ci_level
+def _alone(read: Checked, judge: JudgeCheck) -> list[str]:
+    risk, level = read.terms.risk, read.terms.ci_level
     wish = f"  May it decide some alone, at {risk:.0%} error"
     if judge.alone is None or judge.alone.error is None:
         return [f"{wish}? Not shown: {judge.why_not_alone}."]
@@ -326,45 +365,45 @@ def _alone(result: Checked, judge: JudgeCheck) -> list[str]:
     ]
 
 
-def _beside(result: Checked) -> list[str]:
-    if len(result.judges) < 2:
+def _beside(read: Checked) -> list[str]:
+    if len(read.judges) < 2:
         return []
-    if not comparable(result.votes, result.terms):
-        return [f"Judges are not compared: labelled items were drawn {result.terms.sampling.replace('_', ' ')}."]
-    lines = [_ranking(result)]
-    if len(result.judges) <= 3:
-        for each in result.differences:
+    if not comparable(read.votes, read.terms):
+        return [f"Judges are not compared: labelled items were drawn {read.terms.sampling.replace('_', ' ')}."]
+    lines = [_ranking(read)]
+    if len(read.judges) <= 3:
+        for each in read.differences:
             one, other = each.judges
             parts = [
                 f"{verb} {_points(found)}"
                 for verb, found in (("catches", each.caught), ("passes", each.passed))
                 if found is not None and not math.isnan(found.estimate)
             ] or [f"agrees with people {_points(each.agreement)}"]
-            lines.append(f"{one} against {other}, on the same {result.votes.noun}s: it {listed(parts)}.")
+            lines.append(f"{one} against {other}, on the same {read.votes.noun}s: it {listed(parts)}.")
     return [line for line in lines if line]
 
 
-def _ranking(result: Checked) -> str:
-    sets = result.ranks
+def _ranking(read: Checked) -> str:
+    sets = read.ranks
     if sets is None:
         return ""
-    by = "balanced accuracy" if result.votes.question.directed else "agreement with people"
+    by = "balanced accuracy" if read.votes.question.directed else "agreement with people"
     if sets.refusal:
-        return f"Judges are not ranked: {sets.refusal.replace('cluster', result.votes.unit)}."
-    first = [result.judges[place].name for place in sets.first]
+        return f"Judges are not ranked: {sets.refusal.replace('cluster', read.votes.unit)}."
+    first = [read.judges[place].name for place in sets.first]
     if len(first) == 1:
         return f"By {by}, {first[0]} is shown to be above every other ({sets.ci_level:.0%})."
     if sets.tied and sets.differ:
         return f"By {by} the judges differ, and which is best is not shown ({sets.ci_level:.0%})."
     if sets.tied:
         return f"By {by} no judge is shown to be above another (simultaneous rank sets)."
-    who = listed(first) if len(first) <= 8 else f"{len(first)} of {len(result.judges)} judges"
+    who = listed(first) if len(first) <= 8 else f"{len(first)} of {len(read.judges)} judges"
     return f"By {by} the first place may belong to {who}; they are not told apart (simultaneous rank sets)."
 
 
-def _people(result: Checked) -> list[str]:
-    coefficient = _coefficient(result)
-    pairs = [(pair, pair.coefficients[coefficient.heading]) for pair in result.people]
+def _people(read: Checked) -> list[str]:
+    coefficient = _coefficient(read)
+    pairs = [(pair, pair.coefficients[coefficient.heading]) for pair in read.people]
     found = [f"{' and '.join(pair.people)} {kappa.worded()}" for pair, kappa in pairs if not math.isnan(kappa.estimate)]
     if not found:
         return []
@@ -373,33 +412,33 @@ def _people(result: Checked) -> list[str]:
     ]
 
 
-def _supports(result: Checked) -> list[str]:
-    every, to = result.judges, f" to ±{WANTED_HALF_WIDTH * 100:.0f} points"
+def _supports(read: Checked) -> list[str]:
+    every, to = read.judges, f" to ±{WANTED_HALF_WIDTH * 100:.0f} points"
     claims: list[tuple[str, bool]] = []
-    if result.votes.question.directed:
+    if read.votes.question.directed:
         sure = [judge.name for judge in every if _narrow(judge.measures["sensitivity"])]
         who = f" ({listed(sure)})" if 0 < len(sure) < min(6, len(every)) else ""
         rate = every[0].corrected
         claims += [
             (f"what is caught{to}{who}", bool(sure)),
             (f"what is passed{to}", any(_narrow(judge.measures["specificity"]) for judge in every)),
-            (f"a failure rate{to}", _rate_is_narrow(result, rate)),
+            (f"a failure rate{to}", _rate_is_narrow(read, rate)),
             ("deciding some alone", any(judge.alone and judge.alone.error for judge in every)),
         ]
-    beyond = (judge.measures[_coefficient(result).heading] for judge in every)
+    beyond = (judge.measures[_coefficient(read).heading] for judge in every)
     claims += [("agreement beyond chance", any(found.ci_low > 0 or found.ci_high < 0 for found in beyond))]
-    claims += [("people's agreement with each other", len(result.votes.people) > 1)]
+    claims += [("people's agreement with each other", len(read.votes.people) > 1)]
     if len(every) > 1:
-        claims.append(("one best judge", bool(result.ranks and len(result.ranks.first) == 1)))
+        claims.append(("one best judge", bool(read.ranks and len(read.ranks.first) == 1)))
     can, cannot = ([claim for claim, holds in claims if holds is wanted] for wanted in (True, False))
     lines = [f"The file supports: {', '.join(can)}."] if can else []
     return lines + ([f"It does not support: {', '.join(cannot)}."] if cannot else [])
 
 
-def _rate_is_narrow(result: Checked, rate: CorrectedRate | None) -> bool:
+def _rate_is_narrow(read: Checked, rate: CorrectedRate | None) -> bool:
     """Whether the share that people fail is known well: by all of their labels, or corrected from some."""
     if rate is None:
-        return _narrow(result.failing_share)
+        return _narrow(read.failing_share)
     return not rate.refusal and _narrow(rate.rate)
 
 
@@ -407,20 +446,20 @@ def _narrow(estimate: Estimate) -> bool:
     return estimate.ci_high - estimate.ci_low <= 2 * WANTED_HALF_WIDTH  # NaN is not
 
 
-def _next(result: Checked) -> str:
-    roles, votes = result.roles, result.votes
-    words = ["axisjudge", "check", result.source if result.source != "table" else "FILE"]
+def _next(read: Checked) -> str:
+    roles, votes = read.roles, read.votes
+    words = ["axisjudge", "check", read.source if read.source != "table" else "FILE"]
     words += [part for judge in roles.judges[:3] for part in ("--judge", judge)] if len(roles.judges) <= 3 else []
     words += [part for person in roles.people[:3] for part in ("--human", person)]
     words += ["--cluster", roles.cluster] if roles.cluster else []
-    words += result.options
+    words += read.options
     if not votes.question.directed:
         why, more = "to ask what is caught", ["--positive=WORD"]
-    elif any(_lacking(result, judge) for judge in result.judges):
+    elif any(_lacking(read, judge) for judge in read.judges):
         why, more = "with labels of the other word too", []
-    elif not votes.in_full and result.terms.sampling == "unknown":
+    elif not votes.in_full and read.terms.sampling == "unknown":
         why, more = "if the labelled rows were drawn at random", ["--sampling", "random"]
-    elif not roles.cluster and "none" not in result.options:
+    elif not roles.cluster and "none" not in read.options:
         why, more = "if rows share tasks", ["--cluster", "COLUMN"]
     else:
         why, more = "as a gate", ["--require", "caught>=0.8"]
@@ -448,3 +487,31 @@ def _rounded(count: int) -> int:
     """Two leading figures, upwards: a number of labels to plan with."""
     step = int(10 ** max(0, len(str(count)) - 2))
     return -(-count // step) * step
+
+
+def verdict_line(decisions: Sequence[Decision], ci_level: float) -> str:
+    """All requirements in one word, with the bound that decided the worst of them."""
+    order = {"short": 0, "cannot_tell": 1, "met": 2}
+    worst = min(decisions, key=lambda each: order[each.outcome])
+    word = {"short": "Short", "cannot_tell": "Undecided", "met": "Met"}[worst.outcome]
+    above = ">=" in worst.requirement
+    end, name = (worst.ci_low, "at least") if above else (worst.ci_high, "at most")
+    if worst.outcome == "short":
+        end, name = (worst.ci_high, "at most") if above else (worst.ci_low, "at least")
+    known = f"{worst.judge} has {name} {end:.3f}" if not math.isnan(end) else f"{worst.judge}: {worst.reason}"
+    several = f", all {len(decisions)} together" if len(decisions) > 1 else ""
+    return f"{word}: {worst.requirement} ({known}, at {ci_level:.0%} confidence{several})."
+
+
+def printed(read: Checked) -> list[dict[str, Any]]:
+    """The short table: measures down and judges across, or judges down where they are many."""
+    if len(read.judges) <= MOST_ABREAST:
+        return [
+            {"measure": measure, **{judge: spoken(found) for judge, found in by_judge.items()}}
+            for measure, _, by_judge in abreast(read)
+        ]
+    shown = [name for name in SHORT if name in read.judges[0].measures][:4]
+    return [
+        {"judge": judge.name, **{heading(read, name): spoken(judge.measures[name]) for name in shown}}
+        for judge in read.judges
+    ]

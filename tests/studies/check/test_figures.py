@@ -11,6 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 from studies.check.conftest import votes
 
 from axisjudge.checks import InputError
+from axisjudge.studies import check as folder
 from axisjudge.studies.check import check, decide
 
 TABLE = votes()
@@ -22,7 +23,7 @@ def arrays(table):
 
 def test_every_measure_is_that_of_scikit_learn():
     truth, said = arrays(TABLE)
-    found = {name: each.estimate for name, each in check(TABLE).judges[0].measures.items()}
+    found = {name: each.estimate for name, each in check(TABLE).read.judges[0].measures.items()}
     assert found == pytest.approx(
         {
             "sensitivity": metrics.recall_score(truth, said),
@@ -47,19 +48,23 @@ def gwet(truth, said):
 
 def test_rows_on_their_own_have_wilsons_and_the_exact_interval():
     truth, said = arrays(TABLE)
-    found = check(TABLE, cluster="none").judges[0].measures
+    found = check(TABLE, cluster="none").read.judges[0].measures
     hits, n = int((said[truth == 0] == 0).sum()), int((truth == 0).sum())
     ends = proportion_confint(hits, n, method="wilson")
     assert (found["specificity"].ci_low, found["specificity"].ci_high) == pytest.approx(ends)
-    few = check({name: cells[:30] for name, cells in TABLE.items()}, cluster="none").judges[0].measures["sensitivity"]
+    few = (
+        check({name: cells[:30] for name, cells in TABLE.items()}, cluster="none")
+        .read.judges[0]
+        .measures["sensitivity"]
+    )
     exact = binomtest(round(few.estimate * few.n_items), few.n_items).proportion_ci(method="exact")
     assert (few.ci_low, few.ci_high) == pytest.approx((exact.low, exact.high))
 
 
 def test_the_interval_by_task_is_wider_than_that_of_rows():
     whole = {name: [cell for cell in cells for _ in range(4)] for name, cells in TABLE.items()}
-    by_task = check(whole).judges[0].measures
-    by_row = check(whole, cluster="none").judges[0].measures
+    by_task = check(whole).read.judges[0].measures
+    by_row = check(whole, cluster="none").read.judges[0].measures
     for name in ("sensitivity", "specificity", "precision", "f1", "kappa", "ac1"):
         assert by_task[name].ci_high - by_task[name].ci_low > by_row[name].ci_high - by_row[name].ci_low
 
@@ -68,7 +73,7 @@ def test_ordered_words_have_weighted_coefficients_and_recall_by_word():
     rng = np.random.default_rng(1)
     truth = rng.integers(1, 6, 300)
     said = np.clip(truth + rng.integers(-1, 2, 300), 1, 5)
-    judge = check({"gpt": said, "human": truth}).judges[0]
+    judge = check({"gpt": said, "human": truth}).read.judges[0]
     kappa = metrics.cohen_kappa_score(truth, said, weights="quadratic")
     assert judge.measures["quadratic_kappa"].estimate == pytest.approx(kappa)
     alpha = krippendorff.alpha([truth, said], level_of_measurement="ordinal")
@@ -77,14 +82,14 @@ def test_ordered_words_have_weighted_coefficients_and_recall_by_word():
     recalls = metrics.recall_score(truth, said, average=None)
     assert [each.estimate for each in judge.by_word.values()] == pytest.approx(list(recalls))
     assert "sensitivity" not in judge.measures
-    gap = check({"gpt": [2, 5, 5, 1, 2] * 20, "human": [1, 5, 2, 1, 2] * 20}).judges[0].measures["quadratic_kappa"]
+    gap = check({"gpt": [2, 5, 5, 1, 2] * 20, "human": [1, 5, 2, 1, 2] * 20}).read.judges[0].measures["quadratic_kappa"]
     assert gap.estimate != pytest.approx(  # sklearn counts places, not values: 1, 2, 5 has a gap
         metrics.cohen_kappa_score([1, 5, 2, 1, 2] * 20, [2, 5, 5, 1, 2] * 20, weights="quadratic")
     )
 
 
 def test_nominal_words_have_no_weights():
-    measures = check({"gpt": ["a", "b", "tie"] * 20, "human": ["a", "tie", "tie"] * 20}).judges[0].measures
+    measures = check({"gpt": ["a", "b", "tie"] * 20, "human": ["a", "tie", "tie"] * 20}).read.judges[0].measures
     assert measures.keys() >= {"kappa", "ac1", "alpha"}
     assert "quadratic_kappa" not in measures
 
@@ -99,24 +104,24 @@ def test_a_judge_that_finds_few_failures_is_introduced_by_that():
 
 def test_too_few_failures_are_met_with_a_number_that_suffices():
     table = {"gpt": ["fail"] * 9 + ["pass"] * 105, "human": ["fail"] * 14 + ["pass"] * 100}
-    more = check(table).judges[0].more_failures
+    more = check(table).read.judges[0].more_failures
     times = -(-(14 + more) // 14)
-    grown = check({name: cells * times for name, cells in table.items()}).judges[0].measures["sensitivity"]
+    grown = check({name: cells * times for name, cells in table.items()}).read.judges[0].measures["sensitivity"]
     assert (grown.ci_high - grown.ci_low) / 2 <= 0.1
-    assert check({name: cells * times for name, cells in table.items()}).judges[0].more_failures == 0
+    assert check({name: cells * times for name, cells in table.items()}).read.judges[0].more_failures == 0
 
 
 def test_differences_are_paired_and_nobody_is_best_unless_shown():
     gpt, human = TABLE["gpt"], TABLE["human"]
     same = check(TABLE | {"qwen": gpt})
-    assert same.differences[0].caught.estimate == 0
-    assert same.ranks.tied
+    assert same.read.differences[0].caught.estimate == 0
+    assert same.read.ranks.tied
     assert "best" not in same.answer
     worse = check(TABLE | {"qwen": ["pass"] * 300})
-    assert worse.ranks.first == (0,)
-    assert worse.differences[0].caught.ci_low > 0
+    assert worse.read.ranks.first == (0,)
+    assert worse.read.differences[0].caught.ci_low > 0
     truth, said = arrays(TABLE)
-    assert worse.differences[0].caught.estimate == pytest.approx(said[truth == 1].mean())
+    assert worse.read.differences[0].caught.estimate == pytest.approx(said[truth == 1].mean())
     assert len(human) == 300
 
 
@@ -124,8 +129,8 @@ def test_two_people_stand_beside_each_other():
     other = [*TABLE["human"][:-40], *TABLE["gpt"][-40:]]
     result = check({"gpt": TABLE["gpt"], "human_1": TABLE["human"], "human_2": other})
     kappa = metrics.cohen_kappa_score(TABLE["human"], other)
-    assert result.people[0].coefficients["kappa"].estimate == pytest.approx(kappa)
-    assert result.votes.n_tied == sum(one != two for one, two in zip(TABLE["human"], other, strict=True))
+    assert result.read.people[0].coefficients["kappa"].estimate == pytest.approx(kappa)
+    assert result.read.votes.n_tied == sum(one != two for one, two in zip(TABLE["human"], other, strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -137,21 +142,21 @@ def partly():
 
 
 def test_the_rate_is_corrected_as_the_draw_of_labels_allows(partly):
-    unknown = check(partly).judges[0].corrected
+    unknown = check(partly).read.judges[0].corrected
     assert math.isnan(unknown.rate.estimate)
     assert "not known" in unknown.refusal
-    random = check(partly, sampling="random").judges[0]
+    random = check(partly, sampling="random").read.judges[0]
     truth, said = np.array(partly["human"]), np.array(partly["gpt"])
     strata = [
         (said == word).mean() * (truth[(said == word) & (truth != "")] == "fail").mean() for word in ("pass", "fail")
     ]
     assert random.corrected.rate.estimate == pytest.approx(sum(strata))
-    assert check(TABLE).judges[0].corrected is None  # all labelled: nothing to correct
+    assert check(TABLE).read.judges[0].corrected is None  # all labelled: nothing to correct
 
 
 def test_labels_chosen_by_verdict_give_no_sensitivity_and_those_chosen_by_label_no_precision(partly):
-    by_verdict = check(partly, sampling="by-judge").judges[0].measures
-    by_label = check(partly, sampling="by_human_label").judges[0].measures
+    by_verdict = check(partly, sampling="by-judge").read.judges[0].measures
+    by_label = check(partly, sampling="by_human_label").read.judges[0].measures
     assert math.isnan(by_verdict["sensitivity"].estimate)
     assert not math.isnan(by_verdict["precision"].estimate)
     assert math.isnan(by_label["precision"].estimate)
@@ -159,30 +164,30 @@ def test_labels_chosen_by_verdict_give_no_sensitivity_and_those_chosen_by_label_
     with pytest.raises(InputError):
         check(partly, sampling="by_judge_verdict=qwen")
     two = check(partly | {"qwen": partly["gpt"]}, sampling="by_judge_verdict=gpt")
-    assert not math.isnan(two.judges[0].corrected.rate.estimate)
-    assert math.isnan(two.judges[1].corrected.rate.estimate)  # not drawn by its verdicts
-    assert (two.differences, two.ranks) == ((), None)
+    assert not math.isnan(two.read.judges[0].corrected.rate.estimate)
+    assert math.isnan(two.read.judges[1].corrected.rate.estimate)  # not drawn by its verdicts
+    assert (two.read.differences, two.read.ranks) == ((), None)
 
 
 def test_requirements_are_decided_on_the_bound_that_counts():
     result = check(TABLE)
-    caught = result.judges[0].measures["sensitivity"]
+    caught = result.read.judges[0].measures["sensitivity"]
     for number, outcome in (
         (caught.ci_low - 0.01, "met"),
         (caught.estimate, "cannot_tell"),
         (caught.ci_high + 0.01, "short"),
     ):
-        assert decide(result, [f"caught>={number:.6f}"])[0].outcome == outcome
-    rate = result.judges[0].said_failing
-    assert decide(result, [f"failure_rate<={rate.ci_high + 0.01:.4f}"])[0].outcome == "met"
-    assert decide(result, [f"gpt.failure_rate<={rate.ci_low - 0.01:.4f}"])[0].outcome == "short"
+        assert decide(result.read, [f"caught>={number:.6f}"])[0].outcome == outcome
+    rate = result.read.judges[0].said_failing
+    assert decide(result.read, [f"failure_rate<={rate.ci_high + 0.01:.4f}"])[0].outcome == "met"
+    assert decide(result.read, [f"gpt.failure_rate<={rate.ci_low - 0.01:.4f}"])[0].outcome == "short"
     nothing = check({"gpt": ["pass"] * 9, "human": ["pass"] * 9})
-    assert decide(nothing, ["caught>=0.1"])[0].outcome == "cannot_tell"
+    assert decide(nothing.read, ["caught>=0.1"])[0].outcome == "cannot_tell"
     for wrong in ("caught", "caught>0.8", "speed>=1", "qwen.caught>=0.8", "caught>=x"):
         with pytest.raises(InputError):
-            decide(result, [wrong])
+            decide(result.read, [wrong])
     with pytest.raises(InputError, match="no measure of this question"):
-        decide(check({"gpt": ["a", "b", "tie"] * 9, "human": ["a", "b", "b"] * 9}), ["caught>=0.5"])
+        decide(check({"gpt": ["a", "b", "tie"] * 9, "human": ["a", "b", "b"] * 9}).read, ["caught>=0.5"])
 
 
 def test_the_page_is_escaped_and_cannot_act():
@@ -204,11 +209,12 @@ def test_figures_are_drawn_and_the_result_is_plain():
 
     result = check(TABLE | {"qwen": ["pass"] * 300})
     drawn = result.figures()
-    assert {name: len(each.axes) for name, each in drawn.items()} == {"shares": 3, "agreement": 3}
+    counted = {name: len(each.axes) for name, each in drawn.items()}
+    assert counted == {"measures": 3, "beyond_chance": 3, "disagreements": 2, "beside": 1}
     plt.close("all")
     whole = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert [each["judge"] for each in whole["judges"]] == ["gpt", "qwen"]
-    headings = set(result.table["of"])
+    headings = set(result.measures.table["of"])
     assert {"fail", "pass"} <= headings
 
 
@@ -217,3 +223,25 @@ def test_the_call_stands_in_front_of_its_folder():
     import axisjudge.studies.check
 
     assert axisjudge.studies.check(TABLE).answer == check(TABLE).answer
+
+
+def test_a_part_is_made_anew_under_other_terms():
+    partly = TABLE | {"human": [cell if row % 3 else None for row, cell in enumerate(TABLE["human"])]}
+    found = check(partly)
+    random = folder.measures(found.read, sampling="random", ci_level=0.9)
+    assert (
+        random.read.judges[0].corrected.rate.estimate
+        == check(partly, sampling="random").read.judges[0].corrected.rate.estimate
+    )
+    assert random.read.terms.ci_level == 0.9
+    table = found.disagreements.table
+    assert len(table) == sum(row["judge_said"] != row["people_said"] for row in table.to_dict("records"))
+    said, people = TABLE["gpt"], partly["human"]
+    assert len(table) == sum(one != other for one, other in zip(said, people, strict=True) if other)
+    assert f"{len(table)} of {found.read.judges[0].n_compared} items" in found.disagreements.answer
+
+
+def test_people_beside_people_stand_in_the_table():
+    found = check(TABLE | {"qwen": TABLE["gpt"], "human2": TABLE["human"]}, human=["human", "human2"])
+    pairs = found.beside.table.groupby(["rater", "other_rater"]).size()
+    assert set(pairs.index) == {("gpt", "qwen"), ("human", "human2")}

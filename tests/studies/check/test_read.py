@@ -19,7 +19,7 @@ TABLE = votes()
 
 
 def figures(result):
-    judge = result.judges[0]
+    judge = result.read.judges[0]
     return judge.measures["sensitivity"].estimate, judge.measures["specificity"].estimate, judge.n_missing
 
 
@@ -55,7 +55,7 @@ def recoded(pairs):
 def test_every_form_of_file_is_read_alike(name, encoding, text, write, expected):
     result = check(write(text, name, encoding))
     assert figures(result) == expected
-    assert (result.roles.cluster, result.votes.n_clusters) == ("task", 25)
+    assert (result.read.roles.cluster, result.read.votes.n_clusters) == ("task", 25)
 
 
 def test_parquet_and_every_kind_of_table_is_read_and_comes_back(tmp_path, expected):
@@ -73,7 +73,7 @@ def test_parquet_and_every_kind_of_table_is_read_and_comes_back(tmp_path, expect
     ):
         result = check(table)
         assert figures(result) == expected
-        assert isinstance(result.table, kind)
+        assert isinstance(result.measures.table, kind)
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_other_words_are_named_by_the_caller_and_never_turned_round_by_us(expect
     table = recoded([("pass", "fine"), ("fail", "broken")])
     assert figures(check(table, words=["fine", "broken"])) == expected
     assert figures(check(table, positive="broken")) == expected
-    swapped = check(table, positive="fine").judges[0].measures
+    swapped = check(table, positive="fine").read.judges[0].measures
     assert (swapped["specificity"].estimate, swapped["sensitivity"].estimate) == expected[:2]
-    assert not check(table).votes.question.directed  # neither word is taken as failing unasked
+    assert not check(table).read.votes.question.directed  # neither word is taken as failing unasked
     with pytest.raises(InputError) as refused:
         check(TABLE | {"gpt": [*["ok?"] * 5, *TABLE["gpt"][5:]]}, words=["pass", "fail"])
     assert "'ok?' (5)" in str(refused.value)
@@ -123,9 +123,9 @@ def test_a_third_word_beside_two_sides_is_refused_with_three_ways_out():
     table = TABLE | {"gpt": ["unsure"] * 30 + TABLE["gpt"][30:]}
     with pytest.raises(InputError, match=r"'unsure' \(30\).*--missing.*--positive.*--words"):
         check(table)
-    assert check(table, missing=["Unsure"]).judges[0].n_missing == 30
-    assert check(table, positive="fail").judges[0].n_missing == 0
-    assert len(check(table, words=["pass", "fail", "unsure"]).judges[0].by_word) == 3
+    assert check(table, missing=["Unsure"]).read.judges[0].n_missing == 30
+    assert check(table, positive="fail").read.judges[0].n_missing == 0
+    assert len(check(table, words=["pass", "fail", "unsure"]).read.judges[0].by_word) == 3
 
 
 def test_empty_cells_are_counted_and_quoted_cells_hold_newlines_and_separators(write, expected):
@@ -133,8 +133,8 @@ def test_empty_cells_are_counted_and_quoted_cells_hold_newlines_and_separators(w
     assert figures(check(write(text))) == expected
     table = TABLE | {"gpt": ["", "n/a", "NaN", None, *TABLE["gpt"][4:]]}
     result = check(table)
-    assert (result.judges[0].n_missing, result.judges[0].n_compared) == (4, 296)
-    low, high = result.judges[0].caught_bounds or (0, 0)
+    assert (result.read.judges[0].n_missing, result.read.judges[0].n_compared) == (4, 296)
+    low, high = result.read.judges[0].caught_bounds or (0, 0)
     assert low <= high
 
 
@@ -146,14 +146,14 @@ def test_a_long_table_says_the_same_as_the_wide_one(expected):
                 rows[name].append(cell)
     result = check(rows)
     assert figures(result) == expected
-    assert (result.votes.n_clusters, result.roles.long) == (25, True)
+    assert (result.read.votes.n_clusters, result.read.roles.long) == (25, True)
     for column, kinds in (("annotator_type", ("llm", "human")), ("source_type", ("EVAL", "ANNOTATION"))):
         kind = dict(zip(("gpt", "human"), kinds, strict=True))
         named = {"gpt": "rater 1", "human": "rater 2"}  # who is a person stands in a column of its own
         of_kinds = rows | {"rater": [named[who] for who in rows["rater"]], column: [kind[who] for who in rows["rater"]]}
         assert figures(check(of_kinds)) == expected
     twice = {name: [*cells, cells[0]] for name, cells in rows.items()}
-    assert check(twice).votes.n_copies == 1
+    assert check(twice).read.votes.n_copies == 1
     other = {name: [*cells, cells[0]] for name, cells in rows.items()} | {"verdict": [*rows["verdict"], "fail"]}
     other["verdict"][0] = "pass"
     with pytest.raises(InputError, match="twice"):
@@ -164,7 +164,7 @@ def test_copies_of_a_row_are_counted_once_and_two_rows_of_one_item_refused(expec
     table = {"id": list(range(300)), **TABLE}
     copied = {name: [*cells, cells[7]] for name, cells in table.items()}
     assert figures(check(copied)) == expected
-    assert check(copied).votes.n_copies == 1
+    assert check(copied).read.votes.n_copies == 1
     copied["gpt"][-1] = {"pass": "fail", "fail": "pass"}[copied["gpt"][-1]]
     with pytest.raises(InputError, match="twice, pass and fail"):
         check(copied)
@@ -188,18 +188,18 @@ def test_columns_without_a_judges_name_are_not_guessed_among_several():
     plain = {"task": TABLE["task"], "alice": TABLE["gpt"], "bob": TABLE["gpt"], "label": TABLE["human"]}
     with pytest.raises(InputError, match=r"alice, bob.*--judge"):
         check(plain)
-    assert check(plain, judges=["alice"]).roles.left_out == ("bob",)
+    assert check(plain, judges=["alice"]).read.roles.left_out == ("bob",)
     beside = check(TABLE | {"tool_error": TABLE["gpt"]})
-    assert (beside.roles.judges, beside.roles.left_out) == (("gpt",), ("tool_error",))
+    assert (beside.read.roles.judges, beside.read.roles.left_out) == (("gpt",), ("tool_error",))
 
 
 def test_a_confidence_finds_its_judge_or_is_refused():
     sure = np.linspace(0.5, 1, 300).round(3)
     table = TABLE | {"qwen": TABLE["gpt"], "gpt_confidence": sure, "human_confidence": sure}
-    assert dict(check(table).roles.confidence) == {"gpt": "gpt_confidence"}
-    assert dict(check(table, confidence={"qwen": "gpt_confidence"}).roles.confidence)["qwen"] == "gpt_confidence"
+    assert dict(check(table).read.roles.confidence) == {"gpt": "gpt_confidence"}
+    assert dict(check(table, confidence={"qwen": "gpt_confidence"}).read.roles.confidence)["qwen"] == "gpt_confidence"
     comma = TABLE | {"confidence": [f"{value:.2f}".replace(".", ",") for value in sure]}
-    assert check(comma).votes.confidence[0, 0] == 0.5
+    assert check(comma).read.votes.confidence[0, 0] == 0.5
     with pytest.raises(InputError, match=r"\[0, 1\].*divide"):
         check(TABLE | {"confidence": sure * 100})
 
@@ -229,7 +229,7 @@ def test_what_cannot_be_read_is_one_line(name, raw, rule, write):
 
 def test_rows_may_be_chosen_and_a_row_without_its_task_is_refused():
     table = TABLE | {"domain": ["air"] * 150 + ["shop"] * 150}
-    assert check(table, where=["domain=air"]).votes.n_items == 150
+    assert check(table, where=["domain=air"]).read.votes.n_items == 150
     with pytest.raises(InputError, match="leaves no row"):
         check(table, where=["domain=sea"])
     with pytest.raises(InputError, match="row 1"):
@@ -240,8 +240,8 @@ def test_a_word_may_hold_a_comma_and_comes_back_from_the_next_command(write):
     words = ("yes, fully", "no, wrong")
     table = {"gpt": [*words] * 20, "human": [words[0], *words, words[1]] * 10}
     result = check(table, words=words)
-    assert result.votes.question.failing == "no, wrong"
-    (option,) = (each for each in result.options if each.startswith("--words="))
+    assert result.read.votes.question.failing == "no, wrong"
+    (option,) = (each for each in result.read.options if each.startswith("--words="))
     lines = [f'"{one}","{two}"' for one, two in zip(*table.values(), strict=True)]
     path = write("\n".join(["gpt,human", *lines]))
     done = CliRunner().invoke(app, ["check", str(path), option])
@@ -253,10 +253,10 @@ def test_a_word_may_hold_a_comma_and_comes_back_from_the_next_command(write):
 def test_words_of_any_language_are_named_and_no_hint_says_which_passes(words):
     table = {"gpt": [*words] * 10, "human": [words[0]] * 10 + [words[1]] * 10}
     unnamed = check(table)
-    assert unnamed.votes.question.failing == ""
+    assert unnamed.read.votes.question.failing == ""
     assert "--positive=WORD" in unnamed.sentences[-1]
-    assert check(table, words=words).votes.question.failing == words[1]
-    assert check(table, words=words[::-1]).votes.question.failing == words[0]
+    assert check(table, words=words).read.votes.question.failing == words[1]
+    assert check(table, words=words[::-1]).read.votes.question.failing == words[0]
     with pytest.raises(InputError, match=f"{words[0]}.*{words[1]}|{words[1]}.*{words[0]}") as caught:
         check(table, words=("pass", "fail"))
     assert "--missing" not in str(caught.value), "to leave out all there is is no way out"

@@ -36,16 +36,16 @@ def finals(shared_data, tmp_path_factory):
 
 def test_twenty_judges_are_recognised_and_their_figures_are_those_of_scikit_learn(finals):
     result = check(finals, positive="-1")
-    assert (len(result.judges), result.roles.cluster, result.votes.n_clusters) == (20, "query", 50)
+    assert (len(result.read.judges), result.read.roles.cluster, result.read.votes.n_clusters) == (20, "query", 50)
     with finals.open() as file:
         rows = list(csv.DictReader(file))
-    for judge in result.judges:
+    for judge in result.read.judges:
         pairs = [(row["human"] == "-1", row[judge.name] == "-1") for row in rows if row[judge.name]]
         truth, said = np.array(pairs).T
         assert judge.n_missing == 250 - len(pairs)
         assert judge.measures["sensitivity"].estimate == pytest.approx(metrics.recall_score(truth, said))
         assert judge.measures["kappa"].estimate == pytest.approx(metrics.cohen_kappa_score(truth, said))
-    assert 1 < len(result.ranks.first) < 20
+    assert 1 < len(result.read.ranks.first) < 20
 
 
 def test_a_long_table_of_people_and_judges_with_three_words(shared_data):
@@ -58,6 +58,6 @@ def test_a_long_table_of_people_and_judges_with_three_words(shared_data):
             rows["rater"] += [rater] * len(labels)
             rows["rater_kind"] += [kind] * len(labels)
     result = check(rows)
-    assert (len(result.judges), len(result.people)) == (6, 3)
-    assert result.votes.question.words == ("model_a", "model_b", "tie")
-    assert set(result.judges[0].by_word) == {"model_a", "model_b", "tie"}
+    assert (len(result.read.judges), len(result.read.people)) == (6, 3)
+    assert result.read.votes.question.words == ("model_a", "model_b", "tie")
+    assert set(result.read.judges[0].by_word) == {"model_a", "model_b", "tie"}
