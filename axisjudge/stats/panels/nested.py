@@ -13,8 +13,9 @@ doi:10.1186/1471-2105-7-91.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,9 @@ from axisjudge.stats.rates.proportions import bounded_share, jackknife_interval
 
 #: What every way is compared with.
 REFERENCE = "best_single"
+
+#: Passes steps on, as a bar of progress does while they are done.
+Watch = Callable[[list[Any]], Iterable[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +81,7 @@ def nested(
     seed: int = 0,
     cluster_unit: str = "task",
     ci_level: float = 0.95,
+    watch: Watch = iter,
 ) -> dict[str, NestedWay]:
     """Every way side by side on tasks left out; an item without an answer counts as wrong.
 
@@ -88,6 +93,8 @@ def nested(
         Of `WAYS`; by default all that the words allow. Where these have an order, kappa has quadratic weights.
     seed : int
         Of the parts; every way has the same.
+    watch : callable
+        Passes the ways on one by one, as a bar of progress does.
 
     Returns
     -------
@@ -96,7 +103,7 @@ def nested(
     """
     rows = votes.labelled
     ways = ways or ways_for(votes)
-    held = {way: _left_out(votes, way, seed) for way in dict.fromkeys([*ways, REFERENCE])}
+    held = {way: _left_out(votes, way, seed) for way in watch(list(dict.fromkeys([*ways, REFERENCE])))}
     terms = {"weights": votes.weights[rows], "cluster_unit": cluster_unit, "ci_level": ci_level}
     truth, groups = votes.labels[rows], votes.groups[rows]
     hits = {way: shared_hits(_scores(*each), truth.astype(np.intp), truth) for way, each in held.items()}
@@ -142,7 +149,7 @@ def kappa_with(words: Floats, votes: PanelVotes, *, cluster_unit: str = "task", 
 
 
 def judges_worth(
-    votes: PanelVotes, way: str, panel: LinearPanel, *, seed: int = 0, **terms: object
+    votes: PanelVotes, way: str, panel: LinearPanel, *, seed: int = 0, watch: Watch = iter, **terms: object
 ) -> list[JudgeWorth]:
     """What each judge that a panel asks adds to it, on tasks left out, with penalty and temperature held."""
     rows = votes.labelled
@@ -151,13 +158,13 @@ def judges_worth(
     right = (words == truth).astype(float)
     alone = votes.words[rows] == truth[:, None]
     worth = []
-    for judge in np.flatnonzero(panel.asked):
-        words, without = _refitted(votes.without(int(judge)), way, panel, seed)
+    for judge in watch(np.flatnonzero(panel.asked).tolist()):
+        words, without = _refitted(votes.without(judge), way, panel, seed)
         less = (words == truth).astype(float)
         gain = paired_share_difference(right, less, groups, weights=weight, **terms)  # type: ignore[arg-type]
         losses = [_log_loss(p, truth, weight) for p in (without, whole)]
         accuracy = float(np.average(alone[:, judge], weights=weight))
-        worth.append(JudgeWorth(int(judge), float(panel.weights[judge]), accuracy, gain, losses[0] - losses[1]))
+        worth.append(JudgeWorth(judge, float(panel.weights[judge]), accuracy, gain, losses[0] - losses[1]))
     return worth
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError
+from axisjudge.cluster import watched
 from axisjudge.figures.marks import plot_rows
 from axisjudge.ratings import as_ratings
 from axisjudge.results import columns, plain
@@ -154,7 +156,11 @@ def put_together(
     enough = bool(votes.n_voted) and arrays.n_labelled_groups >= FEWEST_TASKS
     chosen = way or ((IN_ORDER if arrays.ordered else BY_LABELS) if enough else WITHOUT)
     linear = fit_panel(arrays, chosen, rng=np.random.default_rng(seed))
-    ways = nested(arrays, seed=seed, cluster_unit=cluster_unit) if enough else {}
+    ways = (
+        nested(arrays, seed=seed, cluster_unit=cluster_unit, watch=partial(watched, name="ways on tasks left out"))
+        if enough
+        else {}
+    )
     held = ways[chosen].probabilities if ways else linear.probabilities(votes.words[arrays.labelled])
     panel = kept(name, chosen, linear, votes, held, files or {})
     return WaysTogether(votes, panel, ways, linear, seed, made_up=votes.made_up)
@@ -235,7 +241,9 @@ def panel_members(
     votes, panel = ways.votes, ways.panel
     worth: Sequence[JudgeWorth] = ()
     if ways.ways:
-        worth = judges_worth(votes.votes, panel.way, ways.linear, seed=ways.seed, cluster_unit=votes.cluster_unit)
+        bar = partial(watched, name="the panel without each judge")
+        terms: dict[str, Any] = {"seed": ways.seed, "cluster_unit": votes.cluster_unit, "watch": bar}
+        worth = judges_worth(votes.votes, panel.way, ways.linear, **terms)
     known = item_prices(votes, as_ratings(ratings), local=local, prices=prices)
     voiced = (~np.isnan(votes.words)).any(axis=1)
     labelled = (votes.votes.labelled & voiced).any()
