@@ -1,7 +1,6 @@
 """The notebooks as sources: stripped, short, half prose, and all the code that branches in the package."""
 
 import ast
-import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -122,15 +121,9 @@ def test_it_closes_with_limits_and_things_to_try(path: Path) -> None:
     assert read(path).cells[-1].cell_type == "markdown"
 
 
-def is_in_parts(path: Path) -> bool:
-    return "page.add(" in "\n".join(sources(path, "code"))
-
-
 @every_report
 def test_what_is_shown_can_be_taken_in_hand(path: Path) -> None:
     """Parts one by one, plain frames beside them, and a cell of one's own."""
-    if not is_in_parts(path):
-        pytest.skip("not in parts yet")
     code, prose = sources(path, "code"), "\n".join(sources(path, "markdown"))
     assert sum(bool(re.search(IN_HAND, source)) for source in code) >= 4
     assert "## Your turn" in prose
@@ -140,25 +133,15 @@ def test_what_is_shown_can_be_taken_in_hand(path: Path) -> None:
 
 
 @every_report
-def test_prose_stands_before_a_figure_and_a_computed_sentence_after(path: Path) -> None:
-    cells = read(path).cells
-    if is_in_parts(path):
-        kinds = "".join(cell.cell_type[0] for cell in cells[3:])  # after title, parameters and imports
-        assert "ccc" not in kinds, "two cells of code stand under one text at most"
-        return
-    for before, cell in itertools.pairwise(cells):
-        if cell.cell_type == "code" and "page.figure(" in cell.source:
-            assert before.cell_type == "markdown", cell.source
-    for section in re.split(r"^## ", "\n".join(cell.source for cell in cells), flags=re.MULTILINE):
-        drawn = section.rpartition("page.figure(")
-        assert not drawn[1] or "page.say(" in drawn[2], section.splitlines()[0]
+def test_prose_stands_between_cells(path: Path) -> None:
+    kinds = "".join(cell.cell_type[0] for cell in read(path).cells[3:])  # after title, parameters and imports
+    assert "ccc" not in kinds, "two cells of code stand under one text at most"
 
 
 @every_report
-def test_the_page_bears_the_notebooks_name_and_its_banner(path: Path) -> None:
+def test_the_page_bears_the_notebooks_name(path: Path) -> None:
     code = "\n".join(sources(path, "code"))
     assert f'Page("{path.stem}"' in code
-    assert is_in_parts(path) or "page.banner()" in code
 
 
 @every_notebook

@@ -294,7 +294,8 @@ class Page:
 
         from axisjudge.explorer.exploring import explorer_in_a_fold
 
-        display(explorer_in_a_fold(ratings, runs))  # type: ignore[no-untyped-call]
+        bundle: dict[str, Any] = explorer_in_a_fold(ratings, runs)._repr_mimebundle_() or {}
+        display(bundle | {"text/plain": "Explorer: run this cell again to open it."}, raw=True)  # type: ignore[no-untyped-call]
 
     def note(self, statistic: str = "", axis: str | None = None) -> str | None:
         """The warnings in short, for figures and tables.

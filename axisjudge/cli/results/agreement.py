@@ -64,9 +64,9 @@ def agreement(
 
     from axisjudge.ratings.table import newest_ratings
     from axisjudge.sources import sources_of
-    from axisjudge.studies._shared.citations import citation_report
+    from axisjudge.studies._shared.citations import shared_steps
     from axisjudge.studies.agreement import agreement as panel_agreement
-    from axisjudge.studies.evidence.repeats import repeat_report
+    from axisjudge.studies.evidence.repeats import asked_again
 
     table, by_rubric = newest_ratings(*ratings)
     sources = sources_of(table, name, steps=steps, questions=question, scale=scale)
@@ -75,8 +75,8 @@ def agreement(
         panel_agreement(source, coefficient=coefficient, weighted=weighted, alike=cast("Alike", alike))
         for source in sources
     ]
-    citations = citation_report(by_rubric, steps={run.id: len(run.steps) for run in runs} or None)
-    repeats = repeat_report(pl.concat([source.ratings for source in sources]))
+    citations = shared_steps(by_rubric, runs)
+    repeats = asked_again(pl.concat([source.ratings for source in sources]))
     rated = sources[0].ratings
     if json:
         overall = [_overall(source, result) for source, result in zip(sources, results, strict=True)]

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError
+from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_tick
+from axisjudge.figures.theme import (
+    ACCENT,
+    INK,
+    LABEL,
+    QUIET,
+    SMALL,
+    describe,
+    dress,
+    grid,
+    in_words,
+    new_axes,
+    side_by_side,
+)
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN, once
 from axisjudge.results import Result, columns
@@ -32,12 +47,19 @@ from axisjudge.studies._shared.frames import (
     Table,
     frame_of,
     kind_of,
+    made_up_raters,
     per_run,
     questions_in_order,
     table_of,
     with_ends,
 )
+from axisjudge.studies._shared.result import Part
+from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import check_citations
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 class NoChance(StrEnum):
@@ -98,9 +120,8 @@ class PairCitations(Result):
     n_apart = property(lambda self: len(self.no_common_step))
 
 
-@dataclass(frozen=True)
-class CitationReport(Result):
-    """Validity per judge, and overlap per pair of judges, question and rubric version.
+class SharedSteps(Part, name="citations", caption="Shared evidence per question and pair of judges"):
+    """The steps that two judges share, beside chance, for each question, rubric version and pair; validity per judge.
 
     `refusal` says why there is no chance overlap.
     """
@@ -118,7 +139,8 @@ class CitationReport(Result):
         """Whether a judge cites a step: without one there is nothing to show."""
         return any(judge.n_cited for judge in self.judges)
 
-    def to_frame(self) -> Table:
+    @property
+    def table(self) -> Table:
         """One row for each question, rubric version and pair of judges."""
         return frame_of(self.pairs, _FRAME, self.kind)
 
@@ -128,8 +150,9 @@ class CitationReport(Result):
         shown = columns(counts, with_ends("validity", "validity"), "tasks=validity.n_clusters")
         return frame_of(self.judges, shown, self.kind)
 
-    def listed(self) -> Table:
-        """The runs with agreement on the verdict and none on the evidence, one row for each pair of judges."""
+    @property
+    def unshared(self) -> Table:
+        """Equal verdicts without a common step, one row a run and pair: to be read first."""
         names = ("question", "rubric_version", "trajectory_id", "judge", "other_judge")
         rows = [
             dict(zip(names, (pair.question, pair.rubric_version, run, *pair.judges), strict=True))
@@ -139,8 +162,17 @@ class CitationReport(Result):
         return table_of(rows, self.kind, columns=names)
 
     @property
-    def sentences(self) -> tuple[str, ...]:
+    def answer(self) -> str:
         """What citations show and what they do not."""
+        return " ".join(self.sentences)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Overlap of cited steps, a panel a question; the tick is chance."""
+        return plot_citation_overlap(self, ax=ax) if any(pair.cited.n_both for pair in self.pairs) else super().plot(ax)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What citations show and what they do not, one by one."""
         if not self.any_cited:
             return (words.NOTHING_CITED,)
         return (
@@ -183,22 +215,83 @@ class CitationReport(Result):
         return tuple(sentences)
 
 
-def citation_report(
+def plot_citation_overlap(report: SharedSteps, *, ax: Axes | None = None) -> Axes:
+    """Overlap of cited steps for each pair of judges, a panel a question; the tick is chance."""
+    pairs = [pair for pair in report.pairs if pair.cited.n_both]
+    questions = list(dict.fromkeys(pair.question for pair in pairs))
+    names = list(dict.fromkeys(_names(pair.judges, pair.rubric_version) for pair in pairs))
+    figure, axes = panels_of_questions(questions, names, ax)
+    for ax, question in zip(axes, questions, strict=True):
+        for pair in (pair for pair in pairs if pair.question == question):
+            at = names.index(_names(pair.judges, pair.rubric_version))
+            overlap = pair.cited.overlap
+            interval_mark(ax, overlap, at, size=5)
+            ax.plot(pair.cited.chance, at, "|", color="#A34700", markersize=11, markeredgewidth=1.8)
+        named_panel(ax, question)
+    axes[0].set_xlim(left=0)
+    axes[0].plot([], [], "o-", color=ACCENT, label="overlap (Jaccard) with its interval over tasks")
+    axes[0].plot(
+        [], [], "|", color="#A34700", markersize=11, markeredgewidth=1.8, label="the same by chance in these runs"
+    )
+    figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=SMALL, labelcolor=QUIET)
+    widest = max((pair.cited.overlap for pair in pairs), key=lambda estimate: estimate.n_clusters)
+    describe(figure, f"dots: shared steps over steps cited by either; ticks: the same by chance; {intervals(widest)}")
+    return axes[0]
+
+
+def _names(judges: tuple[str, str], version: str | None) -> str:
+    both = " and ".join(short_name(judge) for judge in judges)
+    return both if version is None else f"{both}, {version}"
+
+
+def short_name(judge: str) -> str:
+    """A judge's name without what every simulated one has."""
+    return judge.removeprefix("simulated:")
+
+
+def named_panel(ax: Axes, question: str) -> None:
+    """Name a panel by its question."""
+    dress(ax, "")
+    ax.set_title(in_words(question), loc="left", fontsize=LABEL, fontweight="bold", color=INK)
+
+
+def panels_of_questions(questions: list[str], names: list[str], ax: Axes | None) -> tuple[Figure, list[Axes]]:
+    """A panel a question with a row a name, shares across."""
+    import matplotlib as mpl
+
+    ax = new_axes(1.85 * len(questions) + 1.6, 0.34 * len(names) + 1.3) if ax is None else ax
+    axes = side_by_side(ax, len(questions), sharex=True)
+    for each in axes:
+        named_rows(each, names)
+        each.tick_params(axis="y", labelsize=SMALL)
+        each.xaxis.set_major_locator(mpl.ticker.MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
+        each.xaxis.set_major_formatter(percent_tick)
+        grid(each)
+    return axes[0].figure, axes  # type: ignore[return-value]
+
+
+def shared_steps(
     ratings: Given,
+    runs: Sequence[Trajectory] = (),
     *,
     steps: Given | None = None,
     repeat: int = 0,
     cluster_unit: str = "task",
     ci_level: float = 0.95,
-) -> CitationReport:
-    """Validity and overlap of the steps that judges cite on whole trajectories.
+) -> SharedSteps:
+    """Do judges that agree point at the same steps? Validity and overlap of steps cited on whole trajectories.
 
     A judge without a rubric version (it reads no rubric) is compared with the others under each of their versions.
 
     Parameters
     ----------
+    ratings : table
+        A ratings table (polars, pandas, arrow, or a dict of columns).
+    runs : sequence of Trajectory
+        The runs that were rated (others are passed over): their numbers of steps tell which shared steps are chance.
     steps : mapping or table, optional
-        Number of steps of each run: ``{trajectory_id: n_steps}``, or a table with these two columns. Without it chance
+        Instead of runs the number of steps of each: ``{trajectory_id: n_steps}``, or a table of these. Without
+        either chance
         is refused.
     repeat : int
         Which repeat; the others are left out and counted.
@@ -209,7 +302,11 @@ def citation_report(
         Two ratings of one judge, run, question and rubric version; a run without steps; or steps that contradict what
         the ratings say of invalid citations.
     """
-    table = as_ratings(ratings).filter(VERDICT_ON_RUN & BY_JUDGE & pl.col("verdict").is_not_null())
+    rated = as_ratings(ratings)
+    ids = set(rated["trajectory_id"])
+    of_runs = {run.id: len(run.steps) for run in runs if run.id in ids}
+    steps = of_runs or None if steps is None else steps
+    table = rated.filter(VERDICT_ON_RUN & BY_JUDGE & pl.col("verdict").is_not_null())
     kept = _once(
         table.filter(pl.col("repeat") == repeat).with_columns(
             pl.col("cited_step_indices", "invalid_citations").fill_null([])
@@ -217,12 +314,13 @@ def citation_report(
     )
     n_steps = None if steps is None else _checked_steps(per_run(steps, "n_steps", where="steps"), kept)
     intervals: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
-    return CitationReport(
+    return SharedSteps(
         judges=tuple(_judge(mine, intervals) for mine in _parts(kept, "family", "rater")),
         pairs=tuple(_pairs(kept, n_steps, intervals)),
         refusal=NoChance.NO_STEPS if n_steps is None else NoChance.NONE,
         repeats_left_out=table.height - kept.height,
         kind=kind_of(ratings),
+        made_up=made_up_raters(rated),
     )
 
 

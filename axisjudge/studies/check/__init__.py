@@ -146,7 +146,9 @@ class BeyondChance(Part, caption="Agreement with people beyond chance"):
         return _panels(self.read, tuple(CHANCE_CORRECTED), (-1, 1), ax)
 
 
-class Beside(Part, caption="Judges beside each other, and people beside people, on the same items"):
+class RatersBeside(
+    Part, name="beside", caption="Judges beside each other, and people beside people, on the same items"
+):
     """Pairs of judges and of people on the items that both have; intervals hold for all pairs of judges together."""
 
     read: Checked
@@ -177,7 +179,7 @@ class Beside(Part, caption="Judges beside each other, and people beside people, 
         return " ".join(say.beside(self.read))
 
 
-class Disagreements(Part, caption="Where judges say something else than people"):
+class SaidOtherwise(Part, name="disagreements", caption="Where judges say something else than people"):
     """Every item on which a judge and people differ, with the judge's reason."""
 
     read: Checked
@@ -229,9 +231,9 @@ def beyond_chance(read: Checked, *, ci_level: float | None = None) -> BeyondChan
     return BeyondChance(_by_terms(read, "", None, ci_level))
 
 
-def beside(read: Checked, *, ci_level: float | None = None) -> Beside:
+def beside(read: Checked, *, ci_level: float | None = None) -> RatersBeside:
     """Judges beside judges and people beside people on the same items."""
-    return Beside(_by_terms(read, "", None, ci_level))
+    return RatersBeside(_by_terms(read, "", None, ci_level))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -244,8 +246,8 @@ class Check(Study):
     read: Checked
     measures: Measures
     beyond_chance: BeyondChance
-    disagreements: Disagreements
-    beside: Beside | None
+    disagreements: SaidOtherwise
+    beside: RatersBeside | None
 
     @property
     def answer(self) -> str:
@@ -392,8 +394,8 @@ def check(
         read=read,
         measures=Measures(read),
         beyond_chance=BeyondChance(read),
-        disagreements=Disagreements(read),
-        beside=Beside(read) if several else None,
+        disagreements=SaidOtherwise(read),
+        beside=RatersBeside(read) if several else None,
     )
 
 

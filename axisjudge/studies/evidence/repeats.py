@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.figures.marks import interval_mark, intervals
+from axisjudge.figures.theme import QUIET, SMALL, describe
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN
 from axisjudge.results import Result, columns
@@ -19,8 +21,11 @@ from axisjudge.stats.raters.self_preference import SelfPreference, self_preferen
 from axisjudge.studies._shared.citations import (
     QuestionVariance,
     by_question,
+    named_panel,
+    panels_of_questions,
     question_variance,
     repeated_verdicts,
+    short_name,
     spread,
 )
 from axisjudge.studies._shared.frames import (
@@ -43,6 +48,9 @@ from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.evidence import sentences as words
 from axisjudge.studies.evidence.sentences import NoBands, NoRepeat
 from axisjudge.verdict import VERDICTS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _FRAME = columns(
     "judge family question items=n_items repeats=n_repeats",
@@ -71,9 +79,11 @@ class JudgeRepeats(Result):
     refusal: NoRepeat
 
 
-@dataclass(frozen=True)
-class RepeatReport(Result):
-    """Self-agreement and flips per judge and question, and variance components per question."""
+_MARKERS = "osD^vP*X"
+
+
+class AskedAgain(Part, name="repeats", caption="Each judge asked again"):
+    """Self-agreement and flips per judge and question, and where the variance of verdicts comes from."""
 
     _keys = ("judges", "variances")
 
@@ -86,9 +96,19 @@ class RepeatReport(Result):
         """Whether a judge was asked several times: without one there is nothing to show."""
         return any(each.with_itself for each in self.judges)
 
-    def to_frame(self) -> Table:
+    @property
+    def table(self) -> Table:
         """One row a judge and question."""
         return frame_of(self.judges, _FRAME, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """How far judges agree with themselves, and who cannot be said."""
+        return " ".join(self.sentences)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Share of equal verdicts in two calls, a panel a question."""
+        return plot_self_agreement(self, ax=ax) if self.any_again else super().plot(ax)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -108,13 +128,35 @@ class RepeatReport(Result):
         )
 
 
-def repeat_report(
-    ratings: Given, *, n_bands: int = 3, cluster_unit: str = "task", ci_level: float = 0.95
-) -> RepeatReport:
-    """Self-agreement, flips by confidence, and variance components of verdicts on whole trajectories.
+def plot_self_agreement(report: AskedAgain, *, ax: Axes | None = None) -> Axes:
+    """Self-agreement of each judge that was asked again, a panel a question."""
+    asked = [(each, each.with_itself.agreement) for each in report.judges if each.with_itself is not None]
+    questions = list(dict.fromkeys(each.question for each, _ in asked))
+    names = list(dict.fromkeys(short_name(each.judge) for each, _ in asked))
+    figure, axes = panels_of_questions(questions, names, ax)
+    for ax, question in zip(axes, questions, strict=True):
+        for at, estimate in (
+            (names.index(short_name(e.judge)), estimate) for e, estimate in asked if e.question == question
+        ):
+            interval_mark(ax, estimate, at, marker=_MARKERS[at % len(_MARKERS)], size=5)
+        named_panel(ax, question)
+    axes[0].set_xlabel("share of equal verdicts in two calls, with its interval over tasks", loc="left")
+    axes[0].xaxis.label.set(fontsize=SMALL, color=QUIET)
+    widest = max((estimate for _, estimate in asked), key=lambda estimate: estimate.n_clusters)
+    describe(figure, f"share of equal verdicts in two calls for the same run; {intervals(widest)}")
+    return axes[0]
+
+
+def asked_again(ratings: Given, *, n_bands: int = 3, cluster_unit: str = "task", ci_level: float = 0.95) -> AskedAgain:
+    """Does a judge agree with itself? Verdicts on whole trajectories: flips by confidence, and variance components.
 
     Variance components are of 0/1 verdicts: 1 incorrect, 0 correct or not applicable; runs that lack a decided verdict
-    of any judge and repeat are left out and counted. Arguments and errors as `axisjudge.studies.evidence`.
+    of any judge and repeat are left out and counted. Other arguments and errors as `axisjudge.studies.evidence`.
+
+    Parameters
+    ----------
+    n_bands : int
+        Into how many bands a judge's items are split at the quantiles of its mean confidence over repeats.
     """
     table = repeated_verdicts(ratings)
     if n_bands < 2:
@@ -126,7 +168,8 @@ def repeat_report(
         for edges in [_edges(mine, n_bands)]
         for asked in by_question(mine)
     )
-    return RepeatReport(judges, tuple(question_variance(asked) for asked in by_question(table)), kind_of(ratings))
+    variances = tuple(question_variance(asked) for asked in by_question(table))
+    return AskedAgain(judges, variances, kind_of(ratings), made_up=made_up_raters(as_ratings(ratings)))
 
 
 def _edges(mine: pl.DataFrame, n_bands: int) -> list[float]:

@@ -18,7 +18,7 @@ from axisjudge.figures.markup import cut
 from axisjudge.results import columns, plain
 from axisjudge.stats.comparisons.progress import Moved, ProgressVerdict, VersionOutcome, decide
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.citations import CitationReport, citation_report
+from axisjudge.studies._shared.citations import SharedSteps, shared_steps
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
 from axisjudge.studies._shared.frames import Kind, Table, frame_of, made_up_raters, table_of, words_of
 from axisjudge.studies._shared.pooled import pooled
@@ -78,7 +78,7 @@ class Turn(
     soft: SoftSplit
     shifts: tuple[JudgeShift, ...]
     flips: tuple[Flip, ...]
-    citations: CitationReport
+    citations: SharedSteps
     contested: Disagreements
     triage: PanelTriage
     decision: ProgressVerdict
@@ -233,7 +233,7 @@ def turn_of(
         soft=soft_split(pair),
         shifts=shifts,
         flips=flips_of(pair, rows),
-        citations=citation_report(rows, steps=steps, cluster_unit=cluster_unit, ci_level=ci_level),
+        citations=shared_steps(rows, steps=steps, cluster_unit=cluster_unit, ci_level=ci_level),
         contested=disagreements(new, newest, most=most),
         triage=panel_triage(newest, cluster_unit=cluster_unit, ci_level=ci_level),
         decision=decide(agreement, alphas, [each.confidence for each in shifts if each.confidence is not None]),

@@ -12,7 +12,7 @@ from axisjudge.datasets import demo_paths
 from axisjudge.judging import judge
 from axisjudge.ratings import ratings_frame
 from axisjudge.readers import read_trajectories
-from axisjudge.studies._shared.citations import NoChance, citation_report
+from axisjudge.studies._shared.citations import NoChance, shared_steps
 from axisjudge.verdict import check_citations
 
 N_STEPS = 10
@@ -60,7 +60,7 @@ def four(cited):
 
 
 def test_overlap_chance_and_distance_by_hand(four):
-    (pair,) = citation_report(four, steps=steps_of(four)).pairs
+    (pair,) = shared_steps(four, steps=steps_of(four)).pairs
     assert (pair.n_items, pair.cited.n_both, pair.cited.n_one, pair.cited.n_none) == (4, 3, 1, 0)
     assert pair.cited.overlap.estimate == pytest.approx((1 + 1 / 3 + 0) / 3)
     two_of_ten = (16 / 45) * (1 / 3) + 1 / 45  # one shared of three, or both: hypergeometric
@@ -72,7 +72,7 @@ def test_overlap_chance_and_distance_by_hand(four):
 
 
 def test_validity_counts_cited_steps_by_task(four):
-    found = citation_report(four)
+    found = shared_steps(four)
     first, second = found.judges
     assert (first.n_verdicts, first.n_citing, first.n_cited, first.n_invalid) == (4, 3, 4, 0)
     assert (second.n_verdicts, second.n_citing, second.n_cited, second.n_invalid) == (5, 5, 7, 1)
@@ -83,13 +83,13 @@ def test_validity_counts_cited_steps_by_task(four):
 
 
 def test_one_verdict_without_a_common_step_is_listed(four):
-    found = citation_report(four, steps=steps_of(four))
-    assert found.listed().rows() == [("termination", None, "a-3", "j1", "j2")]
+    found = shared_steps(four, steps=steps_of(four))
+    assert found.unshared.rows() == [("termination", None, "a-3", "j1", "j2")]
     assert any("1 cites no step in common" in s for s in found.sentences)
 
 
 def test_without_steps_overlap_stays_and_chance_is_refused(four):
-    with_steps, without = citation_report(four, steps=steps_of(four)), citation_report(four)
+    with_steps, without = shared_steps(four, steps=steps_of(four)), shared_steps(four)
     (one,), (other,) = with_steps.pairs, without.pairs
     assert other.cited.overlap == one.cited.overlap
     assert other.cited.distance == one.cited.distance
@@ -104,12 +104,12 @@ def test_without_steps_overlap_stays_and_chance_is_refused(four):
 def test_steps_come_as_a_mapping_or_a_table(four):
     mapping = steps_of(four)
     frame = pl.DataFrame({"trajectory_id": list(mapping), "n_steps": list(mapping.values())})
-    assert citation_report(four, steps=frame).to_dict() == citation_report(four, steps=mapping).to_dict()
+    assert shared_steps(four, steps=frame).to_dict() == shared_steps(four, steps=mapping).to_dict()
     counted = dict(zip(mapping, np.array(list(mapping.values())), strict=True))
-    assert citation_report(four, steps=counted).to_dict() == citation_report(four, steps=mapping).to_dict()
-    as_pandas = citation_report(four.to_pandas(), steps=frame.to_pandas()).to_frame()
+    assert shared_steps(four, steps=counted).to_dict() == shared_steps(four, steps=mapping).to_dict()
+    as_pandas = shared_steps(four.to_pandas(), steps=frame.to_pandas()).table
     assert type(as_pandas).__module__.startswith("pandas")
-    assert as_pandas["overlap"].tolist() == citation_report(four).to_frame()["overlap"].to_list()
+    assert as_pandas["overlap"].tolist() == shared_steps(four).table["overlap"].to_list()
 
 
 def test_versions_are_kept_apart_and_a_judge_without_one_meets_each(cited):
@@ -118,7 +118,7 @@ def test_versions_are_kept_apart_and_a_judge_without_one_meets_each(cited):
 
     rules = [(f"a-{task}", "j2", "i", [3]) for task in range(12)]
     table = cited(*under("v1", [8]), *under("v2", [3]), *rules)
-    found = citation_report(table, steps=steps_of(table))
+    found = shared_steps(table, steps=steps_of(table))
     assert [(pair.rubric_version, pair.cited.overlap.estimate) for pair in found.pairs] == [("v1", 0), ("v2", 1)]
     assert [len(pair.no_common_step) for pair in found.pairs] == [12, 0]
     assert "is 0.00 under v1 and 1.00 under v2" in found.sentences[-1]
@@ -132,7 +132,7 @@ def test_interval_above_chance_is_counted(cited):
         for at, name in enumerate(("j1", "j2"))
     ]
     table = cited(*rows)
-    found = citation_report(table, steps=steps_of(table))
+    found = shared_steps(table, steps=steps_of(table))
     assert found.pairs[0].cited.excess.estimate == pytest.approx(0.75 - 0.1)
     assert found.pairs[0].cited.excess.ci_low > 0
     (said,) = [said for said in found.sentences if "0.65" in said and "exceeds chance within the run" in said]
@@ -140,24 +140,24 @@ def test_interval_above_chance_is_counted(cited):
 
 
 def test_no_citations_one_judge_and_an_empty_table(cited, table):
-    nothing = citation_report(table({"a-1": {"termination": "ii"}}))
+    nothing = shared_steps(table({"a-1": {"termination": "ii"}}))
     assert not nothing.any_cited
     assert nothing.sentences == ("No judge cites a step, so there is no evidence to compare.",)
     assert math.isnan(nothing.judges[0].validity.estimate)
     assert nothing.pairs == ()
-    apart = citation_report(cited(("a-1", "j1", "i", [1]), ("a-1", "j2", "i", [])))
+    apart = shared_steps(cited(("a-1", "j1", "i", [1]), ("a-1", "j2", "i", [])))
     assert math.isnan(apart.pairs[0].cited.overlap.estimate)
     assert apart.pairs[0].cited.n_one == 1
     assert "so there is no overlap" in apart.overlap_sentence
-    alone = citation_report(cited(("a-1", "j1", "i", [1])))
+    alone = shared_steps(cited(("a-1", "j1", "i", [1])))
     assert alone.pairs == ()
-    assert alone.to_frame().height == 0
+    assert alone.table.height == 0
     assert "no overlap" in alone.overlap_sentence
-    assert citation_report(cited()).judges == ()
+    assert shared_steps(cited()).judges == ()
 
 
 def test_people_and_planted_truth_are_no_judges_and_other_repeats_are_told(cited):
-    found = citation_report(
+    found = shared_steps(
         cited(
             ("a-1", "j1", "i", [1]),
             ("a-1", "j1", "i", [2], {"repeat": 1}),
@@ -172,24 +172,24 @@ def test_people_and_planted_truth_are_no_judges_and_other_repeats_are_told(cited
 
 def test_contradictions_are_told(cited, four):
     with pytest.raises(InputError, match="run a-2"):
-        citation_report(four, steps={"a-1": N_STEPS})
+        shared_steps(four, steps={"a-1": N_STEPS})
     with pytest.raises(InputError, match="contradicts the invalid citations"):
-        citation_report(four, steps=dict.fromkeys(four["trajectory_id"], 4))
+        shared_steps(four, steps=dict.fromkeys(four["trajectory_id"], 4))
     with pytest.raises(InputError, match="contradicts the invalid citations"):
-        citation_report(four, steps=dict.fromkeys(four["trajectory_id"], 50))
+        shared_steps(four, steps=dict.fromkeys(four["trajectory_id"], 50))
     with pytest.raises(InputError, match="one n_steps for each run"):
-        citation_report(four, steps={"trajectory_id": ["a-1", "a-1"], "n_steps": [3, 4]})
+        shared_steps(four, steps={"trajectory_id": ["a-1", "a-1"], "n_steps": [3, 4]})
     twice = cited(("a-1", "j1", "i", [1]), ("a-1", "j1", "i", [2], {"prompt_sha256": "0"}))
     half_named = cited(("a-1", "j1", "i", [1]), ("a-1", "j1", "i", [2], {"rubric_version": "v1"}))
     for table in (twice, half_named):
         with pytest.raises(InputError, match="filter by prompt_sha256"):
-            citation_report(table)
+            shared_steps(table)
 
 
 def test_the_demo():
     runs = read_trajectories(*demo_paths()).trajectories[:60]
     ratings = judge(runs, ["rules", "simulated:heron", "simulated:wren"], repeats=3, progress=False)
-    found = citation_report(ratings, steps={run.id: len(run.steps) for run in runs})
+    found = shared_steps(ratings, steps={run.id: len(run.steps) for run in runs})
     assert {pair.question for pair in found.pairs} == set(ratings["question"])
     assert len(found.pairs) == 15
     assert found.repeats_left_out == ratings.filter((pl.col("repeat") > 0) & pl.col("verdict").is_not_null()).height

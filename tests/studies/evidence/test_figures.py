@@ -11,9 +11,8 @@ import matplotlib.pyplot as plt
 
 import axisjudge
 from axisjudge.datasets import demo_paths
-from axisjudge.studies._shared.citations import citation_report
-from axisjudge.studies.evidence import plot_citation_overlap, plot_self_agreement
-from axisjudge.studies.evidence.repeats import repeat_report
+from axisjudge.studies._shared.citations import plot_citation_overlap, shared_steps
+from axisjudge.studies.evidence.repeats import asked_again, plot_self_agreement
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +30,7 @@ def judged():
 
 
 def test_each_pair_of_judges_is_drawn_beside_its_chance(judged):
-    report = citation_report(judged[0], steps=judged[1])
+    report = shared_steps(judged[0], steps=judged[1])
     figure = plot_citation_overlap(report).get_figure(root=True)
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["sequencing", "termination"]
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
@@ -45,7 +44,7 @@ def test_each_pair_of_judges_is_drawn_beside_its_chance(judged):
 
 
 def test_each_judge_asked_again_is_drawn(judged):
-    report = repeat_report(judged[0])
+    report = asked_again(judged[0])
     figure = plot_self_agreement(report).get_figure(root=True)
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["rules", "heron", "wren"]
     for ax, question in zip(figure.axes, ("sequencing", "termination"), strict=True):

@@ -11,7 +11,7 @@ from axisjudge.datasets import demo_paths
 from axisjudge.judging import judge
 from axisjudge.ratings import ratings_frame
 from axisjudge.readers import read_trajectories
-from axisjudge.studies.evidence.repeats import published_repeat, repeat_report
+from axisjudge.studies.evidence.repeats import asked_again, published_repeat
 from axisjudge.studies.evidence.sentences import NoBands, NoRepeat
 from axisjudge.workbench import home
 
@@ -39,7 +39,7 @@ def asked(one_rating):
 
 
 def test_pairs_and_flips_by_hand(asked):
-    found = repeat_report(asked({"j1": {"a-1": "ccc", "b-1": "cci", "a-2": "ixi", "b-2": "xxc"}}))
+    found = asked_again(asked({"j1": {"a-1": "ccc", "b-1": "cci", "a-2": "ixi", "b-2": "xxc"}}))
     (each,) = found.judges
     assert (each.n_items, each.n_repeats) == (4, 3)
     assert each.with_itself.agreement.estimate == pytest.approx((1 + 1 / 3 + 1) / 3)
@@ -50,14 +50,14 @@ def test_pairs_and_flips_by_hand(asked):
 
 
 def test_uncertain_is_a_verdict_and_lost_is_none(asked):
-    (each,) = repeat_report(asked({"j1": {"a-1": "cu", "a-2": "cx"}})).judges
+    (each,) = asked_again(asked({"j1": {"a-1": "cu", "a-2": "cx"}})).judges
     assert each.with_itself.flips.estimate == 1
     assert each.with_itself.flips.n_items == 1
 
 
 def test_intervals_are_between_tasks_not_items(asked):
     runs = {f"{agent}-{task}": "ci" if task % 3 == 0 else "cc" for task in range(30) for agent in "abcd"}
-    (each,) = repeat_report(asked({"j1": runs})).judges
+    (each,) = asked_again(asked({"j1": runs})).judges
     assert each.with_itself.flips.estimate == pytest.approx(1 / 3)
     assert each.with_itself.flips.n_clusters == 30
     assert each.with_itself.flips.ci_high - each.with_itself.flips.ci_low > 0.3  # 120 independent items would give .17
@@ -68,7 +68,7 @@ def test_bands_are_of_each_judge_s_own_scale(asked):
         (name, f"a-{task}"): base + 0.01 * task for name, base in (("j1", 0.1), ("j2", 0.6)) for task in range(30)
     }
     words = {name: {f"a-{task}": "ci" if task < 10 else "cc" for task in range(30)} for name in ("j1", "j2")}
-    found = repeat_report(asked(words, confidences))
+    found = asked_again(asked(words, confidences))
     for each in found.judges:
         assert [band.flips.n_items for band in each.bands] == [10, 10, 10]
         assert [band.flips.estimate for band in each.bands] == [1, 0, 0]
@@ -81,25 +81,25 @@ def test_bands_are_of_each_judge_s_own_scale(asked):
 def test_equal_or_absent_confidences_have_no_bands_and_say_why(asked):
     runs = {f"a-{task}": "cc" for task in range(12)}
     table = asked({"j1": runs})
-    (each,) = repeat_report(table).judges
+    (each,) = asked_again(table).judges
     assert (each.bands, each.no_bands) == ((), NoBands.EQUAL_CONFIDENCES)
-    (each,) = repeat_report(table.with_columns(confidence=pl.lit(None, dtype=pl.Float64))).judges
+    (each,) = asked_again(table.with_columns(confidence=pl.lit(None, dtype=pl.Float64))).judges
     assert (each.bands, each.no_bands) == ((), NoBands.NO_CONFIDENCES)
 
 
 def test_one_repeat_is_refused_in_a_sentence(asked):
-    found = repeat_report(asked({"j1": {"a-1": "c", "a-2": "i"}, "j2": {"a-1": "c"}}))
+    found = asked_again(asked({"j1": {"a-1": "c", "a-2": "i"}, "j2": {"a-1": "c"}}))
     assert not found.any_again
     assert [each.refusal for each in found.judges] == [NoRepeat.ONE_REPEAT] * 2
     assert all(each.with_itself is None for each in found.judges)
     assert found.sentences == (f"No self-agreement of j1 and j2: {NoRepeat.ONE_REPEAT}.",)
-    assert found.to_frame()["agreement"][0] is None
+    assert found.table["agreement"][0] is None
     json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_a_judge_asked_once_does_not_empty_the_others(asked):
     runs = {f"a-{task}": "ci" for task in range(12)}
-    found = repeat_report(asked({"j1": runs, "j2": runs, "j3": dict.fromkeys(runs, "c")}))
+    found = asked_again(asked({"j1": runs, "j2": runs, "j3": dict.fromkeys(runs, "c")}))
     assert found.any_again
     assert any(sentence.startswith("No self-agreement of j3") for sentence in found.sentences)
     (variance,) = found.variances
@@ -110,30 +110,30 @@ def test_a_judge_asked_once_does_not_empty_the_others(asked):
 def test_variance_components_by_hand(asked):
     """Items differ, judges and repeats do not: all variance is of items, 1/4 with the n - 1 divisor."""
     runs = {f"a-{task}": "ii" if task % 2 else "cn" for task in range(10)}
-    (variance,) = repeat_report(asked({"j1": runs, "j2": runs})).variances
+    (variance,) = asked_again(asked({"j1": runs, "j2": runs})).variances
     found = variance.components
     assert found.item == pytest.approx(0.25 * 10 / 9)
     assert (found.item_judge, found.error) == (0, 0)
     assert found.bias == (0, 0)
     assert math.isnan(found.judge)  # two judges are fixed
-    undecided = repeat_report(asked({"j1": {**runs, "a-0": "cu"}, "j2": runs})).variances[0].components
+    undecided = asked_again(asked({"j1": {**runs, "a-0": "cu"}, "j2": runs})).variances[0].components
     assert (undecided.n_items, undecided.n_missing) == (9, 1)
 
 
 def test_all_lost_and_an_empty_table(asked):
     for table in (asked({"j1": {"a-1": "xx"}}), asked({})):
-        found = repeat_report(table)
+        found = asked_again(table)
         assert found.judges == ()
-        assert found.to_frame().height == 0
+        assert found.table.height == 0
         assert found.sentences == ("No judge gave a verdict, so there is no repeat.",)
 
 
 def test_messages(asked):
     table = asked({"j1": {"a-1": "cc"}})
     with pytest.raises(InputError, match="one rating for each run, question, judge and repeat"):
-        repeat_report(pl.concat([table, table]))
+        asked_again(pl.concat([table, table]))
     with pytest.raises(InputError, match="n_bands: must be 2 or more"):
-        repeat_report(table, n_bands=1)
+        asked_again(table, n_bands=1)
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def test_a_published_repeat_that_did_not_flip_and_none(published):
 def test_the_demo():
     runs = read_trajectories(*demo_paths()).trajectories
     ratings = judge(runs, ["rules", "simulated:heron", "simulated:wren"], repeats=3, progress=False)
-    found = repeat_report(ratings)
+    found = asked_again(ratings)
     assert len(found.judges) == 15
     by_judge = {
         name: [each.with_itself.agreement.estimate for each in found.judges if each.judge == name and each.with_itself]
