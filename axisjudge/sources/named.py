@@ -122,7 +122,7 @@ def _demo(judges: Sequence[str], repeats: int) -> Source:
 
     runs, left = open_runs(read_trajectories(*demo_paths()).trajectories)
     truth = read_ratings(demo_truth()).filter(pl.col("trajectory_id").is_in([run.id for run in runs]))
-    ratings = pl.concat([judge(runs, judges, repeats=repeats, progress=False), truth])
+    ratings = pl.concat([judge(runs, judges, repeats=repeats), truth])
     about = (
         "The shipped demo: simulated runs with planted faults, judged by rules and by simulated judges that know the "
         "planted truth and disturb it. Two judges of one simulated family share the difficulty of an item with all "
@@ -161,7 +161,7 @@ def _reference(path: str) -> Source:
         f"The runs in {Path(path).name}, judged by the rules, against the faults that the benchmark's knowledge of "
         "each task locates in failed runs. Passing runs and all other axes are unlabelled, not clean."
     )
-    source = source_of(judge(read_trajectories(path).trajectories, ["rules"], progress=False), Path(path).stem)
+    source = source_of(judge(read_trajectories(path).trajectories, ["rules"]), Path(path).stem)
     return replace(source, ratings=pl.concat([source.ratings, faults]), about=about)
 
 
@@ -182,7 +182,7 @@ def _agentrx(labels: str) -> Source:
         "category, of which 13 map to an axis. Passing runs and all other axes are unlabelled, not clean: these labels "
         "show how many failures a judge finds, never how often it cries wolf."
     )
-    source = source_of(judge(runs, ["rules"], progress=False), "agentrx")
+    source = source_of(judge(runs, ["rules"]), "agentrx")
     return replace(source, ratings=pl.concat([source.ratings, named]), about=about)
 
 

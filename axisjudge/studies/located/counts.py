@@ -75,7 +75,7 @@ def _own(trajectories: str, ratings: str, judges: Sequence[str], tools: str) -> 
     from axisjudge.readers import read_trajectories
 
     read = read_trajectories(trajectories, tools=tools or None).trajectories
-    judged = read_ratings(ratings, latest=True) if ratings else judge(read, judges, progress=False)
+    judged = read_ratings(ratings, latest=True) if ratings else judge(read, judges)
     about = f"The runs in {Path(trajectories).name}, with the reference's own reading of their tasks."
     return LocatedSource(pl.concat([judged, read_reference(trajectories)]), _outcomes(read), None, about)
 

@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.cluster import watched
 from axisjudge.labels.lint.finding import LabelFault, NotChecked
 from axisjudge.labels.lint.strangers import strangers
 from axisjudge.labels.panel import LabelledPanel
@@ -181,7 +182,8 @@ def few_labels(comparison: HumanComparison, *, n_runs: int = 30, n_draws: int = 
         taken = min(n_runs, int(MOST_OF_ALL * (panel.clusters.max() + 1)))
         rng = np.random.default_rng(seed)
         draws = [_drawn_items(panel, taken, rng) for _ in range(n_draws)]
-        rows += filter(None, (_tried(panel, judge, labels, draws) for judge in range(len(panel.judges))))
+        judges = watched(list(range(len(panel.judges))), f"{n_draws} draws of few labels")
+        rows += filter(None, (_tried(panel, judge, labels, draws) for judge in judges))
     return FewLabels(pl.DataFrame(rows), taken, n_draws)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from axisjudge.cluster import watched
 from axisjudge.figures import theme
 from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_tick
 from axisjudge.stats.estimate import Estimate
@@ -40,7 +41,7 @@ def claims_table(comparison: HumanComparison) -> Table:
 
 def reasons_table(comparison: HumanComparison) -> Table:
     """One row a claim, with the figure behind the answer and how many other verdicts would overturn it."""
-    rows = [claim_row(claim) for claim in comparison.claims]
+    rows = [claim_row(claim) for claim in watched(list(comparison.claims), "what would overturn a claim")]
     columns = {"question": "question", "judge": "judge", "claim": "text", "answer": "answer", "because": "because"}
     columns |= {"overturned by": "overturned_by"}
     return table_of([{name: row[key] for name, key in columns.items()} for row in rows], comparison.kind)
