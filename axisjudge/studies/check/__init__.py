@@ -345,7 +345,7 @@ def check(
     Examples
     --------
     >>> said = {"task": [1, 1, 2, 2] * 10, "gpt": ["pass", "fail", "pass", "pass"] * 10, "human": ["pass", "fail"] * 20}
-    >>> check(said).judges[0].measures["sensitivity"].estimate
+    >>> check(said).read.judges[0].measures["sensitivity"].estimate
     0.5
     """
     in_open_unit_interval("risk", risk)
