@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from axisjudge.judges.rules import phrases
+from axisjudge.judges.rules import phrases, wishes
 from axisjudge.judges.rules.facts import AgentCall, Facts, plain, stands_in
 from axisjudge.judges.rules.findings import Clean, Finding
-from axisjudge.judges.rules.formats import is_identifier
+from axisjudge.judges.rules.formats import is_example, is_identifier
 from axisjudge.judges.rules.schema import allows_one_value, faults
 from axisjudge.judges.rules.tool_selection import is_unknown
 
 _BLAMES = re.compile(
     r"not found|does(?: not|n't) exist|\bno (?!longer)\w+ (?:with|for|by|named|called|found|\S*\d)|no such|invalid"
     r"|unrecogni[sz]ed|missing|required|unexpected|malformed|validation|out of range|not a valid|unsupported|add up"
-    r"|(?:should|must|do(?:es)? not|doesn't|don't) match|mismatch|type ?error|value ?error|not recogni[sz]ed|expected",
+    r"|(?:should|must|do(?:es)? not|doesn't|don't) (?:match|differ|be different from)"
+    r"|mismatch|type ?error|value ?error|not recogni[sz]ed|expected",
     re.IGNORECASE,
 )
 _RULES_OUT = re.compile(r"\b(?:should|must|may only|can only|has to)\b", re.IGNORECASE)
@@ -44,6 +45,11 @@ _DELEGATES = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_REFUSAL = 300
+_STANDS_FOR_ANY = re.compile(
+    r"placeholder|example\b|dummy|invalid|unknown|your_|demo|sample|on_file|_for_|x{3,}|\?{2,}|<|>|\.\.\.|(\d)\1{4,}"
+    r"|(?<!\d)1234(?:5(?:67?8?9?)?)?(?!\d)",
+    re.IGNORECASE,
+)
 _NEW_OR_OLD = re.compile(r"^(?:new|old|from|to|target|source)_?")
 _KEY_OF_RECORD = re.compile(r"_ids?$|[a-z]I[dD]s?$")
 
@@ -59,6 +65,8 @@ def findings(facts: Facts) -> Iterator[Finding]:
             *_numbers_from_nowhere(facts, call),
         ]
         yield from faulty
+        if call.kind == "write" and call.succeeded:
+            yield from _not_as_wished(facts, call)
         exists = not is_unknown(facts, call)  # a tool that does not exist has no form to break
         if exists and not faulty and call.failed:
             yield from _refused(facts, call)
@@ -74,10 +82,13 @@ def clean(facts: Facts) -> Clean:
     ):
         return Clean("correct", 0.90, steps, "Every call went through, and its tool's schema leaves nothing to choose.")
     known = "The calls fit their tools' schemas" if facts.tools is not None else "No schemas are known"
-    text = (
-        f"{known}, and each identifier was known before it was used. Whether these were the values that were wanted "
-        "cannot be told."
+    held = len({value for call in facts.calls for _, value in call.references if facts.seen_before(value, call.step)})
+    grounded = (
+        f"{'the one identifier' if held == 1 else f'each of the {held} identifiers'} used had been given before"
+        if held
+        else "no argument is an identifier that could be looked for in what was given before"
     )
+    text = f"{known}, and {grounded}. Whether these were the values that were wanted cannot be told."
     return Clean("uncertain", 0.30, steps, text)
 
 
@@ -102,9 +113,41 @@ def _ungrounded(facts: Facts, call: AgentCall) -> Iterator[Finding]:
         used = f"At step {call.step} {parameter} = {value!r} is given to {call.name}, but no earlier step contains it"
         later = facts.returned_after(call, value)
         if later is None:
-            yield Finding("fabricated", call.steps, f"{used}.")
+            yield Finding(_made_up(facts, call, value), call.steps, f"{used}.")
         else:
             yield Finding("seen_only_later", (call.step, later), f"{used}; it comes only at step {later}.")
+
+
+def _made_up(facts: Facts, call: AgentCall, value: str) -> str:
+    """What an identifier that nobody gave is: a stand-in for any, put right at once, or else taken for real."""
+    if _STANDS_FOR_ANY.search(value) or is_example(value, "", 0):
+        return "placeholder"
+    mended = call.failed and any(
+        other.name == call.name and other.succeeded and other.step > call.step for other in facts.calls
+    )
+    return "mistyped" if mended else "fabricated"
+
+
+def _not_as_wished(facts: Facts, call: AgentCall) -> Iterator[Finding]:
+    """A change made with other values than the user's words, or the record's own, speak of."""
+    for choice in wishes.choices(facts, call):
+        if (wanted := wishes.passed_over(facts, choice)) is not None:
+            text = (
+                f"At step {call.step} {call.name} takes {choice.name}; the user spoke of {wanted!r}, which another has."
+            )
+            yield Finding("passed_over", call.steps, text)
+    if (foreign := wishes.not_its_own(facts, call)) is not None:
+        text = (
+            f"At step {call.step} {foreign[0]} = {foreign[1]!r} is given to {call.name}; it is not the record's own,"
+            " and the user had named nothing of its kind."
+        )
+        yield Finding("not_its_own", call.steps, text)
+    if (mixed := wishes.mixed_record(facts, call)) is not None:
+        text = (
+            f"At step {call.step} {mixed[0]} = {mixed[1]!r} is given to {call.name} beside parts of a record that has"
+            " another value there; the user had not given it."
+        )
+        yield Finding("mixed_record", call.steps, text)
 
 
 def _misplaced(facts: Facts, call: AgentCall) -> Iterator[Finding]:

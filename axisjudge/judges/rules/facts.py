@@ -210,6 +210,30 @@ class Facts:
         return tuple(call for call in self.calls if call.kind == "write")
 
     @cached_property
+    def write_tools(self) -> tuple[str, ...]:
+        """Names of the tools that change state and are offered (or, where no list is known, called)."""
+        kinds = self.trajectory.kinds.items()
+        return tuple(name for name, kind in kinds if kind == "write" and (self.tools is None or name in self.tools))
+
+    @cached_property
+    def records(self) -> dict[str, list[tuple[dict[str, Any], AgentCall]]]:
+        """The records that results showed, by each identifier that stands in them, with the call that showed them."""
+        records: dict[str, list[tuple[dict[str, Any], AgentCall]]] = {}
+        for call in self.calls:
+            for key, value, owner in call.result_leaves if call.succeeded else ():
+                if owner is not None and isinstance(value, str) and _ID_PARAMETER.search(key):
+                    records.setdefault(value, []).append((owner, call))
+        return records
+
+    @cached_property
+    def _users_words(self) -> str:
+        return "\n".join(text.lower().replace("\xa0", " ") for _, text in self.user_messages)
+
+    def user_said(self, words: str) -> bool:
+        """Whether words stand in what the user said, at any time."""
+        return stands_in(plain(words), self._users_words)
+
+    @cached_property
     def undocumented(self) -> tuple[AgentCall, ...]:
         """Calls that did not fail, of tools of which nobody says whether they change state."""
         return tuple(call for call in self.calls if call.kind is None and not call.failed)

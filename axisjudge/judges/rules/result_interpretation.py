@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
-from axisjudge.judges.rules import phrases
+from axisjudge.judges.rules import phrases, wishes
 from axisjudge.judges.rules.amounts import KnownAmounts, SmallNumbers
 from axisjudge.judges.rules.claims import claimed_success, never_done
 from axisjudge.judges.rules.facts import Facts, stands_in
@@ -20,6 +20,7 @@ from axisjudge.judges.rules.formats import (
     identifiers_in,
     is_example,
     is_named_as_identifier,
+    to_cents,
 )
 from axisjudge.judges.rules.statuses import against_status, contradicted_statuses
 
@@ -59,6 +60,9 @@ def findings(facts: Facts) -> Iterator[Finding]:
         yield from unexplained_amounts(facts)
         yield from _dates(facts)
         yield from _identifiers(facts)
+    for index in wishes.never_told(facts):
+        yield Finding("not_told", (index,), f"Step {index} asks for an amount, and no later step tells the user any.")
+    yield from _amounts_of_others(facts)
     yield from contradicted_statuses(facts)
     yield from against_status(facts)
     for call, index in claimed_success(facts):
@@ -80,9 +84,13 @@ def clean(facts: Facts) -> Clean:
     if not checked:
         text = "After its calls the agent told no amount, date or identifier, so a rule has little to check."
         return Clean("uncertain", 0.30, tuple(index for index, _ in messages[-1:]), text)
+    if not (facts.is_english and facts.shows_what_was_given):
+        why = "more than one agent speaks, or nothing was given" if facts.is_english else "the talk is not in English"
+        text = f"What the agent told was not held against what it had been given: {why}."
+        return Clean("uncertain", 0.30, checked, text)
     text = (
-        "Every amount, date and identifier told stands in what the agent had been given or follows from it. Whether "
-        "the rest of what it said does cannot be told."
+        "Every amount, date and identifier told stands somewhere in what the agent had been given, or can be reckoned "
+        "from it. Whether it is that of the thing spoken of, and whether the rest was told as it was, cannot be told."
     )
     return Clean("uncertain", 0.30, checked, text)
 
@@ -119,6 +127,52 @@ def unexplained_amounts(facts: Facts) -> Iterator[Finding]:
             kind = "unexplained_total" if reckoned else "amount"
             sentence = f"Step {index} tells {amount.text}, which no earlier result, message or policy contains"
             yield Finding(kind, (index,), f"{sentence}, and no sum, difference or total of what was known gives it.")
+
+
+_MOVES_MONEY = re.compile(r"\b(?:refund|charge|differen|get back|receive back)\w*", re.IGNORECASE)
+
+
+def _amounts_of_others(facts: Facts) -> Iterator[Finding]:
+    """An amount told of a change just made that only a record of the same form has which no change had named."""
+    made = [call for call in facts.writes if call.succeeded and call.result_step is not None]
+    for index, text in facts.agent_messages if made else ():
+        before = [call for call in made if (call.result_step or 0) < index]
+        amounts = [
+            one
+            for one in amounts_in(text)
+            if _MOVES_MONEY.search(sentence := _around(text, one.start)) and len(amounts_in(sentence)) == 1
+        ]
+        if not before or not amounts:
+            continue
+        own, other = _amounts_by_owner(facts, {str(leaf.value) for call in before for leaf in call.values}, index)
+        known = KnownAmounts(set(own), set(own))
+        for amount in amounts:
+            if own and amount.cents in other and known.explain(amount, [], counts_in(text)) is None:
+                words = (
+                    f"Step {index} tells {amount.text}, the amount of {other[amount.cents]}, which no change had named."
+                )
+                yield Finding("amount_of_another", (before[-1].step, index), words)
+
+
+def _amounts_by_owner(facts: Facts, ids: set[str], step: int) -> tuple[set[int], dict[int, str]]:
+    """Amounts of the records that calls name, and those of other records of the same form, each with one of its ids."""
+    shown = [
+        (name, record)
+        for name, records in facts.records.items()
+        for record, result in records
+        if (result.result_step or 0) < step
+    ]
+    mine = [record for _, record in shown if ids & {inner for inner in record.values() if isinstance(inner, str)}]
+    own = {to_cents(inner) for record in mine for inner in record.values() if isinstance(inner, float)}
+    forms = {frozenset(record) for record in mine}
+    other = {
+        to_cents(inner): name
+        for name, record in shown
+        if frozenset(record) in forms and not any(record is one for one in mine)
+        for inner in record.values()
+        if isinstance(inner, float)
+    }
+    return own, {cents: name for cents, name in other.items() if cents not in own}
 
 
 def explain_all(

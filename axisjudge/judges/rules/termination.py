@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from axisjudge.judges.rules import phrases, verbs
+from axisjudge.judges.rules import phrases, verbs, wishes
 from axisjudge.judges.rules.claims import claimed_success
 from axisjudge.judges.rules.facts import AgentCall, Facts
 from axisjudge.judges.rules.findings import Clean, Finding
+from axisjudge.judges.rules.tool_selection import given_up
 
 _CUT_OFF = re.compile(r"max|limit|budget|timeout|timed|truncat|length|exceeded", re.IGNORECASE)
 _ERROR = re.compile(r"error|exception|crash|fail|invalid", re.IGNORECASE)
@@ -25,6 +26,7 @@ def findings(facts: Facts) -> Iterator[Finding]:
     yield from _left_open(facts)
     yield from _confirmed_not_done(facts)
     yield from _success_after_failure(facts)
+    yield from _not_brought_about(facts)
 
 
 def clean(facts: Facts) -> Clean:
@@ -33,6 +35,9 @@ def clean(facts: Facts) -> Clean:
     if not steps:
         return Clean("not_applicable", 0.95, (), "The run holds no message, and nothing says how it ended.")
     last = tuple(index for index, _ in facts.agent_messages[-1:]) or (steps[-1].index,)
+    if not facts.is_english:
+        text = "The run was not cut off. Whether anything was left open cannot be told: the talk is not in English."
+        return Clean("uncertain", 0.30, last, text)
     if _nothing_can_be_left(facts):
         text = "The user closed, nothing is left open, and no tool on the list could have changed anything."
         return Clean("correct", 0.80, last, text)
@@ -188,6 +193,18 @@ def _speaks_of_a_change(facts: Facts, proposal: str, answer: str) -> bool:
     if phrases.asks_in_general(asked):
         return named(asked) or (named(offered) and not verbs.hands_over(offered))
     return named(asked) and not phrases.asks_to_tell(asked)
+
+
+def _not_brought_about(facts: Facts) -> Iterator[Finding]:
+    """A change that was refused and given up, or asked for by name and never tried; not where others take over."""
+    if any(verbs.hands_over(call.name) and call.succeeded for call in facts.calls):
+        return
+    for call in given_up(facts):
+        text = f"{call.name} was refused at step {call.step}, and the run ends without it."
+        yield Finding("given_up", call.steps, text)
+    for step, verb, thing in wishes.never_tried(facts):
+        text = f"The user asks at step {step} to {verb} the {thing}, and no tool that does it was ever called."
+        yield Finding("never_tried", (step,), text)
 
 
 def _ends_untold(call: AgentCall, last: int) -> bool:

@@ -27,6 +27,8 @@ def findings(facts: Facts) -> Iterator[Finding]:
     """All that the rules hold against the choice of tools."""
     yield from _unknown(facts)
     yield from _repeated(facts)
+    yield from _refused_again(facts)
+    yield from _handed_over_midway(facts)
     for call in facts.writes:
         yield from _against_words(facts, call)
     for index, verb, failed in never_done(facts):
@@ -44,7 +46,7 @@ def clean(facts: Facts) -> Clean:
         return Clean("uncertain", 0.30, (), text)
     steps = tuple(sorted({call.step for call in facts.calls}))
     known = "Every tool exists" if facts.tools is not None else "No call was refused as unknown"
-    told = "" if facts.undocumented else ", and no change goes against what was spoken of"
+    told = "" if facts.undocumented or not facts.is_english else ", and no change goes against what was spoken of"
     text = f"{known}, no refused call was repeated unchanged{told}. Whether other calls were needed cannot be told."
     return Clean("uncertain", 0.30, steps, text)
 
@@ -84,6 +86,42 @@ def _repeated(facts: Facts) -> Iterator[Finding]:
                     )
                     yield Finding("same_failing_call", (*earlier.steps, *call.steps), text)
                 break
+
+
+def given_up(facts: Facts) -> Iterator[AgentCall]:
+    """The last refused call of each tool that changes something and never went through afterwards."""
+    last = {call.name: call for call in facts.writes if not verbs.hands_over(call.name)}
+    for call in last.values():
+        if call.failed and not _PASSING.search(call.result):
+            yield call
+
+
+def _refused_again(facts: Facts) -> Iterator[Finding]:
+    """A tool that refuses a change, and refuses it again with other arguments."""
+    for name in dict.fromkeys(call.name for call in facts.writes):
+        refused = [call for call in facts.writes if call.name == name and call.failed]
+        if len({call.step for call in refused}) > 1:
+            steps = tuple(sorted({step for call in refused for step in call.steps}))
+            yield Finding("refused_again", steps, f"{name} refuses the changes asked of it at steps {_steps(refused)}.")
+
+
+def _steps(calls: list[AgentCall]) -> str:
+    return " and ".join(str(step) for step in sorted({call.step for call in calls}))
+
+
+def _handed_over_midway(facts: Facts) -> Iterator[Finding]:
+    """The user is handed over after a change was made, or after one was refused and not tried in another way."""
+    handed = next((call for call in facts.calls if verbs.hands_over(call.name) and call.succeeded), None)
+    if handed is None:
+        return
+    before = [call for call in facts.writes if call.step < handed.step and not verbs.hands_over(call.name)]
+    open_call = next((call for call in given_up(facts) if call.step < handed.step), None)
+    if open_call is not None:
+        text = f"{open_call.name} was refused at step {open_call.step}, and step {handed.step} hands the user over."
+        yield Finding("handed_over_midway", (open_call.step, handed.step), text)
+    elif any(call.succeeded for call in before):
+        text = f"Step {handed.step} hands the user over after a change was made at step {before[-1].step}."
+        yield Finding("handed_over_midway", (handed.step,), text)
 
 
 def _against_words(facts: Facts, call: AgentCall) -> Iterator[Finding]:
