@@ -8,13 +8,16 @@ run that failed, the difference between these and what the agent did is a fault 
 | the expected change with other arguments | argument_validity | the call |
 | a change that no expected one asks for | tool_selection | the call |
 | left out a change, and made another of the same record or handed over instead | tool_selection | that call |
-| left out a change, and nothing stands in its place | termination | the agent's last |
+| left out a change that it had tried and that was refused | termination | the last refused attempt on the record |
+| left out a change, and nothing stands in its place | termination | not placed |
 | all changes right, in another order, and the database differs | sequencing | the first out of order |
-| did not tell what had to be told | result_interpretation | the agent's last message |
+| did not tell what had to be told | result_interpretation | the one message that tells an amount, else not placed |
 
 Changes are calls of tools that write, and that did not fail. They are matched one to one: equal ones first, then those
 of one tool, most equal arguments first. Lists of one length are compared as rows without order (items with their new
-items). Where the benchmark found the database as expected, no change is held against the agent, whatever it was.
+items). A change that stands in another's place is one fault with it. Where the benchmark found the database as
+expected, no change is held against the agent, whatever it was; nor is one that a later, expected one wrote over. A fault that is
+not placed has no step: figures at the step leave it out.
 
 It is circular with reward by construction: it looks at failed runs alone, and says nothing of a run that passed, nor
 of an axis without a fault. It is not circular with judges, who see neither task nor reward. It does not see a fault
@@ -25,6 +28,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -38,10 +42,11 @@ from axisjudge.verdict import Axis
 from axisjudge.workbench import find
 
 #: Raised whenever a rule changes what is held against a run.
-VERSION = "reference-1"
+VERSION = "reference-2"
 #: Which tools of the benchmarks write, as their own code declares it.
 TOOL_KINDS = "data/reference/tool_kinds.csv"
 HANDOVER = "transfer_to_human_agents"
+_AMOUNT = re.compile(r"\d[\d,]*\.\d\d")
 
 
 class FaultKind(StrEnum):
@@ -67,7 +72,7 @@ AXIS_OF: Mapping[FaultKind, Axis] = {
 
 @dataclass(frozen=True)
 class Fault:
-    """One difference: its kind, the steps where it shows (none in a run without messages), and what was expected."""
+    """One difference: its kind, the steps where it shows (none where it is not placed), and what was expected."""
 
     kind: FaultKind
     steps: tuple[int, ...]
@@ -131,7 +136,8 @@ def reference_faults(run: Trajectory, kinds: Mapping[str, str]) -> list[Fault]:
             if kinds.get(action["name"]) == "write"
         ]
         differs = expected["database_matches"] is False
-        faults = [*_differences(run, wanted, _changes(run, kinds), differs=differs), *faults]
+        made, refused = (_changes(run, kinds, failed=failed) for failed in (False, True))
+        faults = [*_differences(run, wanted, made, refused, differs=differs), *faults]
     return faults
 
 
@@ -166,22 +172,29 @@ def _rows_of(run: Trajectory, faults: list[Fault]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _differences(run: Trajectory, wanted: list[WriteCall], made: list[WriteCall], *, differs: bool) -> Iterator[Fault]:
+def _differences(
+    run: Trajectory, wanted: list[WriteCall], made: list[WriteCall], refused: list[WriteCall], *, differs: bool
+) -> Iterator[Fault]:
     pairs, left, extra = _matched(wanted, made)
     for one, other in pairs:
         if names := one.differing(other):
             given = ", ".join(f"{name}={json.dumps(one.arguments.get(name))}" for name in names)
             yield Fault(FaultKind.WRONG_ARGUMENT, _at(other), f"Expected of {one.name}: {given}.")
     handover = next((step.index for step in run.steps for call in step.agent_calls if call.name == HANDOVER), None)
+    matched = [other for one, other in pairs if not one.differing(other)]
+    extra = [other for other in extra if not any(_overwrites(later, other) for later in matched)]
     for one in left:
-        instead = next((_at(other) for other in extra if _of_one_record(one, other)), None)
-        if instead is None and handover is not None:
-            instead = (handover,)
-        kind = FaultKind.MISSING_WRITE if instead is None else FaultKind.REPLACED_WRITE
-        yield Fault(kind, _last(run) if instead is None else instead, f"Expected {one.words}.")
+        instead = next((other for other in extra if _of_one_record(one, other)), None)
+        tried = [other for other in refused if other.name == one.name and _of_one_record(one, other)]
+        extra = [other for other in extra if other is not instead]
+        if instead is not None or handover is not None:
+            place = (handover,) if instead is None and handover is not None else _at(instead or one)
+            yield Fault(FaultKind.REPLACED_WRITE, place, f"Expected {one.words}.")
+        else:
+            yield Fault(FaultKind.MISSING_WRITE, _at(tried[-1]) if tried else (), f"Expected {one.words}.")
     for other in extra:
         yield Fault(FaultKind.EXTRA_WRITE, _at(other), f"Expected no {other.words}.")
-    if differs and not left and not extra and not any(one.differing(other) for one, other in pairs):
+    if differs and len(pairs) == len(made) and not left and not any(one.differing(other) for one, other in pairs):
         order = [other for _, other in sorted(pairs, key=lambda pair: wanted.index(pair[0]))]
         late = next((b for a, b in zip(order, made, strict=True) if a is not b), None)
         if late is not None:
@@ -208,14 +221,14 @@ def _matched(
     return pairs, left, [other for j, other in enumerate(made) if j not in of_wanted.values()]
 
 
-def _changes(run: Trajectory, kinds: Mapping[str, str]) -> list[WriteCall]:
-    """The agent's calls of tools that write, those that failed left out."""
+def _changes(run: Trajectory, kinds: Mapping[str, str], *, failed: bool) -> list[WriteCall]:
+    """The agent's calls of tools that write: those that went through, or those that failed."""
     return [
         WriteCall(call.name, call.arguments, step.index)
         for step in run.steps
         for position, call in enumerate(step.tool_calls)
         if call.requestor == "assistant" and kinds.get(call.name) == "write" and isinstance(call.arguments, dict)
-        if not _failed(run, step.index, position, call.id)
+        if _failed(run, step.index, position, call.id) is failed
     ]
 
 
@@ -227,16 +240,25 @@ def _failed(run: Trajectory, step: int, position: int, call_id: str | None) -> b
 
 
 def _not_communicated(run: Trajectory, communicate: Iterable[Mapping[str, Any]]) -> Iterator[Fault]:
-    stated = [step.content.lower().replace(",", "") for step in run.steps if step.role == "assistant"]
-    words = [step.index for step in run.steps if step.role == "assistant" and step.content.strip()]
+    own = [step for step in run.steps if step.role == "assistant"]
+    amounts = [step.index for step in own if _AMOUNT.search(step.content)]
     for one in communicate:
-        met = one["met"] if one["met"] is not None else any(one["text"].lower() in text for text in stated)
+        text = one["text"].lower()
+        met = (
+            one["met"] if one["met"] is not None else any(text in step.content.lower().replace(",", "") for step in own)
+        )
         if not met:
-            yield Fault(FaultKind.NOT_COMMUNICATED, tuple(words[-1:]), f"Expected to tell: {one['text']}.")
+            told_once = _AMOUNT.fullmatch(text) and len(amounts) == 1
+            yield Fault(
+                FaultKind.NOT_COMMUNICATED, tuple(amounts) if told_once else (), f"Expected to tell: {one['text']}."
+            )
 
 
-def _last(run: Trajectory) -> tuple[int, ...]:
-    return tuple([step.index for step in run.steps if step.role == "assistant"][-1:])
+def _overwrites(later: WriteCall, other: WriteCall) -> bool:
+    """Whether a later change of the same tool and record gives every argument anew: the earlier left nothing."""
+    after = other.step is not None and later.step is not None and later.step > other.step
+    alike = later.name == other.name and set(later.arguments) == set(other.arguments)
+    return after and alike and _of_one_record(later, other)
 
 
 def _at(change: WriteCall) -> tuple[int, ...]:

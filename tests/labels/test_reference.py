@@ -48,12 +48,17 @@ def faults(*arguments: Any, **known: Any) -> list[tuple[str, tuple[int, ...]]]:
         ([GOOD], [GOOD], {}, []),
         ([("renew", {"loan_id": "LN-1", "weeks": 3})], [GOOD], {}, [("wrong_argument", (1,))]),
         ([GOOD, OTHER], [GOOD], {}, [("extra_write", (3,))]),
-        ([("look", {})], [GOOD], {}, [("missing_write", (3,))]),
+        ([("look", {})], [GOOD], {}, [("missing_write", ())]),
         # another change of the same record, or a handover, stands in its place
-        ([("cancel", {"loan_id": "LN-1"})], [GOOD], {}, [("replaced_write", (1,)), ("extra_write", (1,))]),
+        ([("cancel", {"loan_id": "LN-1"})], [GOOD], {}, [("replaced_write", (1,))]),
         ([("transfer_to_human_agents", {})], [GOOD], {}, [("replaced_write", (1,))]),
         # a change of another record does not
-        ([OTHER], [GOOD], {}, [("missing_write", (3,)), ("extra_write", (1,))]),
+        ([OTHER], [GOOD], {}, [("missing_write", ()), ("extra_write", (1,))]),
+        # refused and given up: at the last attempt on the record, not where the run ends
+        ([(*GOOD, "Error: no"), ("look", {}), ("look", {})], [GOOD], {}, [("missing_write", (1,))]),
+        ([("renew", {"loan_id": "LN-9"}, "Error: no")], [GOOD], {}, [("missing_write", ())]),
+        # a right change over a wrong one leaves what was expected
+        ([("renew", {"loan_id": "LN-1", "weeks": 3}), GOOD], [GOOD], {}, []),
         # what failed changed nothing
         ([(*OTHER, "Error: no")], [], {}, []),
         ([OTHER, GOOD], [GOOD, OTHER], {}, [("order", (1,))]),
@@ -74,7 +79,13 @@ def faults(*arguments: Any, **known: Any) -> list[tuple[str, tuple[int, ...]]]:
         # the database was right, whatever the way; the run passed
         ([OTHER], [GOOD], {"database_matches": True}, []),
         ([OTHER], [GOOD], {"reward": 1.0}, []),
-        ([], [], {"communicate": [{"text": "14", "met": False}]}, [("not_communicated", (1,))]),
+        ([], [], {"communicate": [{"text": "14", "met": False}]}, [("not_communicated", ())]),
+        (
+            [],
+            [],
+            {"communicate": [{"text": "14.50", "met": False}], "words": "It is 17.20."},
+            [("not_communicated", (1,))],
+        ),
         ([], [], {"communicate": [{"text": "1400", "met": None}], "words": "It is 1,400."}, []),
     ],
 )
@@ -90,7 +101,7 @@ def test_the_reference_is_a_labeller_of_its_own_kind_and_no_judge() -> None:
     assert table.filter(BY_JUDGE).is_empty()
     (row,) = table.rows(named=True)
     assert (row["question"], row["verdict"], row["cited_step_indices"]) == ("tool_selection", "incorrect", [1])
-    assert row["flags"] == ["extra_write", "replaced_write"]
+    assert row["flags"] == ["replaced_write"]
     assert reference_ratings([run([GOOD], [GOOD], reward=1.0)]).is_empty()
 
 
@@ -185,8 +196,11 @@ def test_counts_of_real_results_equal_an_independent_reading(name: str, shared_d
     )
     theirs = counted(file, kinds)
     left_out = ours[FaultKind.MISSING_WRITE] + ours[FaultKind.REPLACED_WRITE]
-    for kind in (FaultKind.WRONG_ARGUMENT, FaultKind.EXTRA_WRITE, FaultKind.NOT_COMMUNICATED):
+    for kind in (FaultKind.WRONG_ARGUMENT, FaultKind.NOT_COMMUNICATED):
         assert ours[kind] == theirs[kind.value] > 0
+    # a change in another's place is one fault with it
+    extra = ours[FaultKind.EXTRA_WRITE]
+    assert 0 < extra <= theirs["extra_write"] <= extra + ours[FaultKind.REPLACED_WRITE]
     assert left_out == theirs["left_out"] > 0
 
 
