@@ -11,13 +11,13 @@ run that failed, the difference between these and what the agent did is a fault 
 | left out a change that it had tried and that was refused | termination | the last refused attempt on the record |
 | left out a change, and nothing stands in its place | termination | not placed |
 | all changes right, in another order, and the database differs | sequencing | the first out of order |
-| did not tell what had to be told | result_interpretation | the one message that tells an amount, else not placed |
+| did not tell what had to be told | result_interpretation | not placed |
 
 Changes are calls of tools that write, and that did not fail. They are matched one to one: equal ones first, then those
 of one tool, most equal arguments first. Lists of one length are compared as rows without order (items with their new
 items). A change that stands in another's place is one fault with it. Where the benchmark found the database as
-expected, no change is held against the agent, whatever it was; nor is one that a later, expected one wrote over. A fault that is
-not placed has no step: figures at the step leave it out.
+expected, no change is held against the agent, whatever it was; nor is one that a later, expected one wrote over. A
+fault that is not placed has no step: figures at the step leave it out.
 
 It is circular with reward by construction: it looks at failed runs alone, and says nothing of a run that passed, nor
 of an axis without a fault. It is not circular with judges, who see neither task nor reward. It does not see a fault
@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -46,7 +45,6 @@ VERSION = "reference-2"
 #: Which tools of the benchmarks write, as their own code declares it.
 TOOL_KINDS = "data/reference/tool_kinds.csv"
 HANDOVER = "transfer_to_human_agents"
-_AMOUNT = re.compile(r"\d[\d,]*\.\d\d")
 
 
 class FaultKind(StrEnum):
@@ -185,7 +183,8 @@ def _differences(
     extra = [other for other in extra if not any(_overwrites(later, other) for later in matched)]
     for one in left:
         instead = next((other for other in extra if _of_one_record(one, other)), None)
-        tried = [other for other in refused if other.name == one.name and _of_one_record(one, other)]
+        alike = [other for other in refused if _of_one_record(one, other)]
+        tried = [other for other in alike if other.name == one.name] or alike
         extra = [other for other in extra if other is not instead]
         if instead is not None or handover is not None:
             place = (handover,) if instead is None and handover is not None else _at(instead or one)
@@ -240,18 +239,11 @@ def _failed(run: Trajectory, step: int, position: int, call_id: str | None) -> b
 
 
 def _not_communicated(run: Trajectory, communicate: Iterable[Mapping[str, Any]]) -> Iterator[Fault]:
-    own = [step for step in run.steps if step.role == "assistant"]
-    amounts = [step.index for step in own if _AMOUNT.search(step.content)]
+    stated = [step.content.lower().replace(",", "") for step in run.steps if step.role == "assistant"]
     for one in communicate:
-        text = one["text"].lower()
-        met = (
-            one["met"] if one["met"] is not None else any(text in step.content.lower().replace(",", "") for step in own)
-        )
+        met = one["met"] if one["met"] is not None else any(one["text"].lower() in text for text in stated)
         if not met:
-            told_once = _AMOUNT.fullmatch(text) and len(amounts) == 1
-            yield Fault(
-                FaultKind.NOT_COMMUNICATED, tuple(amounts) if told_once else (), f"Expected to tell: {one['text']}."
-            )
+            yield Fault(FaultKind.NOT_COMMUNICATED, (), f"Expected to tell: {one['text']}.")
 
 
 def _overwrites(later: WriteCall, other: WriteCall) -> bool:

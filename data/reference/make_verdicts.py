@@ -1,8 +1,10 @@
 """Make verdicts.parquet and rules_findings.csv from public data: verdicts, steps and counts only, ids hashed.
 
-    python data/reference/make_verdicts.py FOLDER [--out FOLDER]
+    python data/reference/make_verdicts.py FOLDER [--more FOLDER] [--kept-back FOLDER] [--out FOLDER]
 
-FOLDER holds tau2_retail/, tau_bench/, agentrx/, agentprocessbench/ and context/. What stands in the file of the rules
+FOLDER holds tau2_retail/, tau_bench/, agentrx/, agentprocessbench/ and context/. The folders of ``--more`` and
+``--kept-back`` hold a subfolder a source with results files (README.md names them); the rules were made on the sets of
+FOLDER and ``--more``, and are confirmed once a release on those kept back. Without them their rows stay as they are. What stands in the file of the rules
 before they learned to abstain (`BEFORE`) is kept, so that both versions can be set side by side.
 """
 
@@ -113,16 +115,36 @@ def rows_of(runs: list[Run], labels: Path) -> Iterator[dict[str, Any]]:
         yield {**by_id[row["trajectory_id"]].about, **{name: row[name] for name in [*SCHEMA][6:]}}
 
 
-def counts_of(runs: list[Run]) -> pl.DataFrame:
-    """For each kind of finding: the runs that it flags, those of them that failed, and cited steps that people label.
+def kept_back(folder: Path, context: Path) -> Iterator[Run]:
+    """Runs of sources that nothing was made on: one subfolder a source, in it results files of tau2-bench.
 
-    Kinds that are off by default are counted too.
+    A run that was read before (the same words and calls) counts once. Where a file has no policy, retail's is taken.
+    """
+    seen: set[str] = set()
+    for path in sorted(folder.glob("*/*.json")):
+        info = json.loads(path.read_text(encoding="utf-8"))["info"]["environment_info"]
+        domain = info["domain_name"]
+        known = domain in ("retail", "airline", "telecom")
+        given = {"tools": f"{context / 'tools.json'}#{domain}"} if known else {}
+        if domain == "retail" and not info.get("policy"):
+            given["policy"] = str(context / "retail_policy.md")
+        for run in read_trajectories(path, **given).trajectories:
+            words = json.dumps([(step.role, step.content) for step in run.steps])
+            if run.reward is not None and run.steps and short(words) not in seen:
+                seen.add(short(words))
+                subset = f"{path.parent.name}/{domain}" if known else f"{path.parent.name}/other worlds"
+                yield Run(subset, f"{domain}/{run.task_id}", run, run.reward < 1)
+
+
+def counts_of(runs: Iterable[Run], side: str) -> pl.DataFrame:
+    """For each kind of finding, set and task: runs flagged, those that failed, and cited steps that people label.
+
+    Kinds that are off by default are counted too. The kind ``any run`` counts all runs of a set and task.
     """
     counts: Counter[tuple[str, ...]] = Counter()
     for run in runs:
         found = findings_of(run.trajectory)
-        for kind in {finding.kind for finding in found}:
-            place = (kind, run.subset, run.about["half"])
+        for kind in ("any run", *sorted({finding.kind for finding in found})):
             labels = [
                 run.steps[step]
                 for finding in found
@@ -130,21 +152,27 @@ def counts_of(runs: list[Run]) -> pl.DataFrame:
                 for step in finding.steps
                 if step in run.steps
             ]
+            place = (kind, run.subset, short(run.task))
             counts[*place, "flagged"] += 1
             counts[*place, "failed"] += run.failed
             counts[*place, "steps"] += len(labels)
             counts[*place, "wrong_steps"] += labels.count(-1)
-    places = sorted({key[:3] for key in counts})
     rows = [
-        {"kind": kind, "axis": KINDS[kind].axis, "subset": subset, "half": half}
-        | {name: counts[kind, subset, half, name] for name in ("flagged", "failed", "steps", "wrong_steps")}
-        for kind, subset, half in places
+        {
+            "kind": kind,
+            "axis": KINDS[kind].axis if kind in KINDS else "",
+            "side": side,
+            "subset": subset,
+            "task_id": task,
+        }
+        | {name: counts[kind, subset, task, name] for name in ("flagged", "failed", "steps", "wrong_steps")}
+        for kind, subset, task in sorted({key[:3] for key in counts})
     ]
     return pl.DataFrame(rows)
 
 
-def make(folder: Path, out: Path) -> None:
-    """Write both files."""
+def make(folder: Path, out: Path, more: Path | None, kept: Path | None) -> None:
+    """Write both files; of a side that is not given the counts stay."""
     runs = runs_of(folder)
     made = pl.DataFrame(list(rows_of(runs, folder / "agentrx" / "human_labels.json")), schema=SCHEMA)
     path = out / "verdicts.parquet"
@@ -153,13 +181,24 @@ def make(folder: Path, out: Path) -> None:
         made = pl.concat([older.select(list(SCHEMA)), made])
     made = made.sort("rater_kind", "rater", "rater_version", "subset", "trajectory_id", "question", nulls_last=True)
     made.write_parquet(path, compression="zstd", compression_level=19, statistics=False, row_group_size=made.height)
-    counts_of(runs).write_csv(out / "rules_findings.csv")
+    path_of_counts = out / "rules_findings.csv"
+    counts = [counts_of(runs, "made on")]
+    for extra, side in ((more, "made on"), (kept, "kept back")):
+        if extra is not None:
+            counts.append(counts_of(kept_back(extra, folder / "context"), side))
+        elif (HERE / path_of_counts.name).is_file():
+            before = pl.read_csv(HERE / path_of_counts.name, schema_overrides={"task_id": pl.String})
+            public = pl.col("subset").is_in(sorted({run.subset for run in runs}))
+            counts.append(before.filter(pl.col("side") == side, ~public))
+    pl.concat(counts).sort("side", "subset", "kind", "task_id").write_csv(path_of_counts)
     print(f"{made.height:,} verdicts, {path.stat().st_size:,} bytes; {len(read_tool_kinds())} tools of known kind")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, help="as named above")
+    parser.add_argument("--more", type=Path, help="further sources that the rules were made on")
+    parser.add_argument("--kept-back", type=Path, help="sources that nothing was made on")
     parser.add_argument("--out", type=Path, default=HERE)
     given = parser.parse_args()
-    make(given.folder, given.out)
+    make(given.folder, given.out, given.more, given.kept_back)

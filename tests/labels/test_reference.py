@@ -80,12 +80,6 @@ def faults(*arguments: Any, **known: Any) -> list[tuple[str, tuple[int, ...]]]:
         ([OTHER], [GOOD], {"database_matches": True}, []),
         ([OTHER], [GOOD], {"reward": 1.0}, []),
         ([], [], {"communicate": [{"text": "14", "met": False}]}, [("not_communicated", ())]),
-        (
-            [],
-            [],
-            {"communicate": [{"text": "14.50", "met": False}], "words": "It is 17.20."},
-            [("not_communicated", (1,))],
-        ),
         ([], [], {"communicate": [{"text": "1400", "met": None}], "words": "It is 1,400."}, []),
     ],
 )
