@@ -4,14 +4,15 @@
 
 FOLDER holds tau2_retail/, tau_bench/, agentrx/, agentprocessbench/ and context/. The folders of ``--more`` and
 ``--kept-back`` hold a subfolder a source with results files (README.md names them); the rules were made on the sets of
-FOLDER and ``--more``, and are confirmed once a release on those kept back. Without them their rows stay as they are. What stands in the file of the rules
-before they learned to abstain (`BEFORE`) is kept, so that both versions can be set side by side.
+FOLDER and ``--more``, and are confirmed once a release on those kept back. Without them their rows stay as they are.
+What stands in the file of the rules before they learned to abstain (`BEFORE`) is kept, so that both versions can be set
+side by side.
 """
 
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -25,6 +26,7 @@ from axisjudge.labels.agentrx import NO_AXIS, read_agentrx
 from axisjudge.labels.crosswalk import ANY_STEP
 from axisjudge.labels.reference import read_tool_kinds, reference_ratings
 from axisjudge.readers import read_trajectories
+from axisjudge.studies.located.counts import ANY_RUN, kind_counts
 from axisjudge.trajectory import ToolSchema, Trajectory
 
 HERE = Path(__file__).parent
@@ -139,12 +141,12 @@ def kept_back(folder: Path, context: Path) -> Iterator[Run]:
 def counts_of(runs: Iterable[Run], side: str) -> pl.DataFrame:
     """For each kind of finding, set and task: runs flagged, those that failed, and cited steps that people label.
 
-    Kinds that are off by default are counted too. The kind ``any run`` counts all runs of a set and task.
+    Kinds that are off by default are counted too. The kind `ANY_RUN` counts all runs of a set and task.
     """
     counts: Counter[tuple[str, ...]] = Counter()
     for run in runs:
         found = findings_of(run.trajectory)
-        for kind in ("any run", *sorted({finding.kind for finding in found})):
+        for kind in (ANY_RUN, *sorted({finding.kind for finding in found})):
             labels = [
                 run.steps[step]
                 for finding in found
@@ -160,7 +162,7 @@ def counts_of(runs: Iterable[Run], side: str) -> pl.DataFrame:
     rows = [
         {
             "kind": kind,
-            "axis": KINDS[kind].axis if kind in KINDS else "",
+            "axis": KINDS[kind].axis if kind in KINDS else "any axis",
             "side": side,
             "subset": subset,
             "task_id": task,
@@ -169,6 +171,15 @@ def counts_of(runs: Iterable[Run], side: str) -> pl.DataFrame:
         for kind, subset, task in sorted({key[:3] for key in counts})
     ]
     return pl.DataFrame(rows)
+
+
+def readme_rows(counts: pl.DataFrame) -> Iterator[str]:
+    """The rows of README's table: the kinds that hold on sets that nothing was made on, most flagged first."""
+    for one in sorted(kind_counts(counts, 0.95), key=lambda one: -one.kept_back.n_items):
+        if one.holds and KINDS[one.kind].verdict == "incorrect":
+            kept, made = ((round(of.estimate * of.n_items), of.n_items) for of in (one.kept_back, one.made_on))
+            ends = f"{one.kept_back.ci_low:.0%} to {one.kept_back.ci_high:.0%}"
+            yield f"| `{one.kind}` | {one.axis} | {kept[0]} of {kept[1]} ({ends}) | {one.base:.0%} | {made[0]} of {made[1]} |"
 
 
 def make(folder: Path, out: Path, more: Path | None, kept: Path | None) -> None:
@@ -190,7 +201,9 @@ def make(folder: Path, out: Path, more: Path | None, kept: Path | None) -> None:
             before = pl.read_csv(HERE / path_of_counts.name, schema_overrides={"task_id": pl.String})
             public = pl.col("subset").is_in(sorted({run.subset for run in runs}))
             counts.append(before.filter(pl.col("side") == side, ~public))
-    pl.concat(counts).sort("side", "subset", "kind", "task_id").write_csv(path_of_counts)
+    table = pl.concat(counts).sort("side", "subset", "kind", "task_id")
+    table.write_csv(path_of_counts)
+    print("\n".join(readme_rows(table)))
     print(f"{made.height:,} verdicts, {path.stat().st_size:,} bytes; {len(read_tool_kinds())} tools of known kind")
 
 

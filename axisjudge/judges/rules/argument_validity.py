@@ -44,7 +44,7 @@ _DELEGATES = re.compile(
     r"|\b(?:same|original|default|usual|existing) (?:\w+ )?(?:card|payment|method|account)\b",
     re.IGNORECASE,
 )
-_LONGEST_REFUSAL = 300
+_LONGEST_REFUSAL, _FEW_DIGITS = 300, 3
 _STANDS_FOR_ANY = re.compile(
     r"placeholder|example\b|dummy|invalid|unknown|your_|demo|sample|on_file|_for_|x{3,}|\?{2,}|<|>|\.\.\.|(\d)\1{4,}"
     r"|(?<!\d)1234(?:5(?:67?8?9?)?)?(?!\d)",
@@ -120,7 +120,7 @@ def _ungrounded(facts: Facts, call: AgentCall) -> Iterator[Finding]:
 
 def _made_up(facts: Facts, call: AgentCall, value: str) -> str:
     """What an identifier that nobody gave is: a stand-in for any, put right at once, or else taken for real."""
-    if _STANDS_FOR_ANY.search(value) or is_example(value, "", 0):
+    if _STANDS_FOR_ANY.search(value) or (sum(map(str.isdigit, value)) > _FEW_DIGITS and is_example(value, "", 0)):
         return "placeholder"
     mended = call.failed and any(
         other.name == call.name and other.succeeded and other.step > call.step for other in facts.calls

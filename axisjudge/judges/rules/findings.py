@@ -14,7 +14,7 @@ from axisjudge.verdict import Axis, Word
 class Kind:
     """A kind of finding: the axis it belongs to, the verdict it carries and how sure it is.
 
-    `on` is False where too few of the runs that it flags on real data had failed (`STATED_PRECISION`); `reads_words`
+    `on` is False where the kind does not hold on runs that nothing was made on (`STATED_MARGIN`); `reads_words`
     says that it rests on what people say in English (`language.is_english`).
     """
 
@@ -25,10 +25,12 @@ class Kind:
     reads_words: bool = False
 
 
-#: A kind is off by default where it flagged `FEWEST_FLAGGED` real runs or more and less than this share of them had
-#: failed. Reward does not see every fault of a run, so that the share is a lower bound of the kind's precision.
-#: data/reference/rules_findings.csv holds the counts, over all halves; ``rules,all=true`` turns every kind on.
-STATED_PRECISION, FEWEST_FLAGGED = 0.5, 3
+#: A kind is off by default where it flagged `FEWEST_FLAGGED` runs or more of the sets that nothing was made on and the
+#: lower end of the share of them that failed (95%, over tasks) does not lie `STATED_MARGIN` above the share of all runs
+#: of these sets. Reward does not see every fault of a run, so that the share is a lower bound of the kind's precision.
+#: data/reference/rules_findings.csv holds the counts; ``rules,all=true`` turns every kind on. A kind that flagged fewer
+#: runs is not known and stays on.
+STATED_MARGIN, FEWEST_FLAGGED = 0.05, 5
 
 
 #: Every kind of finding. The confidences were set by hand, from what each rule can see and how often its flags were
@@ -38,7 +40,7 @@ KINDS: dict[str, Kind] = {
     # tool_selection
     "unknown_tool": Kind("tool_selection", "incorrect", 0.95),
     "unlisted_tool": Kind("tool_selection", "uncertain", 0.40),
-    "same_failing_call": Kind("tool_selection", "incorrect", 0.85),
+    "same_failing_call": Kind("tool_selection", "incorrect", 0.85, on=False),
     "tool_against_words": Kind("tool_selection", "incorrect", 0.75, reads_words=True),
     "tool_against_last_words": Kind("tool_selection", "incorrect", 0.65, reads_words=True),
     "refused_again": Kind("tool_selection", "incorrect", 0.65),
@@ -54,12 +56,12 @@ KINDS: dict[str, Kind] = {
     "fabricated": Kind("argument_validity", "incorrect", 0.90),
     "mistyped": Kind("argument_validity", "incorrect", 0.70, on=False),
     "placeholder": Kind("argument_validity", "incorrect", 0.85),
-    "seen_only_later": Kind("argument_validity", "incorrect", 0.70),
+    "seen_only_later": Kind("argument_validity", "incorrect", 0.70, on=False),
     "misplaced": Kind("argument_validity", "incorrect", 0.85),
-    "not_as_agreed": Kind("argument_validity", "incorrect", 0.70, reads_words=True),
-    "passed_over": Kind("argument_validity", "incorrect", 0.60, reads_words=True),
-    "not_its_own": Kind("argument_validity", "incorrect", 0.70, reads_words=True),
-    "mixed_record": Kind("argument_validity", "incorrect", 0.75, reads_words=True),
+    "not_as_agreed": Kind("argument_validity", "incorrect", 0.70, on=False, reads_words=True),
+    "passed_over": Kind("argument_validity", "incorrect", 0.60, on=False, reads_words=True),
+    "not_its_own": Kind("argument_validity", "incorrect", 0.70, on=False, reads_words=True),
+    "mixed_record": Kind("argument_validity", "incorrect", 0.75, on=False, reads_words=True),
     "number_from_nowhere": Kind("argument_validity", "incorrect", 0.70),
     "argument_blamed": Kind("argument_validity", "incorrect", 0.75),
     "argument_blamed_mended": Kind("argument_validity", "incorrect", 0.65),
@@ -70,17 +72,17 @@ KINDS: dict[str, Kind] = {
     "after_refusal": Kind("sequencing", "incorrect", 0.85, reads_words=True),
     "unconfirmed": Kind("sequencing", "incorrect", 0.75, on=False, reads_words=True),
     "unasked": Kind("sequencing", "incorrect", 0.60, reads_words=True),
-    "unread": Kind("sequencing", "incorrect", 0.75),
+    "unread": Kind("sequencing", "incorrect", 0.75, on=False),
     "identical_write": Kind("sequencing", "incorrect", 0.90),
-    "used_before_returned": Kind("sequencing", "incorrect", 0.75),
+    "used_before_returned": Kind("sequencing", "incorrect", 0.75, on=False),
     # result_interpretation
     "amount": Kind("result_interpretation", "incorrect", 0.75, reads_words=True),
-    "unexplained_total": Kind("result_interpretation", "incorrect", 0.60, reads_words=True),
-    "amount_of_another": Kind("result_interpretation", "incorrect", 0.65, reads_words=True),
-    "not_told": Kind("result_interpretation", "incorrect", 0.75, reads_words=True),
+    "unexplained_total": Kind("result_interpretation", "incorrect", 0.60, on=False, reads_words=True),
+    "amount_of_another": Kind("result_interpretation", "incorrect", 0.65, on=False, reads_words=True),
+    "not_told": Kind("result_interpretation", "incorrect", 0.75, on=False, reads_words=True),
     "date": Kind("result_interpretation", "incorrect", 0.70, reads_words=True),
     "computed_date": Kind("result_interpretation", "uncertain", 0.40, reads_words=True),
-    "identifier": Kind("result_interpretation", "incorrect", 0.75),
+    "identifier": Kind("result_interpretation", "incorrect", 0.75, on=False),
     "status": Kind("result_interpretation", "incorrect", 0.70, reads_words=True),
     "against_status": Kind("result_interpretation", "incorrect", 0.60),
     "error_as_success": Kind("result_interpretation", "incorrect", 0.75, reads_words=True),
@@ -89,14 +91,14 @@ KINDS: dict[str, Kind] = {
     "cut_off": Kind("termination", "incorrect", 0.90),
     "ended_in_error": Kind("termination", "incorrect", 0.95),
     "outside_cause": Kind("termination", "uncertain", 0.40),
-    "after_closing": Kind("termination", "incorrect", 0.80, reads_words=True),
+    "after_closing": Kind("termination", "incorrect", 0.80, on=False, reads_words=True),
     "after_handover": Kind("termination", "incorrect", 0.80),
     "keeps_talking": Kind("termination", "incorrect", 0.60, reads_words=True),
     "open_question": Kind("termination", "incorrect", 0.75, reads_words=True),
-    "open_promise": Kind("termination", "incorrect", 0.70, reads_words=True),
+    "open_promise": Kind("termination", "incorrect", 0.70, on=False, reads_words=True),
     "confirmed_not_done": Kind("termination", "incorrect", 0.75, reads_words=True),
     "given_up": Kind("termination", "incorrect", 0.60),
-    "never_tried": Kind("termination", "incorrect", 0.75, reads_words=True),
+    "never_tried": Kind("termination", "incorrect", 0.75, on=False, reads_words=True),
     "no_reply": Kind("termination", "incorrect", 0.70),
     "no_reply_due": Kind("termination", "uncertain", 0.40),
     "success_after_failure": Kind("termination", "incorrect", 0.80, reads_words=True),

@@ -68,7 +68,7 @@ def _consent(facts: Facts, call: AgentCall, demanded: bool) -> Iterator[Finding]
 
 def _was_not_asked(facts: Facts, call: AgentCall) -> bool:
     before = facts.last_agent_message(call.step)
-    return call.succeeded and (before is None or not ("?" in before[1] or "confirm" in before[1].lower()))
+    return call.succeeded and before is not None and "?" not in before[1] and "confirm" not in before[1].lower()
 
 
 def _consented(facts: Facts, call: AgentCall) -> bool:

@@ -333,8 +333,12 @@ def runs_by_holder(judged: JudgedRuns) -> RunsByHolder:
     return RunsByHolder(tuple(partings(judged.verdicts, judged.labels)), judged.kind, made_up=judged.made_up)
 
 
-class KindsOfFinding(Part, name="kinds", caption="Kinds of finding: how many of the runs that they flag had failed"):
-    """What each of the rules' kinds of finding is worth: how many of the runs that it flags had failed."""
+class KindsOfFinding(
+    Part,
+    name="kinds",
+    caption="Kinds of finding: how many of the runs that they flag had failed, on sets made on and kept back",
+):
+    """What each kind of finding is worth: of the runs that it flags, the failed ones, where nothing was made on it."""
 
     _keys = ("kinds",)
 
@@ -345,10 +349,9 @@ class KindsOfFinding(Part, name="kinds", caption="Kinds of finding: how many of 
     def table(self) -> Table:
         """A row a kind and axis."""
         worth = columns(
-            "kind axis flagged=n_flagged failed=n_failed",
-            with_ends("precision", "precision"),
-            "looked_at=looked_at.estimate unseen=unseen.estimate labelled_steps=on_steps.n_items",
-            "wrong_steps=on_steps.estimate",
+            "kind axis made_on=made_on.estimate made_on_flagged=made_on.n_items kept_back_flagged=kept_back.n_items",
+            with_own_ends("kept_back"),
+            "base=base holds=holds labelled_steps=on_steps.n_items wrong_steps=on_steps.estimate",
         )
         return frame_of(self.kinds, worth, self.kind)
 
@@ -364,9 +367,9 @@ def kinds_of_finding(findings: Given | None, *, ci_level: float = 0.95) -> Kinds
     Parameters
     ----------
     findings : table, optional
-        Columns kind, axis, half, flagged, failed, steps and wrong_steps.
+        Columns kind, axis, side, subset, task_id, flagged, failed, steps and wrong_steps.
     """
-    names = ("kind", "axis", "half", "flagged", "failed", "steps", "wrong_steps")
+    names = ("kind", "axis", "side", "subset", "task_id", "flagged", "failed", "steps", "wrong_steps")
     counts = () if findings is None else kind_counts(to_polars(findings, names, where="findings"), ci_level)
     return KindsOfFinding(tuple(counts), "polars" if findings is None else kind_of(findings))
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import one_of
 from axisjudge.datasets.verdicts import published_findings, published_verdicts
+from axisjudge.judges.rules.findings import FEWEST_FLAGGED, STATED_MARGIN
 from axisjudge.labels.crosswalk import ANY_STEP
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN
 from axisjudge.results import Result
@@ -113,6 +114,10 @@ _PUBLISHED = (
 
 #: Stands for every axis together: a run is called incorrect where any axis is.
 ANY_AXIS = "any axis"
+#: In counts of findings: all runs of a set and task, flagged or not.
+ANY_RUN = "any run"
+#: Sets that the rules were made on, and sets that nothing was made on.
+SIDES = ("made on", "kept back")
 
 
 @dataclass(frozen=True)
@@ -310,20 +315,20 @@ class Parting(Result):
 
 @dataclass(frozen=True)
 class KindCount(Result):
-    """One kind of finding: the runs that it flags, how many of them failed, and where it stands by default.
+    """One kind of finding: of the runs that it flags, how many failed, on the sets it was made on and on others.
 
-    `looked_at` and `unseen` are the shares of failed runs among those flagged, on each half of the tasks; `on_steps`
-    the share of cited steps that people labelled wrong, of those that they labelled.
+    `base` is the share of failed runs among all runs of the kept-back sets in which the kind flags any, `on_steps` the
+    share of cited steps that people labelled wrong, of those that they labelled. `holds` is None where fewer than
+    `FEWEST_FLAGGED` kept-back runs are flagged, else whether the lower end lies `STATED_MARGIN` above `base`.
     """
 
     kind: str
     axis: str
-    n_flagged: int
-    n_failed: int
-    precision: Estimate
-    looked_at: Estimate
-    unseen: Estimate
+    made_on: Estimate
+    kept_back: Estimate
+    base: float
     on_steps: Estimate
+    holds: bool | None
 
 
 def partings(table: pl.DataFrame, labels: pl.DataFrame) -> Iterator[Parting]:
@@ -350,26 +355,27 @@ KINDS = ("reference", "human")
 
 
 def kind_counts(findings: pl.DataFrame, ci_level: float) -> Iterator[KindCount]:
-    """Every kind of finding over all data sets; intervals take flagged runs as independent, so they are too short."""
-    for (kind, axis), rows in findings.sort("axis", "kind").group_by("kind", "axis", maintain_order=True):
-        halves = {half: rows.filter(half=half) for half in ("looked at", "unseen")}
-        shares = {half: _ratio(_sum(of, "failed"), _sum(of, "flagged"), ci_level) for half, of in halves.items()}
-        n_flagged, n_failed = _sum(rows, "flagged"), _sum(rows, "failed")
+    """Every kind of finding over all data sets of each side; intervals are over tasks."""
+    runs, kinds = findings.filter(kind=ANY_RUN), findings.filter(pl.col("kind") != ANY_RUN)
+    for (kind, axis), rows in kinds.sort("axis", "kind").group_by("kind", "axis", maintain_order=True):
+        sides = [_share(rows.filter(side=side), "failed", "flagged", ci_level) for side in SIDES]
+        among = runs.filter(pl.col("side") == SIDES[1], pl.col("subset").is_in(rows["subset"].unique().implode()))
+        base = among["failed"].sum() / max(among["flagged"].sum(), 1)
+        kept = sides[1]
         yield KindCount(
             kind=str(kind),
             axis=str(axis),
-            n_flagged=n_flagged,
-            n_failed=n_failed,
-            precision=_ratio(n_failed, n_flagged, ci_level),
-            looked_at=shares["looked at"],
-            unseen=shares["unseen"],
-            on_steps=_ratio(_sum(rows, "wrong_steps"), _sum(rows, "steps"), ci_level),
+            made_on=sides[0],
+            kept_back=kept,
+            base=base,
+            on_steps=_share(rows, "wrong_steps", "steps", ci_level),
+            holds=None if kept.n_items < FEWEST_FLAGGED else bool(kept.ci_low > base + STATED_MARGIN),
         )
 
 
-def _ratio(ones: int, n: int, ci_level: float) -> Estimate:
-    return clustered_proportion([1.0] * ones + [0.0] * (n - ones), ci_level=ci_level)
-
-
-def _sum(rows: pl.DataFrame, column: str) -> int:
-    return int(rows[column].sum())
+def _share(rows: pl.DataFrame, ones: str, of: str, ci_level: float) -> Estimate:
+    """A share with its interval over tasks, from counts by task."""
+    counts = [*rows.group_by("task_id", maintain_order=True).agg(pl.col(ones, of).sum()).iter_rows()]
+    values = [value for _, hits, n in counts for value in (*(1.0,) * hits, *(0.0,) * (n - hits))]
+    tasks = [task for task, _, n in counts for _ in range(n)]
+    return clustered_proportion(values, np.array(tasks), cluster_unit="task", ci_level=ci_level)

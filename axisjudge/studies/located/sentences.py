@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from axisjudge.judges.rules.findings import FEWEST_FLAGGED, STATED_PRECISION
+from axisjudge.judges.rules.findings import FEWEST_FLAGGED, STATED_MARGIN
 from axisjudge.labels.crosswalk import ANY_STEP
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.words import listed, many
@@ -161,16 +161,22 @@ def parting_sentence(partings: Sequence[Parting]) -> str:
 
 
 def kinds_sentence(kinds: Sequence[KindCount]) -> str:
-    """Which kinds of finding flag most, and which are right too seldom."""
+    """How many kinds of finding hold on sets that nothing was made on, and which do not."""
     if not kinds:
         return "Kinds of finding were not counted here."
-    most = sorted(kinds, key=lambda one: -one.n_flagged)[:3]
-    named = listed([f"{one.kind} ({one.n_failed} of {one.n_flagged} failed)" for one in most])
-    low = [one.kind for one in kinds if one.n_flagged >= FEWEST_FLAGGED and one.precision.estimate < STATED_PRECISION]
-    are = "is the only one" if len(low) == 1 else "are those"
-    seldom = f"{are} of whose flagged runs fewer than {STATED_PRECISION:.0%} failed"
-    rest = f"Of the kinds that flag {FEWEST_FLAGGED} runs or more, {listed(low)} {seldom}." if low else ""
-    return f"The kinds that flag most are {named}. {rest}".strip()
+    known = [one for one in kinds if one.holds is not None]
+    hold = sum(bool(one.holds) for one in known)
+    start = (
+        f"{hold} of the {len(known)} kinds that flag {FEWEST_FLAGGED} kept-back runs or more hold there: the lower end "
+        f"of the share that failed lies {STATED_MARGIN:.0%} or more above the share of all runs."
+    )
+    most = listed([f"{one.kind} ({_of(one)})" for one in sorted(known, key=lambda one: -one.kept_back.n_items)[:3]])
+    return f"{start} Those that flag most: {most}." if known else "No kind flags kept-back runs often enough to tell."
+
+
+def _of(one: KindCount) -> str:
+    n = one.kept_back.n_items
+    return f"{round(one.kept_back.estimate * n)} of {n} failed, {one.base:.0%} of all"
 
 
 #: From so many items on a share has an interval beside it; of fewer the count says all.

@@ -33,6 +33,36 @@ GOOD = {"loan_id": "LN-40213", "weeks": 2}
 DONE: Lines = [*READY, *modify(GOOD), ("agent", "Your loan has been extended. Anything else?")]
 BYE: Lines = [("user", "No, that is all. Goodbye!")]
 
+SHELF: Lines = [
+    ("call", "", ("show_title", {"title_id": "TT-1"})),
+    (
+        "result",
+        [
+            {"title_id": f"TT-{number}", "free": True, "form": {"cover": cover, "print": "small"}}
+            for number, cover in enumerate(("paperback", "hardback", "leather"), 1)
+        ],
+    ),
+]
+
+
+def swap(new: str) -> Lines:
+    return modify({"loan_id": "LN-40213", "title_ids": ["TT-1"], "new_title_ids": [new]})
+
+
+def pay(card: str) -> Lines:
+    return modify({**GOOD, "card_id": card})
+
+
+def send(street: str, city: str, code: str) -> Lines:
+    given = {"loan_id": "LN-40213", "street": street, "city": city, "zip": code}
+    return [("call", "", ("send_book", given)), ("result", {"status": "sent"})]
+
+
+TWO_FEES: Lines = [
+    ("call", "", ("find_reader", {"name": "Venn"})),
+    ("result", [{"loan_id": "LN-40213", "fee": 7.31}, {"loan_id": "LN-40777", "fee": 11.87}]),
+]
+
 # kind of finding -> (run that shows it, near-miss that does not, fields of the trajectory)
 CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
     "unknown_tool": ([*ASK, ("call", "", ("peek", {})), ("error", "Unknown tool")], DONE, {}),
@@ -76,6 +106,16 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
         [*ASK, *read(), ("agent", "If you like, your loan can be cancelled.")],
         {},
     ),
+    "refused_again": (
+        [*READY, *modify(GOOD, ("error", "Error: no")), *modify({**GOOD, "weeks": 1}, ("error", "Error: no"))],
+        [*READY, *modify(GOOD, ("error", "Error: no")), *modify({**GOOD, "weeks": 1})],
+        {},
+    ),
+    "handed_over_midway": (
+        [*DONE, ("call", "", ("transfer_to_human_agents", {})), ("result", "ok")],
+        [*READY, ("call", "", ("transfer_to_human_agents", {})), ("result", "ok")],
+        {},
+    ),
     "not_an_object": ([*READY, *modify("LN-40213, 2", ("error", "bad request"))], DONE, {}),
     "missing_parameter": ([*READY, *modify({"loan_id": "LN-40213"}, ("error", "no"))], DONE, {}),
     "missing_but_accepted": ([*READY, *modify({"loan_id": "LN-40213"})], DONE, {}),
@@ -97,6 +137,41 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
     "fabricated": (
         [("user", "Extend my loan, please."), *read("LN-58001")],
         [("user", "Extend my loan, number 5 8 0 0 1, please."), *read("LN-58001")],
+        {},
+    ),
+    "mistyped": (
+        [*ASK, *read("LN-40231")[:1], ("error", "Error: not found"), *read(), *AGREE],
+        [*ASK, *read(), *AGREE],
+        {},
+    ),
+    "placeholder": (
+        [*ASK, ("call", "", ("show_loan", {"loan_id": "LN-00000"})), ("error", "Error: not found")],
+        [("user", "It is LN-00000."), ("call", "", ("show_loan", {"loan_id": "LN-00000"})), ("result", "{}")],
+        {},
+    ),
+    "passed_over": (
+        [("user", "I want the loan as a hardback."), *SHELF, *AGREE, *swap("TT-3")],
+        [("user", "I want the loan as a hardback."), *SHELF, *AGREE, *swap("TT-2")],
+        {},
+    ),
+    "not_its_own": (
+        [
+            *ASK,
+            *read(card_id="visa_card_11112", other={"card_id": "library_pass_22223"}),
+            *AGREE,
+            *pay("gold_pin_33334"),
+        ],
+        [
+            *ASK,
+            *read(card_id="visa_card_11112", other={"card_id": "library_pass_22223"}),
+            *AGREE,
+            *pay("visa_card_11112"),
+        ],
+        {},
+    ),
+    "mixed_record": (
+        [*ASK, *read(street="Elm 4", city="Ulm", zip="89077"), *AGREE, *send("Elm 4", "Ulm", "99999")],
+        [*ASK, *read(street="Elm 4", city="Ulm", zip="89077"), *AGREE, *send("Elm 4", "Ulm", "89077")],
         {},
     ),
     "seen_only_later": (
@@ -178,6 +253,11 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
         [("user", "Please extend loan LN-40213 by two weeks; no need to ask."), *read(), *modify(GOOD)],
         {},
     ),
+    "unasked": (
+        [("user", "Extend LN-40213 by two weeks."), *read(), ("agent", "It is due soon."), *modify(GOOD)],
+        [("user", "Extend LN-40213 by two weeks."), *read(), ("agent", "Shall I?"), ("user", "Yes."), *modify(GOOD)],
+        {},
+    ),
     "unread": ([*ASK, *AGREE, *modify(GOOD)], [*ASK, *AGREE, *read(), *modify(GOOD)], {}),
     "identical_write": ([*DONE, *modify(GOOD)], [*DONE, *modify({**GOOD, "weeks": 1}), *modify(GOOD)], {}),
     "used_before_returned": (
@@ -203,6 +283,16 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
     "unexplained_total": (
         [*ASK, *read(fees=[1.1, 2.2, 4.4]), ("agent", "In total you owe $9.81.")],
         [*ASK, *read(fees=[1.1, 2.2, 4.4]), ("agent", "In total you owe $7.70.")],
+        {},
+    ),
+    "amount_of_another": (
+        [*ASK, *TWO_FEES, *AGREE, *modify(GOOD), ("agent", "Done. You get a refund of $11.87.")],
+        [*ASK, *TWO_FEES, *AGREE, *modify(GOOD), ("agent", "Done. You get a refund of $7.31.")],
+        {},
+    ),
+    "not_told": (
+        [*ASK, ("agent", "Good."), ("user", "How much will that cost me in total?"), ("agent", "Not much.")],
+        [*ASK, ("agent", "Good."), ("user", "How much will that cost me in total?"), ("agent", "It costs $2.50.")],
         {},
     ),
     "date": (
@@ -270,6 +360,16 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
         {"termination": "user_stop"},
     ),
     "open_promise": ([*ASK, ("agent", "One moment, I will check.")], DONE, {}),
+    "given_up": (
+        [*READY, *modify(GOOD, ("error", "Error: reserved")), ("agent", "That is not possible."), *BYE],
+        [*READY, *modify(GOOD, ("error", "Error: reserved")), *modify({**GOOD, "weeks": 1}), ("agent", "Done."), *BYE],
+        {},
+    ),
+    "never_tried": (
+        [("user", "Please send me the book LN-40213."), *read(), ("agent", "It is on the shelf."), *BYE],
+        [("user", "Please don't send the book, LN-40213."), *read(), ("agent", "It is on the shelf."), *BYE],
+        {},
+    ),
     "no_reply": ([("agent", "Hello."), *ASK, *read()], [*ASK, *read(), ("agent", "It is lent.")], {}),
     "no_reply_due": ([("agent", "Hello."), *ASK, *read()], [*ASK, *read(), ("agent", "It is lent.")], {"tools": None}),
 }

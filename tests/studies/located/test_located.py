@@ -13,7 +13,7 @@ import pytest
 from axisjudge import studies
 from axisjudge.checks import InputError
 from axisjudge.datasets.verdicts import SETS, published_findings, published_verdicts
-from axisjudge.judges.rules.findings import FEWEST_FLAGGED, KINDS, STATED_PRECISION
+from axisjudge.judges.rules.findings import KINDS
 from axisjudge.judges.rules.judge import VERSION
 from axisjudge.labels.crosswalk import BY_REASON, NONE, TAXONOMIES, read_crosswalk
 from axisjudge.ratings import SCHEMA, write_ratings
@@ -133,24 +133,36 @@ def test_rules_that_abstain_call_no_failed_run_correct(found):
     )
 
 
-def test_a_kind_is_off_where_its_counts_are_below_the_stated_precision():
-    counts = published_findings().group_by("kind").agg(pl.col("flagged", "failed").sum())
-    low = counts.filter(pl.col("flagged") >= FEWEST_FLAGGED, pl.col("failed") / pl.col("flagged") < STATED_PRECISION)[
-        "kind"
-    ]
-    faults = {kind for kind in low if KINDS[kind].verdict == "incorrect"}
-    assert faults == {name for name, kind in KINDS.items() if not kind.on}
+def test_a_kind_is_off_where_it_does_not_hold_on_what_nothing_was_made_on(found):
+    failing = {one.kind for one in found.kinds.kinds if one.holds is False and KINDS[one.kind].verdict == "incorrect"}
+    assert failing == {name for name, kind in KINDS.items() if not kind.on}
+
+
+def test_shares_of_a_kind_and_of_all_runs_equal_a_count_by_hand(found):
+    counts = published_findings().filter(side="kept back")
+    own = counts.filter(kind="given_up")
+    (row,) = [one for one in found.kinds.kinds if one.kind == "given_up"]
+    assert (row.kept_back.n_items, row.kept_back.clusters) == (
+        own["flagged"].sum(),
+        f"{own['task_id'].n_unique()} tasks",
+    )
+    assert row.kept_back.estimate == pytest.approx(own["failed"].sum() / own["flagged"].sum())
+    among = counts.filter(pl.col("kind") == "any run", pl.col("subset").is_in(own["subset"].unique().implode()))
+    assert row.base == pytest.approx(among["failed"].sum() / among["flagged"].sum())
+
+
+def test_no_source_stands_on_both_sides_with_the_same_agents_runs(found):
+    counts = published_findings().filter(kind="any run").group_by("side").agg(pl.col("flagged").sum())
+    assert dict(counts.iter_rows()) == {"kept back": 1476, "made on": 1993}
 
 
 def test_the_readme_counts_what_the_table_counts():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (\d+) of (\d+) \| (\d+) of (\d+) \|$", text, re.MULTILINE)
-    quoted = {kind: (axis, *map(int, counts)) for kind, axis, *counts in rows}
-    unseen = pl.col("half") == "unseen"
-    sums = [pl.col(name).filter(half).sum().alias(f"{name}{at}")
-            for at, half in enumerate((pl.lit(True), unseen)) for name in ("failed", "flagged")]  # fmt: skip
-    counted = published_findings().group_by("kind", "axis").agg(sums).filter(pl.col("flagged0") >= 5)
-    assert quoted == {kind: tuple(rest) for kind, *rest in counted.iter_rows()}
+    quoted = [line for line in text.splitlines() if re.match(r"\| `\w+` \| \w+ \| \d+ of \d+ \(", line)]
+    sys.path.insert(0, str(ROOT / "data" / "reference"))
+    from make_verdicts import readme_rows
+
+    assert quoted == [*readme_rows(published_findings())]
 
 
 def test_no_outcome_no_study(shipped):
