@@ -179,7 +179,8 @@ def readme_rows(counts: pl.DataFrame) -> Iterator[str]:
         if one.holds and KINDS[one.kind].verdict == "incorrect":
             kept, made = ((round(of.estimate * of.n_items), of.n_items) for of in (one.kept_back, one.made_on))
             ends = f"{one.kept_back.ci_low:.0%} to {one.kept_back.ci_high:.0%}"
-            yield f"| `{one.kind}` | {one.axis} | {kept[0]} of {kept[1]} ({ends}) | {one.base:.0%} | {made[0]} of {made[1]} |"
+            shares = f"{kept[0]} of {kept[1]} ({ends}) | {one.base:.0%} | {made[0]} of {made[1]}"
+            yield f"| `{one.kind}` | {one.axis} | {shares} |"
 
 
 def make(folder: Path, out: Path, more: Path | None, kept: Path | None) -> None:

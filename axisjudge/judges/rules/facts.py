@@ -20,7 +20,6 @@ from axisjudge.judges.rules.formats import (
     leaves,
     leaves_in,
 )
-from axisjudge.judges.rules.language import is_english
 from axisjudge.trajectory import Step, ToolCall, ToolKind, ToolSchema, Trajectory
 
 _FAILED = re.compile(
@@ -191,7 +190,7 @@ class Facts:
     @cached_property
     def is_english(self) -> bool:
         """Whether what the user says, and what the agent says, may be read with English word lists."""
-        return all(is_english(text for _, text in said) for said in (self.user_messages, self.agent_messages))
+        return all(phrases.is_english(text for _, text in said) for said in (self.user_messages, self.agent_messages))
 
     @cached_property
     def shows_what_was_given(self) -> bool:

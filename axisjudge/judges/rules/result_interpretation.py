@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from axisjudge.judges.rules import phrases, wishes
+from axisjudge.judges.rules import phrases, verbs, wishes
 from axisjudge.judges.rules.amounts import KnownAmounts, SmallNumbers
-from axisjudge.judges.rules.claims import claimed_success, never_done
-from axisjudge.judges.rules.facts import Facts, stands_in
+from axisjudge.judges.rules.facts import BEFORE_ALL, AgentCall, Facts, plain, stands_in
 from axisjudge.judges.rules.findings import Clean, Finding
 from axisjudge.judges.rules.formats import (
     Amount,
@@ -19,10 +20,11 @@ from axisjudge.judges.rules.formats import (
     form_of,
     identifiers_in,
     is_example,
+    is_identifier,
     is_named_as_identifier,
+    leaves_in,
     to_cents,
 )
-from axisjudge.judges.rules.statuses import against_status, contradicted_statuses
 
 _HEDGED = re.compile(
     r"(?:about|approx(?:\.|imately)?|around|roughly|over|under|below|above|than|up to|at (?:least|most)|almost|nearly"
@@ -271,3 +273,194 @@ def _tried_in_vain(facts: Facts, token: str, step: int) -> bool:
     """Whether the agent only names what it had looked for itself; a wrong value in a call is argument validity's."""
     used = (str(leaf.value).lower() for call in facts.calls if call.step < step for leaf in call.values)
     return any(stands_in(token.lower().lstrip("#"), value) for value in used)
+
+
+def never_done(facts: Facts) -> Iterator[tuple[int, str, int | None]]:
+    """(step, participle, step of a failed result) where a tool's work is told as done and no call had done it."""
+    claimed: set[str] = set()
+    for index, word in facts.claims:
+        if word not in claimed and _is_tools_work(facts, word) and not _is_backed(facts, word, index):
+            claimed.add(word)
+            tried = [call for call in facts.writes if call.step < index and _does(call, word)]
+            yield index, word, tried[-1].result_step if tried else None
+
+
+def claimed_success(facts: Facts) -> Iterator[tuple[AgentCall, int]]:
+    """(failed change, step) where the last change of its kind failed and the next words tell of success only."""
+    for call in facts.writes:
+        alike = [other for other in facts.calls if other.name == call.name and other.step >= call.step]
+        after = [(index, text) for index, text in facts.agent_messages if index > (call.result_step or call.step)]
+        if not call.failed or len(alike) > 1 or not after or any(phrases.admits_failure(text) for _, text in after):
+            continue
+        index, text = after[0]
+        verb = verbs.verb_of(call.name)
+        others_done = any(
+            other.succeeded and other.may_have_changed and other.step >= call.step for other in facts.calls
+        )
+        claimed = any(verbs.is_form_of(word, verb) for step, word in facts.claims if step == index)
+        if claimed or (phrases.tells_success(text) and not others_done):
+            yield call, index
+
+
+def _is_tools_work(facts: Facts, word: str) -> bool:
+    return any(verbs.is_form_of(word, verb) for verb in facts.write_verbs)
+
+
+def _does(call: AgentCall, word: str) -> bool:
+    return verbs.same_family(word, verbs.verb_of(call.name))
+
+
+def _is_backed(facts: Facts, word: str, step: int) -> bool:
+    """Whether a call had done it, or a user or a result speaks of it."""
+    done = (call for call in facts.calls if call.succeeded and (call.result_step or 0) < step and call.kind != "read")
+    if any(call.kind is None or _does(call, word) for call in done):
+        return True  # what a tool of unknown kind did is not known, so it may have been this
+    return any(BEFORE_ALL < source.step < step and word[:6] in source.text for source in facts.sources)
+
+
+_WANTED_STATE = re.compile(
+    r"\bnon-([a-z]+)\b|\bnot (?:in )?(?:an? )?(?!be\b|been\b)([a-z]+)(?: status| state)?\b"
+    r"|\b(?:must|has to|have to|needs? to|should) be (?:in )?(?:an? )?([a-z]+)\b|\bonly (?:an? )?([a-z]+)\b"
+    r"|\brequires?(?: an?)?(?: status| state)?\W{1,3}([a-z]+)\b"
+)
+_STATE_WORD = re.compile(r"(?:ed|ing|active|open|closed)$")  # "non-delivered", but not "non-refundable"
+_STATUS_IS = r"\bstatus\b\W{0,6}(?:is|of|as)?\W{0,4}(?:now |currently |still )?\W{0,4}"
+_IS_NOT = r"\b(?:is|are|was|has|have|had)(?: not|n['’]t)(?: yet)?(?: been)?(?: yet)? "
+_STATES = {
+    *("pending", "delivered", "processed", "shipped", "open", "active", "inactive", "cancelled", "canceled", "closed"),
+    *("completed", "confirmed", "paid", "unpaid", "overdue", "approved", "scheduled", "booked", "issued", "reserved"),
+    *("lent", "available", "suspended", "enabled", "draft", "published", "archived"),
+}
+_RECORD_IS = r"\b(?:is|are|was|marked as|shows as|listed as)(?: now| currently| already| still)?\W{1,5}"
+
+
+class Given(NamedTuple):
+    """A status that a result gave: what names the record, the kind of record, the status, the step."""
+
+    record: str
+    kind: str
+    status: str
+    step: int
+
+
+def contradicted_statuses(facts: Facts) -> Iterator[Finding]:
+    """A status told of a record that is none of those which results had given it, or denied though it is the last."""
+    given = [one for call in facts.calls if call.succeeded for one in _statuses(call)]
+    for index, text in facts.agent_messages:
+        known = [one for one in given if one.step < index]
+        for sentence in phrases.sentences_of(text) if known else ():
+            yield from _status_faults(sentence, index, known)
+
+
+def _status_faults(sentence: str, index: int, known: list[Given]) -> Iterator[Finding]:
+    lowered = sentence.lower().replace("_", " ")
+    if not any(one.status in lowered for one in known):
+        return
+    about = [one for one in known if stands_in(one.record, lowered)]
+    kinds = {one.kind for one in about}
+    status, denied = _status_said(lowered, {one.status for one in known if one.kind in kinds})
+    if status is None:
+        return
+    last = max(about, key=lambda one: one.step)
+    wrong = last.status == status if denied else not any(status in one.status or one.status in status for one in about)
+    if wrong:
+        claim = f"Step {index} tells that {last.record} is {'not ' if denied else ''}{status!r}"
+        yield Finding("status", (last.step, index), f"{claim}, but step {last.step} had returned {last.status!r}.")
+
+
+def against_status(facts: Facts) -> Iterator[Finding]:
+    """A change refused for a record's state, although a result had already shown that state."""
+    vocabulary = {one.status for call in facts.calls for one in _statuses(call)}
+    for call in facts.writes:
+        known = _last_status(facts, call)
+        if not call.failed or known is None:
+            continue
+        refusal = call.result.lower().replace("_", " ")
+        wanted = [
+            state
+            for state in _states_wanted(refusal)
+            if state in _STATES
+            or any(state in status for status in vocabulary)
+            or (f"non-{state}" in refusal and _STATE_WORD.search(state))
+        ]
+        if wanted and not any(state in known.status for state in wanted):
+            needs = f"needs a record that is {' or '.join(wanted)}"
+        elif not wanted and _names_as_reason(refusal, known.status):
+            needs = f"is refused for a record that is {known.status}"
+        else:
+            continue
+        text = (
+            f"{call.name} at step {call.step} {needs}, but step {known.step} had shown it as {known.status!r};"
+            f" the tool refuses it at step {call.result_step}."
+        )
+        yield Finding("against_status", (known.step, *call.steps), text)
+
+
+def _last_status(facts: Facts, call: AgentCall) -> Given | None:
+    """The last status that a result before a call had given to a record that it names."""
+    used = {plain(value) for _, value in call.identifiers}
+    for other in reversed(facts.calls):
+        if other.succeeded and other.result_step is not None and other.result_step < call.step:
+            for given in _statuses(other):
+                if given.record in used:
+                    return given
+    return None
+
+
+def _names_as_reason(refusal: str, status: str) -> bool:
+    """Whether a refusal gives a state as its reason: "is already cancelled", "cancelled orders cannot"."""
+    word = re.escape(status)
+    said_of_record = (
+        rf"\b(?:already|currently|is|are|was|been|status:?)\W{{1,4}}(?:an? )?['\"]?{word}\b(?!\W*(?:order|record)s?\b)"
+    )
+    ruled_out = rf"\b{word}\b \w+ (?:cannot|can't|can not|may not|must not)\b|\b(?:cannot|can't)\b[^.]*\b{word} \w+"
+    named = rf"\b(?:invalid|wrong|current) (?:state|status)\W+{word}\b"
+    return re.search(f"{said_of_record}|{ruled_out}|{named}", refusal) is not None
+
+
+def _states_wanted(refusal: str) -> list[str]:
+    """The states that a refusal asks for: "non-pending order", "must be delivered", "only lent books"."""
+    return [next(word for word in match.groups() if word) for match in _WANTED_STATE.finditer(refusal)]
+
+
+def _statuses(call: AgentCall) -> Iterator[Given]:
+    """Every status in the result of a call."""
+    if call.result_step is not None:
+        yield from (Given(*each, call.result_step) for each in _statuses_in(call.result))
+
+
+@lru_cache
+def _statuses_in(result: str) -> tuple[tuple[str, str, str], ...]:
+    """Record, kind and status of every status in a result, for each id and each amount with hundredths beside it."""
+    found = []
+    for key, value, owner in leaves_in(result):
+        if isinstance(value, str) and value and owner is not None and _tells_status(key, owner):
+            status = value.lower().replace("_", " ")
+            ids = [(name, inner) for name, inner in owner.items() if isinstance(inner, str) and _names(name, inner)]
+            amounts = (inner for inner in owner.values() if isinstance(inner, float) and not inner.is_integer())
+            records = [*(plain(inner) for _, inner in ids), *(f"{inner:.2f}" for inner in amounts)]
+            found += [(record, ids[0][0] if ids else "", status) for record in records]
+    return tuple(found)
+
+
+def _tells_status(key: str, owner: dict[str, Any]) -> bool:
+    """Whether a key is the one of its record that tells its status: ``status``, or ``account_status`` alone."""
+    if key in ("status", "state"):
+        return True
+    return [name for name in owner if name == "state" or name.lower().endswith("status")] == [key]
+
+
+def _names(key: str, value: str) -> bool:
+    return bool(value) and (key.lower().endswith("id") or is_identifier(value))
+
+
+def _status_said(lowered: str, vocabulary: set[str]) -> tuple[str | None, bool]:
+    """The status that a sentence tells, and whether it denies it."""
+    for status in sorted((status for status in vocabulary if status in lowered), key=len, reverse=True):
+        word = re.escape(status)
+        denied = re.search(rf"{_IS_NOT}{word}\b", lowered)
+        claim = re.search(rf"{_STATUS_IS}{word}\b|{_RECORD_IS}{word}\b(?![ -]\w*(?:ed|ing)\b)", lowered)
+        match = denied or claim
+        if match is not None and not phrases.is_conditional(lowered[: match.start()]):
+            return status, denied is not None
+    return None, False

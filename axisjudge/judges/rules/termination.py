@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from axisjudge.judges.rules import phrases, verbs, wishes
-from axisjudge.judges.rules.claims import claimed_success
 from axisjudge.judges.rules.facts import AgentCall, Facts
 from axisjudge.judges.rules.findings import Clean, Finding
+from axisjudge.judges.rules.result_interpretation import claimed_success
 from axisjudge.judges.rules.tool_selection import given_up
 
 _CUT_OFF = re.compile(r"max|limit|budget|timeout|timed|truncat|length|exceeded", re.IGNORECASE)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from axisjudge.judges.rules import verbs
-from axisjudge.judges.rules.claims import never_done
 from axisjudge.judges.rules.facts import AgentCall, Facts, plain
 from axisjudge.judges.rules.findings import Clean, Finding
+from axisjudge.judges.rules.result_interpretation import never_done
 
 _NO_SUCH_TOOL = re.compile(
     r"(?:unknown|no such|invalid|unrecogni[sz]ed) (?:tool|function)"
