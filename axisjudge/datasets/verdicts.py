@@ -61,8 +61,8 @@ def published_verdicts(subset: str = "") -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def published_findings() -> pl.DataFrame:
-    """For each kind of finding of the rules, set and half: runs flagged, those that failed, cited steps labelled."""
-    return pl.read_csv(find(FINDINGS))
+    """For each kind of finding of the rules, side, set and task: runs flagged, those failed, cited steps labelled."""
+    return pl.read_csv(find(FINDINGS), schema_overrides={"task_id": pl.String})
 
 
 def _none(name: str) -> pl.Expr:

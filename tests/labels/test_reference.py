@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -17,6 +18,8 @@ from axisjudge.ratings import write_ratings
 from axisjudge.ratings.selection import BY_JUDGE
 from axisjudge.readers import read_trajectories
 from axisjudge.trajectory import Step, ToolCall, Trajectory
+from axisjudge.verdict import AXES
+from axisjudge.workbench import find
 
 KINDS = {"renew": "write", "cancel": "write", "look": "read", "transfer_to_human_agents": "generic"}
 GOOD = ("renew", {"loan_id": "LN-1", "weeks": 2})
@@ -246,3 +249,11 @@ def test_compare_takes_the_reference_as_labels(tmp_path: Path) -> None:
 
 def test_every_kind_of_fault_has_an_axis() -> None:
     assert set(AXIS_OF) == set(FaultKind)
+
+
+def test_the_reading_is_numbers_of_sixty_runs() -> None:
+    rows = pl.read_csv(find("data/reference/reading.csv"))
+    outcomes = rows.select("trajectory_id", "failed").unique()
+    assert outcomes["failed"].value_counts().sort("failed").rows() == [(False, 30), (True, 30)]
+    assert set(rows["axis"].drop_nulls()) <= set(AXES)
+    assert rows["axis"].is_null().equals(rows["step"].is_null())
