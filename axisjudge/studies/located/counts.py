@@ -359,7 +359,8 @@ def kind_counts(findings: pl.DataFrame, ci_level: float) -> Iterator[KindCount]:
     for (kind, axis), rows in kinds.sort("axis", "kind").group_by("kind", "axis", maintain_order=True):
         sides = [_share(rows.filter(side=side), "failed", "flagged", ci_level) for side in SIDES]
         among = runs.filter(pl.col("side") == SIDES[1], pl.col("subset").is_in(rows["subset"].unique().implode()))
-        base = among["failed"].sum() / max(among["flagged"].sum(), 1)
+        n_failed, n_runs = (int(among[name].sum()) for name in ("failed", "flagged"))
+        base = n_failed / max(n_runs, 1)
         kept = sides[1]
         yield KindCount(
             kind=str(kind),
