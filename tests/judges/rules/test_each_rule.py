@@ -585,3 +585,26 @@ def test_misses_that_were_mended_as_classes(kind: str, lines: Lines, fields: dic
 def test_only_the_axes_asked_for_are_answered(play: Play) -> None:
     axes: list[Axis] = ["termination", "sequencing"]
     assert list(grade_trajectory(play(*DONE), axes)) == axes
+
+
+def test_what_could_not_be_held_against_anything_is_not_said_to_hold(play: Play) -> None:
+    lines = [
+        ("user", "请把我借的书续借两周。"),
+        ("call", "", ("modify_loan", {"loan_id": "第一本", "weeks": 2})),
+        ("result", {"status": "extended"}),
+        ("agent", "已经续借到 2031-03-28，费用 $2.50。"),
+        ("user", "谢谢，再见。"),
+    ]
+    answers = grade_trajectory(play(*lines, policy=None, termination="user_stop"))
+    assert "had been given" not in (answers["argument_validity"].rationale or "")
+    for axis in ("result_interpretation", "termination"):
+        assert "not in English" in (answers[axis].rationale or "")
+    assert "consent was not looked for" in (answers["sequencing"].rationale or "")
+
+
+def test_the_price_of_another_item_told_as_the_refund_is_not_called_right(play: Play) -> None:
+    run = play(*CASES["amount_of_another"][0], ("user", "Fine, that is all."))
+    told = grade_trajectory(run)["result_interpretation"]
+    assert told.verdict == "uncertain"
+    assert "thing spoken of" in (told.rationale or "")
+    assert grade_trajectory(run, every_kind=True)["result_interpretation"].verdict == "incorrect"
