@@ -6,7 +6,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from axisjudge.judges.rules import phrases, verbs
@@ -220,7 +220,7 @@ class Facts:
         records: dict[str, list[tuple[dict[str, Any], AgentCall]]] = {}
         for call in self.calls:
             for key, value, owner in call.result_leaves if call.succeeded else ():
-                if owner is not None and isinstance(value, str) and _ID_PARAMETER.search(key):
+                if owner is not None and _names_a_record(key) and isinstance(value, str):
                     records.setdefault(value, []).append((owner, call))
         return records
 
@@ -316,6 +316,11 @@ class Facts:
         }
         later = (s.step for s in self.sources if s.step > call.step and s.step not in echoes and stands_in(key, s.text))
         return next(later, None)
+
+
+@lru_cache(maxsize=4096)
+def _names_a_record(key: str) -> bool:
+    return _ID_PARAMETER.search(key) is not None
 
 
 def _snake(name: str) -> str:
