@@ -14,6 +14,7 @@ These names are loaded when they are first used, so that ``import axisjudge`` co
 - `read_ratings`, `to_matrix`: the ratings of files, and one question's verdicts as items x raters
 - `studies`: one function a question, ratings in and one result out
 - `iterate`: judge a version of a rubric on the calibration side, and compare it with the one before
+- `improve`: have a model write edits of a rubric, and data decide whether one is better
 - `explore`: runs x judges on every axis as a grid, each verdict with the steps that it cites
 """
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from axisjudge import studies
     from axisjudge.datasets import demo_paths
     from axisjudge.explorer import explore
-    from axisjudge.iterating import iterate
+    from axisjudge.iterating import improve, iterate
     from axisjudge.judges import Answer, Judge, Reply, judge_function
     from axisjudge.judging import judge
     from axisjudge.ratings import read_ratings, to_matrix
@@ -47,6 +48,7 @@ _HOME = {
     "Reply": "axisjudge.judges",
     "demo_paths": "axisjudge.datasets",
     "explore": "axisjudge.explorer",
+    "improve": "axisjudge.iterating",
     "iterate": "axisjudge.iterating",
     "judge": "axisjudge.judging",
     "judge_function": "axisjudge.judges",
@@ -70,6 +72,7 @@ __all__ = [
     "__version__",
     "demo_paths",
     "explore",
+    "improve",
     "iterate",
     "judge",
     "judge_function",

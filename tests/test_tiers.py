@@ -44,6 +44,7 @@ HOMES = {
     "fontTools": {"report"},  # matplotlib has it: what it writes into a PDF
     "filelock": {"ratings", "protocol", "service", "report"},
     "genai_prices": {"judges"},
+    "gepa": {"iterating"},
     "h11": {"service"},
     "httpx2": {"judges"},  # the transport of both SDKs
     "anyio": {"inspect_scorer"},

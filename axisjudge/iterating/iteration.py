@@ -228,7 +228,7 @@ def iterate(
     out = Path(ratings) if ratings is not None else own() / RATINGS
     known_split = find_split() or (None if dry_run else _offer_split(trajectories, split))
     side = known_split.open_side if known_split else None
-    runs, notes = _runs(trajectories, known_split)
+    runs, notes = calibration_runs(trajectories, known_split)
     known = _known(out, axis, runs)
     for rubric in (old, new):
         _refuse_edited(rubric, known)
@@ -335,7 +335,7 @@ def _before(rubric: Rubric) -> Rubric:
     return older[-1]
 
 
-def _runs(trajectories: Given, split: Split | None) -> tuple[list[Trajectory], tuple[str, ...]]:
+def calibration_runs(trajectories: Given, split: Split | None) -> tuple[list[Trajectory], tuple[str, ...]]:
     """The trajectories to judge, and what must be said of them."""
     from axisjudge.readers import read_trajectories
 

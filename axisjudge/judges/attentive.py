@@ -34,6 +34,7 @@ from typing import ClassVar
 from axisjudge.checks import one_of
 from axisjudge.judges.answer import Answer, Reply
 from axisjudge.judges.base import Rubrics
+from axisjudge.judges.featured import FEATURED, PROPOSERS, FeaturedJudge, SimulatedProposer
 from axisjudge.judges.simulated import PERSISTENCE, PROFILES, PlantedVerdict, Profile, SimulatedJudge, uniform
 from axisjudge.rubric import MIN_EXAMPLES, Rubric
 from axisjudge.spec import JudgeSpec, Provider
@@ -116,8 +117,12 @@ class AttentiveJudge(SimulatedJudge):
 
 
 def simulated_judge(spec: JudgeSpec) -> SimulatedJudge:
-    """The simulated judge that a spec names, attentive or not."""
-    name = one_of("simulated judge", spec.model or "", [*PROFILES, *ATTENTIVE])
+    """The simulated judge, or proposer of edits, that a spec names."""
+    name = one_of("simulated judge", spec.model or "", [*PROFILES, *ATTENTIVE, *FEATURED, *PROPOSERS])
+    if name in PROPOSERS:
+        return SimulatedProposer(spec)
+    if name in FEATURED:
+        return FeaturedJudge(spec)
     return AttentiveJudge(spec) if name in ATTENTIVE else SimulatedJudge(spec)
 
 

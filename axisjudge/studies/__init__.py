@@ -19,6 +19,7 @@
 | panels | Which judges, how put together, and which verdicts may stand without a person? | 13 | panel |
 | located | What do rules, reference, reward and people say of the same runs? | 14 | |
 | few_runs | What can 20 runs tell? | 15 | |
+| improvement | Is an edit that a model wrote better, and on other tasks? | 16 | rubric improve |
 """
 
 from importlib import import_module
@@ -33,6 +34,7 @@ __all__ = [
     "evidence",
     "failures",
     "few_runs",
+    "improvement",
     "located",
     "panels",
     "people",

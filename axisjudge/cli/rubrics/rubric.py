@@ -8,6 +8,7 @@ import typer
 from axisjudge.cli import show
 from axisjudge.cli.rubrics.lock import lock, statistics, status
 from axisjudge.cli.rubrics.rubric_compare import compare
+from axisjudge.cli.rubrics.rubric_improve import improve
 from axisjudge.cli.rubrics.rubric_lint import lint
 from axisjudge.cli.rubrics.rubric_log import log
 
@@ -127,6 +128,12 @@ def diff(
     show.table(changes.changed.drop("repeat", "cluster_id").to_dicts(), "Changed")
     show.standing(table)
 
+
+app.command(
+    "improve",
+    epilog="Example: axisjudge rubric improve termination --judge openai:gpt-5 --proposer openai:gpt-6.1-sol "
+    "--labels labels.jsonl --budget 20",
+)(improve)
 
 app.command("log", epilog="Example: axisjudge rubric log argument_validity")(log)
 

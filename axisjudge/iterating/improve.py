@@ -1,0 +1,315 @@
+"""`axisjudge.improve`: a model writes edits of a rubric, and data on other tasks decide whether one is better.
+
+1. The calibration side is cut by task into train, select and confirm (`axisjudge.iterating.search.nested_cut`).
+2. Noise: the current text is asked again on the tasks of the search; what differs is no case for the proposer.
+3. Search: candidates are made from train tasks, chosen on select tasks; each is a draft in ``rubrics/AXIS/drafts/``.
+4. Confirm: the one with the highest gain is asked on tasks that it was not made from, beside its parent and two
+   controls, in one run, call by call; bets decide at every look (`axisjudge.stats.sequences.acceptance`).
+5. What is shown must also keep its sensitivity to twins and leave the neighbouring axes alone.
+
+Everything that is asked, edits too, stands in one ratings file and is asked once: the same call goes on from there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from axisjudge.checks import InputError, one_of, positive
+from axisjudge.iterating import proposing
+from axisjudge.iterating.concluding import concluded
+from axisjudge.iterating.guards import refusals
+from axisjudge.iterating.iteration import Given, calibration_runs
+from axisjudge.iterating.search import Candidate, Case, Cut, nested_cut, search, select_gain
+from axisjudge.iterating.work import (
+    DRAFTS,
+    RECORD,
+    TARGETS,
+    Target,
+    Verdicts,
+    Work,
+    forecast_of,
+    gold_labels,
+    runs_of,
+    searching,
+)
+from axisjudge.judges import JudgeLike, make_judges
+from axisjudge.judging.options import RunOptions
+from axisjudge.protocol import find_split
+from axisjudge.rubric import Rubric, load_rubric
+from axisjudge.verdict import AXES
+from axisjudge.workbench import own
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from axisjudge.studies.improvement import Improvement
+
+
+#: Characters of a reason that the proposer is shown.
+MOST_REASON = 1_500
+
+
+def improve(
+    axis: str,
+    *,
+    judges: Sequence[JudgeLike],
+    proposer: JudgeLike,
+    labels: str | Path | Sequence[str | Path] | pl.DataFrame | None = None,
+    target: Target = "labels",
+    trajectories: Given = None,
+    version: str | None = None,
+    rounds: int = 10,
+    repeats: int = 2,
+    level: float = 0.05,
+    seed: int = 0,
+    ratings: str | Path | None = None,
+    dry_run: bool = False,
+    progress: bool | None = None,
+    **money: Any,
+) -> Improvement | str:
+    """Search for a better text of a rubric, and take one only where it is shown better on tasks it was not made from.
+
+    Parameters
+    ----------
+    axis : str
+    judges : sequence of judges as `axisjudge.judge` takes them
+        Those whose agreement is to rise; they must read rubrics.
+    proposer : judge that writes, or ``simulated:NAME`` (`axisjudge.judges.featured.PROPOSERS`)
+        The model that writes edits.
+    labels : path, paths or ratings table
+        People's labels of runs on this axis; with `target` ``reference`` the runs' own tasks say them.
+    target : {"labels", "agreement", "reference"}
+        What is to rise: agreement with labels, of the judges with each other, or with what the runs' tasks expect.
+    trajectories : as `axisjudge.iterate` takes them
+        Of files the calibration side of the split is taken; held-out runs are refused.
+    version : str, optional
+        The version to begin with, by default the current one.
+    rounds : int
+        Proposals of each search at most.
+    repeats : int
+        How often each text is asked about the confirm tasks, and the first one about the others.
+    level : float
+        How often, at most, a text that is no better may be accepted.
+    seed : int
+        Of the cut and of the search.
+    ratings : path, optional
+        Where everything that is asked is kept, by default data/ratings/improve/AXIS.jsonl.
+    dry_run : bool
+        Give the forecast in words, and ask nothing.
+    progress : bool, optional
+        Tell on the error stream how far it came; by default where somebody watches.
+    **money
+        ``budget_usd`` (of all that the file holds), ``allow_unpriced``, ``confirm``, ``concurrency`` as
+        `axisjudge.judge` takes them.
+
+    Returns
+    -------
+    Improvement
+        Accepted or not, with candidates, gains, the front, turned verdicts and what each sentence earned. An accepted
+        text is written as the next version, a draft: `axisjudge rubric promote` makes it current. It is also saved as
+        ``rubrics/AXIS/drafts/improvement.json.gz``.
+
+    Raises
+    ------
+    InputError
+        Labels, judges or tasks that will not do; a price that nobody agreed to.
+    BudgetReachedError
+        The budget was reached; the same call with a higher one goes on.
+    """
+    work, cut, notes = _prepared(
+        axis, judges, proposer, labels, target, trajectories, version, repeats, ratings, money, seed
+    )
+    positive("rounds", rounds)
+    forecast = forecast_of(work, cut, rounds)
+    if dry_run:
+        return forecast.sentence
+    forecast.agree()
+    watched = sys.stderr.isatty() or "ipykernel" in sys.modules if progress is None else progress
+
+    def tell(line: str) -> None:
+        if watched:
+            print(f"axisjudge: {line}", file=sys.stderr, flush=True)
+
+    tell(forecast.sentence)
+    noise = _noise(work, cut)
+    tell(f"the judges gave another verdict to the same text in {noise:.0%} of repeats")
+    found = [_searched(work, sides, n, rounds, seed, tell) for n, sides in enumerate(cut.searches)]
+    result = concluded(work, cut, found, noise, level, tell, notes)
+    result.save(_drafts(axis) / RECORD)
+    return result
+
+
+def _prepared(
+    axis: str,
+    judges: Sequence[JudgeLike],
+    proposer: JudgeLike,
+    labels: Any,
+    target: Target,
+    trajectories: Given,
+    version: str | None,
+    repeats: int,
+    ratings: str | Path | None,
+    money: Mapping[str, Any],
+    seed: int,
+) -> tuple[Work, Cut, tuple[str, ...]]:
+    """The study, or why there is none."""
+    axis = one_of("axis", axis, AXES)
+    one_of("target", target, TARGETS)
+    positive("repeats", repeats)
+    raters, (writer,) = make_judges(judges), make_judges([proposer])
+    if idle := next((each for each in raters if not each.reads_rubrics), None):
+        raise InputError(f"judge {idle.rater}", "reads no rubric, so that no edit can better it", cure="leave it out")
+    if target == "agreement" and len(raters) < 2:
+        raise InputError("target", "agreement needs two judges or more", len(raters), "name another --judge")
+    known_split = find_split()
+    runs, notes = calibration_runs(trajectories, known_split)
+    gold, reasons = gold_labels(axis, labels, runs, target)
+    mine = {run.id: run for run in runs if run.id in gold and run.steps}
+    if not mine:
+        rule = f"no run of the calibration side has a label on {axis}"
+        raise InputError("labels", rule, cure="name the labels of these runs (--labels), or another axis")
+    cut = nested_cut([run.cluster_id for run in mine.values()], f"{axis}/{seed}")
+    out = Path(ratings) if ratings is not None else own() / "data" / "ratings" / "improve" / f"{axis}.jsonl"
+    first = load_rubric(axis, version)
+    options = RunOptions(**money)
+    work = Work(axis, first, raters, writer, mine, gold, reasons, target, repeats, out, options)
+    _ = work.stamps  # held-out runs are refused before anything is asked
+    return work, cut, notes
+
+
+def _noise(work: Work, cut: Cut) -> float:
+    """The share of verdicts that differ from the first one when the same is asked again, on the search's tasks."""
+    ids = searching(work, cut)
+    verdicts = work.verdicts([work.first.text], ids, work.repeats)[work.first.text]
+    pairs = [
+        (id, verdicts.get((id, judge.rater, 0)), verdicts.get((id, judge.rater, repeat)))
+        for id in ids
+        for judge in work.judges
+        for repeat in range(1, work.repeats)
+    ]
+    both = [(id, one != other) for id, one, other in pairs if one is not None and other is not None]
+    work.unsteady = {id for id, differs in both if differs}
+    return sum(differs for _, differs in both) / len(both) if both else float("nan")
+
+
+def _searched(
+    work: Work,
+    sides: tuple[tuple[str, ...], tuple[str, ...]],
+    number: int,
+    rounds: int,
+    seed: int,
+    tell: Any,
+) -> list[Candidate]:
+    """One search: candidates made from train tasks, each judged on select tasks; written as drafts."""
+    train, select = (runs_of(work, side) for side in sides)
+    made: list[Candidate] = []
+
+    def score(text: str, ids: Sequence[str]) -> list[Case[str]]:
+        verdicts = work.verdicts([text], ids, 1)[text]
+        return [_case(work, verdicts, id) for id in ids]
+
+    def propose(text: str, cases: Sequence[Case[str]], n: int) -> Candidate:
+        candidate = _proposed(work, text, cases, n)
+        made.append(candidate)
+        state = f"refused: {candidate.refused}" if candidate.refused else candidate.reason
+        tell(f"search {number + 1}, proposal {n} of {rounds}: {state}")
+        return candidate
+
+    found = search(
+        work.first.text, train=train, select=select, score=score, propose=propose, rounds=rounds, seed=seed + number
+    )
+    for candidate in found:
+        candidate.search = number + 1
+    gains = [select_gain(each, found[0]) for each in found[1:] if each.select]
+    tell(
+        f"search {number + 1}: {len(gains)} candidates judged on select tasks, the best "
+        f"{100 * max(gains, default=0):+.0f}"
+    )
+    for candidate in found[1:]:
+        _write_draft(work, candidate, found[0])
+    return found
+
+
+def _case(work: Work, verdicts: Verdicts, id: str) -> Case[str]:
+    credits = work.scores(verdicts, id, 1)
+    words = [verdicts.get((id, judge.rater, 0)) for judge in work.judges]
+    decided = sum(word in ("correct", "incorrect") for word in words) / len(words)
+    score = sum(credits) / len(credits) if credits else 0.0
+    return Case(id, score, {"agreement": score, "decided": decided})
+
+
+def _proposed(work: Work, text: str, cases: Sequence[Case[str]], number: int) -> Candidate:
+    """The proposer's edit of a text after cases that are wrong and stay wrong, or why it is not taken."""
+    steady = [case for case in cases if case.item not in work.unsteady]
+    wrong = [case for case in steady if case.score < 1] or [case for case in cases if case.score < 1]
+    shown = _shown(work, work.rubric(text), [case.item for case in wrong])
+    said, cost = work.proposal(proposing.proposal_sheet(work.rubric(text), shown, number, work.told[-3:]))
+    keys = tuple({"item": case.item, "score": case.score} for case in wrong)
+    if said is None:
+        return Candidate(f"{text}\n", Candidate(text).key, shown=keys, refused="its answer could not be read")
+    try:
+        new, reason, fault = proposing.edited(text, said)
+    except (KeyError, TypeError, AttributeError):
+        return Candidate(f"{text}\n", Candidate(text).key, shown=keys, refused="its answer has another form")
+    refused = [fault] if fault else refusals(new, work.first, work.content, work.names) if new != text else []
+    candidate = Candidate(new, Candidate(text).key, reason, keys, refused="; ".join(refused[:3]))
+    candidate.objectives = {"cost_usd": cost}
+    if refused:
+        work.told.append(refused[0].partition(":")[0])
+    return candidate
+
+
+def _shown(work: Work, rubric: Rubric, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """What the proposer sees of cases: the label with its reason, each judge's word, and the steps they cite."""
+    table = work.kept.table()
+    own_rows = (table["question"] == work.axis) & (table["rubric_sha256"] == rubric.sha256) & (table["repeat"] == 0)
+    mine = table.filter(own_rows & table["trajectory_id"].is_in(list(ids)) & table["verdict"].is_not_null())
+    rows: dict[str, list[dict[str, Any]]] = {id: [] for id in ids}
+    for row in mine.sort("rater").iter_rows(named=True):
+        rows[row["trajectory_id"]].append(row)
+    return [_shown_case(work, id, of_run) for id, of_run in rows.items()]
+
+
+def _shown_case(work: Work, id: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    said: list[dict[str, Any]] = [
+        {"judge": f"judge {n}", "verdict": row["verdict"], "reason": (row["rationale"] or "")[:MOST_REASON]}
+        for n, row in enumerate(rows, start=1)
+    ]
+    reason, cited = work.reasons.get(id, ("", []))
+    if reason:
+        said.insert(0, {"label": work.labels[id], "reason": reason[:MOST_REASON]})
+    steps = [*cited, *(step for row in rows for step in row["cited_step_indices"] or [])]
+    return proposing.case_of(work.runs[id], work.labels[id] or "that on which judges agree", said, steps)
+
+
+def _drafts(axis: str) -> Path:
+    folder = own() / "rubrics" / axis / DRAFTS
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _write_draft(work: Work, candidate: Candidate, first: Candidate) -> None:
+    """A candidate as a file: its text under its parent, its reason, the cases behind it, its gain and its cost."""
+    import yaml
+
+    path = _drafts(work.axis) / f"{candidate.key}.md"
+    if path.exists():
+        return
+    front = {
+        "axis": work.axis,
+        "parent": work.first.version if candidate.parent == first.key else candidate.parent,
+        "begun_with": work.first.version,
+        "date": date.today(),
+        "status": "refused" if candidate.refused else "judged",
+        "reason": candidate.reason,
+        "refused": candidate.refused or None,
+        "made_from": [case["item"] for case in candidate.shown],
+        "select_gain": round(select_gain(candidate, first), 4) if candidate.select else None,
+        "proposal_usd": candidate.objectives.get("cost_usd", 0.0),
+    }
+    head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=10_000)
+    path.write_text(f"---\n{head}---\n{candidate.text}", encoding="utf-8")

@@ -1,0 +1,300 @@
+"""What a search for a better rubric asks of judges and of the proposer, what it rests on, and what it will take."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from axisjudge.checks import InputError, OneLine
+from axisjudge.iterating import proposing
+from axisjudge.iterating.guards import RunContent, replace_text
+from axisjudge.iterating.search import Candidate, Cut
+from axisjudge.judges import Judge
+from axisjudge.judges.answer import Sheet
+from axisjudge.judging import JudgingRun
+from axisjudge.judging.estimate import ASK_ABOVE_USD, PlanEstimate, asked_yes, check_priced, estimate_of, span
+from axisjudge.judging.inquiry import OfAxes, OfSheet
+from axisjudge.judging.kept import KeptRatings
+from axisjudge.judging.options import RunOptions
+from axisjudge.judging.outcome import AT_BUDGET
+from axisjudge.judging.plan import Call, call_of, plan_calls
+from axisjudge.protocol import admit
+from axisjudge.rubric import Rubric, load_rubric
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import AXES
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+Target = Literal["labels", "agreement", "reference"]
+TARGETS: tuple[Target, ...] = ("labels", "agreement", "reference")
+#: Tasks that are asked before it is looked whether the bets suffice.
+TASKS_A_LOOK = 6
+#: Twins that a candidate and its parent are asked about at most, and changed sentences that are left out.
+MOST_TWINS, MOST_SENTENCES = 24, 6
+#: By how many points a neighbouring axis may move more than it does under the paraphrase.
+NEIGHBOURS = 0.05
+#: Where the drafts of an axis and the last improvement's record stand.
+DRAFTS, RECORD = "drafts", "improvement.json.gz"
+
+#: Verdict by (run, judge, repeat); None where it was lost.
+Verdicts = Mapping[tuple[str, str, int], str | None]
+
+
+class BudgetReachedError(OneLine):
+    """The budget let no further call through; the same call with a higher one goes on from there."""
+
+
+@dataclass
+class Work:
+    """One study: who is asked what, and everything that is there already."""
+
+    axis: str
+    first: Rubric
+    judges: list[Judge]
+    proposer: Judge
+    runs: dict[str, Trajectory]
+    labels: dict[str, str]
+    reasons: dict[str, tuple[str, list[int]]]
+    target: Target
+    repeats: int
+    out: Path
+    options: RunOptions
+    kept: KeptRatings = field(init=False)
+    told: list[str] = field(default_factory=list)
+    twins: dict[str, Trajectory] = field(default_factory=dict)
+    unsteady: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.kept = KeptRatings(self.out)
+
+    @cached_property
+    def content(self) -> RunContent:
+        return RunContent(tuple(self.runs.values()))
+
+    @cached_property
+    def names(self) -> list[str]:
+        """What of judges and of the proposer a rubric may not name."""
+        return [name for each in (*self.judges, self.proposer) for name in (each.family, each.model or "") if name]
+
+    @cached_property
+    def others(self) -> dict[str, Rubric]:
+        """The rubrics of the neighbouring axes, which judges of one call are shown as well."""
+        return {axis: load_rubric(axis) for axis in AXES if axis != self.axis}
+
+    def rubric(self, text: str) -> Rubric:
+        if text == self.first.text:
+            return self.first
+        key = Candidate(text).key
+        return replace_text(self.first, text, version=f"{self.first.version}+{key}", status="draft")
+
+    def asked(self, groups: Iterable[Sequence[Call]], judges: Sequence[Judge]) -> pl.DataFrame:
+        """Ask what is missing of these calls; all of their ratings.
+
+        Raises
+        ------
+        BudgetReachedError, InputError
+            The budget stopped it; a judge or the proposer stopped before it had answered.
+        """
+        run = JudgingRun(lambda done: plan_calls(groups, judges, done=done), admit([], judges, {}), self.out)
+        run.kept = self.kept
+        table = run.carry_out(replace(self.options, confirm=True, progress=False))
+        if run.outcome.code() == AT_BUDGET:
+            cure = "the same command with a higher --budget goes on from there"
+            raise BudgetReachedError(f"budget: {run.outcome.sentences()[-1]} {cure}.")
+        if stopped := next((end for end in run.outcome.ends if end.stopped), None):
+            raise InputError(f"judge {stopped.judge.rater}", f"stopped: {stopped.stopped}", cure="run the same again")
+        return table
+
+    def calls(self, texts: Sequence[str], ids: Iterable[str], repeats: int) -> list[list[Call]]:
+        """Texts side by side: those of one run, judge and repeat follow each other, so that no day parts them."""
+        rubrics = [self.rubric(text) for text in dict.fromkeys(texts)]
+        runs = self.runs | self.twins
+        shown = [{**(self.others if judge.joint else {}), self.axis: None} for judge in self.judges]
+        return [
+            [
+                call_of(judge, OfAxes(runs[id], _in_order({**axes, self.axis: rubric})), repeat, self.stamps.get(id))
+                for rubric in rubrics
+            ]
+            for id in dict.fromkeys(ids)  # gepa fills a batch up with cases that it holds already
+            for judge, axes in zip(self.judges, shown, strict=True)
+            for repeat in range(repeats)
+        ]
+
+    @cached_property
+    def stamps(self) -> Mapping[str, Any]:
+        return admit(list(self.runs.values()), self.judges, {self.axis: self.first}).stamps
+
+    def verdicts(self, texts: Sequence[str], ids: Sequence[str], repeats: int) -> dict[str, Verdicts]:
+        """The verdicts of all judges under each text, asked where they are missing."""
+        table = self.asked(self.calls(texts, ids, repeats), self.judges)
+        own_rows = table.filter(table["question"] == self.axis)
+        columns = ("rubric_sha256", "trajectory_id", "rater", "repeat", "verdict")
+        found: dict[str, dict[tuple[str, str, int], str | None]] = {}
+        for sha, id, rater, repeat, verdict in own_rows.select(*columns).iter_rows():
+            found.setdefault(sha, {})[id, rater, repeat] = verdict
+        return {text: found.get(self.rubric(text).sha256, {}) for text in texts}
+
+    def scores(self, verdicts: Verdicts, id: str, repeats: int, judge: str | None = None) -> list[float]:
+        """Credits of one run: 1 for each verdict that is the label, or for each pair of judges that agree."""
+        raters = [each.rater for each in self.judges if judge in (None, each.rater)]
+        given = [[verdicts.get((id, rater, repeat)) for rater in raters] for repeat in range(repeats)]
+        if self.target != "agreement":
+            return [float(word == self.labels[id]) for words in given for word in words if word is not None]
+        pairs = [
+            (one, other)
+            for words in given
+            for n, one in enumerate(words)
+            for other in words[n + 1 :]
+            if one is not None and other is not None
+        ]
+        return [float(one == other and one in ("correct", "incorrect")) for one, other in pairs]
+
+    def mean(self, verdicts: Verdicts, id: str, repeats: int, judge: str | None = None) -> float:
+        """The mean credit of a run; NaN where everything of it was lost."""
+        credits = self.scores(verdicts, id, repeats, judge)
+        return sum(credits) / len(credits) if credits else float("nan")
+
+    def proposal(self, sheet: Sheet) -> tuple[str | None, float]:
+        """What the proposer said to a sheet (None where it said nothing that can be read), and what it cost."""
+        call = call_of(self.proposer, OfSheet(sheet, self.proposer), 0)
+        row = self.asked([[call]], [self.proposer]).row(0, named=True)
+        return (row["rationale"] if row["status"] == "ok" else None), row["cost_usd"] or 0.0
+
+
+def _in_order(rubrics: Mapping[str, Any]) -> Any:
+    return {axis: rubrics[axis] for axis in AXES if axis in rubrics}
+
+
+def gold_labels(
+    axis: str, labels: Any, runs: Sequence[Trajectory], target: Target
+) -> tuple[dict[str, str], dict[str, tuple[str, list[int]]]]:
+    """The label of each run that has one word more often than any other, with a reason and its steps.
+
+    The reference holds faults against failed runs alone; with it a run that passed counts as correct.
+    """
+    import polars as pl
+
+    from axisjudge.imports.reference import read_label_files
+    from axisjudge.labels.reference import reference_ratings
+
+    if target == "agreement":
+        return {run.id: "" for run in runs}, {}
+    if target == "reference":
+        table = reference_ratings(runs)
+    elif isinstance(labels, pl.DataFrame):
+        table = labels
+    elif labels is None:
+        raise InputError("labels", "are needed to say what is right", cure="--labels FILE, or --target agreement")
+    else:
+        table = read_label_files([labels] if isinstance(labels, str | Path) else labels)
+    mine = table.filter((pl.col("question") == axis) & pl.col("verdict").is_in(["correct", "incorrect"]))
+    if mine.is_empty() and target == "labels":
+        raise InputError("labels", f"hold no verdict on {axis}", sorted(set(table["question"])), "name another file")
+    words: dict[str, Counter[str]] = {}
+    reasons: dict[str, tuple[str, list[int]]] = {}
+    for row in mine.filter(pl.col("step_index").is_null()).iter_rows(named=True):
+        words.setdefault(row["trajectory_id"], Counter())[row["verdict"]] += 1
+        if row["rationale"] or row["cited_step_indices"]:
+            reasons[row["trajectory_id"]] = (row["rationale"] or "", row["cited_step_indices"] or [])
+    gold = {}
+    for id, counts in words.items():
+        (word, n), *rest = counts.most_common(2)
+        if not rest or rest[0][1] < n:
+            gold[id] = word
+    if target == "reference":
+        passed = (run for run in runs if run.reward is not None and run.reward >= 1 and "expected" in run.meta)
+        gold = {**{run.id: "correct" for run in passed}, **gold}
+    return gold, reasons
+
+
+def runs_of(work: Work, tasks: Sequence[str]) -> list[str]:
+    """The runs of tasks, task by task in their order."""
+    by_task: dict[str, list[str]] = {task: [] for task in tasks}
+    for run in work.runs.values():
+        if run.cluster_id in by_task:
+            by_task[run.cluster_id].append(run.id)
+    return [id for ids in by_task.values() for id in ids]
+
+
+def searching(work: Work, cut: Cut) -> list[str]:
+    """The runs of all train and select tasks."""
+    return runs_of(work, tuple(dict.fromkeys(task for pair in cut.searches for side in pair for task in side)))
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a search takes at most: calls by kind, tokens, dollars and minutes as ranges."""
+
+    n_judged: int
+    n_proposed: int
+    tokens: tuple[float, float]
+    usd: tuple[float, float]
+    minutes: tuple[float, float]
+    estimates: tuple[PlanEstimate, PlanEstimate]
+    options: RunOptions
+
+    @property
+    def sentence(self) -> str:
+        cost = f"about ${span(self.usd, 2)} by list price" if self.usd[1] else "free"
+        return (
+            f"at most {self.n_judged:,} calls to judges and {self.n_proposed:,} to the proposer, {span(self.tokens)} "
+            f"tokens, {cost}, {span(self.minutes, 1)} minutes; what is there already is not asked again"
+        )
+
+    def agree(self) -> None:
+        """Let it begin only where its price is known and was agreed to."""
+        for each in self.estimates:
+            check_priced(each, self.options)
+        most = self.usd[1] if self.options.budget_usd is None else min(self.usd[1], self.options.budget_usd)
+        if most <= ASK_ABOVE_USD or self.options.confirm or asked_yes(f"{self.sentence}; go on?"):
+            return
+        rule = f"may cost up to ${most:,.2f}, more than ${ASK_ABOVE_USD:,.2f}, and nobody said yes"
+        raise InputError(
+            "this search", rule, cure="say so: --yes, confirm=True; or keep a budget: --budget, budget_usd="
+        )
+
+
+def forecast_of(work: Work, cut: Cut, rounds: int) -> Forecast:
+    """The price of one text on all runs, and of one proposal, times how often each is asked at most."""
+    history = work.kept.table()
+    ids, n_judges = list(work.runs), len(work.judges)
+    judged = estimate_of(plan_calls(work.calls([work.first.text], ids, 1), work.judges, done={}), history, work.options)
+    cases = [proposing.case_of(work.runs[id], "correct", [{"verdict": "correct"}], [0, 1]) for id in ids[:6]]
+    sheet = proposing.proposal_sheet(work.first, cases, 1)
+    call = call_of(work.proposer, OfSheet(sheet, work.proposer), 0)
+    proposed = estimate_of(plan_calls([[call]], [work.proposer], done={}), history, work.options)
+    per_search = [rounds * (12 + len(runs_of(work, select))) for _, select in cut.searches]
+    confirm = len(runs_of(work, cut.confirm))
+    n_judged = n_judges * (
+        work.repeats * len(searching(work, cut))
+        + sum(per_search)
+        + (4 + MOST_SENTENCES) * work.repeats * confirm
+        + 2 * MOST_TWINS * work.repeats
+    )
+    n_proposed = rounds * len(cut.searches) + 1
+    times = n_judged / max(1, n_judges * len(ids))
+
+    def total(of: Any) -> tuple[float, float]:
+        (low, high), (low_, high_) = of(judged), of(proposed)
+        return times * low + n_proposed * low_, times * high + n_proposed * high_
+
+    def tokens(estimate: PlanEstimate) -> tuple[float, float]:
+        parts = [(each.input_tokens, each.output_tokens) for each in estimate.judges]
+        return sum(i[0] + o[0] for i, o in parts), sum(i[1] + o[1] for i, o in parts)
+
+    low, high = total(lambda estimate: estimate.seconds)
+    return Forecast(
+        n_judged,
+        n_proposed,
+        total(tokens),
+        total(lambda estimate: estimate.usd),
+        (low / 60, high / 60),
+        (judged, proposed),
+        work.options,
+    )

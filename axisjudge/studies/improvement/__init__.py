@@ -1,0 +1,336 @@
+"""Is an edit of a rubric that a model wrote better, and on tasks that it was not made from? (notebook 16)
+
+`axisjudge.improve` and `axisjudge rubric improve` give an `Improvement`; here it is told, drawn and loaded again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from axisjudge.figures.markup import cut
+from axisjudge.results import plain
+from axisjudge.stats.estimate import many
+from axisjudge.stats.sequences.acceptance import PARENT, SHOWN_GAIN, Shown
+from axisjudge.studies._shared.frames import Kind, Table, native
+from axisjudge.studies._shared.result import Part, Study, open_door
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "CandidateTree",
+    "ChangedVerdicts",
+    "ConfirmedGain",
+    "Improvement",
+    "JudgedCandidates",
+    "SentenceWorth",
+    "improvement",
+]
+
+#: How a search ended: shown better and written, refused by what comes after, not shown, or nothing to show.
+Ending = Literal["accepted", "refused", "not_shown", "no_candidate"]
+#: The controls by name, as pages call them.
+CONTROLS = {PARENT: "its parent", "paraphrase": "the parent in other words", "padding": "the parent with empty words"}
+
+
+class CandidateTree(
+    Part, name="candidates", caption="Candidates, each with its parent, its reason and what became of it"
+):
+    """Every text that was proposed: its parent, why it was made, its gains on train and select tasks, its cost."""
+
+    frame: pl.DataFrame
+    kind: Kind = "polars"
+
+    @property
+    def table(self) -> Table:
+        """One row a candidate; gains are shares of agreement above the first text's, on the same items."""
+        return native(self.frame, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """How many were proposed, refused and judged."""
+        made = self.frame.filter(pl.col("parent").is_not_null())
+        judged = made.filter(pl.col("select_gain").is_not_null())
+        refused = made.filter(pl.col("became") == "refused").height
+        return (
+            f"{many(made.height, 'edit')} proposed: {refused} refused before a judge read them, {judged.height} judged "
+            f"on the select tasks, {judged.filter(pl.col('select_gain') > 0).height} of these with a gain there."
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Candidates in the order in which they were made, at their select gain, each joined with its parent."""
+        from axisjudge.figures.theme import dress, grid, new_axes
+
+        ax = new_axes(7.4, 3.4) if ax is None else ax
+        at = {(row["search"], row["key"]): (n, row["select_gain"]) for n, row in enumerate(self.frame.to_dicts())}
+        for row in self.frame.to_dicts():
+            x, y = at[row["search"], row["key"]]
+            if y is None:
+                ax.plot(x, 0, "x", color="0.6", markersize=4)
+                continue
+            parent = at.get((row["search"], row["parent"]))
+            if parent and parent[1] is not None:
+                ax.plot([parent[0], x], [100 * parent[1], 100 * y], color="0.75", linewidth=1, zorder=1)
+            taken = row["became"] in ("accepted", "confirmed")
+            ax.plot(x, 100 * y, "o", color="#0b6e4f" if taken else "0.35", markersize=8 if taken else 5, zorder=2)
+        ax.axhline(0, color="0.5", linewidth=0.8)
+        ax.set_xlabel("candidate, in the order of proposals (crosses: never judged on select tasks)")
+        ax.set_ylabel("gain on select tasks, points")
+        grid(ax, "y")
+        return dress(ax, "The search as a tree: the green candidate was taken to the confirm tasks")
+
+
+class ConfirmedGain(Part, name="confirmed", caption="The gain where the edit was made, and where it was not"):
+    """The candidate's gain on train tasks beside that on confirm tasks, and the bets against parent and controls."""
+
+    frame: pl.DataFrame
+    shown: Shown | None
+    kind: Kind = "polars"
+
+    @property
+    def table(self) -> Table:
+        """One row a comparison: whose judges, on which tasks, gain, its bounds, e-value."""
+        return native(self.frame, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """Both gains, and their difference: the optimism."""
+        train = self.frame.filter(pl.col("tasks") == "train")
+        if self.shown is None or train.is_empty():
+            return "No candidate was taken to the confirm tasks."
+        gain, made = self.shown.gain, train["gain"][0]
+        return (
+            f"Where it was made it gained {100 * made:+.0f} points, on {many(self.shown.gain.n_clusters, 'task')} that "
+            f"it was not made from {100 * gain.estimate:+.0f} ({_bounds(gain.ci_low, gain.ci_high)}): "
+            f"{100 * (made - gain.estimate):.0f} points of the first were optimism."
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """A mark with its bounds for each comparison."""
+        from axisjudge.figures.marks import named_rows
+        from axisjudge.figures.theme import dress, grid, new_axes
+
+        rows = self.frame.to_dicts()
+        ax = new_axes(7.4, 1.4 + 0.45 * max(1, len(rows))) if ax is None else ax
+        for n, row in enumerate(rows):
+            if row["low"] is not None:
+                ax.plot([100 * row["low"], 100 * row["high"]], [n, n], color="0.5", linewidth=2)
+            ax.plot(100 * row["gain"], n, "o" if row["tasks"] == "confirm" else "D", color="#0b6e4f", markersize=6)
+        named_rows(ax, [f"{row['tasks']}, against {row['against']}{_of(row['judge'])}" for row in rows])
+        ax.axvline(0, color="0.5", linewidth=0.8)
+        ax.set_xlabel("gain in points; lines: each end holds at every look")
+        grid(ax)
+        return dress(ax, "Gain on the tasks that it was made from (diamond), and on those that it was not")
+
+
+class SentenceWorth(Part, name="sentences", caption="What each changed sentence earned, by leaving it out"):
+    """Of each sentence that the accepted text has and the first has not: what is lost where it is left out."""
+
+    frame: pl.DataFrame
+    kind: Kind = "polars"
+
+    @property
+    def table(self) -> Table:
+        """One row a sentence: points of agreement on confirm tasks that go with it, and verdicts that it turned."""
+        return native(self.frame, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """The sentence that earned most."""
+        if self.frame.is_empty():
+            return "No sentence was left out to see what it earned."
+        first = self.frame.sort("points", descending=True).row(0, named=True)
+        return (
+            f"Of {many(self.frame.height, 'changed sentence')} one earns most, {100 * first['points']:+.0f} points by "
+            f"leaving it out ({first['items']} runs; not confirmed anew): \u201c{cut(first['sentence'], 120)}\u201d"
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """A bar a sentence."""
+        from axisjudge.figures.marks import named_rows
+        from axisjudge.figures.theme import dress, grid, new_axes
+
+        rows = self.frame.sort("points").to_dicts()
+        ax = new_axes(7.4, 1.2 + 0.45 * max(1, len(rows))) if ax is None else ax
+        ax.barh(range(len(rows)), [100 * row["points"] for row in rows], color="#0b6e4f", height=0.5)
+        named_rows(ax, [cut(row["sentence"], 60) for row in rows])
+        ax.set_xlabel("points of agreement lost where it is left out")
+        grid(ax)
+        return dress(ax, "What each changed sentence earned")
+
+
+class JudgedCandidates(
+    Part, name="front", caption="Candidates by agreement, decided share and length, family by family"
+):
+    """Several aims at once: no candidate on the front is beaten by another one on all of them."""
+
+    frame: pl.DataFrame
+    kind: Kind = "polars"
+
+    @property
+    def table(self) -> Table:
+        """One row a candidate and judge, on the select tasks of its search."""
+        return native(self.frame, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """How many candidates stand on the front, and whether an edit helps one judge and hurts another."""
+        front = self.frame.filter(pl.col("on_front"))["key"].n_unique()
+        both = self.frame.group_by("search", "key").agg(low=pl.col("gain").min(), high=pl.col("gain").max())
+        split = both.filter((pl.col("low") < 0) & (pl.col("high") > 0)).height
+        judges = self.frame["judge"].n_unique()
+        apart = f" {many(split, 'candidate')} help one judge and hurt another." if split and judges > 1 else ""
+        n = self.frame["key"].n_unique()
+        return f"{many(front, 'candidate')} of {n} on the front: the choice among them is yours.{apart}"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Agreement against length, the front filled."""
+        from axisjudge.figures.theme import dress, grid, new_axes
+
+        ax = new_axes(6.4, 3.6) if ax is None else ax
+        for n, (judge, of) in enumerate(self.frame.group_by("judge", maintain_order=True)):
+            for row in of.to_dicts():
+                face = f"C{n}" if row["on_front"] else "none"
+                ax.plot(row["tokens"], 100 * row["agreement"], "o", markerfacecolor=face, markeredgecolor=f"C{n}")
+            ax.plot([], [], "o", color=f"C{n}", label=str(judge[0]))
+        ax.set_xlabel("tokens of the rubric")
+        ax.set_ylabel("agreement on select tasks, %")
+        ax.legend(fontsize=7, frameon=False)
+        grid(ax, "both")
+        return dress(ax, "Agreement and length; filled: on the front")
+
+
+class ChangedVerdicts(Part, name="flips", caption="Verdicts that the edit turned, on confirm tasks"):
+    """Each verdict that differs between parent and candidate, with the label and both reasons."""
+
+    frame: pl.DataFrame
+    kind: Kind = "polars"
+
+    @property
+    def table(self) -> Table:
+        """One row a turned verdict."""
+        return native(self.frame, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """How many went towards the label, and how many away."""
+        if self.frame.is_empty():
+            return "The edit turned no verdict on the confirm tasks."
+        to, away = (self.frame.filter(pl.col("towards") == way).height for way in (True, False))
+        return f"Of {many(self.frame.height, 'turned verdict')} {to} went to the label and {away} away from it."
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Turned verdicts by what they were and became."""
+        from axisjudge.figures.marks import named_rows
+        from axisjudge.figures.theme import dress, new_axes
+
+        counts = self.frame.group_by("before", "after", "towards").len().sort("len")
+        ax = new_axes(6.4, 1.2 + 0.4 * max(1, counts.height)) if ax is None else ax
+        colours = ["#0b6e4f" if row["towards"] else "#b3261e" for row in counts.to_dicts()]
+        ax.barh(range(counts.height), counts["len"].to_list(), color=colours, height=0.5)
+        named_rows(ax, [f"{row['before']} to {row['after']}" for row in counts.to_dicts()])
+        ax.set_xlabel("verdicts (green: to the label)")
+        return dress(ax, "What the edit turned")
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Improvement(Study):
+    """What a search for a better rubric came to; `text` is the candidate's, `first_text` what it was to better."""
+
+    axis: str
+    base: str
+    target: str
+    ending: Ending
+    version: str | None
+    why: tuple[str, ...]
+    text: str | None
+    first_text: str
+    noise: float
+    n_labels: int
+    n_repeats: int
+    spent_usd: float
+    candidates: CandidateTree
+    confirmed: ConfirmedGain
+    front: JudgedCandidates
+    flips: ChangedVerdicts
+    sentence_worth: SentenceWorth
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.ending == "accepted"
+
+    @property
+    def answer(self) -> str:
+        """Accepted or not, by how much, and what would show more."""
+        shown = self.confirmed.shown
+        if shown is None:
+            return f"No improvement shown: {self.why[0] if self.why else 'no candidate gained on the select tasks'}."
+        gain = shown.gain
+        on = f"{many(gain.n_items, 'run')} of {many(gain.n_clusters, 'task')} that it was not made from"
+        points = f"{100 * gain.estimate:+.0f} points ({_bounds(gain.ci_low, gain.ci_high)})"
+        if self.ending == "accepted":
+            better = f"{self.axis} {self.version} is better than {self.base}"
+            return f"{better}: {points} on {on}, and better than both controls."
+        if self.ending == "refused":
+            return f"Not taken, although it gained {points} on {on}: {'; '.join(self.why)}."
+        more = (
+            "" if shown.more_items is None else f" About {shown.more_items:,} more labels would show {SHOWN_GAIN:.0%}."
+        )
+        return f"No improvement shown: the best candidate gained {points} on {on}.{more.replace('%.', ' points.')}"
+
+    @property
+    def cost_per_point(self) -> float | None:
+        """US dollars a point of shown gain; None where none is shown."""
+        shown = self.confirmed.shown
+        if self.ending != "accepted" or shown is None:
+            return None
+        return self.spent_usd / (100 * shown.gain.estimate)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What programs read of it."""
+        shown = self.confirmed.shown
+        fields = {name: getattr(self, name) for name in ("axis", "base", "target", "ending", "version", "noise")}
+        values: dict[str, Any] = plain(
+            {
+                **fields,
+                "answer": self.answer,
+                "why": self.why,
+                "labels": self.n_labels,
+                "repeats": self.n_repeats,
+                "spent_usd": self.spent_usd,
+                "usd_a_point": self.cost_per_point,
+                "shown": None if shown is None else shown.to_dict(),
+                "candidates": self.candidates.frame.to_dicts(),
+                "confirmed": self.confirmed.frame.to_dicts(),
+                "sentences": self.sentence_worth.frame.to_dicts(),
+                "notes": self.notes,
+            }
+        )
+        return values
+
+
+def improvement(path: str | Path) -> Improvement:
+    """The improvement that `axisjudge rubric improve` saved (``rubrics/AXIS/drafts/improvement.json.gz``).
+
+    Raises
+    ------
+    InputError
+        No such file, or something else in it.
+    """
+    return Improvement.load(path)
+
+
+def _bounds(low: float, high: float) -> str:
+    return f"at least {100 * low:+.0f}, at most {100 * high:+.0f}"
+
+
+def _of(judge: str | None) -> str:
+    return f", {judge}" if judge else ""
+
+
+open_door(improvement)
