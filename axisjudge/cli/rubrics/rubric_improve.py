@@ -41,7 +41,7 @@ def improve(
     """
     from axisjudge.checks import one_of
     from axisjudge.iterating import BudgetReachedError
-    from axisjudge.iterating.improve import improve as improved
+    from axisjudge.iterating.improving import improve as improved
     from axisjudge.iterating.work import TARGETS
 
     try:
