@@ -1,10 +1,10 @@
 """Writes data/reference/improvement.csv: what is accepted over 500 simulated studies, beside plain GEPA.
 
-    python tests/iterating/improve_table.py [STUDIES]
+    python tests/iterating/improve_table.py STUDIES [HELD_BACK_STUDIES]
 
 The world is that of `axisjudge.judges.featured`, counted with arrays instead of runs: the same features, errors,
-repeats, proposers, search (real `gepa`), cut, looks and bets as `axisjudge.improve`. Left out: the guards, which refuse what
-copies a run or praises, so that what is counted is what the bets alone keep out. Plain GEPA is `gepa.optimize` with all
+repeats, proposers, search (real `gepa`), cut, looks and bets as `axisjudge.improve`. Left out: the guards, which
+refuse what copies a run, so that what is counted is what the bets alone keep out. Plain GEPA is `gepa.optimize` with all
 labels for training and selection, and takes its best candidate where that scores higher than the first text.
 
 Bets, shares and the cut were chosen on the design ``made on`` at 15, 30 and 60 tasks, by some dozens of studies of the
@@ -175,23 +175,31 @@ def row(n_tasks: int, proposer: str, design: str, studies: int, *, plain: bool) 
 
 
 def main() -> None:
-    """Every design, size, proposer and way; designs held back by our way alone, at 30 and 60 tasks, in fewer studies."""
-    studies = int(sys.argv[1]) if len(sys.argv) > 1 else 500
+    """Every design, size, proposer and way; designs held back by our way alone, at 30 and 60 tasks, fewer studies."""
+    studies, held_back_studies = (int(word) for word in sys.argv[1:3])
     path = Path(__file__).parents[2] / "data" / "reference" / "improvement.csv"
-    writer = None
+    rows = [
+        (n_tasks, proposer, "made on", studies, plain)
+        for n_tasks in (15, 30, 60)
+        for proposer in PROPOSERS
+        for plain in (False, True)
+    ]
+    rows += [
+        (n_tasks, proposer, design, held_back_studies, False)
+        for design in list(DESIGNS)[1:]
+        for n_tasks in (30, 60)
+        for proposer in PROPOSERS
+    ]
     with path.open("w", encoding="utf-8", newline="") as file:
-        for design in DESIGNS:
-            held_back = design != "made on"
-            for n_tasks in (30, 60) if held_back else (15, 30, 60):
-                for proposer in PROPOSERS:
-                    for plain in (False,) if held_back else (False, True):
-                        n_studies = 2 * studies // 5 if held_back else studies
-                        counted = row(n_tasks, proposer, design, n_studies, plain=plain)
-                        writer = writer or csv.DictWriter(file, list(counted), lineterminator="\n")
-                        if file.tell() == 0:
-                            writer.writeheader()
-                        writer.writerow(counted)
-                        file.flush()
+        writer: Any = None
+        for n_tasks, proposer, design, n_studies, plain in rows:
+            if n_studies:
+                counted = row(n_tasks, proposer, design, n_studies, plain=plain)
+                if writer is None:
+                    writer = csv.DictWriter(file, list(counted), lineterminator="\n")
+                    writer.writeheader()
+                writer.writerow(counted)
+                file.flush()
 
 
 if __name__ == "__main__":
