@@ -4,8 +4,8 @@
 
 The world is that of `axisjudge.judges.featured`, counted with arrays instead of runs: the same features, errors,
 repeats, proposers, search (real `gepa`), cut, looks and bets as `axisjudge.improve`. Left out: the guards, which
-refuse what copies a run, so that what is counted is what the bets alone keep out. Plain GEPA is `gepa.optimize` with all
-labels for training and selection, and takes its best candidate where that scores higher than the first text.
+refuse what copies a run, so that what is counted is what the bets alone keep out. Plain GEPA is `gepa.optimize` with
+all labels for training and selection, and takes its best candidate where that scores higher than the first text.
 
 Bets, shares and the cut were chosen on the design ``made on`` at 15, 30 and 60 tasks, by some dozens of studies of the
 proposers good, random and overfitting; the other designs, and flattering and copying beyond ten studies, were held
