@@ -1,6 +1,6 @@
 """Writes data/reference/improvement.csv: what is accepted over 500 simulated studies, beside plain GEPA.
 
-    python tests/iterating/improve_table.py STUDIES [HELD_BACK_STUDIES]
+    python tests/iterating/improve_table.py STUDIES PLAIN_STUDIES HELD_BACK_STUDIES
 
 The world is that of `axisjudge.judges.featured`, counted with arrays instead of runs: the same features, errors,
 repeats, proposers, search (real `gepa`), cut, looks and bets as `axisjudge.improve`. Left out: the guards, which
@@ -30,7 +30,7 @@ from axisjudge.judges import featured as ten
 from axisjudge.stats.rates.proportions import clustered_mean
 from axisjudge.stats.sequences.acceptance import PARENT, shown_better
 
-FIRST, ROUNDS, REPEATS, LEVEL = "Judge the run.", 12, 2, 0.05
+FIRST, ROUNDS, REPEATS, LEVEL = "Judge the run.", 8, 2, 0.05
 PROPOSERS = ("good", "random", "flattering", "overfitting", "copying")
 #: Runs a task, faults, persistence of errors, tasks of one kind, whether sizes are ragged and go with the faults.
 DESIGNS: dict[str, dict[str, Any]] = {
@@ -176,10 +176,10 @@ def row(n_tasks: int, proposer: str, design: str, studies: int, *, plain: bool) 
 
 def main() -> None:
     """Every design, size, proposer and way; designs held back by our way alone, at 30 and 60 tasks, fewer studies."""
-    studies, held_back_studies = (int(word) for word in sys.argv[1:3])
+    studies, plain_studies, held_back_studies = (int(word) for word in sys.argv[1:4])
     path = Path(__file__).parents[2] / "data" / "reference" / "improvement.csv"
     rows = [
-        (n_tasks, proposer, "made on", studies, plain)
+        (n_tasks, proposer, "made on", plain_studies if plain else studies, plain)
         for n_tasks in (15, 30, 60)
         for proposer in PROPOSERS
         for plain in (False, True)

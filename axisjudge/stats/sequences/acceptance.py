@@ -148,9 +148,18 @@ def _gain(points: Floats, items: Floats, tasks: Tasks, level: float) -> Estimate
 
 
 def _bound(points: Floats, items: Floats, level: float) -> float:
-    """The largest gain in `GAINS` that is shown to be exceeded; -1 where none is."""
-    shown = [gain for gain in GAINS if _capital(points, items, gain).max(initial=1.0) >= (1 - 1e-12) / level]
-    return float(max(shown, default=-1.0))
+    """The largest gain in `GAINS` that is shown to be exceeded; -1 where none is.
+
+    The capital falls as the gain that is bet against rises, since no task can lose more than its items.
+    """
+    n_shown, n_all = 0, GAINS.size
+    while n_shown < n_all:
+        middle = (n_shown + n_all) // 2
+        if _capital(points, items, float(GAINS[middle])).max(initial=1.0) >= (1 - 1e-12) / level:
+            n_shown = middle + 1
+        else:
+            n_all = middle
+    return float(GAINS[n_shown - 1]) if n_shown else -1.0
 
 
 def _more_items(points: Floats, n_items: int, level: float) -> int | None:
