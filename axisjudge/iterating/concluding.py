@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Any
 from axisjudge.iterating import proposing
 from axisjudge.iterating.guards import refusals
 from axisjudge.iterating.rubric_change import rubric_sentences
-from axisjudge.iterating.search import Candidate, Cut, best_of, select_gain
-from axisjudge.iterating.work import MOST_SENTENCES, MOST_TWINS, NEIGHBOURS, TASKS_A_LOOK, Verdicts, Work, runs_of
+from axisjudge.iterating.search import Cut, RubricCandidate, best_of, select_gain
+from axisjudge.iterating.work import (
+    MOST_SENTENCES,
+    MOST_TWINS,
+    NEIGHBOURS,
+    TASKS_A_LOOK,
+    RubricSearch,
+    Verdicts,
+    runs_of,
+)
 from axisjudge.rubric import Rubric, list_rubrics
-from axisjudge.stats.sequences.acceptance import PARENT, Shown, shown_better
+from axisjudge.rubric.next_version import with_front
+from axisjudge.stats.sequences.acceptance import PARENT, ShownBetter, shown_better
 from axisjudge.twins import EDITS, EXPECTED, make_twins
 from axisjudge.verdict import VERDICTS
 from axisjudge.workbench import own
@@ -25,9 +34,9 @@ if TYPE_CHECKING:
 
 
 def concluded(
-    work: Work,
+    work: RubricSearch,
     cut: Cut,
-    found: Sequence[Sequence[Candidate]],
+    found: Sequence[Sequence[RubricCandidate]],
     noise: float,
     level: float,
     tell: Any,
@@ -45,7 +54,7 @@ def concluded(
     )
 
     best = best_of(found)
-    shown: Shown | None = None
+    shown: ShownBetter | None = None
     ids: list[str] = []
     verdicts: dict[str, Verdicts] = {}
     ending: Ending = "no_candidate"
@@ -81,7 +90,7 @@ def concluded(
     )
 
 
-def _compared(work: Work, best: str) -> dict[str, str]:
+def _compared(work: RubricSearch, best: str) -> dict[str, str]:
     """The parent and the two controls of a candidate."""
     said, _ = work.proposal(proposing.paraphrase_sheet(work.first))
     other = proposing.edited(work.first.text, said)[0] if said else work.first.text
@@ -92,8 +101,8 @@ def _compared(work: Work, best: str) -> dict[str, str]:
 
 
 def _confirmed(
-    work: Work, cut: Cut, best: str, texts: Mapping[str, str], level: float, tell: Any
-) -> tuple[Shown, list[str], dict[str, Verdicts]]:
+    work: RubricSearch, cut: Cut, best: str, texts: Mapping[str, str], level: float, tell: Any
+) -> tuple[ShownBetter, list[str], dict[str, Verdicts]]:
     """Look after every few tasks whether the bets suffice; what is not needed any more is not asked, or paid."""
     largest = max(Counter(work.runs[id].cluster_id for id in runs_of(work, cut.confirm)).values())
     n_tasks = len(cut.confirm)
@@ -112,7 +121,7 @@ def _confirmed(
     return shown, ids, verdicts
 
 
-def _blinder(work: Work, ids: Sequence[str], best: str) -> list[str]:
+def _blinder(work: RubricSearch, ids: Sequence[str], best: str) -> list[str]:
     """Whether the candidate notices fewer of the faults that twins have on this axis, by more than repeats differ."""
     edits = [edit for edit in EDITS if EXPECTED[edit][work.first.axis] == "must"]
     judges = [judge for judge in work.judges if judge.kind != "simulated"]  # they know no twin's truth
@@ -143,7 +152,7 @@ def _blinder(work: Work, ids: Sequence[str], best: str) -> list[str]:
     return [] if old - new <= moved else [f"it notices {new:.0f} of {n} planted faults, its parent {old:.0f}"]
 
 
-def _neighbours(work: Work, ids: Sequence[str], best: str, texts: Mapping[str, str]) -> list[str]:
+def _neighbours(work: RubricSearch, ids: Sequence[str], best: str, texts: Mapping[str, str]) -> list[str]:
     """Whether verdicts on the other axes move; only judges that are asked about all axes in one call can do so."""
     joint = [judge.rater for judge in work.judges if judge.joint]
     if not joint:
@@ -169,7 +178,7 @@ def _neighbours(work: Work, ids: Sequence[str], best: str, texts: Mapping[str, s
     return [f"it moves {moved['candidate']:.0%} of verdicts on other axes, a paraphrase {moved['paraphrase']:.0%}"]
 
 
-def _worth(work: Work, ids: Sequence[str], best: str) -> list[dict[str, Any]]:
+def _worth(work: RubricSearch, ids: Sequence[str], best: str) -> list[dict[str, Any]]:
     """Each changed sentence left out: points that go with it, and verdicts that it turned."""
     changed = [each for each in rubric_sentences(work.first.text, best) if each.sign == "+"][:MOST_SENTENCES]
     rows = []
@@ -189,19 +198,16 @@ def _worth(work: Work, ids: Sequence[str], best: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _written(work: Work, best: Candidate) -> str:
+def _written(work: RubricSearch, best: RubricCandidate) -> str:
     """The accepted text as the next version of the rubric, a draft; the one that has this text already."""
-    import yaml
-
     versions = list_rubrics(work.axis)
     if there := next((each.version for each in versions if each.text.split() == best.text.split()), None):
         return there
     version = f"v{1 + max(int(each.version[1:]) for each in versions)}"
     changes = best.reason or "an edit that was shown to be better"
     front = {"axis": work.axis, "version": version, "date": date.today(), "status": "draft", "changes": changes}
-    head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=10_000)
     path = own() / "rubrics" / work.axis / f"{version}.md"
-    path.write_text(f"---\n{head}---\n{best.text}", encoding="utf-8")
+    path.write_text(with_front(front, best.text), encoding="utf-8")
     return version
 
 
@@ -220,7 +226,9 @@ def _frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pl.Data
     )
 
 
-def _tree(work: Work, found: Sequence[Sequence[Candidate]], best: Candidate | None, ending: str) -> pl.DataFrame:
+def _tree(
+    work: RubricSearch, found: Sequence[Sequence[RubricCandidate]], best: RubricCandidate | None, ending: str
+) -> pl.DataFrame:
     rows = []
     for candidates in found:
         first = candidates[0]
@@ -245,12 +253,12 @@ def _tree(work: Work, found: Sequence[Sequence[Candidate]], best: Candidate | No
 
 
 def _gains(
-    work: Work,
-    found: Sequence[Sequence[Candidate]],
-    best: Candidate | None,
+    work: RubricSearch,
+    found: Sequence[Sequence[RubricCandidate]],
+    best: RubricCandidate | None,
     ids: Sequence[str],
     verdicts: Mapping[str, Verdicts],
-    shown: Shown | None,
+    shown: ShownBetter | None,
     level: float,
 ) -> pl.DataFrame:
     """The gain on train tasks, on confirm tasks against everything compared, and judge by judge."""
@@ -284,7 +292,7 @@ def _gains(
     return _frame(rows, _GAINS)
 
 
-def _front(work: Work, found: Sequence[Sequence[Candidate]]) -> pl.DataFrame:
+def _front(work: RubricSearch, found: Sequence[Sequence[RubricCandidate]]) -> pl.DataFrame:
     """Candidates judge by judge on the select tasks; on the front where no other is at least as good in everything."""
     rows = []
     for candidates in found:
@@ -322,7 +330,9 @@ def _beats(other: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
     return of[0] != of[1] and all(one >= two for one, two in zip(*of, strict=True))
 
 
-def _flips(work: Work, best: Candidate | None, ids: Sequence[str], verdicts: Mapping[str, Verdicts]) -> pl.DataFrame:
+def _flips(
+    work: RubricSearch, best: RubricCandidate | None, ids: Sequence[str], verdicts: Mapping[str, Verdicts]
+) -> pl.DataFrame:
     """Verdicts of the first repeat that differ between the first text and the candidate's."""
     if best is None:
         return _frame([], _FLIPS)

@@ -23,14 +23,14 @@ from axisjudge.iterating import proposing
 from axisjudge.iterating.concluding import concluded
 from axisjudge.iterating.guards import refusals
 from axisjudge.iterating.iteration import Given, calibration_runs
-from axisjudge.iterating.search import Candidate, Case, Cut, nested_cut, search, select_gain
+from axisjudge.iterating.search import Case, Cut, RubricCandidate, nested_cut, search, select_gain
 from axisjudge.iterating.work import (
     DRAFTS,
     RECORD,
     TARGETS,
+    RubricSearch,
     Target,
     Verdicts,
-    Work,
     forecast_of,
     gold_labels,
     runs_of,
@@ -40,6 +40,7 @@ from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging.options import RunOptions
 from axisjudge.protocol import find_split
 from axisjudge.rubric import Rubric, load_rubric
+from axisjudge.rubric.next_version import with_front
 from axisjudge.verdict import AXES
 from axisjudge.workbench import own
 
@@ -155,7 +156,7 @@ def _prepared(
     ratings: str | Path | None,
     money: Mapping[str, Any],
     seed: int,
-) -> tuple[Work, Cut, tuple[str, ...]]:
+) -> tuple[RubricSearch, Cut, tuple[str, ...]]:
     """The study, or why there is none."""
     axis = one_of("axis", axis, AXES)
     one_of("target", target, TARGETS)
@@ -176,12 +177,12 @@ def _prepared(
     out = Path(ratings) if ratings is not None else own() / "data" / "ratings" / "improve" / f"{axis}.jsonl"
     first = load_rubric(axis, version)
     options = RunOptions(**money)
-    work = Work(axis, first, raters, writer, mine, gold, reasons, target, repeats, out, options)
+    work = RubricSearch(axis, first, raters, writer, mine, gold, reasons, target, repeats, out, options)
     _ = work.stamps  # held-out runs are refused before anything is asked
     return work, cut, notes
 
 
-def _noise(work: Work, cut: Cut) -> float:
+def _noise(work: RubricSearch, cut: Cut) -> float:
     """The share of verdicts that differ from the first one when the same is asked again, on the search's tasks."""
     ids = searching(work, cut)
     verdicts = work.verdicts([work.first.text], ids, work.repeats)[work.first.text]
@@ -197,22 +198,22 @@ def _noise(work: Work, cut: Cut) -> float:
 
 
 def _searched(
-    work: Work,
+    work: RubricSearch,
     sides: tuple[tuple[str, ...], tuple[str, ...]],
     number: int,
     rounds: int,
     seed: int,
     tell: Any,
-) -> list[Candidate]:
+) -> list[RubricCandidate]:
     """One search: candidates made from train tasks, each judged on select tasks; written as drafts."""
     train, select = (runs_of(work, side) for side in sides)
-    made: list[Candidate] = []
+    made: list[RubricCandidate] = []
 
     def score(text: str, ids: Sequence[str]) -> list[Case[str]]:
         verdicts = work.verdicts([text], ids, 1)[text]
         return [_case(work, verdicts, id) for id in ids]
 
-    def propose(text: str, cases: Sequence[Case[str]], n: int) -> Candidate:
+    def propose(text: str, cases: Sequence[Case[str]], n: int) -> RubricCandidate:
         candidate = _proposed(work, text, cases, n)
         made.append(candidate)
         state = f"refused: {candidate.refused}" if candidate.refused else candidate.reason
@@ -234,7 +235,7 @@ def _searched(
     return found
 
 
-def _case(work: Work, verdicts: Verdicts, id: str) -> Case[str]:
+def _case(work: RubricSearch, verdicts: Verdicts, id: str) -> Case[str]:
     credits = work.scores(verdicts, id, 1)
     words = [verdicts.get((id, judge.rater, 0)) for judge in work.judges]
     decided = sum(word in ("correct", "incorrect") for word in words) / len(words)
@@ -242,7 +243,7 @@ def _case(work: Work, verdicts: Verdicts, id: str) -> Case[str]:
     return Case(id, score, {"agreement": score, "decided": decided})
 
 
-def _proposed(work: Work, text: str, cases: Sequence[Case[str]], number: int) -> Candidate:
+def _proposed(work: RubricSearch, text: str, cases: Sequence[Case[str]], number: int) -> RubricCandidate:
     """The proposer's edit of a text after cases that are wrong and stay wrong, or why it is not taken."""
     steady = [case for case in cases if case.item not in work.unsteady]
     wrong = [case for case in steady if case.score < 1] or [case for case in cases if case.score < 1]
@@ -250,20 +251,24 @@ def _proposed(work: Work, text: str, cases: Sequence[Case[str]], number: int) ->
     said, cost = work.proposal(proposing.proposal_sheet(work.rubric(text), shown, number, work.told[-3:]))
     keys = tuple({"item": case.item, "score": case.score} for case in wrong)
     if said is None:
-        return Candidate(f"{text}\n", Candidate(text).key, shown=keys, refused="its answer could not be read")
+        return RubricCandidate(
+            f"{text}\n", RubricCandidate(text).key, shown=keys, refused="its answer could not be read"
+        )
     try:
         new, reason, fault = proposing.edited(text, said)
     except (KeyError, TypeError, AttributeError):
-        return Candidate(f"{text}\n", Candidate(text).key, shown=keys, refused="its answer has another form")
+        return RubricCandidate(
+            f"{text}\n", RubricCandidate(text).key, shown=keys, refused="its answer has another form"
+        )
     refused = [fault] if fault else refusals(new, work.first, work.content, work.names) if new != text else []
-    candidate = Candidate(new, Candidate(text).key, reason, keys, refused="; ".join(refused[:3]))
+    candidate = RubricCandidate(new, RubricCandidate(text).key, reason, keys, refused="; ".join(refused[:3]))
     candidate.objectives = {"cost_usd": cost}
     if refused:
         work.told.append(refused[0].partition(":")[0])
     return candidate
 
 
-def _shown(work: Work, rubric: Rubric, ids: Sequence[str]) -> list[dict[str, Any]]:
+def _shown(work: RubricSearch, rubric: Rubric, ids: Sequence[str]) -> list[dict[str, Any]]:
     """What the proposer sees of cases: the label with its reason, each judge's word, and the steps they cite."""
     table = work.kept.table()
     own_rows = (table["question"] == work.axis) & (table["rubric_sha256"] == rubric.sha256) & (table["repeat"] == 0)
@@ -274,7 +279,7 @@ def _shown(work: Work, rubric: Rubric, ids: Sequence[str]) -> list[dict[str, Any
     return [_shown_case(work, id, of_run) for id, of_run in rows.items()]
 
 
-def _shown_case(work: Work, id: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _shown_case(work: RubricSearch, id: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     said: list[dict[str, Any]] = [
         {"judge": f"judge {n}", "verdict": row["verdict"], "reason": (row["rationale"] or "")[:MOST_REASON]}
         for n, row in enumerate(rows, start=1)
@@ -292,10 +297,8 @@ def _drafts(axis: str) -> Path:
     return folder
 
 
-def _write_draft(work: Work, candidate: Candidate, first: Candidate) -> None:
+def _write_draft(work: RubricSearch, candidate: RubricCandidate, first: RubricCandidate) -> None:
     """A candidate as a file: its text under its parent, its reason, the cases behind it, its gain and its cost."""
-    import yaml
-
     path = _drafts(work.axis) / f"{candidate.key}.md"
     if path.exists():
         return
@@ -311,5 +314,4 @@ def _write_draft(work: Work, candidate: Candidate, first: Candidate) -> None:
         "select_gain": round(select_gain(candidate, first), 4) if candidate.select else None,
         "proposal_usd": candidate.objectives.get("cost_usd", 0.0),
     }
-    head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=10_000)
-    path.write_text(f"---\n{head}---\n{candidate.text}", encoding="utf-8")
+    path.write_text(with_front(front, candidate.text), encoding="utf-8")

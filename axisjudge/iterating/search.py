@@ -73,7 +73,7 @@ class Case(Generic[Item]):
 
 
 @dataclass
-class Candidate:
+class RubricCandidate:
     """A text of the search: its parent (None for the first), why it was made, and its scores on the select items.
 
     `refused` says why it never judged; `gain` is its mean select score minus the first text's.
@@ -96,7 +96,7 @@ class Candidate:
 
 #: Scores a text on items; proposes a text of its parent and of cases, or says why there is none.
 Scorer = Callable[[str, Sequence[Any]], list[Case[Any]]]
-Proposer = Callable[[str, Sequence[Case[Any]], int], "Candidate"]
+Proposer = Callable[[str, Sequence[Case[Any]], int], "RubricCandidate"]
 
 
 class _Adapter:
@@ -104,7 +104,7 @@ class _Adapter:
 
     def __init__(self, score: Scorer, propose: Proposer) -> None:
         self.score, self.propose, self.n = score, propose, 0
-        self.made: dict[str, Candidate] = {}
+        self.made: dict[str, RubricCandidate] = {}
         self.error: Exception | None = None
         self.train: dict[str, dict[Any, float]] = {}
 
@@ -153,7 +153,7 @@ def search(
     propose: Proposer,
     rounds: int,
     seed: int = 0,
-) -> list[Candidate]:
+) -> list[RubricCandidate]:
     """Candidates of one search, the first text first; those that never judged say why.
 
     Parameters
@@ -196,7 +196,7 @@ def search(
     )
     if adapter.error is not None:
         raise adapter.error
-    kept = [Candidate(first), *(adapter.made.pop(each[TEXT]) for each in found.candidates[1:])]
+    kept = [RubricCandidate(first), *(adapter.made.pop(each[TEXT]) for each in found.candidates[1:])]
     names = list(select)
     for at, candidate in enumerate(kept):
         candidate.select = {names[number]: score for number, score in found.val_subscores[at].items()}
@@ -207,12 +207,12 @@ def search(
     return [*kept, *adapter.made.values()]
 
 
-def select_gain(candidate: Candidate, first: Candidate) -> float:
+def select_gain(candidate: RubricCandidate, first: RubricCandidate) -> float:
     """Mean select score minus the first text's."""
     return _mean(candidate.select) - _mean(first.select)
 
 
-def best_of(searches: Sequence[Sequence[Candidate]]) -> Candidate | None:
+def best_of(searches: Sequence[Sequence[RubricCandidate]]) -> RubricCandidate | None:
     """The one candidate that is taken to the confirm tasks: the highest gain on its select items; None for no gain."""
     gains = [
         (select_gain(each, found[0]), each)

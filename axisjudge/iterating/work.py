@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from axisjudge.checks import InputError, OneLine
 from axisjudge.iterating import proposing
 from axisjudge.iterating.guards import RunContent, replace_text
-from axisjudge.iterating.search import Candidate, Cut
+from axisjudge.iterating.search import Cut, RubricCandidate
 from axisjudge.judges import Judge
 from axisjudge.judges.answer import Sheet
 from axisjudge.judging import JudgingRun
@@ -51,7 +51,7 @@ class BudgetReachedError(OneLine):
 
 
 @dataclass
-class Work:
+class RubricSearch:
     """One study: who is asked what, and everything that is there already."""
 
     axis: str
@@ -90,7 +90,7 @@ class Work:
     def rubric(self, text: str) -> Rubric:
         if text == self.first.text:
             return self.first
-        key = Candidate(text).key
+        key = RubricCandidate(text).key
         return replace_text(self.first, text, version=f"{self.first.version}+{key}", status="draft")
 
     def asked(self, groups: Iterable[Sequence[Call]], judges: Sequence[Judge]) -> pl.DataFrame:
@@ -103,7 +103,7 @@ class Work:
         """
         run = JudgingRun(lambda done: plan_calls(groups, judges, done=done), admit([], judges, {}), self.out)
         run.kept = self.kept
-        table = run.carry_out(replace(self.options, confirm=True, progress=False))
+        table = run.carry_out(replace(self.options, agreed=True, progress=False))
         if run.outcome.code() == AT_BUDGET:
             cure = "the same command with a higher --budget goes on from there"
             raise BudgetReachedError(f"budget: {run.outcome.sentences()[-1]} {cure}.")
@@ -213,7 +213,7 @@ def gold_labels(
     return gold, reasons
 
 
-def runs_of(work: Work, tasks: Sequence[str]) -> list[str]:
+def runs_of(work: RubricSearch, tasks: Sequence[str]) -> list[str]:
     """The runs of tasks, task by task in their order."""
     by_task: dict[str, list[str]] = {task: [] for task in tasks}
     for run in work.runs.values():
@@ -222,7 +222,7 @@ def runs_of(work: Work, tasks: Sequence[str]) -> list[str]:
     return [id for ids in by_task.values() for id in ids]
 
 
-def searching(work: Work, cut: Cut) -> list[str]:
+def searching(work: RubricSearch, cut: Cut) -> list[str]:
     """The runs of all train and select tasks."""
     return runs_of(work, tuple(dict.fromkeys(task for pair in cut.searches for side in pair for task in side)))
 
@@ -260,7 +260,7 @@ class Forecast:
         )
 
 
-def forecast_of(work: Work, cut: Cut, rounds: int) -> Forecast:
+def forecast_of(work: RubricSearch, cut: Cut, rounds: int) -> Forecast:
     """The price of one text on all runs, and of one proposal, times how often each is asked at most."""
     history = work.kept.table()
     ids, n_judges = list(work.runs), len(work.judges)

@@ -312,7 +312,7 @@ def agree(estimate: PlanEstimate, options: RunOptions) -> None:
     """
     check_priced(estimate, options)
     _, high = estimate.usd
-    if high <= 0:
+    if high <= 0 or options.agreed:
         return
     print(f"axisjudge: {estimate.sentence}", file=sys.stderr)
     most = high if options.budget_usd is None else min(high, options.budget_usd)

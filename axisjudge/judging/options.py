@@ -15,6 +15,8 @@ PATIENCE_S = 3_600.0
 class RunOptions:
     """The options of a run that change no question; `axisjudge.judge` says what each of them means.
 
+    `agreed`: it is a part of something whose cost was told, and agreed to, as a whole; nothing is said of it again.
+
     Raises
     ------
     InputError
@@ -27,6 +29,7 @@ class RunOptions:
     budget_usd: float | None = None
     allow_unpriced: bool = False
     confirm: bool = False
+    agreed: bool = False
     batch: bool = False
     keep_prompts: str | Path | None = None
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.rubric.axes import Rubric, list_rubrics, load_rubric
@@ -37,8 +38,6 @@ def begin_version(axis: str, base: str | None = None, *, changes: str = "") -> P
     InputError
         No such axis or version, or a draft that still has the text of `base`.
     """
-    import yaml
-
     axis = one_of("axis", axis, AXES)
     before = load_rubric(axis, base)
     versions = list_rubrics(axis)
@@ -47,11 +46,18 @@ def begin_version(axis: str, base: str | None = None, *, changes: str = "") -> P
         raise InputError(f"rubrics/{axis}/{unedited[-1]}.md", rule, cure="edit it, or remove it")
     version = f"v{1 + max(int(each.version[1:]) for each in versions)}"
     front = {"axis": axis, "version": version, "date": date.today(), "status": "draft", "changes": changes or UNSAID}
-    head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=10_000)
     path = own() / "rubrics" / axis / f"{version}.md"
     with path.open("x", encoding="utf-8") as file:
-        file.write(f"---\n{head}---\n{before.text}")
+        file.write(with_front(front, before.text))
     return path
+
+
+def with_front(front: Mapping[str, Any], text: str) -> str:
+    """What a rubric's file holds: front matter, then its text."""
+    import yaml
+
+    head = yaml.safe_dump(dict(front), sort_keys=False, allow_unicode=True, width=10_000)
+    return f"---\n{head}---\n{text}"
 
 
 def promote_version(axis: str, version: str) -> tuple[Path, str | None]:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from axisjudge.iterating.search import Candidate, Case, best_of, nested_cut, search
+from axisjudge.iterating.search import Case, RubricCandidate, best_of, nested_cut, search
 from axisjudge.iterating.work import TASKS_A_LOOK
 from axisjudge.judges import featured as ten
 from axisjudge.stats.rates.proportions import clustered_mean
@@ -110,18 +110,18 @@ def study(n_tasks: int, proposer: str, number: int, design: str, *, plain: bool)
     rng = np.random.default_rng([number, n_tasks, PROPOSERS.index(proposer), list(DESIGNS).index(design)])
     world, draws = World(n_tasks, rng, **DESIGNS[design]), Random(number)
 
-    def propose(text: str, cases: Any, n: int) -> Candidate:
+    def propose(text: str, cases: Any, n: int) -> RubricCandidate:
         if proposer == "copying":
             sentence = f"MEMO {world.task[draws.choice([c.item for c in cases if c.score < 1])]}"
         else:
             wrong = (f"case of kind {world.kind[case.item]}" for case in cases if case.score < 1)
             sentence, _ = ten.edit_of(proposer, " ".join(wrong), draws)
-        return Candidate(text if sentence in text else f"{text}\n{sentence}", Candidate(text).key)
+        return RubricCandidate(text if sentence in text else f"{text}\n{sentence}", RubricCandidate(text).key)
 
     def score(text: str, items: Any) -> list[Case[int]]:
         return [Case(item, float(world.scores(text)[item])) for item in items]
 
-    def searched(train: Any, select: Any, seed: int) -> list[Candidate]:
+    def searched(train: Any, select: Any, seed: int) -> list[RubricCandidate]:
         how: Any = {"score": score, "propose": propose, "rounds": ROUNDS, "seed": seed}
         return search(FIRST, train=train, select=select, **how)
 

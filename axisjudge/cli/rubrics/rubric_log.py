@@ -40,6 +40,7 @@ def log(
     from axisjudge.workbench import home
 
     trail = rubric_trail(axis)
+    searched = _searched(axis)
     paths = ratings or sorted((home() / "data" / "ratings").glob("*.jsonl"))
     table = read_ratings(*paths) if paths else None
     rows: list[dict[str, Any]] = []
@@ -51,15 +52,30 @@ def log(
             before = stone.version, own
     if json:
         claim = {} if table is None else show.standing_fields(table)
-        show.as_json({"axis": axis, "ratings": [str(path) for path in paths], "versions": rows, **claim})
+        show.as_json({"axis": axis, "ratings": [str(path) for path in paths], "versions": rows, **searched, **claim})
         return
     show.table([{name: row[name] for name in _COLUMNS} for row in rows])
     read = ", ".join(path.name for path in paths) or "no ratings file"
     typer.echo(f"Agreement of judges that were shown the version, from {read}; `uncertain` is a word of its own here,")
     typer.echo("so that all versions stand on the same runs (`judge` and `agreement` leave it out). More than noise?")
     typer.echo("  axisjudge rubric compare RATINGS --change AXIS=BEFORE:AFTER")
+    if searched:
+        typer.echo(f"\nThe last search by a model ({searched['drafts']} drafts in rubrics/{axis}/drafts):")
+        typer.echo(f"  {searched['improvement']['answer']}")
     if table is not None:
         show.standing(table)
+
+
+def _searched(axis: str) -> dict[str, Any]:
+    """What the last `axisjudge rubric improve` came to, and how many drafts there are; empty where none was."""
+    from axisjudge.iterating.work import DRAFTS, RECORD
+    from axisjudge.studies.improvement import improvement
+    from axisjudge.workbench import home
+
+    folder = home() / "rubrics" / axis / DRAFTS
+    if not (folder / RECORD).exists():
+        return {}
+    return {"drafts": len(list(folder.glob("*.md"))), "improvement": improvement(folder / RECORD).to_dict()}
 
 
 def _shown(table: pl.DataFrame | None, axis: str, sha256: str) -> pl.DataFrame | None:

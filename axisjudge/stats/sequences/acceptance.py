@@ -49,7 +49,7 @@ PARENT = "parent"
 
 
 @dataclass(frozen=True, eq=False)
-class Shown(Result):
+class ShownBetter(Result):
     """Whether a candidate is shown to be better, and by how much.
 
     `gain` is its mean score minus its parent's; each of its two bounds holds at every look with probability 1 - level,
@@ -76,7 +76,7 @@ def shown_better(
     *,
     largest: int | None = None,
     level: float = 0.05,
-) -> Shown:
+) -> ShownBetter:
     """Whether a candidate scores higher than everything that it is compared with, tasks as units.
 
     Parameters
@@ -113,7 +113,7 @@ def shown_better(
     tasks = by_task(halfway(compared[PARENT], candidate), clusters)
     gain = _gain(*points[PARENT], tasks, level)
     more = None if stopped else _more_items(points[PARENT][0], gain.n_items, level)
-    return Shown(gain, {name: float(path.max(initial=1.0)) for name, path in paths.items()}, level, stopped, more)
+    return ShownBetter(gain, {name: float(path.max(initial=1.0)) for name, path in paths.items()}, level, stopped, more)
 
 
 def _points(before: ArrayLike, after: ArrayLike, clusters: ArrayLike, largest: int | None) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ import polars as pl
 from axisjudge.figures.markup import cut
 from axisjudge.results import plain
 from axisjudge.stats.estimate import many
-from axisjudge.stats.sequences.acceptance import PARENT, SHOWN_GAIN, Shown
+from axisjudge.stats.sequences.acceptance import PARENT, SHOWN_GAIN, ShownBetter
 from axisjudge.studies._shared.frames import Kind, Table, native
 from axisjudge.studies._shared.result import Part, Study, open_door
 
@@ -28,7 +28,9 @@ __all__ = [
     "Improvement",
     "JudgedCandidates",
     "SentenceWorth",
+    "SimulatedStudies",
     "improvement",
+    "simulated_studies",
 ]
 
 #: How a search ended: shown better and written, refused by what comes after, not shown, or nothing to show.
@@ -88,7 +90,7 @@ class ConfirmedGain(Part, name="confirmed", caption="The gain where the edit was
     """The candidate's gain on train tasks beside that on confirm tasks, and the bets against parent and controls."""
 
     frame: pl.DataFrame
-    shown: Shown | None
+    shown: ShownBetter | None
     kind: Kind = "polars"
 
     @property
@@ -235,6 +237,52 @@ class ChangedVerdicts(Part, name="flips", caption="Verdicts that the edit turned
         named_rows(ax, [f"{row['before']} to {row['after']}" for row in counts.to_dicts()])
         ax.set_xlabel("verdicts (green: to the label)")
         return dress(ax, "What the edit turned")
+
+
+class SimulatedStudies(
+    Part, name="studies", caption="Accepted, and falsely so, where truth is known", of_ratings=False
+):
+    """How often an edit is accepted, and falsely so, where the truth is known: ours beside plain GEPA."""
+
+    frame: pl.DataFrame
+    kind: Kind = "polars"
+
+    @property
+    def table(self) -> Table:
+        """One row a design, proposer, number of tasks and way (``data/reference/improvement.csv``)."""
+        return native(self.frame, self.kind)
+
+    @property
+    def answer(self) -> str:
+        """The worst false acceptance of each way, and what is found at the most tasks."""
+        worst = self.frame.group_by("way").agg(pl.col("falsely_accepted").max()).sort("way").rows()
+        said = " and ".join(f"{share:.0%} by {way}" for way, share in worst)
+        good = self.frame.filter((pl.col("proposer") == "good") & (pl.col("design") == "made on")).sort("tasks").tail(2)
+        found = ", ".join(f"{row['accepted']:.0%} by {row['way']}" for row in good.to_dicts())
+        return f"An edit that is no better is accepted in {said} at worst; a good one, at most tasks, in {found}."
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Falsely accepted of the proposers that better nothing, a row each."""
+        from axisjudge.figures.marks import named_rows
+        from axisjudge.figures.theme import dress, grid, new_axes
+
+        rows = self.frame.filter((pl.col("design") == "made on") & (pl.col("proposer") != "good"))
+        names = rows.select("proposer", "tasks").unique(maintain_order=True).sort("proposer", "tasks").rows()
+        ax = new_axes(7.4, 1.4 + 0.3 * max(1, len(names))) if ax is None else ax
+        for row in rows.to_dicts():
+            colour = "#0b6e4f" if row["way"] == "axisjudge" else "#b3261e"
+            ax.plot(100 * row["falsely_accepted"], names.index((row["proposer"], row["tasks"])), "o", color=colour)
+        named_rows(ax, [f"{proposer}, {tasks} tasks" for proposer, tasks in names])
+        ax.set_xlabel("% of studies in which an edit that is no better is accepted (green: ours, red: plain GEPA)")
+        grid(ax)
+        return dress(ax, "Falsely accepted, by who proposes")
+
+
+def simulated_studies(frame: pl.DataFrame | None = None) -> SimulatedStudies:
+    """The studies in which the truth is known, as they were counted, or those of a frame with the same columns."""
+    from axisjudge.workbench import find
+
+    return SimulatedStudies(pl.read_csv(find("data/reference/improvement.csv")) if frame is None else frame)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
