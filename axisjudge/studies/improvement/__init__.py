@@ -108,7 +108,7 @@ class ConfirmedGain(Part, name="confirmed", caption="The gain where the edit was
         return (
             f"Where it was made it gained {100 * made:+.0f} points, on {many(self.shown.gain.n_clusters, 'task')} that "
             f"it was not made from {100 * gain.estimate:+.0f} ({_bounds(gain.ci_low, gain.ci_high)}): "
-            f"{100 * (made - gain.estimate):.0f} points of the first were optimism."
+            f"an optimism of {max(0.0, 100 * (made - gain.estimate)):.0f} points."
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -185,7 +185,7 @@ class JudgedCandidates(
         both = self.frame.group_by("search", "key").agg(low=pl.col("gain").min(), high=pl.col("gain").max())
         split = both.filter((pl.col("low") < 0) & (pl.col("high") > 0)).height
         judges = self.frame["judge"].n_unique()
-        apart = f" {many(split, 'candidate')} help one judge and hurt another." if split and judges > 1 else ""
+        apart = f" Candidates that help one judge and hurt another: {split}." if split and judges > 1 else ""
         n = self.frame["key"].n_unique()
         return f"{many(front, 'candidate')} of {n} on the front: the choice among them is yours.{apart}"
 
