@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -62,6 +63,141 @@ def _saved(figure: Any, kind: str, seen: Any) -> bytes:
     with _small_fonts():
         figure.savefig(stream, format=kind, dpi=DPI, bbox_inches=seen, metadata=_METADATA[kind])
     return stream.getvalue()
+
+
+def narrow(figure: Any, banner: str | None, kind: str, *rooms: float) -> bytes | None:
+    """The figure at the size at which it is seen: of the widths in `rooms` (inches) the first in which it fits.
+
+    Text is of `SMALLEST` points or more; titles go, as the caption has them. Where the figure fits in none it is drawn
+    for the last if there are several, and not drawn for a single one. It is changed, so draw it as it is before.
+    """
+    import matplotlib as mpl
+
+    from axisjudge.figures.legible import cut_names
+
+    cut_names(figure)
+    width, height = figure.get_size_inches()
+    with mpl.rc_context(_FONTS), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        warnings.filterwarnings("ignore", message="constrained_layout not applied")
+        _without_title(figure)
+        for text in figure.findobj(_is_text):
+            text.set_fontsize(min(max(SMALLEST, text.get_fontsize() * 0.85), 9.0))
+        if banner:
+            figure.text(0, 1, banner.upper(), va="bottom", fontsize=SMALLEST, weight="bold", color="#b3261e")
+        figure.set_layout_engine("constrained")
+        widths = [min(room, width) for room in rooms]
+        fits = any(_fits(figure, room, height * max(0.75, min(1.0, room / width))) for room in widths)
+        return _saved(figure, kind, figure.get_tightbbox()) if fits or len(rooms) > 1 else None
+
+
+#: Points of the smallest text in a figure of a paper.
+SMALLEST = 7.0
+#: The least share of a paper figure's width that what is drawn has, beside names and legends.
+_ROOM = 0.38
+
+
+def _fits(figure: Any, room: float, height: float) -> bool:
+    """Lay the figure out in so many inches; whether what is drawn in it has room there and no names overlap."""
+    width = room
+    for _ in range(4):
+        figure.set_size_inches(width, height)
+        _narrow_legends(figure, room)
+        _wrapped(figure, room)
+        figure.get_layout_engine().execute(figure)
+        seen = figure.get_tightbbox().width
+        if seen <= room:
+            break
+        width -= seen - room
+        if width < room / 2:
+            return False
+    drawn = sum({round(ax.get_position().x0, 2): ax.get_position().width for ax in figure.axes}.values())
+    return bool(seen <= room + 0.01 and drawn * width >= _ROOM * room and not _overlapping(figure))
+
+
+def _wrapped(figure: Any, room: float) -> None:
+    """Break texts that are wider than the figure into lines."""
+    for text in figure.findobj(_is_text):
+        flat = " ".join(text.get_text().split())
+        wide = _inches(text) / room
+        if wide > 0.97 and " " in flat and not text.get_rotation():
+            text.set_text(textwrap.fill(flat, int(len(flat) * 0.9 / wide / (1 + text.get_text().count("\n")))))
+
+
+def _overlapping(figure: Any) -> bool:
+    """Whether two texts of one of the axes stand on each other."""
+    for ax in figure.axes:
+        in_legend = ax.get_legend().findobj(_is_text) if ax.get_legend() else []  # which lays its own texts out
+        texts = [text for text in ax.findobj(_is_text) if text.get_visible() and text.get_text().strip()]
+        texts = [text for text in texts if text not in in_legend]
+        boxes = [text.get_window_extent().shrunk(0.9, 0.7) for text in texts]
+        if any(one.overlaps(two) for at, one in enumerate(boxes) for two in boxes[at + 1 :]):
+            return True
+    return False
+
+
+def _narrow_legends(figure: Any, room: float) -> None:
+    """Give a legend that is wider than the figure fewer columns; made anew, as one that is drawn cannot be laid out."""
+    from matplotlib.transforms import IdentityTransform
+
+    for ax in figure.axes:
+        while (legend := ax.get_legend()) and legend._ncols > 1 and _inches(legend) > room:
+            names = [text.get_text() for text in legend.get_texts()]
+            style = {"frameon": False, "fontsize": SMALLEST, "labelcolor": legend.get_texts()[0].get_color()}
+            at = {"bbox_to_anchor": legend.get_bbox_to_anchor(), "bbox_transform": IdentityTransform()}
+            how = {"loc": legend._loc, "ncols": legend._ncols - 1, "borderpad": 0, **style, **at}
+            ax.legend(legend.legend_handles, names, **how)
+
+
+def _inches(artist: Any) -> float:
+    return float(artist.get_window_extent().width / artist.get_figure(root=True).dpi)
+
+
+def _wrapped(figure: Any, room: float) -> None:
+    """Break texts that are wider than the figure into lines."""
+    for text in figure.findobj(_is_text):
+        flat = " ".join(text.get_text().split())
+        wide = _inches(text) / room
+        if wide > 0.97 and " " in flat and not text.get_rotation():
+            text.set_text(textwrap.fill(flat, int(len(flat) * 0.9 / wide / (1 + text.get_text().count("\n")))))
+
+
+def _overlapping(figure: Any) -> bool:
+    """Whether two texts of one of the axes stand on each other."""
+    for ax in figure.axes:
+        in_legend = ax.get_legend().findobj(_is_text) if ax.get_legend() else []  # which lays its own texts out
+        texts = [text for text in ax.findobj(_is_text) if text.get_visible() and text.get_text().strip()]
+        texts = [text for text in texts if text not in in_legend]
+        boxes = [text.get_window_extent().shrunk(0.9, 0.7) for text in texts]
+        if any(one.overlaps(two) for at, one in enumerate(boxes) for two in boxes[at + 1 :]):
+            return True
+    return False
+
+
+def _is_text(artist: Any) -> bool:
+    from matplotlib.text import Text
+
+    return isinstance(artist, Text)
+
+
+def _without_title(figure: Any) -> None:
+    """Take off what the caption says: the title of a figure, of its only axes, and the notes under titles."""
+    how = {" ".join(line.split()) for line in str(figure.get_label()).split("\n")}
+    if figure._suptitle is not None:
+        figure._suptitle.remove()
+        figure._suptitle = None
+    elif len(figure.axes) == 1 or sum(bool(title_of(ax)) for ax in figure.axes) == 1:
+        for ax in figure.axes:
+            for place in ("left", "center", "right"):
+                ax.set_title("", loc=place)
+    for ax in figure.axes:
+        for text in [text for text in ax.texts if " ".join(text.get_text().split()) in how]:
+            text.remove()
+
+
+def title_of(ax: Any) -> str:
+    """The title of axes, wherever it stands."""
+    return next(filter(None, (ax.get_title(loc) for loc in ("left", "center", "right"))), "")
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from axisjudge.protocol.standing import Standing, standing_of
 from axisjudge.ratings import as_ratings
 from axisjudge.readers import read_trajectories
 from axisjudge.report.digest import file_sha256, portable
-from axisjudge.report.drawn import KINDS, drawn_bytes, reading_of, title_of_figure, width_of
+from axisjudge.report.drawn import KINDS, drawn_bytes, narrow, reading_of, title_of_figure, width_of
 from axisjudge.report.links import NO_LINKS, write_links
 from axisjudge.report.paper import ABOUT, MARKDOWN_MIME, slug
 from axisjudge.report.room import read_so_far
@@ -51,6 +51,8 @@ PAGE_FILE = "page.json"
 
 _BANNER_STYLE = "border-left: 4px solid #b3261e; background-color: #fdf0ee; color: #5c1410; padding: 8px 14px"
 
+#: Inches of a figure on a phone of 390 pixels.
+PHONE = 3.55
 _MADE_UP = "Simulated or planted ratings: not measurements"
 #: Figures follow JupyterLab's theme, and nothing is wider than its cell.
 _THEMED = """<style>.axisjudge-part img { max-width: 100%; height: auto }
@@ -163,7 +165,10 @@ class Page:
                 shown += f'<p class="scope"><strong>{head}.</strong> {html.escape(sentence)}</p>'
                 text.append(f"**{head}.** {literal(sentence)}")
                 plain.append(sentence)
-        _show({"text/html": shown, "text/plain": " ".join(plain), MARKDOWN_MIME: "\n\n".join(text)})
+        _show(
+            {"text/html": shown, "text/plain": " ".join(plain), MARKDOWN_MIME: "\n\n".join(text)},
+            {ABOUT: {"is": "scope"}},
+        )
 
     @property
     def banners(self) -> list[str]:
@@ -356,12 +361,15 @@ class Page:
             folder.mkdir(exist_ok=True)
             for kind, picture in pictures.items():
                 (folder / f"{name}.{kind}").write_bytes(picture)
+        reading = reading_of(figure)
+        phone = narrow(figure, note, "png", PHONE) if self._folder and width_of(pictures["png"]) > 96 * PHONE else None
         plt.close(figure)
         if name not in self.figures:
             self.figures.append(name)
         self._save()
         about = {"is": "figure", "name": name, "number": self.figures.index(name) + 1, "caption": caption}
-        about["reading"] = reading_of(figure)
+        about["reading"] = reading
+        about["phone"] = base64.b64encode(phone).decode() if phone else None
         about["items"] = self.links.of_figure(behind or {}) if of_ratings else None
         self._display(
             {

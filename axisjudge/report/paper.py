@@ -20,8 +20,16 @@ SENTENCES, LINES = 3, 2
 #: A page with fewer sections needs no list of them.
 SECTIONS = 3
 FOLD = "In numbers"
+#: Sections that never fold, whatever is in them.
+_OPEN = ("Limits",)
+#: The heading of what the title's cell says beyond its first paragraph.
+PREFACE = "About this page"
+#: Tags of the cells between which a section folds under its heading.
+OPENS, CLOSES = "opens-section", "closes-section"
 
 _END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)\s+(?=[A-Z\"(*`])")
+#: What stands under the title, in this order.
+_FRONT = ("banner", "answer", "figure", "scope")
 _HEADING = re.compile(r"^##\s+(.+)$", flags=re.MULTILINE)
 
 
@@ -55,8 +63,9 @@ def sections(notebook: Any) -> list[str]:
 def arranged(notebook: Any) -> Any:
     """A copy in the order of a paper.
 
-    Under the title stand the banners, the answer, the first figure that is not folded and the contents, then all else
-    in its order. The first sentence after a figure goes into its caption; sentences beyond the first ones fold away.
+    Under the title stand the banners, the answer, the first figure that is not folded, the scope and the contents, then
+    all else in its order. The first sentence after a figure goes into its caption; sentences beyond the first ones fold
+    away, and so does a section that shows no figure and no table: under its heading, the question that it answers.
     """
     book, front, used = copy.deepcopy(notebook), [], set[str]()
     section = "start"
@@ -64,13 +73,55 @@ def arranged(notebook: Any) -> Any:
         if cell.cell_type == "markdown":
             section = next((slug(heading) for heading in reversed(_HEADING.findall(cell.source))), section)
         if cell.cell_type == "code":
-            front += [output for output in cell.outputs if about(output).get("is") in ("banner", "answer")]
-            left = [output for output in cell.outputs if about(output).get("is") not in ("banner", "answer")]
+            front += [output for output in cell.outputs if about(output).get("is") in _FRONT and not _is_figure(output)]
+            left = [output for output in cell.outputs if about(output).get("is") not in _FRONT or _is_figure(output)]
             cell.outputs = list(_composed(left, section, used))
-    front.sort(key=lambda output: about(output)["is"] != "banner")
     if any(about(output)["is"] == "answer" for output in front):
         front += _leading_figure(book)
-    return _with_front(book, front)
+    front.sort(key=lambda output: _FRONT.index(about(output)["is"]))
+    return _folded(_with_front(book, front))
+
+
+def _folded(book: Any) -> Any:
+    """Sections without a figure or table that is seen stand between cells that open and close a fold."""
+    from nbformat.v4 import new_markdown_cell
+
+    cells: list[Any] = []
+    begins = [at for at, cell in enumerate(book.cells) if _begins_section(cell)] + [len(book.cells)]
+    for start, end in zip([0, *begins], begins, strict=False):
+        section = book.cells[start:end]
+        heading = _HEADING.match(section[0].source) if start in begins else None
+        if heading and heading[1].strip() not in _OPEN and not any(_is_seen(cell) for cell in section):
+            section[0].source = section[0].source[heading.end() :].strip()
+            opens, closes = new_markdown_cell(heading[0]), new_markdown_cell("")  # type: ignore[no-untyped-call]
+            opens.metadata["tags"], closes.metadata["tags"] = [OPENS], [CLOSES]
+            section = [opens, *section, closes]
+        cells += section
+    book.cells = cells
+    return book
+
+
+def _is_figure(output: Any) -> bool:
+    return bool(about(output).get("is") == "figure")
+
+
+def _begins_section(cell: Any) -> bool:
+    return cell.cell_type == "markdown" and (bool(_HEADING.match(cell.source)) or "provenance" in _tags(cell))
+
+
+def _tags(cell: Any) -> list[str]:
+    return list(cell.metadata.get("tags", []))
+
+
+def _is_seen(cell: Any) -> bool:
+    """Whether a cell shows a figure or a table under no fold, or bears the provenance, which has its own."""
+    folds = 0
+    for output in cell.get("outputs", []):
+        known = about(output)
+        folds += bool(known.get("opens")) - bool(known.get("closes"))
+        if not folds and not known.get("folded") and known.get("is") in ("figure", "table"):
+            return True
+    return "provenance" in _tags(cell)
 
 
 def _leading_figure(book: Any) -> list[Any]:
@@ -100,9 +151,12 @@ def _with_front(book: Any, front: list[Any]) -> Any:
                 contents.metadata["tags"] = ["contents"]
                 under.append(contents)
             if under:
-                rest = new_markdown_cell(cell.source[match.end() :].strip())  # type: ignore[no-untyped-call]
+                first, _, more = cell.source[match.end() :].strip().partition("\n\n")
                 cell.source = cell.source[: match.end()]
-                book.cells[at + 1 : at + 1] = [*under, *([rest] if rest.source else [])]
+                rest = [new_markdown_cell(first)] if first else []  # type: ignore[no-untyped-call]
+                if more:
+                    rest.append(new_markdown_cell(f"## {PREFACE}\n\n{more}"))  # type: ignore[no-untyped-call]
+                book.cells[at + 1 : at + 1] = [*under, *rest]
             return book
     return book
 

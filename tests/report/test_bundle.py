@@ -8,18 +8,24 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import polars as pl
 import pytest
 import yaml
 from benches import rating, write_ratings
+from matplotlib.text import Text
 from typer.testing import CliRunner
 
 from axisjudge.checks import InputError
 from axisjudge.cli import app
 from axisjudge.report.bundle import check_bundle, composing, publish, publishing
+from axisjudge.report.bundle.article import RELATED_BLANK
 from axisjudge.report.bundle.check import MANIFEST, write_manifest
-from axisjudge.report.bundle.citing import SHIPPED, authors_of, citation_cff, read_works
+from axisjudge.report.bundle.citing import SHIPPED, authors_of, citation_cff, read_works, release_of
 from axisjudge.report.bundle.publishing import print_pdf
-from axisjudge.report.tables.files import latex
+from axisjudge.report.drawn import SMALLEST, narrow
+from axisjudge.report.tables.files import COLUMN, PAGE, SPREAD, as_latex, latex
+from axisjudge.studies.agreement.by_family import DEAL_SEED, DEALS
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.workbench import at
 
@@ -82,12 +88,20 @@ def bundle(made: Path, tmp_path: Path) -> Path:
 
 def test_a_bundle_holds_document_figures_tables_citation_and_hashes(made: Path) -> None:
     files = {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()}
-    assert {"article.md", "article.html", "results.json", "CITATION.cff", "references.bib", MANIFEST} <= files
+    assert {
+        "article.md",
+        "article.html",
+        "article.tex",
+        "results.json",
+        "CITATION.cff",
+        "references.bib",
+        MANIFEST,
+    } <= files
     assert {"tables/people_claims.csv", "tables/people_claims.tex", "inputs/ratings/r.jsonl"} <= files
     listed = {line.partition("  ")[2] for line in (made / MANIFEST).read_text().splitlines()}
     assert listed == files - {MANIFEST}
     text = (made / "article.md").read_text()
-    sections = ["Abstract", "Methods", "Results", "Limits", "Data and code availability", "References"]
+    sections = ["Abstract", "Related work", "Methods", "Results", "Limits", "Data and code availability", "References"]
     assert [text.index(f"## {name}") for name in sections] == sorted(text.index(f"## {name}") for name in sections)
     assert "one-2026-01-01" in text, "returned models stand in the methods"
     assert text.index("Ada Example") < text.index("## Abstract")
@@ -179,8 +193,16 @@ TAMPERED = {
     "a limit": ("article.md", lambda text: re.sub(r"\n- Judges answer differently[^\n]*", "", text)),
     "a number of one's own": ("article.md", lambda text: text.replace("## Limits", "It is 0.93.\n\n## Limits", 1)),
     "a seed": ("article.md", lambda text: re.sub(r"The seed is \d+", "The seed is 1", text)),
+    "the draws": ("article.md", lambda text: text.replace("dealing families to judges 9,999", "dealing them 99,999")),
+    "a number of the paper": ("article.tex", lambda text: re.sub(r"0\.\d\d", "0.99", text, count=1)),
+    "a number of one's own in the paper": (
+        "article.tex",
+        lambda text: text.replace(r"\section{Limits}", r"It is 0.93. \section{Limits}"),
+    ),
+    "a work": ("references.bib", lambda text: text.replace("1960", "1961", 1)),
+    "the licence": ("CITATION.cff", lambda text: text + 'license: "MIT"\n'),
     "a table": ("tables/people_judges.csv", row_says),
-    "a table for LaTeX": ("tables/people_judges.tex", lambda text: re.sub(r"0\.\d", "0.9", text, count=1)),
+    "a table for LaTeX": ("tables/people_judges.tex", lambda text: re.sub(r"\d\d\\%", r"11\\%", text, count=1)),
     "the citation": ("CITATION.cff", lambda text: re.sub(r"\d+%", "97%", text, count=1)),
     "a result": ("results.json", lambda text: re.sub(r'("ci_low": )-?[0-9.]+', r"\g<1>0.123", text, count=1)),
     "a setting": ("bundle.json", lambda text: text.replace('"ci_level": 0.95', '"ci_level": 0.8')),
@@ -208,12 +230,14 @@ def test_a_table_that_nothing_computes_is_named(bundle: Path) -> None:
 
 def test_authors_may_write_words_and_their_related_work(bundle: Path) -> None:
     page = bundle / "article.md"
-    own = "## Related work\n\nIn 2024 others saw 80%.\n\n## Limits\n\nWe thank nobody by name.\n"
-    page.write_text(page.read_text().replace("## Limits\n", own, 1))
+    page.write_text(page.read_text().replace(RELATED_BLANK, "In 2024 others saw 80%.\n\nSo do we."))
+    page.write_text(page.read_text().replace("## Limits\n", "## Limits\n\nWe thank nobody by name.\n"))
+    paper = bundle / "article.tex"
+    paper.write_text(paper.read_text().replace(RELATED_BLANK, r"In 2024 others \cite{cohen1960} saw 80\%."))
     write_manifest(bundle)
     found = check_bundle(bundle)
     assert found.holds, (found.differences, found.files)
-    assert len([note for note in found.notes if "author's" in note]) == 2
+    assert len([note for note in found.notes if "author's" in note]) == 3
 
 
 @pytest.mark.slow
@@ -260,10 +284,24 @@ def test_authors_come_from_options_or_the_workbench_and_nobody_is_made_up(tmp_pa
     (tmp_path / "pyproject.toml").write_text('[project]\nauthors = [{name = "Family, Given"}, {email = "a@b.example"}]')
     assert authors_of(tmp_path, []) == ["Family, Given"]
     assert authors_of(tmp_path, ["Else Where"]) == ["Else Where"]
-    said = yaml.safe_load(citation_cff('A "title": yes\x00', ["Family, Given", "Collective"], "x\ny"))
+    release = {"license": "MIT", "version": "1.2", "date": "2026-11-26"}
+    kept = {"title": 'A "title": yes\x00', "authors": ["Family, Given", "Collective"], "release": release}
+    said = yaml.safe_load(citation_cff(kept, "x\ny"))
+    assert (said["license"], said["version"], str(said["date-released"])) == ("MIT", "1.2", "2026-11-26")
     assert said["authors"] == [{"family-names": "Family", "given-names": "Given"}, {"name": "Collective"}]
     assert said["title"] == 'A "title": yes\\u0000'
-    assert yaml.safe_load(citation_cff("t", [], "a"))["authors"] == [{"name": "anonymous"}]
+    nobody = kept | {"authors": [], "release": {**release, "license": "", "version": ""}}
+    assert yaml.safe_load(citation_cff(nobody, "a"))["authors"] == [{"name": "anonymous"}]
+    assert "license" not in citation_cff(nobody, "a")
+
+
+def test_licence_and_version_are_those_of_the_workbench_and_the_day_is_given_or_today(tmp_path: Path) -> None:
+    assert release_of(tmp_path, "2026-01-31") == {"license": "", "version": "", "date": "2026-01-31"}
+    (tmp_path / "pyproject.toml").write_text('[project]\nlicense = {text = "MIT"}\nversion = "2"')
+    assert release_of(tmp_path, "2026-01-31") == {"license": "MIT", "version": "2", "date": "2026-01-31"}
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d", release_of(tmp_path)["date"])
+    with pytest.raises(InputError, match="must be a day"):
+        release_of(tmp_path, "31.1.2026")
 
 
 def test_bibtex_is_read_as_it_is_written(tmp_path: Path) -> None:
@@ -294,3 +332,74 @@ def test_a_page_is_printed_to_the_end(tmp_path: Path) -> None:
     if shutil.which("pdftotext"):
         text = subprocess.run(["pdftotext", tmp_path / "a.pdf", "-"], capture_output=True, text=True, check=True).stdout
         assert text.count("next") == 3
+
+
+def wide_table(columns: int, rows: int = 12) -> pl.DataFrame:
+    """Names as models have them, numbers with intervals, a column that never changes."""
+    names = [f"some-maker/Model-{row}.5-Thinking_(medium)" for row in range(rows)]
+    numbers = {f"share of kind {at}": [(row + at) / 40 for row in range(rows)] for at in range(columns)}
+    return pl.DataFrame({"judge": names, "same": ["as ever"] * rows, **numbers})
+
+
+def test_a_table_is_no_wider_than_where_it_stands_and_says_once_what_never_changes() -> None:
+    for n, columns in ((3, 1), (3, 2), (9, 2), (30, 1), (30, 2)):
+        text = as_latex(wide_table(n), "A caption", "x", columns=columns, whole="tables/x.csv")
+        widths = [float(width) for width in re.findall(r"p\{([\d.]+)pt\}", text)]
+        room = SPREAD if r"\begin{table*}" in text else COLUMN if columns == 2 else PAGE
+        assert sum(widths) + 6 * (len(widths) - 1) <= 72.27 * room + 0.5
+        assert text.count("as ever") == 1
+        assert ("more columns in tables/x.csv" in text) == (n == 30)
+    assert r"\begin{table}" in as_latex(wide_table(1), "c", "x", columns=2)
+    assert "more rows in tables/x.csv" in as_latex(wide_table(1, rows=200), "c", "x", columns=2, whole="tables/x.csv")
+
+
+def test_a_figure_of_a_paper_is_as_wide_as_a_column_and_its_text_can_be_read() -> None:
+    _, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+    for name in ("one-model-with-a-name", "another-model-with-a-name", "a-third", "a-fourth-model-with-a-name"):
+        ax.plot([1, 2], [3, 4], label=name)
+    ax.set_xlabel("a long label of what is drawn " * 3, fontsize=4)
+    ax.legend(ncols=4, fontsize=5)
+    pdf = narrow(ax.figure, "simulated", "pdf", COLUMN, SPREAD)
+    (width,) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+)", pdf)
+    assert float(width) <= 72 * COLUMN + 1
+    texts = [text for text in ax.figure.findobj(match=Text) if text.get_text().strip()]
+    assert min(text.get_fontsize() for text in texts) >= SMALLEST
+
+
+def test_methods_name_intervals_draws_and_seeds_of_the_code_that_ran(
+    home: Path, made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (made / "article.md").read_text()
+    methods = text[text.index("## Methods") : text.index("## Results")]
+    said = json.loads((made / "results.json").read_text())
+    counted = sum(int(number.replace(",", "")) for number in re.findall(r"\(([\d,]+) intervals?\)", methods))
+    assert counted == len(list(composing._methods(said["parts"]))) > 50
+    assert str(said["settings"]["seed"]) in methods
+    assert f"{DEALS:,}" in methods
+    assert str(DEAL_SEED) in methods
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex")
+@pytest.mark.parametrize("columns", [1, 2])
+def test_the_paper_compiles_alone_whatever_judges_are_called(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_pictures: object, columns: int
+) -> None:
+    r"""No error, nothing wider than its column, every reference known; names with ``$``, braces and other letters."""
+    monkeypatch.setattr(composing, "_figures", without_pictures)
+    odd = [r"cost $\\foo$", "$x_1$ {a} ~b^", "100% #1 & <more>", "评委 Ω é"]
+    ratings = (home / "data/ratings/r.jsonl").read_text()
+    for old, new in zip(("one", "two_&_50%", "rules", "Person\\u001b[31m"), odd, strict=True):
+        ratings = ratings.replace(f'"rater":"{old}"', f'"rater":"{new}"')
+    (tmp_path / "odd.jsonl").write_text(ratings)
+    with at(home):
+        folder = publish(str(tmp_path / "paper"), [str(tmp_path / "odd.jsonl")], columns=columns, home=home).folder
+    assert check_bundle(folder).holds
+    for _ in range(2):
+        command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "article.tex"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout[-3000:].decode(errors="replace")
+    log = (folder / "article.log").read_text(errors="replace")
+    assert not re.search(r"Overfull \\hbox \((?!0\.|1\.)", log), re.findall(r"Overfull.*", log)
+    assert "undefined" not in log
+    assert "Float too large" not in log

@@ -28,6 +28,8 @@ def report(
     title: Annotated[str, typer.Option(help="Its title; by default the name in words.")] = "",
     author: Annotated[list[str], typer.Option(help="An author; by default those of pyproject.toml.")] = [],  # noqa: B006
     bib: Annotated[str, typer.Option(help="BibTeX entries to list beside those of the methods.")] = "",
+    columns: Annotated[int, typer.Option(help="Columns of a page of its article.tex: 1 or 2.")] = 1,
+    date: Annotated[str, typer.Option(help="Its day in CITATION.cff; by default today.")] = "",
     check: Annotated[str, typer.Option("--check", help="Compute the numbers of a published folder anew.")] = "",
     diff: Annotated[tuple[str, str] | None, typer.Option("--diff", help="Two results, number by number.")] = None,
     redact: options.Redact = True,
@@ -57,7 +59,7 @@ def report(
             labels,
             trajectories,
             given,
-            {"title": title, "authors": author, "bib": bib, "redact": redact},
+            {"title": title, "authors": author, "bib": bib, "columns": columns, "released": date, "redact": redact},
             json,
         )
     elif check:

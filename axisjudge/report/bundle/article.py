@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -15,7 +16,7 @@ from axisjudge.report.paper import slug
 from axisjudge.report.scope import Scope
 from axisjudge.report.tables.markup import markdown_table
 from axisjudge.studies._shared.frames import SCOPE
-from axisjudge.studies._shared.words import listed, sentence_case
+from axisjudge.studies._shared.words import listed, many, sentence_case
 
 #: Columns of a table on the page; the rest stands in its CSV.
 COLUMNS = 9
@@ -24,6 +25,27 @@ _TABLE = "\x00"
 _AFTER, _APPENDIX = ("Limits", "Data and code availability", "References"), "Appendix: rubrics"
 #: Tables of a part on the page; all are files.
 TABLES = 3
+NOBODY_NAMED = "No author is named."  # none is made up
+RELATED = "Related work"
+RELATED_BLANK = "To be written by the authors: what others found, and what of it these results bear out."
+AVAILABLE = (
+    "The ratings and labels behind every number stand in `inputs/`, the numbers in `results.json`, every table as CSV "
+    "and LaTeX in `tables/`, every figure as PNG, SVG and PDF in `figures/`, the hash of every file in "
+    "`MANIFEST.sha256`. In this folder `axisjudge report --check .` computes all numbers anew from the ratings, "
+    "without the network, and names the first that differs."
+)
+_NO_PROTOCOL = (
+    "No rating is of a held-out run under a lock of this workbench: what was chosen (judges, rubrics, statistics) may "
+    "have been chosen with an eye on these data."
+)
+
+
+class Block(NamedTuple):
+    """A paragraph of the methods: its head, plain text, and caption and rows of the table that goes with it."""
+
+    head: str
+    text: str
+    table: tuple[str, pl.DataFrame] | None = None
 
 
 @dataclass(frozen=True)
@@ -31,8 +53,9 @@ class Writeup:
     """All that a writeup says beside its results.
 
     `figures` are name and caption of every part's figures, in order; `rubrics` the texts of the rubrics that judges
-    read, by name and version, as far as the workbench has them, `unknown_rubrics` those it has not. `headline` and
-    `protocol` say what the workbench knew of lock and openings; empty where no rating is of a held-out run.
+    read, by name and version, as far as the workbench has them, `unknown_rubrics` those it has not. `intervals` counts
+    the intervals of the results by how they were made. `headline`
+    and `protocol` say what the workbench knew of lock and openings; empty where no rating is of a held-out run.
     """
 
     title: str
@@ -46,6 +69,7 @@ class Writeup:
     settings: Mapping[str, Any]
     rubrics: Mapping[str, str]
     unknown_rubrics: Sequence[str]
+    intervals: Mapping[str, int]
     files: Mapping[str, str]
     versions: Mapping[str, str]
     works: Mapping[str, Work]
@@ -54,26 +78,84 @@ class Writeup:
     @property
     def abstract(self) -> str:
         """The answers, one after the other, under what must be said before them."""
-        return " ".join([*self.warnings, *(part.study.answer for part in self.parts)])
+        return " ".join([*self.warnings, self.answers])
+
+    @property
+    def answers(self) -> str:
+        """What the parts found, in their order."""
+        return " ".join(part.study.answer for part in self.parts)
 
     @property
     def warnings(self) -> list[str]:
         """What stands above everything: exploratory, simulated or planted ratings."""
         return [banner for banner in (self.headline, self.scope.banner) if banner]
 
+    @property
+    def methods(self) -> list[Block]:
+        """How all of it was made, from the code that ran; of text a citation is written ``[@key]``."""
+        raters = [{**row, "lost": row["lost"] or 0} for row in self.scope.raters]
+        table = pl.DataFrame(raters, infer_schema_length=None).drop("model")
+        software = ", ".join(f"{name} {version}" for name, version in self.versions.items())
+        return [
+            Block(
+                "Material",
+                " ".join(filter(None, [self.about, self.scope.sentence, self.scope.retirement])),
+                ("Who rated", table),
+            ),
+            self._asked(),
+            Block("Protocol", self.protocol or _NO_PROTOCOL),
+            Block("Intervals", self._intervals()),
+            Block("Random numbers", self._random()),
+            Block("Software", f"{software}."),
+            *([Block("Coefficients and corrections", self._cited())] if any(part.cites for part in self.parts) else []),
+        ]
+
+    def _intervals(self) -> str:
+        unit, level = self.settings["cluster_unit"], self.settings["ci_level"]
+        used = listed([f"{kind} ({many(count, 'interval')})" for kind, count in self.intervals.items()])
+        return (
+            f"Intervals have a level of {level:.0%}. They take each {unit} as independent of the others, so that "
+            "several ratings of one do not count as several observations. "
+            f"{f'They were made so: {used}. ' if used else ''}"
+            "Where no correction is named, each of several claims is to be read alone."
+        )
+
+    def _random(self) -> str:
+        drawn = [each for part in self.parts for each in part.draws]
+        seed = f"The seed is {self.settings['seed']}"
+        if not drawn:
+            return f"No number of this text takes draws. {seed}."
+        return f"{seed}; what has a seed of its own names it. {' '.join(drawn)}"
+
+    @property
+    def limits(self) -> list[str]:
+        """What the results do not say."""
+        return [
+            *(limit for part in self.parts for limit in part.limits),
+            f"{SCOPE.rstrip('.')}; others may give other numbers.",
+            "Judges answer differently on another day or under another version of a model; what was returned stands in "
+            "the methods as far as it was recorded.",
+        ]
+
+    def sentences_of(self, part: Section) -> list[str]:
+        """What a part says beside its answer, and neither methods nor limits do."""
+        return [sentence for sentence in part.study.sentences if sentence not in ("", self.about, SCOPE)]
+
     def markdown(self) -> str:
         """The whole document."""
         sections = (
             self._head(),
             "## Abstract",
-            literal(" ".join(part.study.answer for part in self.parts)),
+            literal(self.answers),
             self._contents(),
+            f"## {RELATED}",
+            RELATED_BLANK,
             "## Methods",
             *self._methods(),
             "## Results",
             *self._results(),
             "## Limits",
-            self._limits(),
+            "\n".join(f"- {literal(limit)}" for limit in self.limits),
             "## Data and code availability",
             *self._availability(),
             "## References",
@@ -83,39 +165,35 @@ class Writeup:
         return visible(_numbered("\n\n".join(filter(None, sections)))) + "\n"
 
     def _head(self) -> str:
-        byline = literal(listed(list(self.authors))) if self.authors else "No author is named."  # none is made up
+        byline = literal(listed(list(self.authors))) if self.authors else NOBODY_NAMED
         banners = [f"> **{literal(warning)}**" for warning in self.warnings]
         return "\n\n".join([f"# {literal(self.title)}", byline, *banners])
 
     def _contents(self) -> str:
         """Every section, and every part of the results with its own anchor."""
         last = [*_AFTER, *([_APPENDIX] if self.rubrics else [])]
-        lines = ["Methods", "Results", *(f"  {part.heading}" for part in self.parts), *last]
+        lines = [RELATED, "Methods", "Results", *(f"  {part.heading}" for part in self.parts), *last]
         indented = (
             f"{line[: len(line) - len(line.lstrip())]}- [{literal(line.strip())}](#{slug(line)})" for line in lines
         )
         return "\n".join(["**Contents**", "", *indented])
 
     def _methods(self) -> list[str]:
-        raters = [{**row, "lost": row["lost"] or 0} for row in self.scope.raters]
-        table = pl.DataFrame(raters, infer_schema_length=None).drop("model")
-        unit, level = self.settings["cluster_unit"], self.settings["ci_level"]
-        return [
-            f"**Material.** {literal(' '.join([self.about, self.scope.sentence, self.scope.retirement]))}",
-            markdown_table(table, {}, f"{_TABLE} Who rated.", None, most=60),
-            f"**What judges were asked.** {self._asked()}",
-            f"**Protocol.** {self._protocol()}",
-            f"**Intervals.** Intervals have a level of {level:.0%}. They take each {literal(unit)} as independent of "
-            "the others, so that several ratings of one do not count as several observations. Where no correction is "
-            f"named, each of several claims is to be read alone. The seed is {self.settings['seed']}.",
-            f"**Software.** {', '.join(f'{name} {version}' for name, version in self.versions.items())}.",
-            f"**Coefficients and corrections.** {self._cited()}" if any(part.cites for part in self.parts) else "",
-        ]
+        blocks = []
+        for block in self.methods:
+            text = re.sub(r"\\\[@(\w+)\\\]", lambda key: f"[{self._number(key[1])}]", literal(block.text))
+            blocks.append(f"**{block.head}.** {text}")
+            if block.table:
+                blocks.append(markdown_table(block.table[1], {}, f"{_TABLE} {block.table[0]}.", None, most=60))
+        return blocks
 
-    def _asked(self) -> str:
+    def _asked(self) -> Block:
+        head = "What judges were asked"
         read = [row for row in self.asked if row["rubric_sha256"] or row["prompts"] or row["returned_models"]]
         if not read:
-            return "The ratings name no rubric, no prompt and no returned model, so none can be given here."
+            return Block(
+                head, "The ratings name no rubric, no prompt and no returned model, so none can be given here."
+            )
         rows = [
             {
                 "rater": row["rater"],
@@ -128,27 +206,16 @@ class Writeup:
             }
             for row in read
         ]
-        frame = pl.DataFrame(rows, infer_schema_length=None)
         texts = "Texts of rubrics stand in the appendix." if self.rubrics else ""
         unknown = list(self.unknown_rubrics)
-        missing = f"The texts of {literal(listed(unknown))} are not in this workbench." if unknown else ""
+        missing = f"The texts of {listed(unknown)} are not in this workbench." if unknown else ""
         prompts = "A judge's prompts are given by their number and one hash of all of them."
-        return (
-            " ".join(filter(None, [texts, missing, prompts]))
-            + "\n\n"
-            + markdown_table(frame, {}, f"{_TABLE} Rubrics, prompts and returned models.", None, most=60)
-        )
-
-    def _protocol(self) -> str:
-        if self.protocol:
-            return literal(self.protocol)
-        return (
-            "No rating is of a held-out run under a lock of this workbench: what was chosen (judges, rubrics, "
-            "statistics) may have been chosen with an eye on these data."
-        )
+        frame = pl.DataFrame(rows, infer_schema_length=None)
+        said = " ".join(filter(None, [texts, missing, prompts]))
+        return Block(head, said, ("Rubrics, prompts and returned models", frame))
 
     def _cited(self) -> str:
-        cited = [f"{what} [{self._number(key)}]" for part in self.parts for key, what in part.cites.items()]
+        cited = [f"{what} [@{key}]" for part in self.parts for key, what in part.cites.items()]
         return sentence_case(f"{listed(cited)}.")
 
     def _number(self, key: str) -> int:
@@ -168,28 +235,15 @@ class Writeup:
                 n_figures += 1
                 text = literal(caption)
                 blocks.append(f"![{text}](figures/{name}.png)\n\n*Figure {n_figures}. {text}*")
-            known = ("", self.about, SCOPE)  # methods and limits say it
-            said = "\n".join(f"- {literal(sentence)}" for sentence in part.study.sentences if sentence not in known)
+            said = "\n".join(f"- {literal(sentence)}" for sentence in self.sentences_of(part))
             blocks += tables[1:]
             blocks.append(f"<details>\n<summary>In numbers</summary>\n\n{said}\n\n</details>" if said else "")
         return blocks
 
-    def _limits(self) -> str:
-        limits = [limit for part in self.parts for limit in part.limits]
-        general = (
-            f"{SCOPE.rstrip('.')}; others may give other numbers.",
-            "Judges answer differently on another day or under another version of a model; what was returned stands in "
-            "the methods as far as it was recorded.",
-        )
-        return "\n".join(f"- {literal(limit)}" for limit in (*limits, *general))
-
     def _availability(self) -> list[str]:
         files = "\n".join(f"| {literal(name)} | {digest} |" for name, digest in self.files.items())
         return [
-            "The ratings and labels behind every number stand in `inputs/`, the numbers in `results.json`, every table "
-            "as CSV and LaTeX in `tables/`, every figure as PNG, SVG and PDF in `figures/`, the hash of every file in "
-            "`MANIFEST.sha256`. In this folder `axisjudge report --check .` computes all numbers anew from the "
-            "ratings, without the network, and names the first that differs.",
+            AVAILABLE,
             f"| input | sha256 |\n| --- | --- |\n{files}",
         ]
 

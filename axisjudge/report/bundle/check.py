@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError
+from axisjudge.report.bundle.article import RELATED, RELATED_BLANK
 from axisjudge.report.bundle.composing import INPUTS, SETTINGS_FILE, compose, versions
 from axisjudge.report.bundle.inputs import checked_settings
 from axisjudge.report.difference import ResultDifference, differences, read_results
@@ -115,6 +116,8 @@ def _kept(bundle: Path) -> dict[str, Any]:
         kept = json.loads((bundle / SETTINGS_FILE).read_text(encoding="utf-8"))
         known: dict[str, Any] = {"settings": checked_settings(kept["settings"])}
         known |= {"title": str(kept["title"]), "authors": [str(each) for each in kept["authors"]]}
+        known |= {"release": {name: str(kept["release"][name]) for name in ("license", "version", "date")}}
+        known |= {"columns": 2 if int(kept["columns"]) == 2 else 1}
         made = {name: str(version) for name, version in kept["versions"].items()}
         standing = {name: str(kept["standing"][name]) for name in ("headline", "sentence")}
         return known | {"versions": versions() | made, "standing": standing}
@@ -137,27 +140,34 @@ def _standing(said: dict[str, str], ratings: pl.DataFrame) -> list[ResultDiffere
 
 
 #: Where an author may write numbers: the text between this heading and the next.
-RELATED = "## Related work"
+_RELATED = (f"## {RELATED}", rf"\section{{{RELATED}}}")
+
+
+#: What authors write in.
+_OWN = ("article.md", "article.tex")
 
 
 def _texts(bundle: Path, again: Path, *, draws: bool) -> Iterator[ResultDifference | str]:
     """Where the article is not what is made again; as a note what an author added without numbers."""
-    for name in ("article.md", "article.html", "CITATION.cff"):
+    for name in ("article.md", "article.html", "article.tex", "references.bib", "CITATION.cff"):
         said, made = (_lines(folder / name, pictures=draws) for folder in (bundle, again))
         matcher = SequenceMatcher(None, said, made, autojunk=False)
         for kind, start, end, first, last in matcher.get_opcodes() if said != made else ():
             where = f"{name}, line {start + 1}"
             added = " ".join(said[start:end])
-            if kind != "insert" and first == last and name == "article.md" and not _computes(said, start, end):
+            if kind != "insert" and name in _OWN and _is_own(said, start, end, made[first:last]):
                 yield f"{where} is the author's: {added[:80]}"
             elif kind != "equal":
                 yield ResultDifference(where, added, " ".join(made[first:last]))
 
 
-def _computes(lines: list[str], start: int, end: int) -> bool:
-    """Whether lines hold a number, and do not stand under the heading of related work."""
-    heading = next((line for line in reversed(lines[: start + 1]) if line.startswith("## ")), "")
-    return heading != RELATED and bool(re.search(r"\d", " ".join(lines[start:end])))
+def _is_own(said: list[str], start: int, end: int, made: list[str]) -> bool:
+    """Whether lines are an author's: words without a number, or what stands in the place of related work."""
+    heads = ("## ", r"\section")
+    heading = next((line for line in reversed(said[:start]) if line.startswith(heads)), "")
+    if heading in _RELATED and not any(line.startswith(heads) for line in said[start:end]):
+        return not made or made == [RELATED_BLANK]
+    return not made and not re.search(r"\d|\\(?:input|def|let|renewcommand|write)", " ".join(said[start:end]))
 
 
 def _lines(path: Path, *, pictures: bool) -> list[str]:

@@ -7,7 +7,9 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.figures.markup import visible
@@ -43,27 +45,52 @@ def authors_of(home: Path, given: Sequence[str]) -> list[str]:
     """The authors that are given, else those of the workbench's pyproject.toml."""
     if given:
         return list(given)
+    return [author["name"] for author in _project(home).get("authors", []) if "name" in author]
+
+
+def release_of(home: Path, released: str = "") -> dict[str, str]:
+    """Licence and version of the workbench's pyproject.toml, where it names them, and the day of the release.
+
+    Raises
+    ------
+    InputError
+        `released` is no day.
+    """
     try:
-        project = tomllib.loads((home / "pyproject.toml").read_text(encoding="utf-8")).get("project", {})
+        day = date.fromisoformat(released) if released else datetime.now(UTC).date()
+    except ValueError:
+        raise InputError("--date", "must be a day, such as 2026-11-26", released) from None
+    project = _project(home)
+    licence = project.get("license", "")
+    licence = licence.get("text", "") if isinstance(licence, Mapping) else licence
+    return {"license": str(licence), "version": str(project.get("version", "")), "date": day.isoformat()}
+
+
+def _project(home: Path) -> dict[str, Any]:
+    """What pyproject.toml says of the workbench; nothing where there is none."""
+    try:
+        return dict(tomllib.loads((home / "pyproject.toml").read_text(encoding="utf-8")).get("project", {}))
     except (OSError, tomllib.TOMLDecodeError):
-        return []
-    return [author["name"] for author in project.get("authors", []) if "name" in author]
+        return {}
 
 
-def citation_cff(title: str, authors: Sequence[str], abstract: str) -> str:
-    """CITATION.cff 1.2.0; see https://citation-file-format.github.io."""
-    people = [_person(author) for author in authors] or [{"name": NOBODY}]
+def citation_cff(kept: Mapping[str, Any], abstract: str) -> str:
+    """CITATION.cff 1.2.0 of what stands in ``bundle.json``; see https://citation-file-format.github.io."""
+    people = [_person(author) for author in kept["authors"]] or [{"name": NOBODY}]
+    release = kept["release"]
     lines = [
         "cff-version: 1.2.0",
         "message: If you use these results, please cite them.",
         "type: dataset",
-        f"title: {_scalar(title)}",
+        f"title: {_scalar(kept['title'])}",
         "authors:",
         *(
             f"{'  - ' if first else '    '}{name}: {_scalar(value)}"
             for person in people
             for first, (name, value) in zip((True, False), person.items(), strict=False)
         ),
+        *(f"{name}: {_scalar(release[name])}" for name in ("version", "license") if release[name]),
+        f"date-released: {release['date']}",
         f"abstract: {_scalar(abstract)}",
     ]
     return "\n".join(lines) + "\n"

@@ -6,7 +6,7 @@ import base64
 import json
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -22,14 +22,16 @@ from axisjudge.report.bundle import citing
 from axisjudge.report.bundle.article import Writeup
 from axisjudge.report.bundle.inputs import Inputs, read_inputs
 from axisjudge.report.bundle.parts import Section, parts_of, results_of
-from axisjudge.report.drawn import KINDS, drawn_bytes, reading_of, title_of_figure
+from axisjudge.report.bundle.typeset import article_tex
+from axisjudge.report.drawn import drawn_bytes, narrow, reading_of, title_of_figure
 from axisjudge.report.scope import asked_of, ratings_sha256, scope_of
-from axisjudge.report.tables.files import write_table
+from axisjudge.report.tables.files import COLUMN, PAGE, SPREAD, write_table
 from axisjudge.results import dumps
 
 INPUTS, SETTINGS_FILE, RUBRICS = "inputs", "bundle.json", "rubrics"
 #: Packages whose versions the methods name.
 _NAMED = ("axisjudge", "python", "numpy", "scipy", "polars", "matplotlib")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ def compose(folder: Path, kept: Mapping[str, Any], own_works: Path | None, *, dr
     folder : Path
         Holds ``inputs/``: ratings, labels, runs, and the rubrics that judges read.
     kept : mapping
-        What stands in ``bundle.json``: title, authors, settings, versions, and what the workbench said of its lock.
+        What stands in ``bundle.json``: title, authors, licence, version and date, columns, settings, versions of
+        packages, and what the workbench said of its lock.
     own_works : path, optional
         BibTeX entries that are listed beside those of the methods.
     draws : bool
@@ -81,10 +84,11 @@ def compose(folder: Path, kept: Mapping[str, Any], own_works: Path | None, *, dr
         "parts": results_of(parts),
     }
     _write(folder / "results.json", dumps(results))
-    figures = {part.name: _figures(part, folder / "figures", draws=draws) for part in parts}
+    columns = kept["columns"]
+    figures = {part.name: _figures(part, folder / "figures", columns, draws=draws) for part in parts}
     for part in parts:
         for name, (caption, frame) in part.tables.items():
-            write_table(folder / "tables", f"{part.name}_{name}", frame, caption)
+            write_table(folder / "tables", f"{part.name}_{name}", frame, caption, columns=columns)
     texts, unknown = _rubrics(inputs.source.ratings, folder / INPUTS / RUBRICS)
     works = _works(parts, own_works)
     writeup = Writeup(
@@ -99,6 +103,7 @@ def compose(folder: Path, kept: Mapping[str, Any], own_works: Path | None, *, dr
         settings=settings,
         rubrics=texts,
         unknown_rubrics=unknown,
+        intervals=_intervals(json.loads(dumps(results["parts"]))),
         files=_hashes(folder),
         versions=kept["versions"],
         works=works,
@@ -109,13 +114,17 @@ def compose(folder: Path, kept: Mapping[str, Any], own_works: Path | None, *, dr
     _write(folder / "article.md", article)
     _write(folder / "article.html", html)
     _write(folder / "references.bib", "\n\n".join(work.text for work in works.values()) + "\n")
-    _write(folder / "CITATION.cff", citing.citation_cff(kept["title"], kept["authors"], writeup.abstract))
+    _write(folder / "article.tex", article_tex(writeup, columns=columns))
+    _write(folder / "CITATION.cff", citing.citation_cff(kept, writeup.abstract))
     _write(folder / SETTINGS_FILE, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
     return Composed(inputs, parts, results, figures, article, html)
 
 
-def _figures(part: Section, folder: Path, *, draws: bool) -> list[tuple[str, str]]:
-    """Every figure of a part as PNG, SVG and PDF, without dates and versions; names and captions."""
+def _figures(part: Section, folder: Path, columns: int, *, draws: bool) -> list[tuple[str, str]]:
+    """Every figure of a part, without dates and versions: as PNG and SVG for the web, as PDF at the width of a column.
+
+    Returns names and captions.
+    """
     import matplotlib.pyplot as plt
 
     folder.mkdir(exist_ok=True)
@@ -127,14 +136,43 @@ def _figures(part: Section, folder: Path, *, draws: bool) -> list[tuple[str, str
                 plt.close(figure)
                 continue
             named = f"{part.name}_{name}"
-            note = (part.study.banner or "").partition(":")[0] or None
-            for kind, picture in zip(KINDS, drawn_bytes(figure, note, *KINDS), strict=True) if draws else ():
-                (folder / f"{named}.{kind}").write_bytes(picture)
             title = title_of_figure(figure) or name.replace("_", " ").capitalize()
             words = (f"{title.rstrip('.')}.", part.findings.get(name, ""), reading_of(figure))
             made.append((named, " ".join(filter(None, words))))
+            if draws:
+                note = (part.study.banner or "").partition(":")[0] or None
+                pictures = dict(zip(("png", "svg"), drawn_bytes(figure, note, "png", "svg"), strict=True))
+                rooms = (COLUMN, SPREAD) if columns == 2 else (PAGE, PAGE)
+                pictures["pdf"] = narrow(figure, note, "pdf", *rooms) or b""
+                for kind, picture in pictures.items():
+                    (folder / f"{named}.{kind}").write_bytes(picture)
             plt.close(figure)
     return made
+
+
+def _intervals(results: Any) -> dict[str, int]:
+    """How many intervals were made how; of numbers that differ from one to the next the least and the largest."""
+    kinds: dict[str, list[list[str]]] = {}
+    for method in _methods(results):
+        kinds.setdefault(_NUMBER.sub("{}", method), []).append(_NUMBER.findall(method))
+    ranges = {
+        kind: [sorted(set(slot), key=float) for slot in zip(*numbers, strict=True)] for kind, numbers in kinds.items()
+    }
+    counted = {
+        kind.format(*(f"{slot[0]} to {slot[-1]}" if len(slot) > 1 else slot[0] for slot in slots)): len(kinds[kind])
+        for kind, slots in ranges.items()
+    }
+    return dict(sorted(counted.items(), key=lambda each: (-each[1], each[0])))
+
+
+def _methods(results: Any) -> Iterator[str]:
+    """The `method` of every estimate that has an interval."""
+    if isinstance(results, dict):
+        if results.get("method") and results.get("ci_low") is not None:
+            yield str(results["method"]).replace("{", "(").replace("}", ")")
+        results = list(results.values())
+    for each in results if isinstance(results, list) else ():
+        yield from _methods(each)
 
 
 def named_rubrics(ratings: pl.DataFrame) -> dict[str, str]:
@@ -157,7 +195,8 @@ def _works(parts: Sequence[Section], bib: Path | None) -> dict[str, citing.Work]
     """What the parts cite, in their order, then all of the author's own entries."""
     shipped = citing.read_works(citing.SHIPPED)
     cited = {key: shipped[key] for part in parts for key in part.cites}
-    return cited | (citing.read_works(bib) if bib else {})
+    own = citing.read_works(bib) if bib else {}
+    return cited | {key: work for key, work in own.items() if key not in cited}
 
 
 def _hashes(folder: Path) -> dict[str, str]:

@@ -21,7 +21,8 @@ from axisjudge.verdict import AXES
 class Section:
     """One question: its heading, the study that answers it, what it takes from which works, and its tables by name.
 
-    `findings` are what figures show, by name, and `shown_elsewhere` those that another part has.
+    `findings` are what figures show, by name, and `shown_elsewhere` those that another part has. `draws` say what of it
+    takes random numbers, how many, and what is drawn.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Section:
     cites: Mapping[str, str]
     limits: tuple[str, ...]
     tables: dict[str, tuple[str, pl.DataFrame]] = field(default_factory=dict)
+    draws: tuple[str, ...] = ()
     findings: Mapping[str, str] = field(default_factory=dict)
     shown_elsewhere: tuple[str, ...] = ()
 
@@ -44,8 +46,9 @@ def parts_of(inputs: Inputs) -> list[Section]:
 
 
 def _agreement(inputs: Inputs) -> Iterator[Section]:
+    from axisjudge.stats.agreement.coefficient_intervals import REPLICATES
     from axisjudge.studies.agreement import agreement
-    from axisjudge.studies.agreement.by_family import family_rows
+    from axisjudge.studies.agreement.by_family import DEAL_SEED, DEALS, family_rows
 
     source, settings = inputs.source, inputs.settings
     if len(source.judges) < 2:
@@ -69,6 +72,11 @@ def _agreement(inputs: Inputs) -> Iterator[Section]:
         },
         ("Agreement is not accuracy: judges may share a mistake, and without labels nothing here would show it.",),
         tables,
+        (
+            f"Whether families agree more within than across is tested by dealing families to judges {DEALS:,} times "
+            f"(a seed of its own, {DEAL_SEED}); a coefficient's bootstrap, where one is named, takes {REPLICATES:,} "
+            "replicates of rating patterns (a seed of its own, 0).",
+        ),
         _findings(
             together=result.together.answer if result.together else "",
         ),
@@ -77,6 +85,8 @@ def _agreement(inputs: Inputs) -> Iterator[Section]:
 
 
 def _people(inputs: Inputs) -> Iterator[Section]:
+    from axisjudge.stats.comparisons.ranking import RESAMPLES
+    from axisjudge.stats.comparisons.sign_flips import DRAWS
     from axisjudge.studies.people import people
 
     source, settings = inputs.source, inputs.settings
@@ -104,12 +114,17 @@ def _people(inputs: Inputs) -> Iterator[Section]:
         },
         ("Labels are the standard here, and people err as well; where one person labelled, no ceiling can be given.",),
         {name: each for name, each in tables.items() if not each[1].is_empty()},
+        (
+            f"Which judges share first place is tested by flipping the signs of whole clusters ({DRAWS:,} draws where "
+            f"all are more) and by {RESAMPLES:,} bootstrap samples of clusters.",
+        ),
         _findings(judges=result.judges.answer, rates=result.rates.answer),
         tuple(name for name in result.parts if name not in ("judges", "stand_in", "rates")),
     )
 
 
 def _confidence(inputs: Inputs) -> Iterator[Section]:
+    from axisjudge.stats.confidence.calibration import BAND_RESAMPLES
     from axisjudge.studies.confidence import confidence
 
     ratings = inputs.source.ratings
@@ -125,10 +140,13 @@ def _confidence(inputs: Inputs) -> Iterator[Section]:
             {"naeini2015": "the calibration error"},
             ("Calibration is measured on the labelled items alone.",),
             {"confidence": ("Confidence against labels", as_polars(result.table))},
+            (f"The band of a reliability curve takes {BAND_RESAMPLES:,} draws.",),
         )
 
 
 def _failures(inputs: Inputs) -> Iterator[Section]:
+    from axisjudge.stats.comparisons.ranking import RESAMPLES
+    from axisjudge.stats.comparisons.sign_flips import DRAWS
     from axisjudge.studies.failures import failures
     from axisjudge.studies.failures.profile import reward_table
 
@@ -147,6 +165,10 @@ def _failures(inputs: Inputs) -> Iterator[Section]:
         {"wilson1927": "intervals of failure rates"},
         ("Failure rates say what these judges call incorrect; how often they are right takes labels.",),
         {"failures": ("Failed runs per agent and axis, by both rules", as_polars(result.profile.table))},
+        (
+            f"Axes and agents are ranked, and profiles compared, by flipping signs or dealing agents within clusters "
+            f"({DRAWS:,} draws where all are more) and by {RESAMPLES:,} bootstrap samples of clusters.",
+        ),
     )
 
 

@@ -47,6 +47,8 @@ def publish(
     title: str = "",
     authors: Sequence[str] = (),
     bib: str | Path | None = None,
+    columns: int = 1,
+    released: str = "",
     redact: bool = True,
     home: Path,
 ) -> Published:
@@ -66,6 +68,10 @@ def publish(
         ``Given Family`` each; by default those of the workbench's pyproject.toml.
     bib : path, optional
         BibTeX entries that are listed beside those of the methods.
+    columns : int
+        Columns of a page of ``article.tex``, 1 or 2: tables, and figures as PDF, are made for their width.
+    released : str
+        The day in CITATION.cff, by default today; its licence and version are those of the workbench's pyproject.toml.
     redact : bool
         Take keys and tokens out of the copies of ratings, labels and runs that the folder holds.
     home : Path
@@ -76,6 +82,8 @@ def publish(
     InputError
         The ratings answer no question, a file is missing, or the folder holds something else than a bundle.
     """
+    if columns not in (1, 2):
+        raise InputError("--columns", "must be 1 or 2", columns)
     target = Path(name) if re.search(r"[/\\]", name) else home / "reports" / "bundles" / name
     if target.exists() and not (target / SETTINGS_FILE).exists() and any(target.iterdir()):
         raise InputError(str(target), "holds something else than a bundle", cure="choose another name")
@@ -92,6 +100,8 @@ def publish(
             kept = {
                 "title": title or target.name.replace("_", " "),
                 "authors": citing.authors_of(home, authors),
+                "release": citing.release_of(home, released),
+                "columns": columns,
                 "settings": checked,
                 "versions": versions(),
                 "standing": check.standing_in_words(table),

@@ -77,7 +77,7 @@ def html_table(
     texts, numbers, same = laid_out(frame, formats, most)
     ranks = _ranks(texts) if is_sortable(frame) else [{}] * texts.height
     kinds = {name: "number" if name in numbers else _kind(texts[name]) for name in texts.columns}
-    head = "".join(f'<th scope="col" class="{kind}">{html.escape(_label(name))}</th>' for name, kind in kinds.items())
+    head = "".join(f'<th scope="col" class="{kind}">{html.escape(label_of(name))}</th>' for name, kind in kinds.items())
     rows = frame.head(most)
     filters = [behind] * rows.height if isinstance(behind, Mapping) else [*behind, *[{}] * rows.height][: rows.height]
     body = "".join(
@@ -101,10 +101,12 @@ def is_sortable(frame: pl.DataFrame) -> bool:
     return SORTED <= frame.height <= HELD
 
 
-def laid_out(frame: pl.DataFrame, formats: Mapping[str, str], most: int) -> tuple[pl.DataFrame, set[str], str]:
+def laid_out(
+    frame: pl.DataFrame, formats: Mapping[str, str], most: int, *, few: int = FEW
+) -> tuple[pl.DataFrame, set[str], str]:
     """The texts of a table's first `most` rows, the names of columns of numbers, and what all rows share.
 
-    The ends of an interval stand behind their value, ``0.71 (0.51 to 0.87)``. In a table of more than `FEW` columns
+    The ends of an interval stand behind their value, ``0.71 (0.51 to 0.87)``. In a table of more than `few` columns
     those that say the same in every row become one line. The CSV has every column.
     """
     texts = formatted(frame, formats)
@@ -117,9 +119,9 @@ def laid_out(frame: pl.DataFrame, formats: Mapping[str, str], most: int) -> tupl
             both = [f"{value} ({least} to {largest})" if least != MISSING else value for value, least, largest in rows]
             texts = texts.with_columns(pl.Series(before, both, dtype=pl.String)).drop(low, high)
     same = [name for name in texts.columns[1:] if frame.height > 1 and texts[name].n_unique() == 1]
-    if texts.width <= FEW or not same:
+    if texts.width <= few or not same:
         return texts.head(most), numbers, ""
-    shared = "; ".join(f"{_label(name)} = {text}" for name in same if (text := texts[name][0]) not in ("", MISSING))
+    shared = "; ".join(f"{label_of(name)} = {text}" for name in same if (text := texts[name][0]) not in ("", MISSING))
     return texts.drop(same).head(most), numbers, shared and f"The same in all rows: {shared}"
 
 
@@ -167,7 +169,7 @@ def markdown_table(
     left = 0 if columns is None else texts.width - columns
     texts = texts.select(texts.columns[:columns])
     rule = ["---:" if name in numbers else "---" for name in texts.columns]
-    rows = [[_label(name) for name in texts.columns], rule, *texts.rows()]
+    rows = [[label_of(name) for name in texts.columns], rule, *texts.rows()]
     lines = ["| " + " | ".join(cell if row is rule else _cell(cell) for cell in row) + " |" for row in rows]
     head = [f"**{literal(caption)}**", ""] if caption else []
     more = f"{many(left, 'more column')} in {whole}" if left > 0 else None
@@ -192,7 +194,8 @@ def _shown(value: Any, spec: str | None) -> str:
     return format(rounded(value), spec) if isinstance(value, int | float) else str(value)
 
 
-def _label(name: str) -> str:
+def label_of(name: str) -> str:
+    """A column's name as its head is written."""
     return name.replace("_", " ")
 
 

@@ -224,7 +224,7 @@ def _nothing(ax: Axes, title: str, reason: str) -> Axes:
 
 
 #: Deals of families to judges, with their seed: families are a fact of the judges, and no question of a page's seed.
-_DEALS, _SEED = 9_999, 20261125
+DEALS, DEAL_SEED = 9_999, 20261125
 _PAIR: dict[str, Any] = {
     "raters": pl.List(pl.String),
     "families": pl.List(pl.String),
@@ -386,7 +386,7 @@ def _p_of_deals(matrix: Floats, families: Sequence[str]) -> float:
     values = matrix[first, second]
     known = ~np.isnan(values)
     code = np.unique(families, return_inverse=True)[1]
-    deals = np.random.default_rng(_SEED).permuted(np.tile(code, (_DEALS, 1)), axis=1)
+    deals = np.random.default_rng(DEAL_SEED).permuted(np.tile(code, (DEALS, 1)), axis=1)
     alike = (np.vstack([code, deals])[:, first] == np.vstack([code, deals])[:, second])[:, known]
     n_alike = alike.sum(axis=1)
     if not known.any() or not 0 < n_alike[0] < known.sum():
