@@ -18,6 +18,8 @@ from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS
 
 #: Letters that names in a row take up at most.
 LONGEST_ROW = 300
+#: Names of those who share first place; more are counted.
+_NAMED_FIRST = 6
 
 
 def agreeing(count: int, noun: str, one: str, several: str) -> str:
@@ -231,18 +233,19 @@ def ranking(subject: str, quantity: str, names: Sequence[str], sets: RankSets, o
         few = f"{many(sets.n_clusters, unit)}, and a ranking needs at least {FEWEST_CLUSTERS}"
         why = few if sets.n_clusters < FEWEST_CLUSTERS else sets.refusal
         return alone if len(names) == 1 else f"{head} are not ranked by {quantity}: {why}."
-    sure = f"observed {observed}; {sets.ci_level:.0%} for all ranks together, {many(sets.n_clusters, unit)}"
+    sure = f"{sets.ci_level:.0%} for all ranks together, {many(sets.n_clusters, unit)}"
     if len(top) == 1:
         each = f"observed {observed}; {sets.ci_level:.0%}, {many(sets.n_clusters, unit)}"
         return f"Of {subject}, {top[0]} has the highest {quantity}: it lies above each other one ({each})."
     if sets.tied and sets.differ:
-        return f"{head} do not all have the same {quantity}, and which has the most is not shown ({sure})."
+        return f"{head} differ in their {quantity} ({observed}), but we cannot say which has the highest ({sure})."
     if sets.tied:
-        return f"{head} cannot be told apart by {quantity} ({sure})."
-    below = [name for name in names if name not in top]
-    rest = f"; {listed(below)} {'is' if len(below) == 1 else 'are'} not among them" if below else ""
-    may = f"{listed(top, 'or')} may have the highest {quantity} and cannot be told apart"
-    return f"Of {subject}, {may}{rest} ({sure})."
+        return f"We cannot say which of {subject} has the highest {quantity}: all lie at {observed} ({sure})."
+    first = listed(top) if len(top) <= _NAMED_FIRST else f"{len(top)} of {len(names)}"
+    return (
+        f"Of {subject}, {first} share first place by {quantity} (observed {observed}): "
+        f"{many(sets.n_clusters, unit)} cannot separate them ({sets.ci_level:.0%} for all ranks together)."
+    )
 
 
 def declared(tests: Sequence[tuple[str, str, Sequence[str], Estimate, float]]) -> str:

@@ -104,9 +104,13 @@ class FailureProfile(Part, name="profile", caption="Failures per agent and axis"
         panel = self.panel
         sample = f"{many(len(panel.judges), 'judge')}, {many(len(panel.runs), 'run')}"
         rates = [[(cell.count, cell.rate) for cell in row] for row in cells]
+        agreed = [[self.cell(agent, axis).failures("consensus") for agent in agents] for axis in self.axes]
+        marks = [[of.count if of.rate.n_items else None for of in row] for row in agreed]
+        marks = marks if self.rule == "any" and len(panel.judges) > 1 else None
         title = f"Failed runs per axis and agent: {MEASURES[self.rule]}"
         note = f"{self.ci_level:.0%} intervals over tasks; {sample}, {many(len(set(panel.clusters)), 'task')}"
-        return plot_rates(self.axes, agents, rates, title, note, ax=ax)
+        note += "; ●: runs that all judges fail" if marks else ""
+        return plot_rates(self.axes, agents, rates, title, note, marks=marks, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""
@@ -371,6 +375,8 @@ def published_profile(counts: Any, *, ci_level: float = 0.95) -> PublishedProfil
 
 #: Agents that stand beside each other; more stand below each other.
 _BESIDE = 8
+#: Dots of a cell; more are a number beside one.
+_DOTS = 6
 
 
 def plot_rates(
@@ -380,11 +386,12 @@ def plot_rates(
     title: str,
     note: str,
     *,
+    marks: Sequence[Sequence[int | None]] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Failure rates, axes down and agents across; each cell says count, n and interval, so colour is never needed.
 
-    Where there are many agents they stand down and the axes across.
+    Where there are many agents they stand down and the axes across. `marks` are second counts of the cells, each a dot.
     """
     down = len(agents) > _BESIDE
     names_of_axes = [fill(in_words(axis), 16) if down else in_words(axis) for axis in axes]
@@ -402,6 +409,9 @@ def plot_rates(
                 continue
             cell_text(ax, row, column, f"{count}/{rate.n_items}", down=-0.15, fontsize=LABEL + 1.5)
             cell_text(ax, row, column, percent_ends(rate), down=0.22, fontsize=SMALL)
+            if marks and (more := marks[axis][agent]):
+                dots = "●" * more if more <= _DOTS else f"● {more}"
+                cell_text(ax, row, column, dots, down=-0.36, fontsize=SMALL - 2)
     if ALL_AGENTS in agents[1:]:
         apart = ax.axhline if down else ax.axvline
         apart(agents.index(ALL_AGENTS), color="white", linewidth=9)

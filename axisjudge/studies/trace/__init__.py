@@ -12,6 +12,7 @@ from axisjudge.figures.theme import (
     FAINT,
     INK,
     LABEL,
+    QUIET,
     SMALL,
     VERDICTS,
     describe,
@@ -273,6 +274,7 @@ class PublishedTrace(Part, caption="Simulation 14 as published", of_ratings=Fals
 
     judgements: tuple[TracedVerdict, ...]
     kind: Kind
+    steps: tuple[tuple[int, str], ...] = ()
 
     @property
     def table(self) -> Table:
@@ -284,12 +286,35 @@ class PublishedTrace(Part, caption="Simulation 14 as published", of_ratings=Fals
         """How far the judges are of one mind, where they cite common steps, and how their confidences differ."""
         return say.published(self.judgements)
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """What happened, from above to below, with the axes on which judges call a step wrong; empty without steps."""
+        ax = new_axes(7.2, 0.9 + 0.42 * len(self.steps)) if ax is None else ax
+        blamed: dict[int, dict[str, list[str]]] = {}
+        for each in self.judgements:
+            for step in each.cited if each.verdict == "incorrect" else ():
+                blamed.setdefault(step, {}).setdefault(each.axis, []).append(each.judge)
+        for row, (step, what) in enumerate(self.steps):
+            look = VERDICTS["incorrect"] if step in blamed else VERDICTS["not_applicable"]
+            ax.plot(0, row, "X" if step in blamed else "o", color=look.colour, markersize=10 if step in blamed else 6)
+            ax.text(-0.03, row, f"step {step}", ha="right", va="center", fontsize=LABEL, color=QUIET)
+            weight = "bold" if step in blamed else "normal"
+            ax.text(0.03, row, what, va="center", fontsize=LABEL, color=INK, fontweight=weight)
+            named = "; ".join(
+                f"{in_words(axis)}: {many(len(of), 'judge')}" for axis, of in blamed.get(step, {}).items()
+            )
+            ax.text(0.03, row + 0.36, named, va="center", fontsize=SMALL, color=look.colour)
+        ax.plot([0, 0], [0, max(0, len(self.steps) - 1)], color=FAINT, linewidth=2, zorder=0)
+        ax.set(xlim=(-0.16, 1), ylim=(len(self.steps) - 0.3, -0.5))
+        ax.set_axis_off()
+        describe(ax, "from above to below what happened; a cross: judges call the step wrong, on the axis below it")
+        return dress(ax, "A refund of $1,619.34 that the user was told is $95.08")
+
     def to_dict(self) -> dict[str, Any]:
         """The verdicts, and what they show."""
-        return {"judgements": plain(self.judgements), "sentence": self.answer}
+        return {"judgements": plain(self.judgements), "steps": plain(self.steps), "sentence": self.answer}
 
 
-def published_trace(verdicts: Given) -> PublishedTrace:
+def published_trace(verdicts: Given, steps: Given | None = None) -> PublishedTrace:
     """Read published verdicts on one run.
 
     Parameters
@@ -297,6 +322,8 @@ def published_trace(verdicts: Given) -> PublishedTrace:
     verdicts : table
         Columns axis, judge, family, verdict, confidence, cited_step_indices (numbers apart by spaces, empty where they
         were not published).
+    steps : table, optional
+        Columns step and what: what happened at the steps that are told of, in their order.
 
     Raises
     ------
@@ -318,7 +345,8 @@ def published_trace(verdicts: Given) -> PublishedTrace:
         )
         for row in to_polars(verdicts, columns, where="verdicts").iter_rows(named=True)
     )
-    return PublishedTrace(judgements, kind_of(verdicts))
+    told = () if steps is None else to_polars(steps, ("step", "what"), where="steps").select("step", "what").iter_rows()
+    return PublishedTrace(judgements, kind_of(verdicts), tuple(told))
 
 
 def side_by_side(judgements: Sequence[TracedVerdict], *, unknown: str = "–") -> list[dict[str, Any]]:

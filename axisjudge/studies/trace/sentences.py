@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from axisjudge.figures.theme import in_words
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.trace.run import TracedRun, TracedVerdict
 from axisjudge.verdict import VERDICTS
@@ -84,15 +85,15 @@ def published(judgements: Sequence[TracedVerdict]) -> str:
     }
     agree = [axis for axis, of in axes.items() if len({each.word for each in of}) == 1]
     failed = [axis for axis in agree if axes[axis][0].word == "incorrect"]
-    cited = {axis: [set(each.cited) for each in of] for axis, of in axes.items()}
-    same = [axis for axis, steps in cited.items() if all(steps) and all(each == steps[0] for each in steps)]
+    common = {axis: sorted(set.intersection(*(set(each.cited) for each in axes[axis]))) for axis in failed}
     judges = list(dict.fromkeys(each.judge for each in judgements))
-    by = {judge: {each.axis: each.confidence or 0.0 for each in judgements if each.judge == judge} for judge in judges}
-    lower = sum(by[judges[-1]].get(axis, 0.0) < by[judges[0]].get(axis, 0.0) for axis in axes)
-    incorrect = f", incorrect on {listed(failed)}" if failed else ""
-    steps = f" They cite the same steps on {listed(same)}." if same else " No cited steps were published."
-    return (
-        f"As published, {listed(judges)} give the same verdict on {len(agree)} of "
-        f"{many(len(axes), 'axis')}{incorrect}.{steps} {judges[-1]} is the less confident on {lower} of "
-        f"{many(len(axes), 'axis')}; one run cannot show that it generally is."
-    )
+    found = [
+        f"{in_words(axis)} is wrong{f' ({_steps(common[axis])})' if common[axis] else ', citing no common step'}"
+        for axis in failed
+    ]
+    called = f"; by all of them {listed(found)}" if found else ""
+    return f"{listed(judges)} give one verdict on {len(agree)} of {many(len(axes), 'axis')}{called}."
+
+
+def _steps(steps: Sequence[int]) -> str:
+    return f"step{'s' if steps[1:] else ''} {listed(list(map(str, steps)))}"
