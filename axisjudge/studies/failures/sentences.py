@@ -21,8 +21,8 @@ def answer(panel: Panel, totals: Sequence[Cell], axes: Ranking, agents: Ranking)
     if not any(cell.any_judge.rate.n_items for cell in totals):
         return f"No failure rate can be given: no verdict was decided ({sample})."
     return (
-        f"{_first(totals, axes)} {agents.answer} A run fails on an axis if any judge calls it incorrect ({sample}); how "
-        "often these judges are right takes labels of people."
+        f"{_first(totals, axes)} {agents.answer} A run fails on an axis if any judge calls it incorrect ({sample}); "
+        "how often these judges are right takes labels of people."
     )
 
 

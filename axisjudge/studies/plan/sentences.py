@@ -53,15 +53,15 @@ def needs(plans: Mapping[str, StudyPlan]) -> str:
     """What one target takes: under one assumption, or under the easiest and the hardest of several."""
     order = sorted(plans.items(), key=lambda plan: plan[1].curve.needed or math.inf)
     ends = order if len(order) < 3 else (order[0], order[-1])
-    short = [(f"({name.partition(' (')[0]})", plan) for name, plan in ends]
+    short = [(name.partition(" (")[0], plan) for name, plan in ends]
     what = _together(ends[0][1])
-    takes = " to ".join(f"{_size(plan)} {name}" for name, plan in short if plan.peak is None)
+    takes = " to ".join(f"{_size(plan)} ({name})" for name, plan in short if plan.peak is None)
     never = [name for name, plan in short if plan.peak is not None]
     tried = min((plan.curve.points[-1].n for _, plan in short if plan.peak is not None), default=0)
-    none = f"no number of {plural(ends[0][1].curve.unit)} up to {tried:,}"
+    few = f"even {tried:,} {plural(ends[0][1].curve.unit)} are too few"
     if not takes:
-        return f"{none} gives {what} {listed(never)}"
-    return f"{takes} are needed for {what}{f'; {none} gives it {listed(never)}' if never else ''}"
+        return f"{few} for {what} ({listed(never)})"
+    return f"{takes} are needed for {what}{f'; with {listed(never)}, {few}' if never else ''}"
 
 
 def pilot_sentence(pilot: Pilot) -> str:

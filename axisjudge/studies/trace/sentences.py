@@ -23,8 +23,7 @@ def answer(run: TracedRun, n_runs: int) -> str:
         asked = f"({many(len(run.axes), 'axis')} asked)"
         return f"On {which}, {given[0].judge} {what} {asked}. One judge has nobody to agree with."
     return (
-        f"On {which}, {_of_one_mind(run, len(judges))}. {evidence(run)} One run shows neither who is right nor how "
-        "often judges differ."
+        f"On {which}, {_of_one_mind(run, len(judges))}. One run shows neither who is right nor how often judges differ."
     )
 
 

@@ -120,11 +120,12 @@ def _noticed(matrix: TwinMatrix, started: Sequence[TwinCell], who: str, several:
         return f"no twin that {_NONE['must']} starts from an original that {who} called correct"
     counts = Counter(cell.claim for cell in started)
     each = ", counted judge by judge," if several else ""
-    missed = f" and to miss {counts['failed']} too often{_which(started, several)}" if counts["failed"] else ""
+    fail = f", and {'miss' if several else 'misses'} {counts['failed']} too often{_which(started, several)}"
+    missed = fail if counts["failed"] else ""
     return (
-        f"{who} must notice {many(len(started), 'kind')} of planted fault{each} in "
-        f"{matrix.thresholds.must_rate:.0%} of twins or more: {'they are' if several else 'it is'} shown to notice "
-        f"{counts['met'] or 'none'}{missed}{_open(counts)}"
+        f"of {many(len(started), 'kind')} of planted fault{each} {who} surely {'notice' if several else 'notices'} "
+        f"{counts['met'] or 'none'} as often as asked, in {matrix.thresholds.must_rate:.0%} of twins{missed}"
+        f"{_open(counts)}"
     )
 
 
@@ -133,12 +134,13 @@ def _kept(matrix: TwinMatrix, started: Sequence[TwinCell], several: bool) -> str
         return f"no twin that {_NONE['must_not']} starts from an original called correct"
     counts = Counter(cell.claim for cell in started)
     whose = ", counted judge by judge, their verdicts" if several else " its verdict"
-    lost = f", and for {counts['failed']} the contrary is shown{_which(started, several)}" if counts["failed"] else ""
-    return (
-        f"on {many(len(started), 'pair')} of an edit and an axis that the edit leaves whole{whose} must stay in all "
-        f"but {matrix.thresholds.margin:.0%} of twins: that is shown for {counts['met'] or 'none'}{lost}"
-        f"{_open(counts)}"
-    )
+    move = f", and {'move' if several else 'moves'} too often on {counts['failed']}{_which(started, several)}"
+    moved = move if counts["failed"] else ""
+    pairs = f"{many(len(started), 'pair')} of an edit and an axis that it leaves whole"
+    if not counts["met"] and not moved:
+        return f"whether{whose} {'stay' if several else 'stays'} where nothing was broken is open on all of {pairs}"
+    surely = f"on {counts['met'] or 'none'} of {pairs}{whose} surely {'stay' if several else 'stays'}"
+    return f"{surely} in all but {matrix.thresholds.margin:.0%} of twins{moved}{_open(counts)}"
 
 
 def _which(cells: Sequence[TwinCell], several: bool) -> str:
