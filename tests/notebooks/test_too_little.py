@@ -2,13 +2,14 @@
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import nbformat
 import polars as pl
 import pytest
 
-from axisjudge.checks import TooLittle
+from axisjudge.checks import InputError, TooLittle
 from axisjudge.datasets import demo_paths, demo_run_labels, demo_runs
 from axisjudge.ratings.store import write_ratings
 from axisjudge.report import Page
@@ -49,7 +50,7 @@ CASES = [
     ("09", {"pilot": "@one_judge"}, "from assumptions"),
     ("09", {"pilot": "@three"}, "from assumptions"),
     ("09", {"pilot": "@lost"}, "from assumptions"),
-    ("10", {"ratings": "@three"}, "not shown"),
+    ("10", {"ratings": "@three"}, "is open"),
     ("10", {"ratings": "@lost"}, "on no anchor did both decide"),
     ("11", {"trajectories": "@one.json"}, "Twins show only"),
     ("13", {"ratings": "@all"}, "no item has a label"),
@@ -159,3 +160,120 @@ def test_the_page_says_what_cannot_be_said(
     assert 1 <= len(sentences_of(page.answer_text)) <= 3
     assert not re.search(r"\b(nan|inf)\b", text)
     assert not re.search(r"\b1 (tasks|items|runs|judges|people|agents|axes|labels)\b", text)
+
+
+@cache
+def odd_sets() -> dict[str, pl.DataFrame]:
+    """Ratings that are whole but odd, labels among them as a person's; of each a small part of the demo's."""
+    table = load_source("demo").ratings
+    table = table.filter(pl.col("task_id").is_in(table["task_id"].unique().sort().head(10).implode()))
+    table = table.with_columns(
+        rater_kind=pl.when(LABELLED).then(pl.lit("human")).otherwise(pl.col("rater_kind")),
+        rater=pl.when(LABELLED).then(pl.lit("person")).otherwise(pl.col("rater")),
+    )
+    judged, people = table.filter(pl.col("rater") != "person"), table.filter(pl.col("rater") == "person")
+    one = judged.filter(pl.col("rater") == ONE)
+    word, first = pl.col("verdict"), table["rater"] == ONE
+
+    def renamed(name: str) -> pl.DataFrame:
+        return table.with_columns(rater=pl.when(first).then(pl.lit(name)).otherwise(pl.col("rater")))
+
+    def saying(which: pl.Expr, verdict: str) -> pl.DataFrame:
+        return table.with_columns(verdict=pl.when(which).then(pl.lit(verdict)).otherwise(word))
+
+    opposite = pl.when(word == "correct").then(pl.lit("incorrect")).otherwise(pl.lit("correct"))
+    of_judges, items = pl.col("rater") != "person", table["item_id"].unique(maintain_order=True)
+    many = [one.with_columns(rater=pl.lit(f"judge-{number}"), family=pl.lit(f"f{number % 7}")) for number in range(40)]
+    return {
+        "two items": table.filter(pl.col("item_id").is_in(items.head(2).implode())),
+        "one item of one judge": one.head(1),
+        "one judge and a person": pl.concat([one, people]),
+        "one task": table.filter(pl.col("task_id") == table["task_id"][0]),
+        "all correct": saying(pl.lit(True), "correct"),
+        "all incorrect": saying(pl.lit(True), "incorrect"),
+        "all uncertain": saying(of_judges, "uncertain"),
+        "nothing applies": saying(of_judges, "not_applicable"),
+        "one judge says one word": saying(pl.col("rater") == ONE, "incorrect"),
+        "a word is lacking": table.filter((word != "incorrect") | ~of_judges),
+        "judges that contradict each other": pl.concat(
+            [one, one.with_columns(opposite, rater=pl.lit("other")), people]
+        ),
+        "judges that are one": pl.concat([one, one.with_columns(rater=pl.lit("other")), people]),
+        "forty judges": pl.concat([*many, people]),
+        "no confidences": table.with_columns(confidence=pl.lit(None, pl.Float64)),
+        "all sure": table.with_columns(confidence=pl.when(of_judges).then(1.0)),
+        "no agents, no tasks": table.with_columns(agent=pl.lit(None, pl.String), task_id=pl.lit(None, pl.String)),
+        "one axis": table.filter(pl.col("question") == "sequencing"),
+        "half lost": pl.concat([lost(table.gather_every(2)), table.gather_every(2, 1)]),
+        "dollars": renamed(r"cost $\foo$ and $x_1$"),
+        "markup": renamed("<b>bold</b> & [link](http://a.example) | `code`"),
+        "other scripts": renamed("评委 \u0645\u062d\u0643\u0645 🎯"),
+        "a long name": renamed("long-" * 40),
+    }
+
+
+#: Known without the data, which take time to read.
+ODD = (
+    "two items",
+    "one item of one judge",
+    "one judge and a person",
+    "one task",
+    "all correct",
+    "all incorrect",
+    "all uncertain",
+    "nothing applies",
+    "one judge says one word",
+    "a word is lacking",
+    "judges that contradict each other",
+    "judges that are one",
+    "forty judges",
+    "no confidences",
+    "all sure",
+    "no agents, no tasks",
+    "one axis",
+    "half lost",
+    "dollars",
+    "markup",
+    "other scripts",
+    "a long name",
+)
+#: Pages that read ratings, with the parameters that take labels beside.
+ODD_PAGES = ("02", "03", "05", "06", "13", "15")
+#: What no page says of any data: figures without a value, nouns that do not agree, contradictions.
+NONSENSE = {
+    "a figure without a value": r"\b(nan|inf|None|NaN)\b",
+    "a noun that does not agree": r"\b1 (tasks|items|runs|judges|people|agents|axes|labels|points)\b",
+    "no difference as a difference": r"\b0(\.0+)? points? (off|more|less|higher|lower)\b",
+    "a refusal beside an interval": r"alpha[^.;]*cannot[^.;]*\(\d\.\d+ to",
+    "a weighted panel of one": r"On tasks left out \(.*?\) the panel weighted by labels \(.*?\) is right.*\(1 judge\)",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", ODD_PAGES)
+@pytest.mark.parametrize("name", ODD)
+def test_no_page_talks_nonsense_of_odd_data(
+    name: str, number: str, tmp_path: Path, shown: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert tuple(odd_sets()) == ODD
+    table = odd_sets()[name]
+    people = table.filter(pl.col("rater") == "person")
+    write_ratings(table.filter(pl.col("rater") != "person"), tmp_path / "ratings.jsonl")
+    given = {"ratings": str(tmp_path / "ratings.jsonl")}
+    if number in ("03", "13", "15") and people.height:
+        write_ratings(people, tmp_path / "labels.jsonl")
+        given["labels"] = str(tmp_path / "labels.jsonl")
+    monkeypatch.setattr("matplotlib.pyplot.show", lambda *_, **__: None)
+    with at(home()):
+        try:
+            page = run(number, given, monkeypatch)
+        except InputError:
+            return  # a refusal, in one line
+    text = "\n".join(shown)
+    assert page.answer_text
+    for what, pattern in NONSENSE.items():
+        assert not (found := re.search(pattern, text)), (
+            f"{what}: {text[max(0, found.start() - 200) : found.end() + 80]}"
+        )
+    for n, worth in re.findall(r"(\d+) (?:judges )?are worth (\d+\.\d+)", text):
+        assert float(worth) <= int(n), "judges are worth no more than their number"
