@@ -94,7 +94,7 @@ def narrow(figure: Any, banner: str | None, kind: str, *rooms: float) -> bytes |
 #: Points of the smallest text in a figure of a paper.
 SMALLEST = 7.0
 #: The least share of a paper figure's width that what is drawn has, beside names and legends.
-_ROOM = 0.38
+_ROOM = 0.33
 
 
 def _fits(figure: Any, room: float, height: float) -> bool:

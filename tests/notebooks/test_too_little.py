@@ -196,7 +196,7 @@ def odd_sets() -> dict[str, pl.DataFrame]:
         "one judge says one word": saying(pl.col("rater") == ONE, "incorrect"),
         "a word is lacking": table.filter((word != "incorrect") | ~of_judges),
         "judges that contradict each other": pl.concat(
-            [one, one.with_columns(opposite, rater=pl.lit("other")), people]
+            [one, one.with_columns(verdict=opposite, rater=pl.lit("other")), people]
         ),
         "judges that are one": pl.concat([one, one.with_columns(rater=pl.lit("other")), people]),
         "forty judges": pl.concat([*many, people]),

@@ -288,7 +288,7 @@ class PublishedTrace(Part, caption="Simulation 14 as published", of_ratings=Fals
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """What happened, from above to below, with the axes on which judges call a step wrong; empty without steps."""
-        ax = new_axes(7.2, 0.9 + 0.42 * len(self.steps)) if ax is None else ax
+        ax = new_axes(5.4, 0.9 + 0.42 * len(self.steps)) if ax is None else ax
         blamed: dict[int, dict[str, list[str]]] = {}
         for each in self.judgements:
             for step in each.cited if each.verdict == "incorrect" else ():
@@ -296,15 +296,14 @@ class PublishedTrace(Part, caption="Simulation 14 as published", of_ratings=Fals
         for row, (step, what) in enumerate(self.steps):
             look = VERDICTS["incorrect"] if step in blamed else VERDICTS["not_applicable"]
             ax.plot(0, row, "X" if step in blamed else "o", color=look.colour, markersize=10 if step in blamed else 6)
-            ax.text(-0.03, row, f"step {step}", ha="right", va="center", fontsize=LABEL, color=QUIET)
-            weight = "bold" if step in blamed else "normal"
-            ax.text(0.03, row, what, va="center", fontsize=LABEL, color=INK, fontweight=weight)
+            ax.text(-0.04, row, f"step {step}", ha="right", va="center", fontsize=LABEL, color=QUIET)
+            ax.text(0.04, row, what, va="center", fontsize=LABEL, color=INK if step in blamed else QUIET)
             named = "; ".join(
                 f"{in_words(axis)}: {many(len(of), 'judge')}" for axis, of in blamed.get(step, {}).items()
             )
-            ax.text(0.03, row + 0.36, named, va="center", fontsize=SMALL, color=look.colour)
+            ax.text(0.04, row + 0.36, named, va="center", fontsize=SMALL, color=look.colour)
         ax.plot([0, 0], [0, max(0, len(self.steps) - 1)], color=FAINT, linewidth=2, zorder=0)
-        ax.set(xlim=(-0.16, 1), ylim=(len(self.steps) - 0.3, -0.5))
+        ax.set(xlim=(-0.2, 1), ylim=(len(self.steps) - 0.3, -0.5))
         ax.set_axis_off()
         describe(ax, "from above to below what happened; a cross: judges call the step wrong, on the axis below it")
         return dress(ax, "A refund of $1,619.34 that the user was told is $95.08")

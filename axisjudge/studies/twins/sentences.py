@@ -146,7 +146,7 @@ def _kept(matrix: TwinMatrix, started: Sequence[TwinCell], several: bool) -> str
 def _which(cells: Sequence[TwinCell], several: bool) -> str:
     failed = [cell for cell in cells if cell.claim == "failed"]
     names = [f"{each.edit} on {each.axis}{f' by {each.judge}' if several else ''}" for each in failed]
-    return f" ({listed(names, most=_NAMED)})"
+    return f" ({listed(names, most=_NAMED)})" if names else ""
 
 
 def _open(counts: Counter[Claim]) -> str:

@@ -133,7 +133,7 @@ def test_the_whole_is_valid_json_and_says_what_it_found(table):
     matrix = twin_matrix(table(rated), twins)
     plain = {key: value for key, value in matrix.to_dict().items() if key != "cells"}
     assert json.loads(json.dumps(plain)) == plain
-    assert claims(matrix, "j1").startswith("The judge j1 must notice 1 kind of planted fault in 80%")
+    assert claims(matrix, "j1").startswith("Of 1 kind of planted fault the judge j1 surely notices 1 as often as asked")
     (row,) = grid(matrix, "j1")
     assert row["result_interpretation"] == "must 40/40 91.2–100% met"
 
@@ -155,8 +155,8 @@ def test_the_answer_counts_all_judges_and_names_who_fails(table):
     two = pl.concat([table(rated), table(missed, rater="blind")])
     matrix = twin_matrix(two, twins)
     both = claims(matrix, *matrix.judges)
-    assert "The judges blind and j1 must notice 2 kinds of planted fault, counted judge by judge, in 80%" in both
-    assert "shown to notice 1 and to miss 1 too often (misreported_amount on result_interpretation by blind)" in both
+    assert "Of 2 kinds of planted fault, counted judge by judge, the judges blind and j1 surely notice 1" in both
+    assert "and miss 1 too often (misreported_amount on result_interpretation by blind)" in both
     assert "misreported_amount on result_interpretation by blind: the verdict moved in none of 40 twins" in weakest(
         matrix
     )
