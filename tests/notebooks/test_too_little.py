@@ -1,5 +1,6 @@
 """Data that hold too little give a page that says what cannot be said: no error, no nan, no empty axes, an answer."""
 
+import html
 import json
 import re
 from functools import cache
@@ -112,8 +113,15 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What a page shows, as its report's text."""
     parts: list[str] = []
-    monkeypatch.setattr(pages, "_show", lambda bundle, *_: parts.append(bundle[pages.MARKDOWN_MIME]))
+    monkeypatch.setattr(pages, "_show", lambda bundle, *_: parts.append(as_text(bundle)))
     return parts
+
+
+def as_text(bundle: dict[str, str]) -> str:
+    """The markdown of an output; of a part, which a notebook shows as one output, the words of its HTML."""
+    if pages.MARKDOWN_MIME in bundle:
+        return bundle[pages.MARKDOWN_MIME]
+    return html.unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", bundle["text/html"], flags=re.DOTALL))
 
 
 def path_of(folder: Path, value: object) -> object:
