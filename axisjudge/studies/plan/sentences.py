@@ -58,10 +58,10 @@ def needs(plans: Mapping[str, StudyPlan]) -> str:
     takes = " to ".join(f"{_size(plan)} ({name})" for name, plan in short if plan.peak is None)
     never = [name for name, plan in short if plan.peak is not None]
     tried = min((plan.curve.points[-1].n for _, plan in short if plan.peak is not None), default=0)
-    few = f"even {tried:,} {plural(ends[0][1].curve.unit)} are too few"
+    upto = f"with up to {tried:,} {plural(ends[0][1].curve.unit)}"
     if not takes:
-        return f"{few} for {what} ({listed(never)})"
-    return f"{takes} are needed for {what}{f'; with {listed(never)}, {few}' if never else ''}"
+        return f"{what} is not reached {upto} ({listed(never)})"
+    return f"{takes} are needed for {what}{f'; with {listed(never)} it is not reached {upto}' if never else ''}"
 
 
 def pilot_sentence(pilot: Pilot) -> str:
