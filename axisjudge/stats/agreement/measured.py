@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
 from axisjudge.stats.agreement.coefficient_intervals import PERFECT, on_fishers_z
 from axisjudge.stats.clusters import effective_degrees
-from axisjudge.stats.estimate import Ends, NamedEstimate, too_few_clusters, without_interval
+from axisjudge.stats.estimate import Ends, NamedEstimate, many, too_few_clusters, without_interval
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes
 
 Floats = NDArray[np.float64]
@@ -94,8 +94,10 @@ def intraclass_correlation(
     used, groups = matrix[kept], cluster_codes(clusters, len(matrix))[kept]
     label = f"ICC({form})"
     if len(used) < 2:
-        rule = "have ratings of all raters" if two_way else "have two ratings or more"
-        lacking = Ends(reason=f"{label}: {len(used)} items {rule}, and two are needed")
+        rule = "ratings of all raters" if two_way else "two ratings or more"
+        lacking = Ends(
+            reason=f"{label}: {many(len(used), 'item')} {'has' if len(used) == 1 else 'have'} {rule}, and two are needed"
+        )
         return _result(math.nan, lacking, matrix, used, groups, label, cluster_unit, ci_level)
     used = used - np.nanmean(used)
     sums = _two_way_sums(used) if two_way else _one_way_sums(used)

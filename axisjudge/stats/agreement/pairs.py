@@ -28,7 +28,7 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient
 from axisjudge.stats.agreement.coefficients import coefficient as coefficient_value
 from axisjudge.stats.agreement.patterns import RatingPatterns, rating_patterns
 from axisjudge.stats.clusters import effective_degrees
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, jackknife_interval, t_quantile
 
 Floats = NDArray[np.float64]
@@ -227,7 +227,7 @@ def _degrees(sample: Sampled) -> float:
 def _jackknife(estimate: float, without: Floats, sample: Sampled) -> tuple[float, float, str]:
     """The ends of an interval from the values without each cluster, or why there is none."""
     if without.size < FEWEST_CLUSTERS:
-        why = f"{without.size} clusters; an interval of a mean over pairs needs {FEWEST_CLUSTERS}"
+        why = f"{many(without.size, 'cluster')}; an interval of a mean over pairs needs {FEWEST_CLUSTERS}"
         return math.nan, math.nan, why
     degrees, level = _degrees(sample), sample["ci_level"]
     low, high = jackknife_interval(estimate, without, scale="fisher", degrees=degrees, ci_level=level)

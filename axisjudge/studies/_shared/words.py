@@ -22,6 +22,13 @@ LONGEST_ROW = 300
 _NAMED_FIRST = 6
 
 
+def worth_of(n_judges: int, effective: Estimate, spec: str = ".2f") -> str:
+    """What judges are worth; of those who err together less often than by chance no number beyond theirs is named."""
+    if effective.estimate > n_judges:
+        return f"are worth no less than {n_judges} independent ones, as they rarely err on the same items"
+    return f"are worth {effective.worded(spec)} independent ones"
+
+
 def agreeing(count: int, noun: str, one: str, several: str) -> str:
     """A count with its noun and a verb that agrees: ``1 run is``, ``2 runs are``."""
     return f"{many(count, noun)} {one if count == 1 else several}"

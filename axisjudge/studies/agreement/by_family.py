@@ -161,7 +161,11 @@ def plot_panel_worth(worth: Any, *, ax: Axes | None = None) -> Axes:
     theme.grid(ax, "y")
     number = measured.n_effective
     title = f"{len(worth.judges)} judges are worth {in_cell(number, '.1f')} independent ones"
-    title = title if number.ci_low > 0 else f"{len(worth.judges)} judges against labels"
+    title = (
+        title
+        if number.ci_low > 0 and number.estimate <= len(worth.judges)
+        else f"{len(worth.judges)} judges against labels"
+    )
     where = sentence_case(worth.where)
     note = f"{where}: accuracy against labels, best judge first; {many(number.n_items, 'item')} in {number.clusters}"
     theme.dress(ax, title, note)

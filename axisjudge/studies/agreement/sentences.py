@@ -13,7 +13,7 @@ from axisjudge.stats.agreement.effective import EffectiveJudges
 from axisjudge.stats.agreement.undecided import CaseBounds
 from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate, NamedEstimate
-from axisjudge.studies._shared.words import directed, listed, many, named, overturned, p_words, sentence_case
+from axisjudge.studies._shared.words import directed, listed, many, named, overturned, p_words, sentence_case, worth_of
 
 #: So many raters are named in a row with a figure each.
 _NAMED = 3
@@ -89,6 +89,8 @@ def worth_in_short(judges: Sequence[str], measured: EffectiveJudges | None, reas
     number = measured.n_effective
     if math.isnan(number.ci_low):
         return f"How many independent judges they are worth cannot be told: {number.reason}."
+    if number.estimate > len(judges):
+        return f"The {len(judges)} {worth_of(len(judges), number)}."
     return (
         f"As judges err on the same items, the {len(judges)} are worth {number.estimate:.1f} "
         f"({number.interval('.1f')}) independent ones."
@@ -215,7 +217,7 @@ def worth_in_full(where: str, judges: Sequence[str], measured: EffectiveJudges, 
         with_error = listed([f"{value:.2f} if {error:.0%}" for error, value in band] or [""])
         with_error = f"{with_error} of the labels are wrong" if band else ""
         first = (
-            f"{where}: {len(judges)} judges are worth {number.worded()} independent ones, from "
+            f"{where}: {len(judges)} judges {worth_of(len(judges), number)}, from "
             f"{many(number.n_items, 'item')} in {number.clusters}{'. It would be ' + with_error if with_error else ''}."
         )
     if not measured.n_majority:

@@ -8,7 +8,7 @@ from statistics import median
 
 from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.latent.panel import TAIL, LatentPanel, NoModel, Sampler, tails
-from axisjudge.studies._shared.words import directed, in_points, listed
+from axisjudge.studies._shared.words import directed, in_points, listed, worth_of
 from axisjudge.studies.few_runs.panel import Beside, JudgeBeside, LabelsHidden
 
 _OF: dict[Sampler, str] = {"gibbs": "", "nuts": " of numpyro's NUTS"}
@@ -111,7 +111,7 @@ def effective(model: LatentPanel, by_design: Estimate | None) -> str:
         if by_design is None
         else f"; by the correlation of errors {by_design.estimate:.1f} ({by_design.interval('.1f')})"
     )
-    return f"The {own.n_raters} judges are worth {own.worded('.1f')} independent ones by the model{beside}."
+    return f"The {own.n_raters} judges {worth_of(own.n_raters, own, '.1f')}, by the model{beside}."
 
 
 def hidden(trial: LabelsHidden | None) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from axisjudge.stats.agreement.effective import EffectiveJudges
 from axisjudge.stats.confidence.calibration import ReliabilityCurve
 from axisjudge.stats.panels.nested import REFERENCE, NestedWay
-from axisjudge.studies._shared.words import in_points, listed, many
+from axisjudge.studies._shared.words import in_points, listed, many, worth_of
 from axisjudge.studies.panels.trust import Frontier, PointKind, Trust, TrustVerdict
 from axisjudge.studies.panels.voted import DrawScheme, FittedPanel, Voted
 
@@ -130,7 +130,7 @@ def members(panel: FittedPanel, effective: EffectiveJudges | None) -> str:
     if effective is None or math.isnan(effective.n_effective.estimate):
         return f"The panel asks {many(len(asked), 'judge')}.{one}"
     worth = effective.n_effective
-    return f"The {len(asked)} judges that it asks are worth {worth.worded('.1f')} independent ones.{one}"
+    return f"The {len(asked)} judges that it asks {worth_of(len(asked), worth, '.1f')}.{one}"
 
 
 def stands(trust: Trust) -> str:
