@@ -95,9 +95,8 @@ def intraclass_correlation(
     label = f"ICC({form})"
     if len(used) < 2:
         rule = "ratings of all raters" if two_way else "two ratings or more"
-        lacking = Ends(
-            reason=f"{label}: {many(len(used), 'item')} {'has' if len(used) == 1 else 'have'} {rule}, and two are needed"
-        )
+        seen = f"{many(len(used), 'item')} {'has' if len(used) == 1 else 'have'} {rule}"
+        lacking = Ends(reason=f"{label}: {seen}, and two are needed")
         return _result(math.nan, lacking, matrix, used, groups, label, cluster_unit, ci_level)
     used = used - np.nanmean(used)
     sums = _two_way_sums(used) if two_way else _one_way_sums(used)
