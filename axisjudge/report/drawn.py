@@ -153,27 +153,6 @@ def _inches(artist: Any) -> float:
     return float(artist.get_window_extent().width / artist.get_figure(root=True).dpi)
 
 
-def _wrapped(figure: Any, room: float) -> None:
-    """Break texts that are wider than the figure into lines."""
-    for text in figure.findobj(_is_text):
-        flat = " ".join(text.get_text().split())
-        wide = _inches(text) / room
-        if wide > 0.97 and " " in flat and not text.get_rotation():
-            text.set_text(textwrap.fill(flat, int(len(flat) * 0.9 / wide / (1 + text.get_text().count("\n")))))
-
-
-def _overlapping(figure: Any) -> bool:
-    """Whether two texts of one of the axes stand on each other."""
-    for ax in figure.axes:
-        in_legend = ax.get_legend().findobj(_is_text) if ax.get_legend() else []  # which lays its own texts out
-        texts = [text for text in ax.findobj(_is_text) if text.get_visible() and text.get_text().strip()]
-        texts = [text for text in texts if text not in in_legend]
-        boxes = [text.get_window_extent().shrunk(0.9, 0.7) for text in texts]
-        if any(one.overlaps(two) for at, one in enumerate(boxes) for two in boxes[at + 1 :]):
-            return True
-    return False
-
-
 def _is_text(artist: Any) -> bool:
     from matplotlib.text import Text
 

@@ -105,8 +105,8 @@ class FailureProfile(Part, name="profile", caption="Failures per agent and axis"
         sample = f"{many(len(panel.judges), 'judge')}, {many(len(panel.runs), 'run')}"
         rates = [[(cell.count, cell.rate) for cell in row] for row in cells]
         agreed = [[self.cell(agent, axis).failures("consensus") for agent in agents] for axis in self.axes]
-        marks = [[of.count if of.rate.n_items else None for of in row] for row in agreed]
-        marks = marks if self.rule == "any" and len(panel.judges) > 1 else None
+        both = self.rule == "any" and len(panel.judges) > 1
+        marks = [[of.count if of.rate.n_items else None for of in row] for row in agreed] if both else None
         title = f"Failed runs per axis and agent: {MEASURES[self.rule]}"
         note = f"{self.ci_level:.0%} intervals over tasks; {sample}, {many(len(set(panel.clusters)), 'task')}"
         note += "; ●: runs that all judges fail" if marks else ""
