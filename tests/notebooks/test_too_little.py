@@ -121,7 +121,7 @@ def as_text(bundle: dict[str, str]) -> str:
     """The markdown of an output; of a part, which a notebook shows as one output, the words of its HTML."""
     if pages.MARKDOWN_MIME in bundle:
         return bundle[pages.MARKDOWN_MIME]
-    return html.unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", bundle["text/html"], flags=re.DOTALL))
+    return html.unescape(re.sub(r"<(style|script)\b.*?</\1>|<[^>]+>", " ", bundle["text/html"], flags=re.DOTALL))
 
 
 def path_of(folder: Path, value: object) -> object:

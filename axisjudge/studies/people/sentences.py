@@ -469,6 +469,8 @@ def farthest_sentence(comparison: HumanComparison) -> str:
     rates = f"{off.apparent.estimate:.0%} where the corrected rate is {off.rate.worded('.0%')}"
     if len(known) == 1:
         return f"The judge's own failure rate is {rates}."
+    if not points:
+        return f"Judges' own failure rates are the corrected ones, to a point ({len(known)} rates compared)."
     return f"Judges' own failure rates lie up to {many(points, 'point')} off: the farthest of {len(known)} is {rates}."
 
 
