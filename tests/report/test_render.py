@@ -15,7 +15,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from PIL import Image
 
 from axisjudge.ratings import ratings_frame
-from axisjudge.report import Page
+from axisjudge.report import Page, paper
 from axisjudge.report.index import write_index
 from axisjudge.report.page import MARKDOWN_MIME
 from axisjudge.report.render import report_html, report_markdown, safe_html
@@ -332,3 +332,21 @@ def test_control_characters_never_reach_a_page_or_its_text(tmp_path: Path) -> No
     for text in (report_html(book, HIDDEN, "seal", HIDDEN), report_markdown(book, HIDDEN)):
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ud800-\udfff]", text)
         text.encode()
+
+
+def test_a_section_that_shows_nothing_folds_under_its_heading_and_limits_never_do() -> None:
+    figure = new_output("display_data", {"image/png": ""}, metadata={paper.ABOUT: {"is": "figure"}})
+    folded = new_output("display_data", {"text/html": ""}, metadata={paper.ABOUT: {"is": "table", "folded": "T"}})
+    cells = [
+        new_markdown_cell("# Title\n\nFirst.\n\nSecond."),
+        new_markdown_cell("## Load and check\n\nMuch."),
+        new_code_cell("", outputs=[folded]),
+        new_markdown_cell("## Seen\n\nLook."),
+        new_code_cell("", outputs=[figure]),
+        new_markdown_cell("## Limits\n\n- One."),
+    ]
+    book = paper._folded(paper._with_front(new_notebook(cells=cells), []))
+    tags = [(tag, cell.source) for cell in book.cells for tag in cell.metadata.get("tags", []) if "section" in tag]
+    heads = [source for tag, source in tags if tag == paper.OPENS]
+    assert heads == [f"## {paper.PREFACE}", "## Load and check"]
+    assert [tag for tag, _ in tags] == [paper.OPENS, paper.CLOSES] * 2
