@@ -40,7 +40,7 @@ _NO_PROTOCOL = (
 )
 
 
-class Block(NamedTuple):
+class MethodParagraph(NamedTuple):
     """A paragraph of the methods: its head, plain text, and caption and rows of the table that goes with it."""
 
     head: str
@@ -91,23 +91,27 @@ class Writeup:
         return [banner for banner in (self.headline, self.scope.banner) if banner]
 
     @property
-    def methods(self) -> list[Block]:
+    def methods(self) -> list[MethodParagraph]:
         """How all of it was made, from the code that ran; of text a citation is written ``[@key]``."""
         raters = [{**row, "lost": row["lost"] or 0} for row in self.scope.raters]
         table = pl.DataFrame(raters, infer_schema_length=None).drop("model")
         software = ", ".join(f"{name} {version}" for name, version in self.versions.items())
         return [
-            Block(
+            MethodParagraph(
                 "Material",
                 " ".join(filter(None, [self.about, self.scope.sentence, self.scope.retirement])),
                 ("Who rated", table),
             ),
             self._asked(),
-            Block("Protocol", self.protocol or _NO_PROTOCOL),
-            Block("Intervals", self._intervals()),
-            Block("Random numbers", self._random()),
-            Block("Software", f"{software}."),
-            *([Block("Coefficients and corrections", self._cited())] if any(part.cites for part in self.parts) else []),
+            MethodParagraph("Protocol", self.protocol or _NO_PROTOCOL),
+            MethodParagraph("Intervals", self._intervals()),
+            MethodParagraph("Random numbers", self._random()),
+            MethodParagraph("Software", f"{software}."),
+            *(
+                [MethodParagraph("Coefficients and corrections", self._cited())]
+                if any(part.cites for part in self.parts)
+                else []
+            ),
         ]
 
     def _intervals(self) -> str:
@@ -187,11 +191,11 @@ class Writeup:
                 blocks.append(markdown_table(block.table[1], {}, f"{_TABLE} {block.table[0]}.", None, most=60))
         return blocks
 
-    def _asked(self) -> Block:
+    def _asked(self) -> MethodParagraph:
         head = "What judges were asked"
         read = [row for row in self.asked if row["rubric_sha256"] or row["prompts"] or row["returned_models"]]
         if not read:
-            return Block(
+            return MethodParagraph(
                 head, "The ratings name no rubric, no prompt and no returned model, so none can be given here."
             )
         rows = [
@@ -212,7 +216,7 @@ class Writeup:
         prompts = "A judge's prompts are given by their number and one hash of all of them."
         frame = pl.DataFrame(rows, infer_schema_length=None)
         said = " ".join(filter(None, [texts, missing, prompts]))
-        return Block(head, said, ("Rubrics, prompts and returned models", frame))
+        return MethodParagraph(head, said, ("Rubrics, prompts and returned models", frame))
 
     def _cited(self) -> str:
         cited = [f"{what} [@{key}]" for part in self.parts for key, what in part.cites.items()]
