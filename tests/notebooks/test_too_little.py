@@ -249,7 +249,7 @@ ODD = (
 ODD_PAGES = ("02", "03", "05", "06", "13", "15")
 #: What no page says of any data: figures without a value, nouns that do not agree, contradictions.
 NONSENSE = {
-    "a figure without a value": r"\b(nan|inf|None|NaN)\b",
+    "a figure without a value": r"\b(nan|inf|NaN|None(?! of))\b",
     "a noun that does not agree": r"\b1 (tasks|items|runs|judges|people|agents|axes|labels|points)\b",
     "no difference as a difference": r"\b0(\.0+)? points? (off|more|less|higher|lower)\b",
     "a refusal beside an interval": r"alpha[^.;]*cannot[^.;]*\(\d\.\d+ to",
