@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -87,6 +88,11 @@ HOMES = {
 FILES = sorted(ROOT.rglob("*.py"))
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def room_of(module: tuple[str, ...]) -> str:
     """The room of a module of the package: a study is a room of its own, and so is what studies share."""
     parts = module[1:3] if module[1:2] == ("studies",) else module[1:2]
@@ -105,9 +111,10 @@ def module_of(path: Path) -> tuple[str, ...]:
     return parts[:-1] if parts[-1] == "__init__" else parts
 
 
+@cache
 def imports_of(path: Path) -> set[tuple[str, ...]]:
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             found |= {tuple(alias.name.split(".")) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -117,27 +124,30 @@ def imports_of(path: Path) -> set[tuple[str, ...]]:
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_room_imports_only_from_lower_tiers(path: Path) -> None:
-    room = room_of(module_of(path))
-    if room in ("", "__main__"):
-        return
-    for module in imports_of(path):
-        if module[0] != "axisjudge" or len(module) == 1 or module[1] == "__version__":
+def test_a_room_imports_only_from_lower_tiers() -> None:
+    wrong = []
+    for path in FILES:
+        room = room_of(module_of(path))
+        if room in ("", "__main__"):
             continue
-        if (other := room_of(module)) != room:
-            rule = f"{room} (tier {tier_of(room)}) must not import {other} (tier {tier_of(other)})"
-            assert tier_of(other) < tier_of(room), rule
+        for module in imports_of(path):
+            if module[0] != "axisjudge" or len(module) == 1 or module[1] == "__version__":
+                continue
+            if (other := room_of(module)) != room and tier_of(other) >= tier_of(room):
+                wrong.append(f"{path.relative_to(ROOT)} (tier {tier_of(room)}) imports {other} (tier {tier_of(other)})")
+    assert wrong == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_each_outside_package_has_its_home(path: Path) -> None:
-    room = room_of(module_of(path)).split("/")[0]
-    for package in {module[0] for module in imports_of(path)}:
-        if package in sys.stdlib_module_names or package in FOUNDATIONS or package == "axisjudge":
-            continue
-        assert package in HOMES, f"{package} has no home"
-        assert room in HOMES[package], f"{package} is at home in {HOMES[package]}, not in {room}"
+def test_each_outside_package_has_its_home() -> None:
+    wrong = []
+    for path in FILES:
+        room = room_of(module_of(path)).split("/")[0]
+        for package in {module[0] for module in imports_of(path)}:
+            if package in sys.stdlib_module_names or package in FOUNDATIONS or package == "axisjudge":
+                continue
+            if room not in (homes := HOMES.get(package, set())):
+                wrong.append(f"{path.relative_to(ROOT)}: {package} is at home in {homes or 'no room'}")
+    assert wrong == []
 
 
 def test_a_file_is_read_whole() -> None:
@@ -158,7 +168,7 @@ def test_files_of_a_room_import_each_other_without_cycles() -> None:
 def imported_modules(path: Path, modules: dict[tuple[str, ...], Path]) -> set[tuple[str, ...]]:
     """The modules of the package that a file imports, by their own names."""
     imported = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("axisjudge"):
             base = tuple(node.module.split("."))
             targets = {full if (full := (*base, alias.name)) in modules else base for alias in node.names}
@@ -177,7 +187,7 @@ def test_a_public_class_has_a_name_of_its_own() -> None:
     """Two things of one name puzzle whoever reads across rooms."""
     homes: dict[str, list[str]] = {}
     for path in FILES:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert {name: files for name, files in homes.items() if len(files) > 1} == {}
