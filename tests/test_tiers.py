@@ -14,7 +14,7 @@ import axisjudge
 ROOT = Path(axisjudge.__file__).parent
 
 TIERS = [
-    {"checks", "families", "sharing"},
+    {"checks", "docs", "families", "sharing"},
     {"results", "cluster"},
     {"workbench", "trajectory", "verdict"},
     {"rubric", "spec", "ratings"},

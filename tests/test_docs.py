@@ -1,0 +1,58 @@
+"""The pages of axisjudge/docs: every block of commands prints what stands below it, in a workbench of its own."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import axisjudge
+
+DOCS = Path(axisjudge.__file__).parent / "docs"
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+#: What differs from day to day: times, and what stands in the folder of temporary files.
+DATED = re.compile(r"\d+(\.\d+)? s\b|in \d+ days|/\S+/bench\b")
+
+
+def output_of(command: str, bench: Path) -> list[str]:
+    """The lines that a command prints, its warnings among them."""
+    env = {**os.environ, "COLUMNS": "118", "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], cwd=bench, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert "Traceback" not in done.stdout
+    return [line.rstrip() for line in done.stdout.strip("\n").splitlines()]
+
+
+def run_block(kind: str, body: str, bench: Path) -> str:
+    """A block as it should stand on the page: as many lines of each command as stand there now, and the rest as "..."."""
+    if kind == "python":
+        subprocess.run([sys.executable, "-c", body], cwd=bench, check=True)
+        return body
+    lines = []
+    for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+        command, *shown = part.splitlines()
+        lines += [
+            f"$ {command}",
+            *(printed := output_of(command, bench))[: (keep := len(shown) - (shown[-1:] == ["..."]))],
+        ]
+        lines += ["..."] * (len(printed) > keep)
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page.name for page in sorted(DOCS.glob("*.md")) if "```console" in page.read_text()])
+def test_what_a_page_prints_is_what_the_commands_print(page: str, tmp_path: Path) -> None:
+    """With AXISJUDGE_DOCS=write in the environment the pages are written anew instead."""
+    bench = tmp_path / "bench"
+    subprocess.run([sys.executable, "-m", "axisjudge", "init", str(bench), "--demo"], check=True, capture_output=True)
+    text = (DOCS / page).read_text(encoding="utf-8")
+    now = BLOCK.sub(lambda block: f"```{block[1]}\n{run_block(block[1], block[2], bench)}```", text)
+    if os.environ.get("AXISJUDGE_DOCS") == "write":
+        (DOCS / page).write_text(now.replace(str(bench), "bench"), encoding="utf-8")
+        return
+    plain = [DATED.sub("", form.replace(str(bench), "bench")).splitlines() for form in (now, text)]
+    assert plain[0] == plain[1]
