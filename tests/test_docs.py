@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +27,7 @@ def output_of(command: str, bench: Path) -> list[str]:
 
 
 def run_block(kind: str, body: str, bench: Path) -> str:
-    """A block as it should stand on the page: as many lines of each command as stand there now, and the rest as "..."."""
+    """A block as it should stand on the page: of each command as many lines as now, and "..." for the rest."""
     if kind == "python":
         subprocess.run([sys.executable, "-c", body], cwd=bench, check=True)
         return body
