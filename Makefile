@@ -9,7 +9,7 @@ UV      = $(BIN)/uv --quiet
 # Machines that forbid Python to keep its bytecode would compile every package anew at every start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install test test-slow reports lab format check bench docs lock clean
+.PHONY: help install test test-slow reports lab format check bench docs release lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -52,8 +52,11 @@ check: install  ## ruff, mypy strict, notebooks stripped, the tiers of the packa
 bench: install  ## measure, print, assert nothing
 	$(BIN)/python -m pytest -q -s --benchmark-run tests/benchmarks
 
-docs: install  ## the API reference, into build/docs
-	$(BIN)/python -m pdoc --docformat numpy --output-directory build/docs axisjudge axisjudge.stats axisjudge.readers axisjudge.ratings axisjudge.sources axisjudge.imports axisjudge.judges axisjudge.judging axisjudge.labels axisjudge.protocol axisjudge.scores axisjudge.trajectory axisjudge.verdict
+docs: install  ## the pages of axisjudge/docs and the API reference, into build/docs
+	$(BIN)/python -m pdoc --docformat numpy --output-directory build/docs axisjudge axisjudge.docs axisjudge.stats axisjudge.readers axisjudge.ratings axisjudge.sources axisjudge.imports axisjudge.judges axisjudge.judging axisjudge.labels axisjudge.protocol axisjudge.scores axisjudge.trajectory axisjudge.verdict
+
+release: install  ## wheel, sdist and licences into build/release; both tried on each Python that is here
+	tests/release.sh $(BIN)/uv
 
 lock: install  ## resolve requirements.lock anew
 	$(UV) pip compile --universal --all-extras --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade pyproject.toml -o requirements.lock
