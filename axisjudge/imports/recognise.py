@@ -249,10 +249,10 @@ def _of_words(column: KnownColumn, name: str, own: set[str]) -> str:
     models = sum(family_of(each) is not None for each in words)
     if models * 2 >= len(words):
         return "rater" if name in NAMES["rater"][:-1] else "candidate"
-    if len(words) > 1 and all(re.fullmatch(_NUMBERED, each) for each in words):
-        return "rater"
     if name in (*NAMES["trajectory_id"], *CLUSTERS) or own & _OF_ROWS:
         return "cluster"
+    if len(words) > 1 and all(re.fullmatch(_NUMBERED, each) for each in words):
+        return "rater"
     if says_verdicts(words):
         return "verdict"
     if name in NAMES["rater"] or (own & words_in("annotator judge rater worker") and own & words_in("name id model")):
@@ -365,7 +365,11 @@ def wide_raters(
         No column, or several, could be what is sought; the message names them with the option that decides.
     """
     free = {name: each.words for name, each in known.columns.items() if each.words and name not in taken}
-    free = {name: words for name, words in free.items() if known.columns[name].kind in ("verdict", "other", "cluster")}
+    rows = {*NAMES["trajectory_id"], *CLUSTERS}
+    kinds = ("verdict", "other", "cluster")
+    free = {
+        name: words for name, words in free.items() if known.columns[name].kind in kinds and _last(name) not in rows
+    }
     theirs = tuple(people) or _people(known, free, judges)
     if judges:
         return WideRaters(theirs, tuple(judges))

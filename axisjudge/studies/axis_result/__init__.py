@@ -336,7 +336,7 @@ def axis_result(
     >>> from axisjudge.datasets import demo_transcripts
     >>> runs = axisjudge.read_trajectories(*demo_transcripts()[:2]).trajectories
     >>> found = axisjudge.studies.axis_result(runs)
-    >>> found.runs.table["axis_result"].tolist()
+    >>> found.runs.table["axis_result"].to_list()
     ['40-94', '41-95']
     """
     given, graded = (None if each is None else as_ratings(each) for each in (signals, grades))
