@@ -78,8 +78,8 @@ def test_the_fifth_command_writes_the_report(command, bench):
 
 
 @pytest.mark.slow
-def test_the_loop_prints_what_the_readme_says(tmp_path, monkeypatch, capsys):
-    text = (workbench.home() / "README.md").read_text(encoding="utf-8")
+def test_the_loop_prints_what_its_page_says(tmp_path, monkeypatch, capsys):
+    text = (workbench.home() / "axisjudge" / "docs" / "tuning.md").read_text(encoding="utf-8")
     quoted = text.partition("$ axisjudge split make")[2].partition("```")[0]
     commands = re.split(r"\n\$ axisjudge ", f"split make{quoted}")
     assert len(commands) == 8

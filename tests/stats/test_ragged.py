@@ -193,8 +193,8 @@ def test_small_studies_call_no_true_null():
     assert called == sorted(called)
 
 
-def test_the_readme_quotes_the_measured_table():
-    text = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())
+def test_the_page_quotes_the_measured_table():
+    text = " ".join((Path(__file__).parents[2] / "axisjudge" / "docs" / "why.md").read_text(encoding="utf-8").split())
     quoted = re.search(
         r"`data/reference/coverage\.csv`: (\.\d+) at the least in (\d+) cells that methods were made on, "
         r"(\d+)% under \.93; (\.\d+) and (\d+)% in (\d+) held back",

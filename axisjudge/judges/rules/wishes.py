@@ -75,7 +75,7 @@ def never_told(facts: Facts) -> Iterator[int]:
             yield index
 
 
-class Choice(NamedTuple):
+class Replacement(NamedTuple):
     """A record taken for another: what both are, what else stood beside the new one, in their features."""
 
     old: Mapping[str, Any]
@@ -84,7 +84,7 @@ class Choice(NamedTuple):
     name: str
 
 
-def choices(facts: Facts, call: AgentCall) -> Iterator[Choice]:
+def choices(facts: Facts, call: AgentCall) -> Iterator[Replacement]:
     """Where a change names old and new records in two lists of one length, and results showed the features of both."""
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     for name, new in arguments.items():
@@ -93,7 +93,7 @@ def choices(facts: Facts, call: AgentCall) -> Iterator[Choice]:
             for one, other in zip(old, new, strict=True):
                 if (before := _features(facts, one, call.step)) and (after := _features(facts, other, call.step)):
                     beside = tuple(_beside(facts, other, set(after[0]), call.step))
-                    yield Choice(before[0], after[0], beside, str(other))
+                    yield Replacement(before[0], after[0], beside, str(other))
 
 
 def _features(facts: Facts, value: object, step: int) -> tuple[dict[str, Any], str] | None:
@@ -114,7 +114,7 @@ def _beside(facts: Facts, value: object, names: set[str], step: int) -> Iterator
             yield parts[0]
 
 
-def passed_over(facts: Facts, choice: Choice) -> str | None:
+def passed_over(facts: Facts, choice: Replacement) -> str | None:
     """A feature's value that the user had named, that neither record has, though one beside it has it."""
     for name, taken in choice.new.items():
         if facts.user_said(str(taken)):

@@ -157,7 +157,7 @@ def test_no_source_stands_on_both_sides_with_the_same_agents_runs(found):
 
 
 def test_the_readme_counts_what_the_table_counts():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "axisjudge" / "docs" / "reference.md").read_text(encoding="utf-8")
     quoted = [line for line in text.splitlines() if re.match(r"\| `\w+` \| \w+ \| \d+ of \d+ \(", line)]
     sys.path.insert(0, str(ROOT / "data" / "reference"))
     from make_verdicts import readme_rows
