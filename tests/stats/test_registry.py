@@ -359,6 +359,7 @@ ELSEWHERE = {
     "panels.votes",
     "panels.ways",
     "raters.fairness",
+    "sequences.acceptance",
     "sequences.betting",
     "sequences.evidence",
     "sequences.price",

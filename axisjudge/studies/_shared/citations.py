@@ -291,8 +291,7 @@ def shared_steps(
         The runs that were rated (others are passed over): their numbers of steps tell which shared steps are chance.
     steps : mapping or table, optional
         Instead of runs the number of steps of each: ``{trajectory_id: n_steps}``, or a table of these. Without
-        either chance
-        is refused.
+        either chance is refused.
     repeat : int
         Which repeat; the others are left out and counted.
 
@@ -304,8 +303,8 @@ def shared_steps(
     """
     rated = as_ratings(ratings)
     ids = set(rated["trajectory_id"])
-    of_runs = {run.id: len(run.steps) for run in runs if run.id in ids}
-    steps = of_runs or None if steps is None else steps
+    if steps is None and len(runs):
+        steps = {run.id: len(run.steps) for run in runs if run.id in ids}
     table = rated.filter(VERDICT_ON_RUN & BY_JUDGE & pl.col("verdict").is_not_null())
     kept = _once(
         table.filter(pl.col("repeat") == repeat).with_columns(
