@@ -31,6 +31,7 @@ def test_its_sizes_are_there(name: str) -> None:
     assert [size for size in TINY[name] if not hasattr(module, size)] == []
 
 
+@pytest.mark.slow
 def test_overhead_with_ten_calls(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     benchmark = _tiny("test_overhead", monkeypatch)
     with pytest.MonkeyPatch.context() as patch:
@@ -46,6 +47,7 @@ def test_resume_with_ten_runs(
     assert "50 ratings there" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_lanes_with_two_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     _tiny("test_lanes", monkeypatch).test_a_healthy_judge_beside_a_dead_one()
     assert "healthy beside limited" in capsys.readouterr().out

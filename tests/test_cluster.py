@@ -93,6 +93,7 @@ def test_a_part_that_fails_among_kept_ones_is_told(here):
         here.kept(square, [range(4), range(12, 15)], sum, abs, "part {}".format)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("named", "content"),
     [

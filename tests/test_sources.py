@@ -39,6 +39,7 @@ def test_of_a_demo_that_is_split_the_open_side_is_taken_and_that_is_said(tmp_pat
     assert "52 of 112 runs are held out (evaluation) and were left alone." in found.about
 
 
+@pytest.mark.slow
 def test_the_demo_has_two_simulated_families_and_the_planted_truth():
     found = load_source("demo")
     assert found.questions == AXES
@@ -95,6 +96,7 @@ def test_a_table_of_runs_and_steps_is_taken_apart_and_says_what_it_leaves_out(sh
         source_of(runs.ratings, "both", steps=True)
 
 
+@pytest.mark.slow
 def test_the_report_of_the_command_line_is_that_of_the_notebook_s_parts(shared_data):
     source = source_of(read_agentprocessbench(shared_data / "agentprocessbench", "hotpotqa"), "x", steps=True)
     report = agreement(source, weighted=False)
@@ -131,6 +133,7 @@ def test_an_unknown_subset_is_told_what_the_set_holds(mirror):
         load_source("agentprocessbench", subset="tau")
 
 
+@pytest.mark.slow
 def test_runs_without_messages_are_left_out_of_agreement_and_told() -> None:
     source = load_source("demo", judges=("rules", "simulated:wren"))
     assert source.ratings["trajectory_id"].n_unique() == 111

@@ -79,16 +79,24 @@ def narrow(figure: Any, banner: str | None, kind: str, *rooms: float) -> bytes |
     width, height = figure.get_size_inches()
     with mpl.rc_context(_FONTS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        warnings.filterwarnings("ignore", message="constrained_layout not applied")
+        warnings.filterwarnings("ignore", message="constrained_layout not applied|.*not compatible with tight_layout")
         _without_title(figure)
         for text in figure.findobj(_is_text):
             text.set_fontsize(min(max(SMALLEST, text.get_fontsize() * 0.85), 9.0))
         if banner:
             figure.text(0, 1, banner.upper(), va="bottom", fontsize=SMALLEST, weight="bold", color="#b3261e")
-        figure.set_layout_engine("constrained")
+        figure.set_layout_engine(_engine(figure))
         widths = [min(room, width) for room in rooms]
         fits = any(_fits(figure, room, height * max(0.75, min(1.0, room / width))) for room in widths)
         return _saved(figure, kind, figure.get_tightbbox()) if fits or len(rooms) > 1 else None
+
+
+def _engine(figure: Any) -> str:
+    """Constrained layout divides by the ratios of rows, and a colorbar that seaborn draws has rows of none."""
+    grids = [grid for ax in figure.axes if (grid := ax.get_gridspec())]
+    return (
+        "tight" if any(0 in [*grid.get_height_ratios(), *grid.get_width_ratios()] for grid in grids) else "constrained"
+    )
 
 
 #: Points of the smallest text in a figure of a paper.

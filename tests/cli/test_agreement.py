@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from cli.conftest import axisjudge
 
 from axisjudge.workbench import home
@@ -15,6 +16,7 @@ def judged(out, repeats):
     return out
 
 
+@pytest.mark.slow
 def test_citations_and_repeats_are_told_where_there_are_any(tmp_path):
     ratings = judged(tmp_path / "r.jsonl", 2)
     page = axisjudge("agreement", ratings)
@@ -29,6 +31,7 @@ def test_citations_and_repeats_are_told_where_there_are_any(tmp_path):
     assert len(full["repeats"]["judges"]) == 10
 
 
+@pytest.mark.slow
 def test_one_repeat_without_citations_says_nothing_of_them(tmp_path):
     ratings = judged(tmp_path / "r.jsonl", 1)
     lines = [json.loads(line) for line in ratings.read_text().splitlines()]
@@ -43,6 +46,7 @@ def test_one_repeat_without_citations_says_nothing_of_them(tmp_path):
     assert (full["citations"], full["repeats"]) == (None, None)
 
 
+@pytest.mark.slow
 def test_the_runs_tell_how_much_is_chance_and_rubric_versions_stay_apart(tmp_path):
     folder = home() / "data" / "demo" / "results"
     runs, ratings = min(folder.glob("*.json")), judged(tmp_path / "r.jsonl", 1)

@@ -18,6 +18,7 @@ def ratings(tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_words_first_then_tables_and_the_whole_as_json(ratings, called):
     labels = home() / "data" / "demo" / "planted.jsonl"
     page = axisjudge("compare", ratings, "--labels", labels)

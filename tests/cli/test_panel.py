@@ -39,6 +39,7 @@ def files(tmp_path):
         yield tmp_path
 
 
+@pytest.mark.slow
 def test_from_votes_to_panel_ratings_and_a_bound(files):
     ratings, panel = files / "r.jsonl", files / "p.json"
     made = json.loads(run("panel", "fit", ratings, "--labels", files / "fit.jsonl", "--out", panel, "--json"))

@@ -31,6 +31,7 @@ def test_agreement_prices_the_judges():
     assert "items per task 4" in page.output
 
 
+@pytest.mark.slow
 def test_a_pilot_of_three_judges_is_told_and_priced_by_its_own_runs(tmp_path):
     runs = axisjudge.read_trajectories(*demo_paths()).trajectories
     pilot = tmp_path / "pilot.jsonl"

@@ -64,6 +64,8 @@ ACCOUNTED = {
     "explore ratings.jsonl --out page.html": ["--trajectories"],
     "agreement ratings.jsonl": ["--trajectories"],
     "export ratings.jsonl --to csv --out ratings.csv": ["--trajectories"],
+    "label page --out labelling.html": [],
+    "label next --half-width 0.1 --out next.sampling.json": ["--trajectories"],
 }
 
 

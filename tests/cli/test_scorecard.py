@@ -48,6 +48,7 @@ def test_trajectories_are_scored_as_far_as_they_tell(axisjudge):
     assert "no stages given" in axisjudge("scorecard", "score", demo_paths()[0])
 
 
+@pytest.mark.slow
 def test_stored_shown_and_known_before(axisjudge, tmp_path, runs):
     store = tmp_path / "scores.sqlite"
     axisjudge("scorecard", "score", runs, "--store", store)
@@ -126,6 +127,7 @@ def without_the_extra(*arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_without_the_extra_all_but_the_store_works_and_it_says_which_extra(tmp_path, runs):
     scored = without_the_extra("scorecard", "score", runs)
     assert (scored.returncode, "2 runs of 1 agent" in scored.stdout) == (0, True)

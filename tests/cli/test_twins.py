@@ -32,6 +32,7 @@ def truth_of_twins(results, path, *edits):
     return path
 
 
+@pytest.mark.slow
 def test_the_matrix_for_people_and_the_whole_as_json_and_nothing_is_judged_twice(results, tmp_path, called):
     out = tmp_path / "twins.jsonl"
     chosen = ("twins", results, "--edits", "cut_tail", "--edits", "reworded", "--out", out)

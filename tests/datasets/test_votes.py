@@ -68,6 +68,7 @@ def test_counts_of_the_source_by_plain_json(shared_data):
         assert mine["value"].sum() == sum(label or 0 for label in steps)
 
 
+@pytest.mark.slow
 def test_the_same_files_give_the_same_bytes(shared_data, tmp_path):
     script = runpy.run_path(str(home() / "data" / "published" / "votes" / "make_votes.py"))
     out = tmp_path / "votes.parquet"

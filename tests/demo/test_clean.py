@@ -34,6 +34,7 @@ def called(messages: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]
             yield step, call
 
 
+@pytest.mark.slow
 @SEEDS
 def test_clean_changes_follow_the_record_and_a_question(seed: int) -> None:
     for run, messages in clean_runs(seed, "sequencing"):

@@ -18,6 +18,7 @@ kinds = generator_module("kinds")
 files = cache(command.files)
 
 
+@pytest.mark.slow
 def test_same_seed_same_bytes() -> None:
     assert command.files(7) == files(7)
 

@@ -3,11 +3,14 @@
 import subprocess
 import sys
 
+import pytest
+
 from axisjudge.workbench import home
 
 FOLDER = home() / "data" / "demo" / "transcripts"
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(tmp_path):
     command = [sys.executable, str(FOLDER / "make.py"), "--seed", "1", "--out", str(tmp_path)]
     subprocess.run(command, check=True, timeout=60)

@@ -5,6 +5,7 @@ from pathlib import Path
 from shutil import copy
 
 import polars as pl
+import pytest
 from explorer.driving import opened, press
 from explorer.rated import rating, ratings_of
 from playwright.sync_api import expect
@@ -14,6 +15,7 @@ from axisjudge.labels.decisions import decisions_of
 from axisjudge.ratings import ratings_frame, read_ratings
 
 
+@pytest.mark.slow
 def test_a_decision_is_kept_downloaded_and_read_back(visit, runs, tmp_path):
     page = visit("only=undecided")
     press(page, "d")
@@ -43,6 +45,7 @@ def test_a_decision_is_kept_downloaded_and_read_back(visit, runs, tmp_path):
     page.get_by_text("decision: new right").wait_for()
 
 
+@pytest.mark.slow
 def test_who_takes_a_side_is_asked_about_before_who_takes_none(visit, runs, tmp_path):
     """Two of four are uncertain everywhere; on run-2 the others contradict each other."""
     said = {"a": "uncertain", "b": "uncertain", "c": "correct", "d": "correct"}
@@ -61,6 +64,7 @@ def test_who_takes_a_side_is_asked_about_before_who_takes_none(visit, runs, tmp_
     expect(options).to_have_text(["1 correct (3, 4)", "2 uncertain (1, 2)", "3 Both wrong", "4 Cannot tell"])
 
 
+@pytest.mark.slow
 def test_what_is_typed_while_a_run_opens_is_typed_when_it_is_open(visit):
     page = visit("only=undecided")
     page.evaluate("() => { pageHost.run = (at) => new Promise((go) => { window.go = () => go(openedRun(at)); }); }")
@@ -77,6 +81,7 @@ def test_what_is_typed_while_a_run_opens_is_typed_when_it_is_open(visit):
     expect(page.locator(".rows .name")).to_have_text(["run-2"])
 
 
+@pytest.mark.slow
 def test_what_is_decided_stays_when_the_page_is_left_at_once_or_open_twice(visit):
     page = visit("only=undecided")
     press(page, "d", "w")
@@ -98,6 +103,7 @@ def test_what_is_decided_stays_when_the_page_is_left_at_once_or_open_twice(visit
     other.close()
 
 
+@pytest.mark.slow
 def test_decisions_outlive_the_file_that_is_written_anew(visit, runs, explorer_file, tmp_path):
     file = Path(copy(explorer_file, tmp_path))
     page = visit("only=undecided", file)
@@ -135,6 +141,7 @@ def saved(page):
     expect(page.locator(".saved")).to_have_text("Saved")
 
 
+@pytest.mark.slow
 def test_a_comment_goes_with_the_decision_and_both_are_taken_back_with_their_trail(visit, tmp_path):
     page = visit("only=undecided")
     decide_as(page, "Ann", "d", "w", "1")

@@ -26,6 +26,7 @@ def counted(page):
     return page.locator(".counted").text_content()
 
 
+@pytest.mark.slow
 def test_from_the_flips_to_the_cited_step_in_one_key(visit):
     page = visit("only=flipped")
     assert counted(page).startswith("1 of 15 items (6.7 %) in 1 of 3 runs")
@@ -52,6 +53,7 @@ FILTERS = {
 }
 
 
+@pytest.mark.slow
 def test_each_filter_leaves_the_items_that_it_names(visit):
     page = visit()
     for marks, left in FILTERS.items():
@@ -64,6 +66,7 @@ def test_each_filter_leaves_the_items_that_it_names(visit):
     expect(page.locator(".rows .name")).to_have_text(["run-2"])
 
 
+@pytest.mark.slow
 def test_words_are_found_in_ids_reasons_and_folded_text(visit):
     page = visit()
     press(page, "/")
@@ -85,6 +88,7 @@ def test_words_are_found_in_ids_reasons_and_folded_text(visit):
     page.get_by_text("No item passes these filters.").wait_for()
 
 
+@pytest.mark.slow
 def test_names_are_offered_while_one_types_and_one_of_them_filters(visit):
     page = visit()
     offered = page.locator("datalist option")
@@ -98,6 +102,7 @@ def test_names_are_offered_while_one_types_and_one_of_them_filters(visit):
     expect(offered).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_filtered_list_is_put_in_order(visit):
     page = visit()
     page.get_by_role("button", name="Split").click()
@@ -111,6 +116,7 @@ def test_a_filtered_list_is_put_in_order(visit):
     assert runs_shown(page) == ["run-0", "run-1", "run-2"]
 
 
+@pytest.mark.slow
 def test_a_head_sorts_and_sorts_the_other_way_round(visit):
     page = visit("on=termination")
     head = page.get_by_role("columnheader", name="run")
@@ -130,6 +136,7 @@ def test_a_head_sorts_and_sorts_the_other_way_round(visit):
     expect(page.locator(".rows .name")).to_have_text(["run-2"])
 
 
+@pytest.mark.slow
 def test_tools_and_steps_that_faults_hang_on_are_summed_and_lead_to_their_items(visit):
     page = visit()
     page.get_by_text("Faults", exact=True).click()
@@ -165,6 +172,7 @@ def test_by_keys_through_items_steps_and_judges(visit):
     expect(page.locator(".opened")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_a_link_to_a_step_can_be_sent_and_back_restores_the_list(visit):
     page = visit("run=run-1&axis=sequencing&step=7")
     assert opened(page) == ("run-1", "Sequencing", 7)
@@ -186,6 +194,7 @@ def test_a_link_to_a_step_can_be_sent_and_back_restores_the_list(visit):
     assert runs_shown(page) == ["run-2"]
 
 
+@pytest.mark.slow
 def test_a_link_to_what_is_not_here_says_so(visit):
     page = visit("run=run-9&axis=sequencing")
     expect(page.locator(".explorer > .said[role=status]")).to_contain_text("No run run-9")
@@ -204,6 +213,7 @@ def test_a_verdict_is_never_told_by_colour_alone(visit):
     assert "beta v1, Termination: lost (refused)" in names
 
 
+@pytest.mark.slow
 def test_text_of_runs_and_judges_is_text(visit):
     page = visit("run=run-1&axis=sequencing")
     opened(page)
@@ -212,6 +222,7 @@ def test_text_of_runs_and_judges_is_text(visit):
     assert page.locator(f"{HOST} img, {HOST} script").count() == 0
 
 
+@pytest.mark.slow
 def test_a_selection_goes_away_as_a_table(visit, tmp_path):
     page = visit("on=sequencing&only=split")
     with page.expect_download() as download:
@@ -236,6 +247,7 @@ def test_no_share_of_a_word_that_the_scale_does_not_know(browser, tmp_path):
     page.close()
 
 
+@pytest.mark.slow
 def test_columns_that_are_hidden_count_for_nothing(visit):
     page = visit("on=sequencing&only=split")
     page.get_by_text("Columns").click()
@@ -245,6 +257,7 @@ def test_columns_that_are_hidden_count_for_nothing(visit):
     assert runs_shown(page) == ["run-1"]
 
 
+@pytest.mark.slow
 def test_a_link_narrows_to_one_judge_to_two_or_to_versions_and_counts_among_these_alone(visit):
     page = visit("judge=alpha&only=repeats")
     expect(page.locator(".rows .name")).to_have_text(["run-1"])
@@ -276,6 +289,7 @@ def test_everybody_can_read_it(visit, pictures, look):
     assert page.locator(HOST).evaluate("host => host.scrollWidth <= host.clientWidth")
 
 
+@pytest.mark.slow
 def test_all_five_axes_are_in_view_beside_an_open_run(visit):
     page = visit()
     press(page, "d")

@@ -86,6 +86,7 @@ def test_three_trajectories_by_keyboard_with_a_reload_between(visit, session, tm
     assert labels["created_at"].str.to_datetime("%Y-%m-%dT%H:%M:%SZ").null_count() == 0
 
 
+@pytest.mark.slow
 def test_every_letter_of_a_note_is_there_after_a_reload(visit):
     page = visit()
     press(page, "m")
@@ -99,6 +100,7 @@ def test_every_letter_of_a_note_is_there_after_a_reload(visit):
     expect(note).to_have_value("")
 
 
+@pytest.mark.slow
 def test_who_labels_is_asked_once_where_the_page_does_not_know(visit, pictures, tmp_path):
     page = visit(rater=None)
     assert_accessible(page, HOST)
@@ -116,12 +118,14 @@ def test_who_labels_is_asked_once_where_the_page_does_not_know(visit, pictures, 
     assert read_labels(tmp_path / "back.jsonl")["rater"].to_list() == ["Żaneta O'Neil"]
 
 
+@pytest.mark.slow
 def test_a_browser_that_keeps_nothing_says_so(visit):
     page = visit(script="IDBObjectStore.prototype.add = () => { throw new Error('full') }")
     press(page, "1")
     page.get_by_text("Not saved: this browser keeps nothing; download").wait_for()
 
 
+@pytest.mark.slow
 def test_saved_is_said_when_the_line_is_on_disk_and_not_before(visit):
     """The transaction is held open; what it asks of the browser is strict durability."""
     hold = """
@@ -151,6 +155,7 @@ def test_saved_is_said_when_the_line_is_on_disk_and_not_before(visit):
     assert page.evaluate("window.asked") == ["strict"]
 
 
+@pytest.mark.slow
 def test_a_second_person_in_the_same_browser_is_neither_the_first_nor_sees_them(visit):
     first = visit(rater=None)
     first.keyboard.type("Ann")
@@ -183,6 +188,7 @@ def test_a_second_person_in_the_same_browser_is_neither_the_first_nor_sees_them(
     assert verdict_on(first, AXES[0]) == "incorrect"
 
 
+@pytest.mark.slow
 def test_labels_that_an_earlier_page_left_in_the_old_store_come_over(visit, session):
     page = visit()
     label = {"verdict": "incorrect", "confidence": None, "cited": [4], "note": "old"}
@@ -200,6 +206,7 @@ def test_labels_that_an_earlier_page_left_in_the_old_store_come_over(visit, sess
     assert verdict_on(page, AXES[0]) == "incorrect"
 
 
+@pytest.mark.slow
 def test_a_second_tab_takes_up_what_the_first_one_says_and_stays_where_it_is(visit):
     first = visit()
     second = first.context.new_page()
@@ -228,6 +235,7 @@ def test_text_of_a_run_is_text(visit):
     )
 
 
+@pytest.mark.slow
 def test_long_results_are_folded_and_open_by_mouse_and_key(visit):
     page = visit()
     result = page.locator("article").nth(3)
@@ -241,6 +249,7 @@ def test_long_results_are_folded_and_open_by_mouse_and_key(visit):
     assert '"price": 29.10' in result.text_content()
 
 
+@pytest.mark.slow
 def test_a_click_cites_and_a_second_click_does_not(visit):
     page = visit()
     number = page.get_by_role("button", name="Cite step 6 for Tool selection")
@@ -251,6 +260,7 @@ def test_a_click_cites_and_a_second_click_does_not(visit):
     assert number.get_attribute("aria-pressed") == "false"
 
 
+@pytest.mark.slow
 def test_the_five_axes_stay_on_one_screen(visit):
     page = visit(viewport={"width": 1280, "height": 720})
     for _ in range(7):
@@ -261,6 +271,7 @@ def test_the_five_axes_stay_on_one_screen(visit):
         assert box["y"] + box["height"] < 720
 
 
+@pytest.mark.slow
 def test_on_a_phone_the_panel_leaves_the_run_two_thirds(visit):
     page = visit(viewport={"width": 390, "height": 844})
     assert page.locator("h1").count() == 1
@@ -273,6 +284,7 @@ def test_on_a_phone_the_panel_leaves_the_run_two_thirds(visit):
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.slow
 def test_by_tab_alone_everything_is_reached(visit):
     page = visit()
     reached = set()
@@ -295,6 +307,7 @@ def test_everybody_can_read_it(visit, pictures, look):
     page.screenshot(path=pictures / f"page-{look}.png")
 
 
+@pytest.mark.slow
 def test_the_list_of_keys_opens_and_closes(visit):
     page = visit()
     press(page, "?")

@@ -72,6 +72,7 @@ def opened(page):
     return [int(number) for number in page.locator("article.of-it .number").all_text_contents()]
 
 
+@pytest.mark.slow
 def test_what_ran_at_once_who_waited_and_the_way_from_points_to_the_record(visit, scored):
     page = visit()
     first, second = (
@@ -103,6 +104,7 @@ def test_what_ran_at_once_who_waited_and_the_way_from_points_to_the_record(visit
     assert page.evaluate("window.broken") is None
 
 
+@pytest.mark.slow
 def test_several_runs_have_a_list_and_an_address_each(browser, scored, tmp_path):
     again = scored[0].model_copy(update={"id": "run 2"})
     file = write_timeline(tmp_path / "runs.html", [scored, (again, axis_results([again])[0])], opened=1)

@@ -26,6 +26,7 @@ def matrix(table):
     return np.concatenate([part.codes for part in parts]), raters, people, len(parts[0].categories)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_alttest_sets_give_the_authors_figures(name, shared_data, oracles, tmp_path):
     folder = shared_data / "alttest" / name
@@ -76,6 +77,7 @@ def test_grades_have_the_ordinal_alpha_of_another_program_on_the_page(name, ques
     assert "alpha, ordinal" in found.sentences[1]
 
 
+@pytest.mark.slow
 def test_agentprocessbench_subsets_come_in_whole_with_the_published_accuracies(shared_data, tmp_path):
     """Table of the paper's repository: macro figures are those of tests/analysis/test_steps.py."""
     root = shared_data / "agentprocessbench"

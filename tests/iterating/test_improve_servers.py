@@ -75,6 +75,7 @@ def served(monkeypatch):
     thread.join(10)
 
 
+@pytest.mark.slow
 def test_both_sdks_are_asked_once_within_the_budget_and_shown_no_confirm_task(tmp_path, served):
     url, handler = served
     runs = runs_of(9, 2)

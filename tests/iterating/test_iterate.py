@@ -189,6 +189,7 @@ def test_the_matrix_of_a_judge_counts_every_run_and_its_flips(bench):
     assert split == turn.contested.n_split
 
 
+@pytest.mark.slow
 def test_what_people_decided_on_flips_stands_in_the_next_turn(bench):
     found = axisjudge.iterate(AXIS, "v3", judges=JUDGES, progress=False)
     n = len(found.turn.flips)
@@ -232,6 +233,7 @@ def test_what_people_decided_on_flips_stands_in_the_next_turn(bench):
     assert f"{n - 3} not looked at yet" in again.decided
 
 
+@pytest.mark.slow
 def test_both_versions_are_judged_in_turn_and_another_day_is_said(bench):
     """What a provider changes on the way meets both versions; a version of an earlier run is compared with a word."""
     occasions = "noise of occasions was not measured"

@@ -57,6 +57,7 @@ def test_the_mark_stands_at_fence_sections_and_steps_and_nowhere_else(trajectory
         assert f"\n[{prefix.mark} step {step.index}] " in prefix.text
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(trajectories())
 def test_same_trajectory_same_bytes(trajectory: Trajectory) -> None:
@@ -64,6 +65,7 @@ def test_same_trajectory_same_bytes(trajectory: Trajectory) -> None:
     assert build_prefix(trajectory).text.encode() == build_prefix(twin).text.encode()
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(trajectories(), st.integers(1, 2))
 def test_a_trajectory_that_contains_the_mark_gets_another_one(trajectory: Trajectory, digits: int) -> None:

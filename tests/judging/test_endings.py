@@ -51,6 +51,7 @@ def test_a_dead_key_ends_with_1_and_says_so_in_the_last_lines(command):
     assert "HTTP 401" in out
 
 
+@pytest.mark.slow
 def test_a_run_that_is_answered_ends_with_0_and_its_exact_losses_decide(command):
     def one_lost(number, body):
         return failing(422, "no")(number, body) if number == 3 else healthy(0.0)(number, body)
@@ -62,6 +63,7 @@ def test_a_run_that_is_answered_ends_with_0_and_its_exact_losses_decide(command)
     assert "lost" in out
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_a_summary(command, tmp_path):
     with providing(m=healthy(0.2)) as provider:
         process = command(provider, "m", more=["--concurrency", "2"])
@@ -77,6 +79,7 @@ def test_ctrl_c_ends_with_130_and_a_summary(command, tmp_path):
     assert 0 < read_ratings(tmp_path / "r.jsonl").height < 40
 
 
+@pytest.mark.slow
 def test_a_dry_run_tells_tokens_and_price(command):
     with providing(m=healthy()) as provider:
         code, out, _ = finished(command(provider, "m", more=["--dry-run", "--json"]))

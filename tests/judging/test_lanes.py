@@ -45,6 +45,7 @@ def test_a_judge_that_can_never_answer_is_stopped_and_the_other_goes_on(status, 
     assert "is stopped" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_dead_key_is_found_out_by_a_handful_of_calls_however_late_the_provider_says_so(capsys):
     def late(number, body):
         return (*failing(401, "no such key")(number, body)[:3], 1.2)
@@ -203,6 +204,7 @@ def test_what_passes_is_asked_again():
     assert ends["shaky"].failures.total() == 3
 
 
+@pytest.mark.slow
 def test_what_timed_out_is_asked_once_more_and_counts_as_maybe_paid():
     with providing(asleep=healthy(3.0)) as provider:
         judges = judges_of(provider, "asleep", options=",timeout=0.8")

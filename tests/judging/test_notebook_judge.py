@@ -84,6 +84,7 @@ def run_cell(client, source):
     return "".join(printed)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_judge_in_a_cell_is_killed_and_resumes(kernel, tmp_path):
     source, out, calls = tmp_path / "runs.jsonl", tmp_path / "ratings.jsonl", tmp_path / "calls"

@@ -220,6 +220,7 @@ def test_a_resumed_run_reads_its_file_once_and_makes_each_judge_once(counts, tmp
     assert counts == Counter(made=1, reads=1)
 
 
+@pytest.mark.slow
 def test_what_is_returned_is_what_stands_in_the_file(tmp_path):
     out, (mine, _) = tmp_path / "r.jsonl", counting()
     ask([mine], out, n=2)

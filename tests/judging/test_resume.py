@@ -96,6 +96,7 @@ def finish(process):
     return out
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_any_instant_resumes(command, tmp_path):
     whole, broken = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"
     finish(command(whole))

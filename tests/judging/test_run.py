@@ -251,6 +251,7 @@ def test_waiting_is_one_line_that_changes_on_a_screen_and_two_in_a_pipeline(caps
     assert "answers again" in lines[False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theirs", [False, True])
 @pytest.mark.parametrize("fails", [False, True])
 def test_the_collector_is_as_it_was_after_a_run(theirs, fails):

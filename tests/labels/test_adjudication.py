@@ -65,6 +65,7 @@ def figures(seed, n_agreements=80):
     return first, report, float(np.mean(judges[0] == truth)), float(np.mean(key != truth))
 
 
+@pytest.mark.slow
 def test_adjudicating_disagreements_alone_moves_accuracy_one_way():
     """Truth: the judge is right on 1 - (.08 + .08 - 2 x .08 x .08) = 85.3%; the key is wrong on 18.1%."""
     found = [figures(seed) for seed in range(24)]

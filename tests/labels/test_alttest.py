@@ -59,6 +59,7 @@ def test_an_empty_folder_and_a_shared_name_are_refused(tmp_path):
         ratings(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "people", "ratings", "clusters", "questions"),
     [

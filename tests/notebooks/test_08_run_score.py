@@ -12,6 +12,7 @@ NAME = "08_run_score"
 FIGURES = ["scores", "components", "trend", "moved", "aucs", "good_runs", "aucs_reward"]
 
 
+@pytest.mark.slow
 def test_its_cells_run_on_the_demo():
     """Every cell in this process: no kernel, and no figure is written."""
     notebook = nbformat.read(home() / "notebooks" / f"{NAME}.ipynb", as_version=4)

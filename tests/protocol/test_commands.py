@@ -171,6 +171,7 @@ def test_leaks_are_listed_and_fail_the_check(command, bench, runs):
     assert f'--tuned-on "{tasks[1]}=REASON"' in out
 
 
+@pytest.mark.slow
 def test_diff_shows_text_beside_verdicts(command, bench):
     (bench / "data" / "ratings").mkdir(exist_ok=True)
     demo = sorted((home() / "data" / "demo" / "results").glob("*.json"))[0].as_posix()
@@ -202,6 +203,7 @@ def test_diff_shows_text_beside_verdicts(command, bench):
     assert (last["side"], versions["v2"]["change"]) == ("no split", None)
 
 
+@pytest.mark.slow
 def test_the_log_compares_like_with_like(command, bench, tmp_path):
     import polars as pl
 
@@ -246,6 +248,7 @@ def test_the_log_compares_like_with_like(command, bench, tmp_path):
         assert (found["change"], found["compared"]) == (None, why)
 
 
+@pytest.mark.slow
 def test_compare_tests_several_axes_as_one_family(command, tmp_path):
     demo = (home() / "data" / "demo" / "results").as_posix()
     out = str(tmp_path / "v.jsonl")

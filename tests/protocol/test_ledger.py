@@ -95,6 +95,7 @@ def test_a_reason_must_be_given(bench):
     assert read_ledger() == []
 
 
+@pytest.mark.slow
 def test_processes_that_open_at_once_get_numbers_of_their_own(bench, locked):
     command = [sys.executable, "-m", "axisjudge", "--workbench", str(bench), "holdout", "open", "--reason", "now"]
     started = [subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, text=True) for _ in range(2)]

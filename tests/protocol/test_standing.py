@@ -259,6 +259,7 @@ def test_an_alias_that_another_model_answers_to(split, runs, opened, held_out):
     assert "another model answered: gpt-5-2026-01-01 (at the lock: gpt-5-2025-08-07)" in reason(moved)
 
 
+@pytest.mark.slow
 def test_the_example_of_the_module_holds(bench):
     """The loop as the docstring has it: others build on it."""
     from textwrap import dedent

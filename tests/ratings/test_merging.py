@@ -74,6 +74,7 @@ def test_only_the_columns_that_are_asked_for_are_read(tmp_path, table):
     assert "termination" not in plan
 
 
+@pytest.mark.slow
 def test_lean_tables_lack_what_no_analysis_uses_and_nothing_else(tmp_path, table):
     """Commands print the same of a dataset in parts and of a file; an older prompt gives way in both."""
     paid = table.with_columns(rationale=pl.lit("because"), cost_usd=0.1, prompt_sha256=pl.lit("new"))
@@ -107,6 +108,7 @@ def test_files_that_others_wrote_are_counted_question_by_question(tmp_path, tabl
     assert first.to_dict() == second.to_dict()
 
 
+@pytest.mark.slow
 def test_a_large_file_is_cut_between_runs_and_counted_as_before(tmp_path, table, monkeypatch):
     """Every rating is in one part, no run in two; what stands in another order is one part."""
     from axisjudge.ratings import dataset
@@ -135,6 +137,7 @@ def test_a_large_file_is_cut_between_runs_and_counted_as_before(tmp_path, table,
     assert {row["files"] for row in dataset_stats(tmp_path / "sorted")} == {2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", [["ratings", "stats"], ["agreement"], ["profile"], ["ratings", "compact", "--out", "x"]]
 )

@@ -68,6 +68,7 @@ trajectories = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(trajectories, min_size=1, max_size=3, unique_by=lambda run: run.id))
 def test_what_is_written_is_read_back_equal(tmp_path: Path, runs: list[Trajectory]) -> None:

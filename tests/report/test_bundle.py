@@ -353,6 +353,16 @@ def test_a_table_is_no_wider_than_where_it_stands_and_says_once_what_never_chang
     assert "more rows in tables/x.csv" in as_latex(wide_table(1, rows=200), "c", "x", columns=2, whole="tables/x.csv")
 
 
+def test_a_heatmap_of_seaborn_is_drawn_for_a_column():
+    """Its colorbar stands in a grid with rows of no height, which constrained layout divides by."""
+    import matplotlib.pyplot as plt
+    import seaborn as sns
+
+    ax = sns.heatmap([[0.1, 0.9], [0.4, 0.2]], cmap="Blues", ax=plt.figure().subplots())
+    assert narrow(ax.figure, None, "pdf", COLUMN)
+    plt.close(ax.figure)
+
+
 def test_a_figure_of_a_paper_is_as_wide_as_a_column_and_its_text_can_be_read() -> None:
     _, ax = plt.subplots(figsize=(7, 4), layout="constrained")
     for name in ("one-model-with-a-name", "another-model-with-a-name", "a-third", "a-fourth-model-with-a-name"):

@@ -193,6 +193,7 @@ def test_warnings_on_a_page_name_no_file() -> None:
     assert "x.py" not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("theme", "width"), [("light", 1200), ("dark", 390)])
 def test_pages_are_accessible_and_fit_in_every_light(
     browser: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, theme: str, width: int
@@ -309,6 +310,7 @@ def test_a_browser_runs_nothing_fetches_nothing_and_shows_the_picture(
     tab.close()
 
 
+@pytest.mark.slow
 def test_the_hostile_text_does_work_where_nothing_cleans_it(
     browser: Any, tracker: tuple[str, list[str]], tmp_path: Path
 ) -> None:

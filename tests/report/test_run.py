@@ -44,6 +44,7 @@ def kept(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in KEPT}
 
 
+@pytest.mark.slow
 def test_a_report_is_written_once_and_again_only_when_something_changed(bench: Path, notebook: Write) -> None:
     notebook("05_profiles")
     first = run_report("profiles", workbench=bench)
@@ -95,6 +96,7 @@ def test_results_carry_scope_parameters_seeds_and_hashes_but_no_date_or_path(ben
     assert "Provenance" not in (report.folder / "report.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_path_is_taken_from_where_the_caller_stands(
     bench: Path, notebook: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +168,7 @@ def test_an_interrupted_run_ends_at_once_and_leaves_nothing(bench: Path, noteboo
     assert left <= {"05_long/failed.ipynb", "06_long/failed.ipynb"}
 
 
+@pytest.mark.slow
 def test_the_kernel_is_this_python_apart_from_the_users_settings(
     bench: Path, notebook: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -325,6 +328,7 @@ os.environ["LEFT"], mpl.rcParams["font.size"], left = "1", 3, 1
 workbench.use(workbench.home())"""
 
 
+@pytest.mark.slow
 def test_two_notebooks_in_one_kernel_know_nothing_of_each_other(
     bench: Path, notebook: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -336,6 +340,7 @@ def test_two_notebooks_in_one_kernel_know_nothing_of_each_other(
     assert left[0] == left[1] == [False, 10.0, False, True]
 
 
+@pytest.mark.slow
 def test_a_staging_folder_that_a_kill_left_is_cleared(bench: Path, notebook: Write) -> None:
     notebook("05_profiles", cells=[])
     left = bench / "reports" / ".05_profiles-killed" / "05_profiles"
@@ -353,6 +358,7 @@ def test_the_digest_does_not_follow_caches_and_locks(bench: Path, notebook: Writ
     assert input_digest(bench, book, {}) == before
 
 
+@pytest.mark.slow
 def test_a_page_says_what_its_judges_cost(bench: Path, notebook: Write) -> None:
     notebook("05_profiles")
     paid = {"rater": "openai:m", "rater_kind": "llm", "input_tokens": 2_000, "cached_tokens": 500, "output_tokens": 77}

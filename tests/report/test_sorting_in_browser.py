@@ -116,6 +116,7 @@ def test_a_press_on_a_heading_sorts_by_number_and_the_third_brings_the_first_ord
     assert column(page, at) == was
 
 
+@pytest.mark.slow
 def test_a_table_is_sorted_and_searched_by_keyboard_alone(visit):
     page = visit()
     search = page.get_by_role("searchbox", name="Search Table 1")
@@ -150,6 +151,7 @@ def test_what_sorts_is_read_by_everyone_in_both_lights(visit, light):
     assert page.evaluate(OVERHANG) <= 0
 
 
+@pytest.mark.slow
 def test_on_a_phone_a_table_moves_in_its_own_frame_and_its_search_stays(visit):
     page = visit(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
     assert page.evaluate(OVERHANG) <= 0
@@ -161,6 +163,7 @@ def test_on_a_phone_a_table_moves_in_its_own_frame_and_its_search_stays(visit):
     assert Axe().run(page).response["violations"] == []
 
 
+@pytest.mark.slow
 def test_a_long_table_is_short_on_the_page_and_whole_on_paper(visit):
     page = visit()
     region = page.locator(".shown.table").first
@@ -178,6 +181,7 @@ def test_without_scripts_the_whole_table_stands_there(visit):
     assert page.locator(".dt-container").count() == 0
 
 
+@pytest.mark.slow
 def test_no_script_but_ours_runs(visit, report):
     text = report.read_text()
     for hostile in ("<script>window.broken = 1</script>", '<img src="x" onerror="window.broken = 1">'):

@@ -96,6 +96,7 @@ SLOW = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "world", "replicates"), FAST)
 def test_intervals_and_bands_cover(kind, world, replicates) -> None:
     check(kind, world, replicates)

@@ -203,6 +203,7 @@ class TestProperties:
         max_size=40,
     )
 
+    @pytest.mark.slow
     @settings(max_examples=60, deadline=None)
     @given(ends, st.randoms(use_true_random=False))
     def test_neither_order_of_arrival_nor_names_matter_and_one_by_one_is_the_same(self, drawn, random):

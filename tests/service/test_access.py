@@ -67,6 +67,7 @@ def reader(service):
     return token(service)
 
 
+@pytest.mark.slow
 def test_made_and_revoked_while_it_runs(service):
     made = json.loads(command(service, "make", "--workspace", "*", "--write", "--name", "ci", "--json"))
     with service.client(made["token"]) as client:

@@ -119,6 +119,7 @@ def test_what_is_no_http_is_answered_in_the_one_form(hurried):
     assert problem["code"] == "malformed"
 
 
+@pytest.mark.slow
 def test_an_idle_client_may_come_back(hurried):
     with Client(hurried.port, TOKEN) as client:
         for _ in range(2):
@@ -126,6 +127,7 @@ def test_an_idle_client_may_come_back(hurried):
             time.sleep(1.0)  # longer than a head may take; idle connections have a deadline of their own
 
 
+@pytest.mark.slow
 def test_beyond_the_limit_503_and_then_nothing_and_few_words(tmp_path):
     """More half-open connections than files: it goes on answering once they are given up, and its log stays short."""
     service = Hurried(tmp_path, seconds=2.0, files=FILES, other=60)
@@ -146,6 +148,7 @@ def test_beyond_the_limit_503_and_then_nothing_and_few_words(tmp_path):
     assert len(service.stop()) < 5000
 
 
+@pytest.mark.slow
 def test_who_keeps_the_service_waiting_makes_room(tmp_path):
     """Half heads first come first go; a client that was answered and asks no more goes too; work in hand does not."""
     service = Hurried(tmp_path, seconds=5.0, wanted=4)

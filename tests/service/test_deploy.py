@@ -42,6 +42,7 @@ def known_options(*command):
     return set(re.findall(r"--[a-z-]+", said.stdout))
 
 
+@pytest.mark.slow
 def test_the_options_it_names_exist(page):
     (unit,) = (block for block in blocks(page) if "[Unit]" in block)
     parsed = configparser.ConfigParser(strict=True, delimiters=("=",))

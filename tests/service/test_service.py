@@ -286,6 +286,7 @@ class TestApi:
                 assert len({score["run_id"] for score in seen}) == 7
                 assert [s["ended_at"] for s in seen] == sorted((s["ended_at"] for s in seen), reverse=True)
 
+    @pytest.mark.slow
     def test_events_wait_while_the_sink_is_down_and_come_when_it_is_up(self, service):
         """The folder of the events file is missing; scoring goes on. Runs last in this class, and makes the folder."""
         with service.client() as client, ThreadPoolExecutor(1) as pool:
@@ -309,6 +310,7 @@ class TestDoor:
         assert done.stderr.count("\n") == 1
         return done.stderr
 
+    @pytest.mark.slow
     def test_it_does_not_start_without_a_token_nor_open_to_the_world(self):
         assert "does not start without a token" in self.refused()
         assert "is for loopback only" in self.refused("--no-auth", "--host", "0.0.0.0")

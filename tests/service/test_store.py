@@ -387,6 +387,7 @@ class TestSchema:
             ScoreStore(store_url)
         database.close()
 
+    @pytest.mark.slow
     def test_many_open_a_new_store_at_once(self, store_url, tmp_path):
         failures = []
 

@@ -113,6 +113,7 @@ def test_intervals_hold_the_estimate(ratings, grouped):
             assert found.method
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(TWO)
 def test_intervals_do_not_depend_on_the_order_of_items_or_clusters(ratings):

@@ -30,6 +30,7 @@ def matrix(table):
     return np.concatenate([part.codes for part in parts]), raters, people
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_the_authors_own_results_at_every_epsilon(name, alttest, oracles):
     """Their functions, run unmodified (nitaytech/AltTest 18428b1): ../shared/oracles/alttest.json."""

@@ -101,6 +101,7 @@ def test_pseudo_values_average_to_the_balanced_accuracy():
     assert means == pytest.approx([balanced_accuracy(column, truth).estimate for column in right.T])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("correlation", "share", "accuracies"), [(0.3, 0.1, (0.9, 0.3)), (0.0, 0.3, (0.95, 0.85))])
 def test_the_interval_covers(correlation, share, accuracies):
     """50 tasks of 12 items; the true value is the mean of the two accuracies, because right is drawn given the word."""

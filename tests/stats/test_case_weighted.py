@@ -58,6 +58,7 @@ def test_confidence_that_follows_clarity_raises_agreement(coefficient):
     assert found.p_value <= 0.01
 
 
+@pytest.mark.slow
 def test_the_null_of_confidence_by_verdict_alone_holds_its_level():
     """Shuffling within judge alone rejects in nearly every run here; within judge and verdict it must not."""
     rng = np.random.default_rng(5)

@@ -35,6 +35,7 @@ def test_pooling_adjacent_violators_equals_scikit_learn(rows):
     assert isotonic_fit(values, weights) == pytest.approx(isotonic_regression(values, sample_weight=weights), abs=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(PAIRS)
 def test_the_decomposition_adds_up_and_no_part_is_negative(pairs):

@@ -54,6 +54,7 @@ def coverage(design, prevalence, replicates, monkeypatch, n_true=50_000):
     return {name: float(np.mean(hit)) for name, hit in hits.items() if len(hit) >= replicates / 10}
 
 
+@pytest.mark.slow
 def test_a_few_designs_are_covered(monkeypatch):
     found = coverage((50, 4), 0.3, 100, monkeypatch, n_true=10_000)
     assert set(found) == {"soft", "case_weighted", "auroc", "effective"}

@@ -55,6 +55,7 @@ def test_residuals_from_the_panels_mean_correlate_by_construction():
     assert np.corrcoef(residual.T)[np.triu_indices(4, 1)].mean() == pytest.approx(-1 / 3, abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_clusters", "size"), [(50, 4), (200, 1)])
 def test_the_interval_covers(n_clusters, size):
     rng = np.random.default_rng([n_clusters, size])
@@ -138,6 +139,7 @@ def test_messages(call, message):
         call()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", [2, 3, 5])
 def test_label_error_is_taken_back_with_any_number_of_categories(q):
     """Six independent judges with a tenth of the labels wrong are six; with three categories 4.06 came out, with five

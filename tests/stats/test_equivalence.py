@@ -121,6 +121,7 @@ def test_repeats_of_one_occasion_that_share_its_day_do_not_stop_a_judge_that_nev
     assert evidence_of_runs(occasions[:4]) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_runs", [1, 3])
 def test_whole_runs_that_lie_off_do_not_stop_a_judge_that_never_changes(n_runs):
     """Each run shifts all of its items by .2 on the probit scale; items alone would stop most of these studies."""

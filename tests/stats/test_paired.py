@@ -79,6 +79,7 @@ def test_a_few_changes_one_way_have_the_interval_of_the_share_that_changes():
     assert "MOVER" in found.method
 
 
+@pytest.mark.slow
 def test_few_changes_are_covered():
     """One-sided error of the upper bound at a shift of .05 one way; .025 wanted, plus Monte Carlo error."""
     rng = np.random.default_rng(6)

@@ -39,6 +39,7 @@ def studies(sizes, icc, worse, better, replicates):
     return tuple(float(np.mean(each)) for each in (held, rejected, contradicted, widths))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["60 items", "12 of 60..2"])
 def test_null_studies(name):
     held, rejected, contradicted, _ = studies(SIZES[name], 0.3 if name != "60 items" else 0.0, 0.12, 0.12, 150)

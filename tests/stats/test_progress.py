@@ -33,6 +33,7 @@ def within(share, level, runs):
     return share <= level + 3 * math.sqrt(level * (1 - level) / runs)
 
 
+@pytest.mark.slow
 def test_no_change_is_seldom_called_progress_and_a_real_change_is_found():
     same = rates(60, tasks=30)
     assert within(same.get("progress", 0) + same.get("worse", 0), LEVEL, 60)

@@ -73,6 +73,7 @@ def test_shares_and_changes_of_ragged_tasks_are_covered(name):
     assert min(found) >= 0.93 - 2 * math.sqrt(0.93 * 0.07 / 400)
 
 
+@pytest.mark.slow
 def test_agreement_over_ragged_tasks_is_covered():
     found = coefficient_coverage(SIZES["12 of 60..2"], 0.3, 150)
     assert min(found.values()) >= 0.93 - 2 * math.sqrt(0.93 * 0.07 / 150)

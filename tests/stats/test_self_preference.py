@@ -44,6 +44,7 @@ def test_leniency_and_quality_alone_are_no_preference():
     assert all(abs(each.estimate) < 0.04 for each in result.preference.values())
 
 
+@pytest.mark.slow
 def test_the_interval_covers():
     hits = []
     for seed in range(400):

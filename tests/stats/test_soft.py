@@ -93,6 +93,7 @@ def normal_beliefs(n_clusters, size, rng):
     return ndtr(0.5 + math.sqrt(0.3) * task + math.sqrt(0.4) * item + math.sqrt(0.3) * noise)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_clusters", "size"), [(12, 4), (50, 4), (200, 1)])
 def test_intervals_cover(n_clusters, size):
     rng = np.random.default_rng([n_clusters, size])

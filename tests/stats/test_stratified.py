@@ -55,6 +55,7 @@ def test_lengths_must_agree():
         stratified_change([1, 2], [1, 2], before_strata=["a"], after_strata=["a", "a"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tasks", "repeats"), [(1, 5), (4, 3), (10, 3), (30, 2)])
 def test_coverage_over_repeats(tasks, repeats):
     """True change: 2 in every task, normal repeats whose spread differs by task and side; R = 1000."""

@@ -30,6 +30,7 @@ def test_labels_drawn_by_verdict_show_and_labels_at_random_seldom_do(how, low, h
 RAGGED = [30, 20, 10, 8, 6, 4, 4, 3, 3, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[4] * 20, [10] * 20, RAGGED])
 def test_twenty_tasks_show_failures_labelled_three_times_as_often(sizes):
     """Before, none of these was found: of ragged tasks too few carry a test over tasks."""
@@ -62,6 +63,7 @@ def _three_judges(rng, chance_of):
     return said, label, task, comparable_features(said, ["correct", "incorrect"], agents=agents)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("chance_of", "sampling", "low", "high"),
     [

@@ -57,6 +57,7 @@ def test_every_edit_has_a_row_for_every_axis_and_breaks_one_or_none():
     assert all(set(EXPECTED[edit].values()) == {"must_not"} for edit in SOUND)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_and_another_one_other_twins(runs, made, tmp_path):
     again = make_twins(runs, seed=3)
     for name, twins in (("one", made), ("two", again)):
@@ -123,6 +124,7 @@ def test_untouched_steps_are_identical(made, originals):
             assert all(bare(steps[place]) == bare(original[place]) for place in same)
 
 
+@pytest.mark.slow
 def test_a_written_twin_is_read_back_as_what_it_is(made, tmp_path):
     path = tmp_path / "twins.jsonl"
     write_trajectories(path, (twin.trajectory for twin in made.twins))
@@ -367,6 +369,7 @@ def test_a_run_without_steps_is_refused_by_every_edit():
     assert set(empty.refused) == {(edit, "the run has no steps") for edit in EDITS}
 
 
+@pytest.mark.slow
 def test_on_real_runs_every_edit_finds_places_and_keeps_ids_and_times(shared_data):
     reading = read_trajectories(
         shared_data / "tau2_retail" / "gpt-5-nano.json",

@@ -26,11 +26,10 @@ def blind_page(page: Path, trajectories: list[Path], plan: "Sampling", rater: st
     """
     from axisjudge.explorer import write_page
     from axisjudge.explorer.session import Session
-    from axisjudge.readers import read_trajectories
 
     if not trajectories:
         raise InputError("--page", "needs the runs", cure="name them with --trajectories")
-    write_page(page, Session.of(read_trajectories(*trajectories).trajectories, plan, rater))
+    write_page(page, Session.of(show.runs_of(trajectories).trajectories, plan, rater))
 
 
 @app.command(epilog="Example: axisjudge label page data/demo/results --sample 20 --seed 1 --out labelling.html")
@@ -83,9 +82,8 @@ def page(
     from axisjudge.explorer.session import Session
     from axisjudge.labels.drawing import draw
     from axisjudge.labels.sampling import read_sampling, sampling_path, write_sampling
-    from axisjudge.readers import read_trajectories
 
-    runs = read_trajectories(*paths, tools=tools, policy=policy, tool_kinds=tool_kind).trajectories
+    runs = show.runs_of(paths, tools=tools, policy=policy, tool_kinds=tool_kind).trajectories
     if plan is not None:
         sampling = read_sampling(plan)
     else:

@@ -32,12 +32,11 @@ def label_until(draw: DrawRequest, *, half_width: float, axis: str | None, n: in
     """Draw the order of labelling once, then after every label say what comes next and whether it is enough."""
     from axisjudge.labels.looks import look
     from axisjudge.labels.record import read_labels
-    from axisjudge.readers import read_trajectories
     from axisjudge.verdict import AXES
 
     if not draw.trajectories:
         raise InputError("--trajectories", "needs the runs to be labelled", cure="or name a fitted --panel")
-    runs = read_trajectories(*draw.trajectories).trajectories
+    runs = show.runs_of(draw.trajectories).trajectories
     plan = _plan(runs, draw.out, draw.seed)
     labelled = read_labels(*draw.labels) if draw.labels else None
     looks = look(plan, labelled, [one_of("--axis", axis, AXES)] if axis else AXES, half_width=half_width)

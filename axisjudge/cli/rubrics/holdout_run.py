@@ -33,10 +33,9 @@ def run(
     from axisjudge.judging import RunOptions
     from axisjudge.judging.api import held_out_run
     from axisjudge.protocol import read_sources, read_split
-    from axisjudge.readers import read_trajectories
 
     with show.failed_check():
-        reading = read_trajectories(*paths) if paths else read_sources(read_split().sources)
+        reading = show.runs_of(paths) if paths else read_sources(read_split().sources)
         judging = held_out_run(reading.trajectories, side=side, out=out)
     options = RunOptions(concurrency=concurrency, budget_usd=budget, confirm=yes)
     if dry_run:

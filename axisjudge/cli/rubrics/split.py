@@ -84,10 +84,9 @@ def show_(
 ) -> None:
     """What each side holds; with trajectories their rewards too, and what is nearly the same on two sides (exit 1)."""
     from axisjudge.protocol import rated_before, read_split
-    from axisjudge.readers import read_trajectories
 
     split = read_split()
-    runs = read_trajectories(*paths, domain=domain).trajectories if paths else []
+    runs = show.runs_of(paths, domain=domain).trajectories if paths else []
     if _print(split, runs, json=json, rated=rated_before(None, split)):
         raise typer.Exit(1)
 

@@ -228,6 +228,7 @@ def test_concurrency_and_rpm_hold_for_functions():
     assert max(begun) - min(begun) > 7 * 0.05 * 0.9
 
 
+@pytest.mark.slow
 def test_a_call_that_hangs_is_given_up_and_does_not_hold_the_program(tmp_path):
     program = tmp_path / "hangs.py"
     program.write_text(

@@ -98,6 +98,7 @@ OFFERED = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=80, deadline=None)
 def test_correct_is_said_only_where_what_is_checked_exhausts_the_axis(data: st.DataObject) -> None:

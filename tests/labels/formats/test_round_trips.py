@@ -94,6 +94,7 @@ def in_order(ratings):
     return sorted(ratings, key=lambda rating: str(identity(rating)))
 
 
+@pytest.mark.slow
 @FAST
 @given(any_ratings())
 @pytest.mark.parametrize("form", ["jsonl", "csv"])

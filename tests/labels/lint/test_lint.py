@@ -230,6 +230,7 @@ def test_false_alarms_on_clean_labels():
     assert all(n <= 400 * ALPHA + 3 * (400 * ALPHA) ** 0.5 for n in alarms.values()), alarms
 
 
+@pytest.mark.slow
 def test_a_few_clean_sets():
     assert [seed for seed in range(12) if found(clean(100 + seed, tasks=30))] == []
 
@@ -247,6 +248,7 @@ def test_what_is_wrong_with_the_sets_of_the_alternative_annotator_test(alttest, 
     assert severities(alttest(name)) == wanted
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_agentprocessbench_and_agentrx(shared_data):
     for subset in ("tau2", "hotpotqa"):
         labels = read_agentprocessbench(shared_data / "agentprocessbench", subset)

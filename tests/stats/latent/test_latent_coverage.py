@@ -27,6 +27,7 @@ def ranks(n_studies, seed=0, **world):
     return {name: (draws[:, 9::10] < np.array(truth)[:, None]).mean(axis=1) for name, (draws, truth) in truths.items()}
 
 
+@pytest.mark.slow
 def test_intervals_cover_at_five_tasks_and_are_narrower_than_design_based_ones():
     worlds, found, _ = simulated(8, tasks=5, axes=3, draws=200, burn_in=100)
     cover, width = by_model(worlds, found.called, "called")

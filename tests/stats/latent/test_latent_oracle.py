@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pytest
 from numpy.testing import assert_array_less
 
 from axisjudge.stats.latent.quantities import FIXED, Quantities
@@ -14,6 +15,7 @@ from axisjudge.stats.latent.sampler import Observed, sample
 ORACLE = Path(__file__).parent / "numpyro_oracle.json"
 
 
+@pytest.mark.slow
 def test_posteriors_of_two_samplers_agree_within_their_monte_carlo_error():
     """20 runs x 5 axes, two judges, 25 labels: means within 4 errors, ends within 4 of a quantile's."""
     oracle = json.loads(ORACLE.read_text())

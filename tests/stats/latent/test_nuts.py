@@ -167,6 +167,7 @@ def test_nuts_and_our_sampler_say_the_same(name):
     assert np.abs(np.subtract(theirs["probabilities"], ours["probabilities"])).max() < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_divergent", "refusal"), [(0, ""), (2, ""), (3, NoModel.DIVERGED)])
 def test_draws_that_diverge_refuse_the_model_where_there_are_many(monkeypatch, n_divergent, refusal):
     """Of 2,000 draws 2 may; of the longer run that follows 4 might."""

@@ -154,6 +154,7 @@ def test_versions_without_a_change_are_rarely_told_apart_and_those_with_one_are(
     assert noticed >= 150
 
 
+@pytest.mark.slow
 def test_drift_beyond_the_noise_is_called_and_noise_is_not():
     rng, called, delays = np.random.default_rng(17), 0, []
     for _ in range(200):

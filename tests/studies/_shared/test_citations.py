@@ -186,6 +186,7 @@ def test_contradictions_are_told(cited, four):
             shared_steps(table)
 
 
+@pytest.mark.slow
 def test_the_demo():
     runs = read_trajectories(*demo_paths()).trajectories[:60]
     ratings = judge(runs, ["rules", "simulated:heron", "simulated:wren"], repeats=3, progress=False)

@@ -77,6 +77,7 @@ def test_p_is_where_the_interval_touches_nothing():
         assert (found.ci_low > 0) == outside
 
 
+@pytest.mark.slow
 def test_holm_runs_over_all_pairs_of_all_axes():
     results = declared_results(table(both(np.random.default_rng(4), judges=3, agree=0.3)), AnalysisPlan(axes=AXES))
     assert len(results) == 6

@@ -112,6 +112,7 @@ def test_one_judge_gives_counts_but_no_agreement():
     assert found.table["kappa"].to_list() == [None]
 
 
+@pytest.mark.slow
 def test_scipy_is_not_loaded_for_one_judge_and_scipy_stats_never(tmp_path):
     """scipy.stats costs seconds to import, at the end of every run of `axisjudge judge`."""
     for name, ratings in {"one": [rating(0, "alpha", "correct")], "two": panel("ccicciic", "cciuccci")}.items():

@@ -85,6 +85,7 @@ def test_an_undefined_pair_is_a_dash_and_a_value_just_below_nought_is_nought():
     assert "−.00" not in said
 
 
+@pytest.mark.slow
 def test_twenty_judges_stay_readable(shared_data):
     table = read_agentprocessbench(shared_data / "agentprocessbench", "hotpotqa")
     found = families(pooled(table, "step", step_level=True), cluster_unit="query")

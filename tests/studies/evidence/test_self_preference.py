@@ -142,6 +142,7 @@ def test_families_come_as_a_mapping_or_a_table(failures):
     assert type(as_pandas).__module__.startswith("pandas")
 
 
+@pytest.mark.slow
 def test_the_demo_has_no_agents_of_its_judges():
     runs = read_trajectories(*demo_paths()).trajectories
     judged = judge(runs, ["rules", "simulated:heron", "simulated:wren"], repeats=3, progress=False)

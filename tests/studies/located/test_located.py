@@ -92,6 +92,7 @@ def counted(path):
     return counts
 
 
+@pytest.mark.slow
 def test_faults_of_the_demo_are_found_by_its_simulated_judges_as_a_script_counts_them(tmp_path):
     demo = load_located(source="demo")
     rehearsed = studies.located(demo.ratings, demo.runs)

@@ -360,6 +360,7 @@ def test_a_scale_without_failures_has_agreement_and_no_rates():
     assert sentences.rates_sentence(found) == "No failure rate was corrected: the scale knows no failure."
 
 
+@pytest.mark.slow
 def test_simulated_people_bear_the_banner():
     data = load_source("demo", n_labelled=40, seed=3)
     whole = study(data.ratings, questions=["argument_validity"], n_draws=0, **data.how)
@@ -412,6 +413,7 @@ def test_a_person_who_agrees_with_nobody_is_named_before_any_claim(alttest):
         assert sentences.opening(human_comparison(judges, table))[0].startswith(beginning)
 
 
+@pytest.mark.slow
 def test_the_rules_find_none_of_the_failures_of_agentrx(shared_data, monkeypatch):
     monkeypatch.setenv("AXISJUDGE_DATA", str(shared_data))
     data = load_source("agentrx")

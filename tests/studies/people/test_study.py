@@ -20,6 +20,7 @@ def labels(flags, labelled=45, names=("ann", "bo", "cy")):
     return table.with_columns(flags=pl.lit(list(flags), dtype=pl.List(pl.String)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flags",
     [

@@ -92,6 +92,7 @@ def test_a_power_beyond_the_target_at_the_smallest_size_may_need_fewer(power, is
     assert ("40 items or fewer give" in plan_sentence(plan)) == is_met
 
 
+@pytest.mark.slow
 def test_a_claim_that_fades_says_so():
     """Standing in does not fade any more: where the constant passes too, a judge shown to be better keeps its claim."""
     plan = study_plan(plan_stand_in(epsilon=0.15, prevalence=0.3, sizes=(40, 80, 320, 640)))
@@ -178,6 +179,7 @@ def test_a_plan_without_a_pilot_says_nothing_of_one():
     assert "Cohen's kappa" in plans.answer
 
 
+@pytest.mark.slow
 def test_a_study_s_plans_are_those_of_its_parts(pilot):
     plans = axisjudge.studies.plan(
         pilot, question="sequencing", half_width=0.3, judges=["rules"], usd_per_label=4.0, **SMALL
