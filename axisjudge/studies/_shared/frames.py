@@ -109,8 +109,39 @@ def table_of(rows: Sequence[Mapping[str, Any]], kind: Kind, *, columns: Sequence
     import narwhals.stable.v2 as nw
 
     names = list(rows[0]) if rows else columns
-    table: Table = nw.from_dict({name: [row[name] for row in rows] for name in names}, backend=kind).to_native()
-    return table
+    values = {name: [row[name] for row in rows] for name in names}
+    blank = {name: name in _WORDS for name, cells in values.items() if all(cell is None for cell in cells)}
+    table = nw.from_dict(values, backend=kind)
+    if kind == "polars":  # a column of nothing has a type all the same, so that a filter that names it runs
+        table = table.with_columns(nw.col(name).cast(nw.String if text else nw.Float64) for name, text in blank.items())
+    elif kind == "pandas":
+        table = table.with_columns(nw.col(name).cast(nw.Float64) for name, text in blank.items() if not text)
+    own: Table = table.to_native()
+    return own
+
+
+#: Columns of words; where a table has no row, or nothing in them, all others are numbers.
+_WORDS = frozenset(
+    (
+        *("judge", "other_judge", "judges", "rater", "family", "other_family", "agent", "agents", "lineage", "way"),
+        *(
+            "question",
+            "axis",
+            "what",
+            "measure",
+            "of",
+            "word",
+            "claim",
+            "claimed",
+            "reason",
+            "sentence",
+            "rule",
+            "kind",
+        ),
+        *("run", "item", "task", "stratum", "unit", "feature", "version", "source", "scale", "method", "category"),
+        *("name", "other", "domain", "spec", "tool", "outcome", "expected", "edit", "label"),
+    )
+)
 
 
 def frame_of(parts: Iterable[object], columns: Mapping[str, str], kind: Kind) -> Table:

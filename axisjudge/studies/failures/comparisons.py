@@ -147,7 +147,8 @@ def rank_axes(profile: FailureProfile, *, agent: str = ALL_AGENTS, rng: Draws = 
     clusters = np.array(profile.panel.clusters)[kept]
     table = np.stack([_mean_by_task(column, clusters) for column in profile.failed[kept].T], axis=1)
     sets = rank_sets(table, ci_level=profile.ci_level, rng=np.random.default_rng(rng))
-    subject, kind = f"the {len(profile.axes)} axes of {agent}", profile.panel.kind
+    subject = f"the {len(profile.axes)} axes of {agent}" if len(profile.axes) > 1 else f"the only axis of {agent}"
+    kind = profile.panel.kind
     return Ranking(subject, QUANTITIES[profile.rule].words, profile.axes, sets, kind, made_up=profile.made_up)
 
 

@@ -108,7 +108,7 @@ def effective(model: LatentPanel, by_design: Estimate | None) -> str:
         return f"How many independent judges the panel is worth is not said: {own.reason}."
     beside = (
         ""
-        if by_design is None
+        if by_design is None or math.isnan(by_design.estimate)
         else f"; by the correlation of errors {by_design.estimate:.1f} ({by_design.interval('.1f')})"
     )
     return f"The {own.n_raters} judges {worth_of(own.n_raters, own, '.1f')}, by the model{beside}."

@@ -399,6 +399,9 @@ def standing_by_stratum(of: VerdictsThatStand) -> StandingOfStrata:
     return StandingOfStrata(of.trusts[-1], of.votes, made_up=of.made_up)
 
 
+_MONEY = ("what", "judges", "dollars", "error", "low", "high", "kappa", "kappa_low", "kappa_high")
+
+
 class MoneySpent(
     Part,
     name="frontier",
@@ -423,7 +426,7 @@ class MoneySpent(
             }
             for point in self.frontier.best
         ]
-        return table_of(rows, self.votes.kind, columns=("what", "judges", "dollars"))
+        return table_of(rows, self.votes.kind, columns=_MONEY)
 
     @property
     def answer(self) -> str:

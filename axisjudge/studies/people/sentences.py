@@ -109,6 +109,8 @@ def _figure(kind: ClaimKind, judge: JudgeComparison) -> str:
             return f"winning rate {test.winning_rate:.2f}, advantage probability {test.advantage.estimate:.2f}"
         case ClaimKind.FINDS_FAILURES, _:
             return f"sensitivity {share(judge.majority.sensitivity.given)}"
+        case ClaimKind.RATE_HOLDS, CorrectedRate() as corrected if math.isnan(corrected.apparent.estimate):
+            return f"it takes no side; corrected {share(corrected.rate)}"
         case ClaimKind.RATE_HOLDS, CorrectedRate() as corrected:
             return f"it says {corrected.apparent.estimate:.0%}, corrected {share(corrected.rate)}"
         case _, CorrectedRate() as corrected:

@@ -65,7 +65,7 @@ class Competition(Part, caption="Probability that an agent's next run scores hig
     @property
     def listed(self) -> pl.DataFrame:
         """The runs in order, with times in words."""
-        return self.ranked.with_columns(pl.col("ended_at").dt.to_string("iso:strict"))
+        return self.ranked if self.refusal else self.ranked.with_columns(pl.col("ended_at").dt.to_string("iso:strict"))
 
     @property
     def table(self) -> Table:
