@@ -231,6 +231,8 @@ def _jackknife(estimate: float, without: Floats, sample: Sampled) -> tuple[float
         return math.nan, math.nan, why
     degrees, level = _degrees(sample), sample["ci_level"]
     low, high = jackknife_interval(estimate, without, scale="fisher", degrees=degrees, ci_level=level)
+    if high - low < 1e-9:  # what did not vary may vary all the same
+        return math.nan, math.nan, "no cluster changes it: too few have verdicts to compare"
     undefined = "without some cluster a pair is undefined, or agrees fully"
     return low, high, undefined if math.isnan(low) else ""
 
