@@ -108,6 +108,7 @@ def test_what_is_no_cluster_is_refused(tmp_path, named, content):
         pass
 
 
+@pytest.mark.slow
 def test_a_scheduler_may_be_looked_for_again_after_none_answered():
     code = """
 import gc, threading

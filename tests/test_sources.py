@@ -31,6 +31,7 @@ def mirror(shared_data, monkeypatch, tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_of_a_demo_that_is_split_the_open_side_is_taken_and_that_is_said(tmp_path):
     with workbench.at(protocol.rehearsal(tmp_path)):
         split = protocol.make_split(read_trajectories(*demo_paths()).trajectories, salt="demo")

@@ -58,6 +58,7 @@ def test_a_dry_run_is_one_json_text(judge):
     assert [each["plan"][0]["judge"] for each in told["cascade"]] == ["simulated:wren", "simulated:heron"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "where"),
     [

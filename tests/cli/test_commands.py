@@ -181,6 +181,7 @@ def test_a_command_without_arguments_shows_its_help(command):
     assert run.stderr.startswith("Usage: axisjudge")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_full_disk_is_one_line():
     with Path("/dev/full").open("w") as full:
@@ -199,6 +200,7 @@ def test_a_warning_is_one_line_without_a_path_of_the_package(one_file, tmp_path)
     assert run.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_an_installed_copy_without_a_workbench_says_so(tmp_path):
     copy = tmp_path / "site"
     shutil.copytree(Path(workbench.__file__).parent, copy / "axisjudge")

@@ -14,6 +14,7 @@ def run(*arguments):
     return CliRunner().invoke(app, ["plan", *map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_labels_with_their_price():
     page = run("labels", "--half-width", "0.1", "--minutes", "6")
     assert page.exit_code == 0, page.output
@@ -47,6 +48,7 @@ def test_a_pilot_of_three_judges_is_told_and_priced_by_its_own_runs(tmp_path):
     assert a_task == pytest.approx(4 * a_run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

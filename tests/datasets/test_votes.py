@@ -34,6 +34,7 @@ def short(subset: str, name: str) -> str:
     return f"{subset}-{sha256(name.encode()).hexdigest()[:8]}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subset", SUBSETS)
 def test_equal_rating_for_rating_to_the_source(shared_data, subset):
     theirs = read_agentprocessbench(shared_data / "agentprocessbench", subset)
@@ -54,6 +55,7 @@ def test_equal_rating_for_rating_to_the_source(shared_data, subset):
     assert ours.sort(key).select(columns).equals(theirs.sort(key).select(columns), null_equal=True)
 
 
+@pytest.mark.slow
 def test_counts_of_the_source_by_plain_json(shared_data):
     """Votes and lost votes of every judge's file, counted without our reader."""
     votes = published_votes()

@@ -200,6 +200,7 @@ def test_a_link_to_what_is_not_here_says_so(visit):
     expect(page.locator(".explorer > .said[role=status]")).to_contain_text("No run run-9")
 
 
+@pytest.mark.slow
 def test_a_verdict_is_never_told_by_colour_alone(visit):
     page = visit()
     signs = {
@@ -237,6 +238,7 @@ def test_a_selection_goes_away_as_a_table(visit, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_no_share_of_a_word_that_the_scale_does_not_know(browser, tmp_path):
     judge = {"question": "final", "rater": "j", "rater_kind": "llm", "family": "j", "scale": "step"}
     words = enumerate(("-1", "0", "+1"))

@@ -155,6 +155,7 @@ def test_the_change_of_a_rubric_is_shown_where_both_texts_are_those_judged_by(ru
     assert Grid.of(edited, runs).rubric_changes() == {}
 
 
+@pytest.mark.slow
 def test_the_file_is_whole_closed_and_the_same_each_time(runs):
     page = explorer_html(Grid.of(ratings_of(runs), runs))
     assert page == explorer_html(Grid.of(ratings_of(runs), runs))

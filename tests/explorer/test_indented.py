@@ -15,6 +15,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_only_space_outside_strings_changes(value):
     text = json.dumps(value, ensure_ascii=False)

@@ -159,6 +159,7 @@ def test_the_split_is_made_first_where_that_is_wanted(tmp_path, capsys):
         assert len(protocol.read_sources(split.sources).trajectories) == 112
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("said", "made"), [("y", True), ("", False), (EOFError, False), (NotImplementedError, False)])
 def test_the_split_is_offered_where_somebody_can_be_asked(tmp_path, monkeypatch, said, made):
     def answer(_):

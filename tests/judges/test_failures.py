@@ -103,6 +103,7 @@ def test_after_the_last_retry_the_rating_is_lost_and_says_so(asked: Any, provide
     assert len(server.requests) == 1 + lane.RETRIES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
 def test_retry_after_is_honoured(asked: Any, provider: str) -> None:
     answer, server = asked(provider, failing(provider, 429, "slow", ("retry-after", "1")), Scripted(GOOD[provider]()))

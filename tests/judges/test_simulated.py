@@ -57,6 +57,7 @@ def simulated(name: str, truth_file: Path, **options: object) -> SimulatedJudge:
     return judge
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROFILES)
 @pytest.mark.parametrize("axis", AXES)
 def test_observed_sensitivity_and_specificity_are_the_stated_ones(name: str, axis: Axis, truth_file: Path) -> None:
@@ -100,6 +101,7 @@ def test_repeats_of_one_judge_agree_more_than_two_judges_do(truth_file: Path) ->
     assert (np.mean(first), np.std(first)) == (pytest.approx(0, abs=0.06), pytest.approx(1, abs=0.05))
 
 
+@pytest.mark.slow
 def test_confidence_keeps_to_the_habit_and_tells_right_from_wrong_where_it_should(truth_file: Path) -> None:
     gaps = {}
     for name, profile in PROFILES.items():
@@ -133,6 +135,7 @@ def test_same_item_same_answer_whatever_was_asked_before(truth_file: Path, rubri
     assert forward != [asyncio.run(third.grade(item, rubrics)) for item in items]
 
 
+@pytest.mark.slow
 def test_not_applicable_is_mostly_recognised(truth_file: Path) -> None:
     judge = simulated("heron", truth_file)
     said = [judge.answer(item, axis).verdict for item in world(N_ITEMS + 10)[N_ITEMS:] for axis in AXES]

@@ -85,6 +85,7 @@ def test_only_what_failed_in_passing_is_handed_in_again(
     assert "so it is" in lost[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", SPECS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_provider_that_stumbles_is_waited_for_and_paid_once(
@@ -182,6 +183,7 @@ def test_what_another_run_handed_in_is_left_to_it(tmp_path: Path, monkeypatch: p
     assert set(told.times.values()) == {1}
 
 
+@pytest.mark.slow
 def test_a_budget_holds_back_what_could_pass_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with desk() as told:
         point_at(told, monkeypatch)

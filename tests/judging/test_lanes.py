@@ -30,6 +30,7 @@ def judges_of(provider, *models, options=""):
     return make_judges([f"openai-compatible:{model}@{provider.url},family={model}{options}" for model in models])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "code"),
     [(401, None), (403, None), (404, "model_not_found"), (400, None), (402, None), (429, "insufficient_quota")],
@@ -119,6 +120,7 @@ def test_what_is_too_long_is_truncated_and_no_fault_of_the_judge(message, status
     assert provider.calls["short"] == 20
 
 
+@pytest.mark.slow
 def test_limits_are_waited_out_by_one_pause_and_nothing_is_lost(capsys):
     """A fifth of a second of 429: all sixteen wait, one goes ahead, and every verdict comes."""
     begun = time.monotonic()
@@ -135,6 +137,7 @@ def test_limits_are_waited_out_by_one_pause_and_nothing_is_lost(capsys):
     assert provider.calls["busy"] < 100 + 4 + 5  # those under way at first, then one a pause
 
 
+@pytest.mark.slow
 def test_a_provider_that_asks_for_a_moment_again_and_again_is_left_alone_for_longer(capsys):
     with providing(shut=failing(429, "in a moment", retry_after="0.001")) as provider:
         carried_out(judges_of(provider, "shut"), patience_s=1.5)
@@ -152,6 +155,7 @@ def test_a_provider_that_stays_closed_is_given_up_when_the_patience_is_over(stat
     assert took < 5
 
 
+@pytest.mark.slow
 def test_who_waits_for_whom_and_until_when_is_said(capsys, monkeypatch):
     monkeypatch.setattr(lane, "LONGEST_WAIT_S", 1.2)
     with providing(
@@ -215,6 +219,7 @@ def test_what_timed_out_is_asked_once_more_and_counts_as_maybe_paid():
     assert ends["asleep"].calls == 2
 
 
+@pytest.mark.slow
 def test_tokens_a_minute_are_kept():
     with providing(small=healthy(0.0)) as provider:
         call = make_plan(trajectories(1), judges_of(provider, "small"), rubrics()).groups[0][0]

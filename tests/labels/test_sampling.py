@@ -70,6 +70,7 @@ def test_one_run_of_each_task_by_default():
     assert by_task == {f"t{task}": 1 / (task + 1) for task in range(6)}
 
 
+@pytest.mark.slow
 def test_random_draws_happen_as_often_as_stated():
     stated = assert_drawn_as_often_as_stated(lambda seed: draw_at_random(RUNS, 3, seed=seed))
     assert stated["t0-0"] == 3 / 6

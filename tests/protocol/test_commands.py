@@ -87,6 +87,7 @@ def test_limit_counts_the_runs_of_the_side(command):
     assert out.startswith("3 trajectories")
 
 
+@pytest.mark.slow
 def test_a_broken_chain_is_a_failed_check(command, bench):
     command("split make RUNS --salt s")
     command("rubric lock --judge rules")

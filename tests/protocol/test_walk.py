@@ -121,6 +121,7 @@ def test_before_its_turn_each_command_says_what_comes_first(command):
     assert "axisjudge holdout open" in command("holdout run")[2]
 
 
+@pytest.mark.slow
 def test_ratings_of_runs_about_to_be_held_out_are_named_before_the_opening_is_spent(command, bench, runs):
     assert command(f"judge runs.jsonl --axis {AXIS} --limit 6")[0] == 0  # before there was a split
     rated = {run.cluster_id for run in runs[:6]}

@@ -17,6 +17,7 @@ RETAIL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", RETAIL)
 def test_tau2_retail(shared_data: Path, agent: str) -> None:
     steps, agent_calls, user_calls, errors, empty, successes, endings = RETAIL[agent]
@@ -32,6 +33,7 @@ def test_tau2_retail(shared_data: Path, agent: str) -> None:
     assert reading.warnings == ()
 
 
+@pytest.mark.slow
 def test_tau2_retail_as_a_folder_with_its_tools(shared_data: Path) -> None:
     reading = read_trajectories(shared_data / "tau2_retail", tools=shared_data / "context" / "tools.json")
     summary = reading.summary()

@@ -175,6 +175,7 @@ def test_a_long_table_is_short_on_the_page_and_whole_on_paper(visit):
     assert not page.get_by_role("searchbox").first.is_visible()
 
 
+@pytest.mark.slow
 def test_without_scripts_the_whole_table_stands_there(visit):
     page = visit(java_script_enabled=False)
     assert page.locator("table").first.locator("tbody tr").count() == N

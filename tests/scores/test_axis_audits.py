@@ -65,6 +65,7 @@ def check(told, points, most):
         assert Rating.model_validate_json(rating.model_dump_json()) == rating
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", [DOCUMENTED, UPSTREAM], ids=["documented", "upstream"])
 @settings(max_examples=150, deadline=None)
 @given(reply | loose)

@@ -181,12 +181,14 @@ class TestTrajectories:
         assert len({as_id(name) for name in names}) == len(names)
         assert all(len(as_id(name)) <= 64 for name in names)
 
+    @pytest.mark.slow
     def test_the_demo(self):
         scored = score_runs(runs_frame(runs_of(read_trajectories(*demo_paths()).trajectories)))
         assert scored.height == 112
         assert scored["error_rate_reason"].unique().to_list() == ["no stages given"]
         assert scored["latency_reason"].null_count() >= 100
 
+    @pytest.mark.slow
     def test_tau2_retail(self, shared_data):
         paths = sorted((shared_data / "tau2_retail").glob("*.json"))
         trajectories = read_trajectories(*paths).trajectories

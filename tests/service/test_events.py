@@ -90,6 +90,7 @@ def test_the_event_says_what_the_text_says(store, tmp_path):
     assert store.waiting() == []
 
 
+@pytest.mark.slow
 def test_a_file_that_is_down_and_up_again(store, tmp_path):
     folder = tmp_path / "not-there"
     with EventSender(store, JsonLinesSink(folder / "events.jsonl"), pause=0.01, longest_pause=0.05) as sender:

@@ -174,6 +174,7 @@ def test_the_order_of_arrival_does_not_matter_ties_included(drawn, dice, at_once
         store.close()
 
 
+@pytest.mark.slow
 def test_many_runs_from_eight_writers_in_any_order(store):
     dice = random.Random(3)
     runs = [Run.model_validate(made_run(number, dice, late=80.0)) for number in range(80)]
@@ -213,6 +214,7 @@ def test_one_id_from_two_workspaces_at_once_is_one_run(store):
     assert sorted(map(str, outcomes)) == ["True", *["conflict"] * 5]
 
 
+@pytest.mark.slow
 def test_only_a_changed_score_is_an_event(store):
     """Late runs move the components of those after them; an event goes out where the score itself changed."""
     dice = random.Random(8)

@@ -31,6 +31,7 @@ def runs(first, last):
     return [Run.model_validate(made_run(number, random.Random(number), late=0.0)) for number in range(first, last)]
 
 
+@pytest.mark.slow
 def test_senders_of_one_store_send_each_event_once(store_url):
     stores, sink = [ScoreStore(store_url) for _ in range(2)], Slow()
     wanted = 0

@@ -90,6 +90,7 @@ def test_kappa_in_clusters(n_clusters, size, prevalence):
     assert coverage >= 0.93
 
 
+@pytest.mark.slow
 def test_three_raters_with_few_failures():
     assert min(simulated_coverage(["gwet_ac1"], 12, 4, 0.05, n_raters=3, replicates=500).values()) >= 0.93
 

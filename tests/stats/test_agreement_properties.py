@@ -71,6 +71,7 @@ def test_items_given_twice_count_as_weight_two(ratings):
     assert same(twice, estimates(ratings, weights=np.full(len(ratings), 2.0)))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(TWO, st.integers(0, 5))
 def test_weight_nought_is_absence(ratings, n):
@@ -100,6 +101,7 @@ def test_no_coefficient_exceeds_one(ratings):
         assert math.isnan(value) or value <= 1 + 1e-12
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(TWO, st.booleans())
 def test_intervals_hold_the_estimate(ratings, grouped):

@@ -63,6 +63,7 @@ def coverage(sizes, prevalence, share, related, replicates, rng):
     return float(np.mean(inside)), len(inside)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["25 x 12", "12 of 60..2", "50 of 60..2"])
 def test_the_interval_holds_at_25_tasks_of_12_and_in_ragged_clusters(name):
     rng = np.random.default_rng(7)

@@ -105,6 +105,7 @@ def test_the_jackknife_of_auroc_leaves_whole_clusters_out():
     assert found.ci_low == pytest.approx(1 / (1 + math.exp(2.200985 * error - centre)), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_clusters", "size"), [(12, 4), (50, 4), (200, 1)])
 def test_intervals_of_auroc_cover(n_clusters, size):
     """Scores N(delta y + task, 1) with a task effect of variance .4 in both score and outcome."""

@@ -67,6 +67,7 @@ def by_judgy(world, replicates, seed):
     return coverage(world, found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAST)
 def test_the_corrected_interval_covers(name):
     assert ours(WORLDS[name], 200, seed=20261122)[0] >= 0.93

@@ -52,6 +52,7 @@ def test_few_tasks_show_nothing():
     assert one_task.reasons[0].startswith("the shift has no interval: all values are of one task")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tasks", "runs"), [(56, 1), (100, 1), (28, 4)])
 def test_few_one_way_flips_do_not_pass_the_margin_on_a_short_standard_error(tasks, runs):
     """A shift of exactly the margin, all of it upwards: a t interval passes it in .11 to .18 of such runs."""

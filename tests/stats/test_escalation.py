@@ -24,6 +24,7 @@ def granted(replicates, tasks, rng):
     return n / replicates
 
 
+@pytest.mark.slow
 def test_a_judge_that_errs_at_the_limit_is_rarely_let_alone():
     assert granted(200, np.repeat(np.arange(25), 12), np.random.default_rng(1)) <= 0.05 + 0.031  # two errors of .05
 

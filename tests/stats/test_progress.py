@@ -129,6 +129,7 @@ def test_no_change_at_all_needs_29_tasks():
         assert decide(change_of([0.0] * tasks), (0.5, 0.5), []).outcome == word
 
 
+@pytest.mark.slow
 def test_needed_tasks_follow_the_formula_and_exceed_those_that_did_not_do():
     """((1.960 + 0.8416) .3 / .1)^2 = 70.6."""
     assert tasks_needed(0.0, 0.3) == 71

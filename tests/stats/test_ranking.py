@@ -159,6 +159,7 @@ def test_all_rank_sets_cover_together_full_grid(tasks: int, rates: list[float], 
     assert np.mean(hits) >= 0.93
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p_values", [[0.02], [0.01, 0.04, 0.03], [0.5, 0.01, 0.01, 1.0], [0.0, 0.2, 0.04, 0.04, 0.9]])
 def test_holm_is_that_of_statsmodels(p_values):
     """Held against statsmodels; its import takes longer than the pages that need the six lines."""
@@ -183,6 +184,7 @@ UNEQUAL = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tasks", "rate", "runs"), UNEQUAL)
 def test_equal_alternatives_of_unequal_runs_are_rarely_told_apart(tasks, rate, runs) -> None:
     """At most .07, so that all sets cover in .93; 100 replicates have a Monte Carlo error of .026."""

@@ -76,6 +76,7 @@ def test_heatmap_prints_counts_intervals_n_and_unit():
     assert not overlapping(ax)
 
 
+@pytest.mark.slow
 def test_heatmap_of_one_axis_leaves_room_beside_twenty_long_names():
     agents = [f"{number:02d}-{'a-long-name-of-an-agent-' * 4}"[:80] for number in range(20)]
     rate = profile_of(6).totals[0].any_judge.rate
@@ -150,6 +151,7 @@ def test_trace_of_a_run_without_messages_is_drawn():
     assert not math.isnan(ax.get_xlim()[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [r"cost $\foo$", "$x_1$", r"a{b}%c\d", "<b>&#$$"])
 def test_a_name_is_drawn_letter_by_letter(name: str) -> None:
     """No dollar begins a formula: neither does a figure fail, nor does a name come out in italics."""

@@ -123,6 +123,7 @@ def test_label_studio_holds_confidence_and_argilla_counts_it(ratings, sure):
     assert back(confident, "argilla")[0].lost == {"confidence": len(ratings), "confidence_source": len(ratings)}
 
 
+@pytest.mark.slow
 @FAST
 @given(axis_labels(sides=False))
 def test_crowd_kit_and_alttest_hold_words_and_count_the_rest(ratings):

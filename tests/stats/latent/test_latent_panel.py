@@ -80,6 +80,7 @@ def test_what_cannot_be_told_is_refused_with_its_reason(quick):
     assert not refused.cells
 
 
+@pytest.mark.slow
 def test_missing_verdicts_unequal_runs_and_repeats_are_taken(quick):
     world = study(np.random.default_rng(3), tasks=4, repeats=2, flips=0.1, labelled=0.5)
     keep = np.random.default_rng(4).random(world.items.given.shape) < 0.7

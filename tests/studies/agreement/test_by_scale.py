@@ -36,6 +36,7 @@ def votes():
     return {name: wide[name].to_numpy() for name in wide.columns if name != "item_id"}
 
 
+@pytest.mark.slow
 def test_every_two_raters_equal_scikit_learn(page, votes):
     assert page.together.label == "Cohen's kappa, quadratic weights"
     assert len(page.together.pairs) == 21 * 20 / 2
@@ -146,6 +147,7 @@ def test_n_raters_and_unused_words_are_told():
     assert "single rating, not compared: 1" in told
 
 
+@pytest.mark.slow
 def test_the_command_chooses_questions_and_scales(tmp_path):
     table, _ = several()
     write_ratings(table, tmp_path / "three.parquet")

@@ -187,6 +187,7 @@ def test_wrong_input_is_named():
         cross_family(pooled(ratings, "sequencing"))
 
 
+@pytest.mark.slow
 def test_summeval_within_and_across(alttest):
     """Six judges of four families: .372 within a family and .150 across in one table of 6,400 items (published).
 
@@ -212,6 +213,7 @@ def test_summeval_within_and_across(alttest):
         assert apart.label == "Cohen's kappa, quadratic weights"  # grades are in order
 
 
+@pytest.mark.slow
 def test_agentprocessbench_clusters_are_queries_and_never_steps(shared_data):
     ratings = read_agentprocessbench(shared_data / "agentprocessbench", "tau2")
     found = cross_family(pooled(ratings, "step", step_level=True), cluster_unit="query")

@@ -170,6 +170,7 @@ def test_people_who_tie_give_no_label():
     assert panel_worth(pooled(table, "termination")).n_unlabelled == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("subset", "expected"), [("tau2", 2.27), ("hotpotqa", 2.25)])
 def test_twenty_judges_are_worth_little_more_than_two(shared_data, subset, expected):
     table = read_agentprocessbench(shared_data / "agentprocessbench", subset)

@@ -130,6 +130,7 @@ def test_a_coefficient_that_is_registered_is_named_by_the_commands_that_take_one
     assert NEW.name in CliRunner().invoke(app, [*command.split(), "--help"]).output
 
 
+@pytest.mark.slow
 def test_a_judge_that_abstains_is_no_judge_that_disagrees():
     """Two judges that agree, and a third that is uncertain on most items and agrees on the rest."""
     said = ["correct", "correct", "incorrect", "correct", "incorrect"] * 12

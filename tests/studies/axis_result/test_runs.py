@@ -70,6 +70,7 @@ def test_graded_runs_have_one_number_and_ungraded_ones_an_interval(runs, results
     assert "goal checks without a grade" in ungraded.marks[0]
 
 
+@pytest.mark.slow
 def test_signals_as_ratings_give_the_same_scores_as_the_rules_themselves(runs, results, grades):
     by_table = axis_results(runs, signals=rule_ratings(runs), grades=grades)
     assert [each.dimensions for each in by_table] == [each.dimensions for each in results]

@@ -34,6 +34,7 @@ def finals(shared_data, tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_twenty_judges_are_recognised_and_their_figures_are_those_of_scikit_learn(finals):
     result = check(finals, positive="-1")
     assert (len(result.read.judges), result.read.roles.cluster, result.read.votes.n_clusters) == (20, "query", 50)

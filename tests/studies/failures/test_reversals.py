@@ -1,6 +1,7 @@
 """How many verdicts decide which axis fails most: none where nothing is told apart, few where it is."""
 
 import numpy as np
+import pytest
 
 from axisjudge.ratings import ratings_frame
 from axisjudge.studies.failures import failures
@@ -22,6 +23,7 @@ def study(rate_of):
     return failures(ratings_frame(rows))
 
 
+@pytest.mark.slow
 def test_a_first_axis_hangs_on_some_verdicts_and_equal_ones_on_none():
     clear = study({"sequencing": 0.9, "termination": 0.1, "tool_selection": 0.1})
     assert clear.axes.first == ("sequencing",)

@@ -303,6 +303,7 @@ def test_cited_steps_are_those_of_failures(one_rating):
     assert sentences.steps_sentence(human_comparison(mine, told)).endswith("j 1 of 3 (2 within one).")
 
 
+@pytest.mark.slow
 def test_one_table_may_hold_judges_and_people_and_pandas_comes_back_as_pandas(panel):
     table, labels, _ = panel
     both = pl.concat([table, people(**labels)])

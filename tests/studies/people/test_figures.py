@@ -37,6 +37,7 @@ def compared(*people, undecided=False):
     return study(table, n_draws=0).claims.comparison
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plot", PLOTS)
 def test_each_question_has_a_panel_and_each_judge_a_row(plot):
     figure = plot(compared("ann", "bo", "cy")).get_figure()
@@ -54,6 +55,7 @@ def test_a_judge_without_a_value_is_marked(plot):
         assert "–" in [text.get_text() for text in figure.axes[0].texts]
 
 
+@pytest.mark.slow
 def test_the_ceiling_is_drawn_where_there_is_one():
     assert "grey: people among themselves" in plot_against_people(compared("ann", "bo")).get_figure().get_supxlabel()
     assert "no ceiling" in plot_against_people(compared("ann")).get_figure().get_supxlabel()

@@ -55,6 +55,7 @@ def test_the_answer_is_short_and_a_stranger_comes_first():
     assert result.answer.count(". ") <= 2
 
 
+@pytest.mark.slow
 def test_a_part_by_itself_is_that_of_the_whole_and_leaves_a_judge_out_by_one_argument():
     both = labels(drawn_flags("random", 0.75))
     whole, mine = study(ratings(WORDS), both), claims(ratings(WORDS), both)
@@ -63,6 +64,7 @@ def test_a_part_by_itself_is_that_of_the_whole_and_leaves_a_judge_out_by_one_arg
     assert set(claims(ratings(WORDS), both, judges=["j"]).table["judge"]) == {"j"}
 
 
+@pytest.mark.slow
 def test_only_what_can_be_drawn_is_drawn():
     alone = study(ratings(WORDS), labels((), names=("ann",)))
     drawn = {name for name, figure in alone.figures().items() if not is_empty(figure)}
@@ -74,6 +76,7 @@ def test_only_what_can_be_drawn_is_drawn():
     plt.close("all")
 
 
+@pytest.mark.slow
 def test_one_table_of_both_needs_no_labels_of_its_own():
     both = pl.concat([ratings(WORDS), labels(drawn_flags("random", 0.75))])
     assert study(both).to_dict() == study(both, both).to_dict()

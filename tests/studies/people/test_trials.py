@@ -45,6 +45,7 @@ def test_without_all_labels_there_is_nothing_to_try():
     assert sentences.few_labels_sentence(found).startswith("Few labels cannot be tried here")
 
 
+@pytest.mark.slow
 def test_real_judges_errors_are_corrected(shared_data, monkeypatch):
     """AgentProcessBench, hotpotqa: every judge's own rate is far below people's .244, and few labels mend it."""
     monkeypatch.setenv("AXISJUDGE_DATA", str(shared_data))

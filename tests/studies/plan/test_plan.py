@@ -171,6 +171,7 @@ def test_the_answer_names_every_need_and_what_is_out_of_reach():
     assert "more than 80 labels (c)" in needs({"c": far})
 
 
+@pytest.mark.slow
 def test_a_plan_without_a_pilot_says_nothing_of_one():
     plans = axisjudge.studies.plan(half_width=0.3, **SMALL)
     assert (plans.pilot.pilot, plans.repeats.errors) == (None, ())
