@@ -67,8 +67,8 @@ def test_a_requirement_that_requires_nothing_is_no_pass(judged, table, requireme
 def test_ratings_and_labels(judged, tmp_path):
     """A file of ratings and one of labels, as `compare` takes them."""
     ratings, labels = tmp_path / "ratings.jsonl", home() / "data" / "demo" / "planted.jsonl"
-    judge(read_trajectories(demo_paths()[0]).trajectories[:12], ["rules"], out=ratings)
+    judge(read_trajectories(demo_paths()[0]).trajectories[:12], ["rules", "simulated:heron"], out=ratings)
     held = judged([ratings], labels=labels)
-    assert {each.outcome for each in held.require("termination.accuracy<=1")} == {"met"}
+    assert {each.outcome for each in held.require("simulated:heron.accuracy<=1")} == {"met"}
     with pytest.raises(pytest.fail.Exception, match=r"rules, termination: .*: fell short"):
         held.require("termination.coverage>=0.9")
