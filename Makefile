@@ -25,7 +25,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	VIRTUAL_ENV=$(VENV) $(UV) pip install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-test: install  ## the fast suite (under 6 minutes on two cores)
+test: install  ## the fast suite (5 minutes on two cores)
 	$(BIN)/python -m pytest -n 3 -m "not slow" --ignore=tests/benchmarks tests
 
 test-slow: install  ## everything, the full coverage grids included
