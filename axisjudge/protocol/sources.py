@@ -56,7 +56,7 @@ class RunSource(ProtocolRecord):
         from axisjudge.readers import read_trajectories
 
         tools, policy = (given and home() / given for given in (self.tools, self.policy))
-        paths = [home() / path for path in self.paths]
+        paths = [os.path.normpath(home() / path) for path in self.paths]
         lacking = {"agent": self.agent, "domain": self.domain, "tools": tools, "policy": policy}
         return read_trajectories(*paths, tool_kinds=self.tool_kinds, strict=strict, **lacking)  # type: ignore[arg-type]
 

@@ -164,7 +164,7 @@ def json_values(stream: BinaryIO, mend: Callable[[str, bytes], Any] | None = Non
     number, first = next(((number, line) for number, line in lines if line.strip()), (1, b""))
     first = first.removeprefix(_UTF8_MARK)
     if not first:
-        raise ForeignText("", "is empty")
+        raise ForeignText("", "is empty", cure="save it again, or leave it out")
     try:
         value = from_json(first)
     except ValueError:

@@ -65,6 +65,7 @@ ACCOUNTED = {
     "agreement ratings.jsonl": ["--trajectories"],
     "export ratings.jsonl --to csv --out ratings.csv": ["--trajectories"],
     "label page --out labelling.html": [],
+    "split make": [],
     "label next --half-width 0.1 --out next.sampling.json": ["--trajectories"],
 }
 
@@ -76,6 +77,9 @@ def test_every_command_that_reads_runs_gives_the_same_account(
     bad = folder / "2.json"
     bad.write_text("")
     monkeypatch.chdir(folder.parent)
+    if command == "split make":
+        run("init", folder.parent)
+        monkeypatch.setenv("AXISJUDGE_HOME", str(folder.parent))
     if "ratings" in command:
         assert run("judge", folder / "1.json", "--out", "ratings.jsonl").exit_code == 0
     more = ACCOUNTED[command]

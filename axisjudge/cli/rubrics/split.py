@@ -59,7 +59,9 @@ def make(
     from axisjudge.protocol import RunSource, kept_ratings, make_split, rated_before, rated_tasks
 
     source = RunSource.of(paths, agent=agent, domain=domain, tools=tools, policy=policy, tool_kinds=tool_kind)
-    runs = source.read().trajectories
+    reading = source.read(strict=False)
+    show.account.refused += reading.refused
+    runs = reading.trajectories
     rated = kept_ratings(ratings or ())
     mine = {run.cluster_id for run in runs}
     known = {task: why for task, why in rated_tasks(rated).items() if task in mine} if rated_open else {}
