@@ -65,7 +65,7 @@ def test_a_helpful_edit_is_accepted_written_and_loaded_again(bench, tmp_path):
     shown = found.confirmed.shown
     assert min(shown.e_values.values()) >= 20
     assert set(shown.e_values) == {"parent", "paraphrase", "padding"}
-    assert 0 <= shown.gain.ci_low < shown.gain.estimate < shown.gain.ci_high
+    assert 0 < shown.gain.ci_low < shown.gain.estimate < shown.gain.ci_high
     assert found.sentence_worth.frame["points"].max() > 0
     assert found.flips.frame["towards"].sum() > found.flips.frame.height / 2
     folder = bench / "rubrics" / AXIS / "drafts"

@@ -10,7 +10,8 @@ Where the edit is no better, no bet gains on average, whatever the distribution 
 that tasks are drawn alike; a test by sign flips would need fewer tasks, and takes changes as symmetric, which they are
 not where an edit gains a little on many tasks and loses much on few. Most of the money is bet at nearly all, since few
 tasks show only what is large. Bounds of the gain g are those at which the bets on d_t - g n_t / M, scaled to what a
-task can lose, do not pass, so that the lower one lies above 0 just where the edit is shown to be better.
+task can lose, do not pass, so that the lower one lies above 0 just where the edit is shown to be better than its
+parent.
 
 An edit has to be shown better than its parent and than each control: the least of the e-values counts, which needs no
 correction, as all must pass (an intersection-union test). Of the candidates of a search one alone is taken to these
@@ -40,8 +41,8 @@ Floats = NDArray[np.float64]
 
 #: Shares of the capital that are bet on a task, and how the money is parted among those who bet so.
 BETS, PARTED = np.array([0.3, 0.9]), np.array([0.25, 0.75])
-#: Gains are tried in steps of half a point.
-GAINS = np.linspace(-0.995, 0.995, 399)
+#: Halvings of [-1, 1] that a bound is sought by, the first of them at 0, where the decision is.
+HALVINGS = 40
 #: The gain that a refusal says how many labels would show.
 SHOWN_GAIN = 0.05
 #: What is compared with beside the parent.
@@ -108,7 +109,7 @@ def shown_better(
         raise InputError("compared", "must have the parent's scores", list(compared), f"name them {PARENT!r}")
     points = {name: _points(scores, candidate, clusters, largest) for name, scores in compared.items()}
     paths = {name: np.maximum.accumulate(_capital(d, w)) for name, (d, w) in points.items()}
-    passed = [np.flatnonzero(path >= (1 - 1e-12) / level) for path in paths.values()]
+    passed = [np.flatnonzero(path >= _enough(level)) for path in paths.values()]
     stopped = max(int(each[0]) + 1 for each in passed) if all(each.size for each in passed) else None
     tasks = by_task(halfway(compared[PARENT], candidate), clusters)
     gain = _gain(*points[PARENT], tasks, level)
@@ -147,19 +148,22 @@ def _gain(points: Floats, items: Floats, tasks: Tasks, level: float) -> Estimate
     )
 
 
+def _enough(level: float) -> float:
+    """The capital that shows it, but for rounding."""
+    return (1 - 1e-12) / level
+
+
 def _bound(points: Floats, items: Floats, level: float) -> float:
-    """The largest gain in `GAINS` that is shown to be exceeded; -1 where none is.
+    """The largest gain that is shown to be exceeded, above 0 just where 0 is; -1 where none is.
 
     The capital falls as the gain that is bet against rises, since no task can lose more than its items.
     """
-    n_shown, n_all = 0, GAINS.size
-    while n_shown < n_all:
-        middle = (n_shown + n_all) // 2
-        if _capital(points, items, float(GAINS[middle])).max(initial=1.0) >= (1 - 1e-12) / level:
-            n_shown = middle + 1
-        else:
-            n_all = middle
-    return float(GAINS[n_shown - 1]) if n_shown else -1.0
+    low, high = -1.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        shown = _capital(points, items, middle).max(initial=1.0) >= _enough(level)
+        low, high = (middle, high) if shown else (low, middle)
+    return (low + high) / 2 if low > -1 else -1.0
 
 
 def _more_items(points: Floats, n_items: int, level: float) -> int | None:

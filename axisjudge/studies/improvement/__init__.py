@@ -374,7 +374,12 @@ def improvement(path: str | Path) -> Improvement:
 
 
 def _bounds(low: float, high: float) -> str:
-    return f"at least {100 * low:+.0f}, at most {100 * high:+.0f}"
+    return f"at least {_in_points(low)}, at most {_in_points(high)}"
+
+
+def _in_points(share: float) -> str:
+    """Whole points; below one the first digit that is not 0, so that a bound above 0 reads so."""
+    return f"{100 * share:{'+.0f' if abs(share) >= 0.01 else '+.1g'}}"
 
 
 def _of(judge: str | None) -> str:

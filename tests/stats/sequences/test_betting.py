@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
+from axisjudge.stats.sequences.acceptance import BETS, PARTED, shown_better
 from axisjudge.stats.sequences.betting import betting_sequence, by_task, capital, change_sequence, relative
 from axisjudge.stats.sequences.evidence import evidence_of_change, evidence_of_drift, evidence_of_rate
 from axisjudge.stats.sequences.price import price_of_looking
@@ -200,3 +201,66 @@ def test_looking_costs_twice_to_four_times_the_labels_at_ordinary_rates():
     assert price_of_looking(0.2, 0.1).fixed == 60  # Wilson at 12 of 60: half width .0997
     with pytest.raises(InputError, match="8,192"):
         price_of_looking(0.5, 0.01)
+
+
+def edits(seed, n_tasks, gain):
+    """Scores of a parent and of a candidate that mends this share of all errors, and errs anew half as often."""
+    rng = np.random.default_rng(seed)
+    clusters = np.repeat(np.arange(n_tasks), rng.integers(1, 5, n_tasks))
+    parent = rng.random(clusters.size) < 0.5
+    other = rng.random(clusters.size)
+    return np.where(parent, other >= gain / 2, other < gain), parent, clusters
+
+
+def test_an_edit_is_shown_better_just_where_its_lower_bound_lies_above_0():
+    """At levels that its capital just reaches and just misses; the upper bound is the mirror of the lower one."""
+    for seed in range(12):
+        better, parent, clusters = edits(seed, 40, 0.4)
+        e_value = shown_better(better, {"parent": parent}, clusters, largest=4).e_values["parent"]
+        assert e_value > 1
+        for level, enough in ((0.05, e_value >= 20), ((1 + 1e-6) / e_value, True), ((1 - 1e-6) / e_value, False)):
+            shown = shown_better(better, {"parent": parent}, clusters, largest=4, level=level)
+            assert shown.is_better == (shown.gain.ci_low > 0) == enough
+        mirrored = shown_better(parent, {"parent": better}, clusters, largest=4, level=level).gain
+        assert (mirrored.ci_low, mirrored.ci_high) == (-shown.gain.ci_high, -shown.gain.ci_low)
+
+
+def test_a_bound_is_the_gain_at_which_the_bets_have_just_enough():
+    """Task after task, without arrays."""
+    better, parent, clusters = edits(3, 60, 0.7)
+    low = shown_better(better, {"parent": parent}, clusters, largest=4).gain.ci_low
+    changes = better.astype(float) - parent
+
+    def richest(gain):
+        capitals, most = PARTED.tolist(), 1.0
+        for task in range(60):
+            points = sum(changes[clusters == task]) / 4
+            net = (points - gain * (clusters == task).sum() / 4) / (1 + gain)
+            capitals = [money * (1 + bet * net) for money, bet in zip(capitals, BETS, strict=True)]
+            most = max(most, sum(capitals))
+        return most
+
+    assert 0 < low < (better.sum() - parent.sum()) / parent.size
+    assert richest(low) == pytest.approx(20, rel=1e-6)
+    assert richest(low - 1e-6) > 20 > richest(low + 1e-6)
+
+
+def test_it_must_beat_every_control_and_what_is_no_better_is_rarely_shown():
+    better, parent, clusters = edits(3, 60, 0.7)
+    assert shown_better(better, {"parent": parent, "padding": parent}, clusters).is_better
+    beaten = shown_better(better, {"parent": parent, "padding": better}, clusters)
+    assert not beaten.is_better
+    assert beaten.e_values["padding"] == 1.0
+    assert beaten.more_items >= 1
+    falsely = missed = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        values, clusters = worlds(rng, 40, 0.5, [1, 4], 0.3)
+        other = np.where(rng.random(values.size) < 0.3, rng.permutation(values), values)
+        shown = shown_better(values, {"parent": other}, clusters, largest=4)
+        falsely += shown.is_better
+        missed += not shown.gain.ci_low <= 0 <= shown.gain.ci_high
+    assert falsely <= 5 + 3 * math.sqrt(100 * 0.05 * 0.95)
+    assert missed <= 10 + 3 * math.sqrt(100 * 0.1 * 0.9)
+    with pytest.raises(InputError, match="parent"):
+        shown_better([1], {"padding": [0]}, [1])
