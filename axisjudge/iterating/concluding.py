@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
+
+import polars as pl
 
 from axisjudge.iterating import proposing
 from axisjudge.iterating.guards import refusals
@@ -20,17 +24,24 @@ from axisjudge.iterating.work import (
     Verdicts,
     runs_of,
 )
-from axisjudge.rubric import Rubric, list_rubrics
+from axisjudge.rubric import list_rubrics
 from axisjudge.rubric.next_version import with_front
 from axisjudge.stats.sequences.acceptance import PARENT, ShownBetter, shown_better
+from axisjudge.studies.improvement import (
+    CandidateTree,
+    ChangedVerdicts,
+    ConfirmedGain,
+    Ending,
+    Improvement,
+    JudgedCandidates,
+    SentenceWorth,
+)
 from axisjudge.twins import EDITS, EXPECTED, make_twins
 from axisjudge.verdict import VERDICTS
 from axisjudge.workbench import own
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from axisjudge.studies.improvement import Improvement
+#: `shown_better` with the level and the largest task of a study.
+Bets = Callable[..., ShownBetter]
 
 
 def concluded(
@@ -43,37 +54,28 @@ def concluded(
     notes: Sequence[str],
 ) -> Improvement:
     """The best candidate on the confirm tasks, what must hold beside it, and everything that is told of the search."""
-    from axisjudge.studies.improvement import (
-        CandidateTree,
-        ChangedVerdicts,
-        ConfirmedGain,
-        Ending,
-        Improvement,
-        JudgedCandidates,
-        SentenceWorth,
-    )
-
     best = best_of(found)
+    largest = max(Counter(work.runs[id].cluster_id for id in runs_of(work, cut.confirm)).values())
+    bets = partial(shown_better, largest=largest, level=level)
     shown: ShownBetter | None = None
-    ids: list[str] = []
-    verdicts: dict[str, Verdicts] = {}
     ending: Ending = "no_candidate"
     why: list[str] = []
-    worth: list[dict[str, Any]] = []
+    gains, flips, worth = _frame([], _GAINS), _frame([], _FLIPS), _frame([], _WORTH)
     if best is not None:
         texts = _compared(work, best.text)
-        shown, ids, verdicts = _confirmed(work, cut, best.text, texts, level, tell)
+        shown, ids, verdicts = _confirmed(work, cut, best.text, texts, bets, tell)
         why = [*_blinder(work, ids, best.text), *_neighbours(work, ids, best.text, texts)] if shown.is_better else []
         ending = "refused" if why else "accepted" if shown.is_better else "not_shown"
-        worth = _worth(work, ids, best.text) if ending == "accepted" else []
-    version = _written(work, best) if best is not None and ending == "accepted" else None
+        gains = _gains(work, found[best.search - 1][0], best, ids, verdicts, texts, bets)
+        flips = _flips(work, best.text, ids, verdicts)
+        worth = _worth(work, ids, best.text) if ending == "accepted" else worth
     made_up = tuple(judge.rater for judge in work.judges if judge.kind == "simulated")
     return Improvement(
         axis=work.axis,
         base=work.first.version,
         target=work.target,
         ending=ending,
-        version=version,
+        version=_written(work, best) if best is not None and ending == "accepted" else None,
         why=tuple(why),
         text=best.text if best else None,
         first_text=work.first.text,
@@ -82,12 +84,36 @@ def concluded(
         n_repeats=work.repeats,
         spent_usd=work.kept.budget(1e9).spent_usd,
         candidates=CandidateTree(_tree(work, found, best, ending), made_up=made_up),
-        confirmed=ConfirmedGain(_gains(work, found, best, ids, verdicts, shown, level), shown, made_up=made_up),
+        confirmed=ConfirmedGain(gains, shown, made_up=made_up),
         front=JudgedCandidates(_front(work, found), made_up=made_up),
-        flips=ChangedVerdicts(_flips(work, best, ids, verdicts), made_up=made_up),
-        sentence_worth=SentenceWorth(_frame(worth, _WORTH), made_up=made_up),
+        flips=ChangedVerdicts(flips, made_up=made_up),
+        sentence_worth=SentenceWorth(worth, made_up=made_up),
+        more_labels=_more_labels(work, cut, found, shown, bets),
         notes=tuple(notes),
     )
+
+
+def _more_labels(
+    work: RubricSearch,
+    cut: Cut,
+    found: Sequence[Sequence[RubricCandidate]],
+    shown: ShownBetter | None,
+    bets: Bets,
+) -> int | None:
+    """About how many further labels would show a gain of `SHOWN_GAIN`; of new tasks as many confirm as of these.
+
+    Without a candidate on the confirm tasks, changes are taken to be spread as the best judged one's on select tasks.
+    """
+    if shown is None:
+        judged = [(each, candidates[0]) for candidates in found for each in candidates[1:] if each.select]
+        best, first = max(judged, key=lambda pair: select_gain(*pair), default=(found[0][0], found[0][0]))
+        tasks = [work.runs[id].cluster_id for id in first.select]
+        scores = [[each.select[id] for id in first.select] for each in (best, first)]
+        shown = bets(scores[0], {PARENT: scores[1]}, tasks)
+    if shown.more_items is None:
+        return None
+    share = len(runs_of(work, cut.confirm)) / len(work.runs)
+    return max(1, math.ceil((shown.gain.n_items + shown.more_items) / share) - len(work.runs))
 
 
 def _compared(work: RubricSearch, best: str) -> dict[str, str]:
@@ -101,10 +127,9 @@ def _compared(work: RubricSearch, best: str) -> dict[str, str]:
 
 
 def _confirmed(
-    work: RubricSearch, cut: Cut, best: str, texts: Mapping[str, str], level: float, tell: Any
+    work: RubricSearch, cut: Cut, best: str, texts: Mapping[str, str], bets: Bets, tell: Any
 ) -> tuple[ShownBetter, list[str], dict[str, Verdicts]]:
     """Look after every few tasks whether the bets suffice; what is not needed any more is not asked, or paid."""
-    largest = max(Counter(work.runs[id].cluster_id for id in runs_of(work, cut.confirm)).values())
     n_tasks = len(cut.confirm)
     for n in [*range(TASKS_A_LOOK, n_tasks, TASKS_A_LOOK), n_tasks]:
         ids = runs_of(work, cut.confirm[:n])
@@ -112,10 +137,10 @@ def _confirmed(
         tasks = [work.runs[id].cluster_id for id in ids]
         of = {text: [work.mean(given, id, work.repeats) for id in ids] for text, given in verdicts.items()}
         compared = {name: of[text] for name, text in texts.items()}
-        shown = shown_better(of[best], compared, tasks, largest=largest, level=level)
+        shown = bets(of[best], compared, tasks)
         least = min(shown.e_values.values())
         gain = 100 * shown.gain.estimate
-        tell(f"confirm, {n} of {n_tasks} tasks: {gain:+.0f} points, evidence {least:.1f} of {1 / level:.0f}")
+        tell(f"confirm, {n} of {n_tasks} tasks: {gain:+.0f} points, evidence {least:.1f} of {1 / shown.level:.0f}")
         if shown.is_better:
             break
     return shown, ids, verdicts
@@ -133,11 +158,7 @@ def _blinder(work: RubricSearch, ids: Sequence[str], best: str) -> list[str]:
     work.twins = {twin.trajectory.id: twin.trajectory for twin in made}
     if not made:
         return []
-    everyone, work.judges = work.judges, judges
-    try:
-        verdicts = work.verdicts([work.first.text, best], list(work.twins), work.repeats)
-    finally:
-        work.judges = everyone
+    verdicts = work.verdicts([work.first.text, best], list(work.twins), work.repeats, judges)
     caught = {
         text: [
             [given.get((id, judge.rater, repeat)) == "incorrect" for repeat in range(work.repeats)]
@@ -154,16 +175,16 @@ def _blinder(work: RubricSearch, ids: Sequence[str], best: str) -> list[str]:
 
 def _neighbours(work: RubricSearch, ids: Sequence[str], best: str, texts: Mapping[str, str]) -> list[str]:
     """Whether verdicts on the other axes move; only judges that are asked about all axes in one call can do so."""
-    joint = [judge.rater for judge in work.judges if judge.joint]
+    joint = [judge for judge in work.judges if judge.joint]
     if not joint:
         return []
-    table = work.asked(work.calls([best, *texts.values()], ids, work.repeats), work.judges)
+    table = work.asked(work.calls([best, *texts.values()], ids, work.repeats, joint), joint)
     shas = {work.rubric(text).sha256: text for text in (best, *texts.values())}
     # ratings of other axes bear the rubric of their own axis: what tells the calls apart is the call
-    own = table.filter((table["question"] == work.axis) & table["rater"].is_in(joint))
-    text_of = {call: shas[sha] for call, sha in own.select("prompt_sha256", "rubric_sha256").iter_rows()}
+    own = table.filter(table["question"] == work.axis)
+    text_of = {call: shas[sha] for call, sha in own.select("prompt_sha256", "rubric_sha256").iter_rows() if sha in shas}
     words: dict[str, dict[tuple[Any, ...], str | None]] = {}
-    others = table.filter((table["question"] != work.axis) & table["rater"].is_in(joint))
+    others = table.filter(table["question"] != work.axis)
     columns = ("prompt_sha256", "trajectory_id", "rater", "question", "repeat", "verdict")
     for sha, *key, verdict in others.select(*columns).iter_rows():
         if sha in text_of:
@@ -178,7 +199,7 @@ def _neighbours(work: RubricSearch, ids: Sequence[str], best: str, texts: Mappin
     return [f"it moves {moved['candidate']:.0%} of verdicts on other axes, a paraphrase {moved['paraphrase']:.0%}"]
 
 
-def _worth(work: RubricSearch, ids: Sequence[str], best: str) -> list[dict[str, Any]]:
+def _worth(work: RubricSearch, ids: Sequence[str], best: str) -> pl.DataFrame:
     """Each changed sentence left out: points that go with it, and verdicts that it turned."""
     changed = [each for each in rubric_sentences(work.first.text, best) if each.sign == "+"][:MOST_SENTENCES]
     rows = []
@@ -195,7 +216,7 @@ def _worth(work: RubricSearch, ids: Sequence[str], best: str) -> list[dict[str, 
         points = sum(one - other for one, other in both) / max(1, len(both))
         turned = sum(verdicts[best].get(key) != word for key, word in verdicts[without].items())
         rows.append({"sentence": sentence.text, "points": points, "turned": turned, "items": len(both)})
-    return rows
+    return _frame(rows, _WORTH)
 
 
 def _written(work: RubricSearch, best: RubricCandidate) -> str:
@@ -219,8 +240,6 @@ _WORTH = ("sentence", "points", "turned", "items")
 
 
 def _frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pl.DataFrame:
-    import polars as pl
-
     return pl.DataFrame(
         [{name: row.get(name) for name in columns} for row in rows], schema=list(columns), infer_schema_length=None
     )
@@ -235,18 +254,17 @@ def _tree(
         for each in candidates:
             became = "first" if each is first else "refused" if each.refused and not each.train else "left"
             became = "judged" if became == "left" and each.select else became
-            train = [score - first.train[id] for id, score in each.train.items() if id in first.train]
             rows.append(
                 {
-                    "search": each.search or candidates[-1].search,
+                    "search": each.search,
                     "key": each.key,
                     "parent": each.parent,
                     "became": ("accepted" if ending == "accepted" else "confirmed") if each is best else became,
                     "reason": each.refused or each.reason,
-                    "train_gain": sum(train) / len(train) if train and each is not first else None,
+                    "train_gain": None if each is first else _train_gain(each, first),
                     "select_gain": select_gain(each, first) if each.select else None,
                     "tokens": work.rubric(each.text).tokens,
-                    "proposal_usd": each.objectives.get("cost_usd", 0.0),
+                    "proposal_usd": each.cost_usd,
                 }
             )
     return _frame(rows, _TREE)
@@ -254,42 +272,36 @@ def _tree(
 
 def _gains(
     work: RubricSearch,
-    found: Sequence[Sequence[RubricCandidate]],
-    best: RubricCandidate | None,
+    first: RubricCandidate,
+    best: RubricCandidate,
     ids: Sequence[str],
     verdicts: Mapping[str, Verdicts],
-    shown: ShownBetter | None,
-    level: float,
+    texts: Mapping[str, str],
+    bets: Bets,
 ) -> pl.DataFrame:
-    """The gain on train tasks, on confirm tasks against everything compared, and judge by judge."""
-    if best is None or shown is None:
-        return _frame([], _GAINS)
-    train = [id for candidates in found if best in candidates for id in candidates[0].train if id in best.train]
-    first = next(candidates[0] for candidates in found if best in candidates)
-    gain = sum(best.train[id] - first.train[id] for id in train) / max(1, len(train))
-    rows: list[dict[str, Any]] = [{"tasks": "train", "against": PARENT, "gain": gain, "items": len(train)}]
+    """The gain on the train cases, on confirm tasks against everything compared, and judge by judge."""
     tasks = [work.runs[id].cluster_id for id in ids]
-    texts = _compared(work, best.text)
-
-    def of(text: str, judge: str | None = None) -> list[float]:
-        return [work.mean(verdicts[text], id, work.repeats, judge) for id in ids]
 
     def row(name: str, text: str, judge: str | None = None) -> dict[str, Any]:
-        each = shown_better(of(best.text, judge), {PARENT: of(text, judge)}, tasks, level=level)
+        after, before = (
+            [work.mean(verdicts[each], id, work.repeats, judge) for id in ids] for each in (best.text, text)
+        )
+        each = bets(after, {PARENT: before}, tasks)
         ends = {"gain": each.gain.estimate, "low": each.gain.ci_low, "high": each.gain.ci_high}
-        return {
-            "judge": judge,
-            "tasks": "confirm",
-            "against": name,
-            **ends,
-            "e_value": each.e_values[PARENT],
-            "items": each.gain.n_items,
-        }
+        found = {"e_value": each.e_values[PARENT], "items": each.gain.n_items}
+        return {"judge": judge, "tasks": "confirm", "against": name, **ends, **found}
 
-    rows += [row(name, text) for name, text in texts.items()]
+    made = {"tasks": "train", "against": PARENT, "gain": _train_gain(best, first), "items": len(best.train)}
+    rows = [made, *(row(name, text) for name, text in texts.items())]
     if len(work.judges) > 1 and work.target != "agreement":
         rows += [row(PARENT, work.first.text, judge.rater) for judge in work.judges]
     return _frame(rows, _GAINS)
+
+
+def _train_gain(candidate: RubricCandidate, first: RubricCandidate) -> float | None:
+    """On the train cases that a candidate was tried on; None where it never was."""
+    gains = [score - first.train[id] for id, score in candidate.train.items()]
+    return sum(gains) / len(gains) if gains else None
 
 
 def _front(work: RubricSearch, found: Sequence[Sequence[RubricCandidate]]) -> pl.DataFrame:
@@ -308,7 +320,7 @@ def _front(work: RubricSearch, found: Sequence[Sequence[RubricCandidate]]) -> pl
                 scores = [score for id in ids for score in work.scores(given, id, 1, name)]
                 mine.append(
                     {
-                        "search": judged[-1].search or 1,
+                        "search": candidates[0].search,
                         "key": each.key,
                         "judge": judge.rater,
                         "family": judge.family,
@@ -330,46 +342,21 @@ def _beats(other: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
     return of[0] != of[1] and all(one >= two for one, two in zip(*of, strict=True))
 
 
-def _flips(
-    work: RubricSearch, best: RubricCandidate | None, ids: Sequence[str], verdicts: Mapping[str, Verdicts]
-) -> pl.DataFrame:
+def _flips(work: RubricSearch, best: str, ids: Sequence[str], verdicts: Mapping[str, Verdicts]) -> pl.DataFrame:
     """Verdicts of the first repeat that differ between the first text and the candidate's."""
-    if best is None:
-        return _frame([], _FLIPS)
-    before, after = verdicts[work.first.text], verdicts[best.text]
-    reasons = {
-        rubric.sha256: {(row["trajectory_id"], row["rater"]): row["rationale"] for row in rows.iter_rows(named=True)}
-        for rubric in (work.first, work.rubric(best.text))
-        if (rows := work.kept.table().filter((_q() == work.axis) & _is(rubric))).height
-    }
-    flips: list[dict[str, Any]] = []
+    texts = (work.first.text, best)
+    given = work.kept.table().filter(pl.col("question") == work.axis, pl.col("repeat") == 0)
+    columns = given.select("rubric_sha256", "trajectory_id", "rater", "rationale")
+    reasons = {(*key,): why for *key, why in columns.iter_rows()}
+    rows = []
     for id in ids:
         for judge in work.judges:
-            old, new = before.get((id, judge.rater, 0)), after.get((id, judge.rater, 0))
+            old, new = (verdicts[text].get((id, judge.rater, 0)) for text in texts)
             if old is None or new is None or old == new:
                 continue
-            said = [reasons[rubric.sha256].get((id, judge.rater)) for rubric in (work.first, work.rubric(best.text))]
+            said = [reasons.get((work.rubric(text).sha256, id, judge.rater)) for text in texts]
             label = work.labels[id] or None
             towards = new == label if label in (old, new) else None
-            flips.append(
-                dict(
-                    zip(
-                        _FLIPS,
-                        (id, work.runs[id].cluster_id, judge.rater, label, old, new, towards, *said),
-                        strict=True,
-                    )
-                )
-            )
-    return _frame(flips, _FLIPS)
-
-
-def _q() -> Any:
-    import polars as pl
-
-    return pl.col("question")
-
-
-def _is(rubric: Rubric) -> Any:
-    import polars as pl
-
-    return (pl.col("rubric_sha256") == rubric.sha256) & (pl.col("repeat") == 0)
+            flip = (id, work.runs[id].cluster_id, judge.rater, label, old, new, towards, *said)
+            rows.append(dict(zip(_FLIPS, flip, strict=True)))
+    return _frame(rows, _FLIPS)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -207,7 +208,6 @@ def _searched(
 ) -> list[RubricCandidate]:
     """One search: candidates made from train tasks, each judged on select tasks; written as drafts."""
     train, select = (runs_of(work, side) for side in sides)
-    made: list[RubricCandidate] = []
 
     def score(text: str, ids: Sequence[str]) -> list[Case[str]]:
         verdicts = work.verdicts([text], ids, 1)[text]
@@ -215,7 +215,6 @@ def _searched(
 
     def propose(text: str, cases: Sequence[Case[str]], n: int) -> RubricCandidate:
         candidate = _proposed(work, text, cases, n)
-        made.append(candidate)
         state = f"refused: {candidate.refused}" if candidate.refused else candidate.reason
         tell(f"search {number + 1}, proposal {n} of {rounds}: {state}")
         return candidate
@@ -249,23 +248,18 @@ def _proposed(work: RubricSearch, text: str, cases: Sequence[Case[str]], number:
     wrong = [case for case in steady if case.score < 1] or [case for case in cases if case.score < 1]
     shown = _shown(work, work.rubric(text), [case.item for case in wrong])
     said, cost = work.proposal(proposing.proposal_sheet(work.rubric(text), shown, number, work.told[-3:]))
-    keys = tuple({"item": case.item, "score": case.score} for case in wrong)
+    made = RubricCandidate(f"{text}\n", RubricCandidate(text).key, made_from=tuple(case.item for case in wrong))
+    made.cost_usd = cost
     if said is None:
-        return RubricCandidate(
-            f"{text}\n", RubricCandidate(text).key, shown=keys, refused="its answer could not be read"
-        )
+        return replace(made, refused="its answer could not be read")
     try:
         new, reason, fault = proposing.edited(text, said)
     except (KeyError, TypeError, AttributeError):
-        return RubricCandidate(
-            f"{text}\n", RubricCandidate(text).key, shown=keys, refused="its answer has another form"
-        )
+        return replace(made, refused="its answer has another form")
     refused = [fault] if fault else refusals(new, work.first, work.content, work.names) if new != text else []
-    candidate = RubricCandidate(new, RubricCandidate(text).key, reason, keys, refused="; ".join(refused[:3]))
-    candidate.objectives = {"cost_usd": cost}
     if refused:
         work.told.append(refused[0].partition(":")[0])
-    return candidate
+    return replace(made, text=new, reason=reason, refused="; ".join(refused[:3]))
 
 
 def _shown(work: RubricSearch, rubric: Rubric, ids: Sequence[str]) -> list[dict[str, Any]]:
@@ -310,8 +304,8 @@ def _write_draft(work: RubricSearch, candidate: RubricCandidate, first: RubricCa
         "status": "refused" if candidate.refused else "judged",
         "reason": candidate.reason,
         "refused": candidate.refused or None,
-        "made_from": [case["item"] for case in candidate.shown],
+        "made_from": list(candidate.made_from),
         "select_gain": round(select_gain(candidate, first), 4) if candidate.select else None,
-        "proposal_usd": candidate.objectives.get("cost_usd", 0.0),
+        "proposal_usd": candidate.cost_usd,
     }
     path.write_text(with_front(front, candidate.text), encoding="utf-8")

@@ -64,28 +64,27 @@ def nested_cut(tasks: Sequence[str], salt: str = "") -> Cut:
 
 @dataclass(frozen=True)
 class Case(Generic[Item]):
-    """One item under one text: its score in [0, 1], further objectives, and what may be shown of it."""
+    """One item under one text: its score in [0, 1], and further objectives."""
 
     item: Item
     score: float
     objectives: Mapping[str, float] = field(default_factory=dict)
-    shown: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass
 class RubricCandidate:
-    """A text of the search: its parent (None for the first), why it was made, and its scores on the select items.
+    """A text of the search: its parent (None for the first), why and from which items it was made, and its scores.
 
-    `refused` says why it never judged; `gain` is its mean select score minus the first text's.
+    On train items it has those of the cases that it was tried on; `refused` says why it was not tried on select items.
     """
 
     text: str
     parent: str | None = None
     reason: str = ""
-    shown: tuple[Mapping[str, Any], ...] = ()
+    made_from: tuple[Any, ...] = ()
     select: Mapping[Any, float] = field(default_factory=dict)
     train: Mapping[Any, float] = field(default_factory=dict)
-    objectives: Mapping[str, float] = field(default_factory=dict)
+    cost_usd: float = 0.0
     refused: str = ""
     search: int = 0
 
@@ -102,19 +101,19 @@ Proposer = Callable[[str, Sequence[Case[Any]], int], "RubricCandidate"]
 class _Adapter:
     """What `gepa` calls: our scorer and our proposer."""
 
-    def __init__(self, score: Scorer, propose: Proposer) -> None:
-        self.score, self.propose, self.n = score, propose, 0
-        self.made: dict[str, RubricCandidate] = {}
+    def __init__(self, first: RubricCandidate, score: Scorer, propose: Proposer) -> None:
+        self.score, self.propose = score, propose
+        self.made: list[RubricCandidate] = []
+        self.judged = {first.text: first}
         self.error: Exception | None = None
-        self.train: dict[str, dict[Any, float]] = {}
+        self.scores: dict[str, dict[Any, float]] = {}
 
     def evaluate(self, batch: list[Any], candidate: dict[str, str], capture_traces: bool = False) -> Any:
         from gepa.core.adapter import EvaluationBatch
 
         cases = self.score(candidate[TEXT], batch)
         scores = [case.score for case in cases]
-        if capture_traces:
-            self.train.setdefault(candidate[TEXT], {}).update({case.item: case.score for case in cases})
+        self.scores.setdefault(candidate[TEXT], {}).update({case.item: case.score for case in cases})
         objectives = [dict(case.objectives) for case in cases] if all(case.objectives for case in cases) else None
         traces = list(cases) if capture_traces else None
         return EvaluationBatch(outputs=scores, scores=scores, trajectories=traces, objective_scores=objectives)
@@ -124,18 +123,17 @@ class _Adapter:
 
     def propose_new_texts(self, candidate: dict[str, str], cases: Any, parts: list[str]) -> dict[str, str]:
         """The proposer's text; none where it is refused or known. What it raises ends the search."""
-        self.n += 1
         try:
-            made = self.propose(candidate[TEXT], [each["case"] for each in cases[TEXT]], self.n)
+            made = self.propose(candidate[TEXT], [each["case"] for each in cases[TEXT]], len(self.made) + 1)
         except Exception as error:  # gepa would go on without a word
             self.error = error
             return {}
-        known = made.text == candidate[TEXT] or made.text in self.made
+        known = made.text in self.judged
         made.refused = made.refused or ("it is the text of another candidate" if known else "")
+        self.made.append(made)
         if made.refused:
-            self.made.setdefault(f"{self.n} {made.text}", made)
             return {}
-        self.made[made.text] = made
+        self.judged[made.text] = made
         return {TEXT: made.text}
 
 
@@ -154,7 +152,9 @@ def search(
     rounds: int,
     seed: int = 0,
 ) -> list[RubricCandidate]:
-    """Candidates of one search, the first text first; those that never judged say why.
+    """The first text and the candidates of one search as they were proposed; those left out on the way say why.
+
+    The first text is scored on all train items, so that every candidate has scores to be set against it.
 
     Parameters
     ----------
@@ -177,10 +177,11 @@ def search(
         raise InputError("rubric improve", "needs the extra improve", cure="pip install 'axisjudge[improve]'")
     from gepa.api import optimize
 
-    adapter = _Adapter(score, propose)
+    start = RubricCandidate(first)
+    adapter = _Adapter(start, score, propose)
 
     def is_done(state: Any) -> bool:
-        return adapter.error is not None or adapter.n >= rounds or state.i >= WITHOUT_CASES * rounds
+        return adapter.error is not None or len(adapter.made) >= rounds or state.i >= WITHOUT_CASES * rounds
 
     found: Any = optimize(
         {TEXT: first},
@@ -196,15 +197,15 @@ def search(
     )
     if adapter.error is not None:
         raise adapter.error
-    kept = [RubricCandidate(first), *(adapter.made.pop(each[TEXT]) for each in found.candidates[1:])]
     names = list(select)
-    for at, candidate in enumerate(kept):
-        candidate.select = {names[number]: score for number, score in found.val_subscores[at].items()}
-        candidate.train = adapter.train.get(candidate.text, {})
-    for candidate in adapter.made.values():
-        candidate.refused = candidate.refused or "no better on the cases that it was made from"
-        candidate.train = adapter.train.get(candidate.text, {})
-    return [*kept, *adapter.made.values()]
+    for text, by_number in zip(found.candidates, found.val_subscores, strict=True):
+        adapter.judged[text[TEXT]].select = {names[number]: each for number, each in by_number.items()}
+    for candidate in adapter.judged.values():
+        candidate.refused = "" if candidate.select else "no better on the cases that it was made from"
+        scores = adapter.scores.get(candidate.text, {})
+        candidate.train = {item: scores[item] for item in train if item in scores}
+    start.train = {case.item: case.score for case in score(first, train)}
+    return [start, *adapter.made]
 
 
 def select_gain(candidate: RubricCandidate, first: RubricCandidate) -> float:
@@ -214,12 +215,7 @@ def select_gain(candidate: RubricCandidate, first: RubricCandidate) -> float:
 
 def best_of(searches: Sequence[Sequence[RubricCandidate]]) -> RubricCandidate | None:
     """The one candidate that is taken to the confirm tasks: the highest gain on its select items; None for no gain."""
-    gains = [
-        (select_gain(each, found[0]), each)
-        for found in searches
-        for each in found[1:]
-        if not each.refused and each.select
-    ]
+    gains = [(select_gain(each, found[0]), each) for found in searches for each in found[1:] if each.select]
     gain, best = max(gains, key=lambda pair: pair[0], default=(0.0, None))
     return best if gain > 0 else None
 

@@ -25,7 +25,7 @@ from axisjudge.judging.plan import Call, call_of, plan_calls
 from axisjudge.protocol import admit
 from axisjudge.rubric import Rubric, load_rubric
 from axisjudge.trajectory import Trajectory
-from axisjudge.verdict import AXES
+from axisjudge.verdict import AXES, Axis
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,7 +54,7 @@ class BudgetReachedError(OneLine):
 class RubricSearch:
     """One study: who is asked what, and everything that is there already."""
 
-    axis: str
+    axis: Axis
     first: Rubric
     judges: list[Judge]
     proposer: Judge
@@ -83,7 +83,7 @@ class RubricSearch:
         return [name for each in (*self.judges, self.proposer) for name in (each.family, each.model or "") if name]
 
     @cached_property
-    def others(self) -> dict[str, Rubric]:
+    def others(self) -> dict[Axis, Rubric]:
         """The rubrics of the neighbouring axes, which judges of one call are shown as well."""
         return {axis: load_rubric(axis) for axis in AXES if axis != self.axis}
 
@@ -111,28 +111,38 @@ class RubricSearch:
             raise InputError(f"judge {stopped.judge.rater}", f"stopped: {stopped.stopped}", cure="run the same again")
         return table
 
-    def calls(self, texts: Sequence[str], ids: Iterable[str], repeats: int) -> list[list[Call]]:
+    def calls(
+        self, texts: Sequence[str], ids: Iterable[str], repeats: int, judges: Sequence[Judge] | None = None
+    ) -> list[list[Call]]:
         """Texts side by side: those of one run, judge and repeat follow each other, so that no day parts them."""
         rubrics = [self.rubric(text) for text in dict.fromkeys(texts)]
         runs = self.runs | self.twins
-        shown = [{**(self.others if judge.joint else {}), self.axis: None} for judge in self.judges]
+        asked = self.judges if judges is None else judges
         return [
             [
-                call_of(judge, OfAxes(runs[id], _in_order({**axes, self.axis: rubric})), repeat, self.stamps.get(id))
+                call_of(judge, OfAxes(runs[id], self.shown(judge, rubric)), repeat, self.stamps.get(id))
                 for rubric in rubrics
             ]
             for id in dict.fromkeys(ids)  # gepa fills a batch up with cases that it holds already
-            for judge, axes in zip(self.judges, shown, strict=True)
+            for judge in asked
             for repeat in range(repeats)
         ]
+
+    def shown(self, judge: Judge, rubric: Rubric) -> dict[Axis, Rubric]:
+        """What a judge is shown in one call: this rubric, among those of all axes where it is asked about all."""
+        every = {**(self.others if judge.joint else {}), self.axis: rubric}
+        return {axis: every[axis] for axis in AXES if axis in every}
 
     @cached_property
     def stamps(self) -> Mapping[str, Any]:
         return admit(list(self.runs.values()), self.judges, {self.axis: self.first}).stamps
 
-    def verdicts(self, texts: Sequence[str], ids: Sequence[str], repeats: int) -> dict[str, Verdicts]:
-        """The verdicts of all judges under each text, asked where they are missing."""
-        table = self.asked(self.calls(texts, ids, repeats), self.judges)
+    def verdicts(
+        self, texts: Sequence[str], ids: Sequence[str], repeats: int, judges: Sequence[Judge] | None = None
+    ) -> dict[str, Verdicts]:
+        """The verdicts of judges (all of them by default) under each text, asked where they are missing."""
+        judges = self.judges if judges is None else judges
+        table = self.asked(self.calls(texts, ids, repeats, judges), judges)
         own_rows = table.filter(table["question"] == self.axis)
         columns = ("rubric_sha256", "trajectory_id", "rater", "repeat", "verdict")
         found: dict[str, dict[tuple[str, str, int], str | None]] = {}
@@ -165,10 +175,6 @@ class RubricSearch:
         call = call_of(self.proposer, OfSheet(sheet, self.proposer), 0)
         row = self.asked([[call]], [self.proposer]).row(0, named=True)
         return (row["rationale"] if row["status"] == "ok" else None), row["cost_usd"] or 0.0
-
-
-def _in_order(rubrics: Mapping[str, Any]) -> Any:
-    return {axis: rubrics[axis] for axis in AXES if axis in rubrics}
 
 
 def gold_labels(

@@ -306,6 +306,7 @@ class Improvement(Study):
     front: JudgedCandidates
     flips: ChangedVerdicts
     sentence_worth: SentenceWorth
+    more_labels: int | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -315,9 +316,11 @@ class Improvement(Study):
     @property
     def answer(self) -> str:
         """Accepted or not, by how much, and what would show more."""
-        shown = self.confirmed.shown
+        shown, things = self.confirmed.shown, "labels" if self.target == "labels" else "runs"
+        known = self.more_labels is not None
+        more = f" About {self.more_labels:,} more {things} would show {100 * SHOWN_GAIN:.0f} points." if known else ""
         if shown is None:
-            return f"No improvement shown: {self.why[0] if self.why else 'no candidate gained on the select tasks'}."
+            return f"No improvement shown: no candidate gained on the select tasks.{more}"
         gain = shown.gain
         on = f"{many(gain.n_items, 'run')} of {many(gain.n_clusters, 'task')} that it was not made from"
         points = f"{100 * gain.estimate:+.0f} points ({_bounds(gain.ci_low, gain.ci_high)})"
@@ -326,10 +329,7 @@ class Improvement(Study):
             return f"{better}: {points} on {on}, and better than both controls."
         if self.ending == "refused":
             return f"Not taken, although it gained {points} on {on}: {'; '.join(self.why)}."
-        more = (
-            "" if shown.more_items is None else f" About {shown.more_items:,} more labels would show {SHOWN_GAIN:.0%}."
-        )
-        return f"No improvement shown: the best candidate gained {points} on {on}.{more.replace('%.', ' points.')}"
+        return f"No improvement shown: the best candidate gained {points} on {on}.{more}"
 
     @property
     def cost_per_point(self) -> float | None:
@@ -349,6 +349,7 @@ class Improvement(Study):
                 "answer": self.answer,
                 "why": self.why,
                 "labels": self.n_labels,
+                "more_labels": self.more_labels,
                 "repeats": self.n_repeats,
                 "spent_usd": self.spent_usd,
                 "usd_a_point": self.cost_per_point,
