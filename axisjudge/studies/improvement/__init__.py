@@ -5,16 +5,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from axisjudge.figures.marks import named_rows
 from axisjudge.figures.markup import cut
+from axisjudge.figures.theme import dress, grid, new_axes
 from axisjudge.results import plain
 from axisjudge.stats.estimate import many
-from axisjudge.stats.sequences.acceptance import PARENT, SHOWN_GAIN, ShownBetter
+from axisjudge.stats.sequences.acceptance import SHOWN_GAIN, ShownBetter
 from axisjudge.studies._shared.frames import Kind, Table, native
 from axisjudge.studies._shared.result import Part, Study, open_door
 
@@ -35,22 +37,28 @@ __all__ = [
 
 #: How a search ended: shown better and written, refused by what comes after, not shown, or nothing to show.
 Ending = Literal["accepted", "refused", "not_shown", "no_candidate"]
-#: The controls by name, as pages call them.
-CONTROLS = {PARENT: "its parent", "paraphrase": "the parent in other words", "padding": "the parent with empty words"}
 
 
-class CandidateTree(
-    Part, name="candidates", caption="Candidates, each with its parent, its reason and what became of it"
-):
-    """Every text that was proposed: its parent, why it was made, its gains on train and select tasks, its cost."""
+@dataclass(frozen=True, eq=False, repr=False)
+class _Rows(Part):
+    """A part whose table is its frame."""
 
     frame: pl.DataFrame
-    kind: Kind = "polars"
+    kind: Kind = field(default="polars", kw_only=True)
 
     @property
     def table(self) -> Table:
-        """One row a candidate; gains are shares of agreement above the first text's, on the same items."""
+        """The frame, as one of the caller's kind."""
         return native(self.frame, self.kind)
+
+
+class CandidateTree(
+    _Rows, name="candidates", caption="Candidates, each with its parent, its reason and what became of it"
+):
+    """Every text that was proposed: its parent, why it was made, its gains on train and select tasks, its cost.
+
+    One row a candidate; gains are shares of agreement above the first text's, on the same items.
+    """
 
     @property
     def answer(self) -> str:
@@ -65,20 +73,17 @@ class CandidateTree(
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Candidates in the order in which they were made, at their select gain, each joined with its parent."""
-        from axisjudge.figures.theme import dress, grid, new_axes
-
         ax = new_axes(7.4, 3.4) if ax is None else ax
-        at = {(row["search"], row["key"]): (n, row["select_gain"]) for n, row in enumerate(self.frame.to_dicts())}
-        for row in self.frame.to_dicts():
-            x, y = at[row["search"], row["key"]]
-            if y is None:
+        at: dict[tuple[int, str], tuple[int, float]] = {}
+        for x, row in enumerate(self.frame.to_dicts()):
+            if row["select_gain"] is None:
                 ax.plot(x, 0, "x", color="0.6", markersize=4)
                 continue
-            parent = at.get((row["search"], row["parent"]))
-            if parent and parent[1] is not None:
-                ax.plot([parent[0], x], [100 * parent[1], 100 * y], color="0.75", linewidth=1, zorder=1)
+            at[row["search"], row["key"]] = x, 100 * row["select_gain"]
+            ends = [at[row["search"], key] for key in (row["parent"] or row["key"], row["key"])]
+            ax.plot(*zip(*ends, strict=True), color="0.75", linewidth=1, zorder=1)
             taken = row["became"] in ("accepted", "confirmed")
-            ax.plot(x, 100 * y, "o", color="#0b6e4f" if taken else "0.35", markersize=8 if taken else 5, zorder=2)
+            ax.plot(*ends[1], "o", color="#0b6e4f" if taken else "0.35", markersize=8 if taken else 5, zorder=2)
         ax.axhline(0, color="0.5", linewidth=0.8)
         ax.set_xlabel("candidate, in the order of proposals (crosses: never judged on select tasks)")
         ax.set_ylabel("gain on select tasks, points")
@@ -86,17 +91,13 @@ class CandidateTree(
         return dress(ax, "The search as a tree: the green candidate was taken to the confirm tasks")
 
 
-class ConfirmedGain(Part, name="confirmed", caption="The gain where the edit was made, and where it was not"):
-    """The candidate's gain on train tasks beside that on confirm tasks, and the bets against parent and controls."""
+class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit was made, and where it was not"):
+    """The candidate's gain on train tasks beside that on confirm tasks, and the bets against parent and controls.
 
-    frame: pl.DataFrame
+    One row a comparison: whose judges, on which tasks, gain, its bounds, e-value.
+    """
+
     shown: ShownBetter | None
-    kind: Kind = "polars"
-
-    @property
-    def table(self) -> Table:
-        """One row a comparison: whose judges, on which tasks, gain, its bounds, e-value."""
-        return native(self.frame, self.kind)
 
     @property
     def answer(self) -> str:
@@ -113,9 +114,6 @@ class ConfirmedGain(Part, name="confirmed", caption="The gain where the edit was
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A mark with its bounds for each comparison."""
-        from axisjudge.figures.marks import named_rows
-        from axisjudge.figures.theme import dress, grid, new_axes
-
         rows = self.frame.to_dicts()
         ax = new_axes(7.4, 1.4 + 0.45 * max(1, len(rows))) if ax is None else ax
         for n, row in enumerate(rows):
@@ -129,16 +127,11 @@ class ConfirmedGain(Part, name="confirmed", caption="The gain where the edit was
         return dress(ax, "Gain on the tasks that it was made from (diamond), and on those that it was not")
 
 
-class SentenceWorth(Part, name="sentences", caption="What each changed sentence earned, by leaving it out"):
-    """Of each sentence that the accepted text has and the first has not: what is lost where it is left out."""
+class SentenceWorth(_Rows, name="sentences", caption="What each changed sentence earned, by leaving it out"):
+    """Of each sentence that the accepted text has and the first has not: what is lost where it is left out.
 
-    frame: pl.DataFrame
-    kind: Kind = "polars"
-
-    @property
-    def table(self) -> Table:
-        """One row a sentence: points of agreement on confirm tasks that go with it, and verdicts that it turned."""
-        return native(self.frame, self.kind)
+    One row a sentence: points of agreement on confirm tasks that go with it, and verdicts that it turned.
+    """
 
     @property
     def answer(self) -> str:
@@ -153,9 +146,6 @@ class SentenceWorth(Part, name="sentences", caption="What each changed sentence 
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A bar a sentence."""
-        from axisjudge.figures.marks import named_rows
-        from axisjudge.figures.theme import dress, grid, new_axes
-
         rows = self.frame.sort("points").to_dicts()
         ax = new_axes(7.4, 1.2 + 0.45 * max(1, len(rows))) if ax is None else ax
         ax.barh(range(len(rows)), [100 * row["points"] for row in rows], color="#0b6e4f", height=0.5)
@@ -166,17 +156,12 @@ class SentenceWorth(Part, name="sentences", caption="What each changed sentence 
 
 
 class JudgedCandidates(
-    Part, name="front", caption="Candidates by agreement, decided share and length, family by family"
+    _Rows, name="front", caption="Candidates by agreement, decided share and length, family by family"
 ):
-    """Several aims at once: no candidate on the front is beaten by another one on all of them."""
+    """Several aims at once: no candidate on the front is beaten by another one on all of them.
 
-    frame: pl.DataFrame
-    kind: Kind = "polars"
-
-    @property
-    def table(self) -> Table:
-        """One row a candidate and judge, on the select tasks of its search."""
-        return native(self.frame, self.kind)
+    One row a candidate and judge, on the select tasks of its search.
+    """
 
     @property
     def answer(self) -> str:
@@ -191,8 +176,6 @@ class JudgedCandidates(
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Agreement against length, the front filled."""
-        from axisjudge.figures.theme import dress, grid, new_axes
-
         ax = new_axes(6.4, 3.6) if ax is None else ax
         for n, (judge, of) in enumerate(self.frame.group_by("judge", maintain_order=True)):
             for row in of.to_dicts():
@@ -206,16 +189,11 @@ class JudgedCandidates(
         return dress(ax, "Agreement and length; filled: on the front")
 
 
-class ChangedVerdicts(Part, name="flips", caption="Verdicts that the edit turned, on confirm tasks"):
-    """Each verdict that differs between parent and candidate, with the label and both reasons."""
+class ChangedVerdicts(_Rows, name="flips", caption="Verdicts that the edit turned, on confirm tasks"):
+    """Each verdict that differs between parent and candidate, with the label and both reasons.
 
-    frame: pl.DataFrame
-    kind: Kind = "polars"
-
-    @property
-    def table(self) -> Table:
-        """One row a turned verdict."""
-        return native(self.frame, self.kind)
+    One row a turned verdict.
+    """
 
     @property
     def answer(self) -> str:
@@ -227,10 +205,7 @@ class ChangedVerdicts(Part, name="flips", caption="Verdicts that the edit turned
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Turned verdicts by what they were and became."""
-        from axisjudge.figures.marks import named_rows
-        from axisjudge.figures.theme import dress, new_axes
-
-        counts = self.frame.group_by("before", "after", "towards").len().sort("len")
+        counts = self.frame.group_by("before", "after", "towards").len().sort("len", "before", "after")
         ax = new_axes(6.4, 1.2 + 0.4 * max(1, counts.height)) if ax is None else ax
         colours = ["#0b6e4f" if row["towards"] else "#b3261e" for row in counts.to_dicts()]
         ax.barh(range(counts.height), counts["len"].to_list(), color=colours, height=0.5)
@@ -240,17 +215,12 @@ class ChangedVerdicts(Part, name="flips", caption="Verdicts that the edit turned
 
 
 class SimulatedStudies(
-    Part, name="studies", caption="Accepted, and falsely so, where truth is known", of_ratings=False
+    _Rows, name="studies", caption="Accepted, and falsely so, where truth is known", of_ratings=False
 ):
-    """How often an edit is accepted, and falsely so, where the truth is known: ours beside plain GEPA."""
+    """How often an edit is accepted, and falsely so, where the truth is known: ours beside plain GEPA.
 
-    frame: pl.DataFrame
-    kind: Kind = "polars"
-
-    @property
-    def table(self) -> Table:
-        """One row a design, proposer, number of tasks and way (``data/reference/improvement.csv``)."""
-        return native(self.frame, self.kind)
+    One row a design, proposer, number of tasks and way (``data/reference/improvement.csv``).
+    """
 
     @property
     def answer(self) -> str:
@@ -263,9 +233,6 @@ class SimulatedStudies(
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Falsely accepted of the proposers that better nothing, a row each."""
-        from axisjudge.figures.marks import named_rows
-        from axisjudge.figures.theme import dress, grid, new_axes
-
         rows = self.frame.filter((pl.col("design") == "made on") & (pl.col("proposer") != "good"))
         names = rows.select("proposer", "tasks").unique(maintain_order=True).sort("proposer", "tasks").rows()
         ax = new_axes(7.4, 1.4 + 0.3 * max(1, len(names))) if ax is None else ax
