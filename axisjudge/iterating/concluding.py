@@ -102,18 +102,19 @@ def _more_labels(
 ) -> int | None:
     """About how many further labels would show a gain of `SHOWN_GAIN`; of new tasks as many confirm as of these.
 
-    Without a candidate on the confirm tasks, changes are taken to be spread as the best judged one's on select tasks.
+    Without a candidate on the confirm tasks, its changes are taken to be spread as those of the best one on select
+    tasks; where none was judged there either, as where nothing has changed on the confirm tasks.
     """
+    confirm = runs_of(work, cut.confirm)
     if shown is None:
         judged = [(each, candidates[0]) for candidates in found for each in candidates[1:] if each.select]
-        best, first = max(judged, key=lambda pair: select_gain(*pair), default=(found[0][0], found[0][0]))
-        tasks = [work.runs[id].cluster_id for id in first.select]
-        scores = [[each.select[id] for id in first.select] for each in (best, first)]
-        shown = bets(scores[0], {PARENT: scores[1]}, tasks)
+        pair = max(judged, key=lambda pair: select_gain(*pair), default=None)
+        after, before = (each.select for each in pair) if pair else (dict.fromkeys(confirm, 0.0),) * 2
+        tasks = [work.runs[id].cluster_id for id in before]
+        shown = bets([after[id] for id in before], {PARENT: list(before.values())}, tasks, largest=None)
     if shown.more_items is None:
         return None
-    share = len(runs_of(work, cut.confirm)) / len(work.runs)
-    return max(1, math.ceil((shown.gain.n_items + shown.more_items) / share) - len(work.runs))
+    return max(0, math.ceil((shown.gain.n_items + shown.more_items) * len(work.runs) / len(confirm)) - len(work.runs))
 
 
 def _compared(work: RubricSearch, best: str) -> dict[str, str]:

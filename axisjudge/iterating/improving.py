@@ -178,7 +178,7 @@ def _prepared(
     out = Path(ratings) if ratings is not None else own() / "data" / "ratings" / "improve" / f"{axis}.jsonl"
     first = load_rubric(axis, version)
     options = RunOptions(**money)
-    work = RubricSearch(axis, first, raters, writer, mine, gold, reasons, target, repeats, out, options)
+    work = RubricSearch(first, raters, writer, mine, gold, reasons, target, repeats, out, options)
     _ = work.stamps  # held-out runs are refused before anything is asked
     return work, cut, notes
 

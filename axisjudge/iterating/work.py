@@ -54,7 +54,6 @@ class BudgetReachedError(OneLine):
 class RubricSearch:
     """One study: who is asked what, and everything that is there already."""
 
-    axis: Axis
     first: Rubric
     judges: list[Judge]
     proposer: Judge
@@ -72,6 +71,10 @@ class RubricSearch:
 
     def __post_init__(self) -> None:
         self.kept = KeptRatings(self.out)
+
+    @property
+    def axis(self) -> Axis:
+        return self.first.axis
 
     @cached_property
     def content(self) -> RunContent:

@@ -1,6 +1,6 @@
 """Writes data/reference/improvement.csv: what is accepted over simulated studies, beside plain GEPA.
 
-    python tests/iterating/improve_table.py 100 100 60  # studies of a row: ours, plain GEPA, designs held back
+    python tests/iterating/improve_table.py 500 500 200  # studies of a row: ours, plain GEPA, designs held back
 
 The world is that of `axisjudge.judges.featured`, counted with arrays instead of runs: the same features, errors,
 repeats, proposers, search (real `gepa`), cut, looks and bets as `axisjudge.improve`. Left out: the guards, which
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -58,7 +59,7 @@ class World:
         self.fault = rng.random(self.n) < rates[self.task]
         self.harmed = rng.random((self.n, 3)) < ten.HARMED
         self.lasting, self.flattered = rng.standard_normal(self.n), rng.random(self.n) < ten.FLATTERED
-        self.errors = scale * np.array(ten.ERRORS)
+        self.errors, self.number = scale * np.array(ten.ERRORS), int(rng.integers(2**32))
         self.suited: dict[str, Any] = {}
         self.asked: dict[str, Any] = {}
 
@@ -69,7 +70,8 @@ class World:
         p = (self.errors * left)[self.kind] + self.harmed @ (ten.HARM * np.array(followed.harmful))
         for word in followed.local:
             if word not in self.suited:
-                self.suited[word] = (self.rng.random(self.task.max() + 1) < ten.SUITS)[self.task]
+                own = np.random.default_rng([self.number, *word.encode()])  # whichever word is met first
+                self.suited[word] = (own.random(self.task.max() + 1) < ten.SUITS)[self.task]
             p = np.where(self.suited[word], p * ten.SUITED, p + ten.MISFIT)
         copied = [int(line[5:]) for line in text.split("\n") if line.startswith("MEMO ")]
         return np.where(np.isin(self.task, copied), 0.0, np.minimum(p, 1))
@@ -153,7 +155,7 @@ def study(n_tasks: int, proposer: str, number: int, design: str, *, plain: bool)
     return {"accepted": shown.is_better, "true": true, "said": gain.estimate, "covered": covered}
 
 
-def row(n_tasks: int, proposer: str, design: str, studies: int, *, plain: bool) -> dict[str, Any]:
+def row(n_tasks: int, proposer: str, design: str, studies: int, plain: bool) -> dict[str, Any]:
     """Counts over studies. A gain of nothing, or less, is falsely accepted."""
     found = [study(n_tasks, proposer, number, design, plain=plain) for number in range(studies)]
     taken = [each for each in found if each["accepted"]]
@@ -185,16 +187,14 @@ def main() -> None:
         for proposer in PROPOSERS
     ]
     rows += [(60, proposer, design, held_back_studies, False) for design in list(DESIGNS)[1:] for proposer in PROPOSERS]
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with ProcessPoolExecutor(2) as pool, path.open("w", encoding="utf-8", newline="") as file:
         writer: Any = None
-        for n_tasks, proposer, design, n_studies, plain in rows:
-            if n_studies:
-                counted = row(n_tasks, proposer, design, n_studies, plain=plain)
-                if writer is None:
-                    writer = csv.DictWriter(file, list(counted), lineterminator="\n")
-                    writer.writeheader()
-                writer.writerow(counted)
-                file.flush()
+        for counted in pool.map(row, *zip(*(each for each in rows if each[3]), strict=True)):
+            if writer is None:
+                writer = csv.DictWriter(file, list(counted), lineterminator="\n")
+                writer.writeheader()
+            writer.writerow(counted)
+            file.flush()
 
 
 if __name__ == "__main__":

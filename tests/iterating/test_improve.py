@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from hashlib import sha256
 
 import pytest
 from iterating.improve_worlds import AXIS, planted, runs_of
@@ -20,6 +21,7 @@ from axisjudge.iterating.guards import RunContent, refusals
 from axisjudge.iterating.search import nested_cut
 from axisjudge.judges.featured import HELPFUL
 from axisjudge.judges.prompt import build_prefix
+from axisjudge.labels.reference import reference_ratings
 from axisjudge.ratings import ratings_frame, read_every_line
 from axisjudge.readers import write_trajectories
 from axisjudge.rubric import list_rubrics, load_rubric
@@ -38,6 +40,33 @@ def study(tmp_path, n_tasks, proposer="simulated:good", *, said="", **more):
     truth = planted(runs, tmp_path / "truth.jsonl")
     given = {"judges": [f"simulated:magpie,truth={truth}"], "labels": truth, "rounds": 8, "progress": False}
     return axisjudge.improve(AXIS, trajectories=runs, proposer=proposer, **(given | more))
+
+
+class Writer(axisjudge.Judge):
+    """Adds one sentence, and knows no other words for a rubric."""
+
+    kind = "rules"
+
+    def prompt_sha256(self, trajectory, rubrics):
+        return "x"
+
+    async def grade(self, trajectory, rubrics, *, repeat=0):
+        raise NotImplementedError
+
+    def points(self, sheet):
+        return sheet.points
+
+    def sheet_sha256(self, sheet):
+        return sheet.trajectory.id
+
+    async def fill(self, sheet, *, repeat=0):
+        said = {"reason": "leniency", "edits": [{"old": "", "new": HELPFUL[0]}], "rubric": "none"}
+        return axisjudge.Reply(dict(sheet.read(json.dumps(said)).answers), cost_usd=0.0)
+
+
+def written(*judges, **more):
+    writer = Writer(axisjudge.JudgeSpec(provider="writer", family="writer"))
+    return axisjudge.improve(AXIS, judges=judges, proposer=writer, rounds=2, progress=False, **more)
 
 
 def test_the_cut_is_by_task_and_no_confirm_task_is_in_a_search():
@@ -99,6 +128,18 @@ def test_what_is_no_better_is_not_accepted(bench, tmp_path, proposer):
     assert found.version is None
     assert load_rubric(AXIS).version == "v4"
     assert not list((bench / "rubrics" / AXIS).glob("v5.md"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("proposer", ["good", "random", "copying"])
+def test_whatever_the_seed_and_wherever_it_ends_it_says_what_would_show_a_gain(bench, tmp_path, proposer):
+    endings = set()
+    for seed in range(5):
+        found = study(tmp_path, 12, f"simulated:{proposer}", rounds=2, seed=seed, ratings=tmp_path / f"{seed}.jsonl")
+        endings.add(found.ending)
+        assert found.more_labels > 0
+        assert f"About {found.more_labels:,} more labels would show 5 points." in found.answer
+    assert endings <= {"not_shown", "no_candidate"}
 
 
 # five attacks
@@ -190,33 +231,97 @@ def test_attack_an_edit_that_blinds_judges_to_planted_faults_is_refused(bench, t
     by = {"question": AXIS, "rater": "p", "rater_kind": "human", "family": "human", "verdict": "correct"}
     labels = ratings_frame([Rating(trajectory_id=run.id, cluster_id=run.cluster_id, **by) for run in runs])
 
-    class Writer(axisjudge.Judge):
-        kind = "rules"
-
-        def prompt_sha256(self, trajectory, rubrics):
-            return "x"
-
-        async def grade(self, trajectory, rubrics, *, repeat=0):
-            raise NotImplementedError
-
-        def points(self, sheet):
-            return sheet.points
-
-        def sheet_sha256(self, sheet):
-            return sheet.trajectory.id
-
-        async def fill(self, sheet, *, repeat=0):
-            said = {"reason": "leniency", "edits": [{"old": "", "new": HELPFUL[0]}], "rubric": "none"}
-            return axisjudge.Reply(dict(sheet.read(json.dumps(said)).answers), cost_usd=0.0)
-
-    writer = Writer(axisjudge.JudgeSpec(provider="writer", family="writer"))
-    found = axisjudge.improve(
-        AXIS, judges=[strict], proposer=writer, labels=labels, trajectories=list(runs), rounds=2, progress=False
-    )
+    found = written(strict, labels=labels, trajectories=list(runs))
     assert found.confirmed.shown.is_better
     assert found.ending == "refused"
     assert "planted faults" in found.why[0]
     assert found.version is None
+
+
+@pytest.mark.parametrize(
+    ("moved_by", "ending"),
+    [
+        ("the edit", "refused"),
+        pytest.param("nothing", "accepted", marks=pytest.mark.slow),
+        pytest.param("any", "accepted", marks=pytest.mark.slow),
+    ],
+)
+def test_an_edit_that_moves_the_neighbouring_axes_more_than_a_paraphrase_is_refused(bench, tmp_path, moved_by, ending):
+    """A judge that is asked about all axes in one call, right on its axis where the rubric holds the sentence."""
+
+    class Joint(axisjudge.Judge):
+        kind, joint = "rules", True
+
+        def prompt_sha256(self, trajectory, rubrics):
+            return sha256("".join([trajectory.id, *(each.text for each in rubrics.values())]).encode()).hexdigest()
+
+        async def grade(self, trajectory, rubrics, *, repeat=0):
+            is_edit = HELPFUL[0] in rubrics[AXIS].text
+            moves = {"nothing": False, "the edit": is_edit, "any": rubrics[AXIS].text != load_rubric(AXIS).text}[
+                moved_by
+            ]
+            words = dict.fromkeys(rubrics, "incorrect" if moves else "correct")
+            words[AXIS] = "correct" if is_edit else "incorrect"
+            return axisjudge.Reply({axis: axisjudge.Answer("ok", word, 0.6) for axis, word in words.items()})
+
+    runs, judge = runs_of(9, 1), Joint(axisjudge.JudgeSpec(provider="joint", family="ours"))
+    labels = planted(runs, tmp_path / "truth.jsonl", faults=0.0)
+    found = written(judge, labels=labels, trajectories=runs, repeats=1)
+    assert found.confirmed.shown.is_better
+    assert found.ending == ending
+    assert found.why == (("it moves 100% of verdicts on other axes, a paraphrase 0%",) if ending == "refused" else ())
+
+
+# what is to rise
+
+
+@pytest.mark.parametrize("word", ["correct", "uncertain"])
+def test_agreement_of_judges_rises_where_they_decide_alike(bench, word):
+    runs = runs_of(12, 1)
+    known = {build_prefix(run).text for run in runs}
+
+    @axisjudge.judge_function(family="one", kind="rules")
+    def one(prompt):
+        return word if HELPFUL[0] in prompt.rubric else "correct"
+
+    @axisjudge.judge_function(family="other", kind="rules")
+    def other(prompt):
+        return word if HELPFUL[0] in prompt.rubric and prompt.record in known else "incorrect"  # so of twins
+
+    found = written(one, other, target="agreement", trajectories=runs)
+    assert found.n_labels == 12
+    assert found.ending == ("accepted" if word == "correct" else "no_candidate")
+    if word == "correct":
+        assert found.confirmed.shown.gain.estimate == 1.0
+        assert found.confirmed.frame["judge"].is_null().all()  # nobody agrees alone
+        assert found.flips.frame["towards"].is_null().all()
+        assert "no label" in found.flips.answer
+    else:
+        assert re.search(r"About [\d,]+ more runs would show 5 points\.", found.answer)
+    with pytest.raises(InputError, match="two judges"):
+        written(one, target="agreement", trajectories=runs)
+
+
+@pytest.mark.slow
+def test_with_the_reference_the_tasks_themselves_say_what_is_right(bench):
+    runs = axisjudge.read_trajectories(*axisjudge.demo_paths()).trajectories
+    faulty = set(reference_ratings(runs).filter(question=AXIS)["trajectory_id"])
+    right = {run.id: "incorrect" if run.id in faulty else "correct" for run in runs if run.reward or run.id in faulty}
+    assert len(faulty) >= 5
+    of = {build_prefix(run).text: right.get(run.id) for run in runs}
+
+    @axisjudge.judge_function(family="ours", kind="rules")
+    def turns(prompt):
+        known = of.get(prompt.record, "correct" if HELPFUL[0] in prompt.rubric else "incorrect")
+        return known if HELPFUL[0] in prompt.rubric else {"correct": "incorrect"}.get(known, "correct")
+
+    found = written(turns, target="reference", trajectories=list(runs))
+    assert found.n_labels == len(right)
+    assert found.confirmed.shown.gain.estimate == 1.0
+    assert found.ending == "accepted"
+    flips = {row["run"]: row["after"] for row in found.flips.frame.to_dicts()}
+    assert flips == {id: right[id] for id in flips}
+    assert found.flips.frame["towards"].all()
 
 
 # the command
@@ -232,16 +337,17 @@ def command(bench, tmp_path, *more):
 
 
 def test_the_command_forecasts_first_and_says_what_would_show_more(bench, tmp_path):
-    dry = subprocess.run(command(bench, tmp_path, "--dry-run"), capture_output=True, text=True, check=False)
+    words = command(bench, tmp_path, "--rounds", "2")
+    dry = subprocess.run([*words, "--dry-run"], capture_output=True, text=True, check=False)
     assert dry.returncode == 0, dry.stderr
-    assert re.match(r"At most [\d,]+ calls to judges and 17 to the proposer", dry.stdout)
+    assert re.match(r"At most [\d,]+ calls to judges and 5 to the proposer", dry.stdout)
     assert not (bench / "data" / "ratings" / "improve").exists()
-    done = subprocess.run(command(bench, tmp_path, "--seed", "2"), capture_output=True, text=True, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 4, done.stderr
     assert re.search(r"No improvement shown: .* About [\d,]+ more labels would show 5 points\.", done.stdout), (
         done.stdout
     )
-    assert "proposal 1 of 8" in done.stderr
+    assert "proposal 1 of 2" in done.stderr
 
 
 @pytest.mark.slow

@@ -56,7 +56,8 @@ class ShownBetter(Result):
     `gain` is its mean score minus its parent's; each of its two bounds holds at every look with probability 1 - level,
     both with 1 - 2 level at least. `e_values` has the largest e-value so far against the parent and each control,
     `stopped_at` the task after which all of them had passed. `more_items` is about how many further labelled items
-    would show a gain of `SHOWN_GAIN`, had it one; None where it is shown, or where none would.
+    would show a gain of `SHOWN_GAIN`, had it one; None where it is shown, or where verdicts turn so often that none
+    would.
     """
 
     gain: Estimate
@@ -113,7 +114,7 @@ def shown_better(
     stopped = max(int(each[0]) + 1 for each in passed) if all(each.size for each in passed) else None
     tasks = by_task(halfway(compared[PARENT], candidate), clusters)
     gain = _gain(*points[PARENT], tasks, level)
-    more = None if stopped else _more_items(points[PARENT][0], gain.n_items, level)
+    more = None if stopped else _more_items(*points[PARENT], gain.n_items, level)
     return ShownBetter(gain, {name: float(path.max(initial=1.0)) for name, path in paths.items()}, level, stopped, more)
 
 
@@ -126,7 +127,8 @@ def _points(before: ArrayLike, after: ArrayLike, clusters: ArrayLike, largest: i
 def _capital(points: Floats, items: Floats, gain: float = 0.0) -> Floats:
     """The capital after each task of who bets that the gain is above `gain`."""
     net = (points - gain * items) / (1 + gain)
-    return np.asarray(PARTED @ np.exp(np.cumsum(np.log1p(BETS[:, None] * net), axis=1)))
+    grown = np.cumsum(np.log1p(BETS[:, None] * net), axis=1)
+    return np.asarray(PARTED @ np.exp(np.minimum(grown, 700)))  # what is beyond has no double
 
 
 def _gain(points: Floats, items: Floats, tasks: Tasks, level: float) -> Estimate:
@@ -166,19 +168,18 @@ def _bound(points: Floats, items: Floats, level: float) -> float:
     return (low + high) / 2 if low > -1 else -1.0
 
 
-def _more_items(points: Floats, n_items: int, level: float) -> int | None:
+def _more_items(points: Floats, items: Floats, n_items: int, level: float) -> int | None:
     """Further items of such tasks, about, after which a gain of `SHOWN_GAIN` is as likely shown as not.
 
     The capital of the better bet grows by E log(1 + b d) a task; d is spread as the tasks so far are, moved to the
-    wanted mean. Tasks that never differed are given the spread of one change either way in all their items.
+    wanted gain. Tasks that never differed are given the spread of one change either way in all their items.
     """
-    if points.size < 2 or not n_items:
+    if not n_items:
         return None
-    per_task = n_items / points.size
-    spread = points - points.mean()
+    per_task, wanted = n_items / points.size, SHOWN_GAIN * items
+    spread = points - items * points.sum() / items.sum()
     if not spread.any():
-        spread = np.array([-1.0, *np.zeros(n_items), 1.0]) / per_task
-    d = np.clip(spread + SHOWN_GAIN, -1, 1)
-    growth = np.log1p(BETS[:, None] * d).mean(axis=1)
+        spread, wanted = np.array([-1.0, *np.zeros(n_items), 1.0]) / per_task, wanted.mean()
+    growth = np.log1p(BETS[:, None] * np.clip(spread + wanted, -1, 1)).mean(axis=1)
     needed = [(math.log(1 / level) - math.log(part)) / g for g, part in zip(growth, PARTED, strict=True) if g > 0]
-    return max(1, math.ceil((min(needed) - points.size) * per_task)) if needed else None
+    return max(0, math.ceil((min(needed) - points.size) * per_task)) if needed else None

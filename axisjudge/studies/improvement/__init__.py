@@ -200,17 +200,20 @@ class ChangedVerdicts(_Rows, name="flips", caption="Verdicts that the edit turne
         """How many went towards the label, and how many away."""
         if self.frame.is_empty():
             return "The edit turned no verdict on the confirm tasks."
+        turned = many(self.frame.height, "turned verdict")
+        if self.frame["label"].is_null().all():
+            return f"{turned}; no label says which way is right."
         to, away = (self.frame.filter(pl.col("towards") == way).height for way in (True, False))
-        return f"Of {many(self.frame.height, 'turned verdict')} {to} went to the label and {away} away from it."
+        return f"Of {turned} {to} went to the label and {away} away from it."
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Turned verdicts by what they were and became."""
         counts = self.frame.group_by("before", "after", "towards").len().sort("len", "before", "after")
         ax = new_axes(6.4, 1.2 + 0.4 * max(1, counts.height)) if ax is None else ax
-        colours = ["#0b6e4f" if row["towards"] else "#b3261e" for row in counts.to_dicts()]
+        colours = [{True: "#0b6e4f", False: "#b3261e"}.get(towards, "0.5") for towards in counts["towards"]]
         ax.barh(range(counts.height), counts["len"].to_list(), color=colours, height=0.5)
         named_rows(ax, [f"{row['before']} to {row['after']}" for row in counts.to_dicts()])
-        ax.set_xlabel("verdicts (green: to the label)")
+        ax.set_xlabel("verdicts (green: to the label, red: away from it)")
         return dress(ax, "What the edit turned")
 
 
@@ -283,9 +286,7 @@ class Improvement(Study):
     @property
     def answer(self) -> str:
         """Accepted or not, by how much, and what would show more."""
-        shown, things = self.confirmed.shown, "labels" if self.target == "labels" else "runs"
-        known = self.more_labels is not None
-        more = f" About {self.more_labels:,} more {things} would show {100 * SHOWN_GAIN:.0f} points." if known else ""
+        shown, more = self.confirmed.shown, self._more
         if shown is None:
             return f"No improvement shown: no candidate gained on the select tasks.{more}"
         gain = shown.gain
@@ -297,6 +298,15 @@ class Improvement(Study):
         if self.ending == "refused":
             return f"Not taken, although it gained {points} on {on}: {'; '.join(self.why)}."
         return f"No improvement shown: the best candidate gained {points} on {on}.{more}"
+
+    @property
+    def _more(self) -> str:
+        things, points = "labels" if self.target == "labels" else "runs", f"{100 * SHOWN_GAIN:.0f} points"
+        if self.more_labels is None:
+            return f" So many verdicts turn to and fro that {points} would be shown by no number of {things}."
+        if not self.more_labels:
+            return f" These {things} would have shown a gain of {points} more often than not."
+        return f" About {self.more_labels:,} more {things} would show {points}."
 
     @property
     def cost_per_point(self) -> float | None:
