@@ -271,7 +271,9 @@ def test_how_many_more_labels_show_a_gain_is_said_or_that_none_would():
         return shown_better(after, {"parent": before}, tasks).more_items
 
     still, tasks = np.zeros(60), np.arange(60) // 4
-    assert more(still, still, tasks) > more(still, still, np.arange(60)) > 0  # fifteen tasks of four say less than sixty
+    assert (
+        more(still, still, tasks) > more(still, still, np.arange(60)) > 0
+    )  # fifteen tasks of four say less than sixty
     assert more(still[:4], still[:4], np.zeros(4)) > 0  # of one task as well
     assert more(np.tile([0, 1], 900), np.tile([0, 1], 900), np.arange(1800)) == 0  # they would have shown it already
     assert more(np.tile([0, 1], 30), np.tile([1, 0], 30), np.arange(60)) is None  # everything turns, to and fro
