@@ -227,3 +227,48 @@ def test_a_decision_is_saved_when_it_is_on_the_disk_and_not_before(visit):
     page.evaluate("() => { KEPT.append = () => Promise.reject(new Error('full')); }")
     press(page, "w", "2")
     expect(page.locator(".saved")).to_have_text("Not saved: full")
+
+
+@pytest.mark.slow
+def test_a_view_keeps_filters_order_and_columns_under_a_name_for_its_person_and_for_a_link(visit):
+    page = visit()
+    shown = lambda page: (page.locator(".rows .name").all_text_contents(), page.locator(".heads .about").count())  # noqa: E731
+    press_heads = lambda: page.get_by_role("columnheader", name="run").get_by_role("button").dblclick()  # noqa: E731
+    page.get_by_text("Views", exact=True).click()
+    page.get_by_label("Name of this view").fill("odd ones")
+    press(page, "Enter")
+    expect(page.locator(".explorer > .said[role=status]")).to_contain_text("Say first who you are")
+    decide_as(page, "Ann")
+    page.get_by_role("button", name="Split").click()
+    press_heads()
+    page.locator(".columns", has_text="Columns").locator("summary").click()
+    page.get_by_label("steps", exact=True).check()
+    page.get_by_label("2 beta v3").uncheck()
+    kept = shown(page)
+    assert kept == (["run-2", "run-1"], 4), "without beta's newest version run-0 is split no more"
+    page.get_by_label("Name of this view").fill("odd ones")
+    press(page, "Enter")
+    expect(page.locator(".views li")).to_have_count(1)
+    assert "view=odd+ones" in page.url
+    link = page.url
+    page.get_by_role("button", name="Against ?").click()
+    assert "view=" not in page.url, "what was changed is no longer what was kept"
+    page.evaluate("location.hash = ''")
+    expect(page.locator(".rows .name")).to_have_count(3)
+    page.reload()
+    page.get_by_text("Views", exact=True).click()
+    page.get_by_role("button", name="odd ones", exact=True).click()
+    assert shown(page) == kept
+    assert page.url == link
+    elsewhere = visit(link.partition("#")[2])
+    assert shown(elsewhere) == kept, "the link holds all of it"
+    expect(elsewhere.locator("summary", has_text="View: odd ones")).to_be_visible()
+    page.get_by_role("button", name="Not you?").click()
+    expect(page.locator(".views li")).to_have_count(0)
+    decide_as(page, "Bob")
+    expect(page.locator(".views li")).to_have_count(0)
+    page.get_by_role("button", name="Not you?").click()
+    decide_as(page, "Ann")
+    page.get_by_role("button", name="Forget the view odd ones").click()
+    expect(page.locator(".views li")).to_have_count(0)
+    expect(page.get_by_text("Views", exact=True)).to_be_visible()

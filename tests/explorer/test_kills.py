@@ -6,6 +6,7 @@ import random
 import signal
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from shutil import which
 from threading import Timer
@@ -86,26 +87,51 @@ def kept(page, address, meaning):
 
 
 def kill_tabs(browser, face, n, seed):
-    """Close a tab under the keys `n` times; [(kept lines, keys pressed, of how many "Saved" was said)]."""
+    """Close a tab under the keys, then kill one, `n` times in all; [(kept lines, keys pressed, of how many "Saved" said)]."""
     address, keys, meaning = face
     rng, found = random.Random(seed), []
-    for _ in range(n):
+    for number in range(n):
         context = browser.new_context(viewport={"width": 1400, "height": 900})
         page = context.new_page()
         begin(page, address)
-        at, pressed, said = time.monotonic() + rng.uniform(0.05, 1.2), [], 0
-        for digit in other_digits(rng):
-            if time.monotonic() > at:
-                break
-            for key in keys(digit):
-                page.keyboard.press(key)
-            pressed.append(digit)
-            if page.locator(".saved").text_content() == "Saved":
-                said = len(pressed)
-        page.close(run_before_unload=False)
+        for_how_long = rng.uniform(0.05, 1.2)
+        if number % 2:
+            killer = Timer(for_how_long, kill_renderers, [renderers(browser)])
+            killer.start()
+            pressed, said = press_until_killed(page, keys, rng)
+            killer.join()
+        else:
+            pressed, said = press_until(time.monotonic() + for_how_long, page, keys, rng)
+            page.close(run_before_unload=False)
         found.append((kept(context.new_page(), address, meaning), pressed, said))
         context.close()
     return found
+
+
+def press_until(end, page, keys, rng):
+    """As `press_until_killed`, up to a time."""
+    pressed, said = [], 0
+    for digit in other_digits(rng):
+        if time.monotonic() > end:
+            return pressed, said
+        for key in keys(digit):
+            page.keyboard.press(key)
+        pressed.append(digit)
+        if page.locator(".saved").text_content() == "Saved":
+            said = len(pressed)
+    raise AssertionError
+
+
+def renderers(browser):
+    """The processes that show this browser's tabs."""
+    processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    return [process["id"] for process in processes if process["type"] == "renderer"]
+
+
+def kill_renderers(processes):
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
 
 
 def lost(found):

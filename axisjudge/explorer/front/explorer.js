@@ -18,10 +18,10 @@ const EXPLORER_KEYS = [
   ["?", "this list"],
 ];
 
-/** Where one is, as the end of a link: filters, and run, axis and step where a run is open. */
+/** Where one is, as the end of a link: filters, order and columns, and run, axis and step where a run is open. */
 function addressOf(filters, items, place) {
   const parts = new URLSearchParams();
-  for (const [name, value] of Object.entries(filters)) if (value.length) parts.set(name, Array.isArray(value) ? value.join(",") : value);
+  for (const [name, value] of Object.entries(filters)) if (String(value) !== String(FRESH[name])) parts.set(name, value);
   if (place) {
     parts.set("run", items.runs[place.run].id);
     parts.set("axis", items.questions[place.question].name);
@@ -49,7 +49,7 @@ function readAddress(address, items) {
  *
  * host: index, run(n) -> opened run, search(text, goOn(runs found by now)) -> runs, prepareSearch() or none,
  * me: {get, set} who decides, last() -> who did before or none, lines(rater) -> all that they decided, in order,
- * decide(change, late(why)) -> saved, decisions(rater), toFile(rater) or none,
+ * decide(change, late(why)) -> saved, decisions(rater), toFile(rater) or none, kept (the browser's store, for views),
  * moved(address, isNew), link(address), back() or none.
  */
 class Explorer {
@@ -68,7 +68,8 @@ class Explorer {
     });
     this.filters = new Filters(items, {
       change: () => this.#changed(),
-      columns: () => this.#changed(false),
+      views: async () => (this.decisions.rater && (await host.kept.named(`views/${this.decisions.rater}`))) ?? {},
+      keep: (views) => this.#keep(views),
       copy: () => this.#copy(),
       download: () => save("items.csv", "text/csv", this.#table(",")),
       decisions: host.decisions && (() => this.#give(host.decisions)),
@@ -105,7 +106,7 @@ class Explorer {
   visit(address, scroll = null) {
     const { filters, place, missing } = readAddress(address, this.items);
     this.isVisiting = true;
-    this.filters.set(filters);
+    this.filters.set(filters, filters.view);
     this.isVisiting = false;
     if (place) this.open(place, false);
     else if (this.opened.isOpen) this.#shut();
@@ -206,8 +207,8 @@ class Explorer {
     this.host.moved(addressOf(this.filters.filters, this.items, place), isNew, this.list.element.scrollTop);
   }
 
-  /** Other filters or columns: choose anew, and search the runs' text where words are sought. */
-  async #changed(isMove = true) {
+  /** Other filters: choose anew, and search the runs' text where words are sought. */
+  async #changed() {
     const { filters } = this.filters;
     const sought = filters.find.trim();
     try {
@@ -222,7 +223,7 @@ class Explorer {
     }
     const isSearching = Boolean(sought) && this.searched !== sought;
     this.#draw(isSearching);
-    if (isMove && !this.isVisiting) this.#moved(this.place ?? null, false);
+    if (!this.isVisiting) this.#moved(this.place ?? null, false);
     if (!isSearching) return;
     try {
       let drawn = performance.now();
@@ -248,7 +249,7 @@ class Explorer {
   #draw(isSearching) {
     this.items.narrow(this.filters.filters);
     this.shown = this.items.chosen(this.filters.filters, this.found);
-    this.list.show(this.shown.rows, this.shown.asked, Object.keys(ABOUT).filter((name) => this.filters.about.has(name)), this.filters.filters.sort, isSearching);
+    this.list.show(this.shown.rows, this.shown.asked, Object.keys(ABOUT).filter((name) => listed(this.filters.filters.about).includes(name)), this.filters.filters.sort, isSearching);
     this.filters.show(this.shown, isSearching);
   }
 
@@ -259,8 +260,18 @@ class Explorer {
     return found;
   }
 
+  /** Keep the views of whoever is here; says so, and is false, where nobody is. */
+  async #keep(views) {
+    const { rater } = this.decisions;
+    if (!rater) this.say("Say first who you are: views are each person's own");
+    if (!rater) this.decisions.askName();
+    else await this.host.kept.name(`views/${rater}`, views).catch((error) => this.say(error.message));
+    return Boolean(rater);
+  }
+
   /** Decisions came or went: marks and counts anew, and the bar of the open run. */
   #redecided() {
+    this.filters.showViews();
     if (!this.shown) return;
     this.#draw(false);
     const { deciding } = this.opened;
@@ -312,18 +323,14 @@ class Explorer {
   /** The items shown: one line each, with label and every column's verdict and confidence. */
   #table(mark) {
     const { items } = this;
-    const names = [...new Set(items.index.columns.map(([, judge, version]) => `${judge}/${version ?? ""}`))].filter((name) => !items.hidden.has(name));
-    const titles = names.flatMap((name) => {
-      const [judge, version] = name.split("/");
-      const title = [items.index.judges[judge].name, version].filter(Boolean).join(" ");
-      return [title, `${title} confidence`];
-    });
+    const names = [...new Set(items.columns.flat().map(items.named))];
+    const titles = names.flatMap((name) => [name, `${name} confidence`]);
     const lines = this.shown.rows.flatMap(({ run, passing }) =>
       passing.map((question) => {
         const about = items.runs[run];
         const label = items.label(run, question);
         const cells = names.flatMap((name) => {
-          const column = items.columns[question].find(({ judge, version }) => `${judge}/${version ?? ""}` === name);
+          const column = items.columns[question].find((each) => items.named(each) === name);
           const cell = column && items.cells[run][column.at];
           return cell ? [cell.code < 0 ? `lost: ${items.word(cell.code)}` : items.word(cell.code), cell.sure ?? ""] : ["", ""];
         });

@@ -185,6 +185,7 @@ async function takeOldStore() {
 
 const pageHost = {
   index: null,
+  kept: KEPT,
   me: sitting(KEPT.home),
   last: () => KEPT.named("last"),
   run: openedRun,

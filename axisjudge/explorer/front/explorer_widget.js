@@ -12,6 +12,7 @@ function exploringHost(model, kernel) {
   };
   return {
     index,
+    kept: unsent.kept,
     me: sitting(`decisions:${location.pathname}`),
     run: (at) => kernel.ask("run", at),
     search: (words) => kernel.ask("search", words),

@@ -1,6 +1,6 @@
 const SORTS = { "": "as read", unsure: "least sure first", contested: "most contested first", agent: "agent", task: "task" };
 const ABOUT = { agent: "agent", domain: "domain", task: "task", side: "split side", steps: "steps", answer: "words of the answer" };
-const FRESH = { on: "", agent: "", domain: "", side: "", judge: "", beside: "", versions: "", word: "", label: "", person: "", length: "", answer: "", names: "", among: "", repeat: "", tool: "", only: [], sort: "", find: "" };
+const FRESH = { on: "", agent: "", domain: "", side: "", judge: "", beside: "", versions: "", word: "", label: "", person: "", length: "", answer: "", names: "", among: "", repeat: "", tool: "", only: [], sort: "", find: "", about: "agent", hide: "", view: "" };
 /** Filters that only links set: how they are said, and taken away again. */
 const OF_LINKS = { label: "label", person: "labelled by", length: "steps", answer: "words of the answer", names: "name has", among: "one of", repeat: "repeat", tool: "faults at" };
 
@@ -22,7 +22,7 @@ const NAMED = 4;
 
 /** The bar above the grid: what is shown, in which order, and how many that is of how many. */
 class Filters {
-  /** on: change(filters), columns() after a column was shown or hidden, copy(), download(), keys(), seek() before a search. */
+  /** on: change(filters), views() -> those of whoever is here, keep(views), copy(), download(), keys(), seek() before a search. */
   constructor(items, on) {
     Object.assign(this, { items, on, filters: { ...FRESH } });
     const { index } = items;
@@ -52,21 +52,21 @@ class Filters {
     this.count = make("p", { class: "counted", role: "status" });
     this.legend = make("ul", { class: "legend", tabindex: "0", "aria-label": "Judges" });
     this.hasIncorrect = items.cells.some((cells) => cells.some((cell) => cell && SIGNS[items.word(cell.code)]));
-    this.hold = make("button", { type: "button", onclick: () => this.set({ ...FRESH }) }, "Clear");
+    this.hold = make("button", { type: "button", onclick: () => this.set({ ...FRESH, about: this.filters.about, hide: this.filters.hide }) }, "Clear");
     this.ofLinks = make("span", { class: "tools" });
-    this.about = new Set(["agent"]);
     this.element = make(
       "div",
       { class: "filters", role: "search", "aria-label": "Filters" },
       make("div", { class: "chosen" }, this.find, this.offered, Object.entries(this.selects).map(([name, { element }]) => (this.#isNeeded(name) ? element : null)), this.ofLinks, this.hold),
       make("div", { class: "marks", role: "group", "aria-label": "Only items that are" }, this.marks.map(({ button }) => button)),
-      make("div", { class: "line" }, this.count, make("div", { class: "tools" }, this.#faults(), this.#columns(), this.#button("Copy", "the items shown, as a table", on.copy), this.#button("CSV", "download the items shown", on.download), on.decisions ? this.#button("Decisions", "download what you decided, with its trail", on.decisions) : null, on.toFile ? this.#button("To a file", "keep your decisions in a file as well, after every change", on.toFile) : null, this.#button("Keys", "the list of keys", on.keys))),
+      make("div", { class: "line" }, this.count, make("div", { class: "tools" }, this.#views(), this.#faults(), this.#columns(), this.#button("Copy", "the items shown, as a table", on.copy), this.#button("CSV", "download the items shown", on.download), on.decisions ? this.#button("Decisions", "download what you decided, with its trail", on.decisions) : null, on.toFile ? this.#button("To a file", "keep your decisions in a file as well, after every change", on.toFile) : null, this.#button("Keys", "the list of keys", on.keys))),
       this.legend,
     );
   }
 
-  set(filters) {
-    this.filters = { ...FRESH, ...filters };
+  /** Filters, order and columns from now on; they go by the name of a view until one of them is changed. */
+  set(filters, view = "") {
+    this.filters = { ...FRESH, ...filters, view };
     if (!this.filters.judge) this.filters.beside = "";
     for (const [name, { input }] of Object.entries(this.selects)) {
       const value = this.filters[name];
@@ -78,6 +78,8 @@ class Filters {
     this.ofLinks.replaceChildren(...Object.keys(OF_LINKS).filter((name) => this.filters[name]).map(taken));
     this.selects.beside.element.hidden = !this.filters.judge;
     if (this.find.value !== this.filters.find) this.find.value = this.filters.find;
+    for (const { input, name, kind } of this.boxes ?? []) input.checked = listed(this.filters[kind]).includes(name) === (kind === "about");
+    this.viewed.textContent = view ? `View: ${view}` : "Views";
     this.on.change(this.filters);
   }
 
@@ -171,26 +173,53 @@ class Filters {
     );
   }
 
+  /** Filters, order and columns that somebody keeps under a name; the address holds them too. */
+  #views() {
+    this.viewed = make("summary", {}, "Views");
+    this.ownViews = make("ul", {});
+    const name = make("input", { type: "text", maxlength: "60", placeholder: "Name of what is shown now", "aria-label": "Name of this view" });
+    const keep = (event) => {
+      event.preventDefault();
+      event.stopPropagation();
+      if (name.value.trim()) this.#keepView(name.value.trim(), addressOf({ ...this.filters, view: "" }, this.items));
+    };
+    name.addEventListener("keydown", (event) => event.key === "Enter" && keep(event));
+    const element = make("details", { class: "columns" }, this.viewed, make("div", { class: "boxes views" }, this.ownViews, name, make("button", { type: "button", onclick: keep }, "Keep")));
+    element.addEventListener("toggle", () => element.open && this.showViews());
+    return element;
+  }
+
+  /** The views of whoever is here; nobody's where nobody has said who they are. */
+  async showViews() {
+    const views = Object.entries(await this.on.views()).sort();
+    const go = (name, address) => this.#button(name, "show this", () => this.set(readAddress(address, this.items).filters, name));
+    const drop = (name) => make("button", { type: "button", "aria-label": `Forget the view ${name}`, onclick: () => this.#keepView(name, null) }, "×");
+    this.ownViews.replaceChildren(...views.map(([name, address]) => make("li", {}, go(name, address), " ", drop(name))));
+  }
+
+  async #keepView(name, address) {
+    const { [name]: _, ...others } = await this.on.views();
+    if (!(await this.on.keep(address === null ? others : { ...others, [name]: address }))) return;
+    if (address !== null || this.filters.view === name) this.set(this.filters, address === null ? "" : name);
+    await this.showViews();
+  }
+
   /** Which judges, versions and facts about a run have a column. */
   #columns() {
-    const box = (label, isOn, change) => make("label", {}, make("input", { type: "checkbox", checked: isOn, onchange: change }), " ", label);
-    const about = () => Object.entries(ABOUT).map(([name, label]) =>
-      box(label, this.about.has(name), (event) => {
-        if (event.target.checked) this.about.add(name);
-        else this.about.delete(name);
-        this.on.columns();
-      }),
-    );
-    const { hidden, index } = this.items;
-    const names = new Map(index.columns.map(([, judge, version]) => [`${judge}/${version ?? ""}`, `${judge + 1} ${index.judges[judge].name} ${version ?? ""}`]));
-    const judges = () => [...names].map(([name, label]) =>
-      box(label, true, (event) => {
-        if (event.target.checked) hidden.delete(name);
-        else hidden.add(name);
-        this.items.remark();
-        this.on.columns();
-      }),
-    );
-    return opening({ class: "columns" }, "Columns", () => make("div", { class: "boxes" }, about(), judges()));
+    const box = (kind, name, label) => {
+      const change = () => {
+        const others = listed(this.filters[kind]).filter((each) => each !== name);
+        this.set({ ...this.filters, [kind]: (input.checked === (kind === "about") ? [...others, name] : others).join("\n") });
+      };
+      const input = make("input", { type: "checkbox", checked: listed(this.filters[kind]).includes(name) === (kind === "about"), onchange: change });
+      this.boxes.push({ input, name, kind });
+      return make("label", {}, input, " ", label);
+    };
+    const names = new Map(this.items.index.columns.map(([, judge, version]) => [this.items.named({ judge, version }), judge + 1]));
+    const within = () => {
+      this.boxes = [];
+      return make("div", { class: "boxes" }, Object.entries(ABOUT).map((each) => box("about", ...each)), [...names].map(([name, number]) => box("hide", name, `${number} ${name}`)));
+    };
+    return opening({ class: "columns" }, "Columns", within);
   }
 }

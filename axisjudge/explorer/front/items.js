@@ -53,8 +53,7 @@ function summed(repeats) {
 class Items {
   constructor(index) {
     Object.assign(this, { index, runs: index.runs, questions: index.questions });
-    this.hidden = new Set();
-    this.narrowed = { judge: -1, seen: null, isPair: false, versions: null, repeat: "" };
+    this.narrowed = { judge: -1, seen: null, isPair: false, versions: null, repeat: "", hide: "" };
     this.decisions = new Map();
     this.cells = this.runs.map((run) => run.cells.map(summed));
     this.runs.forEach((run, at) => {
@@ -66,12 +65,15 @@ class Items {
     this.remark();
   }
 
+  /** A judge's column as one calls it, whatever the question: its name and the rubric's version. */
+  named = ({ judge, version }) => `${this.index.judges[judge].name} ${version ?? ""}`.trim();
+
   /** Look at some judges, rubric versions or repeats alone; what is said of one judge is said of the one chosen. */
-  narrow({ judge, beside, versions, repeat }) {
+  narrow({ judge, beside, versions, repeat, hide }) {
     const number = (name) => this.index.judges.findIndex((each) => each.name === name);
     const [first, ...others] = [...listed(judge), ...listed(judge && beside)].map(number);
     const seen = others.length ? [first, ...others] : null;
-    const narrowed = { judge: first ?? -1, seen, isPair: Boolean(judge && beside), versions: versions ? versions.split(",") : null, repeat };
+    const narrowed = { judge: first ?? -1, seen, isPair: Boolean(judge && beside), versions: versions ? versions.split(",") : null, repeat, hide };
     if (JSON.stringify(narrowed) === JSON.stringify(this.narrowed)) return;
     if (repeat !== this.narrowed.repeat) {
       const isAsked = ([, , , , number]) => !repeat || repeat.split(",").includes(String(number));
@@ -84,7 +86,8 @@ class Items {
   /** Work out columns and marks anew, after a judge was hidden or something decided. */
   remark() {
     const { seen, versions } = this.narrowed;
-    const isSeen = ({ judge, version }) => !this.hidden.has(`${judge}/${version ?? ""}`) && (!seen || seen.includes(judge)) && (!versions || version === null || versions.includes(version));
+    const hidden = new Set(listed(this.narrowed.hide));
+    const isSeen = (column) => !hidden.has(this.named(column)) && (!seen || seen.includes(column.judge)) && (!versions || column.version === null || versions.includes(column.version));
     this.columns = this.questions.map((_, question) =>
       this.index.columns.map(([q, judge, version], at) => ({ q, judge, version, at })).filter((column) => column.q === question && isSeen(column)),
     );
