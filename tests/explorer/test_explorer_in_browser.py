@@ -151,6 +151,60 @@ def test_tools_and_steps_that_faults_hang_on_are_summed_and_lead_to_their_items(
     assert "tool=cancel" in page.url
 
 
+@pytest.mark.slow
+def test_two_runs_stand_side_by_side_with_their_steps_aligned(visit, runs, tmp_path, pictures):
+    """The second looks up twice, cancels another order and thanks in other words; all else is the same."""
+    system, asks, looks, found, cancels, failed, says, thanks = runs[0].steps
+    again = [looks, found.model_copy(update={"content": "nothing of that name"})]
+    other_order = cancels.tool_calls[0].model_copy(update={"arguments": {"order_id": "#W9"}, "arguments_error": None})
+    changed = [cancels.model_copy(update={"tool_calls": (other_order,)}), failed]
+    rest = [says, thanks.model_copy(update={"content": "Thanks a lot, bye."})]
+    steps = [system, asks, *again, looks, found, *changed, *rest]
+    steps = [step.model_copy(update={"index": at}) for at, step in enumerate(steps)]
+    second = runs[0].model_copy(update={"id": "run-other", "steps": tuple(steps), "agent": "another"})
+    every = [*runs, second]
+    page = visit("run=run-0&axis=sequencing", file=write_explorer(tmp_path / "two.html", Grid.of(ratings_of(every), every)))
+    opened(page)
+    press(page, "b")
+    expect(page.locator(".heads-of h3")).to_contain_text(["run-0", "run-other"])
+    assert "with=run-other" in page.url
+    signs = page.locator(".pair .how").all_text_contents()
+    assert signs == ["=", "=", "·", "·", "=", "=", "≠", "=", "=", "≈"]
+    expect(page.locator(".pane > p")).to_contain_text("8 steps side by side, 6 of them the same; 0 only in run-0, 2 only")
+    expect(page.get_by_role("region", name="Verdicts and reasons on the run beside")).to_contain_text("beta says so")
+    assert page.locator(".pairs article.cited .number").all_text_contents() == ["2", "2"], "each as its judges cite"
+    status = page.locator(".explorer > .said[role=status]")
+    press(page, "x")
+    expect(status).to_have_text("Step 4, another call or result; 2 of 2 places at which they part")
+    press(page, "x")
+    expect(status).to_have_text("Step 2 of the run beside, in one run alone; 1 of 2 places at which they part")
+    link = page.url
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        assert_accessible(page, HOST)
+        page.screenshot(path=pictures / f"explorer-beside-{theme}.png")
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert_accessible(page, HOST)
+    assert page.locator(HOST).evaluate("host => host.scrollWidth <= host.clientWidth")
+    page.screenshot(path=pictures / "explorer-beside-phone.png")
+    page.set_viewport_size({"width": 1400, "height": 900})
+    press(page, "e")
+    expect(page.locator(".tabs [aria-pressed=true] .axis-name")).to_have_text("Termination")
+    expect(page.locator(".pair .how").first).to_be_visible()
+    press(page, "Shift+B")
+    expect(page.locator(".pair")).to_have_count(0)
+    beside = page.get_by_label("Another run beside this one")
+    beside.fill("run-1")
+    press(page, "Enter")
+    expect(page.locator(".heads-of h3").last).to_contain_text("run-1")
+    elsewhere = visit(file=tmp_path / "two.html")
+    elsewhere.goto(link)
+    elsewhere.reload()
+    expect(elsewhere.locator(".heads-of h3").last).to_contain_text("run-other")
+    press(elsewhere, "j")
+    expect(elsewhere.locator(".pair")).to_have_count(0)
+
+
 def test_by_keys_through_items_steps_and_judges(visit):
     page = visit("axis=sequencing")
     press(page, "d")

@@ -7,6 +7,8 @@ const EXPLORER_KEYS = [
   ["D, Shift+D", "next and previous item that is flipped or split, against uncertain alone where no other is"],
   ["N P", "next and previous cited step"],
   ["F, Shift+F", "next and previous step with the words searched for"],
+  ["B, Shift+B", "another run of the task beside this one, its steps aligned; alone again"],
+  ["X, Shift+X", "next and previous place at which two runs part"],
   ["1 to 9", "one judge's steps alone; again, all judges'"],
   ["W, then 1 to 4", "decide who is right: new or first, old or second, both wrong, cannot tell"],
   ["C, Esc", "comment on the decision, leave the comment"],
@@ -26,6 +28,7 @@ function addressOf(filters, items, place) {
     parts.set("run", items.runs[place.run].id);
     parts.set("axis", items.questions[place.question].name);
     if (place.step !== undefined) parts.set("step", place.step);
+    if (place.other !== undefined) parts.set("with", items.runs[place.other].id);
   }
   return parts.toString();
 }
@@ -40,8 +43,9 @@ function readAddress(address, items) {
   const question = items.questions.findIndex(({ name }) => name === parts.get("axis"));
   if (run === undefined && question >= 0 && !filters.on) filters.on = parts.get("axis");
   const step = /^\d+$/.test(parts.get("step") ?? "") ? Number(parts.get("step")) : undefined;
+  const other = items.byId.get(parts.get("with") ?? "");
   const missing = parts.has("run") && run === undefined ? parts.get("run") : null;
-  return { filters, missing, place: run === undefined ? null : { run, question: Math.max(question, 0), step } };
+  return { filters, missing, place: run === undefined ? null : { run, question: Math.max(question, 0), step, other: other === run ? undefined : other } };
 }
 
 /**
@@ -89,6 +93,7 @@ class Explorer {
       axis: (question) => this.open({ ...this.place, question, step: undefined }),
       step: (step) => this.#moved({ ...this.place, step }, false),
       turn: (by) => this.turn(by),
+      beside: (other) => this.open({ ...this.place, step: this.opened.steps?.current, other }),
       link: () => this.#link(),
       said: (words) => this.say(words),
       decided: (words) => this.#decided(words),
@@ -135,9 +140,10 @@ class Explorer {
     const isNew = !this.opened.isOpen;
     this.place = place;
     this.element.classList.add("is-open");
+    this.element.classList.toggle("is-beside", place.other !== undefined);
     this.list.beside = true;
     if (isMove) this.#moved(place, isNew);
-    await this.opened.open(place.run, place.question, place.step, this.filters.filters.find);
+    await this.opened.open(place, this.filters.filters.find);
     this.list.point(place.run, place.question, true);
     const { id } = this.items.runs[place.run];
     this.say(`${id}, ${this.items.questions[place.question].title}`);
@@ -192,7 +198,7 @@ class Explorer {
   #shut() {
     this.opened.close();
     this.place = null;
-    this.element.classList.remove("is-open");
+    this.element.classList.remove("is-open", "is-beside");
     this.list.beside = false;
     this.list.element.focus({ preventScroll: true });
   }
@@ -351,8 +357,7 @@ class Explorer {
     if (event.key === "Escape") {
       event.preventDefault();
       if (this.opened.deciding.isArmed) this.opened.deciding.arm(false);
-      else if (target === this.opened.deciding.note) this.opened.pane.focus({ preventScroll: true });
-      else if (isText) this.list.element.focus();
+      else if (isText) (this.opened.element.contains(target) ? this.opened.pane : this.list.element).focus({ preventScroll: true });
       else if (this.opened.isOpen) this.close();
       return;
     }
@@ -415,7 +420,9 @@ class Explorer {
       f: () => opened.nextFound(by),
       w: () => opened.deciding.arm() || this.say("Nothing is to be decided here"),
       c: () => opened.deciding.comment() || this.say("Nothing is decided here by you"),
-      o: () => (event.shiftKey ? opened.steps.foldAll() : opened.steps.fold(opened.steps.current)),
+      o: () => opened.fold(event.shiftKey),
+      b: () => (event.shiftKey ? opened.on.beside() : opened.nextBeside()),
+      x: () => opened.nextParting(by),
     }[name];
   }
 }

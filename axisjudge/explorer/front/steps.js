@@ -46,6 +46,12 @@ class Steps {
     return groups;
   }
 
+  /** The steps one by one, for who sets them out in another way. */
+  articles() {
+    for (const step of this.steps) step.later?.come();
+    return this.steps.map(({ article }) => article);
+  }
+
   /** Move to a step: it is shown, marked and has the focus. */
   go(index) {
     this.mark(Math.max(0, Math.min(index, this.steps.length - 1)));
@@ -89,7 +95,7 @@ class Steps {
   }
 
   foldAll() {
-    const texts = [...this.element.querySelectorAll(".steps .foldable")];
+    const texts = this.steps.flatMap(({ article }) => [...article.querySelectorAll(".foldable")]);
     this.isFolded = texts.some((text) => !text.isFolded);
     texts.forEach((text) => text.toggle(this.isFolded));
   }

@@ -27,10 +27,10 @@ function grounds(cited, reason, go) {
 
 /** What every judge, and every label, says of one item, side by side. */
 class Words {
-  /** on: go(step), judge(number). */
-  constructor(items, on) {
-    Object.assign(this, { items, on });
-    this.element = make("div", { class: "words", tabindex: "0", role: "region", "aria-label": "Verdicts and reasons" });
+  /** on: go(step), judge(number); of: which run, where there are two. */
+  constructor(items, on, of = "") {
+    Object.assign(this, { items, on, of });
+    this.element = make("div", { class: "words", tabindex: "0", role: "region", "aria-label": `Verdicts and reasons${of}` });
   }
 
   show(run, question, opened, judge) {
@@ -54,13 +54,13 @@ class Words {
       key(String(column.judge + 1)),
       make("span", {}, titled.split(/(?<=[:/])/).flatMap((part, n) => (n ? [make("wbr"), part] : part))), // not within a word
     );
-    if (!cell) return make("section", { class: "card", "aria-label": titled }, head, make("p", { class: "quiet" }, "not rated"));
+    if (!cell) return make("section", { class: "card", "aria-label": `${titled}${this.of}` }, head, make("p", { class: "quiet" }, "not rated"));
     const at = cell.repeats.findIndex((each) => each[0] === cell.code);
     const others = cell.repeats.length > 1 ? this.#repeats(cell, reasons, at) : null;
     const isLost = cell.code < 0;
     return make(
       "section",
-      { class: `card${isChosen ? " chosen" : ""}`, "aria-label": titled },
+      { class: `card${isChosen ? " chosen" : ""}`, "aria-label": `${titled}${this.of}` },
       head,
       make("p", { class: "said-line" }, signed(this.items, cell.code), sureness(cell.sure)),
       isLost ? (reasons[at]?.why ? foldable(reasons[at].why, "what came back", false) : null) : grounds(cell.cited, reasons[at], this.on.go),
@@ -84,7 +84,7 @@ class Words {
     const what = answer ? `decision: ${answer.replace("_", " ")}` : kind === "planted" ? "planted truth" : "label";
     return make(
       "section",
-      { class: "card told", "aria-label": `${what} by ${name}` },
+      { class: "card told", "aria-label": `${what} by ${name}${this.of}` },
       make("p", { class: "title" }, make("span", { class: "quiet" }, `${what}, `), name),
       make("p", { class: "said-line" }, code >= 0 ? signed(this.items, code) : make("span", { class: "quiet" }, "no verdict"), sureness(sure)),
       grounds(cited, note, this.on.go),
