@@ -70,7 +70,7 @@ class Opened {
     this.tabs = make("div", { class: "tabs", role: "group", "aria-label": "Axis" });
     this.words = new Words(items, { go: (step) => this.go(step), judge: (number) => this.choose(number) });
     this.otherWords = new Words(items, { go: (step) => this.others?.go(step), judge: (number) => this.choose(number) }, " on the run beside");
-    this.otherWords.element.hidden = true;
+    this.sides = make("div", { class: "sides" }, this.words.element);
     this.offered = make("datalist", { id: "besides" });
     this.besides = make("input", { type: "search", class: "beside", list: "besides", placeholder: "Another run beside it", "aria-label": "Another run beside this one", onfocus: () => this.#offer(), oninput: () => this.#offer(), onchange: () => this.#named() });
     this.deciding = new Deciding(items, decisions, { ...on, hasRecord: () => Boolean(this.steps) });
@@ -87,7 +87,7 @@ class Opened {
         this.about,
         this.tabs,
       ),
-      make("div", { class: "sides" }, this.words.element, this.otherWords.element),
+      this.sides,
       this.deciding.element,
       this.matches,
       this.pane,
@@ -297,11 +297,11 @@ class Opened {
   /** What is said of the run, and of the one beside it. */
   #say() {
     this.words.show(this.run, this.question, this.opened, this.judge);
-    this.otherWords.element.hidden = !this.beside;
     if (this.beside) {
+      this.sides.append(this.otherWords.element);
       this.otherWords.show(this.other, this.question, this.beside, this.judge);
       for (const [{ element }, run] of [[this.words, this.run], [this.otherWords, this.other]]) element.prepend(make("p", { class: "quiet" }, this.items.runs[run].id));
-    }
+    } else this.otherWords.element.remove();
     this.besides.value = this.beside ? this.items.runs[this.other].id : "";
   }
 
