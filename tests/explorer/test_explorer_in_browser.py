@@ -163,14 +163,18 @@ def test_two_runs_stand_side_by_side_with_their_steps_aligned(visit, runs, tmp_p
     steps = [step.model_copy(update={"index": at}) for at, step in enumerate(steps)]
     second = runs[0].model_copy(update={"id": "run-other", "steps": tuple(steps), "agent": "another"})
     every = [*runs, second]
-    page = visit("run=run-0&axis=sequencing", file=write_explorer(tmp_path / "two.html", Grid.of(ratings_of(every), every)))
+    page = visit(
+        "run=run-0&axis=sequencing", file=write_explorer(tmp_path / "two.html", Grid.of(ratings_of(every), every))
+    )
     opened(page)
     press(page, "b")
     expect(page.locator(".heads-of h3")).to_contain_text(["run-0", "run-other"])
     assert "with=run-other" in page.url
     signs = page.locator(".pair .how").all_text_contents()
     assert signs == ["=", "=", "·", "·", "=", "=", "≠", "=", "=", "≈"]
-    expect(page.locator(".pane > p")).to_contain_text("8 steps side by side, 6 of them the same; 0 only in run-0, 2 only")
+    expect(page.locator(".pane > p")).to_contain_text(
+        "8 steps side by side, 6 of them the same; 0 only in run-0, 2 only"
+    )
     expect(page.get_by_role("region", name="Verdicts and reasons on the run beside")).to_contain_text("beta says so")
     assert page.locator(".pairs article.cited .number").all_text_contents() == ["2", "2"], "each as its judges cite"
     status = page.locator(".explorer > .said[role=status]")
