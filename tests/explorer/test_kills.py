@@ -87,7 +87,7 @@ def kept(page, address, meaning):
 
 
 def kill_tabs(browser, face, n, seed):
-    """Close a tab under the keys, then kill one, `n` times in all; [(kept lines, keys pressed, of how many "Saved" said)]."""
+    """Close a tab under the keys, kill the next, and so on, `n` in all; [(kept lines, keys pressed, said saved)]."""
     address, keys, meaning = face
     rng, found = random.Random(seed), []
     for number in range(n):
