@@ -18,8 +18,7 @@ from axisjudge.labels.adjudication import (
 )
 from axisjudge.labels.sampling import drawn_of, read_sampling
 from axisjudge.ratings import RatingsWriter, ratings_frame, read_ratings
-from axisjudge.studies.adjudication import adjudication_report
-from axisjudge.studies.adjudication.sentences import ONE_WAY
+from axisjudge.studies.adjudication import ONE_WAY, adjudication_report
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import Rating
 

@@ -44,8 +44,8 @@ def agreement(
     """Tasks for a half width of an agreement coefficient, from assumptions or from a pilot."""
     from axisjudge.ratings import read_ratings
     from axisjudge.stats.planning.studies import plan_agreement
+    from axisjudge.studies.plan import pilot_sentence
     from axisjudge.studies.plan.pilots import judge_prices, pilot_of, study_plan
-    from axisjudge.studies.plan.sentences import pilot_sentence
 
     in_open_unit_interval("--half-width", half_width)
     one_of("--coefficient", coefficient, show.coefficients())
@@ -89,8 +89,8 @@ def labels(
     """Labels, drawn at random, for a half width of a corrected failure rate."""
     from axisjudge.ratings import read_ratings
     from axisjudge.stats.planning.studies import one_more_judged, plan_corrected_rate
+    from axisjudge.studies.plan import judged_sentence, labelled_pilot_sentence
     from axisjudge.studies.plan.pilots import judge_prices, labelled_pilot, study_plan
-    from axisjudge.studies.plan.sentences import judged_sentence, labelled_pilot_sentence
 
     in_open_unit_interval("--half-width", half_width)
     if pilot:
@@ -143,8 +143,8 @@ def repeats(
 ) -> None:
     """What more judges or more repeats buy, from the variance components of a pilot."""
     from axisjudge.ratings import read_ratings
+    from axisjudge.studies.plan import LOWER_BOUNDS
     from axisjudge.studies.plan.pilots import panel_errors
-    from axisjudge.studies.plan.sentences import LOWER_BOUNDS
 
     errors = panel_errors(read_ratings(*ratings, latest=True))
     if not errors:
@@ -174,8 +174,8 @@ def _tokens(given: int | None, reply: int | None, piloted: Tokens | None) -> Tok
 
 
 def _print(plan: StudyPlan, json: bool, more: dict[str, Any] | None = None, further: str = "") -> None:
+    from axisjudge.studies.plan import plan_sentence
     from axisjudge.studies.plan.pilots import plan_rows
-    from axisjudge.studies.plan.sentences import plan_sentence
 
     sentence = " ".join(filter(None, (plan_sentence(plan), further)))
     if json:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from math import isnan
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -28,8 +30,7 @@ from axisjudge.stats.confidence.recalibration import ConfidenceMap, fit_isotonic
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, made_up_raters, rows_of, with_ends
 from axisjudge.studies._shared.result import Part, open_door
-from axisjudge.studies.confidence import sentences as words
-from axisjudge.studies.confidence.sentences import Missing, Word
+from axisjudge.studies._shared.words import listed, many
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,7 +103,7 @@ class JudgeCalibration(Result):
     def sentence(self) -> str:
         """Over- or underconfident, more than chance or not, and whether confidence ranks right before wrong."""
         counts = {"uncertain": self.n_no_side, "lost": self.n_lost, "without a label": self.n_unlabelled}
-        return words.judge(
+        return judge_sentence(
             self.judge,
             self.source,
             self.accuracy,
@@ -129,7 +130,7 @@ class Calibration(Result):
 
     def sentences(self) -> list[str]:
         """The result in words."""
-        return [*(judge.sentence for judge in self.judges), *words.without(self.without)]
+        return [*(judge.sentence for judge in self.judges), *without_confidences(self.without)]
 
 
 def calibration(
@@ -226,7 +227,7 @@ def _recalibrated(sided: pl.DataFrame, source: str) -> Recalibration:
     testing = sided.filter(pl.col("split") != CALIBRATION)
     n_fitted, n_tested = fitting.height, testing.height
     if not n_fitted or not n_tested:
-        return Recalibration(n_fitted, n_tested, math.nan, math.nan, math.nan, words.NO_SPLIT)
+        return Recalibration(n_fitted, n_tested, math.nan, math.nan, math.nan, NO_SPLIT)
     confidence, correct = testing["confidence"].to_numpy(), testing["correct"].to_numpy()
     known, right = fitting["confidence"].to_numpy(), fitting["correct"].to_numpy()
 
@@ -314,10 +315,10 @@ class Confidence(Part):
     def answer(self) -> str:
         """Which judges are over- or underconfident beyond what a calibrated judge of as few items would show."""
         if not self.judges:
-            return words.UNTOLD.format(reason=self.missing)
+            return UNTOLD.format(reason=self.missing)
         groups = {word: [each.judge for each in self.judges if _word(each) is word] for word in Word}
         widest = max(self.judges, key=lambda each: abs(each.mean_confidence - each.accuracy))
-        return words.answer(groups, f"{widest.judge} {words.gap(widest.accuracy, widest.mean_confidence)}")
+        return answer(groups, f"{widest.judge} {gap(widest.accuracy, widest.mean_confidence)}")
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -402,6 +403,63 @@ def _missing(ratings: Given) -> Missing:
     if table.filter(BY_LABELLER).is_empty():
         return Missing.NO_LABELS
     return Missing.NO_CONFIDENCES if table.filter(BY_JUDGE)["confidence"].is_null().all() else Missing.NONE
+
+
+UNTOLD = "How far confidences can be taken at their word cannot be told: {reason}."
+NO_SPLIT = "the ratings name no calibration split with items outside it"
+
+
+class Missing(StrEnum):
+    """Why confidences cannot be set against labels."""
+
+    NONE = ""
+    NO_LABELS = "there are no labels of people and no planted truth"
+    NO_CONFIDENCES = "no judge gave confidences"
+
+
+class Word(StrEnum):
+    """How far a judge's confidence can be taken at its word."""
+
+    OVERCONFIDENT = "overconfident"
+    UNDERCONFIDENT = "underconfident"
+    AS_CALIBRATED = "no worse than a calibrated judge would look"
+
+
+def judge_sentence(
+    name: str,
+    source: str,
+    accuracy: float,
+    confidence: float,
+    *,
+    curve: ReliabilityCurve,
+    auc: Estimate,
+    left_out: Mapping[str, int],
+) -> str:
+    """Over- or underconfident, more than chance or not, and whether confidence ranks right before wrong."""
+    counts = ", ".join(f"{count} {what}" for what, count in left_out.items() if count)
+    return (
+        f"{name} ({source}) {gap(accuracy, confidence)}; {curve.ece_bins} bins give an ECE of"
+        f" {curve.ece:.3f}, where a perfectly calibrated judge of so few items would show "
+        f"{curve.ece_if_calibrated:.3f}. AUROC {auc.worded()}.{f' Left out: {counts}.' if counts else ''}"
+    )
+
+
+def gap(accuracy: float, confidence: float) -> str:
+    """Accuracy beside mean confidence, and how far apart they are."""
+    points = round(100 * abs(confidence - accuracy))
+    off = f"{many(points, 'point')} {'more' if confidence > accuracy else 'less'}"
+    return f"is right on {accuracy:.0%} of its verdicts and {confidence:.0%} sure on average, {off}"
+
+
+def without_confidences(judges: Sequence[str]) -> list[str]:
+    """Judges that said nothing of how sure they are; nothing where all did."""
+    return [f"Without confidences on labelled items: {', '.join(judges)}."] if judges else []
+
+
+def answer(found: Mapping[Word, Sequence[str]], widest: str) -> str:
+    """Which judges may be taken at their word, and the widest gap in figures."""
+    groups = "; ".join(f"{word}: {listed(judges, most=6)}" for word, judges in found.items() if judges)
+    return f"Against labels these judges are {groups}. The widest gap: {widest}. Who is best calibrated is not tested."
 
 
 open_door(confidence)

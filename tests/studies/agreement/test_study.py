@@ -16,7 +16,7 @@ from axisjudge.stats.planning.studies import plan_agreement
 from axisjudge.studies import agreement, confidence, evidence
 from axisjudge.studies._shared.declared import declared_results
 from axisjudge.studies.agreement.sentences import Agreed
-from axisjudge.studies.confidence.sentences import Missing
+from axisjudge.studies.confidence import Missing
 
 WORDS = np.array(["correct", "incorrect"])
 

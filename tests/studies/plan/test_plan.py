@@ -15,6 +15,7 @@ from axisjudge.judges.pricing import Tokens
 from axisjudge.stats.planning.studies import plan_corrected_rate, plan_stand_in
 from axisjudge.stats.planning.study_curve import Planned, StudyCurve
 from axisjudge.studies import plan as planning
+from axisjudge.studies.plan import needs, pilot_sentence, plan_sentence, repeats_sentence
 from axisjudge.studies.plan.pilots import (
     JudgePrice,
     judge_prices,
@@ -25,7 +26,6 @@ from axisjudge.studies.plan.pilots import (
     plan_rows,
     study_plan,
 )
-from axisjudge.studies.plan.sentences import needs, pilot_sentence, plan_sentence, repeats_sentence
 from axisjudge.workbench import home
 
 #: One judge and one share of failures, in studies of two sizes.
