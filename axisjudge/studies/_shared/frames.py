@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError
 from axisjudge.ratings import SCHEMA, as_ratings
 from axisjudge.ratings.selection import MADE_UP as MADE_UP
+from axisjudge.results import columns as named_columns
 from axisjudge.results import reached
 from axisjudge.verdict import AXES
 
@@ -121,26 +122,13 @@ def table_of(rows: Sequence[Mapping[str, Any]], kind: Kind, *, columns: Sequence
 
 
 #: Columns of words; where a table has no row, or nothing in them, all others are numbers.
-_WORDS = frozenset(
-    (
-        *("judge", "other_judge", "judges", "rater", "family", "other_family", "agent", "agents", "lineage", "way"),
-        *(
-            "question",
-            "axis",
-            "what",
-            "measure",
-            "of",
-            "word",
-            "claim",
-            "claimed",
-            "reason",
-            "sentence",
-            "rule",
-            "kind",
-        ),
-        *("run", "item", "task", "stratum", "unit", "feature", "version", "source", "scale", "method", "category"),
-        *("name", "other", "domain", "spec", "tool", "outcome", "expected", "edit", "label"),
-    )
+_WORDS = named_columns(
+    "agent agent_family agents axis band category claim claimed cluster_unit coefficient commonest_verdict component "
+    "dimension domain edit expected family family_1 family_2 feature form item judge judge_family judge_said judges "
+    "kind label labeller lineage measure method name note of one_rationale one_says other other_family other_judge "
+    "other_rationale other_says outcome people_said quantity question rater reason refusal role rubric_version rule "
+    "run scale scenario sentence source spec stratum task tool trajectory_id unit verdict version way what widest_axis "
+    "word"
 )
 
 
