@@ -20,7 +20,7 @@ from axisjudge.cli import app
 from axisjudge.ratings import ratings_frame
 from axisjudge.readers import read_trajectories, write_trajectories
 from axisjudge.report.bundle.inputs import copy_inputs
-from axisjudge.report.tables.files import as_csv
+from axisjudge.report.tables import as_csv
 from axisjudge.sharing import plain_cell, safe_cell, shared, without_keys
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import Rating

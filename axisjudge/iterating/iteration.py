@@ -140,7 +140,7 @@ class Iteration:
         if self.result is None or self.turn is None:
             return ""
         from axisjudge.figures.inline import inline
-        from axisjudge.report.tables.sorting import tables_in_notebook
+        from axisjudge.report.tables import tables_in_notebook
 
         turn, judges, split = self.turn, judges_moved(self.turn), contested(self.turn)
         flips, trail = flipped(turn), self.result.agreement[turn.axis].plot_trail()

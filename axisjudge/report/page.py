@@ -28,9 +28,7 @@ from axisjudge.report.links import NO_LINKS, write_links
 from axisjudge.report.paper import ABOUT, MARKDOWN_MIME, slug
 from axisjudge.report.room import read_so_far
 from axisjudge.report.scope import asked_of, ratings_sha256, scope_of
-from axisjudge.report.tables.files import write_table
-from axisjudge.report.tables.markup import as_polars, html_table, is_sortable, markdown_table
-from axisjudge.report.tables.sorting import in_notebook
+from axisjudge.report.tables import as_polars, html_table, in_notebook, is_sortable, markdown_table, write_table
 from axisjudge.results import columns, dumps, plain, reached
 from axisjudge.stats.estimate import many
 from axisjudge.studies._shared.declared import Declared, declared_results, declared_sentence

@@ -8,7 +8,7 @@ from typing import Any
 
 from axisjudge.figures.markup import literal, visible
 from axisjudge.report.paper import MARKDOWN_MIME, about, arranged, with_anchors, without_paths
-from axisjudge.report.tables.sorting import sorting
+from axisjudge.report.tables import sorting
 
 TEMPLATES = Path(__file__).resolve().parent / "page"
 

@@ -13,7 +13,7 @@ from axisjudge import protocol, workbench
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths
 from axisjudge.ratings import read_ratings
-from axisjudge.report.tables.sorting import SORT, sorting
+from axisjudge.report.tables import SORT, sorting
 
 AXIS = "argument_validity"
 JUDGES = ["simulated:jackdaw", "simulated:dunnock"]

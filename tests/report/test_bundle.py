@@ -24,7 +24,7 @@ from axisjudge.report.bundle.check import MANIFEST, write_manifest
 from axisjudge.report.bundle.citing import SHIPPED, authors_of, citation_cff, read_works, release_of
 from axisjudge.report.bundle.publishing import print_pdf
 from axisjudge.report.drawn import SMALLEST, narrow
-from axisjudge.report.tables.files import COLUMN, PAGE, SPREAD, as_latex, latex
+from axisjudge.report.tables import COLUMN, PAGE, SPREAD, as_latex, latex
 from axisjudge.studies.agreement.by_family import DEAL_SEED, DEALS
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.workbench import at

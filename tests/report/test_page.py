@@ -33,7 +33,7 @@ from axisjudge.report.links import Links
 from axisjudge.report.page import MARKDOWN_MIME, PAGE_FILE, REPORT_DIR
 from axisjudge.report.render import safe_html
 from axisjudge.report.scope import ratings_sha256, scope_of
-from axisjudge.report.tables.markup import html_table, markdown_table
+from axisjudge.report.tables import html_table, markdown_table
 from axisjudge.results import dumps, plain
 from axisjudge.studies.agreement.by_question import published_agreement
 from axisjudge.workbench import shipped

@@ -13,8 +13,7 @@ from axisjudge.ratings import ratings_frame
 from axisjudge.report import Page
 from axisjudge.report.page import REPORT_DIR
 from axisjudge.report.render import report_html
-from axisjudge.report.tables.markup import HELD, ROWS, SORTED
-from axisjudge.report.tables.sorting import sorting, tables_in_notebook
+from axisjudge.report.tables import HELD, ROWS, SORTED, sorting, tables_in_notebook
 
 N = 48
 #: Numbers that text would order otherwise: 9 behind 10, -0.2 behind -0.1, 1,200 before 90.

@@ -14,7 +14,7 @@ from axisjudge.report.bundle.citing import Work
 from axisjudge.report.bundle.parts import Section
 from axisjudge.report.paper import slug
 from axisjudge.report.scope import Scope
-from axisjudge.report.tables.markup import markdown_table
+from axisjudge.report.tables import markdown_table
 from axisjudge.studies._shared.frames import SCOPE
 from axisjudge.studies._shared.words import listed, many, sentence_case
 

@@ -25,7 +25,7 @@ from axisjudge.report.bundle.parts import Section, parts_of, results_of
 from axisjudge.report.bundle.typeset import article_tex
 from axisjudge.report.drawn import drawn_bytes, narrow, reading_of, title_of_figure
 from axisjudge.report.scope import asked_of, ratings_sha256, scope_of
-from axisjudge.report.tables.files import COLUMN, PAGE, SPREAD, write_table
+from axisjudge.report.tables import COLUMN, PAGE, SPREAD, write_table
 from axisjudge.results import dumps
 
 INPUTS, SETTINGS_FILE, RUBRICS = "inputs", "bundle.json", "rubrics"

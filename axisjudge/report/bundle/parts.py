@@ -11,7 +11,7 @@ import polars as pl
 from axisjudge.ratings.scales import has_words
 from axisjudge.report.bundle.inputs import Inputs
 from axisjudge.report.paper import sentences_of
-from axisjudge.report.tables.markup import as_polars
+from axisjudge.report.tables import as_polars
 from axisjudge.studies._shared.result import Study
 from axisjudge.studies.confidence import Confidence
 from axisjudge.verdict import AXES

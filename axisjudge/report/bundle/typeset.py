@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from axisjudge.figures.markup import visible
 from axisjudge.report.bundle.article import AVAILABLE, NOBODY_NAMED, RELATED, RELATED_BLANK, TABLES, Writeup
 from axisjudge.report.bundle.parts import Section
-from axisjudge.report.tables.files import GAP, PAGE, SPREAD, as_latex, latex
+from axisjudge.report.tables import GAP, PAGE, SPREAD, as_latex, latex
 
 #: Letters that the fonts of every LaTeX have; others are written by their number, but under XeLaTeX and LuaLaTeX.
 _KNOWN = re.compile("[\x20-\x7e\n\u00a1-\u00ac\u00ae-\u0148\u014a-\u017e\u2013\u2014\u2018\u2019\u201c\u201d\u2026]")

@@ -10,7 +10,7 @@ from axisjudge.checks import InputError
 from axisjudge.cli import app
 from axisjudge.protocol import AnalysisPlan
 from axisjudge.protocol.plan import statistics
-from axisjudge.report.tables.markup import markdown_table
+from axisjudge.report.tables import markdown_table
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, category_counts, coefficient_columns
 from axisjudge.stats.planning.studies import plan_agreement
 from axisjudge.studies import agreement, confidence, evidence

@@ -11,7 +11,7 @@ import polars as pl
 from version_worlds import table, world
 
 from axisjudge.figures.inline import inline
-from axisjudge.report.tables.markup import as_polars, html_table
+from axisjudge.report.tables import as_polars, html_table
 from axisjudge.studies.rubric_versions import (
     agreement_by_version,
     beliefs_moved,

@@ -1,1 +1,0 @@
-"""Tables of a page: as HTML and markdown, as files, and what sorts and searches them."""
