@@ -139,7 +139,7 @@ class Iteration:
         """The rubric's change beside each flip; charts and tables, each under its fold."""
         if self.result is None or self.turn is None:
             return ""
-        from axisjudge.figures.inline import inline
+        from axisjudge.figures.markup import inline
         from axisjudge.report.tables import tables_in_notebook
 
         turn, judges, split = self.turn, judges_moved(self.turn), contested(self.turn)

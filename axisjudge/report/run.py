@@ -21,7 +21,7 @@ from axisjudge.cluster import workers_of
 from axisjudge.report import digest
 from axisjudge.report.kernel import ReportError, WarmKernels, stop_kernels
 from axisjudge.report.links import EXPLORER
-from axisjudge.report.made import NOTES, figures_in, read_note, tables_in, why_stale, write_note
+from axisjudge.report.made import NOTES, figures_in, provenance_cell, read_note, tables_in, why_stale, write_note
 from axisjudge.report.notebook import (
     NotebookSource,
     checked_parameters,
@@ -148,7 +148,7 @@ def run_gallery(
     InputError
         There is no such list, or an entry of it names no notebook or an unknown parameter.
     """
-    from axisjudge.report.gallery import read_gallery, write_contents
+    from axisjudge.report.index import read_gallery, write_contents
 
     home = place.own()
     entries = read_gallery(home)
@@ -341,7 +341,6 @@ def _write_pages(job: Job, home: Path, staging: Path, executed: Any, seconds: fl
     from axisjudge import __version__
     from axisjudge.report.notebook import notebook_text
     from axisjudge.report.page import PAGE_FILE
-    from axisjudge.report.provenance import provenance_cell
     from axisjudge.report.render import report_html, report_markdown, title_of
     from axisjudge.results import dumps
 

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.figures.marks import at_the_right, named_rows
-from axisjudge.figures.theme import ACCENT, QUIET, SMALL, describe, dress, grid, in_words, new_axes
+from axisjudge.figures.heatmap import cell_text, plot_heatmap
+from axisjudge.figures.marks import at_the_right, intervals, named_rows, percent_ends
+from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, describe, dress, grid, in_words, new_axes
 from axisjudge.protocol import frozen_maps
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.results import Result, columns
@@ -30,6 +31,8 @@ from axisjudge.studies._shared.words import listed, many, sentence_case
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from axisjudge.stats.confidence.triage import Triage
 
 
 class Ranking(Part, caption="Ranks that each may hold"):
@@ -183,9 +186,28 @@ class PanelTriage(Part):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The four cells of agreement by confidence, counts and shares inside."""
-        from axisjudge.figures.triage import plot_triage
-
-        return super().plot(ax) if self.cells is None else plot_triage(self.where, self.cells, ax=ax)
+        if (found := self.cells) is None:
+            return super().plot(ax)
+        ax = new_axes(5.6, 3.2) if ax is None else ax
+        cells = np.array([[found.agree_sure, found.disagree_sure], [found.agree_unsure, found.disagree_unsure]])
+        advice = [["trust most", "question the rubric"], ["agree, but ask why unsure", "read first"]]
+        total = cells.sum()
+        rows = [f"all sure\n{_agree(found.agreement_sure)}", f"not all\n{_agree(found.agreement_unsure)}"]
+        plot_heatmap(
+            cells / total, ax=ax, rows=rows, columns=["judges agree", "judges are split"], palette="Blues", gap=3
+        )
+        for row, column in np.ndindex(2, 2):
+            text = f"{cells[row, column]:,} ({cells[row, column] / total:.0%})"
+            cell_text(ax, row, column, text, down=-0.1, fontsize=LABEL + 2)
+            cell_text(ax, row, column, advice[row][column], down=0.18, fontsize=SMALL)
+        dress(ax, f"{self.where[:1].upper()}{self.where[1:]}: agreement by confidence")
+        note = (
+            f"sure: from each judge's own {found.quantile:.0%} quantile on; AUC {found.auc.worded()}; "
+            f"{many(total, 'item')} in {found.auc.clusters}"
+        )
+        ax.set_xlabel(note, fontsize=SMALL, color=QUIET, loc="left", labelpad=6)
+        describe(ax, f"{note}; {intervals(found.auc)}")
+        return ax
 
 
 def panel_triage(
@@ -289,3 +311,7 @@ def fitted_maps(given: pl.DataFrame) -> tuple[dict[str, ConfidenceMap], bool]:
     by_judge = (fitting if split else given).partition_by("rater", as_dict=True)
     maps = {judge: fit_mid_rank(mine["confidence"].to_numpy(), source=judge) for (judge,), mine in by_judge.items()}
     return maps, split
+
+
+def _agree(rate: Estimate) -> str:
+    return f"{rate.estimate:.0%} agree ({percent_ends(rate)})"

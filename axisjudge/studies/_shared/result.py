@@ -184,7 +184,7 @@ class Part(_Kept):
         return f"{cls.study}.{cls.name}"
 
     def _repr_html_(self) -> str:
-        from axisjudge.figures.inline import inline
+        from axisjudge.figures.markup import inline
 
         table = getattr(self.table, "_repr_html_", str)()
         folded = f"<details><summary>Table: {len(self.table):,} rows</summary>{table}</details>"

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import polars as pl
 from version_worlds import table, world
 
-from axisjudge.figures.inline import inline
+from axisjudge.figures.markup import inline
 from axisjudge.report.tables import as_polars, html_table
 from axisjudge.studies.rubric_versions import (
     agreement_by_version,
