@@ -93,10 +93,9 @@ def narrow(figure: Any, banner: str | None, kind: str, *rooms: float) -> bytes |
 
 def _engine(figure: Any) -> str:
     """Constrained layout divides by the ratios of rows, and a colorbar that seaborn draws has rows of none."""
-    grids = [grid for ax in figure.axes if (grid := ax.get_gridspec())]
-    return (
-        "tight" if any(0 in [*grid.get_height_ratios(), *grid.get_width_ratios()] for grid in grids) else "constrained"
-    )
+    grids = (grid for ax in figure.axes if (grid := ax.get_gridspec()))
+    has_none = any(0 in [*grid.get_height_ratios(), *grid.get_width_ratios()] for grid in grids)
+    return "tight" if has_none else "constrained"
 
 
 #: Points of the smallest text in a figure of a paper.
@@ -206,10 +205,7 @@ def _small_fonts() -> Iterator[None]:
 
 def title_of_figure(figure: Any) -> str:
     """The title of a figure, else of the first axes that have one."""
-    titles = (
-        figure.get_suptitle(),
-        *(axes.get_title(loc) for axes in figure.axes for loc in ("left", "center", "right")),
-    )
+    titles = (figure.get_suptitle(), *map(title_of, figure.axes))
     return " ".join(next(filter(None, titles), "").split())
 
 

@@ -355,7 +355,6 @@ def test_a_table_is_no_wider_than_where_it_stands_and_says_once_what_never_chang
 
 def test_a_heatmap_of_seaborn_is_drawn_for_a_column():
     """Its colorbar stands in a grid with rows of no height, which constrained layout divides by."""
-    import matplotlib.pyplot as plt
     import seaborn as sns
 
     ax = sns.heatmap([[0.1, 0.9], [0.4, 0.2]], cmap="Blues", ax=plt.figure().subplots())

@@ -200,10 +200,10 @@ def _judge(read: Checked, judge: JudgeCheck) -> list[str]:
 def _by_size(read: Checked, judge: JudgeCheck) -> list[str]:
     """What goes with the sizes of tasks, and what it is with the other weights."""
     votes = read.votes
-    other, size = (votes.unit, "large") if votes.alike == "items" else (votes.noun, "large")
+    other = votes.unit if votes.alike == "items" else votes.noun
     of = {"sensitivity": "what it catches", "specificity": "what it passes", "agreement": "how often it agrees"}
     return [
-        f"  On {size} {votes.unit}s {of[name]} differs: with each {other} alike {_share(each)}, "
+        f"  On large {votes.unit}s {of[name]} differs: with each {other} alike {_share(each)}, "
         f"not {_share(judge.measures[name])}."
         for name, each in judge.other_way.items()
     ]

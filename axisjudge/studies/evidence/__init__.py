@@ -169,6 +169,8 @@ class BesideChance(Part):
         """Share that is right; the tick is what the commonest word of the labels would reach."""
         from axisjudge.figures.theme import ACCENT, dress, grid, new_axes
 
+        if self.rows.is_empty():
+            return super().plot(ax)
         ax = new_axes(6.4, 1.2 + 0.4 * self.rows.height) if ax is None else ax
         names = [name.partition(",")[0] for name in self.rows["judge"]]
         ax.plot(self.rows["right"] / self.rows["verdicts"], names, "o", color=ACCENT)
@@ -203,8 +205,7 @@ def beside_chance(ratings: Given, truth: Given) -> BesideChance:
 
 def _row(judge: str, rated: pl.DataFrame) -> dict[str, Any]:
     said = rated.filter(pl.col("status") == "ok")
-    words = said["verdict"].value_counts(sort=True)
-    labels = said["label"].value_counts(sort=True)
+    word = said["verdict"].mode().sort().first()  # the first by name of several
     is_long = said["length"].rank("ordinal") > said.height / 2
     return {
         "judge": judge,
@@ -212,9 +213,9 @@ def _row(judge: str, rated: pl.DataFrame) -> dict[str, Any]:
         "lost": rated.height - said.height,
         "verdicts": said.height,
         "right": int(said["hit"].sum()),
-        "one_word_right": int(labels["count"][0]) if labels.height else 0,
-        "commonest_word": words["verdict"][0] if words.height else None,
-        "says_it": int(words["count"][0]) if words.height else 0,
+        "one_word_right": int((said["label"] == said["label"].mode().first()).sum()),
+        "commonest_word": word,
+        "says_it": int((said["verdict"] == word).sum()),
         "confidences": said["confidence"].n_unique(),
         "sure_when_right": said.filter("hit")["confidence"].mean(),
         "sure_when_wrong": said.filter(~pl.col("hit"))["confidence"].mean(),
@@ -232,13 +233,13 @@ def _sentence(row: dict[str, Any]) -> str:
     beside = f"{abs(more)} {'more' if more > 0 else 'fewer'} than" if more else "as many as"
     parts = [
         f"{judge} answered {row['verdicts']} of {many(row['asked'], 'question')} and was right on {row['right']}, "
-        f"{beside} the commonest word alone would be; it says '{row['commonest_word']}' {row['says_it']} times"
+        f"{beside} the commonest word alone would be; it says '{row['commonest_word']}' {many(row['says_it'], 'time')}"
     ]
     right, wrong = row["sure_when_right"], row["sure_when_wrong"]
     if right is not None and wrong is not None:
         parts.append(f"It is {right:.0%} sure on average where it is right and {wrong:.0%} where it is wrong")
     cited = row["cite_a_step"]
-    parts.append(f"It cites a step in {cited} of {row['verdicts']} verdicts" if cited else "It cites no step")
+    parts.append(f"It cites a step in {cited} of {many(row['verdicts'], 'verdict')}" if cited else "It cites no step")
     return ". ".join(parts) + "."
 
 
