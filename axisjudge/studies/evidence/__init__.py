@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -203,9 +204,14 @@ def beside_chance(ratings: Given, truth: Given) -> BesideChance:
     return BesideChance(pl.DataFrame(rows), kind_of(ratings), made_up=made_up_raters(mine))
 
 
+def _commonest(words: pl.Series) -> tuple[str | None, int]:
+    """The word that is said most, the first by name of several, and how often."""
+    return next(iter(Counter(sorted(words)).most_common(1)), (None, 0))
+
+
 def _row(judge: str, rated: pl.DataFrame) -> dict[str, Any]:
     said = rated.filter(pl.col("status") == "ok")
-    word = said["verdict"].mode().sort().first()  # the first by name of several
+    (word, says_it), (_, one_word_right) = _commonest(said["verdict"]), _commonest(said["label"])
     is_long = said["length"].rank("ordinal") > said.height / 2
     return {
         "judge": judge,
@@ -213,9 +219,9 @@ def _row(judge: str, rated: pl.DataFrame) -> dict[str, Any]:
         "lost": rated.height - said.height,
         "verdicts": said.height,
         "right": int(said["hit"].sum()),
-        "one_word_right": int((said["label"] == said["label"].mode().first()).sum()),
+        "one_word_right": one_word_right,
         "commonest_word": word,
-        "says_it": int((said["verdict"] == word).sum()),
+        "says_it": says_it,
         "confidences": said["confidence"].n_unique(),
         "sure_when_right": said.filter("hit")["confidence"].mean(),
         "sure_when_wrong": said.filter(~pl.col("hit"))["confidence"].mean(),

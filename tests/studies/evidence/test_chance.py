@@ -40,6 +40,14 @@ def test_a_judge_of_one_word_is_no_better_than_that_word_and_one_that_knows_is()
     assert found.plot().get_xlim() == (0, 1)
 
 
+def test_a_judge_of_whose_verdicts_none_came_said_no_word() -> None:
+    mute = rated("mute", "llm", ["correct"] * 3, verdict=None, status="error")
+    (row,) = evidence.beside_chance(
+        ratings_frame(mute), ratings_frame(rated("Ann", "human", ["correct"] * 3))
+    ).rows.to_dicts()
+    assert (row["asked"], row["lost"], row["verdicts"], row["commonest_word"], row["says_it"]) == (3, 3, 0, None, 0)
+
+
 def test_the_shipped_verdicts_of_a_small_model_are_of_the_demos_runs_and_worth_nothing() -> None:
     small = small_model_verdicts()
     (row,) = evidence.beside_chance(small, read_ratings(demo_truth())).rows.to_dicts()
