@@ -80,6 +80,8 @@ CLUSTERS = (
     *("task_name", "query", "case", "case_id", "scenario", "problem", "question_id", "prompt_id"),
     *("conversation_id", "session_id"),
 )
+#: Such a column is no rater, whatever words it holds.
+_NAMED_FOR_ROWS = frozenset({*NAMES["trajectory_id"], *CLUSTERS})
 #: Columns that hold what was judged, not what was said of it.
 TEXTS = (
     *("prompt", "input", "output", "response", "text", "content", "completion", "context", "reference", "expected"),
@@ -236,7 +238,7 @@ def _kind(column: KnownColumn, height: int, mean: float, few: bool) -> tuple[str
     if column.numbers and (measured or name in NAMES["verdict"]):
         low, high = column.numbers
         return "verdict", f"{column.distinct:,} numbers from {low:g} to {high:g}"
-    if plain(column.name) in CLUSTERS or name in CLUSTERS or name in NAMES["trajectory_id"]:
+    if plain(column.name) in CLUSTERS or name in _NAMED_FOR_ROWS:
         return "cluster", f"named so, {column.distinct:,} values in {column.filled:,} rows"
     if column.distinct <= _MOST_NAMES and name in NAMES["rater"]:
         return "rater", f"named so, {column.distinct} names"
@@ -249,10 +251,12 @@ def _of_words(column: KnownColumn, name: str, own: set[str]) -> str:
     models = sum(family_of(each) is not None for each in words)
     if models * 2 >= len(words):
         return "rater" if name in NAMES["rater"][:-1] else "candidate"
-    if name in (*NAMES["trajectory_id"], *CLUSTERS) or own & _OF_ROWS:
+    if name in _NAMED_FOR_ROWS:
         return "cluster"
     if len(words) > 1 and all(re.fullmatch(_NUMBERED, each) for each in words):
         return "rater"
+    if own & _OF_ROWS:
+        return "cluster"
     if says_verdicts(words):
         return "verdict"
     if name in NAMES["rater"] or (own & words_in("annotator judge rater worker") and own & words_in("name id model")):
@@ -365,11 +369,8 @@ def wide_raters(
         No column, or several, could be what is sought; the message names them with the option that decides.
     """
     free = {name: each.words for name, each in known.columns.items() if each.words and name not in taken}
-    rows = {*NAMES["trajectory_id"], *CLUSTERS}
-    kinds = ("verdict", "other", "cluster")
-    free = {
-        name: words for name, words in free.items() if known.columns[name].kind in kinds and _last(name) not in rows
-    }
+    free = {name: words for name, words in free.items() if known.columns[name].kind in ("verdict", "other", "cluster")}
+    free = {name: words for name, words in free.items() if _last(name) not in _NAMED_FOR_ROWS}
     theirs = tuple(people) or _people(known, free, judges)
     if judges:
         return WideRaters(theirs, tuple(judges))
@@ -483,6 +484,14 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
             None,
             f"say what they mean: --judge {shlex.quote(others[0])} --words {shlex.quote(f'{others[0]}:{first}=WORD')}",
         )
+    rows = [
+        name
+        for name, each in known.columns.items()
+        if name not in people and _last(name) in _NAMED_FOR_ROWS and share_words(each.words, theirs)
+    ]
+    if rows:
+        rule = f"people's words ({listed}) stand elsewhere only in {', '.join(rows[:4])}, which is named for rows"
+        return rule, None, f"if that is the judge: --judge {shlex.quote(rows[0])}"
     rule = f"only people's words are here ({', '.join(people[:4])} say {listed}): no other column has them"
     cure = "name the judge's column with --judge; people beside each other: axisjudge import FILE --kind human "
     cure += "--question NAME --sampling unknown --out people.jsonl && axisjudge agreement people.jsonl"

@@ -66,7 +66,7 @@ def findings(facts: Facts) -> Iterator[Finding]:
         ]
         yield from faulty
         if call.kind == "write" and call.succeeded:
-            yield from _not_as_wished(facts, call)
+            yield from _not_its_own(facts, call)
         exists = not is_unknown(facts, call)  # a tool that does not exist has no form to break
         if exists and not faulty and call.failed:
             yield from _refused(facts, call)
@@ -122,32 +122,21 @@ def _made_up(facts: Facts, call: AgentCall, value: str) -> str:
     """What an identifier that nobody gave is: a stand-in for any, put right at once, or else taken for real."""
     if _STANDS_FOR_ANY.search(value) or (sum(map(str.isdigit, value)) > _FEW_DIGITS and is_example(value, "", 0)):
         return "placeholder"
-    mended = call.failed and any(
-        other.name == call.name and other.succeeded and other.step > call.step for other in facts.calls
-    )
-    return "mistyped" if mended else "fabricated"
+    return "mistyped" if call.failed and _is_mended(facts, call) else "fabricated"
 
 
-def _not_as_wished(facts: Facts, call: AgentCall) -> Iterator[Finding]:
-    """A change made with other values than the user's words, or the record's own, speak of."""
-    for choice in wishes.choices(facts, call):
-        if (wanted := wishes.passed_over(facts, choice)) is not None:
-            text = (
-                f"At step {call.step} {call.name} takes {choice.name}; the user spoke of {wanted!r}, which another has."
-            )
-            yield Finding("passed_over", call.steps, text)
+def _is_mended(facts: Facts, call: AgentCall) -> bool:
+    """Whether a later call of the same tool went through."""
+    return any(other.name == call.name and other.succeeded and other.step > call.step for other in facts.calls)
+
+
+def _not_its_own(facts: Facts, call: AgentCall) -> Iterator[Finding]:
     if (foreign := wishes.not_its_own(facts, call)) is not None:
         text = (
             f"At step {call.step} {foreign[0]} = {foreign[1]!r} is given to {call.name}; it is not the record's own,"
             " and the user had named nothing of its kind."
         )
         yield Finding("not_its_own", call.steps, text)
-    if (mixed := wishes.mixed_record(facts, call)) is not None:
-        text = (
-            f"At step {call.step} {mixed[0]} = {mixed[1]!r} is given to {call.name} beside parts of a record that has"
-            " another value there; the user had not given it."
-        )
-        yield Finding("mixed_record", call.steps, text)
 
 
 def _misplaced(facts: Facts, call: AgentCall) -> Iterator[Finding]:
@@ -223,9 +212,9 @@ def _refused(facts: Facts, call: AgentCall) -> Iterator[Finding]:
     if _STATE.search(call.result) or (_UNKNOWN_RECORD.search(call.result) and _may_be_asked(facts, call)):
         return
     if _BLAMES.search(call.result):
-        mended = any(other.name == call.name and other.succeeded and other.step > call.step for other in facts.calls)
         text = f"At step {call.result_step} the tool refuses the arguments given at step {call.step}: {words!r}."
-        yield Finding("argument_blamed_mended" if mended else "argument_blamed", call.steps, text)
+        kind = "argument_blamed_mended" if _is_mended(facts, call) else "argument_blamed"
+        yield Finding(kind, call.steps, text)
     elif _RULES_OUT.search(call.result):
         text = f"At step {call.result_step} the tool names a rule against the call of step {call.step}: {words!r}."
         yield Finding("rule_of_the_tool", call.steps, text)

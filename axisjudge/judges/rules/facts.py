@@ -114,6 +114,12 @@ class AgentCall:
         """Every scalar of a JSON result; empty where the result is not JSON."""
         return leaves_in(self.result)
 
+    @cached_property
+    def first_values(self) -> frozenset[Any]:
+        """The scalars of the first part of a JSON result: among them is the identifier of the record that it is."""
+        found = self.result_leaves
+        return frozenset(leaf.value for leaf in found if leaf.owner is found[0].owner)
+
     def same_as(self, other: AgentCall) -> bool:
         """Same tool, same arguments."""
         return self.name == other.name and self.arguments == other.arguments

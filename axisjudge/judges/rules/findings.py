@@ -15,7 +15,7 @@ class Kind:
     """A kind of finding: the axis it belongs to, the verdict it carries and how sure it is.
 
     `on` is False where the kind does not hold on runs that nothing was made on (`STATED_MARGIN`); `reads_words`
-    says that it rests on what people say in English (`language.is_english`).
+    says that it rests on what people say in English (`phrases.is_english`).
     """
 
     axis: Axis
@@ -59,9 +59,7 @@ KINDS: dict[str, Kind] = {
     "seen_only_later": Kind("argument_validity", "incorrect", 0.70, on=False),
     "misplaced": Kind("argument_validity", "incorrect", 0.85),
     "not_as_agreed": Kind("argument_validity", "incorrect", 0.70, on=False, reads_words=True),
-    "passed_over": Kind("argument_validity", "incorrect", 0.60, on=False, reads_words=True),
     "not_its_own": Kind("argument_validity", "incorrect", 0.70, on=False, reads_words=True),
-    "mixed_record": Kind("argument_validity", "incorrect", 0.75, on=False, reads_words=True),
     "number_from_nowhere": Kind("argument_validity", "incorrect", 0.70),
     "argument_blamed": Kind("argument_validity", "incorrect", 0.75),
     "argument_blamed_mended": Kind("argument_validity", "incorrect", 0.65),

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-#: Texts whose amounts and days are remembered: a twin shares most of the steps of its run.
+#: Texts whose amounts, days and identifiers are remembered: a twin shares most of the steps of its run.
 _SHARED = 4_096
 _FEW = 512  # of what is large
 
@@ -239,13 +239,15 @@ def is_identifier(token: str) -> bool:
     return digits >= 2 and (len(core) >= 6 or (token[0] == "#" and digits >= 3))
 
 
-def identifiers_in(text: str) -> list[tuple[str, int]]:
+@lru_cache(maxsize=_SHARED)
+def identifiers_in(text: str) -> tuple[tuple[str, int], ...]:
     """Identifiers told in a text and where they stand: record ids, e-mail addresses, endings of card numbers."""
     matches = [(match.group().rstrip("-_"), match.start()) for match in _TOKEN.finditer(text)]
     matches = [(token, start) for token, start in matches if len(token) > 4 and is_identifier(token)]
     if "@" in text:
         matches += [(match.group(), match.start()) for match in _EMAIL.finditer(text)]
-    return matches + [(match.group(1) or match.group(2), match.start()) for match in _ENDING.finditer(text)]
+    matches += [(match.group(1) or match.group(2), match.start()) for match in _ENDING.finditer(text)]
+    return tuple(matches)
 
 
 def form_of(token: str) -> str:

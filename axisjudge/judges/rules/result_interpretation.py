@@ -117,7 +117,7 @@ def amounts_by_message(facts: Facts) -> Iterator[tuple[int, str, tuple[Amount, .
 
 
 def unexplained_amounts(facts: Facts) -> Iterator[Finding]:
-    """Amounts told that nothing known explains; in a sentence about totals or suppositions a doubt, else a fault."""
+    """Amounts told that nothing known explains; a kind of their own in a sentence about totals or suppositions."""
     flagged: set[int] = set()
     for index, text, amounts, known in amounts_by_message(facts):
         for amount, way in explain_all(amounts, known, counts_in(text)):
@@ -139,12 +139,14 @@ def _amounts_of_others(facts: Facts) -> Iterator[Finding]:
     made = [call for call in facts.writes if call.succeeded and call.result_step is not None]
     for index, text in facts.agent_messages if made else ():
         before = [call for call in made if (call.result_step or 0) < index]
+        if not before or _MOVES_MONEY.search(text) is None:
+            continue
         amounts = [
             one
             for one in amounts_in(text)
             if _MOVES_MONEY.search(sentence := _around(text, one.start)) and len(amounts_in(sentence)) == 1
         ]
-        if not before or not amounts:
+        if not amounts:
             continue
         own, other = _amounts_by_owner(facts, {str(leaf.value) for call in before for leaf in call.values}, index)
         known = KnownAmounts(set(own), set(own))
@@ -164,13 +166,18 @@ def _amounts_by_owner(facts: Facts, ids: set[str], step: int) -> tuple[set[int],
         for record, result in records
         if (result.result_step or 0) < step
     ]
-    mine = [record for _, record in shown if ids & {inner for inner in record.values() if isinstance(inner, str)}]
-    own = {to_cents(inner) for record in mine for inner in record.values() if isinstance(inner, float)}
-    forms = {frozenset(record) for record in mine}
+    every = {id(record): record for _, record in shown}
+    mine = {
+        key: record
+        for key, record in every.items()
+        if any(isinstance(inner, str) and inner in ids for inner in record.values())
+    }
+    own = {to_cents(inner) for record in mine.values() for inner in record.values() if isinstance(inner, float)}
+    forms = {frozenset(record) for record in mine.values()}
     other = {
         to_cents(inner): name
         for name, record in shown
-        if frozenset(record) in forms and not any(record is one for one in mine)
+        if id(record) not in mine and frozenset(record) in forms
         for inner in record.values()
         if isinstance(inner, float)
     }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from functools import lru_cache
 
 from axisjudge.judges.rules import phrases, verbs
-from axisjudge.judges.rules.facts import AgentCall, Facts, plain
-from axisjudge.judges.rules.formats import Leaf, is_identifier
+from axisjudge.judges.rules.facts import AgentCall, Facts
+from axisjudge.judges.rules.formats import is_identifier
 
 _ASKS = re.compile(
     r"\b(?:want|need|like|please|can you|could you|can i|could i|wish|hop(?:e|ing)|would you|also|help|go ahead|yes)\b",
@@ -32,7 +32,6 @@ _ASKED_AS = {
 #: An object that more tools share says nothing of which of them is meant.
 _MOST_TOOLS_OF_AN_OBJECT = 2
 _FEWEST_LETTERS = 3
-_FEWEST_PARTS = 3
 
 
 def never_tried(facts: Facts) -> Iterator[tuple[int, str, str]]:
@@ -55,75 +54,27 @@ def never_tried(facts: Facts) -> Iterator[tuple[int, str, str]]:
 
 
 def _asks_for(text: str, verb: str, thing: str) -> bool:
-    stem = _ASKED_AS.get(verb, rf"{re.escape(verb.rstrip('e'))}\w*")
-    request = rf"\b{stem}\b[^.?!,;]{{0,40}}\b{re.escape(thing.rstrip('s'))}"
-    if re.search(request, text, re.IGNORECASE) is None:
-        return False
-    return any(
-        _ASKS.search(sentence) and not _DENIES.search(sentence) and re.search(request, sentence, re.IGNORECASE)
+    request = _request(verb, thing)
+    return request.search(text) is not None and any(
+        _ASKS.search(sentence) and not _DENIES.search(sentence) and request.search(sentence)
         for sentence in phrases.sentences_of(text)
     )
 
 
+@lru_cache
+def _request(verb: str, thing: str) -> re.Pattern[str]:
+    stem = _ASKED_AS.get(verb, rf"{re.escape(verb.rstrip('e'))}\w*")
+    return re.compile(rf"\b{stem}\b[^.?!,;]{{0,40}}\b{re.escape(thing.rstrip('s'))}", re.IGNORECASE)
+
+
 def never_told(facts: Facts) -> Iterator[int]:
     """Steps where the user asks for an amount and no later word of the agent holds any."""
-    last = max((index for index, text in facts.agent_messages if _MONEY.search(text)), default=-1)
+    last = next((index for index, text in reversed(facts.agent_messages) if _MONEY.search(text)), -1)
     for index, text in facts.user_messages:
         if index > last and any(
             _ASKS_AMOUNT.search(sentence) and _WANTS_TO_KNOW.search(sentence) for sentence in phrases.sentences_of(text)
         ):
             yield index
-
-
-class Replacement(NamedTuple):
-    """A record taken for another: what both are, what else stood beside the new one, in their features."""
-
-    old: Mapping[str, Any]
-    new: Mapping[str, Any]
-    beside: tuple[Mapping[str, Any], ...]
-    name: str
-
-
-def choices(facts: Facts, call: AgentCall) -> Iterator[Replacement]:
-    """Where a change names old and new records in two lists of one length, and results showed the features of both."""
-    arguments = call.arguments if isinstance(call.arguments, dict) else {}
-    for name, new in arguments.items():
-        old = arguments.get(name.removeprefix("new_"))
-        if name.startswith("new_") and isinstance(new, list) and isinstance(old, list) and len(new) == len(old):
-            for one, other in zip(old, new, strict=True):
-                if (before := _features(facts, one, call.step)) and (after := _features(facts, other, call.step)):
-                    beside = tuple(_beside(facts, other, set(after[0]), call.step))
-                    yield Replacement(before[0], after[0], beside, str(other))
-
-
-def _features(facts: Facts, value: object, step: int) -> tuple[dict[str, Any], str] | None:
-    """The features of a record, and the result that showed them: the one part of it that is itself a record."""
-    for record, result in facts.records.get(str(value), ()):
-        parts = [inner for inner in record.values() if isinstance(inner, dict) and inner]
-        if result.result_step is not None and result.result_step < step and len(parts) == 1:
-            return parts[0], result.result
-    return None
-
-
-def _beside(facts: Facts, value: object, names: set[str], step: int) -> Iterator[dict[str, Any]]:
-    """Features of the records that stood in one result with this one and are to be had."""
-    shown = [result for _, result in facts.records.get(str(value), ()) if (result.result_step or 0) < step]
-    for owner in {id(leaf.owner): leaf.owner for result in shown for leaf in result.result_leaves}.values():
-        parts = [inner for inner in (owner or {}).values() if isinstance(inner, dict)]
-        if len(parts) == 1 and set(parts[0]) == names and not any(inner is False for inner in (owner or {}).values()):
-            yield parts[0]
-
-
-def passed_over(facts: Facts, choice: Replacement) -> str | None:
-    """A feature's value that the user had named, that neither record has, though one beside it has it."""
-    for name, taken in choice.new.items():
-        if facts.user_said(str(taken)):
-            continue
-        for value in dict.fromkeys(str(other[name]) for other in choice.beside):
-            unlike = value not in (str(taken), str(choice.old.get(name)))
-            if unlike and len(value) >= _FEWEST_LETTERS and facts.user_said(value):
-                return value
-    return None
 
 
 def not_its_own(facts: Facts, call: AgentCall) -> tuple[str, str] | None:
@@ -135,20 +86,17 @@ def not_its_own(facts: Facts, call: AgentCall) -> tuple[str, str] | None:
     if not isinstance(call.arguments, dict):
         return None
     for parameter, value in call.identifiers:
-        if call.arguments.get(parameter) != value or facts.user_gave(value, call.step):
+        if parameter not in facts.result_keys or call.arguments.get(parameter) != value:
+            continue
+        if facts.user_gave(value, call.step):
             continue
         named = [other for name, other in call.identifiers if name != parameter]
         shown = [other for other in facts.calls if other.succeeded and (other.result_step or 0) < call.step]
-        of_record = [leaves for other in shown if any(_names(leaves := other.result_leaves, one) for one in named)]
-        own = {leaf.value for leaves in of_record for leaf in leaves if leaf.key == parameter}
+        of_record = [other for other in shown if not other.first_values.isdisjoint(named)]
+        own = {leaf.value for other in of_record for leaf in other.result_leaves if leaf.key == parameter}
         if own and value not in own and not _kind_was_named(facts, value):
             return parameter, value
     return None
-
-
-def _names(leaves: tuple[Leaf, ...], value: str) -> bool:
-    """Whether a result is the record of an identifier: it stands in its first part."""
-    return any(leaf.value == value and leaf.owner is leaves[0].owner for leaf in leaves)
 
 
 def _kind_was_named(facts: Facts, value: str) -> bool:
@@ -156,24 +104,3 @@ def _kind_was_named(facts: Facts, value: str) -> bool:
     words = {str(inner).lower() for record, _ in facts.records.get(value, ()) for inner in record.values()}
     spoken = any(facts.user_said(word) for word in words if len(word) >= _FEWEST_LETTERS)
     return not label or not is_identifier(value) or spoken or all(facts.user_said(part) for part in label)
-
-
-def mixed_record(facts: Facts, call: AgentCall) -> tuple[str, str] | None:
-    """(parameter, value) that nobody gave, in a call that takes all else of one record as a result had shown it."""
-    arguments = call.arguments if isinstance(call.arguments, dict) else {}
-    given = {key: one for key, one in arguments.items() if isinstance(one, str) and one and not key.endswith("id")}
-    if len(given) < _FEWEST_PARTS:
-        return None
-    best: dict[str, str] | None = None
-    for other in facts.calls:
-        if not other.succeeded or (other.result_step or 0) >= call.step:
-            continue
-        for owner in {id(leaf.owner): leaf.owner for leaf in other.result_leaves if leaf.owner}.values():
-            if set(given) <= set(owner):
-                unlike = {key: value for key, value in given.items() if plain(str(owner[key])) != plain(value)}
-                if not unlike:
-                    return None
-                if 2 * len(unlike) <= len(given) and (best is None or len(unlike) < len(best)):
-                    best = unlike
-    missing = [(key, value) for key, value in (best or {}).items() if not facts.user_said(value)]
-    return missing[0] if missing else None

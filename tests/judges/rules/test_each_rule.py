@@ -33,29 +33,9 @@ GOOD = {"loan_id": "LN-40213", "weeks": 2}
 DONE: Lines = [*READY, *modify(GOOD), ("agent", "Your loan has been extended. Anything else?")]
 BYE: Lines = [("user", "No, that is all. Goodbye!")]
 
-SHELF: Lines = [
-    ("call", "", ("show_title", {"title_id": "TT-1"})),
-    (
-        "result",
-        [
-            {"title_id": f"TT-{number}", "free": True, "form": {"cover": cover, "print": "small"}}
-            for number, cover in enumerate(("paperback", "hardback", "leather"), 1)
-        ],
-    ),
-]
-
-
-def swap(new: str) -> Lines:
-    return modify({"loan_id": "LN-40213", "title_ids": ["TT-1"], "new_title_ids": [new]})
-
 
 def pay(card: str) -> Lines:
     return modify({**GOOD, "card_id": card})
-
-
-def send(street: str, city: str, code: str) -> Lines:
-    given = {"loan_id": "LN-40213", "street": street, "city": city, "zip": code}
-    return [("call", "", ("send_book", given)), ("result", {"status": "sent"})]
 
 
 TWO_FEES: Lines = [
@@ -149,11 +129,6 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
         [("user", "It is LN-00000."), ("call", "", ("show_loan", {"loan_id": "LN-00000"})), ("result", "{}")],
         {},
     ),
-    "passed_over": (
-        [("user", "I want the loan as a hardback."), *SHELF, *AGREE, *swap("TT-3")],
-        [("user", "I want the loan as a hardback."), *SHELF, *AGREE, *swap("TT-2")],
-        {},
-    ),
     "not_its_own": (
         [
             *ASK,
@@ -167,11 +142,6 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
             *AGREE,
             *pay("visa_card_11112"),
         ],
-        {},
-    ),
-    "mixed_record": (
-        [*ASK, *read(street="Elm 4", city="Ulm", zip="89077"), *AGREE, *send("Elm 4", "Ulm", "99999")],
-        [*ASK, *read(street="Elm 4", city="Ulm", zip="89077"), *AGREE, *send("Elm 4", "Ulm", "89077")],
         {},
     ),
     "seen_only_later": (
