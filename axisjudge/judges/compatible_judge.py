@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
@@ -19,6 +18,7 @@ from axisjudge.judges.openai_judge import cached_and_written
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import BUDGET, CallPrompt
 from axisjudge.judges.remote import Body, NoReplyError, Received
+from axisjudge.judges.wire import usd_of
 from axisjudge.judges.written import JOINT_REPLY_TOKENS, Said, WrittenJudge
 from axisjudge.rubric import TOKEN_CEILING
 from axisjudge.spec import REMOTE, JudgeSpec, Provider
@@ -188,7 +188,13 @@ class CompatibleJudge(WrittenJudge):
 
     def read(self, response: ChatCompletion, form: str) -> Received:
         usage = response.usage
-        return Received(_said(response), response.model, response.id, _tokens(usage), stated_usd=stated_usd(usage))
+        return Received(
+            _said(response),
+            response.model,
+            response.id,
+            _tokens(usage),
+            stated_usd=usd_of(getattr(usage, "cost", None)),
+        )
 
     async def look(self) -> None:
         """Ask the server how long its context is; one that does not tell is no reason not to judge."""
@@ -213,13 +219,14 @@ def with_listed_confidence(schema: Any) -> Any:
     return [with_listed_confidence(each) for each in schema] if isinstance(schema, list) else schema
 
 
-#: How servers name a model's context in their list of models: vLLM and SGLang, llama.cpp, OpenRouter, LM Studio.
+#: Names of a model's context in servers' lists of models: vLLM and SGLang, llama.cpp, OpenRouter, LM Studio, LiteLLM.
 _CONTEXTS = (
     "max_model_len",
     "n_ctx",
     "context_length",
     "loaded_context_length",
     "context_window",
+    "max_input_tokens",
     "max_context_length",
 )
 LOOK_S = 10.0
@@ -253,13 +260,6 @@ def _said(completion: ChatCompletion) -> Said:
         texts = [part for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
         return "".join(str(part.get("text", "")) for part in texts)
     return content or ""
-
-
-def stated_usd(usage: Any) -> float | None:
-    """US dollars that a gateway tells in its usage (OpenRouter's ``cost``)."""
-    cost: Any = getattr(usage, "cost", None)
-    is_number = isinstance(cost, int | float) and not isinstance(cost, bool)
-    return float(cost) if is_number and isfinite(cost) and cost >= 0 else None
 
 
 def _tokens(usage: Any) -> Tokens | None:

@@ -36,7 +36,7 @@ from axisjudge.judges.pricing import (
     price_list_version,
 )
 from axisjudge.judges.prompt import BUDGET, Prefix, shared_prefix
-from axisjudge.judges.wire import REPAIRS, Hook, WireError, guard
+from axisjudge.judges.wire import NOTED, Hook, Noted, WireError, guard
 from axisjudge.spec import JudgeSpec
 from axisjudge.spec.own_models import OwnPrice, own_model
 from axisjudge.trajectory import Trajectory
@@ -237,6 +237,8 @@ class RemoteJudge(Judge):
         if mine is not None:
             price_by = "the spec" if "price" in self.options else by_user
             price = f"${mine.input:g} in, ${mine.output:g} out"
+        elif self.is_charged:
+            price, price_by = "told with each reply", "the server"
         elif self.is_own_server:
             price, price_by = "none", "a server in this house"
         elif ends[0] is not None and ends[1] is not None:
@@ -331,8 +333,8 @@ class RemoteJudge(Judge):
 
     async def _asked(self, body: Body, form: str) -> Received:
         """Make one call; NoReplyError where nothing that has the shape of a reply came back."""
-        repairs: list[str] = []
-        REPAIRS.set(repairs)
+        noted = Noted()
+        NOTED.set(noted)
         client = self._connected()
         try:
             async with asyncio.timeout(self.deadline_s(body)):
@@ -347,7 +349,9 @@ class RemoteJudge(Judge):
         except json.JSONDecodeError as error:  # the SDKs let it through when a reply that calls itself JSON is none
             raise NoReplyError(unreadable("the server's reply is not JSON")) from error
         received = self._received(response, form)
-        return replace(received, flags=(*received.flags, *(f"{REPAIRED}:{each}" for each in repairs)))
+        usd = noted.usd if received.stated_usd is None else received.stated_usd
+        flags = (*received.flags, *(f"{REPAIRED}:{each}" for each in noted.repairs))
+        return replace(received, flags=flags, stated_usd=usd)
 
     def _with_key_named(self, failure: Failure | None, error: Exception) -> Failure:
         """A failure of the SDK; one of the key names the variable that the key was read from."""
@@ -507,7 +511,8 @@ class RemoteJudge(Judge):
         tokens = received.tokens if received.tokens is not None and received.tokens.can_be else None
         cost = None if tokens is None else self.price(tokens, received.model)
         if received.stated_usd is not None and self.own_price is None:
-            cost, self.is_charged, flags = received.stated_usd, True, (*flags, STATED_COST)
+            cost, flags = received.stated_usd, (*flags, STATED_COST)
+            self.is_charged |= cost > 0
         return Reply(
             answers=answers,
             returned_model=received.model,

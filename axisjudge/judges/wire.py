@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from axisjudge.judges.failure import Failure, unreadable
@@ -20,8 +23,20 @@ MOST_FETCHED = 4_000_000_000
 #: Encodings that can be unpacked piece by piece, within the limit.
 UNPACKED = ("gzip", "deflate", "x-gzip")
 
-#: What was mended in the reply that is being read; set for each call.
-REPAIRS: ContextVar[list[str] | None] = ContextVar("REPAIRS", default=None)
+#: Where a gateway tells what a call cost beside the reply, and not in its usage: LiteLLM's proxy.
+COST_HEADER = "x-litellm-response-cost"
+
+
+@dataclass
+class Noted:
+    """Of the call under way: what was mended in its reply, and the US dollars that a gateway told in headers."""
+
+    repairs: list[str] = field(default_factory=list)
+    usd: float | None = None
+
+
+#: Set for each call.
+NOTED: ContextVar[Noted | None] = ContextVar("NOTED", default=None)
 
 Hook = Callable[[Any], Awaitable[None]]
 
@@ -36,8 +51,21 @@ class WireError(Exception):
 
 def note_repair(what: str) -> None:
     """Count something that was mended in the reply that is being read."""
-    if (repairs := REPAIRS.get()) is not None and what not in repairs:
-        repairs.append(what)
+    if (noted := NOTED.get()) is not None and what not in noted.repairs:
+        noted.repairs.append(what)
+
+
+def usd_of(told: Any) -> float | None:
+    """An amount of US dollars as a gateway tells it; None where it is none."""
+    with suppress(TypeError, ValueError):
+        usd = float("nan" if isinstance(told, bool) else told)
+        return usd if 0 <= usd < inf else None
+    return None
+
+
+def _note_cost(response: Any) -> None:
+    if (noted := NOTED.get()) is not None and (usd := usd_of(response.headers.get(COST_HEADER))) is not None:
+        noted.usd = usd + (noted.usd or 0.0)
 
 
 def origin(url: Any) -> tuple[str, str, int | None]:
@@ -59,6 +87,7 @@ def guard(http: Any, address: Any, watching: Hook | None = None) -> None:
     async def capped(response: Any) -> None:
         if watching is not None:
             await watching(response)
+        _note_cost(response)
         most = MOST_BYTES if response.request.method == "POST" else MOST_FETCHED
         response.stream = _capped(response, most)
 

@@ -43,7 +43,7 @@ class Outcome:
 
     @property
     def spent_usd(self) -> float:
-        """What was spent now, by list price."""
+        """What was spent now, as the server told or by list price."""
         return sum(end.spent_usd for end in self.ends)
 
     def code(self, max_lost: float = MAX_LOST) -> int:
@@ -63,7 +63,7 @@ class Outcome:
         """What a reader must know who sees nothing else: who was stopped and why, and what is left."""
         lines = []
         if self.spent_usd > 0:
-            lines.append(f"Spent by list price: ${self.spent_usd:,.4f}.")
+            lines.append(f"Spent, as the server told or by list price: ${self.spent_usd:,.4f}.")
         if read := sum(end.cached_tokens for end in self.ends):
             share = read / sum(end.input_tokens for end in self.ends)
             lines.append(f"The providers read {share:.0%} of the prompts' tokens from a cache.")

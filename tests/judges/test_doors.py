@@ -1,5 +1,6 @@
 """Other doors to models: each against a server that follows what its provider publishes of paths, keys and replies."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -63,13 +64,14 @@ REPLIES = {
 
 @pytest.mark.parametrize("door", REPLIES)
 def test_each_compatible_door_gives_its_verdict_and_keeps_no_thought(door, reply_of):
-    with serving(Scripted(REPLIES[door])) as server:
+    headers = (("x-litellm-response-cost", "0.000975"),) if door == "litellm" else ()
+    with serving(Scripted(REPLIES[door], headers=headers)) as server:
         reply = reply_of("openai-compatible:some-model@URL,family=x", server)
     assert (reply.answers[AXIS].status, reply.answers[AXIS].verdict) == ("ok", "correct")
     assert THOUGHT not in repr(reply)
     assert reply.output_tokens == 80
     assert reply.cached_tokens == (512 if door == "deepseek" else 0)
-    assert reply.cost_usd == (0.002 if door == "openrouter" else None)
+    assert reply.cost_usd == {"openrouter": 0.002, "litellm": 0.000975}.get(door)
 
 
 @pytest.mark.parametrize(("mechanism", "form"), [("chat_json_object", "json_object"), ("chat_text", None)])
@@ -125,3 +127,26 @@ def test_vertex_has_its_path_its_token_and_names_what_is_missing(reply_of, monke
     )
     assert server.paths == [place]
     assert server.headers[0]["authorization"] == "Bearer token-of-vertex"
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        ({"max_model_len": 4_096}, 4_096),  # vLLM, SGLang
+        ({"meta": {"n_ctx": 2_048}}, 2_048),  # llama.cpp
+        ({"context_length": 8_192}, 8_192),  # OpenRouter
+        ({"max_input_tokens": 272_000, "mode": "chat"}, 272_000),  # LiteLLM
+        ({"owned_by": "library"}, None),  # Ollama
+    ],
+)
+def test_the_context_that_a_server_lists_is_known_before_the_first_call(model, told, monkeypatch):
+    with serving(Scripted()) as server:
+        server.models["models"] = json.dumps({"data": [{"id": "other"}, {"id": "some-model", **model}]})
+        judge = made("openai-compatible:some-model@URL,family=x", server, monkeypatch)
+
+        async def looked():
+            await judge.look()
+            await judge.close()
+
+        asyncio.run(looked())
+    assert judge.context_told == told

@@ -86,7 +86,7 @@ def improve(
             show.table(found.sentence_worth.frame.to_dicts(), "What each changed sentence earned, by leaving it out")
         for said in (found.confirmed.answer, found.flips.answer, found.front.answer):
             typer.echo(f"\n{said}")
-        typer.echo(f"\nSpent by list price: ${found.spent_usd:,.4f}.\n\n{found.answer}")
+        typer.echo(f"\nSpent, as the server told or by list price: ${found.spent_usd:,.4f}.\n\n{found.answer}")
         if found.is_accepted:
             typer.echo(
                 f"Next: axisjudge rubric diff {axis} {found.base} {found.version}, then axisjudge rubric promote"
