@@ -26,6 +26,20 @@ STORE_WAITS = """{
 }"""
 
 
+def in_sight(page):
+    """Every text of a page and of its fields, what stands in shadow trees included."""
+    return page.evaluate(
+        """() => {
+            const texts = (root) => [...root.querySelectorAll("*")].flatMap((element) => [
+                element.value ?? "",
+                ...[...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data),
+                ...(element.shadowRoot ? texts(element.shadowRoot) : []),
+            ]);
+            return texts(document).join("\\n");
+        }"""
+    )
+
+
 def verdict_on(page, axis):
     """The verdict shown for an axis, or None."""
     checked = page.locator(f"section.axis input[name={axis}-verdict]:checked")

@@ -6,7 +6,7 @@ from shutil import copy
 
 import polars as pl
 import pytest
-from explorer.driving import opened, press
+from explorer.driving import in_sight, opened, press
 from explorer.rated import rating, ratings_of
 from playwright.sync_api import expect
 
@@ -190,7 +190,7 @@ def test_two_people_in_one_browser_neither_see_nor_change_what_the_other_said(vi
     expect(bob.locator(".who strong")).to_have_text("Bob")
     press(bob, "w", "2")
     bob.get_by_text("1 decided, 0 new right, 1 old right").wait_for()
-    assert "a word of Ann" not in bob.content()
+    assert "a word of Ann" not in in_sight(bob)
     saved(bob)
     press(bob, "u")
     bob.get_by_text("0 decided").wait_for()

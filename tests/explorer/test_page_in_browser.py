@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from explorer.driving import STORE_WAITS, assert_accessible, focused, press, verdict_on, wait_for_trajectory
+from explorer.driving import STORE_WAITS, assert_accessible, focused, in_sight, press, verdict_on, wait_for_trajectory
 from playwright.sync_api import expect
 
 from axisjudge.explorer import write_page
@@ -173,7 +173,7 @@ def test_a_second_person_in_the_same_browser_is_neither_the_first_nor_sees_them(
     press(second, "Enter")
     second.wait_for_selector("article")
     assert [verdict_on(second, axis) for axis in AXES] == [None] * 5
-    assert "a word of Ann" not in second.content()
+    assert "a word of Ann" not in in_sight(second)
     press(second, "1")
     expect(second.locator(".saved")).to_have_text("Saved")
     assert verdict_on(first, AXES[0]) == "incorrect"

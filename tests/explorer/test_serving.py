@@ -5,21 +5,26 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from cli.conftest import axisjudge
 from explorer.conftest import run
-from explorer.driving import assert_accessible, press, verdict_on
+from explorer.driving import assert_accessible, in_sight, press, verdict_on, wait_for_trajectory
+from explorer.rated import JUDGES, rating
 from playwright.sync_api import expect
 
 from axisjudge.checks import InputError
+from axisjudge.explorer import write_page
 from axisjudge.explorer.log import LabelLog
 from axisjudge.explorer.serving import LabelServer, assigned, progress
 from axisjudge.labels.record import read_labels
 from axisjudge.labels.sampling import draw_at_random, drawn_of, read_sampling
+from axisjudge.ratings import RatingsWriter
 from axisjudge.readers import write_trajectories
-from axisjudge.verdict import AXES
+from axisjudge.verdict import AXES, VERDICTS
 
 HOST = "#labeller"
 
@@ -146,7 +151,7 @@ def test_two_people_in_two_places_label_one_set_while_the_server_is_killed(brows
     saved(ann)
     press(ben, "1")
     saved(ben)
-    assert "a word of ann" not in ben.content()
+    assert "a word of ann" not in in_sight(ben)
     assert_accessible(ann, HOST)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -162,10 +167,175 @@ def test_two_people_in_two_places_label_one_set_while_the_server_is_killed(brows
     assert verdict_on(ann, AXES[0]) == "incorrect"
     ann.get_by_role("button", name="Not you?").click()
     ann.get_by_text("Open the link that was given to you").wait_for()
-    assert "a word of ann" not in ann.content()
+    assert "a word of ann" not in in_sight(ann)
     labels = {name: read_labels(tmp_path / "labels" / f"{name}.jsonl") for name in ("ann", "ben")}
     assert labels["ann"]["verdict"].to_list() == ["incorrect"]
     assert sorted(labels["ben"]["verdict"]) == ["correct", "uncertain"]
     assert {name: set(table["rater"]) for name, table in labels.items()} == {"ann": {"ann"}, "ben": {"ben"}}
     for page in (ann, ben):
         page.context.close()
+
+
+def labels_on_page(page, name, *keys):
+    """Label by these keys and leave a word that bears one's name; wait until both are saved."""
+    press(page, *keys, "m")
+    page.keyboard.type(f"a word of {name}")
+    saved(page)
+    press(page, "Escape")
+
+
+def decides(page, name, key):
+    """Say who one is in the explorer, decide on the flip, leave a word, and keep a view."""
+    page.get_by_label("Your name, as it shall stand with your decisions").fill(name)
+    press(page, "Enter", "w", key)
+    page.get_by_text("1 decided").wait_for()
+    press(page, "c")
+    page.keyboard.type(f"a word of {name}")
+    saved(page)
+    press(page, "Escape")
+
+
+@pytest.mark.slow
+def test_two_people_in_three_browsers_of_one_machine_see_and_change_nothing_of_each_other(
+    browser, command, runs, session, explorer_file, tmp_path
+):
+    """Each in a browser of their own, and in one that they share in turn; on the served page and on both files."""
+    _, links = command()
+    file = write_page(tmp_path / "labelling.html", replace(session, rater=None))
+    own = {"ann": browser.new_context(), "ben": browser.new_context()}
+    both = browser.new_context()
+    faces = {"served": "article", "labelling": "form, article", "explorer": ".deciding button"}
+    address = {"labelling": file.as_uri(), "explorer": f"{explorer_file.as_uri()}#run=run-0&axis=argument_validity"}
+
+    def visit(context, face, name):
+        page = context.new_page()
+        page.goto(links[name] if face == "served" else address[face])
+        page.wait_for_selector(faces[face])
+        return page
+
+    def enter(page, name):
+        page.locator("form").wait_for()
+        page.get_by_label("Your name").fill(name)
+        press(page, "Enter")
+        page.wait_for_selector("article")
+
+    def is_alone(page, name):
+        other = {"ann": "ben", "ben": "ann"}[name]
+        assert f"a word of {other}" not in in_sight(page), (name, page.url)
+
+    digits = {"ann": "1", "ben": "2"}
+    for context_of in (own.get, lambda _: both):
+        for name, digit in digits.items():
+            pages = {face: visit(context_of(name), face, name) for face in faces}
+            enter(pages["labelling"], name)
+            for face in ("served", "labelling"):
+                is_alone(pages[face], name)
+                if context_of(name) is not both or face == "labelling":
+                    assert verdict_on(pages[face], AXES[0]) is None
+                    labels_on_page(pages[face], name, digit)
+            decides(pages["explorer"], name, digit)
+            for page in pages.values():
+                is_alone(page, name)
+                page.reload()
+            for face, page in pages.items():
+                page.wait_for_selector(faces[face].split(",")[-1])
+                expect(page.locator(".who strong")).to_have_text(name)
+                is_alone(page, name)
+            assert {verdict_on(pages[face], AXES[0]) for face in ("served", "labelling")} == {VERDICTS[int(digit) - 1]}
+            if context_of(name) is both:
+                press(pages["served"], "a", digit)  # goes on with what was said in the other browser
+                saved(pages["served"])
+            for page in pages.values():
+                page.get_by_role("button", name="Not you?").click()
+                expect(page.get_by_text(f"a word of {name}")).to_have_count(0)
+                assert f"a word of {name}" not in in_sight(page)
+    for name, digit in digits.items():
+        page = visit(own[name], "served", name)
+        assert [verdict_on(page, axis) for axis in AXES[:2]] == [VERDICTS[int(digit) - 1]] * 2
+        table = read_labels(tmp_path / "labels" / f"{name}.jsonl")
+        assert table.select("rater", "verdict").unique().rows() == [(name, VERDICTS[int(digit) - 1])]
+        assert set(table["rationale"].drop_nulls()) == {f"a word of {name}"}
+        for context in (own[name], both):
+            page = visit(context, "explorer", name)
+            page.get_by_label("Your name, as it shall stand with your decisions").fill(name)
+            press(page, "Enter")
+            page.get_by_text("1 decided").wait_for()
+            with page.expect_download() as download:
+                page.get_by_role("button", name="Decisions").click()
+            lines = [json.loads(line) for line in download.value.path().read_text().splitlines()]
+            assert {line["rater"] for line in lines} == {f"{name} (deciding)"}
+            assert lines[-1]["rationale"] == f"a word of {name}"
+    for context in (*own.values(), both):
+        context.close()
+
+
+@pytest.mark.slow
+def test_a_key_is_adjudicated_in_the_browser_to_its_end(browser, command, runs, tmp_path):
+    """Two people label all, a third walks the disagreements blind, and judges meet the key that comes of it.
+
+    All say correct but for ben on run-1, both judges on how run-0 ends, and the third where either said otherwise.
+    """
+    ratings, labels, ended = tmp_path / "ratings.jsonl", tmp_path / "labels", ("run-0", "termination")
+    with RatingsWriter(ratings) as writer:
+        word_of = lambda run, axis: "incorrect" if (run.id, axis) == ended else "correct"  # noqa: E731
+        writer.append([rating(run, axis, j, word_of(run, axis)) for run in runs for axis in AXES for j in JUDGES])
+    _, links = command()
+    for name in ("ann", "ben"):
+        page = sit_down(browser, links[name])
+        for number, run_id in enumerate(read_sampling(labels / f"{name}.sampling.json").trajectory_ids):
+            wait_for_trajectory(page, number)
+            press(page, *["2" if (name, run_id) == ("ben", "run-1") else "1", "Enter"] * len(AXES))
+        expect(page.locator(".pace")).to_have_text("all done")
+        saved(page)
+        page.context.close()
+    files = [labels / "ann.jsonl", labels / "ben.jsonl"]
+    plan, walk = tmp_path / "third.sampling.json", tmp_path / "third.html"
+    queue = ["--ratings", ratings, "--agreements", 4, "--out", plan, "--seed", 5]
+    made = axisjudge(
+        "label", "queue", *files, *queue, "--page", walk, "--trajectories", tmp_path / "runs.jsonl", "--json"
+    )
+    assert made.returncode == 0, made.stderr
+    strata = {row["stratum"]: row["queued"] for row in json.loads(made.stdout)["strata"]}
+    assert strata == {"people differ": len(AXES), "judges against the key": 1, "agreement": 4}
+    page = browser.new_context().new_page()
+    page.goto(walk.as_uri())
+    page.get_by_label("Your name").fill("zoe")
+    press(page, "Enter")
+    page.wait_for_selector("article")
+    seen = in_sight(page)
+    assert not [word for word in ("ann", "ben", "alpha", "beta", "people differ") if re.search(rf"\b{word}\b", seen)]
+    queued = read_sampling(plan)
+    items, wanted = {(each.trajectory_id, each.question) for each in queued.items}, {}
+    for number, run_id in enumerate(queued.trajectory_ids):
+        wait_for_trajectory(page, number)
+        axes = [axis for axis in AXES if (run_id, axis) in items]
+        expect(page.locator("section.axis")).to_have_count(len(axes))  # what is not in the queue is not asked
+        for axis in axes:
+            is_wrong = run_id == "run-1" or (run_id, axis) == ended
+            wanted[run_id, axis] = "incorrect" if is_wrong else "correct"
+            press(page, "2" if is_wrong else "1", "Enter")
+        if number == 0:
+            saved(page)
+            page.reload()
+            page.wait_for_selector("article")
+    expect(page.locator(".pace")).to_have_text("all done")
+    saved(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    third, key = tmp_path / download.value.suggested_filename, tmp_path / "key.jsonl"
+    download.value.save_as(third)
+    page.context.close()
+    decided = ["--ratings", ratings, "--plan", plan, "--decisions", third, "--out", key, "--json"]
+    done = axisjudge("label", "adjudicate", *files, *decided)
+    assert done.returncode == 0, done.stderr
+    table = read_labels(key)
+    rows = table.select("trajectory_id", "question", "verdict").rows()
+    assert {(run_id, axis): word for run_id, axis, word in rows} == wanted
+    assert {flag for flags in table["flags"] for flag in flags if flag.startswith("key_before:")} == {
+        "key_before:tie",
+        "key_before:correct",
+    }
+    found = axisjudge("agreement", ratings, key, "--json")
+    assert found.returncode == 0, found.stderr
+    met = json.loads(found.stdout)["effective_judges"]
+    assert (met["n_majority"], met["accuracy"]) == (10, {"alpha": 0.5, "beta": 0.5}), "right on 4 and on how run-0 ends"
