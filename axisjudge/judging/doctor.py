@@ -146,7 +146,7 @@ async def examine(judge: Judge) -> Examination:
     try:
         await lane.run()
         answers = [answer for reply in examination.replies for answer in reply.answers.values()]
-        if isinstance(judge, CompatibleJudge) and any(answer.status != "api_error" for answer in answers):
+        if isinstance(judge, CompatibleJudge) and any(answer.status in ("ok", "truncated") for answer in answers):
             examination.server = await server_facts(judge, examination.replies)
     finally:
         await judge.close()
