@@ -5,8 +5,8 @@ The worst of a call is the price of a reply of full length to a prompt of as man
 what share of its worst it took. A next one is set aside at the largest share so far, with a margin that shrinks as 1/n:
 where calls are exchangeable, it takes more than the largest of n with a probability of 1/(n + 1) at most, whatever
 their distribution. Until `ENOUGH` calls have told, one goes at its worst, or alone, at a stated usual length, where the
-budget is too small for that. A call whose cost nobody knows (it timed out) counts at what a next one would be set aside
-at by all that is known now: what calls tell later counts for it, too.
+budget is too small for that. A call whose cost nobody knows (it timed out) counts at what it was set aside at, and once
+`ENOUGH` have told at what a next one would be by all that is known now: what calls tell later counts for it, too.
 """
 
 from __future__ import annotations
@@ -143,13 +143,12 @@ class Budget:
         self.under_way_usd = max(0.0, self.under_way_usd - amount) if self._reserved else 0.0
         told, worst = self.told_of(call.judge), self._worst.pop(id(call), None)
         if cost_usd is None:
-            usual = call.inquiry.usual_usd(call.judge)
-            self._unknown.append((told, worst, share, amount if usual is None else min(amount, share * usual)))
+            self._unknown.append((told, worst, share, amount))
         elif cost_usd > 0:
             told.add(cost_usd / share, worst)
             self.known_usd += cost_usd
         self.assumed_usd = sum(
-            part * calls.bound(most) if calls.calls else usual for calls, most, part, usual in self._unknown
+            part * calls.bound(most) if calls.calls >= ENOUGH else aside for calls, most, part, aside in self._unknown
         )
         self._settled.set()
         self._settled = asyncio.Event()

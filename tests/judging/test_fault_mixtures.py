@@ -125,10 +125,9 @@ class Faulty(CoinJudge):
 
 
 @pytest.mark.slow
-def test_mixtures_of_faults_seldom_pass_a_budget_and_then_by_a_call_or_two_of_each_judge():
-    """Calls are set aside at what was learned from the judge's own: the budget holds with a probability."""
+def test_no_mixture_of_faults_passes_a_budget_in_a_thousand_runs():
     runs, asked = trajectories(3), {axis: rubrics()[axis] for axis in ("termination", "sequencing")}
-    at_budget = stopped = passed = 0
+    at_budget = stopped = 0
     for seed in range(1_000):
         rng = random.Random(seed)
         judges = [Faulty(rng, rng.uniform(0.001, 0.02)) for _ in range(rng.choice([1, 2, 3]))]
@@ -136,13 +135,9 @@ def test_mixtures_of_faults_seldom_pass_a_budget_and_then_by_a_call_or_two_of_ea
         plan, ratings, ends = carried_out(
             judges, runs, asked, budget_usd=budget, concurrency=rng.choice([1, 4, 16]), patience_s=0.5
         )
-        over = sum(judge.paid for judge in judges) - budget
-        assert over <= 2 * sum(judge.worst for judge in judges), seed
-        passed += over > budget * 1e-9
+        assert sum(judge.paid for judge in judges) <= budget * (1 + 1e-9), seed
         check(plan, ratings, ends)
         at_budget += any(end.at_budget for end in ends)
         stopped += any(end.stopped and not end.at_budget for end in ends)
     assert 100 < at_budget < 1_000  # both ends of the road were seen
     assert stopped > 2
-    print(f"\n{passed} of 1,000 passed their budget")
-    assert passed <= 20
