@@ -16,13 +16,10 @@ import typer
 from axisjudge.checks import InputError, OneLine
 from axisjudge.cli import show
 from axisjudge.cli.labels import adjudicate, files, label, next_
-from axisjudge.cli.labels import lint as label_lint
 from axisjudge.cli.results import (
     agreement,
     check,
     compare,
-    confidence,
-    cost,
     curve,
     explore,
     panel,
@@ -35,14 +32,12 @@ from axisjudge.cli.rubrics import holdout, rubric, split
 from axisjudge.cli.runs import (
     axis_gate,
     axis_result,
-    data,
     demo,
     doctor,
     import_,
     init,
     judge,
     read,
-    schema,
     scorecard_service,
     twins,
 )
@@ -115,20 +110,20 @@ _COMMANDS: _Examples = (
     (import_.export, "export ratings.jsonl --to crowd-kit --out labels.csv"),
     (agreement.agreement, "agreement data/ratings/ratings.jsonl"),
     (compare.compare, "compare ratings.jsonl --labels labels.jsonl"),
-    (confidence.confidence, "confidence ratings.jsonl --labels data/demo/planted.jsonl"),
-    (cost.cost, "cost data/ratings/ratings.jsonl"),
+    (compare.confidence, "confidence ratings.jsonl --labels data/demo/planted.jsonl"),
+    (ratings.cost, "cost data/ratings/ratings.jsonl"),
     (doctor.doctor, "doctor --judge openai:gpt-5 --judge anthropic:claude-sonnet-4-6"),
     (profile.profile, "profile ratings.jsonl --trajectories data/demo/results"),
     (explore.explore, "explore ratings.jsonl --trajectories data/demo/results --out explorer.html"),
     (axis_result.axis_result, "axis-result session.jsonl --checks scenario.yaml"),
     (report.report, "report 05_failures -p seed=7"),
     (twins.twins, "twins data/demo/results --judge rules --edits misreported_amount"),
-    (schema.schema, "schema trajectory"),
+    (init.schema, "schema trajectory"),
 )
 _OF_LABELS: _Examples = (
     (files.import_, "import export.json --sampling random --out data/labels/mine.jsonl"),
     (files.export, "export data/labels/mine.jsonl --format crowd-kit --out labels.csv"),
-    (label_lint.lint, "lint data/labels/*.jsonl --trajectories data/demo/results"),
+    (files.lint, "lint data/labels/*.jsonl --trajectories data/demo/results"),
     (adjudicate.queue, "queue labels/*.jsonl --ratings ratings.jsonl --out adjudicate.sampling.json"),
     (
         adjudicate.adjudicate,
@@ -147,7 +142,7 @@ app.add_typer(rubric.app, name="rubric")
 app.add_typer(split.app, name="split")
 app.add_typer(ratings.app, name="ratings")
 app.add_typer(holdout.app, name="holdout")
-app.add_typer(data.app, name="data")
+app.add_typer(init.data_app, name="data")
 app.add_typer(doctor.models_app, name="models")
 app.add_typer(plan.app, name="plan")
 app.add_typer(curve.app, name="curve")

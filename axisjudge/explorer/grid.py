@@ -1,4 +1,7 @@
-"""Runs x judges on every axis: what the explorer shows before a run is opened, and what it shows then."""
+"""Runs x judges on every axis: what the explorer shows before a run is opened, and what it shows then.
+
+Held-out runs stay shut until the held-out side has been opened.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,13 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.explorer.held_out import sides_of, without_held_out
 from axisjudge.explorer.session import KEYS
 from axisjudge.explorer.shown import shown_run
+from axisjudge.labels import record
 from axisjudge.labels.decisions import decided, decision_base
-from axisjudge.labels.record import OPEN
 from axisjudge.labels.simulated_people import BY_PERSON
+from axisjudge.protocol import Split, find_split, gate, ledger
+from axisjudge.protocol.split import check_names
 from axisjudge.ratings import as_ratings
 from axisjudge.ratings.scales import has_words
 from axisjudge.ratings.selection import BY_LABELLER
@@ -100,7 +104,7 @@ class Grid:
         table, runs, shut = without_held_out(given, as_runs(trajectories))
         whole = table.filter(pl.col("step_index").is_null() & pl.col("interaction_id").is_null())
         unfinished = (
-            whole["flags"].list.contains(OPEN)
+            whole["flags"].list.contains(record.OPEN)
             & ~whole["flags"].list.eval(pl.element().str.starts_with("decided:")).list.any()
         )
         chosen = _latest(whole.filter(~unfinished.fill_null(False)))
@@ -348,3 +352,45 @@ def word_diff(before: str, after: str) -> list[tuple[str, str]]:
             continue
         parts += [(sign, text) for sign, text in (("-", "".join(old[a:b])), ("+", "".join(new[c:d]))) if text]
     return parts
+
+
+def without_held_out(
+    ratings: pl.DataFrame, trajectories: Sequence[Trajectory]
+) -> tuple[pl.DataFrame, list[Trajectory], str]:
+    """Ratings and runs that may be looked at, and a sentence on those that stay shut (empty where none does).
+
+    A run is held out if its task is, by its trajectory or by its rating, or if its rating bears a held-out side. After
+    an opening of these very data all may be looked at.
+
+    Raises
+    ------
+    InputError
+        All of them are held out and not opened; a task goes by another name than in the split.
+    """
+    split = find_split()
+    if split is None or is_opened(split):
+        return ratings, list(trajectories), ""
+    check_names(split, trajectories)
+    tasks = list(split.held_out_tasks)
+    sides = pl.col("split").is_in(list(split.held_out)).fill_null(False)
+    shut = set(ratings.filter(pl.col("cluster_id").is_in(tasks) | sides)["trajectory_id"])
+    shut |= {run.id for run in trajectories if run.cluster_id in split.held_out_tasks}
+    if not shut:
+        return ratings, list(trajectories), ""
+    left = ratings.filter(~pl.col("trajectory_id").is_in(sorted(shut)))
+    if left.is_empty():
+        raise InputError("ratings", f"all {len(shut)} runs are held out and not opened", cure=f"open them: {gate.OPEN}")
+    said = f"Shut until lock and opening: {many(len(shut), 'held-out run')} ({', '.join(split.held_out)})."
+    return left, [run for run in trajectories if run.id not in shut], said
+
+
+def is_opened(split: Split) -> bool:
+    """Whether the held-out side has been opened with the runs that stand on it now."""
+    opened = ledger.openings(ledger.read_ledger())
+    return bool(opened) and opened[-1].data_sha256 == split.data_sha256
+
+
+def sides_of(trajectories: Sequence[Trajectory]) -> dict[str, str]:
+    """The side of each run that belongs to the study; empty where there is no split."""
+    split = find_split()
+    return {} if split is None else {run.id: split.side_of(run) for run in trajectories if split.knows(run.cluster_id)}

@@ -15,14 +15,16 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError
+from axisjudge.judges.base import Judge, Rubrics
+from axisjudge.judges.prompt import KEPT_AT_LEAST, build_prefix
 from axisjudge.protocol import ledger
 from axisjudge.protocol.aliases import alias_of
 from axisjudge.protocol.plan import AnalysisPlan
-from axisjudge.protocol.probe import prompt_hashes, truncation_sha256
 from axisjudge.protocol.records import ABSENT, ChangedField, changes, digest, read_json, write_json
 from axisjudge.protocol.split import find_split, read_split
 from axisjudge.rubric import Rubric, check_newest, check_versions, load_rubric
 from axisjudge.spec import JudgeSpec, parse_specs
+from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 from axisjudge.verdict import AXES, Axis, verdict_schema
 from axisjudge.workbench import home, own
 
@@ -280,3 +282,61 @@ def _returned(rater: str, ratings: pl.DataFrame | None) -> list[str]:
         return []
     own = ratings.filter(pl.col("rater") == rater)
     return [str(model) for model in own["returned_model"].drop_nulls().unique().sort()]
+
+
+#: One of everything that the prompt renders in a way of its own.
+PROBE = Trajectory(
+    id="probe",
+    source="probe",
+    agent="an agent",
+    agent_family="a family",
+    task_id="a task",
+    domain="a domain",
+    reward=1.0,
+    termination="user_stop",
+    policy="Ask before you change anything.",
+    tools=(
+        ToolSchema(name="find", description="Find a record.", kind="read", parameters={"type": "object"}),
+        ToolSchema(name="change", kind="write"),
+    ),
+    steps=(
+        Step(index=0, role="system", content="Be of service."),
+        Step(index=1, role="user", content="Please change record 7 to blue."),
+        Step(
+            index=2,
+            role="assistant",
+            content="One moment.",
+            tool_calls=(
+                ToolCall(id="a", name="find", arguments={"number": 7, "exact": True}),
+                ToolCall(id="b", name="change", arguments="{blue", arguments_error="not JSON"),
+            ),
+        ),
+        Step(index=3, role="tool", tool_call_id="a", tool_name="find", content="record 7: red. " * 400),
+        Step(index=4, role="tool", tool_call_id="b", tool_name="change", content="cannot read that", error=True),
+        Step(index=5, role="user", tool_calls=(ToolCall(id="c", name="check", requestor="user"),)),
+        Step(index=6, role="tool", tool_call_id="c", content="checked", error=False),
+        Step(index=7, role="assistant"),
+    ),
+    meta={"trial": 0},
+)
+
+#: Short enough that the long result is cut.
+PROBE_BUDGET = KEPT_AT_LEAST + 2_000
+
+
+def truncation_sha256() -> str:
+    """Hash of the probe shortened to fit: how the record is rendered, and how what is too long is cut."""
+    prefix = build_prefix(PROBE, budget=PROBE_BUDGET)
+    return sha256(f"{prefix.text}{prefix.cuts}{prefix.excess}".encode()).hexdigest()
+
+
+def prompt_hashes(judge: Judge, rubrics: Rubrics) -> dict[str, str]:
+    """Hash of all that a judge is shown of the probe, by axis; a joint judge is shown all axes at once.
+
+    Empty for judges that are shown no prompt: a program, a noise model (which knows planted truth alone).
+    """
+    if judge.kind == "simulated" or not judge.reads_rubrics:
+        return {}
+    if judge.joint:
+        return {"all": judge.prompt_sha256(PROBE, rubrics)}
+    return {axis: judge.prompt_sha256(PROBE, {axis: rubric}) for axis, rubric in rubrics.items()}

@@ -3,13 +3,18 @@
 rubrics/split.json holds the rule (salt, shares, sides that are held out, tasks used while tuning) and what follows from
 it (every task of the study with its side, and a fingerprint of each of its trajectories). The second part can be worked
 out from the first: a file in which they disagree was edited, and is refused with the task's name.
+
+A hash spreads few tasks unevenly, so the salt is drawn until sides are near their shares: by counts of tasks alone,
+before anything is known of them. It is kept: which tasks stand together stays at random, and a task that comes later
+goes where the hash sends it.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
@@ -18,7 +23,6 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.protocol.balance import balanced_salt, lopsided, off_shares
 from axisjudge.protocol.ledger import read_ledger
 from axisjudge.protocol.records import ProtocolRecord, digest, faults_of, read_json, write_json
 from axisjudge.protocol.sources import NEXT as _NEXT
@@ -381,3 +385,41 @@ def _task_named(name: str, known: set[str]) -> str:
     if matches:
         raise InputError("task used while tuning", f"could be {' or '.join(matches)}", name, "give its domain too")
     return one_of("task used while tuning", name, sorted(known))
+
+
+#: Salts that are tried at most, and how far from its share a side may stay: a task, or so many of all tasks.
+DRAWS, NEAR = 200, 0.02
+#: From here on a side is called lopsided: further from its share than this, and than a task.
+FAR = 0.1
+
+SideOf = Callable[[str], str]
+
+
+def balanced_salt(rule: Callable[[str], SideOf], tasks: Collection[str], shares: Mapping[str, float]) -> str:
+    """A random salt under which the sides of `tasks` come near to their shares; of `DRAWS` the nearest.
+
+    Parameters
+    ----------
+    rule : callable
+        Gives for a salt the function that says the side of a task.
+    """
+    best, nearest = "", float("inf")
+    for _ in range(DRAWS):
+        salt = secrets.token_hex(8)
+        off = max(abs(each) for each in off_shares(rule(salt), tasks, shares).values())
+        if off < nearest:
+            best, nearest = salt, off
+        if nearest * len(tasks) <= max(0.5, NEAR * len(tasks)):
+            break
+    return best
+
+
+def off_shares(side_of: SideOf, tasks: Collection[str], shares: Mapping[str, float]) -> dict[str, float]:
+    """How far the share of tasks on each side is from its share; 0 where there are no tasks."""
+    sides = [side_of(task) for task in tasks]
+    return {side: sides.count(side) / len(sides) - share if sides else 0.0 for side, share in shares.items()}
+
+
+def lopsided(off: Mapping[str, float], n_tasks: int) -> list[str]:
+    """The sides that are further from their shares than `FAR`, and than one task."""
+    return [side for side, by in off.items() if abs(by) > FAR and abs(by) * n_tasks > 1]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from html import escape
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Path, Query, Request, Response, Security
@@ -28,7 +29,6 @@ from axisjudge.service import answers
 from axisjudge.service.access import READ, WRITE, Door, Guarded, allow, caller
 from axisjudge.service.answers import Bulk, BulkAnswer, BulkOutcome, Health, RangedScore, ScoreList, SentRun
 from axisjudge.service.groups import GroupWriter
-from axisjudge.service.pages import operations_page
 from axisjudge.service.problems import answer_errors, declared, problem, schemas
 from axisjudge.service.store import Conflict, Kept, ScoreStore, Wanted
 from axisjudge.service.telemetry import Metrics, Telemetry
@@ -311,3 +311,40 @@ def _declare_problems(app: FastAPI) -> None:
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+_STYLE = (
+    "body{font:16px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
+    "code{background:#eee;padding:0 .2em}table{border-collapse:collapse}td,th{text-align:left;padding:0 1em 0 0}"
+)
+
+
+def operations_page(schema: dict[str, Any]) -> str:
+    """An HTML page of the operations in an OpenAPI schema."""
+    info = schema["info"]
+    parts = [
+        _operation(path, method, operation)
+        for path, methods in schema["paths"].items()
+        for method, operation in methods.items()
+    ]
+    return (
+        f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(info['title'])}</title>"
+        f"<style>{_STYLE}</style><h1>{escape(info['title'])} {escape(info['version'])}</h1>"
+        "<p>Send <code>Authorization: Bearer TOKEN</code> with what is under <code>/v1/</code>. Schemas: "
+        " <a href=openapi.json>openapi.json</a>. Errors are <code>application/problem+json</code>.</p>"
+        f"{''.join(parts)}</html>"
+    )
+
+
+def _operation(path: str, method: str, operation: dict[str, Any]) -> str:
+    rows = [
+        f"<tr><td><code>{escape(each['name'])}</code><td>{escape(each['in'])}"
+        f"<td>{'required' if each.get('required') else ''}<td>{escape(each.get('description', ''))}"
+        for each in operation.get("parameters", [])
+    ]
+    table = f"<table><tr><th>parameter<th>in<th><th>{''.join(rows)}</table>" if rows else ""
+    answers = ", ".join(f"{code} {answer['description']}" for code, answer in operation["responses"].items())
+    return (
+        f"<h2><code>{escape(method.upper())} {escape(path)}</code></h2>"
+        f"<p>{escape(operation.get('description', ''))}</p>{table}<p>Answers: {escape(answers)}</p>"
+    )

@@ -18,7 +18,7 @@ from axisjudge.explorer import Grid, grid_page
 from axisjudge.explorer.front import script, text
 from axisjudge.explorer.grid import natural, word_diff
 from axisjudge.explorer.grid_page import explorer_html
-from axisjudge.explorer.searching import run_text, sought
+from axisjudge.explorer.grid_widget import run_text, sought
 from axisjudge.ratings import ratings_frame, write_ratings
 from axisjudge.readers import write_trajectories
 from axisjudge.verdict import AXES

@@ -125,9 +125,10 @@ class Faulty(CoinJudge):
 
 
 @pytest.mark.slow
-def test_no_mixture_of_faults_passes_a_budget_in_a_thousand_runs():
+def test_mixtures_of_faults_hardly_ever_pass_a_budget_and_then_by_a_call_of_each_judge():
+    """Calls are set aside at what was learned from the judge's own: the budget holds with a probability."""
     runs, asked = trajectories(3), {axis: rubrics()[axis] for axis in ("termination", "sequencing")}
-    at_budget = stopped = 0
+    at_budget = stopped = passed = 0
     for seed in range(1_000):
         rng = random.Random(seed)
         judges = [Faulty(rng, rng.uniform(0.001, 0.02)) for _ in range(rng.choice([1, 2, 3]))]
@@ -135,9 +136,12 @@ def test_no_mixture_of_faults_passes_a_budget_in_a_thousand_runs():
         plan, ratings, ends = carried_out(
             judges, runs, asked, budget_usd=budget, concurrency=rng.choice([1, 4, 16]), patience_s=0.5
         )
-        assert sum(judge.paid for judge in judges) <= budget * (1 + 1e-9), seed
+        over = sum(judge.paid for judge in judges) - budget
+        assert over <= sum(judge.worst for judge in judges), seed
+        passed += over > budget * 1e-9
         check(plan, ratings, ends)
         at_budget += any(end.at_budget for end in ends)
         stopped += any(end.stopped and not end.at_budget for end in ends)
     assert 100 < at_budget < 1_000  # both ends of the road were seen
     assert stopped > 2
+    assert passed <= 10  # none of the first 3,000

@@ -12,7 +12,7 @@ import axisjudge
 from axisjudge import cli, protocol, workbench
 from axisjudge.checks import InputError
 from axisjudge.protocol import AnalysisPlan
-from axisjudge.protocol.balance import balanced_salt, lopsided, off_shares
+from axisjudge.protocol.split import balanced_salt, lopsided, off_shares
 from axisjudge.ratings import read_ratings
 from axisjudge.rubric import list_rubrics
 

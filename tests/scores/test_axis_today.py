@@ -13,8 +13,7 @@ from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM
 from axisjudge.scores.axis.scenario import read_weights
 from axisjudge.scores.axis.transcript.categories import categorise
 from axisjudge.scores.axis.transcript.interactions import interactions_of
-from axisjudge.scores.axis.transcript.run import run_of_axis
-from axisjudge.scores.axis.transcript.steps import entries_of_steps
+from axisjudge.scores.axis.transcript.run import entries_of_steps, run_of_axis
 from axisjudge.scores.axis.transcript.tools import TOOLSETS
 from axisjudge.trajectory import ToolCall
 

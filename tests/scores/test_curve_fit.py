@@ -8,11 +8,16 @@ from scores.curve_worlds import World
 
 from axisjudge.checks import InputError
 from axisjudge.scores.curves.curve import LogLogisticCurve, LogNormalCurve, MendedCurve
-from axisjudge.scores.curves.fit import fit_criterion_curve, fit_norm_curve, fit_ordinal_curve
+from axisjudge.scores.curves.fit import (
+    fit_criterion_curve,
+    fit_norm_curve,
+    fit_ordinal_curve,
+    read_curves,
+    write_curves,
+)
 from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.scores.curves.forms import FORMS, compare_forms, isotonic_curve
 from axisjudge.scores.curves.noise import noise_effect
-from axisjudge.scores.curves.store import read_curves, write_curves
 
 LARGE = World(n_tasks=1500, runs=4)
 

@@ -21,8 +21,8 @@ from axisjudge.datasets import published_votes
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.clusters import Lean, clustered_variance, effective_clusters, lean_of
 from axisjudge.stats.raters.balanced import balanced_accuracy
-from axisjudge.stats.rates.again import proportion_again
 from axisjudge.stats.rates.clustered import more_for_half_width, paired_share_difference
+from axisjudge.stats.rates.correction import proportion_again
 from axisjudge.stats.rates.proportions import clustered_proportion
 
 ICC = 0.25

@@ -4,15 +4,20 @@ The true value is `World.prevalence`: items fail where a standard normal latent 
 (../shared/spec/definitions.md) is 93% or more everywhere, or refused with a reason.
 """
 
+import inspect
 import math
 import warnings
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 from stats.labelled_worlds import WORLDS
 
 from axisjudge.stats.rates.correction import corrected_rate
+from axisjudge.stats.rates.uneven_draws import drawn_apart
 
+#: Of the draws at random, the share that is passed without a word.
+LEVEL = inspect.signature(drawn_apart).parameters["level"].default
 FAST = ("S6 half failures", "judge-enriched, rare", "whole tasks", "few labels, a coin")
 
 
@@ -31,7 +36,8 @@ def ours(world, replicates, seed):
         result = corrected_rate(said, told, sampling=world.sampling, clusters=tasks, probability=probability)
         if not result.refusal:
             found.append((result.rate.ci_low, result.rate.ci_high))
-    assert len(found) >= 0.97 * replicates  # draws at random that differ from the rest by chance: two tests at 1% each
+    # labels drawn at random that differ from the rest by chance: verdicts are the one family of features here
+    assert replicates - len(found) <= binom.ppf(0.99, replicates, 1 - LEVEL)
     return coverage(world, found)
 
 

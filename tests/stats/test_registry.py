@@ -46,9 +46,8 @@ from axisjudge.stats.raters.failing_word import failing_word
 from axisjudge.stats.raters.reference import against_reference, cited_steps, leave_one_out
 from axisjudge.stats.raters.repeats import flips_by_confidence, self_agreement, variance_components
 from axisjudge.stats.raters.self_preference import self_preference
-from axisjudge.stats.rates.again import proportion_again
 from axisjudge.stats.rates.clustered import paired_share_difference
-from axisjudge.stats.rates.correction import corrected_rate
+from axisjudge.stats.rates.correction import corrected_rate, proportion_again
 from axisjudge.stats.rates.prediction_powered import prediction_powered_mean
 from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
 

@@ -1,4 +1,4 @@
-"""`axisjudge label import|export`: label files of others, and ours for others."""
+"""`axisjudge label import|export|lint`: label files of others, ours for others, and what is wrong with them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 
 from axisjudge.checks import InputError
 from axisjudge.cli import options, show
-from axisjudge.cli.options import new_file, pairs
+from axisjudge.cli.options import LabelFiles, new_file, pairs
 
 if TYPE_CHECKING:
     from axisjudge.labels.formats import Terms
@@ -140,3 +140,36 @@ def export(
         show.table(rows, f"What {form} does not hold, and in how many labels it was said")
     if needed:
         typer.echo(f"To import it again: {' '.join(needed)}")
+
+
+def lint(
+    labels: LabelFiles,
+    trajectories: Annotated[
+        list[Path], typer.Option(help="The runs that were labelled: for ids and steps that do not exist.")
+    ] = [],  # noqa: B006
+    gold: Annotated[
+        list[str], typer.Option(help="A rater whose labels are merged ones; else those called gold, key, merged, ...")
+    ] = [],  # noqa: B006
+    json: show.Json = False,
+) -> None:
+    """Check people's labels; exits 1 where they must not be used as they are."""
+    from axisjudge.labels.lint import lint_labels, read_in_writing_order
+
+    runs = show.runs_of(trajectories).trajectories if trajectories else None
+    result = lint_labels(read_in_writing_order(*labels), trajectories=runs, gold=gold)
+    if json:
+        show.as_json(result.to_dict())
+    else:
+        who = "1 person" if len(result.people) == 1 else f"{len(result.people)} people"
+        typer.echo(f"{result.n_labels} labels by {who}")
+        for fault in result.findings:
+            typer.echo(f"\n{fault.severity}: {fault.check}: {show.text(fault.what)}")
+            for head, text in (("where", fault.where), ("how sure", fault.sure), ("cure", fault.cure)):
+                typer.echo(f"  {head}: {show.text(text)}")
+        if not result.findings:
+            typer.echo("Nothing found.")
+        rows = [{"check": check, "why not": reason} for check, reason in result.not_checked.items()]
+        if rows:
+            show.table(rows, "Not checked")
+    if result.failed:
+        raise typer.Exit(1)

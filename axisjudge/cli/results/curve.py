@@ -45,7 +45,7 @@ def fit(
     json: show.Json = False,
 ) -> None:
     """Median and sigma with intervals, rival forms on unseen tasks, warnings; exit code 1 where all is refused."""
-    from axisjudge.scores.curves.store import write_curves
+    from axisjudge.scores.curves.fit import write_curves
     from axisjudge.studies.curves import ScoreColumns, curve_report
     from axisjudge.studies.curves.sources import read_table
 
@@ -85,7 +85,7 @@ def apply(
     json: show.Json = False,
 ) -> None:
     """Every row's score with its band, under the name that says what 50 means."""
-    from axisjudge.scores.curves.store import read_curves
+    from axisjudge.scores.curves.fit import read_curves
     from axisjudge.studies.curves.fits import apply_curves
     from axisjudge.studies.curves.sources import ScoreColumns, read_table, write_table
 

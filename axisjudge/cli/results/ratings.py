@@ -1,4 +1,4 @@
-"""`axisjudge ratings`: files of ratings put together, and a dataset of them looked at."""
+"""`axisjudge ratings|cost`: files of ratings put together, a dataset of them looked at, and what they have cost."""
 
 from __future__ import annotations
 
@@ -102,3 +102,22 @@ def _tell(merged: Merged, out: Path) -> None:
 def _few(names: list[str]) -> str:
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more
+
+
+def cost(
+    ratings: Annotated[list[Path], typer.Argument(help="Ratings files.")],
+    json: show.Json = False,
+) -> None:
+    """What each judge's ratings took: calls, tokens, the cached share, what was spent, and that per 1,000 verdicts."""
+    from axisjudge.judging.cost import cost_of
+    from axisjudge.ratings import read_every_line
+
+    costs = cost_of(read_every_line(*ratings))
+    if json:
+        show.as_json({"judges": [each.to_dict() for each in costs]})
+        return
+    show.table([each.row() for each in costs], "" if costs else "Ratings that cost something")
+    for each in costs:
+        if each.n_unpriced:
+            of_all = f"{each.n_unpriced} of its {each.n_calls} calls"
+            typer.echo(f"\n{each.rater}: {of_all} have no price; they are not in the sum.")

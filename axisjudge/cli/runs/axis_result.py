@@ -1,5 +1,7 @@
 """`axisjudge axis-result`: an AXIS Result from 0 to 100 for every transcript."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -13,9 +15,13 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.cli import options, show
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from axisjudge.judging import JudgingRun, RunOptions
+    from axisjudge.judging.signals import SignalQuestions
     from axisjudge.scores.axis.result import AxisResult
     from axisjudge.scores.axis.scoring import Scoring
-    from axisjudge.studies.axis_result import AxisResults
+    from axisjudge.studies.axis_result import AxisResults, JudgedResults
     from axisjudge.studies.axis_result.runs import RunUsage
     from axisjudge.trajectory import Trajectory
 
@@ -85,12 +91,12 @@ def axis_result(
     A gate (--baseline, --fail-under) ends with 1 on a shown fall, a collapse, a broken floor or a file that cannot be
     read, 4 where repeats are too few to tell, else 0.
     """
-    from axisjudge.cli.runs import axis_gate, axis_judged, judged
+    from axisjudge.cli.runs import axis_gate, judged
     from axisjudge.ratings import read_ratings
     from axisjudge.scores.axis.axis_json import axis_json
     from axisjudge.scores.axis.rule_sets import rule_set
     from axisjudge.scores.axis.scenario import read_scenario, read_weights
-    from axisjudge.scores.curves.store import read_curves
+    from axisjudge.scores.curves.fit import read_curves
     from axisjudge.studies.axis_result import axis_result as study
     from axisjudge.studies.axis_result.runs import usage_of
 
@@ -114,20 +120,20 @@ def axis_result(
         return
     runs, later = (show.runs_of(paths, strict=strict).trajectories if paths else [] for paths in (transcripts, compare))
     table = None if signals == "rules" else read_ratings(signals, latest=True)
-    ratings_file = axis_judged.place_of(out)
+    ratings_file = place_of(out)
     if judges := judged.judges_of(judge, panel):
         if table is not None:
             raise InputError("--signals", "names ratings that are there; --judge asks for new ones", cure="give one")
         from axisjudge.judging import RunOptions
         from axisjudge.judging.signals import signals_run
 
-        questions = axis_judged.questions_of(how, allow_own_family=allow_own_family, exploratory=exploratory)
+        questions = questions_of(how, allow_own_family=allow_own_family, exploratory=exploratory)
         run = signals_run([*runs, *later], judges, questions, out=ratings_file)
         money = RunOptions(budget_usd=budget, allow_unpriced=allow_unpriced, confirm=yes)
         if dry_run:
             judged.print_plan(run, money, f"{run.plan().n_calls} calls to make", json=json)
             return
-        table = axis_judged.ask(run, money, quiet=json)
+        table = ask(run, money, quiet=json)
     scored = study(runs, later, signals=table, names=("before", "after"), **how)
     if html is not None:
         _write_page(html, runs, scored)
@@ -149,20 +155,20 @@ def axis_result(
     if json:
         return
     if scored.judged is not None and scored.judged.agreement is not None:
-        axis_judged.print_judges(scored.judged)
+        print_judges(scored.judged)
     if judges and table is not None:
-        axis_judged.print_lost(table, ratings_file)
+        print_lost(table, ratings_file)
 
 
 def _on_cluster(
     cluster: str,
     transcripts: Sequence[Path],
     compare: Sequence[Path],
-    how: "Scoring",
+    how: Scoring,
     lines: IO[bytes] | None,
     *,
     strict: bool,
-) -> "tuple[AxisResults, list[RunUsage], dict[str, float | None]]":
+) -> tuple[AxisResults, list[RunUsage], dict[str, float | None]]:
     """What is behind the results of runs that workers score, and the usage and rewards that their sources state.
 
     Where there are `lines` the results of the first runs are written there as JSON, and none is held in full.
@@ -190,8 +196,8 @@ def _on_cluster(
 
 
 def _scored(
-    runs: "Sequence[Trajectory]", *, how: "Scoring", json: bool
-) -> "list[tuple[AxisResult, RunUsage, float | None, bytes]]":
+    runs: Sequence[Trajectory], *, how: Scoring, json: bool
+) -> list[tuple[AxisResult, RunUsage, float | None, bytes]]:
     """For each run its result, in short and as JSON where that is wanted, what it used, and its reward."""
     from axisjudge.scores.axis.scoring import axis_results
     from axisjudge.studies.axis_result.runs import usage_of
@@ -209,7 +215,7 @@ def _refuse_other_answers(form: str, *, gate: bool, compared: bool) -> None:
         raise InputError(given[-1], f"is another answer than {given[0]} gives", cure="ask for them one by one")
 
 
-def _write_page(html: Path, runs: "Sequence[Trajectory]", scored: "AxisResults") -> None:
+def _write_page(html: Path, runs: Sequence[Trajectory], scored: AxisResults) -> None:
     from axisjudge.explorer.timeline import write_timeline
 
     by_id = {each.id: each for each in runs}
@@ -219,16 +225,16 @@ def _write_page(html: Path, runs: "Sequence[Trajectory]", scored: "AxisResults")
     typer.echo(f"Page of {what}: {html}", err=True)
 
 
-def _refuse_uncompared(scored: "AxisResults", *, compared: bool) -> None:
+def _refuse_uncompared(scored: AxisResults, *, compared: bool) -> None:
     if compared and scored.comparison.refusal:
         cure = "runs of one scenario need one task: name it with --checks, or give AXIS reports"
         raise InputError("--compare", scored.comparison.refusal, cure=cure)
 
 
 def _print(
-    scored: "AxisResults",
-    used: "Sequence[RunUsage]",
-    rewards: "Mapping[str, float | None]",
+    scored: AxisResults,
+    used: Sequence[RunUsage],
+    rewards: Mapping[str, float | None],
     *,
     compared: bool,
     json: bool,
@@ -260,7 +266,7 @@ def _print(
             show.table(rows, "How the scores of these runs lie, and whether they go with reward")
 
 
-def _beside(scored: "AxisResults") -> dict[str, Any]:
+def _beside(scored: AxisResults) -> dict[str, Any]:
     """What stands beside the results of single runs."""
     means = {"agents": scored.agents.agents} if len(scored.runs.results) > 1 else {}
     compared = {"comparison": scored.comparison} if scored.others else {}
@@ -268,7 +274,7 @@ def _beside(scored: "AxisResults") -> dict[str, Any]:
     return {**means, **compared, **by_judge}
 
 
-def _print_runs(scored: "AxisResults", used: Sequence["RunUsage"]) -> None:
+def _print_runs(scored: AxisResults, used: Sequence[RunUsage]) -> None:
     from axisjudge.results import plain
     from axisjudge.scores.axis.result import mean_result
 
@@ -290,7 +296,7 @@ def _print_runs(scored: "AxisResults", used: Sequence["RunUsage"]) -> None:
     _print_marks(scored.runs.results)
 
 
-def _print_run(result: "AxisResult", weakest: "Sequence[Mapping[str, Any]]") -> None:
+def _print_run(result: AxisResult, weakest: Sequence[Mapping[str, Any]]) -> None:
     band = f", {result.band}" if result.band else ""
     who = f"run {result.trajectory_id}, {result.agent or 'agent not stated'}"
     typer.echo(show.text(f"AXIS Result {result.shown}{band} ({who}; {result.rules.name} rules)"))
@@ -314,7 +320,7 @@ def _print_run(result: "AxisResult", weakest: "Sequence[Mapping[str, Any]]") -> 
     _print_marks([result])
 
 
-def _print_durations(results: Sequence["AxisResult"]) -> None:
+def _print_durations(results: Sequence[AxisResult]) -> None:
     """How many calls last as long as their agent states, or as time stamps say; nothing where there are no calls."""
     from collections import Counter
 
@@ -329,7 +335,7 @@ def _print_durations(results: Sequence["AxisResult"]) -> None:
         typer.echo(f"Durations of {counts.total()} calls: {', '.join(parts)}")
 
 
-def _print_marks(results: Sequence["AxisResult"]) -> None:
+def _print_marks(results: Sequence[AxisResult]) -> None:
     """Marks; of several runs those that differ only in their figures are counted together, the first one shown."""
     alike: dict[str, list[str]] = {}
     for mark in (mark for each in results for mark in each.marks):
@@ -343,3 +349,53 @@ def _print_marks(results: Sequence["AxisResult"]) -> None:
 
 def _rounded(row: dict[str, Any]) -> dict[str, Any]:
     return {key: round(value, 3) if isinstance(value, float) else value for key, value in row.items()}
+
+
+def questions_of(how: Scoring, *, allow_own_family: bool, exploratory: bool) -> SignalQuestions:
+    """What judges are asked: all signals, and the goal checks where no grades are given."""
+    from axisjudge.judging.signals import SignalQuestions
+
+    return SignalQuestions(
+        scenarios=how["scenarios"],
+        checks=how["grades"] is None,
+        rules=how["rules"],
+        weights=how["weights"],
+        allow_own_family=allow_own_family,
+        exploratory=exploratory,
+    )
+
+
+def place_of(out: Path | None) -> Path:
+    """Where ratings of signals are kept."""
+    from axisjudge.workbench import own
+
+    return out or own() / "data" / "ratings" / "axis_signals.jsonl"
+
+
+def ask(run: JudgingRun, options: RunOptions, *, quiet: bool = False) -> pl.DataFrame:
+    """The ratings of these judges on the runs, those that were there included; ends with 3 at the budget."""
+    from axisjudge.cli.runs.judged import carried_out, print_outcome, stop
+    from axisjudge.judging.outcome import AT_BUDGET
+
+    ratings = carried_out(run, options, quiet=quiet)
+    if run.outcome.code() == AT_BUDGET:
+        print_outcome(run.outcome, quiet=quiet)
+        stop(AT_BUDGET)
+    return ratings
+
+
+def print_judges(judged: JudgedResults) -> None:
+    """A result a judge beside the combined one, and the agreement on every signal."""
+    show.table(judged.to_frame().to_dicts(), "Results by judge")
+    if judged.agreement is not None:
+        show.table(judged.agreement.rows(), "Agreement on each signal")
+        show.lines(judged.agreement.sentences, apart=True)
+
+
+def print_lost(ratings: pl.DataFrame, out: Path) -> None:
+    """What was lost and why, and where the ratings are."""
+    from axisjudge.cli.runs.judged import losses
+
+    if lost := losses(ratings):
+        show.table(lost, "Lost answers (the same command asks for them again)")
+    typer.echo(f"\nRatings: {out}")

@@ -1,11 +1,12 @@
-"""`axisjudge init`: a workbench of one's own."""
+"""`axisjudge init|data|schema`: a workbench of one's own, public data for it, and the JSON Schema of its files."""
 
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from axisjudge.checks import one_of
 from axisjudge.cli import show
 
 _ACTION = ".github/actions/axisjudge/action.yml"
@@ -66,3 +67,54 @@ def _by_folder(paths: tuple[str, ...]) -> list[dict[str, str | int]]:
         parent = path if path.endswith("/") or len(parts) == 1 else "/".join(parts[:-1][:2]) + "/"
         counts[parent] = counts.get(parent, 0) + (not path.endswith("/"))
     return [{"where": parent, "files": count} for parent, count in counts.items()]
+
+
+data_app = show.group("Public data sets: list and fetch.")
+
+
+@data_app.command("list", epilog="Example: axisjudge data list")
+def list_(json: show.Json = False) -> None:
+    """The data sets of data/registry.toml."""
+    from axisjudge.datasets import list_datasets
+
+    show.listed("datasets", [dataset.row() for dataset in list_datasets()], json=json)
+
+
+@data_app.command("fetch", epilog="Example: axisjudge data fetch tau-bench-airline")
+def fetch(
+    name: Annotated[str, typer.Argument(help="A data set's name.")],
+    to: Annotated[Path | None, typer.Option(help="Where to put it [default: data/cache]")] = None,
+) -> None:
+    """Download a data set and check its checksums; AXISJUDGE_DATA names a local mirror that is looked at first."""
+    from axisjudge.datasets import fetch as fetch_dataset
+
+    typer.echo(str(fetch_dataset(name, to=to)))
+
+
+RECORDS = ("trajectory", "rating", "label")
+
+
+def schema(record: Annotated[str, typer.Argument(help=f"One of {', '.join(RECORDS)}.")]) -> None:
+    """Print the JSON Schema of one line: of trajectories, of ratings, or of people's labels."""
+
+    show.as_json(_schema(one_of("RECORD", record, RECORDS)))
+
+
+def _schema(record: str) -> dict[str, Any]:
+    """The schema of what may be written; a label is a rating that a person gave."""
+    if record == "trajectory":
+        from axisjudge.trajectory import Trajectory
+
+        return {"$schema": _DIALECT, **Trajectory.model_json_schema()}
+    from axisjudge.verdict import Rating
+
+    made = {"$schema": _DIALECT, **Rating.model_json_schema()}
+    if record == "label":
+        made["title"] = "Label"
+        made["description"] = "One person's word on one question about one item; one JSON line."
+        made["properties"]["rater_kind"] = {"const": "human", "title": "Rater Kind"}
+    return made
+
+
+#: The dialect that pydantic writes: https://docs.pydantic.dev/latest/concepts/json_schema/
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"

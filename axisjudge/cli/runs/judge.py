@@ -1,7 +1,8 @@
-"""`axisjudge judge`: grade trajectories."""
+"""`axisjudge judge`: grade trajectories; by a cascade, or on many workers file by file."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,6 @@ import typer
 from axisjudge.checks import InputError
 from axisjudge.cli import options, show
 from axisjudge.cli.results.agreement import print_agreement
-from axisjudge.cli.runs.clustered import run_on_cluster
 from axisjudge.cli.runs.judged import (
     carried_out,
     judges_of,
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from axisjudge.judging import RunOptions
+    from axisjudge.judging.cascade import Cascade
     from axisjudge.studies.succession.bridge import Drift
     from axisjudge.trajectory import Trajectory
-
 
 #: Options that are for a run in one process.
 _OF_ONE_PROCESS = (
@@ -116,7 +117,7 @@ def judge(
     """
     from axisjudge.judges.lifecycle import known_retirement, warn_of
     from axisjudge.judging import RunOptions, judging_run
-    from axisjudge.judging.machines.shard import Shard
+    from axisjudge.judging.machines.by_file import Shard
     from axisjudge.protocol import read_sources, read_split
     from axisjudge.workbench import own
 
@@ -177,7 +178,6 @@ def judge(
     if cascade is not None:
         if judge or panel:
             raise InputError("--cascade", "names its judges itself", cure="leave --judge and --panel out")
-        from axisjudge.cli.runs.cascade import run_cascade
         from axisjudge.judging.cascade import Cascade
 
         both = Cascade.parse(cascade, below=below, audit=audit)
@@ -261,3 +261,75 @@ def print_drift(watched: Sequence[Drift]) -> None:
     for drift in watched:
         show.table(drift_rows(drift), f"{drift.judge}, against the first occasion")
         typer.echo(drift_sentence(drift))
+
+
+def run_on_cluster(
+    cluster: str,
+    paths: Sequence[Path],
+    judges: Sequence[str],
+    out: Path,
+    *,
+    reading: Mapping[str, Any],
+    judging: Mapping[str, Any],
+    json: bool,
+) -> None:
+    """Judge files on the workers that `cluster` names, and print what came."""
+    from axisjudge.cluster import workers_of
+    from axisjudge.judging.machines.by_file import judge_files
+
+    with workers_of(cluster) as workers:
+        judged = judge_files(paths, judges, out, workers, reading=reading, judging=judging)
+    show.account.refused += judged.refused
+    refused = [asdict(file) for file in judged.refused]
+    if json:
+        counts = {"trajectories": judged.n_trajectories, "written": judged.n_written, "warnings": judged.n_warnings}
+        ends = {"ratings": tally(judged.ratings), "lost": losses(judged.ratings), "refused": refused}
+        show.as_json({"out": str(out), **counts, **ends})
+    else:
+        warned = f", {judged.n_warnings} warnings (axisjudge read lists them)" if judged.n_warnings else ""
+        typer.echo(f"{judged.n_trajectories:,} trajectories{warned}; {judged.n_written:,} ratings written")
+        show.table(tally(judged.ratings))
+        typer.echo(f"\nRatings: {out}")
+
+
+def run_cascade(
+    trajectories: Sequence[Trajectory],
+    cascade: Cascade,
+    arguments: dict[str, Any],
+    options: RunOptions,
+    *,
+    max_lost: float,
+    dry_run: bool,
+    json: bool,
+) -> None:
+    """Ask the first judge, then the second; the budget is one for both."""
+    from axisjudge.cli.runs.judged import carried_out, losses, plan_fields, print_outcome, print_plan, stop, tally
+    from axisjudge.judging.cascade import check_cascade, second_run
+    from axisjudge.judging.outcome import Outcome
+
+    first, most = check_cascade(trajectories, cascade, options=options, **arguments)
+    if dry_run:
+        if json:
+            show.as_json({"cascade": [plan_fields(run, options) for run in (first, most)]})
+            return
+        print_plan(first, options, "First judge")
+        print_plan(most, options, "Second judge, at most")
+        return
+    ratings = carried_out(first, options, quiet=json)
+    if (code := first.outcome.code(max_lost)) in (3, 130):
+        print_outcome(first.outcome, quiet=json)
+        stop(code)
+    second = second_run(trajectories, cascade, ratings, **arguments)
+    judged = carried_out(second, options, quiet=json)
+    both = Outcome(second.outcome.wanted, second.outcome.answered, (*first.outcome.ends, *second.outcome.ends))
+    if json:
+        counts = {"first": tally(ratings), "second": tally(judged), "lost": losses(judged)}
+        show.as_json({"out": str(arguments["out"]), **counts, "ends": both.rows(), "stopped": both.sentences()})
+    else:
+        show.table(tally(ratings), "First judge")
+        show.table(tally(judged), "Second judge: what the first is unsure of, and a share of the rest")
+        typer.echo(
+            f"\n{judged.height} of {ratings.height} verdicts were asked of {cascade.second}; weight each by 1/p."
+        )
+        print_outcome(both)
+    stop(second.outcome.code(max_lost))

@@ -10,7 +10,7 @@ from axisjudge.checks import InputError
 from axisjudge.results import plain
 from axisjudge.scores.axis.dimensions import Dimension
 from axisjudge.scores.axis.goal import Grade
-from axisjudge.scores.axis.judged.sparse import sparse_line
+from axisjudge.scores.axis.judged.shown import sparse_line
 from axisjudge.scores.axis.result import GOAL, AxisResult, mean_result
 from axisjudge.scores.axis.rule_sets import UPSTREAM
 from axisjudge.scores.axis.speed import speed

@@ -1,4 +1,4 @@
-"""AXIS Results of many runs, from the rules' signals or from ratings of them."""
+"""AXIS Results of many runs, from the rules' signals or from ratings of them; by assumed curves, or fitted ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.ratings.table import ratings_frame
-from axisjudge.scores.axis.fitted_curves import curve_marks, fitted_curves
 from axisjudge.scores.axis.goal import Grade
 from axisjudge.scores.axis.judged import questions
 from axisjudge.scores.axis.judged.rule_signals import rule_signals
@@ -18,7 +17,9 @@ from axisjudge.scores.axis.judged.signals import Signals
 from axisjudge.scores.axis.result import AxisResult, score_run
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
 from axisjudge.scores.axis.scenario import Scenario, scenario_for
+from axisjudge.scores.axis.transcript.categories import CATEGORIES
 from axisjudge.scores.axis.transcript.run import AxisRun, run_of_trajectory
+from axisjudge.scores.curves.curve import LogNormalCurve
 from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.trajectory import Trajectory
 
@@ -126,3 +127,35 @@ def _grades(
     if rules.missing == "defaults" and asked:
         return [grade._replace(score=0) if grade.score is None else grade for grade in grades]
     return grades
+
+
+def fitted_curves(fits: Mapping[str, CurveFit]) -> dict[str, LogNormalCurve]:
+    """The curves of process dimensions that stand, for `score_run`; the others keep the program's.
+
+    Raises
+    ------
+    InputError
+        A curve of something that is no process dimension.
+    """
+    if unknown := sorted(set(fits) - set(CATEGORIES)):
+        cure = "fit them with --dimension, a column of these names"
+        raise InputError("curves", f"AXIS dimensions are {', '.join(CATEGORIES)}", unknown[0], cure)
+    return {name: fit.curve for name, fit in fits.items() if fit.curve is not None}
+
+
+def curve_marks(result: AxisResult, fits: Mapping[str, CurveFit]) -> tuple[str, ...]:
+    """What a reader must know of scores under fitted curves: their meaning, the curve's band, what stays assumed."""
+    if not fits or result.failed:
+        return ()
+    marks = []
+    for name in CATEGORIES:
+        fit, raw = fits.get(name), result.dimension(name).raw
+        if fit is None or fit.curve is None:
+            marks.append(f"{name}: the program's assumed curve, fitted to no data")
+        elif raw is not None:
+            band = fit.band(raw)
+            ends = f"the curve leaves {float(band.low):.0f} to {float(band.high):.0f} open"
+            if raw >= 1:
+                ends = "raw 1 scores 100 by the program's rule"
+            marks.append(f"{name}: {fit.score_name} by a fitted curve, {fit.meaning}; {ends}")
+    return tuple(marks)

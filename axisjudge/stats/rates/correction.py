@@ -23,7 +23,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -33,9 +33,8 @@ from axisjudge.checks import InputError, in_open_unit_interval, one_of
 from axisjudge.results import Result
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.comparisons.ranking import RankSets
-from axisjudge.stats.estimate import CountTerms, Estimate, difference_ends, many
+from axisjudge.stats.estimate import ClusteredShare, CountTerms, Estimate, difference_ends, many
 from axisjudge.stats.rates import uneven_draws
-from axisjudge.stats.rates.again import proportion_again
 from axisjudge.stats.rates.misclassification import Counts, lang_reiczigel_interval, rogan_gladen
 from axisjudge.stats.rates.post_stratified import (
     Floats,
@@ -47,7 +46,7 @@ from axisjudge.stats.rates.post_stratified import (
     unlabelled_share,
 )
 from axisjudge.stats.rates.prediction_powered import prediction_powered_mean
-from axisjudge.stats.rates.proportions import cluster_codes
+from axisjudge.stats.rates.proportions import cluster_codes, clustered_proportion
 
 Sampling = Literal["random", "by_judge_verdict", "by_key", "by_human_label", "unknown"]
 SAMPLING: tuple[Sampling, ...] = get_args(Sampling)
@@ -410,3 +409,17 @@ def _flagged(sample: LabelledSample, verdicts: Floats, word: float) -> float:
     """Share of the items with this label that the judge calls incorrect."""
     among = (sample.label == word) & ~np.isnan(verdicts)
     return float(np.average(verdicts[among], weights=sample.weight[among])) if among.any() else math.nan
+
+
+def proportion_again(
+    values: NDArray[np.float64], groups: NDArray[np.intp] | None, cluster_unit: str, ci_level: float
+) -> ClusteredShare:
+    """`clustered_proportion` of values and codes of clusters, remembered by what they hold."""
+    codes = None if groups is None else np.asarray(groups, dtype=np.intp).tobytes()
+    return _proportion(np.asarray(values, dtype=np.float64).tobytes(), codes, cluster_unit, ci_level)
+
+
+@lru_cache(maxsize=512)
+def _proportion(values: bytes, groups: bytes | None, cluster_unit: str, ci_level: float) -> ClusteredShare:
+    clusters = None if groups is None else np.frombuffer(groups, dtype=np.intp)
+    return clustered_proportion(np.frombuffer(values), clusters, cluster_unit=cluster_unit, ci_level=ci_level)
