@@ -37,7 +37,8 @@ def ours(world, replicates, seed):
         if not result.refusal:
             found.append((result.rate.ci_low, result.rate.ci_high))
     # labels drawn at random that differ from the rest by chance: verdicts are the one family of features here
-    assert replicates - len(found) <= binom.ppf(0.99, replicates, 1 - LEVEL)
+    level = 1 - LEVEL if world.sampling == "random" else 0
+    assert replicates - len(found) <= binom.ppf(0.99, replicates, level)
     return coverage(world, found)
 
 

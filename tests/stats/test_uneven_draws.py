@@ -52,6 +52,15 @@ def test_a_rare_word_alone_shows_nothing():
     assert not drawn_apart(labelled, {"rare": word}, task)
 
 
+@pytest.mark.parametrize("size", [1, 2])
+def test_what_is_rare_is_missed_by_a_few_labels(size):
+    """50 labels of 1,050 items, of which 14 have a word and none is labelled: .5 by chance, .002 by the score's t."""
+    item = np.arange(1050 // size * size)
+    labelled, word = item < 50, item >= item.size - 14
+    assert not drawn_apart(labelled, {"rare": word}, item // size)
+    assert drawn_apart(labelled, {"frequent": item >= item.size // 2}, item // size)
+
+
 def _three_judges(rng, chance_of):
     """60 tasks of 4 with three judges that err in .15 and four agents; labelled by `chance_of` failing and verdicts."""
     task = np.repeat(np.arange(60), 4)

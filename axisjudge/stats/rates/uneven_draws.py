@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -105,9 +105,12 @@ def drawn_apart(
 
     - within clusters, :math:`\sum_i l_i (x_i - \bar x_{g(i)})` against the labels of each cluster shuffled over its
       items: exact however few or uneven clusters are, and blind to whole clusters;
-    - over clusters, :math:`U = \sum_g u_g` with :math:`u_g = \sum_{i \in g} (l_i - \bar l)(x_i - \bar x)` against
-      :math:`\sum_g u_g^2`, the robust score test of a logistic model of being labelled, by t on one less than the
-      :math:`(\sum u_g^2)^2 / \sum u_g^4` clusters that carry it.
+    - over clusters, :math:`U = \sum_g u_g` with :math:`u_g = n_g (\bar l_g - \bar l)(\bar x_g - \bar x)`, the robust
+      score :math:`U^2 / \sum_g u_g^2` of a logistic model of being labelled, by t on one less than the
+      :math:`(\sum u_g^2)^2 / \sum u_g^4` clusters that carry it; where that is small, no less than by the shares
+      labelled shuffled over clusters: what is rare is missed by a few labels, and U then looks too sure.
+
+    Where every cluster is one item, the first is that of all items (of a stratum), and the only one.
 
     Holm's correction over the features, so that all are looked at together.
 
@@ -125,7 +128,8 @@ def drawn_apart(
     References
     ----------
     Boos (1992), Am. Stat. 46:327-333, doi:10.1080/00031305.1992.10475921 (robust score tests). Liang and Zeger (1986),
-    Biometrika 73:13-22, doi:10.1093/biomet/73.1.13. Holm (1979), Scand. J. Stat. 6:65-70.
+    Biometrika 73:13-22, doi:10.1093/biomet/73.1.13. Chung and Romano (2013), Ann. Stat. 41:484-507,
+    doi:10.1214/13-AOS1090 (permutation of studentised statistics). Holm (1979), Scand. J. Stat. 6:65-70.
     """
     given = np.asarray(labelled, dtype=np.float64)
     groups = np.unique(np.asarray(clusters), return_inverse=True)[1]
@@ -142,6 +146,8 @@ def drawn_apart(
 
 def _apart(given: NDArray[np.float64], feature: NDArray[np.float64], groups: Ints, strata: Ints) -> float:
     """p of one feature by both tests; NaN where neither can be made."""
+    if groups.max(initial=-1) + 1 == groups.size:
+        return _within(given, feature, strata)
     cells = np.unique(groups * (strata.max(initial=0) + 1) + strata, return_inverse=True)[1]
     drawn, x = (of - (np.bincount(strata, weights=of) / np.bincount(strata))[strata] for of in (given, feature))
     known = [p for p in (_within(given, feature, cells), _over(drawn, x, groups)) if not math.isnan(p)]
@@ -162,24 +168,45 @@ def _within(given: NDArray[np.float64], feature: NDArray[np.float64], groups: ND
         return math.nan
     observed = float(given @ centred)
     p = 2 * float(ndtr(-abs(observed) / math.sqrt(variance)))
-    if p > SHUFFLED_BELOW:
-        return p
-    rng, order = np.random.default_rng(0), np.lexsort((-given, groups))
-    shuffles, extreme, done = max(FEWEST_SHUFFLES, min(SHUFFLES, MOST_KEYS // groups.size)), 0, 0
-    while done < shuffles and extreme < ENOUGH_EXTREME:
+    order = np.lexsort((-given, groups))
+
+    def shuffled(rng: np.random.Generator) -> NDArray[np.float64]:
+        """Items change places within their cluster."""
         keys = groups[order] + rng.random((FEWEST_SHUFFLES, groups.size))
-        sums = centred[order][np.argsort(keys, axis=1)] @ given[order]  # items change places within their cluster
-        extreme, done = extreme + int((np.abs(sums) >= abs(observed) - 1e-9).sum()), done + FEWEST_SHUFFLES
-    return (1 + extreme) / (1 + done)
+        return np.asarray(centred[order][np.argsort(keys, axis=1)] @ given[order])
+
+    return p if p > SHUFFLED_BELOW else _extreme(shuffled, observed, groups.size)
 
 
 def _over(given: NDArray[np.float64], feature: NDArray[np.float64], groups: NDArray[np.intp]) -> float:
     """Two-sided p over clusters of residuals; NaN where one does not vary, or in fewer than two clusters."""
-    parts = np.bincount(groups, weights=given * feature)
-    squares = float((parts**2).sum())
-    if squares <= 1e-12 or (degrees := squares**2 / float((parts**4).sum()) - 1) <= 0.5:
+    size = np.bincount(groups)
+    share, total = np.bincount(groups, weights=given) / size, np.bincount(groups, weights=feature)
+
+    def ratio(shares: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The studentised score of these shares, or of many rows of them, and the clusters that carry it."""
+        parts = (shares - (shares @ size / groups.size)[..., None]) * total
+        squares = np.maximum((parts**2).sum(axis=-1), 1e-12)
+        return parts.sum(axis=-1) / np.sqrt(squares), squares**2 / np.maximum((parts**4).sum(axis=-1), 1e-24)
+
+    observed, carried = (float(each) for each in ratio(share))
+    if np.ptp(share) <= 1e-9 or np.ptp(total) <= 1e-9 or carried <= 1.5:
         return math.nan
-    return float(2 * stdtr(degrees, -abs(parts.sum()) / math.sqrt(squares)))
+    p = float(2 * stdtr(carried - 1, -abs(observed)))
+    if p > SHUFFLED_BELOW:
+        return p
+    many = (FEWEST_SHUFFLES, size.size)
+    return max(p, _extreme(lambda rng: ratio(rng.permuted(np.broadcast_to(share, many), axis=1))[0], observed, many[1]))
+
+
+def _extreme(shuffled: Callable[[np.random.Generator], NDArray[np.float64]], observed: float, size: int) -> float:
+    """The share of shuffles, `FEWEST_SHUFFLES` at once, that are as far from 0."""
+    rng, shuffles = np.random.default_rng(0), max(FEWEST_SHUFFLES, min(SHUFFLES, MOST_KEYS // size))
+    extreme = done = 0
+    while done < shuffles and extreme < ENOUGH_EXTREME:
+        extreme += int((np.abs(shuffled(rng)) >= abs(observed) - 1e-9).sum())
+        done += FEWEST_SHUFFLES
+    return (1 + extreme) / (1 + done)
 
 
 def label_weights(probability: ArrayLike | None, labelled: NDArray[np.bool_]) -> NDArray[np.float64]:
