@@ -50,12 +50,26 @@ def drawn_bytes(figure: Any, banner: str | None, *kinds: str) -> list[bytes]:
         figure.set_dpi(DPI)
         if engine := figure.get_layout_engine():
             engine.execute(figure)
+            if _titles_broken(figure):
+                engine.execute(figure)
             figure.set_layout_engine(None)  # and not "none", for which it would be drawn once more for each kind
         seen = figure.get_tightbbox().padded(0.15)
         made = [_saved(figure, kind, seen) for kind in kinds]
         if text:
             text.remove()
     return made
+
+
+def _titles_broken(figure: Any) -> bool:
+    """Break titles that pass the figure's right edge at words; whether there was one."""
+    titles = [text for ax in figure.axes for text in (ax.title, ax._left_title, ax._right_title) if text.get_text()]
+    boxes = [(text, text.get_window_extent()) for text in titles]
+    over = [(text, (figure.bbox.x1 - box.x0) / box.width) for text, box in boxes if box.x1 > figure.bbox.x1 + 1]
+    for text, room in over:
+        lines = text.get_text().split("\n")
+        width = max(12, int(0.95 * room * max(map(len, lines))))
+        text.set_text("\n".join(textwrap.fill(line, width) for line in lines))
+    return bool(over)
 
 
 def _saved(figure: Any, kind: str, seen: Any) -> bytes:

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from hashlib import sha256
 
+import polars as pl
 import pytest
 from iterating.improve_worlds import AXIS, planted, runs_of
 
@@ -25,6 +26,7 @@ from axisjudge.labels.reference import reference_ratings
 from axisjudge.ratings import ratings_frame, read_every_line
 from axisjudge.readers import write_trajectories
 from axisjudge.rubric import list_rubrics, load_rubric
+from axisjudge.stats.sequences.acceptance import shown_better
 from axisjudge.studies import improvement
 from axisjudge.verdict import IDENTITY, Rating
 
@@ -109,6 +111,15 @@ def test_a_helpful_edit_is_accepted_written_and_loaded_again(bench, tmp_path):
     # what was made from a task never judged a confirm task before the search was over
     train_and_select = {case for text in drafts.values() for case in re.findall(r"(?m)^- (r\d+)$", text)}
     assert train_and_select.isdisjoint(found.flips.frame["run"])
+
+
+def test_the_optimism_is_the_difference_of_the_two_gains_that_stand_before_it():
+    parent = [0] * 18
+    shown = shown_better([1, *parent[1:]], {"parent": parent}, range(18))
+    frame = pl.DataFrame({"tasks": ["train"], "gain": [1 / 12]})
+    answer = improvement.ConfirmedGain(frame, shown).answer
+    made, _, kept, *_, optimism = re.findall(r"[+-]?\d+", answer)
+    assert (int(made), int(kept), int(optimism)) == (8, 6, 2)
 
 
 @pytest.mark.slow

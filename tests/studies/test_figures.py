@@ -164,3 +164,19 @@ def test_a_name_is_drawn_letter_by_letter(name: str) -> None:
     figure = axisjudge.studies.agreement(few).overall.plot().get_figure(root=True)
     assert not any(text.get_parse_math() for text in figure.findobj(Text) if "$" in text.get_text())
     assert drawn_bytes(figure, None, "svg")
+
+
+def test_a_long_title_is_broken_and_stays_over_the_figure() -> None:
+    from axisjudge.figures.marks import named_rows
+    from axisjudge.figures.theme import dress, new_axes
+    from axisjudge.report.drawn import drawn_bytes
+
+    ax, title = new_axes(5, 2), "Gain on the tasks that it was made from and on those that it was not made from"
+    ax.plot([0, 1], [0, 1])
+    named_rows(ax, ["a name that takes some room", "another"])
+    figure = dress(ax, title, "a note").get_figure(root=True)
+    drawn_bytes(figure, None, "png")
+    box = ax._left_title.get_window_extent()
+    assert box.x1 <= figure.bbox.x1 + 1
+    assert box.y1 <= figure.bbox.y1 + 1
+    assert " ".join(ax.get_title("left").split()) == title

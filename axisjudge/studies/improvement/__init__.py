@@ -73,6 +73,8 @@ class CandidateTree(
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Candidates in the order in which they were made, at their select gain, each joined with its parent."""
+        from matplotlib.ticker import MaxNLocator
+
         ax = new_axes(7.4, 3.4) if ax is None else ax
         at: dict[tuple[int, str], tuple[int, float]] = {}
         for x, row in enumerate(self.frame.to_dicts()):
@@ -86,6 +88,7 @@ class CandidateTree(
             ax.plot(*ends[1], "o", color="#0b6e4f" if taken else "0.35", markersize=8 if taken else 5, zorder=2)
         ax.axhline(0, color="0.5", linewidth=0.8)
         ax.set_xlabel("candidate, in the order of proposals (crosses: never judged on select tasks)")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_ylabel("gain on select tasks, points")
         grid(ax, "y")
         return dress(ax, "The search as a tree: the green candidate was taken to the confirm tasks")
@@ -105,11 +108,12 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
         train = self.frame.filter(pl.col("tasks") == "train")
         if self.shown is None or train.is_empty():
             return "No candidate was taken to the confirm tasks."
-        gain, made = self.shown.gain, train["gain"][0]
+        gain = self.shown.gain
+        made, kept = (round(100 * share) for share in (train["gain"][0], gain.estimate))
+        ends, optimism = _bounds(gain.ci_low, gain.ci_high), many(max(0, made - kept), "point")
         return (
-            f"Where it was made it gained {100 * made:+.0f} points, on {many(self.shown.gain.n_clusters, 'task')} that "
-            f"it was not made from {100 * gain.estimate:+.0f} ({_bounds(gain.ci_low, gain.ci_high)}): "
-            f"an optimism of {max(0.0, 100 * (made - gain.estimate)):.0f} points."
+            f"Where it was made it gained {made:+} points, on {many(gain.n_clusters, 'task')} that it was not made "
+            f"from {kept:+} ({ends}): an optimism of {optimism}."
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -120,11 +124,14 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
             if row["low"] is not None:
                 ax.plot([100 * row["low"], 100 * row["high"]], [n, n], color="0.5", linewidth=2)
             ax.plot(100 * row["gain"], n, "o" if row["tasks"] == "confirm" else "D", color="#0b6e4f", markersize=6)
-        named_rows(ax, [f"{row['tasks']}, against {row['against']}{_of(row['judge'])}" for row in rows])
+        names = {"train": "on its train tasks", "confirm": "against its parent"}
+        against = {"paraphrase": "against a paraphrase", "padding": "against empty words"}
+        own = [against.get(row["against"], names[row["tasks"]]) for row in rows]
+        named_rows(ax, [f"{row['judge']} alone" if row["judge"] else name for row, name in zip(rows, own, strict=True)])
         ax.axvline(0, color="0.5", linewidth=0.8)
         ax.set_xlabel("gain in points; lines: each end holds at every look")
         grid(ax)
-        return dress(ax, "Gain on the tasks that it was made from (diamond), and on those that it was not")
+        return dress(ax, "Gain where it was made (diamond), and where it was not")
 
 
 class SentenceWorth(_Rows, name="sentences", caption="What each changed sentence earned, by leaving it out"):
@@ -229,10 +236,12 @@ class SimulatedStudies(
     def answer(self) -> str:
         """The worst false acceptance of each way, and what is found at the most tasks."""
         worst = self.frame.group_by("way").agg(pl.col("falsely_accepted").max()).sort("way").rows()
+        n = " or ".join(f"{each:,}" for each in self.frame["studies"].unique().sort())
         said = " and ".join(f"{share:.0%} by {way}" for way, share in worst)
         good = self.frame.filter((pl.col("proposer") == "good") & (pl.col("design") == "made on")).sort("tasks").tail(2)
         found = ", ".join(f"{row['accepted']:.0%} by {row['way']}" for row in good.to_dicts())
-        return f"An edit that is no better is accepted in {said} at worst; a good one, at most tasks, in {found}."
+        what = "an edit that is no better is accepted"
+        return f"Of {n} studies a row, {what} in {said} at worst; a good one, at most tasks, in {found}."
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Falsely accepted of the proposers that better nothing, a row each."""
@@ -358,10 +367,6 @@ def _bounds(low: float, high: float) -> str:
 def _in_points(share: float) -> str:
     """Whole points; below one the first digit that is not 0, so that a bound above 0 reads so."""
     return f"{100 * share:{'+.0f' if abs(share) >= 0.01 else '+.1g'}}"
-
-
-def _of(judge: str | None) -> str:
-    return f", {judge}" if judge else ""
 
 
 open_door(improvement)
