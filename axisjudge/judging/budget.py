@@ -6,7 +6,8 @@ what share of its worst it took. A next one is set aside at the largest share so
 where calls are exchangeable, it takes more than the largest of n with a probability of 1/(n + 1) at most, whatever
 their distribution. Until `ENOUGH` calls have told, one goes at its worst, or alone, at a stated usual length, where the
 budget is too small for that. A call whose cost nobody knows (it timed out) counts at what it was set aside at, and once
-`ENOUGH` have told at what a next one would be by all that is known now: what calls tell later counts for it, too.
+`ENOUGH` have told at what a next one would be by all that is known now: what calls tell later counts for it, too. A
+server of one's own is asked once before it is asked at all lanes: it may pass calls on to a paid one (LiteLLM's proxy).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from axisjudge.judges.base import Judge
+from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judging.plan import Call
 
 #: Calls of a judge after which its own figures stand for the next one.
@@ -73,6 +75,8 @@ class Budget:
         self._told: dict[str, CallCosts] = dict(told or {})
         self._reserved: dict[int, float] = {}
         self._worst: dict[int, float | None] = {}
+        self._asked_first: set[str] = set()
+        self._heard: set[str] = set()
         self._settled = asyncio.Event()
 
     def told_of(self, judge: Judge) -> CallCosts:
@@ -96,14 +100,21 @@ class Budget:
 
     async def reserve(self, call: Call) -> bool:
         """Set a call aside, as soon as there is room for it; False where there never will be."""
-        worst = self._worst_of(call)
-        if worst == 0:
-            return True
+        while (worst := self._worst_of(call)) == 0:
+            if not self._is_unheard(call.judge) or call.judge.rater not in self._asked_first:
+                self._asked_first.add(call.judge.rater)
+                return True
+            await self._settled.wait()
+            self._worst.pop(id(call))
         while not self._take(call, *self._amount(call, worst)):
             if not self._reserved:
                 return False
             await self._settled.wait()
         return True
+
+    def _is_unheard(self, judge: Judge) -> bool:
+        """Whether no reply has told yet if a server of one's own passes calls on to one that is paid."""
+        return isinstance(judge, RemoteJudge) and judge.rater not in self._heard
 
     def _amount(self, call: Call, worst: float | None) -> tuple[float, bool]:
         """What a call is set aside at, and whether it must go alone because little is known of the judge's calls."""
@@ -123,7 +134,8 @@ class Budget:
 
     def _worst_of(self, call: Call) -> float | None:
         if id(call) not in self._worst:
-            self._worst[id(call)] = call.inquiry.worst_usd(call.judge)
+            worst = call.inquiry.worst_usd(call.judge)
+            self._worst[id(call)] = None if worst == 0 and self.told_of(call.judge).calls else worst
         return self._worst[id(call)]
 
     def _take(self, call: Call, amount: float, alone: bool = False, *, anyway: bool = False) -> bool:
@@ -139,6 +151,7 @@ class Budget:
 
         `share` is the part of the list price that the call was set aside at (a batch).
         """
+        self._heard.add(call.judge.rater)
         amount = self._reserved.pop(id(call), 0.0)
         self.under_way_usd = max(0.0, self.under_way_usd - amount) if self._reserved else 0.0
         told, worst = self.told_of(call.judge), self._worst.pop(id(call), None)

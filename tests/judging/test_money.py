@@ -207,6 +207,20 @@ def test_a_server_of_ones_own_needs_no_price(tmp_path):
     assert (cost.input_tokens, cost.output_tokens, cost.cached_share) == (None, None, None)  # unknown, not none
 
 
+def test_a_budget_binds_a_proxy_of_ones_own_that_passes_calls_on_to_a_paid_model(tmp_path):
+    def proxy(number, body):
+        return 200, {"x-litellm-response-cost": "0.001"}, completion(body), 0.02
+
+    out = tmp_path / "r.jsonl"
+    with providing(m=proxy) as provider:
+        judges = [f"openai-compatible:m@{provider.url},family=x"]
+        for most in (0.012, 0.02):  # the second goes on from what the first paid
+            axisjudge.judge(trajectories(8), judges, budget_usd=most, out=out, concurrency=16)
+            assert 1000 * most - 2 <= provider.calls["m"] <= 1000 * most
+    (cost,) = cost_of(read_every_line(out))
+    assert isclose(cost.usd, provider.calls["m"] / 1000)
+
+
 def test_the_cost_of_ratings_counts_each_call_once_and_those_that_were_lost():
     ratings = []
     joint, single = CoinJudge("joint", joint=True), CoinJudge("single")
