@@ -133,7 +133,7 @@ def comparison(
     reason: str = "",
 ) -> str:
     """The changes that are shown, that there are others, and those `without` an interval with the reason."""
-    runs = f"{many(n_before, 'run')} of the first and {n_after:,} of the second on {many(n_tasks, 'task')}"
+    runs = f"{many(n_before, 'run')} of the first and {n_after:,} of the second on the same {many(n_tasks, 'task')}"
     if without:
         told = comparison(changes, n_others, n_before, n_after, n_tasks) if changes or n_others else f"{runs}."
         return (
@@ -142,8 +142,8 @@ def comparison(
     if not changes:
         return f"no change is shown ({runs})."
     others = agreeing(n_others, "other change", "cannot", "cannot")
-    rest = f" {others} be told from the noise of repeats." if n_others else ""
-    return f"over repeats of the same tasks {listed(changes)}; {runs}.{rest}"
+    rest = f"; {others} be told from the noise of repeats" if n_others else ""
+    return f"{listed(changes)}, over {runs}{rest}."
 
 
 def of_judges(raters: Sequence[str], families: Sequence[str], made_up: Sequence[str], within: float) -> list[str]:

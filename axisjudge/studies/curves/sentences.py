@@ -12,6 +12,8 @@ from axisjudge.scores.curves.forms import FormLoss
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.words import directed, listed, many
 
+#: The raw score whose worth is told.
+HIGH = 0.9
 #: The name of the curve where a table has no dimensions.
 ALL = "all"
 
@@ -91,12 +93,7 @@ def where_50(fits: Mapping[str, CurveFit]) -> str:
     """Which raw score gets 50 and where that is refused; of a population, its median run by both meanings of 50."""
     if not fits:
         return NO_NORM
-    refused: dict[str, list[str]] = {}
-    for name, fit in fits.items():
-        if not fit.curve:
-            refused.setdefault(fit.refusals[0].reason, []).append(name)
     curves = {name: fit for name, fit in fits.items() if fit.curve}
-    stand = [f"{_ends(fit.median)}{_of(name)} ({_sample(fit)})" for name, fit in curves.items()]
     if all(fit.reference == "norm" for fit in fits.values()):
         medians = {name: fit.curve.median for name, fit in curves.items() if fit.curve}
         words = [
@@ -104,20 +101,38 @@ def where_50(fits: Mapping[str, CurveFit]) -> str:
             for name, median in medians.items()
         ]
     else:
+        stand = [f"{_ends(fit.median)}{_of(name)} ({_sample(fit)})" for name, fit in curves.items()]
         words = [f"People give 50 of 100 to a raw score of {listed(stand)}."] if stand else []
+    return " ".join([*words, *_refused(fits)])
+
+
+def _refused(fits: Mapping[str, CurveFit]) -> list[str]:
+    """For which dimensions no curve can be fitted, and why."""
+    refused: dict[str, list[str]] = {}
+    for name, fit in fits.items():
+        if not fit.curve:
+            refused.setdefault(fit.refusals[0].reason, []).append(name)
     why = [f"{_of(listed(names), f' for the {_kind(names)} ')}, because {reason}" for reason, names in refused.items()]
-    return " ".join([*words, *([f"No curve can be fitted{'; none'.join(why)}."] if why else [])])
+    return [f"No curve can be fitted{'; none'.join(why)}."] if why else []
 
 
 def answer(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:
-    """Which raw score gets 50, where that is refused, and where the assumed curve is shown to be worse."""
-    where = f" in the {_kind(worse)} {listed(worse)}" if len(fits) > 1 and worse else ""
-    not_shown = "" if worse else " not"
+    """What a high raw score is worth, where that is refused, and where the assumed curve is shown to be worse."""
+    curves = {name: fit for name, fit in fits.items() if fit.curve}
+    if not curves:
+        return where_50(fits)
+    bands = {name: fit.band(HIGH) for name, fit in curves.items()}
+    worth = [
+        f"{band.score:.0f} of 100{_of(name, ' in ')} ({band.low:.0f} to {band.high:.0f}; {_sample(curves[name])})"
+        for name, band in bands.items()
+    ]
+    where = f" in {listed(worse)}" if len(fits) > 1 and worse else ""
     missed = (
-        f"The assumed curve is{not_shown} shown to predict people's scores of unseen tasks worse than the fitted one"
+        f"On unseen tasks the assumed curve is farther from people's scores than the fitted one{where}."
+        if worse
+        else "No difference is shown between the assumed and the fitted curve on unseen tasks."
     )
-    stands = any(fit.curve for fit in fits.values())
-    return " ".join([where_50(fits), *([f"{missed}{where}."] if stands else [])])
+    return " ".join([f"To people a raw score of {HIGH:g} is worth {listed(worth)}.", *_refused(fits), missed])
 
 
 def _sample(fit: CurveFit) -> str:

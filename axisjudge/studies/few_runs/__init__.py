@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from axisjudge.figures.legible import LONGEST
 from axisjudge.figures.marks import at_the_right, interval_mark, level, named_rows, percent_axis
-from axisjudge.figures.theme import ACCENT, describe, dress, in_words, legend_below, new_axes
+from axisjudge.figures.theme import describe, dress, in_words, new_axes
 from axisjudge.results import plain
 from axisjudge.stats.estimate import Estimate, many, plural
 from axisjudge.stats.latent.panel import TAIL, LatentPanel, NoModel, Sampler, latent_panel, tails
@@ -96,18 +96,13 @@ class RunRates(Part):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Filled by the model, hollow by design."""
-        rows = [one for one in self.rates if "all" not in (one.model.agent, one.model.axis)]
-        rows = [*(rows if len(rows) > 1 else []), self.overall]
-        ax = new_axes(7.4, 1.7 + 0.52 * len(rows)) if ax is None else ax
-        for row, one in enumerate(rows):
-            _four_marks(ax, row, (one.model.failing, one.labelled, one.model.called, one.called), size=5)
-            at_the_right(ax, row, f"{one.model.called.n_items}")
-        marks = ("fails, by the model", "labelled as failing", "called incorrect, by the model")
-        _legend(ax, (*marks, "called incorrect, counted"))
-        named_rows(ax, [_name(one) for one in rows])
-        percent_axis(ax)
-        dress(ax, "What these runs tell, with borrowed strength and without", "at the right the number of items")
-        return _described(ax, self.overall.model.called, self.overall.called)
+        cells = [one for one in self.rates if "all" not in (one.model.agent, one.model.axis)]
+        cells = [*(cells if len(cells) > 1 else []), self.overall]
+        rows = [(f"{_name(one)}: called incorrect", one.model.called, one.called) for one in cells]
+        if not all(math.isnan(rate.estimate) for rate in (self.overall.model.failing, self.overall.labelled)):
+            fails = [(f"{_name(one)}: fails", one.model.failing, one.labelled) for one in cells]
+            rows = [*fails, *rows[-1:]]  # of cells the rate that is asked for; both over all
+        return _beside(ax, rows, "What these runs tell, with borrowed strength and without")
 
 
 def run_rates(
@@ -189,18 +184,11 @@ class JudgesOfRuns(Part):
         return lenient(self.judges)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """The model's filled, on labelled items hollow; nothing where the model says nothing of judges."""
+        """How often each judge sees that an item fails, the best first; empty where the model says nothing of it."""
         known = [one for one in self.judges if one.model.sensitivity.reason == ""]
-        ax = new_axes(7.4, 1.6 + 0.4 * len(known)) if ax is None else ax
-        for row, one in enumerate(known):
-            rates = (one.model.sensitivity, one.sensitivity, one.model.specificity, one.specificity)
-            _four_marks(ax, row, rates, size=4.5)
-        kinds = ("by the model", "on labels")
-        _legend(ax, [f"{rate}, {kind}" for rate in ("sensitivity", "specificity") for kind in kinds])
-        named_rows(ax, [one.model.judge for one in known])
-        percent_axis(ax)
-        dress(ax, "How often each judge is right", "where an item fails (sensitivity) and where not (specificity)")
-        return _described(ax, known[0].model.sensitivity, known[0].specificity) if known else ax
+        known.sort(key=lambda one: -one.model.sensitivity.estimate)
+        rows = [(one.model.judge, one.model.sensitivity, one.sensitivity) for one in known]
+        return _beside(ax, rows, "How often each judge sees that an item fails (sensitivity)")
 
 
 def judge_accuracy(rates: RunRates) -> JudgesOfRuns:
@@ -395,28 +383,21 @@ def few_runs(
     )
 
 
-_LABELS = "#D55E00"
-#: Colour of a rate, and whether its mark is filled (the model's) or hollow (as counted).
-_MARKS = ((_LABELS, True), (_LABELS, False), (ACCENT, True), (ACCENT, False))
-
-
-def _described(ax: Axes, modelled: Estimate, counted: Estimate) -> Axes:
-    """Filled and hollow marks in the words of a caption."""
-    posterior = f"filled: the model's, {level(modelled, 'posterior intervals')}"
-    describe(ax, f"{posterior}; hollow: as counted, {level(counted)} over {plural(counted.cluster_unit)}")
+def _beside(ax: Axes | None, rows: Sequence[tuple[str, Estimate, Estimate]], title: str) -> Axes:
+    """A row a rate: filled by the model, hollow as counted, and at the right how many items are counted."""
+    ax = new_axes(7.4, 1.4 + 0.4 * len(rows)) if ax is None else ax
+    for row, (_, modelled, counted) in enumerate(rows):
+        interval_mark(ax, modelled, row - 0.14, size=6)
+        interval_mark(ax, counted, row + 0.14, filled=False, size=6)
+        at_the_right(ax, row, f"{counted.n_items}")
+    named_rows(ax, [name for name, *_ in rows])
+    percent_axis(ax)
+    dress(ax, title, "filled: the model's; hollow: as counted; at the right how many items are counted")
+    if rows:
+        _, modelled, counted = rows[-1]
+        posterior = f"filled: the model's, {level(modelled, 'posterior intervals')}"
+        describe(ax, f"{posterior}; hollow: as counted, {level(counted)} over {plural(counted.cluster_unit)}")
     return ax
-
-
-def _four_marks(ax: Axes, row: int, rates: Sequence[Estimate], *, size: float) -> None:
-    """Two rates one under the other, each by the model and as counted."""
-    for at, (rate, (colour, filled)) in enumerate(zip(rates, _MARKS, strict=True)):
-        interval_mark(ax, rate, row + 0.19 * (at - 1.5), colour=colour, filled=filled, size=size)
-
-
-def _legend(ax: Axes, labels: Sequence[str]) -> None:
-    for label, (colour, filled) in zip(labels, _MARKS, strict=True):
-        ax.plot([], [], "o", color=colour, markerfacecolor=colour if filled else "white", label=label)
-    legend_below(ax, inches=0.35, ncols=2)
 
 
 def _name(one: Beside) -> str:
@@ -432,7 +413,7 @@ _OF: dict[Sampler, str] = {"gibbs": "", "nuts": " of numpyro's NUTS"}
 
 def answer(model: LatentPanel, overall: Beside, n_runs: int, n_tasks: int) -> str:
     """The share that fails, by the model and by design, and which of them to believe; or why the model says nothing."""
-    start = f"Of {many(n_runs, 'run')} of {many(n_tasks, 'task')}"
+    start = f"In {many(n_runs, 'run')} of {many(n_tasks, 'task')}"
     by_design = overall.called if math.isnan(overall.labelled.estimate) else overall.labelled
     share = f"{by_design.worded('.0%')} of the items"
     design = f"judges call {share} incorrect" if by_design is overall.called else f"{share} are labelled as failing"
@@ -443,10 +424,21 @@ def answer(model: LatentPanel, overall: Beside, n_runs: int, n_tasks: int) -> st
     if math.isnan(overall.model.failing.estimate):
         by_model, why = overall.model.called.worded(".0%"), f"not known: {model.cells[-1].failing.reason}"
         return f"{start}, {design}; the model says {by_model}. How many truly fail is {why}."
-    by_model = f"by the model {overall.model.failing.worded('.0%')} of such items fail"
+    failing = overall.model.failing
     return (
-        f"{start}, {design}; {by_model}, on tasks like these. Where the model's assumptions are wrong, believe the "
-        "first figure; neither shows that one agent or judge is better than another."
+        f"{start}, {design}{_left_open(by_design)} on tasks like these. The model says {failing.worded('.0%')}"
+        f"{_left_open(failing)}; where its assumptions are wrong, believe the first. Neither shows that one agent or "
+        "judge is better than another."
+    )
+
+
+def _left_open(rate: Estimate) -> str:
+    """How many points lie between the ends of an interval, as they are printed."""
+    width = _width(rate)
+    return (
+        ""
+        if math.isnan(width)
+        else f", which leaves {round(100 * rate.ci_high) - round(100 * rate.ci_low)} points open"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 from axisjudge.judges.rules.findings import FEWEST_FLAGGED, STATED_MARGIN
 from axisjudge.labels.crosswalk import ANY_STEP
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, no_interval
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.located.counts import ANY_AXIS, Decided, FaultsFound, KindCount, Parting
 
@@ -110,28 +111,25 @@ def answer(faults: Sequence[FaultsFound]) -> str:
         if len(sets) == 1:
             n, where = own[0].n_faults, f"in {own[0].domain} ({own[0].on_axis.clusters})"
             faults_of = f"Of {'the ' if n > 1 else ''}{many(n, 'fault')} {_located(labeller)} {where}"
-            said.append(f"{faults_of}, {who} {_found(sets[0])} on the fault's own axis.")
+            said.append(f"{faults_of}, {who} on the fault's own axis {_found(sets[0])}.")
             continue
-        parts = [f"{_found(rows)} {_of_set(rows)}" for rows in sets]
+        parts = [f"{_found(rows, f' of {rows[0].n_faults:,}')} in {rows[0].domain}" for rows in sets]
         listing = listed(parts, most=_SETS)
-        said.append(f"Of the faults {_located(labeller)}, {who} these shares on the fault's own axis: {listing}.")
+        said.append(f"Of the faults {_located(labeller)}, {who} on the fault's own axis {listing}.")
     return " ".join([*said[:_LABELLERS], "Faults that nobody located may be there too, also in passing runs."])
 
 
-def _of_set(rows: Sequence[FaultsFound]) -> str:
-    """How many faults there are in one set, and in how many tasks."""
-    return f"of {rows[0].n_faults:,} in {rows[0].domain} ({rows[0].on_axis.clusters})"
-
-
-def _found(rows: Sequence[FaultsFound]) -> str:
-    """What is found of the faults in one set, by the one judge, or by those that find fewest and most."""
+def _found(rows: Sequence[FaultsFound], of: str = "") -> str:
+    """How many faults of one set are found, by the one judge, or by those that find fewest and most."""
     fewest, most = (pick(rows, key=lambda one: one.on_axis.estimate) for pick in (min, max))
+    counts = [f"{round(one.on_axis.estimate * one.on_axis.n_items) or 'none'}{of}" for one in (fewest, most)]
     if len(rows) == 1:
-        return fewest.on_axis.worded(".0%")
+        share = fewest.on_axis
+        ends = no_interval(share.reason) if math.isnan(share.ci_low) else share.interval(".0%")
+        return f"{counts[0]} ({share.estimate:.0%}, {ends})"
     if fewest.on_axis.estimate == most.on_axis.estimate:
-        return f"{fewest.on_axis.estimate:.0%} ({'both' if len(rows) == 2 else 'every one'})"
-    low, high = (f"{one.on_axis.estimate:.0%} ({one.judge})" for one in (fewest, most))
-    return f"{low} to {high}"
+        return f"{counts[0]} ({'both' if len(rows) == 2 else 'every one'})"
+    return f"{counts[0]} ({fewest.judge}) to {counts[1]} ({most.judge})"
 
 
 def _located(labeller: str) -> str:

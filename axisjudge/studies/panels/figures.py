@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from axisjudge.figures.marks import at_the_right, interval_mark, intervals, named_rows, percent_tick
+from axisjudge.figures.markup import cut
 from axisjudge.figures.theme import (
     ACCENT,
     FAINT,
@@ -200,12 +201,6 @@ def plot_frontier(frontier: Frontier, *, ax: Axes | None = None) -> Axes:
         ends = [outcome(point).ci_low, outcome(point).ci_high]
         ax.plot([point.price] * 2, ends, color=colour, linewidth=1.3, alpha=0.55, zorder=2)
         ax.plot(point.price, outcome(point).estimate, marker, color=colour, markersize=8, zorder=3)
-    places: dict[tuple[float, float], list[int]] = {}
-    for number, point in enumerate(best, start=1):
-        places.setdefault((point.price, outcome(point).estimate), []).append(number)
-    for index, (first_row, *other_rows) in places.items():
-        rows = "–".join(map(str, [first_row, *other_rows[-1:]]))
-        ax.annotate(rows, index, xytext=(6, 6), textcoords="offset points", fontsize=SMALL, color=INK)
     for kind in dict.fromkeys(point.kind for point in frontier.points):
         ax.plot([], [], KINDS[kind][1], color=KINDS[kind][0], label=kind.value)
     if len(best) < len(frontier.points):
@@ -226,8 +221,38 @@ def plot_frontier(frontier: Frontier, *, ax: Axes | None = None) -> Axes:
     grid(ax, "both")
     legend_below(ax, inches=0.62, ncols=5)
     first = outcome(frontier.points[0])
-    note = f"{first.n_items:,} labelled items; {intervals(first)}; numbers: rows of the table"
-    return dress(ax, "What money buys", note)
+    dress(ax, "What money buys", f"{first.n_items:,} labelled items; {intervals(first)}")
+    _label_steps(ax, [(point, outcome(point)) for point in best], down=frontier.by_kappa)
+    return ax
+
+
+def _label_steps(ax: Axes, steps: Sequence[tuple[Point, Estimate]], *, down: bool) -> None:
+    """What each step of the staircase is, slanted and moved to the right so that neighbours do not meet."""
+    x = -1.0
+    for point, of in steps:
+        ends = [end for end in (of.ci_low, of.ci_high) if not math.isnan(end)] or [of.estimate]
+        y = min(ends) if down else max(ends)
+        wanted, _ = ax.transAxes.inverted().transform(ax.transData.transform((point.price, y)))
+        x = max(wanted, x + 0.04)
+        ax.annotate(
+            _short(point),
+            (point.price, y),
+            xytext=(x, -6 if down else 6),
+            textcoords=("axes fraction", "offset points"),
+            rotation=-40 if down else 40,
+            rotation_mode="anchor",
+            va="top" if down else "bottom",
+            fontsize=SMALL,
+            color=KINDS[point.kind][0],
+            arrowprops={"arrowstyle": "-", "color": FAINT, "shrinkA": 0, "shrinkB": 0},
+        )
+
+
+def _short(point: Point) -> str:
+    """Judges by name where they are one or two."""
+    if len(point.judges) < 3 and point.kind is not PointKind.CASCADE:
+        return " + ".join(cut(judge, 20) for judge in point.judges)
+    return f"{'cascade' if point.kind is PointKind.CASCADE else 'panel'} of {len(point.judges)}"
 
 
 def _least_price(points: Sequence[Point]) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from axisjudge.stats.agreement.effective import EffectiveJudges
 from axisjudge.stats.confidence.calibration import ReliabilityCurve
 from axisjudge.stats.panels.nested import REFERENCE, NestedWay
-from axisjudge.studies._shared.words import in_points, listed, many, worth_of
+from axisjudge.studies._shared.words import directed, in_points, listed, many, worth_of
 from axisjudge.studies.panels.trust import Frontier, PointKind, Trust, TrustVerdict
 from axisjudge.studies.panels.voted import DrawScheme, FittedPanel, Voted
 
@@ -53,12 +53,11 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
         )
     mine, best = ways[chosen], ways[REFERENCE]
     tasks = many(votes.votes.n_labelled_groups, votes.cluster_unit)
-    both = (
-        f"On tasks left out ({votes.n_labelled:,} labelled items of {tasks}) the panel {NAMES[chosen]} is right on "
-        f"{_percent(mine)}, the best single judge, chosen on the same labels, on {_percent(best)}"
-    )
+    on = f"of {votes.n_labelled:,} labelled items ({tasks}, each left out where it is tried)"
     if chosen == REFERENCE:
-        return f"On tasks left out the best single judge is right on {_percent(best)}."
+        return f"The best single judge is right on {_percent(best)} {on}."
+    single = f"the best single judge, chosen on the same labels, on {_percent(best)}"
+    both = f"The panel {NAMES[chosen]} is right on {_percent(mine)} {on}, {single}"
     points = in_points(mine.gain)
     if not math.isnan(points.ci_low) and points.ci_low > 0:
         verdict = "the panel is shown to be better"
@@ -81,12 +80,11 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
         highest = (
             f" Of all ways {NAMES[top]} is right most often here, on {ways[top].accuracy.estimate:.1%} (way {top})."
         )
-    return f"{both}. The gain is {points.worded('.1f')} points: {verdict}{common}.{highest}"
+    return f"{both}: {directed(points, spec='.1f')}. So {verdict}{common}.{highest}"
 
 
 def _percent(way: NestedWay) -> str:
-    kappa = "" if math.isnan(way.kappa.estimate) else f"; kappa {way.kappa.estimate:.2f}"
-    return f"{way.accuracy.estimate:.1%} ({way.accuracy.interval('.0%')}{kappa})"
+    return f"{way.accuracy.estimate:.1%}"
 
 
 def read(votes: Voted, panel: FittedPanel) -> str:
@@ -136,17 +134,18 @@ def members(panel: FittedPanel, effective: EffectiveJudges | None) -> str:
 def stands(trust: Trust) -> str:
     """What may stand without a person at one risk, or why nothing may."""
     off = f" (more than {many(trust.within, 'grade')} off)" if trust.within else ""
-    terms = f"an error{off} of at most {100 * trust.alone.risk:g}% ({100 * trust.alone.confidence_level:g}% sure)"
+    sure = f"{100 * trust.alone.confidence_level:g}% sure"
     if trust.verdict is TrustVerdict.GRANTED and trust.alone.error is not None:
         error = trust.alone.error
         return (
-            f"At {terms} {trust.n_kept:,} of {trust.n_items:,} verdicts ({trust.n_kept / trust.n_items:.0%}) may stand "
-            f"without a person: those with a confidence of {trust.alone.threshold:.3f} or more; of the "
-            f"{error.n_items:,} labelled among them {error.estimate:.1%} are wrong, with a bound of "
-            f"{error.ci_high:.1%}; "
+            f"{trust.n_kept:,} of {trust.n_items:,} verdicts ({trust.n_kept / trust.n_items:.0%}) may stand without a "
+            f"person, those with a confidence of {trust.alone.threshold:.3f} or more: {error.estimate:.1%} of the "
+            f"{error.n_items:,} labelled among them are wrong{off}, at most {error.ci_high:.1%} ({sure}), where "
+            f"{100 * trust.alone.risk:g}% are allowed; "
             f"{f'the other {trust.n_rest:,} are left' if trust.n_rest else 'none is left'} to people."
         )
-    return f"At {terms} no verdict of {trust.subject} may stand without a person: {_why(trust)}."
+    terms = f"an error{off} of at most {100 * trust.alone.risk:g}% ({sure})"
+    return f"No verdict of {trust.subject} may stand without a person at {terms}: {_why(trust)}."
 
 
 def stands_in_full(trust: Trust) -> str:

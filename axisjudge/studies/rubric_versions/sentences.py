@@ -83,10 +83,10 @@ def headline(axis: str, versions: tuple[str, str], decision: progress.ProgressVe
 
 
 def answer(headline: str, versions: Sequence[VersionAgreement], agreement: progress.Moved, n_items: int) -> str:
-    """The outcome and why, with agreement under the new version, the change, its interval and n."""
+    """Agreement under the new version, the change, its interval and n; then the outcome and why."""
     percent, sample = versions[1].coefficients["percent"], f"{many(n_items, 'run')} in {agreement.change.clusters}"
-    now = f"Judges agree on {briefly(percent, '.0%')} of verdicts; that is {directed(in_points(agreement.change))}"
-    return f"{headline} {now} than under {versions[0].version} ({sample})."
+    now = f"Judges agree on {briefly(percent, '.0%')} of verdicts under {versions[1].version}"
+    return f"{now}, {directed(in_points(agreement.change))} than under {versions[0].version} ({sample}). {headline}"
 
 
 #: What must be read beside progress.

@@ -398,9 +398,12 @@ class BeliefsMoved(_OfTurn):
     def plot(self, ax: Axes | None = None) -> Axes:
         """One panel a judge: its belief that the run is correct, from the old version (open) to the new one (filled).
 
-        The `most` runs on which any judge moved farthest, in one order for all judges; flipped verdicts are orange.
+        The runs with a flipped verdict, orange, in one order for all judges, at most `most`; where none flipped, those
+        on which any judge moved farthest.
         """
-        items = self.turn.moved_most(self.most)
+        moved = self.turn.moved_most(len(self.turn.pair.items))
+        flipped_runs = [at for at in moved if self.turn.pair.flipped[at].any()]
+        items = (flipped_runs or moved)[: self.most]
         _, axes, _ = theme.panels(len(self.turn.judges), width=3.4, height=1.5 + 0.2 * len(items))
         for number, (ax, judge) in enumerate(zip(axes, self.turn.judges, strict=True)):
             flipped = self.turn.pair.flipped[items, number]
@@ -424,7 +427,12 @@ class BeliefsMoved(_OfTurn):
         beliefs = f"beliefs under {self.turn.before} (open) and {self.turn.after} (filled)"
         title = f"{theme.in_words(self.turn.axis)}: {beliefs}; orange: the verdict flipped"
         figure.suptitle(title, x=0.01, ha="left", fontsize=theme.LABEL, color=theme.INK)
-        most_moved = f"the {len(items)} runs of {self.turn.n_items} that moved most, one line each"
+        shown = (
+            f"{len(items)} of {many(len(flipped_runs), 'run')} with a flip"
+            if flipped_runs
+            else "the runs that moved most"
+        )
+        most_moved = f"{shown}, of {self.turn.n_items} in all, one line each"
         theme.describe(figure, f"{_flipped(self.turn)} (orange); {most_moved}; single beliefs, without intervals")
         return first
 

@@ -154,12 +154,15 @@ def wrong_way(components: Sequence[str]) -> str:
 def ranking(ranks: Ranks, labels: str, auc: Estimate) -> str:
     """Whether the score ranks runs as labels do."""
     sample = f"{many(auc.n_items, 'run')} of {auc.clusters}"
-    higher = f"a good run scores higher than one that is not good with probability (AUC) {auc.estimate:.2f}"
+    higher = (
+        f"of 100 pairs of a good run and another one by {labels}, the good one scores higher in "
+        f"{100 * auc.estimate:.0f} (AUC {auc.worded()}; {sample}; 50 would be chance)"
+    )
     match ranks:
         case Ranks.ALIKE:
-            return f"The score ranks runs in line with {labels}: {higher} ({auc.interval('.2f')}; {sample})."
+            return f"The score ranks runs as labels do: {higher}."
         case Ranks.AGAINST:
-            return f"The score ranks runs against {labels}: {higher} ({auc.interval('.2f')}; {sample})."
+            return f"The score ranks runs against the labels: {higher}."
         case Ranks.UNTOLD:
             told = f"AUC {auc.worded()}, {sample}; one half is chance"
             return f"Whether the score ranks runs in line with {labels} cannot be told: {told}."

@@ -52,11 +52,13 @@ _ROLES = {"system": "#efefef", "user": "#cfe3d4", "assistant": "#c9d9ee", "tool"
 
 
 def plot_trace(run: TracedRun, *, ax: Axes | None = None) -> Axes:
-    """Steps from left to right, one row per axis and judge, a mark at every step that the judge cites.
+    """Steps from left to right, one row per judge and axis in conflict, a mark at every step that the judge cites.
 
-    The mark's shape and colour are the verdict; at the right stand the verdict and the judge's own confidence.
+    The mark's shape and colour are the verdict; at the right stand the verdict and the judge's own confidence. All axes
+    are drawn where judges contradict each other on none.
     """
-    n_steps, n_rows = len(run.steps), len(run.verdicts) + len(run.axes)
+    axes = run.contested or run.axes
+    n_steps, n_rows = len(run.steps), len(axes) + sum(len(run.on(axis)) for axis in axes)
     ax = new_axes(min(max(7.5, 3.5 + 0.24 * n_steps), 14), 1.5 + 0.25 * n_rows) if ax is None else ax
     for step in run.steps:
         tile = {"color": _ROLES[step.role], "width": 0.92, "height": 0.8, "align": "center", "linewidth": 0}
@@ -65,7 +67,7 @@ def plot_trace(run: TracedRun, *, ax: Axes | None = None) -> Axes:
             ax.plot(step.index, -1.2, marker="v", color=INK, markersize=4)
     labels = {-1.2: "who acts"}
     row = 0
-    for number, axis in enumerate(run.axes):
+    for number, axis in enumerate(axes):
         judged = run.on(axis)
         if number % 2 == 0:
             ax.axhspan(row - 0.5, row + len(judged) + 0.5, color="#f6f6f6", zorder=0, linewidth=0)
@@ -79,7 +81,8 @@ def plot_trace(run: TracedRun, *, ax: Axes | None = None) -> Axes:
     ax.set_xlim(-0.8, max(n_steps, 1) - 0.2)
     ax.set_xlabel("step", fontsize=LABEL, color=INK)
     _legend(ax, run)
-    note = f"one run of {many(n_steps, 'step')}; {many(len(run.judges), 'judge')}"
+    which = f"; the {len(axes)} of {len(run.axes)} axes on which they contradict each other" if run.contested else ""
+    note = f"one run of {many(n_steps, 'step')}; {many(len(run.judges), 'judge')}{which}"
     dress(ax, "Steps that the judges cite, per axis", note)
     describe(ax, f"a mark is a cited step, its shape the verdict; {note}; of one run there is no interval")
     ax.tick_params(axis="y", labelsize=SMALL)

@@ -164,7 +164,8 @@ def test_a_table_goes_through_the_front_door_in_its_own_kind(scores) -> None:
     assert found.norm is None
     assert found.criterion.planted == {}
     assert "No curve can be fitted for the dimension agent" in found.answer
-    assert f"{found.criterion.fits['service'].median.estimate:.3f}" in found.answer
+    assert f"{found.criterion.fits['service'].band(0.9).score:.0f} of 100 in service" in found.answer
+    assert f"{found.criterion.fits['service'].median.estimate:.3f}" in found.criterion.answer
     with pytest.raises(InputError, match="add task"):
         studies.curves(scores.drop("task"))
     bare = studies.curves(scores.filter(pl.col("dimension") == "service").select("raw", "human", "task"), forms=False)
