@@ -143,6 +143,18 @@ def test_trace_marks_cited_steps_and_tells_invalid_ones():
     assert not overlapping(ax)
 
 
+def test_trace_shows_the_axes_on_which_judges_contradict_each_other():
+    run = Trajectory(id="r", source="own", steps=tuple(Step(index=n, role="user", content="x") for n in range(4)))
+    both = [("termination", "correct"), ("sequencing", "incorrect")]
+    words = [said(axis, "j1", word, [1]) for axis, word in both] + [
+        said(axis, "j2", "correct", [2]) for axis, _ in both
+    ]
+    drawn = texts(plot_trace(trace(ratings_frame(words), run).timeline.run))
+    assert "sequencing" in drawn
+    assert "termination" not in drawn
+    assert any("the 1 of 2 axes" in text for text in drawn)
+
+
 def test_trace_of_a_run_without_messages_is_drawn():
     ax = plot_trace(
         trace(ratings_frame([said("sequencing", "j1", "incorrect", [])]), Trajectory(id="r", source="own")).timeline.run

@@ -98,9 +98,10 @@ class RunRates(Part):
         """Filled by the model, hollow by design."""
         cells = [one for one in self.rates if "all" not in (one.model.agent, one.model.axis)]
         cells = [*(cells if len(cells) > 1 else []), self.overall]
-        rows = [(f"{_name(one)}: called incorrect", one.model.called, one.called) for one in cells]
+        named = [(f"{_name(one)}: " if cells[1:] else "", one) for one in cells]
+        rows = [(f"{name}called incorrect", one.model.called, one.called) for name, one in named]
         if not all(math.isnan(rate.estimate) for rate in (self.overall.model.failing, self.overall.labelled)):
-            fails = [(f"{_name(one)}: fails", one.model.failing, one.labelled) for one in cells]
+            fails = [(f"{name}fails", one.model.failing, one.labelled) for name, one in named]
             rows = [*fails, *rows[-1:]]  # of cells the rate that is asked for; both over all
         return _beside(ax, rows, "What these runs tell, with borrowed strength and without")
 

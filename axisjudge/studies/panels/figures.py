@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from axisjudge.figures.marks import at_the_right, interval_mark, intervals, named_rows, percent_tick
-from axisjudge.figures.markup import cut
 from axisjudge.figures.theme import (
     ACCENT,
     FAINT,
@@ -42,6 +41,8 @@ KINDS = {
 }
 
 
+#: Letters of a judge's name that stand at a point.
+_LONG = 16
 _WEIGHTS = {
     "logistic": "log odds that a judge's word adds to that word",
     "ordered": "log odds of each step up that a judge's highest word adds over its lowest",
@@ -244,14 +245,14 @@ def _label_steps(ax: Axes, steps: Sequence[tuple[Point, Estimate]], *, down: boo
             va="top" if down else "bottom",
             fontsize=SMALL,
             color=KINDS[point.kind][0],
-            arrowprops={"arrowstyle": "-", "color": FAINT, "shrinkA": 0, "shrinkB": 0},
+            arrowprops={"arrowstyle": "-", "color": QUIET, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0},
         )
 
 
 def _short(point: Point) -> str:
     """Judges by name where they are one or two."""
     if len(point.judges) < 3 and point.kind is not PointKind.CASCADE:
-        return " + ".join(cut(judge, 20) for judge in point.judges)
+        return " + ".join(name if len(name) <= _LONG else f"{name[: _LONG - 1]}…" for name in point.judges)
     return f"{'cascade' if point.kind is PointKind.CASCADE else 'panel'} of {len(point.judges)}"
 
 

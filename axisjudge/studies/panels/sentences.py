@@ -56,9 +56,9 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
     on = f"of {votes.n_labelled:,} labelled items ({tasks}, each left out where it is tried)"
     if chosen == REFERENCE:
         return f"The best single judge is right on {_percent(best)} {on}."
-    single = f"the best single judge, chosen on the same labels, on {_percent(best)}"
-    both = f"The panel {NAMES[chosen]} is right on {_percent(mine)} {on}, {single}"
+    both = f"The panel {NAMES[chosen]} is right on {_percent(mine)} {on}"
     points = in_points(mine.gain)
+    single = f"than the best single judge ({_percent(best)}), chosen on the same labels"
     if not math.isnan(points.ci_low) and points.ci_low > 0:
         verdict = "the panel is shown to be better"
     elif not math.isnan(points.ci_high) and points.ci_high < 0:
@@ -80,7 +80,7 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
         highest = (
             f" Of all ways {NAMES[top]} is right most often here, on {ways[top].accuracy.estimate:.1%} (way {top})."
         )
-    return f"{both}: {directed(points, spec='.1f')}. So {verdict}{common}.{highest}"
+    return f"{both}, {directed(points, spec='.1f')} {single}. So {verdict}{common}.{highest}"
 
 
 def _percent(way: NestedWay) -> str:

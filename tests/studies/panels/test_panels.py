@@ -344,6 +344,11 @@ def test_grades_are_put_together_in_order_and_the_page_compares_kappa():
     assert (result.panel.way, len(result.panel.shift)) == ("ordered", 5)
     assert result.frontier.frontier.by_kappa
     assert "price and kappa" in result.frontier.answer
+    steps = [text.get_text() for text in result.frontier.plot().texts]  # each step of the staircase by its judges
+    singles = [point.judges[0] for point in result.frontier.frontier.best if point.kind == "single judge"]
+    assert len(steps) == len(result.frontier.frontier.best)
+    assert singles
+    assert set(singles) <= set(steps)
     assert {"kappa", "kappa_low"} <= set(result.frontier.table.columns)
     votes = voted(table)
     exact, near = (trust_panel(result.panel, votes, risk=0.2, cross_fitted=True, within=steps) for steps in (0, 1))
