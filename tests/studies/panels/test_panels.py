@@ -346,7 +346,7 @@ def test_grades_are_put_together_in_order_and_the_page_compares_kappa():
     assert "price and kappa" in result.frontier.answer
     steps = [text.get_text() for text in result.frontier.plot().texts]  # each step of the staircase by its judges
     singles = [point.judges[0] for point in result.frontier.frontier.best if point.kind == "single judge"]
-    assert len(steps) == len(result.frontier.frontier.best)
+    assert len(steps) == 1 + len(result.frontier.frontier.best)  # and the note
     assert singles
     assert set(singles) <= set(steps)
     assert {"kappa", "kappa_low"} <= set(result.frontier.table.columns)
