@@ -24,7 +24,9 @@ from axisjudge.imports.recognise import (
     NAMES,
     TEXTS,
     Recognised,
+    likely_kind,
     named_column,
+    of_candidate,
     recognise,
     telling_apart,
     texts,
@@ -46,6 +48,8 @@ _SIDES = {
     "rationale": ("rationale", "reason", "reasoning", "explanation", "justification", "note", "comment"),
     "cited_step_indices": ("steps", "cited_step_indices"),
 }
+#: Columns left out are named up to so many.
+_MOST_NAMED = 12
 #: A column of more different or longer words is text, not answers.
 _MOST_WORDS, _LONGEST = 50, 60
 
@@ -69,8 +73,9 @@ class Layout:
         said = [f"{column} is {ours}" for ours, column in self.roles.items() if column != ours]
         if self.answers:
             said.append(f"{'raters' if self.by_rater else 'questions'} are {', '.join(self.answers)}")
-        if self.left_out:
-            said.append(f"left out: {', '.join(self.left_out)}")
+        if few := self.left_out[:_MOST_NAMED]:
+            more = f" and {len(self.left_out) - len(few)} more" if len(self.left_out) > len(few) else ""
+            said.append(f"left out: {', '.join(few)}{more}")
         return f"columns: {'; '.join(said)} (else: --column THEIRS=OURS)" if said else ""
 
 
@@ -191,6 +196,7 @@ def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout
     beside = {column for found in sides.values() for column in found.values()}
     by_rater = "rater" not in roles and not options.rater and not any(plain(name) in AXES for name in rest)
     answers = [name for name in rest if name not in beside and not _is_text(name) and _are_answers(rows, name)]
+    answers = [name for name in answers if name in named or not of_candidate(known, name)]
     if by_rater:
         answers = _raters(where, answers, named, known, options)
     if (
@@ -213,7 +219,9 @@ def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout
 
 def _is_text(name: str) -> bool:
     """Whether a column says what was judged, by its name or that of the record it was in (``inputs.city``)."""
-    return plain(name) in NAMES["trajectory_id"] or bool({plain(name), plain(name.partition(".")[0])} & {*TEXTS})
+    of = plain(name.partition(".")[0])
+    about = of == "metadata" and bool(who(name))  # a verdict on it, kept beside it
+    return plain(name) in NAMES["trajectory_id"] or (not about and bool({plain(name), of} & {*TEXTS}))
 
 
 def _raters(
@@ -284,7 +292,7 @@ def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognis
         f"{', '.join(group[:3])} say {', '.join(sorted(known.columns[group[0]].words)[:3]) or 'numbers'}"
         for group in groups[:3]
     ]
-    kinds = [f"--kind={name}={_likely(name)}" for name in groups[0][:6]]
+    kinds = [f"--kind={name}={likely_kind(name)}" for name in groups[0][:6]]
     name = _named_after(where)
     command = shlex.join(["axisjudge", "import", where, *kinds, "--question", name, "--out", "ratings.jsonl"])
     raise InputError(where, f"holds several questions: {'; '.join(said)}", cure=f"import one at a time: {command}")
@@ -293,11 +301,6 @@ def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognis
 def _named_after(where: str) -> str:
     """A name for a question or rater that the file does not name: the file's own."""
     return re.sub(r"\W+", "_", Path(where).name.partition(".")[0]).strip("_") or "answers"
-
-
-def _likely(name: str) -> str:
-    """What a proposal takes a rater for."""
-    return "human" if who(name) == "people" else "llm"
 
 
 def _alike(known: Recognised, one: str, other: str) -> bool:
@@ -311,7 +314,7 @@ def _alike(known: Recognised, one: str, other: str) -> bool:
 def _refuse_undecided(where: str, names: Sequence[str]) -> None:
     """Refuse columns that may be raters or questions, with the command for each."""
     file, few = shlex.quote(where), list(names)[:6]
-    kinds = " ".join(f"--kind {shlex.quote(name)}=llm" for name in few)
+    kinds = " ".join(f"--kind {shlex.quote(name)}={likely_kind(name)}" for name in few)
     name = _named_after(where)
     raters = f"axisjudge import {file} {kinds} --question {name} --out ratings.jsonl"
     questions = f"axisjudge import {file} --rater {name} --kind llm --out ratings.jsonl"
@@ -451,8 +454,9 @@ def _command(where: str, layout: Layout, options: ImportOptions, known: Recognis
     words += [] if asked else ["--question", layout.roles.get("verdict", _named_after(where))]
     words += ["--question", options.question[0]] if len(options.question) == 1 else []
     if not (options.kind or options.kinds or "rater_kind" in layout.roles):
-        kinds = {name: _likely(name) for name in layout.answers if who(name)} if layout.by_rater else {}
-        words += [part for name, kind in kinds.items() for part in ("--kind", f"{name}={kind}")] or ["--kind", "llm"]
+        kinds = {name: likely_kind(name) for name in layout.answers if who(name)} if layout.by_rater else {}
+        one = likely_kind(layout.roles.get("rater") or layout.roles.get("verdict", ""))
+        words += [part for name, kind in kinds.items() for part in ("--kind", f"{name}={kind}")] or ["--kind", one]
     words += ["--kind", options.kind] if options.kind else []
     words += [part for name, kind in options.kinds.items() for part in ("--kind", f"{name}={kind}")]
     told = {word.rpartition("=")[2] for word, before in zip(words[1:], words, strict=False) if before == "--kind"}
@@ -479,7 +483,7 @@ def _judgements(
         word = row.get(name)
         if word in (None, "") or word != word:
             said_by = name if layout.by_rater else str(options.rater or rater)
-            if (options.kinds.get(said_by) or kind or options.kind or _likely(said_by)) == "human":
+            if (options.kinds.get(said_by) or kind or options.kind or likely_kind(said_by)) == "human":
                 continue
             empty[name] += 1
             word = None

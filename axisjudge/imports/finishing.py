@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import combinations
@@ -13,6 +14,7 @@ from axisjudge.checks import InputError
 from axisjudge.families import family_of
 from axisjudge.imports.judgement import Judgement
 from axisjudge.imports.options import ImportOptions
+from axisjudge.imports.recognise import likely_kind
 from axisjudge.labels.columns import completed
 from axisjudge.labels.formats.terms import OF_RUN, item_of, word_cure
 from axisjudge.labels.record import OPEN
@@ -98,7 +100,9 @@ def _kinds(judgements: Iterable[Judgement], options: ImportOptions) -> dict[str,
         else:
             unsaid.append(rater)
     if unsaid:
-        cure = f"say --kind llm, decision_model, rules or human for all of them, or --kind {unsaid[0]!r}=llm for one"
+        each = shlex.join([part for name in unsaid[:6] for part in ("--kind", f"{name}={likely_kind(name)}")])
+        more = f", and so on for {len(unsaid) - 6} more" if len(unsaid) > 6 else ""
+        cure = f"add for each whether it is llm, decision_model, rules or human: {each}{more}; or --kind llm for all"
         raise InputError("kind of raters", "is not said and never guessed", ", ".join(unsaid), cure)
     return kinds
 

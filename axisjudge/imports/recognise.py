@@ -87,6 +87,7 @@ TEXTS = (
     *("prompt", "input", "output", "response", "text", "content", "completion", "context", "reference", "expected"),
     *("target", "instruction", "query", "document", "summary", "model_output", "generation", "messages", "url"),
     *("inputs", "outputs", "reference_outputs", "metadata", "name", "title", "epoch", "user_id", "tags", "state"),
+    *("bookmarked", "public"),
 )
 _HUMAN = words_in("human humans people person gold golden truth groundtruth expert experts reviewer manual sme") | (
     words_in("annotator annotators annotated adjudicated crowd worker")
@@ -94,13 +95,21 @@ _HUMAN = words_in("human humans people person gold golden truth groundtruth expe
 _LABEL = words_in("label labels target expected reference actual annotation correct oracle")
 _VERDICT = frozenset({*NAMES["verdict"]}) | words_in("labels quality correctness class outcome choice")
 #: Names of what rows are numbered by.
-_OF_ROWS = words_in("id idx index turn timestamp time date created step seed repeat repetition trial round fold epoch")
+_OF_ROWS = words_in(
+    "id idx index number turn timestamp time date created step seed repeat repetition trial round fold epoch"
+)
 #: What may stand beside such a word without changing what it says.
 _BESIDE = words_in("id choice answer word")
 _JUDGE = words_in(
-    "judge judges llm model verdict verdicts prediction predicted pred evaluator grader autorater auto"
+    "judge judges llm model metric verdict verdicts prediction predicted pred evaluator grader autorater auto"
 ) | (words_in("parsed ai judgment judgments judgement judgements"))
 _CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
+#: What is measured or counted of a run or a row, and is no verdict on it.
+_MEASURED = words_in(
+    "cost costs price latency duration seconds ms tokens length count num n logprob logprobs perplexity"
+)
+#: Such a column with an id, name or model says who rated.
+_WHO_RATED = words_in("annotator judge rater worker evaluator grader reviewer eval evaluation")
 #: Choices between answers, which say by themselves that a column is a verdict.
 _CHOICES = words_in(
     "a b tie both neither model_1 model_2 model_a model_b a>b b>a a=b win lose draw left right uncertain"
@@ -204,8 +213,11 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
     mean, most = float(lengths.mean() or 0), int(lengths.max() or 0)  # type: ignore[arg-type]
     used = cells.unique() if distinct <= 3 * MOST_WORDS else None
     words = frozenset(filter(None, (word(each, missing) for each in used))) if used is not None else frozenset()
+    column = replace(column, numbers=_numbers(cells))
+    if column.numbers and tokens(name) & _MEASURED:
+        return replace(column, evidence="named for what is measured or counted")
     few = 0 < len(words) <= MOST_WORDS and most <= _LONGEST_WORD
-    column = replace(column, words=words if few else frozenset(), numbers=_numbers(cells))
+    column = replace(column, words=words if few else frozenset())
     kind, evidence = _kind(column, frame.height, mean, few)
     return replace(column, kind=kind, evidence=evidence)
 
@@ -240,7 +252,7 @@ def _kind(column: KnownColumn, height: int, mean: float, few: bool) -> tuple[str
         return "verdict", f"{column.distinct:,} numbers from {low:g} to {high:g}"
     if plain(column.name) in CLUSTERS or name in _NAMED_FOR_ROWS:
         return "cluster", f"named so, {column.distinct:,} values in {column.filled:,} rows"
-    if column.distinct <= _MOST_NAMES and name in NAMES["rater"]:
+    if column.distinct <= _MOST_NAMES and (name in NAMES["rater"] or _says_who(own)):
         return "rater", f"named so, {column.distinct} names"
     return "other", f"{column.distinct:,} values in {column.filled:,} rows"
 
@@ -250,16 +262,16 @@ def _of_words(column: KnownColumn, name: str, own: set[str]) -> str:
     words = column.words
     models = sum(family_of(each) is not None for each in words)
     if models * 2 >= len(words):
-        return "rater" if name in NAMES["rater"][:-1] else "candidate"
+        return "rater" if name in NAMES["rater"][:-1] or _says_who(own) else "candidate"
     if name in _NAMED_FOR_ROWS:
         return "cluster"
-    if len(words) > 1 and all(re.fullmatch(_NUMBERED, each) for each in words):
+    if _says_who(own) or (len(words) > 1 and all(re.fullmatch(_NUMBERED, each) for each in words)):
         return "rater"
     if own & _OF_ROWS:
         return "cluster"
     if says_verdicts(words):
         return "verdict"
-    if name in NAMES["rater"] or (own & words_in("annotator judge rater worker") and own & words_in("name id model")):
+    if name in NAMES["rater"]:
         return "candidate" if name == "model" else "rater"
     if name in _CANDIDATES:
         return "candidate"
@@ -267,6 +279,11 @@ def _of_words(column: KnownColumn, name: str, own: set[str]) -> str:
         return "question"
     named = len(words) > 1 and (who(column.name) or own & _VERDICT)
     return "verdict" if named else "other"
+
+
+def _says_who(own: set[str]) -> bool:
+    """Whether a name of these words says who rated: ``annotator_id``, ``eval_model_name``, but not ``eval_id``."""
+    return bool(own & _WHO_RATED and own & words_in("name id model")) and not own <= words_in("eval evaluation id name")
 
 
 def _whole(column: KnownColumn) -> bool:
@@ -311,6 +328,20 @@ def who(name: str) -> str:
     if own & _JUDGE or is_model(name):
         return "judge"
     return "people" if stems & _LABEL and stems - {""} <= _LABEL | _BESIDE else ""
+
+
+def of_candidate(known: Recognised, name: str) -> bool:
+    """Whether a numbered column is of the answer of that number: ``human_score_1`` beside ``response_1``."""
+    numbered = r"(.+?)[\W_]?(\d|[ab])"
+    if (of := re.fullmatch(numbered, plain(name))) is None or of[1] in TEXTS:
+        return False
+    others = (re.fullmatch(numbered, plain(other)) for other in known.of("text", "id") if other != name)
+    return any(other and other[1] in (*TEXTS, "answer") and other[2] == of[2] for other in others)
+
+
+def likely_kind(name: str) -> RaterKind:
+    """What a proposal takes a rater for, by the name of its column."""
+    return "human" if who(name) == "people" else "llm"
 
 
 def share_words(words: frozenset[str], of_people: frozenset[str], *, leave: bool = False) -> bool:
@@ -371,6 +402,11 @@ def wide_raters(
     free = {name: each.words for name, each in known.columns.items() if each.words and name not in taken}
     free = {name: words for name, words in free.items() if known.columns[name].kind in ("verdict", "other", "cluster")}
     free = {name: words for name, words in free.items() if _last(name) not in _NAMED_FOR_ROWS}
+    free = {
+        name: words
+        for name, words in free.items()
+        if not tokens(name) >= {"annotation", "id"} and not of_candidate(known, name)
+    }
     theirs = tuple(people) or _people(known, free, judges)
     if judges:
         return WideRaters(theirs, tuple(judges))
@@ -384,7 +420,7 @@ def wide_raters(
 
 
 def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Sequence[str]) -> tuple[str, ...]:
-    people = [name for name in free if who(name) == "people" and name not in judges]
+    people = [name for name in free if who(name) == "people" and name not in judges and not _of_a_pair(known, name)]
     if len(people) > 1:  # those that answer what a judge answers
         theirs = [free[name] for name in free if name in judges or who(name) == "judge"]
         people = [name for name in people if any(free[name] & words for words in theirs)] or people
@@ -411,6 +447,11 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
     raise InputError(
         "--human", rule, cure=f"name one with --human; the columns are {', '.join(list(known.columns)[:20])}"
     )
+
+
+def _of_a_pair(known: Recognised, name: str) -> bool:
+    """Whether a target stands beside its source: what is compared, and nobody's truth."""
+    return "target" in tokens(name) and name.replace("target", "source") in known.columns
 
 
 def _judges(
@@ -460,7 +501,10 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
     scores = [
         name
         for name, each in known.columns.items()
-        if each.numbers and name not in people and (who(name) == "judge" or each.kind == "verdict") and not each.words
+        if each.numbers
+        and name not in people
+        and (who(name) == "judge" or each.kind == "verdict")
+        and not (each.words and _whole(each))
     ]
     listed = ", ".join(sorted(theirs, key=_in_order)[:6])
     if scores:
@@ -468,7 +512,11 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         both = [scores[0]] + [
             name for name in people if known.columns[name].numbers and not _whole(known.columns[name])
         ]
-        rules = " ".join(f"--pass-if '{name} >= 0.5'" for name in both)
+        ends = {name: known.columns[name].numbers or (0.0, 1.0) for name in both}
+        bars = {
+            name: 0.5 if low >= 0 and high <= 1 else round((low + high) / 2, 2) for name, (low, high) in ends.items()
+        }
+        rules = " ".join(f"--pass-if {shlex.quote(f'{name} >= {bar:g}')}" for name, bar in bars.items())
         return rule, None, f"say from where on a number passes: --judge {shlex.quote(scores[0])} {rules}"
     others = [
         name

@@ -12,7 +12,7 @@ import json
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.imports.recognise import NAMES
+from axisjudge.imports.recognise import NAMES, who
 from axisjudge.labels.formats.separated import Columns, decoded, separated
 from axisjudge.labels.reading import read_bytes, read_json, read_json_lines
 from axisjudge.ratings.scales import plain
@@ -177,13 +177,15 @@ def table_in(content: Any, path: Path | str = "file") -> ReadTable | None:
     found = _tables(content)
     if not found:
         return None
-    found.sort(key=lambda each: -len(each[1]))
+    found.sort(key=lambda each: (not _hold_ratings(each[1]), -len(each[1])))
     (name, rows), rest = found[0], found[1:]
-    if rest and len(rest[0][1]) * _CLEARLY > len(rows):
+    sole = rest and _hold_ratings(rows) and not _hold_ratings(rest[0][1])
+    if rest and not sole and len(rest[0][1]) * _CLEARLY > len(rows):
         listed = ", ".join(f"{each or 'the list'} ({len(records)})" for each, records in found[:4])
         cure = f"take one: jq '.{name}' {path} > {name.rpartition('.')[2]}.json"
         raise InputError(str(path), f"holds several lists of records: {listed}", cure=cure)
     columns, notes = _columns_of(rows)
+    notes += _accepted(columns)
     if name:
         notes.insert(0, f"rows are the {len(rows):,} records in {name}")
     if rest:
@@ -227,18 +229,68 @@ def _columns_of(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[An
     """Columns of records, spread out."""
     rows: list[Row] = [_spread(record) for record in records]
     notes = []
-    lists = {name for row in rows for name, cell in row.items() if _is_records(cell)}
-    if named := [name for name in sorted(lists) if _name_themselves([row.get(name) for row in rows])]:
-        rows, dropped = _exploded(rows, named[0])
-        notes.append(f"each record in {named[0]} is a row of its own")
+    beside: set[str] = set()  # lists side by side are not multiplied with each other
+    while named := _list_of_rows(rows, beside):
+        beside = {key for row in rows for key in row}
+        rows, dropped = _exploded(rows, named)
+        notes.append(f"each record in {named} is a row of its own")
         if dropped:
-            notes.append(f"{dropped} rows have no record in {named[0]}")
-        lists = {name for row in rows for name, cell in row.items() if _is_records(cell)}
+            notes.append(f"{dropped} rows have no record in {named}")
     heads = list(dict.fromkeys(name for row in rows for name in row))
     columns: dict[str, list[Any]] = {}
     for head in heads:
         columns |= _side_by_side(head, [row.get(head) for row in rows])
     return columns, notes
+
+
+def _list_of_rows(rows: Sequence[Row], but: Set[str] = frozenset()) -> str:
+    """The list of records in each row whose records are ratings of their own; nothing if there is none.
+
+    They name themselves (DeepEval's metrics), or are many and hold what somebody said of them (claims of an answer).
+    """
+    found = {name for row in rows for name, cell in row.items() if _is_records(cell)} - but
+    lists = {name: [row.get(name) for row in rows] for name in found}
+    named = [name for name in sorted(lists) if _name_themselves(lists[name])]
+    many = [name for name in sorted(lists) if any(_is_records(c) and len(c) > _MOST_RECORDS for c in lists[name] if c)]
+    return next(iter((*named, *(name for name in many if _says_verdicts(lists[name])))), "")
+
+
+def _hold_ratings(records: Sequence[Row]) -> bool:
+    return bool(_list_of_rows([_spread(record) for record in records]))
+
+
+def _says_verdicts(cells: Any) -> bool:
+    """Whether records, or those inside them, have a cell that a person's or judge's word would stand in."""
+    records = [each for cell in cells if _is_records(cell) for each in cell]
+    return any(
+        _says_verdicts([cell]) if isinstance(cell, list) else plain(key) in NAMES["verdict"] or bool(who(key))
+        for record in records[:200]
+        for key, cell in _spread(record).items()
+    )
+
+
+def _accepted(columns: dict[str, list[Any]]) -> list[str]:
+    """Put people's own verdicts in place of whether they accepted the metric's (Ragas), and say so.
+
+    A verdict that was not accepted is the edited one, else the other of two words; of more words it is not known.
+    """
+    if not {"metric_output", "is_accepted"} <= set(columns):
+        return []
+    outputs, accepted = columns["metric_output"], columns.pop("is_accepted")
+    words = {cell for cell in outputs if isinstance(cell, str | int)}
+    words = {0, 1} if words < {0, 1} else words
+    other = {word: next(iter(words - {word})) for word in words} if len(words) == 2 else {}
+    of_prompts = [name for name in columns if name.startswith("prompts.") and name.endswith(".verdict")]
+    edits = [columns.pop(name) for name in (*of_prompts, "edited_output") if name in columns and "edited" in name]
+    edited = [next((each for each in cells if each not in (None, "")), None) for cells in zip(*edits, strict=True)]
+    edited = edited or [None] * len(outputs)
+    for name in of_prompts:
+        columns.pop(name, None)  # what metric_output was made of
+    columns["human_verdict"] = [
+        mine if mine not in (None, "") else cell if yes is True else other.get(cell) if yes is False else None
+        for cell, yes, mine in zip(outputs, accepted, edited, strict=True)
+    ]
+    return ["human_verdict is metric_output where is_accepted says so, else the edited one or the other word"]
 
 
 def _is_records(cell: Any) -> bool:
@@ -263,17 +315,19 @@ def _name_themselves(cells: Sequence[Any]) -> bool:
 
 def _exploded(rows: Sequence[Row], name: str) -> tuple[list[Row], int]:
     made, dropped = [], 0
+    self_named = _name_themselves([row.get(name) for row in rows])  # else nothing was said of such a row
     for row in rows:
         outer = {key: cell for key, cell in row.items() if key != name}
         inner: Any = row.get(name)
         if not _is_records(inner):
             dropped += 1
-            made.append(outer)
+            made += [outer] * self_named
             continue
         made += [
             outer
+            | {f"{name}.number": number}
             | {(f"{name}.{key}" if key in outer else key): cell for key, cell in _metric_named(_spread(each)).items()}
-            for each in inner
+            for number, each in enumerate(inner, start=1)
         ]
     return made, dropped
 

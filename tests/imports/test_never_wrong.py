@@ -13,6 +13,7 @@ import pytest
 from axisjudge.checks import InputError
 from axisjudge.cli import main
 from axisjudge.imports import ImportOptions, import_ratings
+from axisjudge.imports.sheets import table_in
 from axisjudge.ratings import read_ratings, write_ratings
 from axisjudge.studies import check as folder
 from axisjudge.studies import few_runs, people
@@ -338,3 +339,61 @@ def test_ratings_come_back_as_they_were_written(tmp_path):
     found = import_ratings([path], ImportOptions(kinds={"gpt": "llm", "human": "human"}, question=("q",))).ratings
     write_ratings(found, tmp_path / "r.parquet")
     assert read_ratings(tmp_path / "r.parquet").height == 240
+
+
+def test_scores_of_two_answers_are_not_two_people_and_targets_no_truth(tmp_path):
+    n = len(TRUTH)
+    texts = {f"response_{k}": [f"answer {k} to question {row}, in some more words" for row in range(n)] for k in (1, 2)}
+    scores = {f"human_score_{k}": drawn(n, ("1", "2", "3"), seed=k) for k in (1, 2)}
+    truth = {"label": TRUTH, "gpt4_label": noisy(TRUTH)}
+    found = check(rated() | texts | scores | truth | {"human": [""] * n})
+    assert (found.read.roles.people, found.read.roles.judges) == (("label",), ("gpt4_label",))
+    path = written(tmp_path / "two.csv", {"id": list(range(n)), **texts, **scores, "label": TRUTH})
+    with pytest.raises(InputError) as error:
+        import_ratings([path])
+    assert "human_score" not in error.value.cure
+    beside = {"id": list(range(n)), "source_label": TRUTH, "target_label": noisy(TRUTH)}
+    with pytest.raises(InputError, match="no column is recognised as what people said"):
+        check(beside)
+
+
+def test_who_rated_and_what_was_measured_are_no_verdicts(tmp_path):
+    n = len(TRUTH)
+    who = {"annotator_id": ["7"] * n, "annotation_id": ["9"] * n, "n_errors": drawn(n, ("0", "1"))}
+    costs = {"cost": [f".0{row}" for row in range(n)], "logprob": [f"-{row}.5" for row in range(n)]}
+    found = check(rated("gpt4_verdict") | who | costs)
+    assert (found.read.roles.people, found.read.roles.judges) == (("human",), ("gpt4_verdict",))
+    path = written(
+        tmp_path / "x.csv", {"id": list(range(n)), "eval_model_name": ["gpt-4o"] * n, "score": TRUTH, **costs}
+    )
+    made = import_ratings([path], ImportOptions(kind="llm", question=("good",))).ratings
+    assert (made["rater"].unique().to_list(), made.height) == (["gpt-4o"], n)
+
+
+def test_claims_in_a_list_are_items_and_a_list_beside_it_is_not_multiplied(tmp_path):
+    claims = [
+        {"id": f"a{row}", "kg": [{"claim": f"c{k}", "human_label": TRUTH[k]} for k in range(6)]} for row in range(9)
+    ]
+    path = tmp_path / "claims.json"
+    path.write_text(json.dumps([*claims, {"id": "a9", "kg": []}]))
+    options = ImportOptions(question=("true",), kinds={"human_label": "human"}, item=("id", "kg.number"))
+    assert import_ratings([path], options).ratings.height == 54
+    with pytest.raises(InputError) as error:
+        import_ratings([path], ImportOptions(question=("true",), kinds={"human_label": "human"}))
+    assert "--item id --item kg.number" in error.value.cure
+    metric = [{"name": name, "score": 0.5, "reason": "so", "evaluationModel": "gpt-4o"} for name in ("tone", "facts")]
+    cases = [{"name": f"case {row}", "uuid": f"u{row}", "metricsData": metric, "spans": metric * 4} for row in range(5)]
+    sums = [{"metric": name, "passes": 3, "scores": [0.5]} for name in ("tone", "facts")]
+    path.write_text(json.dumps({"testCases": cases, "metricsScores": sums, "testPassed": 3}))
+    made = import_ratings([path], ImportOptions(kind="llm")).ratings
+    assert (made.height, made["item_id"].n_unique(), sorted(made["question"].unique())) == (10, 5, ["facts", "tone"])
+
+
+def test_what_a_person_did_not_accept_is_the_other_word():
+    said = [("1", True)] * 8 + [("1", False)] * 4 + [("0", True)] * 6 + [("0", False)] * 2
+    rows = [
+        {"metric_output": int(word), "is_accepted": yes, "metric_input": {"n": k}} for k, (word, yes) in enumerate(said)
+    ]
+    columns = table_in({"helpful": rows}).columns
+    assert [int(word) for word in columns["human_verdict"]] == [1] * 8 + [0] * 4 + [0] * 6 + [1] * 2
+    assert "is_accepted" not in columns
