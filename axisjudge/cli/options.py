@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -143,5 +143,6 @@ def new_file(out: Path) -> Path:
 
 #: What counts alike in shares and agreement.
 AlikeOption = Annotated[
-    str, typer.Option("--alike", help="What counts alike: items, or clusters (tasks) whatever their size.")
+    Literal["items", "clusters"],
+    typer.Option(help="What counts alike: items, or clusters (tasks) whatever their size."),
 ]

@@ -134,7 +134,9 @@ def _sentence(named: dict[str, list[str]], raters: list[dict[str, Any]], n_ratin
     parts = [_counted(names, _ONE[kind], kind) for kind, names in named.items() if names or kind not in _KINDS]
     lost = sum(rater["lost"] for rater in raters)
     loss = f" {lost:,} of {many(n_ratings, 'rating')} {'holds' if lost == 1 else 'hold'} no verdict." if lost else ""
-    return f"The ratings behind this page come from {listed(parts)}; others may give other numbers.{loss}"
+    alike = " Where nothing else is said each item counts alike, so that large tasks count for more."
+    others = f"others may give other numbers.{alike if named['tasks'] else ''}{loss}"
+    return f"The ratings behind this page come from {listed(parts)}; {others}"
 
 
 def _counted(names: list[str], one: str, many: str) -> str:

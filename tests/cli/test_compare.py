@@ -6,6 +6,9 @@ import re
 import pytest
 from cli.conftest import axisjudge
 
+from axisjudge.ratings import ratings_frame
+from axisjudge.ratings.store import write_ratings
+from axisjudge.verdict import Rating
 from axisjudge.workbench import home
 
 
@@ -74,3 +77,36 @@ def test_where_judges_are_unfair_is_said_with_what_cannot_be_tried(ratings, call
     fairness = json.loads(page.stdout)["fairness"]
     assert {each["by"] for each in fairness} == {"agent", "length"}
     assert all("trajectories" in each["refusal"] for each in fairness if each["by"] == "length")
+
+
+@pytest.mark.slow
+def test_compare_and_agreement_say_what_counts_alike_and_all_that_stands_side_by_side_does(called, tmp_path):
+    """On three tasks of 24 judges are right on half, on 30 of one item always."""
+    words, rated, labelled = ("correct", "incorrect"), [], []
+    large = [(f"t{t}", words[i % 3 == 0], words[i % 2]) for t in range(3) for i in range(24)]
+    for n, (task, truth, said) in enumerate([*large, *((f"s{t}", words[t % 2], words[t % 2]) for t in range(30))]):
+        of = {"question": "termination", "trajectory_id": f"r{n}", "cluster_id": task}
+        for name in ("gpt", "claude"):
+            own = said if name == "gpt" or n >= 72 or n % 4 > 1 else words[said == "correct"]
+            rated.append(Rating(**of, rater=name, rater_kind="llm", family=name, verdict=own))
+        person = {"rater_kind": "human", "family": "human", "verdict": truth}
+        labelled += [Rating(**of, rater=name, **person) for name in ("ann", "bob")]
+    for name, rows in (("r", rated), ("h", labelled)):
+        write_ratings(ratings_frame(rows), tmp_path / f"{name}.jsonl")
+    compare = ("compare", tmp_path / "r.jsonl", "--labels", tmp_path / "h.jsonl")
+    agreement = ("agreement", tmp_path / "r.jsonl")
+    right, among = {}, {}
+    for alike, unit in (("items", "item"), ("clusters", "task")):
+        assert f"each {unit} counts alike" in called(*compare, "--alike", alike).stdout
+        assert f"each {unit.replace('task', 'cluster')} alike" in called(*agreement, "--alike", alike).stdout
+        judge = json.loads(called(*compare, "--alike", alike, "--json").stdout)["questions"][0]["judges"][1]
+        by_person = judge["left_out"][0]
+        right[alike], behind = by_person["judge"]["accuracy"][0], judge["behind"]["estimate"]
+        assert behind == pytest.approx(by_person["themselves"]["accuracy"][0] - right[alike])
+        found = json.loads(called(*agreement, "--alike", alike, "--json").stdout)["questions"][0]
+        among[alike] = found["coefficients"]["percent"]["estimate"]
+    assert right["items"] < 0.7 < 0.9 < right["clusters"]
+    assert among["items"] < 0.7 < 0.9 < among["clusters"]
+    for command in (compare, agreement):
+        wrong = called(*command, "--alike", "judges")
+        assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)

@@ -23,7 +23,7 @@ from axisjudge.stats.clusters import Lean, clustered_variance, effective_cluster
 from axisjudge.stats.raters.balanced import balanced_accuracy
 from axisjudge.stats.rates.clustered import more_for_half_width, paired_share_difference
 from axisjudge.stats.rates.correction import proportion_again
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
 
 ICC = 0.25
 
@@ -253,6 +253,7 @@ def test_each_cluster_counts_alike_whatever_its_size():
     value = np.where(task < 2, np.arange(task.size) % 10 < 8, np.arange(task.size) % 3 == 0).astype(float)
     own = [value[task == one].mean() for one in range(12)]
     by_cluster, by_item = (clustered_proportion(value, task, alike=alike) for alike in ("clusters", "items"))
+    assert clustered_mean(value - 0.5, task, alike="clusters").estimate == pytest.approx(by_cluster.estimate - 0.5)
     assert by_cluster.estimate == pytest.approx(np.mean(own))
     assert by_item.estimate == pytest.approx(value.mean())
     assert by_cluster.effective_clusters == pytest.approx(12)

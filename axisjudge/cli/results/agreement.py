@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from axisjudge.ratings.dataset import DatasetPart
     from axisjudge.sources import Source
-    from axisjudge.stats.clusters import Alike
     from axisjudge.studies.agreement import PanelAgreement
     from axisjudge.studies.agreement.by_question import AgreementByAxis
 
@@ -71,10 +70,7 @@ def agreement(
     table, by_rubric = newest_ratings(*ratings)
     sources = sources_of(table, name, steps=steps, questions=question, scale=scale)
     runs = show.runs_of(trajectories).trajectories if trajectories else ()
-    results = [
-        panel_agreement(source, coefficient=coefficient, weighted=weighted, alike=cast("Alike", alike))
-        for source in sources
-    ]
+    results = [panel_agreement(source, coefficient=coefficient, weighted=weighted, alike=alike) for source in sources]
     citations = shared_steps(by_rubric, runs)
     repeats = asked_again(pl.concat([source.ratings for source in sources]))
     rated = sources[0].ratings
@@ -144,7 +140,10 @@ def _print(overall: "AgreementByAxis", result: "PanelAgreement") -> None:
     print_agreement(overall)
     if result.families:
         first = result.families[0]
-        show.table(family_rows(result.families), f"{first.label}, within and across families; {first.alpha_label}")
+        show.table(
+            family_rows(result.families),
+            f"{first.label}, within and across families; {first.alpha_label}; each item alike",
+        )
         typer.echo()
     show.lines(result.of_panel)
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,6 @@ from axisjudge.cli import show
 from axisjudge.cli.options import AlikeOption
 
 if TYPE_CHECKING:
-    from axisjudge.stats.clusters import Alike
     from axisjudge.studies.check import Decision
     from axisjudge.studies.check.compute import Checked
 
@@ -92,7 +91,7 @@ def check(
         missing=missing,
         where=where,
         sampling=sampling,
-        alike=cast("Alike", alike),
+        alike=alike,
         risk=risk,
         ci_level=level,
         progress=(lambda text: typer.echo(text, err=True)) if large else None,

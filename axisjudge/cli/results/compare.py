@@ -82,7 +82,8 @@ def compare(
     known_by_task = all(name.startswith(PREFIX) for name in labels)
     for name, title in (_TITLES | (_OF_REFERENCE if known_by_task else {})).items():
         if rows := plain(tables[name]):
-            show.table(rows, title)
+            by_items = alike == "clusters" and name in _OF_ITEMS
+            show.table(rows, f"{title}, each item alike" if by_items else title)
     if result.fairness.questions:
         show.lines([result.fairness.answer], apart=True)
         show.table(plain(tables["unfair"])[:_MOST_ROWS], "Differences between strata")
@@ -105,6 +106,8 @@ _TITLES = {
     "steps": "Cited steps against people's",
     "confusion": "What people say and what judges say",
 }
+#: What is of items, whatever counts alike.
+_OF_ITEMS = ("stand_in", "rates", "differences", "steps")
 #: Headings where no person labelled: what the benchmark knows of its tasks did.
 _OF_REFERENCE = {
     "judges": "Against the reference",

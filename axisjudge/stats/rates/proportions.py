@@ -256,7 +256,12 @@ def score_interval(share: float, n: float, quantile: float, lean: Lean = NO_LEAN
 
 
 def clustered_mean(
-    values: ArrayLike, clusters: ArrayLike | None = None, *, cluster_unit: str = "cluster", ci_level: float = 0.95
+    values: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    cluster_unit: str = "cluster",
+    alike: Alike = "items",
+    ci_level: float = 0.95,
 ) -> Estimate:
     """The mean of `values` with the standard error and t of `axisjudge.stats.clusters.clustered_variance`.
 
@@ -272,10 +277,13 @@ def clustered_mean(
         NaN values are left out and counted as missing.
     clusters : array, shape (n_items,), optional
         Which items belong together; without it items are taken as independent.
+    alike : str
+        As in `clustered_proportion`.
     """
     value = np.asarray(values, dtype=np.float64)
     kept = ~np.isnan(value)
     groups = cluster_codes(clusters, value.size)[kept]
+    weight = relative_weights(None, kept, groups=groups, alike=alike)
     value = value[kept]
     n_clusters = np.unique(groups).size
     result = partial(
@@ -288,11 +296,11 @@ def clustered_mean(
     )
     if value.size == 0:
         return result(estimate=math.nan, reason="no value is given: a mean needs at least one")
-    mean = float(value.mean())
+    mean = float((weight * value).mean())
     if n_clusters < FEWEST_CLUSTERS:
         reason = f"{many(n_clusters, 'independent unit')}: too few for a standard error ({FEWEST_CLUSTERS} or more)"
         return result(estimate=mean, reason=reason)
-    variance = clustered_variance((value - mean) / value.size, groups)
+    variance = clustered_variance(weight * (value - mean) / value.size, groups, weights=weight)
     if variance.error == 0:
         return result(estimate=mean, reason="all values are equal, so how far they vary cannot be seen")
     below, above = variance.lean.quantiles(t_quantile(variance.degrees, ci_level))

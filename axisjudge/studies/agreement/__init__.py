@@ -21,7 +21,7 @@ from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, LABELS, MADE_UP
 from axisjudge.results import columns
 from axisjudge.sources import Source, source_of
 from axisjudge.sources.source import about_empty_runs, about_ratings, refuse_texts
-from axisjudge.stats.clusters import Alike
+from axisjudge.stats.clusters import ALIKE, Alike
 from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import IntervalTerms
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
@@ -356,6 +356,7 @@ def agreement(
     >>> axisjudge.studies.agreement(ratings, weighted=False).overall.table["question"].to_list()
     ['tool_selection', 'argument_validity', 'sequencing', 'result_interpretation', 'termination']
     """
+    one_of("alike", alike, ALIKE)
     of = replace(judged_items(ratings, step_level=steps, cluster_unit=cluster_unit, ci_level=ci_level), alike=alike)
     known: dict[str, Any] = {"about": of.source.about, "overall": per_question(of), "steps": step_scores(of)}
     if not of.in_words:

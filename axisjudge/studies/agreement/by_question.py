@@ -140,7 +140,7 @@ class QuestionAgreement(Result):
         items = many(n, "item")
         if self.cluster_unit != "item":
             items += f" in {many(self.n_clusters, self.cluster_unit)}"
-            items += f", each {self.cluster_unit} alike" if self.alike == "clusters" else ""
+            items += f", each {self.cluster_unit if self.alike == 'clusters' else 'item'} alike"
         remarks = [f"{self.question}: {text}" for text in self.remarks()]
         return [words.headline(self.question, items, self.raters, self.n_common, self.coefficients), *remarks]
 

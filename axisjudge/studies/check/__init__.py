@@ -368,7 +368,7 @@ def check(
     roles = roles_of(known, wishes)
     meant = _meant(means or {}, (*roles.judges, *roles.people))
     votes = votes_of(known, roles, words=words, positive=positive, scale=scale, meant=meant)
-    one_of("--alike", alike, ALIKE)
+    one_of("alike", alike, ALIKE)
     votes = replace(votes, alike=alike)
     terms = terms_of(sampling, risk, ci_level, votes)
     report_progress(f"{votes.n_items:,} items; comparing")

@@ -219,7 +219,7 @@ def claims(
         Which judges; by default all.
     alike : str
         Whether in shares and agreement with people each item counts alike (``items``) or each task (``clusters``);
-        corrected failure rates are of items.
+        in the alternative annotator test and in corrected failure rates items do.
 
     Raises
     ------

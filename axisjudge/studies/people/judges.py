@@ -183,13 +183,15 @@ def _figures(
 ) -> dict[str, Callable[[], Any]]:
     """What claims are read from, by name, each as a function that works it out."""
     unit: dict[str, Any] = {"cluster_unit": panel.cluster_unit, "ci_level": ci_level}
-    of = {"clusters": panel.clusters, **unit}
+    of, alike = {"clusters": panel.clusters, **unit}, panel.alike
     n_categories, labels = len(panel.categories), panel.decided_labels
     test = partial(standing_in, verdicts, panel.labelled, panel.categories, epsilon=epsilon, names=panel.people, **of)
     return {
         "majority": lambda: panel.against(verdicts, panel.reference, asked=panel.asked[:, number], ci_level=ci_level),
-        "over_constant": lambda: over_constant(panel.sided(verdicts), panel.reference, **of),
-        "behind": lambda: behind_people(verdicts, labels, n_categories=n_categories, clusters=panel.groups, **unit),
+        "over_constant": lambda: over_constant(panel.sided(verdicts), panel.reference, alike=alike, **of),
+        "behind": lambda: behind_people(
+            verdicts, labels, n_categories=n_categories, clusters=panel.groups, alike=alike, **unit
+        ),
         "stand_in": lambda: test(scale="ordinal" if panel.grades else "nominal"),
     }
 

@@ -311,7 +311,7 @@ def question_sentence(question: QuestionComparison) -> str:
     ties = f"; people are split on {question.n_tied} more" if question.n_tied else ""
     drawn = "all are labelled" if panel.drawn.in_full else _DRAWN[panel.drawn.sampling]
     problem = f": {panel.drawn.reason}" if panel.drawn.problem else ""
-    drawn += f"; each {panel.cluster_unit} counts alike" if panel.alike == "clusters" else ""
+    drawn += f"; each {panel.cluster_unit if panel.alike == 'clusters' else 'item'} counts alike"
     left = f" Left out: {many(panel.n_unjudged, 'labelled item')} that no judge rated." if panel.n_unjudged else ""
     start = (
         f"{question.n_reference:,} of {many(len(panel.items), 'item')} carry a label that takes a "
