@@ -40,6 +40,44 @@ function opening(attributes, summary, within) {
   return element;
 }
 
+/** What fits on a line of this length stays on it. */
+const WIDE = 88;
+
+/** JSON text that is too long for a line over several, every token as it was; any other text as it is. */
+function indented(text) {
+  if (text.length <= WIDE || !/^\s*[{[]/.test(text) || text.trim().includes("\n")) return text;
+  try {
+    JSON.parse(text);
+    const tokens = text.match(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g).values();
+    return overLines(valueOf(tokens.next().value, tokens), "").join("");
+  } catch {
+    return text; // no JSON, or too deep
+  }
+}
+
+/** The value that begins with the token `first`: on one line, and its members, each a key (or nothing) and a value. */
+function valueOf(first, tokens) {
+  const closing = { "{": "}", "[": "]" }[first];
+  if (!closing) return { flat: first, members: [] };
+  const members = [];
+  for (let token = tokens.next().value; token !== closing; token = tokens.next().value) {
+    if (token === ",") token = tokens.next().value;
+    let [key, value] = ["", valueOf(token, tokens)];
+    if (first === "{") {
+      tokens.next(); // the colon
+      [key, value] = [`${value.flat}: `, valueOf(tokens.next().value, tokens)];
+    }
+    members.push([key, value]);
+  }
+  return { flat: `${first}${members.map(([key, { flat }]) => key + flat).join(", ")}${closing}`, members };
+}
+
+function overLines({ flat, members }, margin) {
+  if (!members.length || margin.length + flat.length <= WIDE) return [flat];
+  const lines = members.flatMap(([key, value], n) => [n ? ",\n" : "\n", `${margin}  `, key, ...overLines(value, `${margin}  `)]);
+  return [flat[0], ...lines, `\n${margin}`, flat.at(-1)];
+}
+
 /** More than this is folded: a reader should see the run at a glance. */
 const PREVIEW = { lines: 7, characters: 480 };
 

@@ -9,6 +9,7 @@ const EXPLORER_KEYS = [
   ["F, Shift+F", "next and previous step with the words searched for"],
   ["B, Shift+B", "another run of the task beside this one, its steps aligned; alone again"],
   ["X, Shift+X", "next and previous place at which two runs part"],
+  ["V", "the whole conversation as it was sent; again, laid out to be read"],
   ["1 to 9", "one judge's steps alone; again, all judges'"],
   ["W, then 1 to 4", "decide who is right: new or first, old or second, both wrong, cannot tell"],
   ["C, Esc", "comment on the decision, leave the comment"],
@@ -423,6 +424,7 @@ class Explorer {
       o: () => opened.fold(event.shiftKey),
       b: () => (event.shiftKey ? opened.on.beside() : opened.nextBeside()),
       x: () => opened.nextParting(by),
+      v: () => opened.showAsSent(),
     }[name];
   }
 }

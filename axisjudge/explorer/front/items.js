@@ -20,12 +20,12 @@ const MARKS = {
   weighed: { bit: 131072, words: "With confidences", why: "two judges or more say how sure they are", isOfLinks: true },
 };
 
-/** What is searched for: words in any case, or between two slashes a regular expression. */
+/** What is searched for: words in any case, a space for any or none as in JSON laid out, or between two slashes a regular expression. */
 function soughtFor(find) {
-  const between = /^\/(.+)\/$/s.exec(find.trim());
   const words = find.trim().toLowerCase();
-  const every = between ? new RegExp(between[1], "gim") : new RegExp(words.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "gi");
-  return { words, pattern: between && new RegExp(between[1], "im"), every };
+  const between = /^\/(.+)\/$/s.exec(find.trim())?.[1];
+  const text = between ?? words.split(/\s+/).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("\\s*");
+  return { words, pattern: between || /\s/.test(words) ? new RegExp(text, "im") : null, every: new RegExp(text, "gim") };
 }
 
 /** What a filter lets pass: a name, or several, one a line. */

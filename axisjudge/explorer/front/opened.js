@@ -62,6 +62,8 @@ const OFFERED_BESIDE = 12;
 
 /** One run beside the grid, or two beside each other: who says what on the axis at hand, and the record, at the cited steps. */
 class Opened {
+  isAsSent = false;
+
   /** on: close(), axis(question), step(index), judge(number), link(), beside(run), plus those of Deciding. */
   constructor(items, host, decisions, on) {
     Object.assign(this, { items, host, on, judge: null, runs: new Map() });
@@ -77,13 +79,15 @@ class Opened {
     this.pane = make("div", { class: "pane", tabindex: "0", role: "region", "aria-label": "Record" });
     this.matches = make("p", { class: "matches", role: "status" });
     const button = (words, keyed, act, why) => make("button", { type: "button", title: why, onclick: act }, words, keyed ? key(keyed) : null);
+    this.sent = button("As sent", "V", () => this.showAsSent(), "the whole conversation as it stands in the record, or laid out to be read");
+    this.sent.setAttribute("aria-pressed", "false");
     this.element = make(
       "section",
       { class: "opened", "aria-label": "Opened run", hidden: true },
       make(
         "header",
         {},
-        make("div", { class: "line" }, this.title, make("div", { class: "tools" }, this.besides, this.offered, key("B"), button("←", "K", () => on.turn(-1), "previous item"), button("→", "J", () => on.turn(1), "next item"), button("Link", null, on.link, "copy a link to this item"), button("Print", null, () => print(), "print this run; what is folded stays so (Shift+O opens all)"), button("Close", "Esc", on.close, "back to the grid"))),
+        make("div", { class: "line" }, this.title, make("div", { class: "tools" }, this.besides, this.offered, key("B"), button("←", "K", () => on.turn(-1), "previous item"), button("→", "J", () => on.turn(1), "next item"), this.sent, button("Link", null, on.link, "copy a link to this item"), button("Print", null, () => print(), "print this run; what is folded stays so (Shift+O opens all)"), button("Close", "Esc", on.close, "back to the grid"))),
         this.about,
         this.tabs,
       ),
@@ -158,6 +162,19 @@ class Opened {
     return this.on.said(`${one === null ? `Step ${other} of the run beside` : `Step ${one}`}, ${PAIRED[this.pairs[at][2]][1]}; ${first.indexOf(at) + 1} of ${first.length} places at which they part`);
   }
 
+  /** The conversation whole and as it was sent; again, laid out to be read. */
+  showAsSent() {
+    if (!this.steps) return;
+    const { current } = this.steps;
+    this.isAsSent = !this.isAsSent;
+    this.sent.setAttribute("aria-pressed", String(this.isAsSent));
+    this.#lay(this.opened.run, this.beside?.run);
+    this.#cite();
+    this.find(this.sought);
+    this.#toStep(current);
+    this.on.said(this.isAsSent ? "The conversation as it was sent" : "The conversation laid out");
+  }
+
   /** Fold or open the step at hand, and what stands beside it; all of them. */
   fold(isAll) {
     const beside = this.pairs?.find(([one, other]) => one === this.steps.current && other !== null)?.[1];
@@ -206,6 +223,7 @@ class Opened {
 
   /** Mark the words searched for in the record, and open what was folded over them. */
   find(words) {
+    this.sought = words;
     CSS.highlights?.delete("found");
     this.found = [];
     this.matches.hidden = !words?.trim() || !this.steps;
@@ -268,8 +286,8 @@ class Opened {
   }
 
   #lay(run, other) {
-    this.steps = run ? new Steps(run, (step) => this.go(step)) : null;
-    this.others = run && other ? new Steps(other, (step) => this.others.go(step)) : null;
+    this.steps = run ? new Steps(run, (step) => this.go(step), this.isAsSent) : null;
+    this.others = run && other ? new Steps(other, (step) => this.others.go(step), this.isAsSent) : null;
     this.parting = this.pairs = null;
     const alone = this.steps?.element ?? make("p", { class: "waiting" }, "The record of this run was not given.");
     this.pane.replaceChildren(...(this.others ? this.#sideBySide(run, other) : [alone]));

@@ -12,7 +12,9 @@ const GROUP = 5;
  * Steps are put into the document in groups as these come into view, and the text of each when it does: a run has hundreds.
  */
 class Steps {
-  constructor(run, cite) {
+  /** isAsSent: every text as it stands in the record and whole, calls as JSON; else laid out and folded, to be read. */
+  constructor(run, cite, isAsSent = false) {
+    this.isAsSent = isAsSent;
     this.watch = new IntersectionObserver((seen) => seen.forEach(({ isIntersecting, target }) => isIntersecting && target.come()));
     this.steps = run.steps.map((step) => this.#step(step, cite));
     Steps.latest = this;
@@ -122,15 +124,15 @@ class Steps {
         make("code", {}, tool.name),
         tool.kind ? ` (${tool.kind})` : "",
         tool.description ? `: ${tool.description}` : "",
-        opening({}, `Parameters of ${tool.name}`, () => make("pre", {}, tool.parameters)),
+        opening({ open: this.isAsSent }, `Parameters of ${tool.name}`, () => make("pre", {}, this.isAsSent ? tool.parameters : indented(tool.parameters))),
       ),
     );
     const policy = run.policy ? make("div", { class: "text" }, run.policy) : make("p", {}, "None is on record.");
     return make(
       "div",
       { class: "given" },
-      make("details", {}, make("summary", {}, "Policy the agent was given"), policy),
-      opening({}, run.tools ? `Tools the agent had (${run.tools.length})` : "Tools the agent had", () =>
+      make("details", { open: this.isAsSent }, make("summary", {}, "Policy the agent was given"), policy),
+      opening({ open: this.isAsSent }, run.tools ? `Tools the agent had (${run.tools.length})` : "Tools the agent had", () =>
         run.tools ? make("ul", {}, described()) : make("p", {}, "No definitions are on record."),
       ),
     );
@@ -141,6 +143,7 @@ class Steps {
     const role = step.heading ?? ROLES[step.role];
     const name = `Step ${step.index}, ${role.toLowerCase()}${step.answers ? ` of ${step.answers}` : ""}`;
     const isFolded = step.role === "tool" || step.role === "system" || step.text.length > LONG;
+    const text = () => (this.isAsSent ? make("div", { class: "text" }, step.text) : foldable(indented(step.text), `step ${step.index}`, isFolded));
     const article = make(
       "article",
       { class: step.role, tabindex: "-1", "aria-label": step.error ? `${name}, error` : name },
@@ -158,7 +161,7 @@ class Steps {
           step.by_user ? make("span", { class: "quiet" }, "called by the user, not by the agent") : null,
           step.error ? make("span", { class: "error" }, "error") : null,
         ),
-        step.text ? foldable(step.text, `step ${step.index}`, isFolded) : null,
+        step.text ? text() : null,
         step.calls.map((call) => this.#call(call)),
         step.text || step.calls.length ? null : make("p", { class: "quiet" }, "(empty)"),
       );
@@ -173,7 +176,11 @@ class Steps {
   }
 
   #call(call) {
-    const shown = call.arguments.map(([name, value]) => [make("dt", {}, name), foldable(value, name || "the arguments", true, "dd")]);
+    const isText = call.arguments.length === 1 && !call.arguments[0][0];
+    const sent = isText ? call.arguments[0][1] : `{${call.arguments.map(([name, value]) => `${JSON.stringify(name)}: ${value}`).join(", ")}}`;
+    const shown = this.isAsSent
+      ? [make("dt", {}), make("dd", { class: "text" }, sent)]
+      : call.arguments.map(([name, value]) => [make("dt", {}, name), foldable(indented(value), name || "the arguments", true, "dd")]);
     return make(
       "div",
       { class: "call" },
