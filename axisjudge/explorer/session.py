@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.explorer.shown import shown_run
 from axisjudge.labels.record import label_base, label_word, shown_sections
-from axisjudge.labels.sampling import Sampling
+from axisjudge.labels.sampling import Drawn, Sampling
 from axisjudge.rubric import Rubric, load_rubric
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES, VERDICTS, Axis, Rating, check_citations
@@ -53,10 +55,17 @@ class Session:
         drawn = tuple(runs[name] for name in sampling.trajectory_ids)
         return cls(rater, sampling, drawn, {axis: load_rubric(axis) for axis in AXES})
 
+    @cached_property
+    def _drawn(self) -> Mapping[str, Mapping[str | None, Drawn]]:
+        """Of each run what was drawn of it: single axes, or all (None)."""
+        drawn: defaultdict[str, dict[str | None, Drawn]] = defaultdict(dict)
+        for each in self.sampling.items:
+            drawn[each.trajectory_id][each.question] = each
+        return drawn
+
     def axes_of(self, item: int) -> tuple[Axis, ...]:
         """The axes asked of an item: all, unless the plan drew single ones."""
-        run = self.trajectories[item].id
-        asked = {drawn.question for drawn in self.sampling.items if drawn.trajectory_id == run}
+        asked = self._drawn[self.trajectories[item].id]
         return tuple(axis for axis in AXES if axis in asked or None in asked)
 
     def about(self) -> dict[str, Any]:
@@ -79,8 +88,7 @@ class Session:
 
     def drawn_flags(self, item: int, axis: Axis) -> list[str]:
         """How this item was drawn, as flags of its label."""
-        run = self.trajectories[item].id
-        drawn = {each.question: each for each in self.sampling.items if each.trajectory_id == run}
+        drawn = self._drawn[self.trajectories[item].id]
         return self.sampling.flags_for(drawn.get(axis) or drawn[None])
 
     def rating(self, item: int, axis: str, label: Mapping[str, Any], seconds: float, created_at: str) -> Rating:

@@ -6,10 +6,8 @@ Reward, agent, task, domain, id and meta stay out, and so does every verdict.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 
@@ -18,7 +16,10 @@ _KINDS = {"thinking": "Agent, to itself", "error": "Error that belongs to no cal
 
 
 def shown_run(trajectory: Trajectory) -> dict[str, Any]:
-    """The trajectory as the labeller draws it: steps, tools, policy and how the run ended; plain JSON."""
+    """The trajectory as the labeller draws it: steps, tools, policy and how the run ended; plain JSON.
+
+    Texts are as they stand in the record; the browser lays out what is JSON.
+    """
     calls = {call.id: call for step in trajectory.steps for call in step.tool_calls if call.id}
     return {
         "ended": trajectory.termination,
@@ -39,7 +40,7 @@ def _policy(trajectory: Trajectory) -> str | None:
 
 
 def _tool(tool: ToolSchema, kind: str | None) -> dict[str, Any]:
-    parameters = indented(json.dumps(tool.parameters, ensure_ascii=False))
+    parameters = json.dumps(tool.parameters, ensure_ascii=False)
     return {"name": tool.name, "kind": kind, "description": tool.description.strip(), "parameters": parameters}
 
 
@@ -49,7 +50,7 @@ def _step(step: Step, calls: Mapping[str, ToolCall]) -> dict[str, Any]:
         "index": step.index,
         "role": step.role,
         "heading": _KINDS.get(step.kind or ""),
-        "text": indented(step.content),
+        "text": step.content,
         "answers": (step.tool_name or (answered.name if answered else "unknown tool")) if step.role == "tool" else None,
         "by_user": answered is not None and answered.requestor == "user",
         "error": bool(step.error),
@@ -67,62 +68,4 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 def _argument(pair: tuple[str, Any]) -> tuple[str, str]:
     name, value = pair
-    return name, indented(json.dumps(value, ensure_ascii=False))
-
-
-#: Whatever fits on one line of this length stays there.
-WIDTH = 88
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
-_CLOSING = {"{": "}", "[": "]"}
-
-
-class Node(NamedTuple):
-    """A value on one line, and the members of an object or array, each a key (or nothing) and a value."""
-
-    flat: str
-    members: tuple[tuple[str, Node], ...] = ()
-
-
-@lru_cache(maxsize=512)
-def indented(text: str) -> str:
-    """`text` over several lines if it is a JSON object or array too long for one, else as it is."""
-    if not text.lstrip().startswith(("{", "[")) or len(text) <= WIDTH or "\n" in text.strip():
-        return text
-    try:
-        json.loads(text)
-        tokens = iter(_TOKEN.findall(text))
-        return "".join(_lines(_value(next(tokens), tokens), ""))
-    except (ValueError, RecursionError):
-        return text
-
-
-def _value(first: str, tokens: Iterator[str]) -> Node:
-    """The value that begins with the token `first`."""
-    if first not in _CLOSING:
-        return Node(first)
-    members: list[tuple[str, Node]] = []
-    token = next(tokens)
-    while token != _CLOSING[first]:
-        key = ""
-        if token == ",":
-            token = next(tokens)
-        value = _value(token, tokens)
-        token = next(tokens)
-        if token == ":":
-            key, value = f"{value.flat}: ", _value(next(tokens), tokens)
-            token = next(tokens)
-        members.append((key, value))
-    flat = f"{first}{', '.join(key + value.flat for key, value in members)}{_CLOSING[first]}"
-    return Node(flat, tuple(members))
-
-
-def _lines(node: Node, margin: str) -> Iterator[str]:
-    if not node.members or len(margin) + len(node.flat) <= WIDTH:
-        yield node.flat
-        return
-    inner = f"{margin}  "
-    yield f"{node.flat[0]}\n"
-    for number, (key, value) in enumerate(node.members):
-        yield f"{',' if number else ''}{chr(10) if number else ''}{inner}{key}"
-        yield from _lines(value, inner)
-    yield f"\n{margin}{node.flat[-1]}"
+    return name, json.dumps(value, ensure_ascii=False)

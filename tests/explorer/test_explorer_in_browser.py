@@ -209,6 +209,35 @@ def test_two_runs_stand_side_by_side_with_their_steps_aligned(visit, runs, tmp_p
     expect(elsewhere.locator(".pair")).to_have_count(0)
 
 
+@pytest.mark.slow
+def test_the_whole_conversation_is_shown_as_it_was_sent(visit, runs):
+    page = visit("run=run-0&axis=sequencing&step=3")
+    opened(page)
+    found = page.locator("article.tool .text").first
+    assert found.text_content().startswith('{\n  "order_id": "#W0",\n'), "laid out to be read"
+    press(page, "v")
+    expect(page.get_by_role("button", name="As sent")).to_have_attribute("aria-pressed", "true")
+    assert opened(page)[2] == 3, "one stays at the step"
+    page.locator("article").last.scroll_into_view_if_needed()
+    expect(page.locator("article > .body")).to_have_count(8)
+    texts = [step.content for step in runs[0].steps if step.content]
+    assert page.locator("article > .body > .text").all_text_contents() == texts, "every letter, nothing folded"
+    assert page.locator(".call dd").all_text_contents() == ['{"order_id": "#W0"}', "{no"]
+    expect(page.locator(".given")).to_contain_text("Cancel nothing.")
+    expect(page.locator(".given pre")).to_be_visible()
+    assert page.locator(".run .fold").count() == 0
+    assert_accessible(page, HOST)
+    press(page, "n")
+    assert opened(page)[2] == 2, "cited steps are gone to as before"
+    press(page, "j")
+    page.locator(".opened h2", has_text="run-1").wait_for()
+    expect(page.locator("article.tool .text").first).to_contain_text('{"order_id": "#W1", "total"')
+    press(page, "v", "/")
+    page.keyboard.type('29, "price": 29.10, "options"')
+    expect(page.locator(".counted")).to_contain_text("3 of 3 runs")
+    expect(page.locator(".matches")).to_contain_text("1 in 1 of 8 steps")
+
+
 def test_by_keys_through_items_steps_and_judges(visit):
     page = visit("axis=sequencing")
     press(page, "d")
