@@ -41,11 +41,11 @@ function opening(attributes, summary, within) {
 }
 
 /** What fits on a line of this length stays on it. */
-const WIDE = 88;
+const LINE = 88;
 
 /** JSON text that is too long for a line over several, every token as it was; any other text as it is. */
 function indented(text) {
-  if (text.length <= WIDE || !/^\s*[{[]/.test(text) || text.trim().includes("\n")) return text;
+  if (text.length <= LINE || !/^\s*[{[]/.test(text) || text.trim().includes("\n")) return text;
   try {
     JSON.parse(text);
     const tokens = text.match(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g).values();
@@ -73,7 +73,7 @@ function valueOf(first, tokens) {
 }
 
 function overLines({ flat, members }, margin) {
-  if (!members.length || margin.length + flat.length <= WIDE) return [flat];
+  if (!members.length || margin.length + flat.length <= LINE) return [flat];
   const lines = members.flatMap(([key, value], n) => [n ? ",\n" : "\n", `${margin}  `, key, ...overLines(value, `${margin}  `)]);
   return [flat[0], ...lines, `\n${margin}`, flat.at(-1)];
 }
