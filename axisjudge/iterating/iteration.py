@@ -35,6 +35,7 @@ from axisjudge.studies.rubric_versions import (
     judges_moved,
     rubric_versions,
 )
+from axisjudge.studies.rubric_versions.sentences import occasions_apart
 from axisjudge.studies.rubric_versions.turns import Turn
 from axisjudge.studies.rubric_versions.versions import HELD_OUT
 from axisjudge.trajectory import Trajectory
@@ -73,6 +74,11 @@ class Iteration:
     def turn(self) -> Turn | None:
         """The turn that was asked for."""
         return self.result.turns[-1] if self.result else None
+
+    @property
+    def exit_code(self) -> int:
+        """4 where the noise of occasions was not measured, as `axisjudge rubric compare` ends then; 0 else."""
+        return 4 if self.turn and self.turn.pair.apart else 0
 
     @property
     def decided(self) -> str:
@@ -115,7 +121,8 @@ class Iteration:
         if self.result is None or self.turn is None:
             return notes
         banner = f'<p style="border-left: 4px solid #b3261e; padding-left: 8px">{html.escape(self.result.banner)}</p>'
-        words = [self.result.answer, self.decided, sentences.cited(self.cited)]
+        apart = occasions_apart(self.turn.before, self.turn.after) if self.turn.pair.apart else ""
+        words = [self.result.answer, apart, self.decided, sentences.cited(self.cited)]
         said = "".join(f"<p><strong>{html.escape(each)}</strong></p>" for each in words if each)
         return f"{notes}{banner if self.result.banner else ''}{said}"
 
@@ -178,7 +185,8 @@ def iterate(
     """Judge a rubric version on the calibration side, as far as that was not done, and compare it with the one before.
 
     What is missing of both versions is asked in one run, item by item in turn, so that both see the same build of a
-    judge. Where the version before was judged at another time it is said that the noise of occasions was not measured.
+    judge. Where a model judged the version before at other times alone, and neither version in four runs, the noise of
+    occasions was not measured: it is said, and nothing is called progress, or worse (`Iteration.exit_code` is 4).
 
     Before anything is asked a line says how many calls and input tokens are to come.
 
@@ -251,8 +259,7 @@ def iterate(
     steps, held_out = {run.id: len(run.steps) for run in runs}, known_split.held_out if known_split else HELD_OUT
     result = rubric_versions(table, {axis: _trail(table, old, new)}, steps=steps, held_out=held_out)
     decided = looked_at(result.turns[-1].flips, axis, (old.version, new.version), _decisions())
-    notes = (*notes[:-1], *_occasions_apart(judged, old, new))
-    return Iteration(notes, plan, result, decided, table, tuple(runs), rater or _only_rater())
+    return Iteration(notes[:-1], plan, result, decided, table, tuple(runs), rater or _only_rater())
 
 
 def _trail(table: pl.DataFrame, old: Rubric, new: Rubric) -> list[str]:
@@ -315,15 +322,6 @@ def _carried_out(run: JudgingRun, options: RunOptions) -> pl.DataFrame:
         cure = "give a higher one: what is there is not asked again"
         raise InputError("budget_usd", rule, options.budget_usd, cure)
     return table
-
-
-def _occasions_apart(table: pl.DataFrame, old: Rubric, new: Rubric) -> tuple[str, ...]:
-    """What must be said where a model was asked both versions, and never in one run: the day's build is in the gap."""
-    asked = table.filter(pl.col("rater_kind") == "llm", pl.col("verdict").is_not_null())
-    runs = [asked.filter(pl.col("rubric_version") == each.version)["run_id"].drop_nulls() for each in (old, new)]
-    if not len(runs[0]) or not len(runs[1]) or set(runs[0]) & set(runs[1]):
-        return ()
-    return (sentences.OCCASIONS_APART.format(old.version, new.version),)
 
 
 def _before(rubric: Rubric) -> Rubric:

@@ -83,10 +83,3 @@ def cost(plan: JudgingPlan, estimate: PlanEstimate) -> str:
         calls += f"; {there} are there already"
     free = "Free: programs and simulated judges are sent no prompt"
     return f"{calls}. {estimate.sentence if estimate.judges else free}."
-
-
-#: Said where the two versions were asked at different times.
-OCCASIONS_APART = (
-    "{} and {} were judged at different times, and the noise of occasions was not measured: a model that changed in "
-    "between looks like a rubric that changed its verdicts. A higher repeats= asks both in one run."
-)

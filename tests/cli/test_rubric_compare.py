@@ -47,6 +47,30 @@ def test_two_axes_are_one_family_and_every_figure_is_the_study_s(ratings, path):
     assert told["turns"][0]["agreement"]["p_adjusted"] == pytest.approx(result.turns[0].agreement.p_adjusted)
 
 
+@pytest.mark.parametrize(
+    ("run_of", "repeats", "code"),
+    [
+        (pl.lit("one"), 3, 0),
+        (pl.col("rubric_version"), 4, 4),
+        (pl.format("{}{}", "rubric_version", "repeat"), 3, 4),
+        (pl.format("{}{}", "rubric_version", "repeat"), 4, 0),
+    ],
+)
+def test_versions_of_two_occasions_are_no_progress_without_four_of_one(tmp_path, run_of, repeats, code):
+    """A model that changed between them looks like a rubric; programs do not change."""
+    better = table(*world(np.random.default_rng(1), tasks=40, repeats=repeats, hit=(0.7, 0.95)), axis=AXES[0])
+    paths = {kind: tmp_path / f"{kind}.parquet" for kind in ("llm", "rules")}
+    for kind, path in paths.items():
+        better.with_columns(run_id=run_of.cast(pl.String), rater_kind=pl.lit(kind)).write_parquet(path)
+    asked = ("--change", f"{AXES[0]}=v1:v2")
+    ended, text = run(paths["llm"], *asked)
+    assert ended == code, text
+    assert ("noise of occasions was not measured" in text) == (code == 4)
+    told = json.loads(run(paths["llm"], *asked, "--json")[1])["turns"][0]
+    assert (told["word"], told["occasions_apart"]) == (("noise not measured", True) if code else ("progress", False))
+    assert run(paths["rules"], *asked)[0] == 0
+
+
 def test_looking_again_and_again_has_wider_intervals_and_prints_their_price(ratings, path):
     asked = ("--change", f"{AXES[0]}=v1:v2", "--looking")
     code, text = run(path, *asked)

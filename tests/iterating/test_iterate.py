@@ -251,5 +251,9 @@ def test_both_versions_are_judged_in_turn_and_another_day_is_said(bench):
     assert min(parts) >= 5
     assert max(parts) <= 15
     assert occasions not in repr(first)
+    assert first.exit_code == 0
     write_draft(bench, "v5", "Another one.")
-    assert occasions in repr(axisjudge.iterate(AXIS, "v5", judges=[strict, "simulated:dunnock"], progress=False))
+    other_day = axisjudge.iterate(AXIS, "v5", judges=[strict, "simulated:dunnock"], progress=False)
+    assert other_day.exit_code == 4
+    assert repr(other_day).count(occasions) == other_day._repr_html_().count(occasions) - 1 == 1
+    assert other_day.turn.agreement.noise is None

@@ -24,7 +24,10 @@ def compare(
     ] = False,
     json: show.Json = False,
 ) -> None:
-    """Compare two versions of a rubric, or of several, on the calibration side: one family of tests, by Holm."""
+    """Compare two versions of a rubric, or of several, on the calibration side: one family of tests, by Holm.
+
+    Exit 4 where models judged two versions at different times and the noise of occasions was not measured.
+    """
     from axisjudge.protocol import find_split
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
@@ -37,9 +40,10 @@ def compare(
         _looked(read_ratings(*ratings), _changes(change), held_out, json=json)
         return
     result = rubric_versions(read_ratings(*ratings), _changes(change), held_out=held_out)
+    code = 4 if any(turn.pair.apart for turn in result.turns) else 0
     if json:
         show.as_json({"family": [turn.axis for turn in result.turns], "turns": result.turns})
-        return
+        raise typer.Exit(code)
     if result.banner:
         typer.echo(result.banner)
     title = f"Change of agreement, task by task; Holm over {len(result.turns)} axes"
@@ -48,6 +52,7 @@ def compare(
         typer.echo(f"\n{turn.headline}")
         for sentence in turn.details:
             typer.echo(f"  {sentence}")
+    raise typer.Exit(code)
 
 
 def _looked(ratings: pl.DataFrame, changes: dict[str, tuple[str, str]], held_out: Sequence[str], *, json: bool) -> None:

@@ -36,6 +36,7 @@ from axisjudge.stats.comparisons.paired import paired_change
 from axisjudge.stats.comparisons.sign_flips import holm
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, normal_quantile, t_quantile
+from axisjudge.stats.sequences.evidence import FEWEST_NULL
 
 
 class VersionOutcome(StrEnum):
@@ -163,6 +164,7 @@ def moved(
     clusters: NDArray[np.intp],
     *,
     cluster_unit: str = "task",
+    occasions: Sequence[Sequence[int]] | None = None,
     seed: int = 0,
 ) -> Moved:
     """Test the change of a quantity from A to B.
@@ -174,6 +176,9 @@ def moved(
         an item.
     clusters : array, shape (n_items,)
         The task of each item.
+    occasions : two sequences of int, shape (n_repeats,), optional
+        Where A and B were never asked together: on which occasion each repeat was. Those of one share its day, so that
+        occasions are the repeats that measure noise; with fewer than `FEWEST_NULL` of one version nothing does.
     """
     first, second = mean_of_repeats(np.asarray(values, dtype=np.float64))
     tested = paired_change(first, second, clusters=clusters, cluster_unit=cluster_unit, rng=seed)
@@ -183,8 +188,20 @@ def moved(
         p_adjusted=tested.p_value,
         n_changed_tasks=tested.n_changed,
         task_spread=_task_spread(second - first, clusters),
-        noise=run_noise(values),
+        noise=run_noise(values if occasions is None else _by_occasion(values, occasions)),
     )
+
+
+def _by_occasion(values: ArrayLike, occasions: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+    """The mean over each occasion's repeats; one column, which shows no noise, where occasions are too few."""
+    given, codes = np.asarray(values, dtype=np.float64), np.asarray(occasions)
+    if max(np.unique(each[each >= 0]).size for each in codes) < FEWEST_NULL:
+        return mean_of_repeats(given)[..., None]
+    of = [
+        [mean_of_repeats(own[:, code == number]) for number in range(codes.max() + 1)]
+        for own, code in zip(given, codes, strict=True)
+    ]
+    return np.moveaxis(np.array(of), 1, 2)
 
 
 def run_noise(values: ArrayLike) -> RunNoise | None:

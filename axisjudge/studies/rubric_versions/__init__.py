@@ -264,9 +264,8 @@ def rubric_versions(
             axis: versions[number : number + 2] for axis, versions in changes.items() if len(versions) > number + 1
         }
         read = [read_versions(ratings, axis, *both, held_out=held_out) for axis, both in family.items()]
-        tested = adjusted(
-            [moved(pair.agreement, pair.clusters, cluster_unit=cluster_unit, seed=seed) for pair, _ in read]
-        )
+        how: dict[str, Any] = {"cluster_unit": cluster_unit, "seed": seed}
+        tested = adjusted([moved(pair.agreement, pair.clusters, occasions=pair.occasions, **how) for pair, _ in read])
         turns += [
             compared(*each, agreement, family=tuple(family), kind=kind_of(ratings))
             for each, agreement in zip(read, tested, strict=True)

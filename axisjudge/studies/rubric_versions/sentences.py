@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from axisjudge.stats.comparisons import progress
 from axisjudge.stats.comparisons.progress import ProgressReason
+from axisjudge.stats.sequences.evidence import FEWEST_NULL
 from axisjudge.studies._shared.words import (
     briefly,
     directed,
@@ -30,8 +31,8 @@ REASONS = {
     "{fewest}",
     ProgressReason.ROSE: "agreement rose, as a test over tasks shows, and by more than repeats of one version differ",
     ProgressReason.FELL: "agreement fell, as a test over tasks shows, and by more than repeats of one version differ",
-    ProgressReason.ROSE_UNREPEATED: "agreement rose over tasks, but one version asked twice might differ as much",
-    ProgressReason.FELL_UNREPEATED: "agreement fell over tasks, but one version asked twice might differ as much",
+    ProgressReason.ROSE_UNREPEATED: "agreement rose over tasks, but one version asked again might differ as much",
+    ProgressReason.FELL_UNREPEATED: "agreement fell over tasks, but one version asked again might differ as much",
     ProgressReason.WITHIN_NOISE: "the change of {change:+z.2f} does not exceed what repeats of one version differ by "
     "({threshold:.2f} on {degrees} degrees of freedom)",
     ProgressReason.ONE_WORD: "under the new version all verdicts are one word, so that chance alone agrees",
@@ -70,7 +71,7 @@ def advice(decision: progress.ProgressVerdict) -> tuple[str, ...]:
 
 def outcome(decision: progress.ProgressVerdict) -> str:
     """The outcome, never without the remark that noise was not measured where it was not."""
-    remark = " (noise between repeats was not measured)"
+    remark = " (noise was not measured)"
     is_stated = decision.noise_measured or decision.outcome is progress.VersionOutcome.NOISE_NOT_MEASURED
     return f"{decision.outcome}{'' if is_stated else remark}"
 
@@ -149,8 +150,19 @@ def beyond_chance(versions: Sequence[VersionAgreement]) -> str:
     )
 
 
-def run_noise(versions: Sequence[VersionAgreement], noise: progress.RunNoise | None) -> str:
+def occasions_apart(before: str, after: str) -> str:
+    """That the versions were asked at different times, and that nothing shows what a time alone changes."""
+    return (
+        f"{before} and {after} were judged at different times, and the noise of occasions was not measured: a model "
+        "that changed in between looks like a rubric that changed its verdicts. More repeats ask both in one run; "
+        f"else {FEWEST_NULL} runs of one version measure it."
+    )
+
+
+def run_noise(versions: Sequence[VersionAgreement], noise: progress.RunNoise | None, *, apart: bool) -> str:
     """How far runs of one version differ, or that it was not measured."""
+    if apart:
+        return occasions_apart(*(each.version for each in versions))
     if noise is None:
         return (
             "Noise between repeats was not measured: no version was asked twice. The test allows for noise that "

@@ -68,7 +68,7 @@ class Turn(
 
     _keys = columns(
         "axis family versions n_items agreement soft flips citations same_text=pair.same_text aside=pair.aside",
-        "left_out=pair.left_out triage banner judges=shifts",
+        "left_out=pair.left_out occasions_apart=pair.apart triage banner judges=shifts",
     )
 
     pair: Versions
@@ -158,7 +158,7 @@ class Turn(
         return (
             sentences.agreement(self.versions, self.agreement, self.n_items, len(self.family)),
             sentences.beyond_chance(self.versions),
-            sentences.run_noise(self.versions, self.agreement.noise),
+            sentences.run_noise(self.versions, self.agreement.noise, apart=self.pair.apart),
             self.split_sentence,
         )
 

@@ -23,6 +23,7 @@ from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreement, split_change
 from axisjudge.stats.comparisons.progress import Moved, adjusted, mean_of_repeats, moved
 from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.sequences.evidence import FEWEST_NULL
 from axisjudge.studies._shared.frames import Floats, Given, mean_of, words_of
 from axisjudge.studies._shared.ranking import fitted_maps
 from axisjudge.verdict import VERDICTS
@@ -55,7 +56,8 @@ class Versions:
     `codes` holds positions in `VERDICTS`, `confidences` and `ranks` (mid-ranks among the judge's own, see `_ranks`)
     have the same shape: versions (before, after) x items x judges x repeats, NaN where nothing came. `clusters` are
     numbers from 0. `aside` names the judges that read no rubric, `left_out` counts what does not enter;
-    `side` is the side of the split that all ratings are of, if it is one.
+    `side` is the side of the split that all ratings are of, if it is one. `occasions` numbers
+    the run of each version's repeats, -1 without one, where models were asked both versions in no run together.
     """
 
     axis: str
@@ -73,6 +75,12 @@ class Versions:
     aside: tuple[str, ...]
     left_out: UncomparedRatings
     side: str | None
+    occasions: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+
+    @property
+    def apart(self) -> bool:
+        """Whether the versions were asked at different times and too few of one version show what a time changes."""
+        return self.occasions is not None and max(len({*each} - {-1}) for each in self.occasions) < FEWEST_NULL
 
     @property
     def names(self) -> tuple[str, str]:
@@ -176,8 +184,22 @@ def read_versions(
             lost=table.filter(pl.col("status") != "ok").height,
         ),
         side=table["split"][0] if table["split"].n_unique() == 1 else None,
+        occasions=_occasions(table, (before, after)),
     )
     return pair, table
+
+
+def _occasions(table: pl.DataFrame, versions: tuple[str, str]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The run in which models answered most of each version's repeats; None where a run has both versions, or none."""
+    asked = table.filter(pl.col("rater_kind") == "llm", pl.col("verdict").is_not_null(), pl.col("run_id").is_not_null())
+    of = [asked.filter(pl.col("rubric_version") == version) for version in versions]
+    old, new = (set(each["run_id"]) for each in of)
+    if not old or not new or old & new:
+        return None
+    repeats, numbers = table["repeat"].unique().sort(), {run: number for number, run in enumerate(sorted(old | new))}
+    most = [dict(each.group_by("repeat").agg(pl.col("run_id").mode().min()).iter_rows()) for each in of]
+    first, second = (tuple(numbers[runs[at]] if at in runs else -1 for at in repeats) for runs in most)
+    return first, second
 
 
 def commonest(codes: Floats) -> Floats:
@@ -407,7 +429,7 @@ def judge_shifts(pair: Versions, *, cluster_unit: str, seed: int) -> tuple[Judge
     for judge in range(len(pair.judges)):
         sure = np.where(stayed[:, judge, None], pair.confidences[:, :, judge], math.nan)
         if not np.isnan(sure).all(axis=(1, 2)).any():
-            tested[judge] = moved(sure, pair.clusters, cluster_unit=cluster_unit, seed=seed)
+            tested[judge] = moved(sure, pair.clusters, cluster_unit=cluster_unit, occasions=pair.occasions, seed=seed)
     corrected = dict(zip(tested, adjusted(list(tested.values())), strict=True))
     return tuple(_shift(pair, judge, stayed[:, judge], corrected.get(judge)) for judge in range(len(pair.judges)))
 
