@@ -111,10 +111,15 @@ def read_table(path: Path, rows: Sequence[Row], options: ImportOptions, form: st
 
 def _without_copies(rows: Sequence[Row]) -> tuple[list[Row], int]:
     """The rows without those that repeat another whole, where rows have an id or a text of their own."""
-    seen: dict[str, Row] = {}
-    for row in rows:
-        seen.setdefault(repr(sorted(row.items(), key=lambda pair: pair[0])), row)
-    return (list(seen.values()), len(rows) - len(seen)) if len(rows[0]) > 2 else (list(rows), 0)
+    if len(rows[0]) <= 2:
+        return list(rows), 0
+    seen: dict[int, int] = {}  # by hash and place: the cells themselves would take as much memory again
+    copies = set()
+    for place, row in enumerate(rows):
+        first = seen.setdefault(hash(repr(sorted(row.items(), key=lambda pair: pair[0]))), place)
+        if first != place and rows[first] == row:
+            copies.add(place)
+    return ([row for place, row in enumerate(rows) if place not in copies] if copies else list(rows)), len(copies)
 
 
 def _with_items(path: Path, rows: list[Row], options: ImportOptions) -> tuple[list[Row], list[str]]:
@@ -144,10 +149,10 @@ def _refuse_twice(where: str, rows: Sequence[Row], found: Sequence[Judgement], l
     """Refuse two ratings of one item by one rater on one question, with the columns that would tell them apart."""
     if "repeat" in layout.roles:
         return
-    seen: dict[tuple[object, ...], Judgement] = {}
-    for one in found:
-        key = (one.thing, one.fields.get("step_index"), one.question, one.rater, one.fields.get("rater_version"))
-        if (before := seen.setdefault(key, one)) is not one:
+    seen: dict[int, int] = {}
+    for place, one in enumerate(found):
+        before = found[seen.setdefault(hash(_identity(one)), place)]
+        if before is not one and _identity(before) == _identity(one):
             break
     else:
         return
@@ -167,6 +172,10 @@ def _refuse_twice(where: str, rows: Sequence[Row], found: Sequence[Judgement], l
             "if they are repeats of one rating: --repeats; else leave one out, or name what tells them apart by --item"
         )
     raise InputError(where, rule, cure=cure)
+
+
+def _identity(one: Judgement) -> tuple[object, ...]:
+    return one.thing, one.fields.get("step_index"), one.question, one.rater, one.fields.get("rater_version")
 
 
 def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout:
@@ -219,9 +228,11 @@ def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout
 
 def _is_text(name: str) -> bool:
     """Whether a column says what was judged, by its name or that of the record it was in (``inputs.city``)."""
-    of = plain(name.partition(".")[0])
-    about = of == "metadata" and bool(who(name))  # a verdict on it, kept beside it
-    return plain(name) in NAMES["trajectory_id"] or (not about and bool({plain(name), of} & {*TEXTS}))
+    of, last = plain(name.partition(".")[0]), plain(name.rpartition(".")[2])
+    if of == "metadata" and who(name):  # a verdict on it, kept beside it
+        return False
+    own = {plain(name), of} if who(name) else {plain(name), of, last}
+    return plain(name) in NAMES["trajectory_id"] or bool(own & {*TEXTS})
 
 
 def _raters(
@@ -446,15 +457,24 @@ def _command(where: str, layout: Layout, options: ImportOptions, known: Recognis
     if "trajectory_id" not in layout.roles:
         keys = [layout.roles[name] for name in ("rater", "question") if name in layout.roles]
         words += [f"--item={name}" for name in telling_apart(known.frame, [], keys, known)] or ["--item", "COLUMN"]
-    if "verdict" not in layout.roles and not layout.answers:
-        words += ["--column", "COLUMN=verdict"]
+    nothing = "verdict" not in layout.roles and not layout.answers
+    if nothing:
+        likely = [
+            name
+            for name in layout.left_out
+            if len(known.columns[name].words) > 1
+            and known.columns[name].kind in ("verdict", "other")
+            and not _is_text(name)
+        ]
+        words += ["--column", f"{likely[0] if len(likely) == 1 else 'COLUMN'}=verdict"]
     words += ["--rater", options.rater] if options.rater else []
-    if "rater" not in layout.roles and not options.rater and not layout.by_rater:
+    if "rater" not in layout.roles and not options.rater and (nothing or not layout.by_rater):
         words += ["--rater", _named_after(where)]
     words += [] if asked else ["--question", layout.roles.get("verdict", _named_after(where))]
     words += ["--question", options.question[0]] if len(options.question) == 1 else []
     if not (options.kind or options.kinds or "rater_kind" in layout.roles):
-        kinds = {name: likely_kind(name) for name in layout.answers if who(name)} if layout.by_rater else {}
+        sure = layout.by_rater and any(map(who, layout.answers))
+        kinds = {name: likely_kind(name) for name in layout.answers} if sure else {}
         one = likely_kind(layout.roles.get("rater") or layout.roles.get("verdict", ""))
         words += [part for name, kind in kinds.items() for part in ("--kind", f"{name}={kind}")] or ["--kind", one]
     words += ["--kind", options.kind] if options.kind else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -24,6 +25,8 @@ from axisjudge.ratings.words import MOST_WORDS, sides_of
 from axisjudge.verdict import AXES
 
 _NOTHING = (None, "")
+#: A record or list written into one cell.
+_SEVERAL = re.compile(r"\{.*:.*\}|\[.*,.*\]", re.DOTALL)
 #: Verdict and value of an answer on its scale.
 _Answer = tuple[str | None, float | None]
 _NO_ANSWER: _Answer = (None, None)
@@ -129,6 +132,9 @@ def _scales(
             stated[question].add(checked_scale(one.where, scale))
     scales, notes = {}, []
     for question, answers in used.items():
+        if several := [word for word in answers if _SEVERAL.fullmatch(word)]:
+            cure = "write them as rows or columns of their own first"
+            raise InputError(question, "has cells of several answers each, and one is due", several[0], cure)
         scale = options.scale_of(question) or (next(iter(stated[question])) if len(stated[question]) == 1 else None)
         if scale is None and not answers:
             scale = "nominal"
@@ -222,7 +228,7 @@ def _recognised(question: str, scale: str, answers: Sequence[str]) -> str:
 def _spellings(question: str, answers: Iterable[str]) -> list[str]:
     by_letters: defaultdict[str, list[str]] = defaultdict(list)
     for word in answers:
-        by_letters[word.casefold()].append(word)
+        by_letters[word.casefold().strip("'\"` ")].append(word)
     return [
         f"{question}: {' and '.join(sorted(words))} are counted as different words (else: --word-map "
         f"{sorted(words)[0]!r}={sorted(words)[1]!r})"

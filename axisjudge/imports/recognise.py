@@ -87,7 +87,7 @@ TEXTS = (
     *("prompt", "input", "output", "response", "text", "content", "completion", "context", "reference", "expected"),
     *("target", "instruction", "query", "document", "summary", "model_output", "generation", "messages", "url"),
     *("inputs", "outputs", "reference_outputs", "metadata", "name", "title", "epoch", "user_id", "tags", "state"),
-    *("bookmarked", "public"),
+    *("bookmarked", "public", "expected_output"),
 )
 _HUMAN = words_in("human humans people person gold golden truth groundtruth expert experts reviewer manual sme") | (
     words_in("annotator annotators annotated adjudicated crowd worker")

@@ -310,7 +310,8 @@ def _name_themselves(cells: Sequence[Any]) -> bool:
             len(set(cell)) == len(cell) for cell in words
         )
 
-    return any(len(cell) > 1 for cell in lists) and any(map(tell_apart, names))
+    rated = any(plain(key.rpartition(".")[2]) in NAMES["verdict"] for key in keys)
+    return (rated or any(len(cell) > 1 for cell in lists)) and any(map(tell_apart, names))
 
 
 def _exploded(rows: Sequence[Row], name: str) -> tuple[list[Row], int]:

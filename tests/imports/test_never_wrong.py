@@ -397,3 +397,26 @@ def test_what_a_person_did_not_accept_is_the_other_word():
     columns = table_in({"helpful": rows}).columns
     assert [int(word) for word in columns["human_verdict"]] == [1] * 8 + [0] * 4 + [0] * 6 + [1] * 2
     assert "is_accepted" not in columns
+
+
+def test_what_tools_write_today_comes_in_whole_and_proposed_commands_leave_nobody_out(tmp_path):
+    n = len(TRUTH)
+    ids = {"id": list(range(n)), "feedback.correctness": noisy(TRUTH), "feedback.human_label": TRUTH}
+    with pytest.raises(InputError) as error:
+        import_ratings([written(tmp_path / "smith.csv", ids)])
+    assert "--kind feedback.correctness=llm --kind feedback.human_label=human" in error.value.cure
+    rows = [
+        {"item": {"input": f"q{k}", "expected_output": "a"}, "evaluations": [{"name": "right", "value": k % 2}]}
+        for k in range(20)
+    ]
+    (tmp_path / "fuse.json").write_text(json.dumps(rows))
+    made = import_ratings([tmp_path / "fuse.json"], ImportOptions(kind="llm", rater="mine")).ratings
+    assert (made.height, set(made["question"])) == (20, {"right"})
+    several = {
+        "id": [1, 2, 3],
+        "comment": ["so"] * 3,
+        "is_solved": ["{0: 'Solved', 1: 'Solved'}", "[1, 2]", "{0: 'No'}"],
+    }
+    options = ImportOptions(kind="llm", rater="mine", question=("solved",), columns={"is_solved": "verdict"})
+    with pytest.raises(InputError, match="several answers each"):
+        import_ratings([written(tmp_path / "several.csv", several)], options)
