@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from hashlib import sha256
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -28,6 +29,7 @@ from axisjudge.readers import write_trajectories
 from axisjudge.rubric import list_rubrics, load_rubric
 from axisjudge.stats.sequences.acceptance import shown_better
 from axisjudge.studies import improvement
+from axisjudge.studies.improvement import simulated_studies
 from axisjudge.verdict import IDENTITY, Rating
 
 
@@ -151,6 +153,20 @@ def test_whatever_the_seed_and_wherever_it_ends_it_says_what_would_show_a_gain(b
         assert found.more_labels > 0
         assert f"About {found.more_labels:,} more labels would show 5 points." in found.answer
     assert endings <= {"not_shown", "no_candidate"}
+
+
+def test_the_table_of_studies_holds_what_is_said_of_it():
+    table = simulated_studies().frame
+    ours, made_on = table.filter(way="axisjudge"), table.filter(design="made on")
+    assert set(table["studies"]) == {500}
+    assert set(ours.filter(design="made on")["tasks"]) == {15, 30, 60}
+    assert ours["falsely_accepted"].max() <= 0.05
+    assert ours["covered"].min() >= 0.95
+    good = dict(made_on.filter(way="axisjudge", proposer="good").select("tasks", "accepted").iter_rows())
+    plain = made_on.filter(pl.col("proposer") != "good", way="plain GEPA")["falsely_accepted"]
+    said = Path(axisjudge.__file__).with_name("docs").joinpath("tuning.md").read_text().replace("\n", " ")
+    assert f"{good[60]:.0%} at 60 tasks of four runs, {good[30]:.0%} at 30, {good[15]:.0%} at 15" in said
+    assert f"plain GEPA takes {100 * plain.min():.0f} to {plain.max():.0%}" in said
 
 
 # five attacks
