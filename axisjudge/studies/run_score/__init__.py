@@ -94,9 +94,9 @@ def answer_of(
     """Whether the score ranks runs as labels do (without labels, as the reward does), and which agent is highest."""
     found = next((each.found for each in (labels, reward) if each is not None and each.found), None)
     ranked = say.NO_LABELS if found is None else say.ranking(found.ranks, found.labels, found.auc)
-    if labels is not None and labels.found is None:
-        ranked = f"{labels.refusal} {ranked}"
     agents = overall.agents.answer if overall.agents else say.means(spread.means)
+    if labels is not None and labels.found is None:
+        return f"{labels.refusal} {ranked} {agents}"
     return f"{ranked} {agents} {say.HOW_IT_WENT}"
 
 

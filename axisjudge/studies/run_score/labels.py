@@ -65,7 +65,7 @@ class Competition(Part, caption="Probability that an agent's next run scores hig
     @property
     def listed(self) -> pl.DataFrame:
         """The runs in order, with times in words."""
-        return self.ranked if self.refusal else self.ranked.with_columns(pl.col("ended_at").dt.to_string("iso:strict"))
+        return self.ranked.with_columns(pl.col("ended_at").dt.to_string("iso:strict"))
 
     @property
     def table(self) -> Table:
@@ -93,7 +93,8 @@ def competition(
 ) -> Competition:
     """As `compete`, with the reason in place of a ranking where there is too little to rank."""
     found, why = enough_for(lambda: compete(scored, runs, spec=spec, rng=rng, **how))
-    return found or Competition(spec, pl.DataFrame(), 0, {}, None, why)
+    nothing = scored.clear().with_columns(wall_seconds=pl.lit(None, pl.Float64))
+    return found or Competition(spec, in_order(nothing), 0, {}, None, why)
 
 
 def compete(
