@@ -118,11 +118,14 @@ def test_a_judge_worse_than_a_coin_is_warned_of_and_cannot_correct_labels_drawn_
 
 def test_lost_and_uncertain_verdicts_are_a_stratum_of_their_own():
     said, told = items((1, 1, 10), (0, 0, 30), (NONE, 1, 8), (NONE, 0, 2), (NONE, NONE, 40), (0, NONE, 100))
-    found = corrected_rate(said, told, sampling="random")
+    found = corrected_rate(said, told, sampling="random", draw_known=True)
     assert found.rate.estimate == pytest.approx((10 + 0 + 50 * 0.8) / 190)
     assert found.strata[-1].verdict == "none"
     assert found.strata[-1].share_incorrect == 0.8
     assert found.apparent.n_missing == 50
+    assert (
+        "verdict failing" in corrected_rate(said, told, sampling="random").refusal
+    )  # by chance all ten in 2 of a million
 
 
 def test_a_common_verdict_without_labels_leaves_the_labels_alone_or_counts_against_both_ends():
