@@ -111,15 +111,10 @@ def read_table(path: Path, rows: Sequence[Row], options: ImportOptions, form: st
 
 def _without_copies(rows: Sequence[Row]) -> tuple[list[Row], int]:
     """The rows without those that repeat another whole, where rows have an id or a text of their own."""
-    if len(rows[0]) <= 2:
-        return list(rows), 0
-    seen: dict[int, int] = {}  # by hash and place: the cells themselves would take as much memory again
-    copies = set()
-    for place, row in enumerate(rows):
-        first = seen.setdefault(hash(repr(sorted(row.items(), key=lambda pair: pair[0]))), place)
-        if first != place and rows[first] == row:
-            copies.add(place)
-    return ([row for place, row in enumerate(rows) if place not in copies] if copies else list(rows)), len(copies)
+    seen: dict[str, Row] = {}
+    for row in rows:
+        seen.setdefault(repr(sorted(row.items(), key=lambda pair: pair[0])), row)
+    return (list(seen.values()), len(rows) - len(seen)) if len(rows[0]) > 2 else (list(rows), 0)
 
 
 def _with_items(path: Path, rows: list[Row], options: ImportOptions) -> tuple[list[Row], list[str]]:
@@ -149,10 +144,10 @@ def _refuse_twice(where: str, rows: Sequence[Row], found: Sequence[Judgement], l
     """Refuse two ratings of one item by one rater on one question, with the columns that would tell them apart."""
     if "repeat" in layout.roles:
         return
-    seen: dict[int, int] = {}
-    for place, one in enumerate(found):
-        before = found[seen.setdefault(hash(_identity(one)), place)]
-        if before is not one and _identity(before) == _identity(one):
+    seen: dict[tuple[object, ...], Judgement] = {}
+    for one in found:
+        key = (one.thing, one.fields.get("step_index"), one.question, one.rater, one.fields.get("rater_version"))
+        if (before := seen.setdefault(key, one)) is not one:
             break
     else:
         return
@@ -172,10 +167,6 @@ def _refuse_twice(where: str, rows: Sequence[Row], found: Sequence[Judgement], l
             "if they are repeats of one rating: --repeats; else leave one out, or name what tells them apart by --item"
         )
     raise InputError(where, rule, cure=cure)
-
-
-def _identity(one: Judgement) -> tuple[object, ...]:
-    return one.thing, one.fields.get("step_index"), one.question, one.rater, one.fields.get("rater_version")
 
 
 def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout:

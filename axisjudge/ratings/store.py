@@ -22,6 +22,7 @@ _BEGINNING = b'{"schema_version":'
 
 #: Bytes that are read at once in search of the last line.
 _TAIL = 65_536
+_AT_ONCE = 50_000  # ratings written in one go
 
 
 def json_line(rating: Rating) -> bytes:
@@ -54,7 +55,8 @@ def write_ratings(ratings: pl.DataFrame, path: str | Path) -> None:
     target = Path(path)
     if target.suffix != ".parquet":
         with RatingsWriter(target) as writer:
-            writer.append_lines(ratings_lines(ratings))
+            for part in ratings.iter_slices(_AT_ONCE):  # the lines of all would take ten times the table
+                writer.append_lines(ratings_lines(part))
         return
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
