@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections import Counter
 from hashlib import sha256
@@ -10,11 +9,9 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from axisjudge.checks import InputError
 from axisjudge.explorer.grid import Grid
-from axisjudge.explorer.page import page_of, written
+from axisjudge.explorer.page import TOGETHER, elements, given_apart, letters_of, packed, page_of, written
 from axisjudge.labels.decisions import SUFFIX, TAKEN_BACK
 from axisjudge.labels.record import OPEN
 from axisjudge.sharing import shared
@@ -23,8 +20,8 @@ from axisjudge.sharing import shared
 MOST_RUNS = 5_000
 #: Letters of all texts in one file.
 MOST_BYTES = 400_000_000
-#: Runs that are packed together, and letters of a block of texts.
-_TOGETHER, _BLOCK = 25, 256_000
+#: Letters of a block of texts.
+_BLOCK = 256_000
 
 
 def write_explorer(path: str | Path, grid: Grid, secrets: Counter[str] | None = None, *, redact: bool = True) -> Path:
@@ -67,18 +64,18 @@ def explorer_html(grid: Grid, secrets: Counter[str] | None = None) -> str:
         texts.used = []
         opened.append(_opened(grid, at, given, texts, secrets))
         uses.append(sorted(set(texts.used)))
-        if len(opened) == _TOGETHER or at + 1 == len(grid.runs):
-            groups.append(_pack(opened))
+        if len(opened) == TOGETHER or at + 1 == len(grid.runs):
+            groups.append(packed(opened))
             opened = []
         if texts.size > MOST_BYTES:
             raise InputError("explorer file", f"holds at most {MOST_BYTES:,} letters", f"{at + 1} runs", cure)
     texts.end_block()
-    index = _pack(
+    index = packed(
         {
             **(grid.index() if secrets is None else shared(grid.index(), secrets)),
             "changes": grid.rubric_changes(),
             "bases": _of_questions(grid),
-            "together": _TOGETHER,
+            "together": TOGETHER,
             "open_flag": OPEN,
             "taken_back": TAKEN_BACK,
             "suffix": SUFFIX,
@@ -86,14 +83,14 @@ def explorer_html(grid: Grid, secrets: Counter[str] | None = None) -> str:
         }
     )
     steps = [[number - before for before, number in pairwise([0, *each])] for each in uses]
-    pieces = {"uses": _pack(steps)}
-    pieces |= {f"given-{at}": _pack(json.loads(each)) for each, at in given.items()}
+    pieces = {"uses": packed(steps)}
+    pieces |= {f"given-{at}": packed(json.loads(each)) for each, at in given.items()}
     for name, several in (("runs", groups), ("texts", texts.blocks)):
         pieces |= {f"{name}-{at}": each for at, each in enumerate(several)}
     digest = sha256((index + "".join(pieces.values())).encode()).hexdigest()[:16]
     data = f'<script type="text/plain" id="index" data-hash="{digest}">{index}</script>'
-    rest = "".join(f'<script type="text/plain" id="{name}">{each}</script>\n' for name, each in pieces.items())
-    return page_of("explorer", f"{len(grid.runs)} runs", "explorer_page.js", data, doing="The explorer", rest=rest)
+    title = f"{len(grid.runs)} runs"
+    return page_of("explorer", title, "explorer_page.js", data, doing="The explorer", rest=elements(pieces))
 
 
 class _Texts:
@@ -127,7 +124,7 @@ class _Texts:
         if self._open:
             lengths = [len(text.encode("utf-16-le", "surrogatepass")) // 2 for text in self._open]
             self.firsts.append(len(self.numbers) - len(self._open))
-            self.blocks.append(_letters(f"{json.dumps(lengths)}\n{''.join(self._open)}"))
+            self.blocks.append(letters_of(f"{json.dumps(lengths)}\n{''.join(self._open)}"))
             self._open, self._letters = [], 0
 
 
@@ -144,14 +141,12 @@ def _opened(grid: Grid, at: int, given: dict[str, int], texts: _Texts, secrets: 
         for call in step["calls"]:
             call["name"] = texts.number(call["name"])
             call["arguments"] = [[texts.number(name), texts.number(value)] for name, value in call["arguments"]]
-    alike = json.dumps({"policy": run["policy"], "tools": run["tools"]}, ensure_ascii=False)
     bases = {question: grid.base(at, question) for question in grid.rubrics}
     common = {
         name: value for base in bases.values() for name, value in base.items() if name not in (*_OF_QUESTION, _OF_BOTH)
     }
-    rest = {name: value for name, value in run.items() if name not in ("policy", "tools")}
     shown = {question: base[_OF_BOTH] for question, base in bases.items()}
-    return {**opened, "run": rest, "given": given.setdefault(alike, len(given)), "base": common, "shown": shown}
+    return {**opened, **given_apart(run, given), "base": common, "shown": shown}
 
 
 #: Fields of a decision that its question decides, and the one that depends on run and question.
@@ -164,18 +159,3 @@ def _of_questions(grid: Grid) -> dict[str, dict[str, Any]]:
         each.axis: {"question": each.axis, "rubric_version": each.version, "rubric_sha256": each.sha256}
         for each in rubrics
     }
-
-
-def _pack(content: Any) -> str:
-    return _letters(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
-
-
-def _letters(text: str) -> str:
-    """Text, packed without a date and written in letters of 7 bits, which take a seventh more room and not a third.
-
-    Three of these mean something to markup and are written as others: NUL, carriage return and ``<``.
-    """
-    packed = gzip.compress(text.encode("utf-8", "surrogatepass"), compresslevel=9, mtime=0)
-    bits = np.unpackbits(np.frombuffer(packed, np.uint8))
-    sevens = np.packbits(np.pad(bits, (0, -len(bits) % 7)).reshape(-1, 7), axis=1)[:, 0] >> 1
-    return np.where(np.isin(sevens, (0, 13, 60)), sevens + 128, sevens).astype(np.uint8).tobytes().decode("latin-1")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from base64 import b64encode
+from collections.abc import Mapping
 from hashlib import sha256
 from html import escape
 from pathlib import Path
 from string import Template
 from typing import Any
+
+import numpy as np
 
 from axisjudge.checks import InputError
 from axisjudge.explorer.front import script, text
@@ -21,6 +25,8 @@ _WELCOME = (
     "Everything stays in this browser on this computer: close the page whenever you like and open the same file again. "
     "When you are done, press Download and send the file back.",
 )
+#: Runs that are packed together.
+TOGETHER = 25
 #: The one style of a page outside its shadow tree.
 STYLE = ":root { color-scheme: light dark } body { margin: 0 } main { --height: 100dvh; min-height: 100dvh }"
 
@@ -38,9 +44,19 @@ def write_page(path: str | Path, session: Session) -> Path:
 
 def page_html(session: Session) -> str:
     """The page as text. The same session gives the same bytes."""
-    data = f'<script type="application/json" id="labelling">{embedded(_content(session))}</script>'
+    n, given = len(session.trajectories), dict[str, int]()
+    groups = [
+        packed([_item(session, item, given) for item in range(first, min(first + TOGETHER, n))])
+        for first in range(0, n, TOGETHER)
+    ]
+    pieces = {f"items-{at}": each for at, each in enumerate(groups)}
+    pieces |= {f"given-{at}": packed(json.loads(each)) for each, at in given.items()}
+    about = {"about": session.about(), "open_flag": OPEN, "welcome": _WELCOME, "together": TOGETHER}
+    digest = sha256((embedded(about) + "".join(pieces.values())).encode()).hexdigest()[:16]
+    data = f'<script type="application/json" id="labelling">{embedded({**about, "hash": digest})}</script>'
     title = "Labelling" + (f": {session.rater}" if session.rater else "")
-    return page_of("labeller", title, "page.js", data, doing="Labelling", kind=' type="module"')
+    rest = elements(pieces)
+    return page_of("labeller", title, "page.js", data, doing="Labelling", kind=' type="module"', rest=rest)
 
 
 def page_of(
@@ -83,19 +99,21 @@ def embedded(content: Any) -> str:
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _content(session: Session) -> dict[str, Any]:
-    items = [
-        {
-            "run": session.run(item),
-            "bases": {
-                axis: {**session.base(item, axis), "flags": _flags(session, item, axis)}
-                for axis in session.axes_of(item)
-            },
-        }
-        for item in range(len(session.trajectories))
-    ]
-    content = {"about": session.about(), "items": items, "open_flag": OPEN, "welcome": _WELCOME}
-    return {**content, "hash": sha256(embedded(content).encode()).hexdigest()[:16]}
+def elements(pieces: Mapping[str, str]) -> str:
+    """Packed pieces as elements of a page, each unpacked when it is needed."""
+    return "".join(f'<script type="text/plain" id="{name}">{each}</script>\n' for name, each in pieces.items())
+
+
+def given_apart(run: Mapping[str, Any], given: dict[str, int]) -> dict[str, Any]:
+    """A run as it is shown without policy and tools, which many share; `given` numbers these."""
+    alike = json.dumps({"policy": run["policy"], "tools": run["tools"]}, ensure_ascii=False)
+    rest = {name: value for name, value in run.items() if name not in ("policy", "tools")}
+    return {"run": rest, "given": given.setdefault(alike, len(given))}
+
+
+def _item(session: Session, item: int, given: dict[str, int]) -> dict[str, Any]:
+    bases = {axis: {**session.base(item, axis), "flags": _flags(session, item, axis)} for axis in session.axes_of(item)}
+    return {**given_apart(session.run(item), given), "bases": bases}
 
 
 def _flags(session: Session, item: int, axis: Any) -> list[str]:
@@ -108,3 +126,19 @@ def _flags(session: Session, item: int, axis: Any) -> list[str]:
 def csp_hash(content: str) -> str:
     """The hash of a script or style, as a content security policy names it."""
     return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
+
+
+def packed(content: Any) -> str:
+    """Content as JSON, packed."""
+    return letters_of(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
+
+
+def letters_of(text: str) -> str:
+    """Text, packed without a date and written in letters of 7 bits, which take a seventh more room and not a third.
+
+    Three of these mean something to markup and are written as others: NUL, carriage return and ``<``.
+    """
+    packed = gzip.compress(text.encode("utf-8", "surrogatepass"), compresslevel=9, mtime=0)
+    bits = np.unpackbits(np.frombuffer(packed, np.uint8))
+    sevens = np.packbits(np.pad(bits, (0, -len(bits) % 7)).reshape(-1, 7), axis=1)[:, 0] >> 1
+    return np.where(np.isin(sevens, (0, 13, 60)), sevens + 128, sevens).astype(np.uint8).tobytes().decode("latin-1")

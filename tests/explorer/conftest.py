@@ -1,5 +1,8 @@
 """A browser, runs with hostile text in them, and a folder where screenshots are kept."""
 
+import json
+import re
+from gzip import decompress
 from pathlib import Path
 
 import pytest
@@ -51,6 +54,17 @@ def run(number: int) -> Trajectory:
         policy=f"Cancel nothing. {HOSTILE}",
         meta={"reward_info": SECRETS["meta"]},
     )
+
+
+def text_of(page, name):
+    """A packed piece of the page: letters of 7 bits, gzip."""
+    letters = re.search(rf'id="{name}"[^>]*>([^<]*)<', page)[1].encode("latin-1")
+    bits = "".join(f"{letter & 127:07b}" for letter in letters)
+    return decompress(bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits) - 7, 8))).decode()
+
+
+def packed(page, name):
+    return json.loads(text_of(page, name))
 
 
 @pytest.fixture(scope="session")

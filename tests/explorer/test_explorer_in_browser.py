@@ -1,19 +1,22 @@
 """The explorer's file in a real browser: from a filter to the cited step, a link sent and opened."""
 
 import csv
+import itertools
 
 import polars as pl
 import pytest
 from explorer.driving import assert_accessible, opened, press
-from explorer.rated import ratings_of
+from explorer.rated import rating, ratings_of
 from playwright.sync_api import expect
 
 from axisjudge.datasets import demo_paths
-from axisjudge.explorer import Grid, write_explorer
+from axisjudge.explorer import Grid, write_explorer, write_page
+from axisjudge.explorer.session import Session
 from axisjudge.judging import judge
+from axisjudge.labels.sampling import draw_at_random
 from axisjudge.ratings import ratings_frame
 from axisjudge.readers import read_trajectories
-from axisjudge.verdict import Rating
+from axisjudge.verdict import AXES, Rating
 
 HOST = "#explorer"
 
@@ -446,3 +449,74 @@ def test_thousands_of_runs_stay_a_short_document(browser, runs, tmp_path):
     page.pdf()
     assert steps[0].count() == steps[1].count() == 200
     page.close()
+
+
+#: From the words set to the last run found, in seconds, and what the count says then.
+SEARCHED = """async (words) => {
+    const root = document.querySelector("#explorer").shadowRoot, find = root.querySelector(".find");
+    const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+    find.focus();
+    await wait(2000);
+    const began = performance.now();
+    find.value = words;
+    find.dispatchEvent(new Event("input"));
+    await wait(160);
+    while (root.querySelector(".counted").textContent.includes("searching")) await wait(10);
+    return [(performance.now() - began) / 1000, root.querySelector(".counted").textContent];
+}"""
+
+
+def heap(page):
+    """Megabytes that the page holds."""
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    session.send("Performance.enable")
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    return next(each["value"] for each in metrics if each["name"] == "JSHeapUsedSize") / 1e6
+
+
+@pytest.mark.slow
+def test_both_pages_of_five_thousand_public_runs(browser, shared_data, tmp_path, capsys):
+    """456 runs of tau2 again and again: size, memory, search; by axe, at two widths, light and dark."""
+    once = read_trajectories(shared_data / "tau2_retail").trajectories
+    names = [f"{n // len(once)}-{once[n % len(once)].id}" for n in range(5000)]
+    many = [once[n % len(once)].model_copy(update={"id": name}) for n, name in enumerate(names)]
+    words = [("a", "correct"), ("b", "correct"), ("c", "incorrect"), ("d", "uncertain")]
+    rows = [rating(once[0], axis, judge, word, cited_step_indices=[2, 5]) for axis in AXES for judge, word in words]
+    ids = pl.DataFrame({"trajectory_id": names, "item_id": names})
+    table = (
+        ratings_frame(rows).drop("trajectory_id", "item_id").join(ids, how="cross").select(ratings_frame(rows).columns)
+    )
+    explorer = write_explorer(tmp_path / "many.html", Grid.of(table, many), redact=False)
+    labelling = write_page(
+        tmp_path / "label.html", Session.of(many, draw_at_random(many, seed=1, one_per_task=False), None)
+    )
+    said = [f"explorer {explorer.stat().st_size / 1e6:.1f} MB, labelling {labelling.stat().st_size / 1e6:.1f} MB"]
+    for width, scheme in itertools.product((390, 1400), ("light", "dark")):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page = context.new_page()
+        page.goto(explorer.as_uri())
+        page.wait_for_selector(".rows .cell", state="attached", timeout=90_000)
+        assert_accessible(page, HOST)
+        seconds, counted_runs = page.evaluate(SEARCHED, "exchange")
+        regular, _ = page.evaluate(SEARCHED, "/refund\\w* of/")
+        took = f"search {seconds:.2f} s ({counted_runs}), by regular expression {regular:.2f} s"
+        said += [f"{width} {scheme}: heap {heap(page):.0f} MB, {took}"]
+        page.get_by_role("button", name="Clear").click()
+        for keys in ("d", "v", "vb"):
+            press(page, *keys)
+            opened_run = page.locator(".pair" if keys == "vb" else ".opened article[aria-current]").first
+            opened_run.wait_for(state="attached")
+            assert_accessible(page, HOST)
+        page.goto(labelling.as_uri())
+        page.get_by_label("Your name").fill("Ann")
+        press(page, "Enter")
+        page.wait_for_selector("article", timeout=90_000)
+        press(page, "2", "Enter", "1")
+        expect(page.locator(".saved")).to_have_text("Saved", timeout=30_000)
+        assert_accessible(page, "#labeller")
+        said += [f"{width} {scheme}: labelling heap {heap(page):.0f} MB"]
+        context.close()
+    with capsys.disabled():
+        print("", *said, sep="\n")
+    assert explorer.stat().st_size < 20e6

@@ -7,6 +7,7 @@ from itertools import accumulate
 
 import polars as pl
 import pytest
+from explorer.conftest import packed, text_of
 from explorer.rated import rating, ratings_of
 from typer.testing import CliRunner
 
@@ -19,20 +20,10 @@ from axisjudge.explorer.front import script, text
 from axisjudge.explorer.grid import natural, word_diff
 from axisjudge.explorer.grid_page import explorer_html
 from axisjudge.explorer.grid_widget import run_text, sought
+from axisjudge.explorer.page import letters_of
 from axisjudge.ratings import ratings_frame, write_ratings
 from axisjudge.readers import write_trajectories
 from axisjudge.verdict import AXES
-
-
-def text_of(page, name):
-    """A packed piece of the page: letters of 7 bits, gzip."""
-    letters = re.search(rf'id="{name}"[^>]*>([^<]*)<', page)[1].encode("latin-1")
-    bits = "".join(f"{letter & 127:07b}" for letter in letters)
-    return decompress(bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits) - 7, 8))).decode()
-
-
-def packed(page, name):
-    return json.loads(text_of(page, name))
 
 
 def cell(grid, run, question, rater, version="v1"):
@@ -191,7 +182,7 @@ def first_uses(page):
 
 def test_bytes_of_every_kind_survive_as_letters_that_mean_nothing_to_markup():
     every = "".join(map(chr, range(0x500))) + "\ud800\U0001f600" + "</script><!--"
-    letters = grid_page._letters(every)
+    letters = letters_of(every)
     assert not set(letters) & set("\0\r<")
     codes = [ord(letter) & 127 for letter in letters]
     bits = "".join(f"{code:07b}" for code in codes)

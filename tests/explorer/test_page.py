@@ -6,7 +6,7 @@ from base64 import b64encode
 from hashlib import sha256
 
 import pytest
-from explorer.conftest import HOSTILE, SECRETS
+from explorer.conftest import HOSTILE, SECRETS, packed
 from typer.testing import CliRunner
 
 from axisjudge.checks import InputError
@@ -21,15 +21,22 @@ from axisjudge.readers import write_trajectories
 from axisjudge.verdict import AXES, Rating
 
 
-def content_of(page):
+def about_of(page):
     return json.loads(re.search(r'<script type="application/json" id="labelling">(.*?)</script>', page, re.DOTALL)[1])
+
+
+def items_of(page):
+    groups = re.findall(r'id="(items-\d+)"', page)
+    items = [item for group in groups for item in packed(page, group)]
+    return [{**item, "run": {**item["run"], **packed(page, f"given-{item['given']}")}} for item in items]
 
 
 def test_it_carries_everything_and_reaches_for_nothing(session):
     page = page_html(session)
-    frame = page.replace(script("page.js"), "").replace(embedded(content_of(page)), "")
+    frame = re.sub(r'<script type="text/plain".*?</script>', "", page.replace(script("page.js"), ""), flags=re.DOTALL)
+    frame = frame.replace(embedded(about_of(page)), "")
     assert not re.search(r"https?:|//|src=|href=|@import|url\(", frame)
-    assert len(content_of(page)["items"]) == 3
+    assert len(items_of(page)) == 3
     assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon|import)\s*\(", script("page.js"))
 
 
@@ -46,10 +53,9 @@ def test_the_policy_names_the_hashes_of_what_is_there(session):
 
 def test_text_cannot_leave_its_element(session):
     page = page_html(session)
-    assert page.count("</script>") == 2
-    assert page.count("<script") == 2
+    assert page.count("</script>") == page.count("<script") == 2 + len(re.findall(r'id="(?:items|given)-', page))
     assert "<img" not in page
-    assert content_of(page)["items"][0]["run"]["policy"] == f"Cancel nothing. {HOSTILE}"
+    assert items_of(page)[0]["run"]["policy"] == f"Cancel nothing. {HOSTILE}"
     nasty = {"a": "</script><!--<script>\u2028\r\n\0", "b": ["<" * 3]}
     assert "<" not in embedded(nasty)
     assert json.loads(embedded(nasty)) == nasty
@@ -67,7 +73,7 @@ def test_the_same_session_gives_the_same_page(session, runs):
 
 
 def test_a_random_draw_is_told_and_another_is_named_by_its_plan(session, runs, tmp_path):
-    bases = content_of(page_html(session))["items"][0]["bases"]
+    bases = items_of(page_html(session))[0]["bases"]
     assert set(bases) == set(AXES)
     assert bases["sequencing"]["flags"] == ["drawn:random", "drawn_probability:1.0", "drawn_from:3"]
 
@@ -75,8 +81,9 @@ def test_a_random_draw_is_told_and_another_is_named_by_its_plan(session, runs, t
     sampling = draw_by(runs, strata, 3, key=SECRETS["judge"], method="by_judge_verdict", seed=1)
     page = page_html(Session.of(runs, sampling, "rater one"))
     for secret in (*map(str, SECRETS.values()), "by_judge", "stratum", "drawn_probability"):
-        assert secret not in page.replace(script("page.js"), "")
-    base = content_of(page)["items"][0]["bases"]["sequencing"]
+        assert secret not in json.dumps([about_of(page), items_of(page)])
+        assert secret not in re.sub(r'<script type="text/plain".*?</script>', "", page.replace(script("page.js"), ""))
+    base = items_of(page)[0]["bases"]["sequencing"]
     (label,) = with_plan([Rating(**base, verdict="correct")], sampling)
     assert label.flags == sampling.flags_for(sampling.items[0])
 
@@ -94,7 +101,7 @@ def test_the_command_writes_page_and_plan(runs, tmp_path):
     assert done.exit_code == 0, done.output
     assert "2 trajectories, drawn random" in done.output
     assert read_sampling(tmp_path / "out" / "page.sampling.json").seed == 3
-    assert content_of(out.read_text())["about"]["rater"] is None
+    assert about_of(out.read_text())["about"]["rater"] is None
 
 
 def test_the_command_draws_by_a_judge_and_says_it_as_json(runs, tmp_path):

@@ -184,6 +184,7 @@ def test_a_second_person_in_the_same_browser_is_neither_the_first_nor_sees_them(
     expect(second.get_by_label("Note on Tool selection")).to_have_value("a word of Ann")
     assert verdict_on(second, AXES[0]) == "incorrect"
     first.reload()
+    first.wait_for_selector("article")
     expect(first.locator(".who strong")).to_have_text("Ann")
     assert verdict_on(first, AXES[0]) == "incorrect"
 
@@ -203,6 +204,7 @@ def test_labels_that_an_earlier_page_left_in_the_old_store_come_over(visit, sess
     page.reload()
     expect(page.get_by_label("Note on Tool selection")).to_have_value("old")
     page.reload()
+    page.wait_for_selector("article")
     assert verdict_on(page, AXES[0]) == "incorrect"
 
 

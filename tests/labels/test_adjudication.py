@@ -1,7 +1,11 @@
 """The queue is blind, mixed and weighed; adjudicating disagreements alone moves accuracy one way."""
 
+import json
+import re
+
 import numpy as np
 import pytest
+from explorer.conftest import packed
 
 from axisjudge.checks import InputError
 from axisjudge.cli import main
@@ -193,7 +197,10 @@ def test_the_queue_is_labelled_blind_by_the_ordinary_labeller():
     session = Session.of(runs(40), queue, "zoe")
     assert all(session.axes_of(item) == ("sequencing",) for item in range(len(session.trajectories)))
     page = page_html(session)
-    assert not any(word in page for word in (PEOPLE_DIFFER, AGAINST_JUDGES, "judge-0", "drawn_stratum"))
+    packed_items = [packed(page, name) for name in re.findall(r'id="((?:items|given)-\d+)"', page)]
+    told = json.dumps(packed_items) + re.sub(r'<script type="text/plain".*?</script>', "", page)
+    assert len(packed_items[0]) == len(session.trajectories)
+    assert not any(word in told for word in (PEOPLE_DIFFER, AGAINST_JUDGES, "judge-0", "drawn_stratum"))
 
 
 def test_queue_and_adjudicate_on_the_command_line(tmp_path, monkeypatch, capsys):

@@ -3,47 +3,6 @@ const KEPT = new Kept(`decisions:${CONTENT.dataset.hash}`, `decisions:${location
 let INDEX = null;
 let BY_ID = null;
 
-/** The bytes of a packed piece: letters of 7 bits each. */
-function bytesOf(letters) {
-  const bytes = new Uint8Array(Math.floor((letters.length * 7) / 8));
-  for (let at = 0, k = 0, bits = 0, held = 0; k < letters.length; k += 1) {
-    held = ((held << 7) | (letters.charCodeAt(k) & 127)) & 0xffff;
-    bits += 7;
-    if (bits < 8) continue;
-    bits -= 8;
-    bytes[at] = held >> bits;
-    at += 1;
-  }
-  return bytes;
-}
-
-/** A packed piece of the file as text; what stands further down than the browser has read is waited for. */
-async function textOf(id, kept = new Map()) {
-  while (!document.getElementById(id) || document.getElementById(id) === document.body.lastElementChild) {
-    if (document.readyState !== "loading") break;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  const gzip = new DecompressionStream("gzip"); // written to: by way of a Blob it takes three times as long
-  const writer = gzip.writable.getWriter();
-  if (!kept.has(id)) kept.set(id, bytesOf(document.getElementById(id).textContent));
-  Promise.all([writer.write(kept.get(id)), writer.close()]).catch(() => {}); // the reader hears of it
-  return new Response(gzip.readable).text();
-}
-
-const unpacked = async (id) => JSON.parse(await textOf(id));
-
-/** Pieces that were unpacked last, `most` of them: a run needs a few, and its neighbours the same. */
-function recent(most, unpack) {
-  const pieces = new Map();
-  return (at) => {
-    const piece = pieces.get(at) ?? unpack(at);
-    pieces.delete(at);
-    pieces.set(at, piece);
-    if (pieces.size > most) pieces.delete(pieces.keys().next().value);
-    return piece;
-  };
-}
-
 /** Blocks as they are packed: a second search need not read the letters again. */
 const packedBlocks = new Map();
 

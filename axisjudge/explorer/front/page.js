@@ -2,6 +2,16 @@ const DATA = JSON.parse(document.getElementById("labelling").textContent);
 const KEPT = new Kept(`labels:${DATA.hash}`);
 const OLD = `axisjudge-labels:${DATA.hash}`;
 
+const groupAt = recent(4, (at) => unpacked(`items-${at}`));
+const givenAt = recent(4, (at) => unpacked(`given-${at}`));
+/** What is asked of an item: its run, and of each axis the fields of a label that are known beforehand. */
+const itemAt = async (n) => (await groupAt(Math.floor(n / DATA.together)))[n % DATA.together];
+
+async function runAt(n) {
+  const { run, given } = await itemAt(n);
+  return { ...run, ...(await givenAt(given)) };
+}
+
 /** Where a person stopped: what their lines come to. */
 function cameTo(lines) {
   const state = { labels: {}, history: [], seconds: {}, times: {} };
@@ -20,10 +30,10 @@ function cameTo(lines) {
 }
 
 /** A label as a line of a ratings file. */
-function ratingLine(state, name) {
+async function ratingLine(state, name) {
   const [item, axis] = name.split("/");
   const { verdict, confidence, cited, note } = state.labels[name];
-  const { flags, ...base } = DATA.items[item].bases[axis];
+  const { flags, ...base } = (await itemAt(item)).bases[axis];
   return JSON.stringify({
     ...base,
     rater: state.rater,
@@ -39,7 +49,11 @@ function ratingLine(state, name) {
   });
 }
 
-const ratingLines = (state) => Object.keys(state.labels).map((name) => `${ratingLine(state, name)}\n`).join("");
+async function ratingLines(state) {
+  const lines = [];
+  for (const name of Object.keys(state.labels)) lines.push(`${await ratingLine(state, name)}\n`);
+  return lines.join("");
+}
 const fileName = (state) => `${state.rater.replace(/[^\p{L}\p{N}._-]+/gu, "-")}.jsonl`;
 
 /** The labeller's host in a page: the browser keeps the labels. */
@@ -47,13 +61,13 @@ function browserHost(state, file, leave) {
   return {
     about: DATA.about,
     rater: state.rater,
-    item: async (n) => DATA.items[n].run,
+    item: runAt,
     save: async (change) => {
       const at = new Date().toISOString().replace(/\.\d+Z/, "Z");
       state.times[`${change.item}/${change.axis}`] = at;
       return Promise.all([KEPT.append(state.rater, { ...change, at }), file.write()]);
     },
-    download: () => save(fileName(state), "application/jsonl", ratingLines(state)),
+    download: async () => save(fileName(state), "application/jsonl", await ratingLines(state)),
     toFile: KeptFile.isPossible ? () => file.choose(fileName(state)) : null,
     leave,
   };
