@@ -129,9 +129,9 @@ class Explorer {
     return this.begun;
   }
 
-  /** Until this is done keys wait: none may land on the item that is left. */
+  /** Until this is done, and all before it, keys wait: none may land on the item that is left, or overtake another. */
   #hold(done) {
-    const held = done.catch((error) => this.say(error.message)).finally(() => {
+    const held = Promise.all([this.pending, done]).catch((error) => this.say(error.message)).finally(() => {
       if (this.pending === held) this.pending = null;
     });
     this.pending = held;
