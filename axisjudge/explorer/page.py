@@ -112,8 +112,12 @@ def given_apart(run: Mapping[str, Any], given: dict[str, int]) -> dict[str, Any]
 
 
 def _item(session: Session, item: int, given: dict[str, int]) -> dict[str, Any]:
-    bases = {axis: {**session.base(item, axis), "flags": _flags(session, item, axis)} for axis in session.axes_of(item)}
-    return {**given_apart(session.run(item), given), "bases": bases}
+    """A run, and the fields of its labels that are known: those that all axes share, and each axis's own."""
+    axes = session.axes_of(item)
+    bases = [{**session.base(item, axis), "flags": _flags(session, item, axis)} for axis in axes]
+    base = {name: value for name, value in bases[0].items() if all(each[name] == value for each in bases)}
+    own = [{name: value for name, value in each.items() if name not in base} for each in bases]
+    return {**given_apart(session.run(item), given), "base": base, "bases": dict(zip(axes, own, strict=True))}
 
 
 def _flags(session: Session, item: int, axis: Any) -> list[str]:

@@ -28,7 +28,13 @@ def about_of(page):
 def items_of(page):
     groups = re.findall(r'id="(items-\d+)"', page)
     items = [item for group in groups for item in packed(page, group)]
-    return [{**item, "run": {**item["run"], **packed(page, f"given-{item['given']}")}} for item in items]
+    return [
+        {
+            "run": {**item["run"], **packed(page, f"given-{item['given']}")},
+            "bases": {axis: {**item["base"], **own} for axis, own in item["bases"].items()},
+        }
+        for item in items
+    ]
 
 
 def test_it_carries_everything_and_reaches_for_nothing(session):

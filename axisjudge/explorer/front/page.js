@@ -33,7 +33,8 @@ function cameTo(lines) {
 async function ratingLine(state, name) {
   const [item, axis] = name.split("/");
   const { verdict, confidence, cited, note } = state.labels[name];
-  const { flags, ...base } = (await itemAt(item)).bases[axis];
+  const asked = await itemAt(item);
+  const { flags, ...base } = { ...asked.base, ...asked.bases[axis] };
   return JSON.stringify({
     ...base,
     rater: state.rater,
