@@ -19,7 +19,7 @@ import pytest
 from axisjudge.checks import InputError
 
 if TYPE_CHECKING:
-    from axisjudge.stats.requirements import Decision
+    from axisjudge.stats.estimate import Decision
 
 TOO_FEW = "too few labels"
 

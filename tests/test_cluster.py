@@ -235,12 +235,12 @@ class OneKilled:
 def test_a_worker_killed_while_it_judges_or_counts_changes_no_result(tmp_path):
     """Rules on files, AXIS on files, and agreement in a dataset of what came."""
     pytest.importorskip("dask.distributed")
-    from axisjudge.judging.machines.by_file import judge_files
+    from axisjudge.judging.machines import judge_files
     from axisjudge.ratings import read_ratings
     from axisjudge.ratings.merging import write_dataset
     from axisjudge.readers import read_trajectories, write_trajectories
     from axisjudge.readers.by_file import made_of_files
-    from axisjudge.scores.axis.scoring import axis_results
+    from axisjudge.scores.axis.scenario import axis_results
     from axisjudge.studies.agreement import agreement_of_dataset
     from axisjudge.verdict import IDENTITY
     from axisjudge.workbench import home

@@ -1,17 +1,18 @@
 """Data that ship with the workbench, and public data sets that can be fetched."""
 
-from axisjudge.datasets.demo import (
+from axisjudge.datasets.registry import (
+    DataFile,
+    Dataset,
     demo_goal_grades,
     demo_paths,
     demo_run_labels,
     demo_runs,
     demo_transcripts,
     demo_truth,
+    fetch,
+    list_datasets,
 )
-from axisjudge.datasets.fetching import fetch
-from axisjudge.datasets.registry import DataFile, Dataset, list_datasets
-from axisjudge.datasets.verdicts import small_model_verdicts
-from axisjudge.datasets.votes import published_votes
+from axisjudge.datasets.votes import published_votes, small_model_verdicts
 
 __all__ = [
     "DataFile",

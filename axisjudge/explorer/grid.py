@@ -28,8 +28,8 @@ from axisjudge.labels.simulated_people import BY_PERSON
 from axisjudge.protocol import Split, find_split, gate, ledger
 from axisjudge.protocol.split import check_names
 from axisjudge.ratings import as_ratings
+from axisjudge.ratings.edge import BY_LABELLER
 from axisjudge.ratings.scales import has_words
-from axisjudge.ratings.selection import BY_LABELLER
 from axisjudge.ratings.strata import answer_words
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.studies._shared.frames import MADE_UP, banner

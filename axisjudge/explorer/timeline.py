@@ -25,7 +25,7 @@ def write_timeline(path: str | Path, runs: Sequence[tuple[Trajectory, AxisResult
     ----------
     path : path
     runs : sequence of (Trajectory, AxisResult)
-        Each run with its result, as `axisjudge.scores.axis.scoring.axis_results` gives it.
+        Each run with its result, as `axisjudge.scores.axis.scenario.axis_results` gives it.
     opened : int
         Which of them is seen first; ``#`` and a run's id behind the page's address opens another.
 

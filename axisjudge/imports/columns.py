@@ -35,8 +35,8 @@ from axisjudge.imports.recognise import (
 )
 from axisjudge.imports.sheets import Row, heads_of
 from axisjudge.labels.formats.terms import steps_of
+from axisjudge.ratings.edge import side
 from axisjudge.ratings.scales import checked_scale, number_of, plain
-from axisjudge.ratings.words import side
 from axisjudge.verdict import AXES, RaterKind, Rating
 
 IGNORED = "ignore"

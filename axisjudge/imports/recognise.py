@@ -20,8 +20,8 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
+from axisjudge.ratings.edge import AFFIRMING, DENYING, MOST_WORDS, NO_VERDICT, side, word, words_in
 from axisjudge.ratings.scales import number_of, plain
-from axisjudge.ratings.words import AFFIRMING, DENYING, MOST_WORDS, NO_VERDICT, side, word, words_in
 from axisjudge.verdict import RATER_KINDS, RaterKind
 
 KINDS = ("id", "cluster", "question", "rater", "candidate", "verdict", "confidence", "reason", "text", "other")

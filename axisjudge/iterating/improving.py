@@ -80,7 +80,7 @@ def improve(
     axis : str
     judges : sequence of judges as `axisjudge.judge` takes them
         Those whose agreement is to rise; they must read rubrics.
-    proposer : judge that writes, or ``simulated:NAME`` (`axisjudge.judges.featured.PROPOSERS`)
+    proposer : judge that writes, or ``simulated:NAME`` (`axisjudge.judges.simulated.PROPOSERS`)
         The model that writes edits.
     labels : path, paths or ratings table
         People's labels of runs on this axis; with `target` ``reference`` the runs' own tasks say them.

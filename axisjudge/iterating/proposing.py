@@ -16,10 +16,10 @@ from hashlib import sha256
 from typing import Any
 
 from axisjudge.judges.answer import Answer, Sheet, Told, lost
-from axisjudge.judges.featured import NEUTRAL
 from axisjudge.judges.prompt import CallPrompt, Prefix, build_prefix, quoted
+from axisjudge.judges.simulated import NEUTRAL
 from axisjudge.judges.written import UnclearError, object_in
-from axisjudge.judging.rated import MOST_RATIONALE
+from axisjudge.judging.run import MOST_RATIONALE
 from axisjudge.rubric import Rubric
 from axisjudge.trajectory import Trajectory, absent_from
 

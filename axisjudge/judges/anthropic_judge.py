@@ -11,8 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 from axisjudge.checks import InputError
-from axisjudge.judges.answer import lost
-from axisjudge.judges.failure import broken_off, failure_in_batch
+from axisjudge.judges.answer import broken_off, failure_in_batch, lost
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import CallPrompt
 from axisjudge.judges.remote import (

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.judges.answer import Reply, after, lost
+from axisjudge.judges.answer import Reply, after, broken_off, failure_in_reply, lost
 from axisjudge.judges.anthropic_judge import marked_parts
 from axisjudge.judges.base import Rubrics
-from axisjudge.judges.failure import broken_off, failure_in_reply
 from axisjudge.judges.openai_judge import cached_and_written
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import BUDGET, CallPrompt

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from axisjudge.checks import InputError
+from axisjudge.judges.answer import reason_of
 from axisjudge.judges.base import Judge
 from axisjudge.judges.plugged import FunctionJudge
-from axisjudge.judges.redaction import reason_of
 from axisjudge.spec import BUILT_IN, JudgeSpec, find_provider, parse_specs, provider_names
 from axisjudge.verdict import RATER_KINDS
 

@@ -10,9 +10,8 @@ from datetime import date, datetime
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from axisjudge.judges.answer import ONE_CALL, Answer, all_lost, lost
+from axisjudge.judges.answer import ONE_CALL, Answer, all_lost, broken_off, failure_in_batch, failure_in_reply, lost
 from axisjudge.judges.base import Rubrics
-from axisjudge.judges.failure import broken_off, failure_in_batch, failure_in_reply
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import INSTRUCTIONS, CallPrompt, Prefix, question
 from axisjudge.judges.remote import (

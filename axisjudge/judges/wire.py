@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from axisjudge.judges.failure import Failure, unreadable
+from axisjudge.judges.answer import Failure, unreadable
 
 #: Bytes of one reply, packed or unpacked: a stream of 128,000 tokens has about 40 MB.
 MOST_BYTES = 64_000_000

@@ -18,10 +18,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from axisjudge.judges.answer import ONE_CALL, Answer, Reply, Sheet, Told, all_lost, fault_of, lost
+from axisjudge.judges.answer import ONE_CALL, Answer, Reply, Sheet, Told, all_lost, fault_of, head, lost
 from axisjudge.judges.base import Rubrics
 from axisjudge.judges.prompt import INSTRUCTIONS, JOINT_INSTRUCTIONS, CallPrompt, Prefix, joint_question, question
-from axisjudge.judges.redaction import head
 from axisjudge.judges.remote import REPAIRED, VERDICT, Body, NoReplyError, RemoteJudge
 from axisjudge.spec import JudgeSpec
 from axisjudge.verdict import Axis, Verdict, verdict_schema

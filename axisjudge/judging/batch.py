@@ -20,8 +20,7 @@ from time import monotonic
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.judges.answer import Reply, after, whole
-from axisjudge.judges.failure import LASTING, Failure, failure_of
+from axisjudge.judges.answer import LASTING, Failure, Reply, after, failure_of, whole
 from axisjudge.judges.pricing import BATCH_SHARE
 from axisjudge.judges.remote import Body, RemoteJudge
 from axisjudge.judging.budget import Budget

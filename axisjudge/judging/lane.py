@@ -27,10 +27,19 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.judges.answer import MAYBE_PAID, Reply, after, all_lost, whole
+from axisjudge.judges.answer import (
+    LASTING,
+    MAYBE_PAID,
+    Failure,
+    FailureKind,
+    Reply,
+    after,
+    all_lost,
+    failure_of,
+    reason_of,
+    whole,
+)
 from axisjudge.judges.base import Judge
-from axisjudge.judges.failure import LASTING, Failure, FailureKind, failure_of
-from axisjudge.judges.redaction import reason_of
 from axisjudge.judging.budget import Budget
 from axisjudge.judging.plan import Call
 

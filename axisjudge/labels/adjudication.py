@@ -21,7 +21,7 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.labels.sampling import Drawn, Sampling, drawn_flags, drawn_of, set_drawn, with_plan
 from axisjudge.labels.simulated_people import BY_PERSON
-from axisjudge.ratings.selection import BY_JUDGE, WHOLE_RUN
+from axisjudge.ratings.edge import BY_JUDGE, WHOLE_RUN
 from axisjudge.verdict import Rating
 
 #: Strata of the queue; the last is the one that is drawn from.

@@ -17,8 +17,7 @@ import polars as pl
 from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.labels.sampling import Sampling
 from axisjudge.results import Result
-from axisjudge.stats.sequences.betting import ConfidenceSequence, betting_sequence
-from axisjudge.stats.sequences.price import Price, price_of_looking
+from axisjudge.stats.sequences.betting import ConfidenceSequence, Price, betting_sequence, price_of_looking
 
 #: Rates nearer to 0 or 1 are priced as this: nobody plans for no failure at all.
 _RAREST = 0.02

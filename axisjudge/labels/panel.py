@@ -15,10 +15,8 @@ from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.labels.draw import Draw, draw_of
 from axisjudge.labels.simulated_people import BY_PEOPLE
 from axisjudge.ratings import to_matrix
-from axisjudge.ratings.edge import as_ratings
-from axisjudge.ratings.selection import EMPTY_RUN, raters_of, taken
-from axisjudge.ratings.words import sides_of
-from axisjudge.stats.agreement.undecided import set_aside
+from axisjudge.ratings.edge import EMPTY_RUN, as_ratings, raters_of, sides_of, taken
+from axisjudge.stats.agreement.chance_corrected import set_aside
 from axisjudge.stats.clusters import Alike
 from axisjudge.stats.raters.reference import AgainstReference, against_reference, majority
 

@@ -19,7 +19,7 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import SCHEMA
-from axisjudge.ratings.selection import BY_LABELLER
+from axisjudge.ratings.edge import BY_LABELLER
 
 SHARED_DIFFICULTY = 0.3
 #: Hit rates of each person on planted failures and on everything else.

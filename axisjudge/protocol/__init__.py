@@ -33,23 +33,32 @@ raises `axisjudge.checks.InputError` with the command that comes next.
 
 from axisjudge.protocol.aliases import Alias, alias_of
 from axisjudge.protocol.claims import check_held_out, check_panel, check_tuning, tuned_tasks
-from axisjudge.protocol.gate import Admitted, Stamp, admit, open_holdout, open_runs
-from axisjudge.protocol.leakage import Leak, find_leaks
-from axisjudge.protocol.ledger import LedgerEntry, LedgerError, read_ledger
+from axisjudge.protocol.gate import (
+    Admitted,
+    Leak,
+    RatedBefore,
+    Stamp,
+    admit,
+    find_leaks,
+    kept_ratings,
+    open_holdout,
+    open_runs,
+    rated_before,
+    rated_tasks,
+)
+from axisjudge.protocol.ledger import ChangedField, LedgerEntry, LedgerError, read_ledger
 from axisjudge.protocol.lock import Status, locked_judges, make_lock, plan_of, read_lock, status
-from axisjudge.protocol.plan import AnalysisPlan, freeze_maps
-from axisjudge.protocol.rated_before import RatedBefore, kept_ratings, rated_before, rated_tasks
-from axisjudge.protocol.records import ChangedField
-from axisjudge.protocol.rehearsal import rehearsal
-from axisjudge.protocol.sources import RunSource, read_sources
+from axisjudge.protocol.plan import AnalysisPlan, freeze_maps, rehearsal
 from axisjudge.protocol.split import (
     Holding,
+    RunSource,
     Split,
     find_split,
     held_out_side,
     holdings,
     make_split,
     no_such_run,
+    read_sources,
     read_split,
 )
 from axisjudge.protocol.standing import Standing, frozen_maps, standing_of

@@ -1,25 +1,111 @@
-"""The gate before judging: which trajectories a run may judge, and what each of its ratings will bear."""
+"""The gate before judging: which trajectories a run may judge, what each rating will bear, and what leaks between
+the sides.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
-from axisjudge.checks import InputError, TooLittle, one_of
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from axisjudge.checks import InputError, TooLittle, in_unit_interval, one_of
 from axisjudge.protocol import ledger
+from axisjudge.protocol.ledger import digest, openings, read_ledger
 from axisjudge.protocol.lock import NEXT, read_lock, status
-from axisjudge.protocol.rated_before import rated_before
-from axisjudge.protocol.records import digest
 from axisjudge.protocol.split import PLACE as SPLIT
 from axisjudge.protocol.split import Split, check_names, find_split, read_split, study_check
+from axisjudge.ratings.edge import BY_JUDGE
+from axisjudge.ratings.table import read_every_line
 from axisjudge.rubric import RubricText
 from axisjudge.trajectory import Trajectory
+from axisjudge.workbench import home
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from axisjudge.judges.base import Judge
+
+
+# Ratings of held-out runs that are there before the opening: whoever saw them has tuned on what was to confirm.
+
+#: Where ratings are looked for when no file is named; relative to the workbench.
+FOLDER = "data/ratings"
+#: The reason under which tasks that were rated stand on the open side.
+REASON = "rated before the split"
+
+
+@dataclass(frozen=True)
+class RatedBefore:
+    """Judges' ratings of held-out runs that no opening stamped, and of which runs, tasks and by whom they are."""
+
+    n_ratings: int
+    n_runs: int
+    tasks: tuple[str, ...]
+    raters: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return self.n_ratings > 0
+
+    @property
+    def rule(self) -> str:
+        """What is there, in words."""
+        tasks = f"{len(self.tasks)} held-out task{'s' * (len(self.tasks) != 1)}"
+        return f"{self.n_ratings:,} ratings of {self.n_runs:,} runs of {tasks} are there already"
+
+    @property
+    def sentence(self) -> str:
+        """What is there, by whom, and what to do about it."""
+        return f"Not held out in truth: {self.rule} ({', '.join(self.raters)}); {self.cure}."
+
+    @property
+    def cure(self) -> str:
+        """What to do about it."""
+        return "keep their tasks open (axisjudge split make PATHS --rated-open), or go on with --despite-ratings"
+
+
+def rated_before(ratings: pl.DataFrame | None, split: Split) -> RatedBefore:
+    """The ratings of runs on a held-out side that were not made under an opening.
+
+    Parameters
+    ----------
+    ratings : polars.DataFrame, optional
+        A ratings table; labels (people's, planted) are passed over. None: those of the workbench (`kept_ratings`).
+    split : Split
+    """
+    table = kept_ratings() if ratings is None else ratings
+    if table is None:
+        return RatedBefore(0, 0, (), ())
+    opened = [entry.flag for entry in openings(read_ledger())]
+    stamped = pl.col("flags").list.eval(pl.element().is_in(opened)).list.any().fill_null(value=False)
+    held_out = pl.col("cluster_id").is_in(list(split.held_out_tasks)) | pl.col("split").is_in(list(split.held_out))
+    early = table.filter(BY_JUDGE, held_out.fill_null(value=False), ~stamped)
+    names = early.select(pl.col("cluster_id", "rater").cast(pl.String).unique().sort().implode())
+    tasks, raters = (names[name].to_list()[0] for name in ("cluster_id", "rater")) if early.height else ([], [])
+    return RatedBefore(early.height, early["trajectory_id"].n_unique(), tuple(tasks), tuple(raters))
+
+
+def rated_tasks(ratings: pl.DataFrame | None = None) -> dict[str, str]:
+    """The tasks of which judges rated any run, each with the reason why it may not be held out."""
+    table = kept_ratings() if ratings is None else ratings
+    return (
+        {}
+        if table is None
+        else dict.fromkeys(table.filter(BY_JUDGE)["cluster_id"].drop_nulls().unique().sort(), REASON)
+    )
+
+
+def kept_ratings(paths: Sequence[Path] = ()) -> pl.DataFrame | None:
+    """Every line of the ratings files named, by default of those in data/ratings; None where there is none."""
+    files = paths or [path for path in sorted((home() / FOLDER).glob("*")) if path.suffix in (".jsonl", ".parquet")]
+    return read_every_line(*files) if files else None
+
 
 #: What a run judges by: the rubric of each axis, or of each signal.
 Rubrics = Mapping[Any, RubricText]
@@ -214,3 +300,131 @@ def _look(held_out: Sequence[Trajectory], judges: Sequence[Judge], rubrics: Rubr
     versions = ", ".join(f"{axis} {rubric.version}" for axis, rubric in rubrics.items())
     names = ", ".join(judge.rater for judge in judges)
     return f"{len(held_out)} held-out runs of {tasks} tasks judged by {names} on {versions}"
+
+
+# Leakage between sides: runs and user scenarios that are nearly the same on both.
+# Texts are compared as sets of shingles (runs of five words) by Jaccard's coefficient. MinHash signatures and bands
+# find the pairs worth comparing, so the work grows with the number of texts and not with its square; each pair found is
+# then measured exactly (Broder 1997, doi:10.1109/SEQUEN.1997.666900; Leskovec, Rajaraman and Ullman, Mining of Massive
+# Datasets, section 3.4).
+
+WORDS = 5
+#: 25 bands of 5 hashes: a pair of similarity .8 is missed once in 20,000, one of .6 once in 8.
+BANDS, ROWS = 25, 5
+THRESHOLD = 0.8
+
+_PRIME = np.uint64(4_294_967_311)  # the first prime above 2**32
+
+KINDS = ("run", "scenario")
+
+
+@dataclass(frozen=True)
+class Leak:
+    """Two tasks on different sides whose runs, or user scenarios, are nearly the same: the most similar pair."""
+
+    kind: str
+    similarity: float
+    tasks: tuple[str, str]
+    sides: tuple[str, str]
+    trajectories: tuple[str, str]
+
+
+def find_leaks(trajectories: Iterable[Trajectory], split: Split, *, threshold: float = THRESHOLD) -> tuple[Leak, ...]:
+    """Pairs of tasks on different sides that are nearly the same, the most similar first.
+
+    Parameters
+    ----------
+    trajectories : iterable of Trajectory
+    split : Split
+    threshold : float
+        The least Jaccard similarity that is listed. Below about .6 not every pair is found.
+
+    Returns
+    -------
+    tuple of Leak
+        One for each kind (``run``: everything said and called but the system's messages; ``scenario``: the user's
+        first message) and pair of tasks.
+    """
+    in_unit_interval("threshold", threshold)
+    runs = list(trajectories)
+    leaks: dict[tuple[str, str, str], Leak] = {}
+    for kind, texts in (("run", map(_all_text, runs)), ("scenario", map(_scenario, runs))):
+        for similarity, first, second in _near(kind, list(texts), runs, split, threshold):
+            leak = _leak(kind, similarity, runs[first], runs[second], split)
+            key = (kind, *leak.tasks)
+            if key not in leaks or leak.similarity > leaks[key].similarity:
+                leaks[key] = leak
+    return tuple(sorted(leaks.values(), key=lambda leak: (-leak.similarity, leak.kind, leak.tasks)))
+
+
+def shingles(text: str) -> frozenset[int]:
+    """Hashes of all runs of `WORDS` words; a shorter text is one shingle, an empty one has none."""
+    words = re.findall(r"\w+", text.lower())
+    starts = range(max(1, len(words) - WORDS + 1)) if words else ()
+    return frozenset(crc32(" ".join(words[start : start + WORDS]).encode()) for start in starts)
+
+
+def similarity_of(first: frozenset[int], second: frozenset[int]) -> float:
+    """Jaccard's coefficient: shared shingles over all shingles; 0 where both are empty."""
+    union = len(first | second)
+    return len(first & second) / union if union else 0.0
+
+
+def signature(hashes: Iterable[int]) -> NDArray[np.uint64]:
+    """MinHash signature, shape (BANDS * ROWS,): the least of (a x + b) mod p over the shingles, for fixed a and b."""
+    rng = np.random.default_rng(20_261_122)
+    a = rng.integers(1, 2**32, size=(BANDS * ROWS, 1), dtype=np.uint64)
+    b = rng.integers(0, 2**31, size=(BANDS * ROWS, 1), dtype=np.uint64)
+    x = np.fromiter(hashes, dtype=np.uint64)
+    least: NDArray[np.uint64] = ((a * (x >> np.uint64(1)) + b) % _PRIME).min(axis=1)
+    return least
+
+
+def _near(
+    kind: str, texts: Sequence[str], runs: Sequence[Trajectory], split: Split, threshold: float
+) -> Iterator[tuple[float, int, int]]:
+    """Pairs of positions on different sides with their similarity; texts that are equal are compared once a task."""
+    sets = [shingles(text) for text in texts]
+    groups: dict[tuple[frozenset[int], str], int] = {}
+    for position, (hashes, run) in enumerate(zip(sets, runs, strict=True)):
+        if hashes:
+            groups.setdefault((hashes, run.cluster_id), position)
+    sides = {position: split.side_of(runs[position]) for position in groups.values()}
+    for first, second in _candidates({position: sets[position] for position in sides}):
+        if sides[first] != sides[second]:
+            similarity = similarity_of(sets[first], sets[second])
+            if similarity >= threshold:
+                yield similarity, first, second
+
+
+def _candidates(sets: dict[int, frozenset[int]]) -> set[tuple[int, int]]:
+    """Pairs that agree in all hashes of at least one band."""
+    buckets: dict[tuple[int, bytes], list[int]] = defaultdict(list)
+    for position, hashes in sets.items():
+        for band, rows in enumerate(signature(hashes).reshape(BANDS, ROWS)):
+            buckets[band, rows.tobytes()].append(position)
+    return {pair for members in buckets.values() for pair in combinations(members, 2)}
+
+
+def _leak(kind: str, similarity: float, first: Trajectory, second: Trajectory, split: Split) -> Leak:
+    one, two = sorted((first, second), key=lambda run: (list(split.shares).index(split.side_of(run)), run.cluster_id))
+    return Leak(
+        kind=kind,
+        similarity=similarity,
+        tasks=(one.cluster_id, two.cluster_id),
+        sides=(split.side_of(one), split.side_of(two)),
+        trajectories=(one.id, two.id),
+    )
+
+
+def _all_text(run: Trajectory) -> str:
+    parts = []
+    for step in run.steps:
+        if step.role != "system":
+            parts.append(step.content)
+            parts += [f"{call.name} {call.arguments}" for call in step.tool_calls]
+    return " ".join(parts)
+
+
+def _scenario(run: Trajectory) -> str:
+    return next((step.content for step in run.steps if step.role == "user" and step.content.strip()), "")

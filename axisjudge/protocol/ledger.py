@@ -1,4 +1,5 @@
-"""The ledger: every lock, every opening of the held-out side and every exploratory look, in a chain of hashes.
+"""The ledger: every lock, opening and exploratory look, in a chain of hashes; the trail of rubric versions; files
+with clean diffs.
 
 rubrics/ledger.jsonl has one entry a line. Each carries its number, the hash of the entry before it and its own hash, so
 an entry that is edited, removed or moved breaks the chain at a line that reading names. Entries cut off at the end
@@ -9,16 +10,93 @@ opening that left no rating and no commit leaves no trace.
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
+import polars as pl
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from axisjudge.checks import InputError
-from axisjudge.protocol.records import ProtocolRecord, digest
-from axisjudge.workbench import home, own
+from axisjudge.rubric import Rubric, list_rubrics, load_rubric
+from axisjudge.workbench import home, own, whole_or_not_at_all
+
+# Plain files with clean diffs: how they are written, hashed and compared field by field.
+
+ABSENT = "absent"
+_SHOWN, _HASH = 24, 12
+
+
+class ProtocolRecord(BaseModel):
+    """Frozen record that refuses unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+@dataclass(frozen=True)
+class ChangedField:
+    """A field that is no longer what it was: its dotted path and both values."""
+
+    path: str
+    was: Any
+    now: Any
+
+    def __str__(self) -> str:
+        return f"{self.path} was {_short(self.was)}, is {_short(self.now)}"
+
+
+def faults_of(error: ValidationError) -> str:
+    """What is wrong with a record, field by field."""
+    return "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+
+
+def digest(value: Any) -> str:
+    """Hash of a value of JSON's types, whatever the order of its keys."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return sha256(text.encode()).hexdigest()
+
+
+def changes(was: Any, now: Any, path: str = "") -> Iterator[ChangedField]:
+    """Every leaf in which two values of JSON's types differ; a key that one side lacks counts as absent there."""
+    if isinstance(was, Mapping) and isinstance(now, Mapping):
+        for key in dict.fromkeys([*was, *now]):
+            inner = f"{path}.{key}" if path else str(key)
+            yield from changes(was.get(key, ABSENT), now.get(key, ABSENT), inner)
+    elif was != now:
+        yield ChangedField(path, was, now)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """One item a line; the file is replaced in one step, so that nobody reads half of it."""
+    with whole_or_not_at_all(path) as unfinished:
+        text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+        unfinished.write_text(f"{text}\n", encoding="utf-8")
+
+
+def read_json(path: Path, where: str) -> Any:
+    """The content of a JSON file; `where` names it in messages."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputError(where, f"is not JSON ({error})", cure="put it back as git has it") from error
+
+
+def _short(value: Any) -> str:
+    if value == ABSENT:
+        return ABSENT
+    if isinstance(value, str) and re.fullmatch(r"[0-9a-f]{64}", value):
+        return value[:_HASH]
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
 
 PLACE = "rubrics/ledger.jsonl"
 FIRST = "0" * 64
@@ -148,3 +226,97 @@ def _checked(line: str, number: int, before: LedgerEntry | None) -> LedgerEntry:
         )
         raise LedgerError(where, rule, cure=cure)
     return entry
+
+
+# What changed from one rubric version to the next: text, verdicts, and the trail of versions.
+
+_ITEM = ("item_id", "rater", "repeat")
+
+
+@dataclass(frozen=True, eq=False)
+class VersionDiff:
+    """Two versions of a rubric.
+
+    `text` is the unified diff of what judges are shown. `verdicts` has a row for each item, rater and repeat that both
+    versions were asked about (item_id, cluster_id, agent, rater, repeat, before, confidence_before, after,
+    confidence_after); None where no ratings were given.
+    """
+
+    before: Rubric
+    after: Rubric
+    text: str
+    verdicts: pl.DataFrame | None
+
+    @property
+    def changed(self) -> pl.DataFrame | None:
+        """The rows in which the verdict changed."""
+        return None if self.verdicts is None else self.verdicts.filter(pl.col("before") != pl.col("after"))
+
+
+def rubric_diff(axis: str, before: str, after: str, ratings: pl.DataFrame | None = None) -> VersionDiff:
+    """Text and verdicts of two versions of one axis's rubric.
+
+    Raises
+    ------
+    InputError
+        No such axis or version; ratings in which no rater was asked about one item with both versions.
+    """
+    old, new = load_rubric(axis, before), load_rubric(axis, after)
+    lines = difflib.unified_diff(
+        old.text.splitlines(), new.text.splitlines(), f"{axis}/{before}.md", f"{axis}/{after}.md", lineterm="", n=1
+    )
+    verdicts = None if ratings is None else _verdicts(ratings, old, new)
+    return VersionDiff(old, new, "\n".join(lines), verdicts)
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """One version in the trail of an axis; `commit` is None where no git knows of it."""
+
+    axis: str
+    version: str
+    date: str
+    status: str
+    commit: str | None
+    changes: str
+    sha256: str
+
+
+def rubric_trail(axis: str) -> list[Milestone]:
+    """The versions of an axis, oldest first, each with the commit that brought it in."""
+    names = ("axis", "version", "status", "changes", "sha256")
+    return [
+        Milestone(
+            **{name: getattr(rubric, name) for name in names},
+            date=str(rubric.date),
+            commit=_commit_of(Path("rubrics") / axis / f"{rubric.version}.md"),
+        )
+        for rubric in list_rubrics(axis)
+    ]
+
+
+def _verdicts(ratings: pl.DataFrame, old: Rubric, new: Rubric) -> pl.DataFrame:
+    asked = ratings.filter((pl.col("question") == old.axis) & pl.col("verdict").is_not_null())
+    sides = []
+    for rubric, name in ((old, "before"), (new, "after")):
+        own = asked.filter(pl.col("rubric_sha256") == rubric.sha256)
+        own = own.unique(subset=list(_ITEM), keep="last", maintain_order=True)
+        sides.append(own.rename({"verdict": name, "confidence": f"confidence_{name}"}))
+    first, second = sides
+    both = first.select(*_ITEM, "cluster_id", "agent", "before", "confidence_before").join(
+        second.select(*_ITEM, "after", "confidence_after"), on=list(_ITEM)
+    )
+    if both.is_empty():
+        rule = f"no rater was asked about one run with both {old.version} and {new.version} of {old.axis}"
+        raise InputError("--ratings", rule, cure=f"judge with --rubric {old.axis}=VERSION, once for each")
+    return both.sort(*_ITEM)
+
+
+def _commit_of(path: Path) -> str | None:
+    """The commit that brought a file in, if the workbench is a git checkout that has it."""
+    words = ["git", "-C", str(home()), "log", "--diff-filter=A", "--format=%h", "--", path.as_posix()]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.split()[0] if done.returncode == 0 and done.stdout.strip() else None

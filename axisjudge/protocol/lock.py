@@ -19,8 +19,8 @@ from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.prompt import KEPT_AT_LEAST, build_prefix
 from axisjudge.protocol import ledger
 from axisjudge.protocol.aliases import alias_of
+from axisjudge.protocol.ledger import ABSENT, ChangedField, changes, digest, read_json, write_json
 from axisjudge.protocol.plan import AnalysisPlan
-from axisjudge.protocol.records import ABSENT, ChangedField, changes, digest, read_json, write_json
 from axisjudge.protocol.split import find_split, read_split
 from axisjudge.rubric import Rubric, check_newest, check_versions, load_rubric
 from axisjudge.spec import JudgeSpec, parse_specs

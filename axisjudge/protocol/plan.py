@@ -1,20 +1,25 @@
-"""The analysis plan: what will be computed on held-out data, said before anybody has seen it."""
+"""The analysis plan: what will be computed on held-out data, said before anybody has seen it; and its rehearsal."""
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import polars as pl
 from pydantic import Field, ValidationError, field_validator
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.protocol.records import ProtocolRecord, faults_of
+from axisjudge.protocol.ledger import ProtocolRecord, faults_of
 from axisjudge.protocol.split import Split
-from axisjudge.ratings.selection import BY_JUDGE
+from axisjudge.ratings.edge import BY_JUDGE
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
-from axisjudge.stats.confidence.recalibration import ConfidenceMap, fit_mid_rank
+from axisjudge.stats.confidence.calibration import ConfidenceMap, fit_mid_rank
 from axisjudge.verdict import AXES, Axis
+from axisjudge.workbench import home
 
 #: What can be declared besides the coefficients of agreement.
 OTHER_STATISTICS = ("soft_agreement", "case_weighted_kappa", "failure_rate")
@@ -150,3 +155,36 @@ def freeze_maps(ratings: pl.DataFrame, split: Split, *, raters: Sequence[str] | 
             raise InputError(f"judge {rater}", "confidences of two sources share no map", sources)
         maps[rater] = fit_mid_rank(own["confidence"].to_numpy(), source=rater).to_dict()
     return maps
+
+
+# A rehearsal: a workbench of its own, in which the whole loop can be walked without touching this one's record.
+
+#: What makes up the record; a rehearsal begins without it.
+_RECORD = shutil.ignore_patterns("split.json", "lock.json", "ledger.jsonl", "*.lock")
+
+
+def rehearsal(folder: str | Path | None = None) -> Path:
+    """Make a workbench with a copy of the rubrics, links to the data that are there, and no split, lock or ledger.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Where to make it; by default a temporary folder that goes when this process ends.
+
+    Returns
+    -------
+    Path
+        For `axisjudge.workbench.use`, or for ``with axisjudge.workbench.at(...)``.
+    """
+    if folder is None:
+        bench = Path(tempfile.mkdtemp(prefix="axisjudge-rehearsal-"))
+        atexit.register(shutil.rmtree, bench, ignore_errors=True)
+    else:
+        bench = Path(folder)
+    shutil.copytree(home() / "rubrics", bench / "rubrics", ignore=_RECORD, dirs_exist_ok=True)
+    (bench / "notebooks").mkdir(exist_ok=True)
+    (bench / "data" / "ratings").mkdir(parents=True, exist_ok=True)
+    for source in sorted((home() / "data").iterdir()):
+        if source.name != "ratings" and not (bench / "data" / source.name).exists():
+            (bench / "data" / source.name).symlink_to(source, target_is_directory=source.is_dir())
+    return bench

@@ -1,4 +1,4 @@
-"""Splits: each task stands on one side, by a hash of its name and a stored salt.
+"""Splits: each task stands on one side, by a hash of its name and a stored salt; and where the runs of a study are.
 
 rubrics/split.json holds the rule (salt, shares, sides that are held out, tasks used while tuning) and what follows from
 it (every task of the study with its side, and a fingerprint of each of its trajectories). The second part can be worked
@@ -12,23 +12,101 @@ goes where the hash sends it.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, ValidationError
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.protocol.ledger import read_ledger
-from axisjudge.protocol.records import ProtocolRecord, digest, faults_of, read_json, write_json
-from axisjudge.protocol.sources import NEXT as _NEXT
-from axisjudge.protocol.sources import RunSource
+from axisjudge.protocol.ledger import ProtocolRecord, digest, faults_of, read_json, read_ledger, write_json
 from axisjudge.trajectory import Trajectory
 from axisjudge.workbench import home, own
+
+if TYPE_CHECKING:
+    from axisjudge.readers import Reading
+
+
+# Where the runs of a study are: written down when the split is made, so that no later command is told again.
+
+NEXT = "axisjudge split make PATHS"
+
+
+class RunSource(ProtocolRecord):
+    """Files, folders or globs, and what they lack: arguments of `axisjudge.read_trajectories`.
+
+    Paths are relative to the workbench.
+    """
+
+    paths: tuple[str, ...]
+    agent: str | None = None
+    domain: str | None = None
+    tools: str | None = None
+    policy: str | None = None
+    tool_kinds: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        paths: Sequence[str | Path],
+        *,
+        agent: str | None = None,
+        domain: str | None = None,
+        tools: Path | None = None,
+        policy: Path | None = None,
+        tool_kinds: Sequence[str] = (),
+    ) -> Self:
+        """The source that these arguments name, from where the caller stands."""
+        return cls(
+            paths=tuple(map(_from_workbench, paths)),
+            agent=agent,
+            domain=domain,
+            tools=tools and _from_workbench(tools),
+            policy=policy and _from_workbench(policy),
+            tool_kinds=tuple(tool_kinds),
+        )
+
+    def read(self, *, strict: bool = True) -> Reading:
+        """The runs that are there now."""
+        from axisjudge.readers import read_trajectories
+
+        tools, policy = (given and home() / given for given in (self.tools, self.policy))
+        paths = [os.path.normpath(home() / path) for path in self.paths]
+        lacking = {"agent": self.agent, "domain": self.domain, "tools": tools, "policy": policy}
+        return read_trajectories(*paths, tool_kinds=self.tool_kinds, strict=strict, **lacking)  # type: ignore[arg-type]
+
+
+def read_sources(sources: Sequence[RunSource], *, strict: bool = True) -> Reading:
+    """The runs of all sources, each run once.
+
+    Raises
+    ------
+    InputError
+        The split does not say where its runs are, or they are no longer there.
+    """
+    from axisjudge.readers import Reading
+
+    if not sources:
+        cure = f"name them, or write them down once more: {NEXT}"
+        raise InputError("trajectories", "none named, and the split does not say where its runs are", cure=cure)
+    readings = [source.read(strict=strict) for source in sources]
+    return Reading(
+        tuple({run.id: run for reading in readings for run in reading.trajectories}.values()),
+        tuple(file for reading in readings for file in reading.files),
+        tuple(warning for reading in readings for warning in reading.warnings),
+        tuple(file for reading in readings for file in reading.refused),
+    )
+
+
+def _from_workbench(path: str | Path) -> str:
+    return Path(os.path.relpath(Path(path).absolute(), home())).as_posix()
+
 
 PLACE = "rubrics/split.json"
 SHARES: Mapping[str, float] = {"calibration": 0.5, "evaluation": 0.5}
@@ -223,9 +301,9 @@ def read_split() -> Split:
     path = home() / PLACE
     if not path.exists():
         if read_ledger():
-            cure = f"put it back as git has it, or make it again by the rule in the ledger: {_NEXT}"
+            cure = f"put it back as git has it, or make it again by the rule in the ledger: {NEXT}"
             raise InputError(PLACE, "the split was removed: the ledger has entries of its study", cure=cure)
-        raise InputError(PLACE, "there is no split yet", cure=f"make one: {_NEXT}")
+        raise InputError(PLACE, "there is no split yet", cure=f"make one: {NEXT}")
     try:
         split = Split.model_validate(read_json(path, PLACE))
     except ValidationError as error:
@@ -276,7 +354,7 @@ def study_check(split: Split, trajectories: Sequence[Trajectory], side: str) -> 
         A task, or on a held-out side a run, that was not there when the split was made.
     """
     check_names(split, trajectories)
-    cure = f"add it first: {_NEXT}"
+    cure = f"add it first: {NEXT}"
     held_out = split.held_out_tasks if side in split.held_out else None
     for trajectory in trajectories:
         if not split.knows(trajectory.cluster_id):

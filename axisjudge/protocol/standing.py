@@ -14,14 +14,14 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.protocol import ledger
 from axisjudge.protocol.gate import EXPLORATORY
+from axisjudge.protocol.ledger import changes, digest
 from axisjudge.protocol.lock import plan_of, read_lock, status
 from axisjudge.protocol.plan import AnalysisPlan
-from axisjudge.protocol.records import changes, digest
 from axisjudge.protocol.split import SHARES, Split, find_split, locked_rule
-from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER
+from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER
 from axisjudge.results import Result
-from axisjudge.stats.comparisons.optimism import optimism_bound, optimism_of_one
-from axisjudge.stats.confidence.recalibration import ConfidenceMap
+from axisjudge.stats.comparisons.ranking import optimism_bound, optimism_of_one
+from axisjudge.stats.confidence.calibration import ConfidenceMap
 
 #: Where no split is there to say it, this side counts as held out.
 _HELD_OUT = tuple(SHARES)[-1:]

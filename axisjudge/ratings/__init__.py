@@ -1,9 +1,7 @@
 """The ratings table: one JSON line a rating, read into one long polars frame."""
 
-from axisjudge.ratings.edge import SCHEMA, as_ratings
-from axisjudge.ratings.matrix import RatingMatrix, to_matrix
-from axisjudge.ratings.store import RatingsWriter, write_ratings
-from axisjudge.ratings.table import in_order, ratings_frame, read_every_line, read_ratings
+from axisjudge.ratings.edge import SCHEMA, RatingMatrix, as_ratings, to_matrix
+from axisjudge.ratings.table import RatingsWriter, in_order, ratings_frame, read_every_line, read_ratings, write_ratings
 
 __all__ = [
     "SCHEMA",

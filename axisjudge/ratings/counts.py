@@ -14,8 +14,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.ratings.edge import EMPTY_RUN, SEVERAL
 from axisjudge.ratings.scales import categories_of, has_words
-from axisjudge.ratings.selection import EMPTY_RUN, SEVERAL
 
 Floats = NDArray[np.float64]
 

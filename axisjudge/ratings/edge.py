@@ -1,15 +1,19 @@
-"""The edge where ratings tables of any kind come in: polars, pandas, arrow, or a dict of columns."""
+"""The edge where ratings tables of any kind come in, the words of any question, and which ratings an analysis takes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
-from axisjudge.ratings.scales import recognised_scale
+from axisjudge.ratings.scales import categories_of, has_words, recognised_scale
 from axisjudge.verdict import SCHEMA_VERSION, Rating
 
 _TYPES: dict[str, Any] = {
@@ -161,3 +165,238 @@ def _with_scales(table: pl.DataFrame) -> pl.DataFrame:
     }
     scale = pl.col("question").replace_strict(scales, default="verdict", return_dtype=pl.String)
     return table.with_columns(scale=scale)
+
+
+# Which ratings an analysis takes: whole trajectories, judges apart from labellers, one rating of a kind.
+
+#: People's labels, planted truth and what a benchmark knows of its tasks: whose word judges are compared with.
+LABELS = ("human", "planted", "reference")
+#: Raters whose word is made up: never shown without a banner.
+MADE_UP = ("simulated", "planted")
+
+#: Ratings of whole trajectories, neither of a step nor of an interaction.
+WHOLE_RUN = pl.col("step_index").is_null() & pl.col("interaction_id").is_null()
+#: Verdicts in words on whole trajectories.
+VERDICT_ON_RUN = WHOLE_RUN & (pl.col("scale") == "verdict")
+#: Ratings by judges, and by those who give labels.
+BY_JUDGE, BY_LABELLER = ~pl.col("rater_kind").is_in(LABELS), pl.col("rater_kind").is_in(LABELS)
+
+#: Ratings of runs without messages, which follow from the definition.
+EMPTY_RUN = pl.col("flags").list.contains("empty_run").fill_null(False)
+
+SEVERAL = "filter by rubric_version, prompt_sha256 or rater_version first"
+
+
+def raters_of(table: pl.DataFrame) -> list[str]:
+    """The names of all raters, by family and name."""
+    return table.select("family", "rater").unique().sort("family", "rater")["rater"].to_list()
+
+
+def taken(table: pl.DataFrame, rule: pl.Expr) -> pl.DataFrame:
+    """The rows of which `rule` holds; where it holds of all, the table itself and no copy."""
+    rows = table.select(rule.fill_null(value=False)).to_series()
+    return table if rows.all() else table.filter(rows)
+
+
+def once(table: pl.DataFrame, *key: str, rule: str, where: str = "ratings", cure: str = SEVERAL) -> pl.DataFrame:
+    """The table, if no two of its rows agree in the columns `key`.
+
+    Raises
+    ------
+    InputError
+        Two rows agree; the message names `rule` and the first of them.
+    """
+    twice = table.filter(pl.struct(*key).is_duplicated())
+    if not twice.is_empty():
+        raise InputError(where, rule, " ".join(str(twice[name][0]) for name in key), cure)
+    return table
+
+
+# Words of any question: which cells mean the same, which hold none, and which side a word takes by itself.
+
+#: Cells that hold no verdict.
+NO_VERDICT = frozenset({"", "na", "n/a", "nan", "null", "none", "<na>", "nat", "-", "–", "—"})
+#: More different words than this are no question with words.
+MOST_WORDS = 20
+
+
+def words_in(text: str) -> frozenset[str]:
+    """The words in a line of text."""
+    return frozenset(text.split())
+
+
+#: Words that say by themselves what is good.
+PASSING = words_in("pass passed passing correct right good ok okay success successful succeeded") | words_in(
+    "valid accept accepted acceptable satisfied resolved"
+)
+FAILING = words_in("fail failed failing failure incorrect wrong bad unsuccessful invalid reject rejected") | words_in(
+    "unacceptable unsatisfied unresolved not_ok"
+)
+#: Words whose meaning hangs on the question; without a word of the user's, the first are taken as passing.
+AFFIRMING, DENYING = words_in("yes true 1 y t"), words_in("no false 0 n f")
+
+
+def word(cell: str | None, missing: frozenset[str] = NO_VERDICT) -> str | None:
+    """A cell without case, outer space and needless decimals (``' PASS'`` is pass, ``1.0`` and ``+1`` are 1)."""
+    if cell is None:
+        return None
+    text = " ".join(cell.split()).casefold()
+    if text in missing:
+        return None
+    if re.fullmatch(r"[+-]?\d+(\.0*)?", text):
+        return str(int(text.split(".")[0]))
+    return text
+
+
+def side(text: str) -> str:
+    """``pass`` or ``fail``, or nothing for a word of no side."""
+    return "pass" if text in PASSING | AFFIRMING else "fail" if text in FAILING | DENYING else ""
+
+
+def sides_of(scale: str) -> dict[str, float]:
+    """What each word of a scale says of an item: 1 failing, 0 passing; words that leave it open are not in it.
+
+    The axes' scale and ``step`` define it; on a nominal scale it is known where the two sides have a word each
+    (``nominal:fail,pass``), whatever other words there are.
+
+    >>> sides_of("nominal:fail,pass"), sides_of("ordinal:1-5")
+    ({'fail': 1.0, 'pass': 0.0}, {})
+    """
+    if scale == "verdict":
+        return {"incorrect": 1.0, "correct": 0.0}
+    if scale == "step":
+        return {"-1": 1.0, "0": 0.0, "+1": 0.0}
+    if not scale.startswith("nominal:"):
+        return {}
+    taken = {each: side(word(each) or "") for each in categories_of(scale) or ()}
+    failing, passing = ([each for each, which in taken.items() if which == name] for name in ("fail", "pass"))
+    return {failing[0]: 1.0, passing[0]: 0.0} if len(failing) == len(passing) == 1 else {}
+
+
+def on_verdicts(table: pl.DataFrame) -> pl.DataFrame:
+    """Ratings on nominal scales whose two sides are known, as verdicts: incorrect, correct, uncertain for the rest."""
+    for scale in table["scale"].drop_nulls().unique():
+        if scale.startswith("nominal:") and (sides := sides_of(scale)):
+            words = {each: "incorrect" if failed else "correct" for each, failed in sides.items()}
+            said = pl.col("verdict").replace_strict(words, default=pl.lit("uncertain"), return_dtype=pl.String)
+            mine = pl.col("scale") == scale
+            table = table.with_columns(
+                verdict=pl.when(mine & pl.col("verdict").is_not_null()).then(said).otherwise("verdict"),
+                scale=pl.when(mine).then(pl.lit("verdict")).otherwise("scale"),
+            )
+    return table
+
+
+# From the long table to items x raters.
+
+
+@dataclass(frozen=True, eq=False)
+class RatingMatrix:
+    """Items x raters for one question: what the statistics take.
+
+    `codes` holds positions in `categories` as floats, NaN where a rater gave nothing; on a scale of numbers alone
+    (``unit``, ``check``, ``interval``) it holds the numbers, and there are no categories. `confidences` has the same
+    shape.
+    """
+
+    codes: NDArray[np.float64]
+    confidences: NDArray[np.float64]
+    categories: tuple[str, ...]
+    items: tuple[str, ...]
+    clusters: tuple[str, ...]
+    raters: tuple[str, ...]
+    families: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        lost = int(np.isnan(self.codes).sum())
+        return f"RatingMatrix({len(self.items)} items x {len(self.raters)} raters, {lost} missing)"
+
+
+def to_matrix(
+    ratings: Any,
+    question: str,
+    *,
+    raters: Sequence[str] | None = None,
+    repeat: int = 0,
+    step_level: bool = False,
+) -> RatingMatrix:
+    """Spread one question's verdicts into an items x raters matrix.
+
+    Parameters
+    ----------
+    ratings : table
+        A ratings table (polars, pandas, arrow, a dict of columns) with one rating for each item, rater and repeat;
+        more (two prompts, say) are refused.
+    question : str
+        An axis, a signal, a check.
+    raters : sequence of str, optional
+        Which raters, in this order; by default all, by family and name.
+    repeat : int
+        Which repeat.
+    step_level : bool
+        Ratings of steps instead of whole trajectories.
+    """
+    chosen = _table(ratings).filter(
+        (pl.col("question") == question)
+        & (pl.col("repeat") == repeat)
+        & (pl.col("step_index").is_not_null() == step_level)
+    )
+    if chosen.is_empty():
+        raise InputError("question", "the table has no such ratings", question)
+    people = chosen.select("family", "rater").unique().sort("family", "rater")
+    names = list(raters) if raters is not None else people["rater"].to_list()
+    chosen = chosen.filter(pl.col("rater").is_in(names))
+    first = chosen.with_row_index("row").select(pl.col("row").min().over("item_id"))["row"].to_numpy()
+    new = first == np.arange(len(first))  # items stand in the order in which they first occur
+    items = chosen.filter(pl.Series(new)).select("item_id", "cluster_id")
+    cell = (np.cumsum(new) - 1)[first] * len(names) + _positions(chosen["rater"], names)
+    if (twice := np.bincount(cell) > 1).any():
+        item = items["item_id"][int(twice.argmax()) // len(names)]
+        cure = "filter by rubric_version, prompt_sha256 or rater_version first"
+        raise InputError(f"ratings of {question}", "one rating for each item and rater", item, cure)
+    categories = _categories(chosen)
+    words = has_words(chosen["scale"][0])
+    given = chosen["verdict" if words else "value"].is_not_null().to_numpy()
+    codes = np.full(len(items) * len(names), np.nan)
+    confidences = codes.copy()
+    codes[cell[given]] = (
+        _positions(chosen["verdict"].drop_nulls(), categories) if words else chosen["value"].drop_nulls()
+    )
+    confidences[cell[given]] = chosen["confidence"].cast(pl.Float64).fill_null(np.nan).to_numpy()[given]
+    shape = (len(items), len(names))
+    family = dict(people.select("rater", "family").iter_rows())
+    return RatingMatrix(
+        codes.reshape(shape),
+        confidences.reshape(shape),
+        categories,
+        tuple(items["item_id"].to_list()),
+        tuple(items["cluster_id"].to_list()),
+        tuple(names),
+        tuple(family.get(name, "") for name in names),
+    )
+
+
+_USED = {
+    *("question", "repeat", "step_index", "rater", "family", "item_id", "cluster_id"),
+    *("scale", "verdict", "value", "confidence"),
+}
+
+
+def _table(ratings: Any) -> pl.DataFrame:
+    is_whole = isinstance(ratings, pl.DataFrame) and set(ratings.columns) >= _USED - {"value"}
+    return ratings if is_whole else as_ratings(ratings)
+
+
+def _positions(words: pl.Series, known: Sequence[str]) -> NDArray[np.int64]:
+    """Where each word stands in `known`."""
+    found = words.replace_strict(list(known), list(range(len(known))), default=None, return_dtype=pl.Int64)
+    if found.null_count():
+        raise InputError(f"{words.name}s", f"must be one of {', '.join(known)}", words.filter(found.is_null())[0])
+    return found.to_numpy()
+
+
+def _categories(chosen: pl.DataFrame) -> tuple[str, ...]:
+    scales = chosen["scale"].unique().to_list()
+    if len(scales) != 1:
+        raise InputError("ratings", "one question has one scale", sorted(scales))
+    return categories_of(scales[0]) or tuple(sorted(chosen["verdict"].drop_nulls().unique().to_list()))

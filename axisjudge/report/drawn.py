@@ -40,7 +40,7 @@ def drawn_bytes(figure: Any, banner: str | None, *kinds: str) -> list[bytes]:
     """
     import matplotlib as mpl
 
-    from axisjudge.figures.legible import cut_names  # numpy, for which a run with nothing to do need not wait
+    from axisjudge.figures.theme import cut_names  # numpy, for which a run with nothing to do need not wait
 
     cut_names(figure)
     with mpl.rc_context(_FONTS), warnings.catch_warnings():
@@ -87,7 +87,7 @@ def narrow(figure: Any, banner: str | None, kind: str, *rooms: float) -> bytes |
     """
     import matplotlib as mpl
 
-    from axisjudge.figures.legible import cut_names
+    from axisjudge.figures.theme import cut_names
 
     cut_names(figure)
     width, height = figure.get_size_inches()

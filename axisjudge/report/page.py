@@ -16,9 +16,9 @@ import polars as pl
 
 from axisjudge import workbench
 from axisjudge.checks import InputError
-from axisjudge.figures.legible import is_empty
 from axisjudge.figures.markup import literal
-from axisjudge.judging.cost import cost_of
+from axisjudge.figures.theme import is_empty
+from axisjudge.judging.estimate import cost_of
 from axisjudge.protocol.standing import Standing, standing_of
 from axisjudge.ratings import as_ratings
 from axisjudge.readers import read_trajectories

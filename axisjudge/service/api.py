@@ -27,8 +27,16 @@ from axisjudge.scores.run_score.rules import TIE_BREAKS
 from axisjudge.scores.run_score.runs import once_each
 from axisjudge.service import answers
 from axisjudge.service.access import READ, WRITE, Door, Guarded, allow, caller
-from axisjudge.service.answers import Bulk, BulkAnswer, BulkOutcome, Health, RangedScore, ScoreList, SentRun
-from axisjudge.service.groups import GroupWriter
+from axisjudge.service.answers import (
+    Bulk,
+    BulkAnswer,
+    BulkOutcome,
+    GroupWriter,
+    Health,
+    RangedScore,
+    ScoreList,
+    SentRun,
+)
 from axisjudge.service.problems import answer_errors, declared, problem, schemas
 from axisjudge.service.store import Conflict, Kept, ScoreStore, Wanted
 from axisjudge.service.telemetry import Metrics, Telemetry

@@ -16,8 +16,7 @@ import sqlalchemy as sa
 from axisjudge.checks import InputError, positive
 from axisjudge.results import Result
 from axisjudge.scores.run_score import ID_PATTERN
-from axisjudge.service.database import Database
-from axisjudge.service.schema import access_tokens
+from axisjudge.service.database import Database, access_tokens
 
 #: Tokens of the operator, separated by commas: for all workspaces, to read and to write.
 ENVIRONMENT = "AXISJUDGE_SCORECARD_TOKENS"

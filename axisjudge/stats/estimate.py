@@ -1,13 +1,20 @@
-"""What every statistic returns: an estimate that carries its interval, its sample and the reason where it has none."""
+"""What every statistic returns: an estimate with its interval and sample; the register of quantities, and
+requirements on bounds.
+"""
 
 from __future__ import annotations
 
 import html
 import math
 import re
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, fields, replace
-from typing import NamedTuple, TypedDict, TypeVar
+from typing import Literal, NamedTuple, TypedDict, TypeVar
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.stats.clusters import NO_LEAN, Lean
 
@@ -173,3 +180,286 @@ def named(label: str) -> str:
 def many(count: int, noun: str) -> str:
     """A count with its noun: ``1 judge``, ``2,000 runs``, ``3 queries``."""
     return f"{count:,} {noun if count == 1 else plural(noun)}"
+
+
+# The register of quantities: one name, one formula, one denominator, one set of words for each.
+# Pages, commands and tests take a quantity's words from `QUANTITIES` and its value from the function that it names, so
+# that two pages cannot mean two things by one word. A word that takes no side (`uncertain`), one that says that the
+# question does not arise (`not_applicable`) and a lost verdict are in no denominator of verdicts; they stand beside it.
+
+Floats = NDArray[np.float64]
+
+#: How a decided word counts in a failure rate; on the scale ``step`` -1 is failure. All other words take no side.
+FAILED = {"incorrect": 1.0, "correct": 0.0, "-1": 1.0, "0": 0.0, "+1": 0.0}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One quantity: what pages call it, its formula, what it is a share of, and the function that computes it."""
+
+    name: str
+    words: str
+    formula: str
+    denominator: str
+    function: str
+
+
+_HERE = "axisjudge.stats.estimate"
+
+#: Every quantity whose definition two pages could take differently, by name.
+QUANTITIES = {
+    each.name: each
+    for each in (
+        Quantity(
+            "failure_rate",
+            "failure rate",
+            "incorrect / (correct + incorrect)",
+            "verdicts of one judge that say correct or incorrect",
+            f"{_HERE}.FAILED",
+        ),
+        Quantity(
+            "any",
+            "any-judge failure rate",
+            "runs on which a judge says incorrect / runs on which a judge decides",
+            "runs on which one judge or more decides",
+            f"{_HERE}.any_fails",
+        ),
+        Quantity(
+            "consensus",
+            "consensus failure rate",
+            "runs on which all that decide say incorrect / runs on which two or more decide",
+            "runs on which two judges or more decide",
+            f"{_HERE}.all_fail",
+        ),
+        Quantity(
+            "majority_accuracy",
+            "accuracy of the majority",
+            "mean over items of [label among the commonest words] / number of commonest words",
+            "labelled items on which a judge decides",
+            f"{_HERE}.majority_right",
+        ),
+        Quantity(
+            "split",
+            "items on which judges are split",
+            "items with two decided words or more that differ",
+            "items on which two judges or more decide",
+            f"{_HERE}.split",
+        ),
+        Quantity(
+            "agreement_sure",
+            "agreement where all that decide are sure",
+            "items with one word / items, of those on which every confidence reaches its judge's quantile",
+            "items on which two judges or more decide with a confidence",
+            "axisjudge.stats.confidence.escalation.triage",
+        ),
+        Quantity(
+            "soft_agreement",
+            "soft agreement",
+            "1 - sum |b1 - b2| / (1/n) sum sum |b1 - b2|; belief b is 1/2 of uncertain, missing of not_applicable",
+            "items on which both give a verdict and a confidence",
+            "axisjudge.stats.agreement.soft.soft_agreement",
+        ),
+        Quantity(
+            "case_weighted",
+            "case-weighted agreement",
+            "a coefficient with items weighted by the product of normalised confidences",
+            "items on which both decide with a confidence",
+            "axisjudge.stats.agreement.soft.case_weighted",
+        ),
+        Quantity(
+            "balanced_accuracy",
+            "balanced accuracy",
+            "mean over declared words w of P(judge says w | people say w)",
+            "labelled items on which the judge decides; undefined where a declared word has no item",
+            "axisjudge.stats.raters.balanced.balanced_accuracy",
+        ),
+        Quantity(
+            "gain",
+            "gain",
+            "share of items right with one less share right with the other, item by item",
+            "labelled items; one without an answer is wrong",
+            "axisjudge.stats.rates.clustered.paired_share_difference",
+        ),
+        Quantity(
+            "effective_judges",
+            "effective number of judges",
+            "k / (1 + (k - 1) mean correlation of errors)",
+            "labelled items on which the judges decide",
+            "axisjudge.stats.agreement.effective.effective_judges",
+        ),
+    )
+}
+
+
+def any_fails(incorrect: ArrayLike) -> Floats:
+    """1 where a judge says incorrect, 0 where one decides otherwise and none says so; NaN where none decides.
+
+    Parameters
+    ----------
+    incorrect : array, shape (..., n_judges)
+        1 where a judge says incorrect, 0 where it says correct, NaN where it takes no side.
+    """
+    return np.asarray(np.fmax.reduce(np.asarray(incorrect, dtype=np.float64), axis=-1))
+
+
+def all_fail(incorrect: ArrayLike) -> Floats:
+    """1 where all judges that decide say incorrect, 0 where one decides otherwise; NaN where fewer than two decide.
+
+    Examples
+    --------
+    >>> all_fail([[1, 1, np.nan], [1, 0, 0], [0, np.nan, np.nan]])
+    array([ 1.,  0., nan])
+    """
+    votes = np.asarray(incorrect, dtype=np.float64)
+    return np.where((~np.isnan(votes)).sum(axis=-1) >= 2, np.fmin.reduce(votes, axis=-1), np.nan)
+
+
+def majority_right(words: ArrayLike, labels: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
+    """How far the commonest decided word of each item is its label, and where several are as common.
+
+    Parameters
+    ----------
+    words : array, shape (n_items, n_judges)
+        NaN where a judge takes no side.
+    labels : array, shape (n_items,)
+
+    Returns
+    -------
+    right, tied : array, shape (n_items,)
+        A word that is one of two commonest is right by a half. NaN where nobody decides or nobody labelled.
+
+    Examples
+    --------
+    >>> majority_right([[1, 1, 0], [0, 1, np.nan]], [1, 1])
+    (array([1. , 0.5]), array([False,  True]))
+    """
+    verdict, truth = np.asarray(words, dtype=np.float64), np.asarray(labels, dtype=np.float64)
+    known = np.unique(np.concatenate([verdict[~np.isnan(verdict)], truth[~np.isnan(truth)]]))
+    votes = (verdict[:, :, None] == known).sum(axis=1)
+    return shared_hits(np.where(votes.any(axis=1)[:, None], votes, np.nan), np.searchsorted(known, truth), truth)
+
+
+def shared_hits(scores: ArrayLike, position: NDArray[np.intp], labels: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
+    """How far the word with the highest score is the label, a tie shared, and where there is a tie.
+
+    Parameters
+    ----------
+    scores : array, shape (n_items, n_words)
+        NaN rows have no word.
+    position : array of int, shape (n_items,)
+        The column of each item's label; any where `labels` is NaN.
+    labels : array, shape (n_items,)
+    """
+    score = np.asarray(scores, dtype=np.float64)
+    given = ~np.isnan(score).any(axis=1) & ~np.isnan(np.asarray(labels, dtype=np.float64))
+    top = score == score.max(axis=1, keepdims=True, initial=-np.inf)
+    at = np.clip(position, 0, score.shape[1] - 1)
+    right = top[np.arange(len(score)), at] / np.maximum(top.sum(axis=1), 1)
+    return np.where(given, right, np.nan), given & (top.sum(axis=1) > 1)
+
+
+def split(words: ArrayLike) -> NDArray[np.bool_]:
+    """Where two judges that decide give different words."""
+    verdict = np.asarray(words, dtype=np.float64)
+    return np.asarray(np.fmin.reduce(verdict, axis=1) < np.fmax.reduce(verdict, axis=1))
+
+
+# Requirements decided on the bound that counts: met, short of it, or too few labels to tell.
+
+Outcome = Literal["met", "short", "cannot_tell"]
+#: By which names a requirement may be of a judge, what a decision calls it, and its estimates (None: not measured).
+Measured = tuple[tuple[str, ...], str, Callable[[str], Estimate | None]]
+#: Exit codes of commands, the worst of all decisions.
+EXIT = {"met": 0, "short": 1, "cannot_tell": 4}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One requirement of one judge; `bound` is the end of the interval that decided."""
+
+    requirement: str
+    judge: str
+    outcome: Outcome
+    estimate: float
+    ci_low: float
+    ci_high: float
+    reason: str = ""
+
+    def sentence(self) -> str:
+        """What was required, what is known."""
+        if math.isnan(self.ci_low):
+            known = no_interval(self.reason)
+        else:
+            known = f"{self.estimate:.3f}, {self.ci_low:.3f} to {self.ci_high:.3f}"
+        said = {"met": "met", "short": "fell short", "cannot_tell": "too few labels to tell"}[self.outcome]
+        return f"{self.judge}: {self.requirement}: {said} ({known})"
+
+
+class Requirement(NamedTuple):
+    """``MEASURE>=NUMBER`` or ``NAME.MEASURE>=NUMBER``, read; `of` is the name or None."""
+
+    text: str
+    of: str | None
+    measure: str
+    sign: str
+    number: float
+
+    def decided(self, judge: str, known: Estimate) -> Decision:
+        """Met when the lower bound reaches the number, short of it when the upper one does not; `<=` the reverse."""
+        low, high = known.ci_low, known.ci_high
+        reached, missed = (low >= self.number, high < self.number)
+        if self.sign == "<=":
+            reached, missed = (high <= self.number, low > self.number)
+        outcome: Outcome = "met" if reached else "short" if missed else "cannot_tell"  # NaN decides nothing
+        return Decision(self.text, judge, outcome, known.estimate, low, high, known.reason)
+
+
+def requirement_of(text: str, measures: Collection[str]) -> Requirement:
+    """Read a requirement.
+
+    Raises
+    ------
+    InputError
+        Not of this form, an unknown measure, or a number that no share or coefficient can reach.
+    """
+    match = re.fullmatch(
+        r"\s*(?:(?P<of>.+)\.)?(?P<name>[A-Za-z]\w*)\s*(?P<sign>>=|<=)\s*(?P<number>\d+(\.\d*)?|\.\d+)\s*", text
+    )
+    if not match or match["name"].casefold() not in measures:
+        raise InputError("--require", "must be MEASURE>=NUMBER", text, f"measures: {', '.join(measures)}")
+    if (number := float(match["number"])) > 1:
+        cure = f"{number:g}% is {number / 100:g}" if number <= 100 else ""
+        raise InputError("--require", "compares a share or a coefficient, at most 1", text, cure)
+    return Requirement(text.strip(), match["of"], match["name"].casefold(), match["sign"], number)
+
+
+def decided(
+    requirements: Iterable[str], measures: Collection[str], judges: Collection[Measured]
+) -> tuple[Decision, ...]:
+    """Decide ``MEASURE>=NUMBER`` for every judge, ``NAME.MEASURE>=NUMBER`` for those of that name.
+
+    A requirement is met when the lower bound reaches the number, fallen short of when the upper bound does not, and
+    otherwise cannot be told from these labels; with ``<=`` the ends change places.
+
+    Raises
+    ------
+    InputError
+        Not of this form, an unknown measure or name, or a measure that none of these judges has.
+    """
+    decisions: list[Decision] = []
+    for text in requirements:
+        required = requirement_of(text, measures)
+        named = [(judge, estimates) for names, judge, estimates in judges if required.of in (None, *names)]
+        if not named:
+            raise InputError("--require", "names no judge or question of these ratings", required.of)
+        known = [(judge, estimates(required.measure)) for judge, estimates in named]
+        if all(estimate is None for _, estimate in known):
+            raise InputError("--require", f"{required.measure} is no measure of {required.of or 'these'}", text)
+        decisions += [required.decided(judge, estimate) for judge, estimate in known if estimate is not None]
+    return tuple(decisions)
+
+
+def exit_code(decisions: Collection[Decision]) -> int:
+    """1 where one is shown to fall short, else 4 where one cannot be told, else 0."""
+    outcomes = {each.outcome for each in decisions}
+    return next((EXIT[name] for name in ("short", "cannot_tell") if name in outcomes), 0)

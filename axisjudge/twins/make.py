@@ -11,11 +11,9 @@ from axisjudge.checks import one_of
 from axisjudge.trajectory import Trajectory
 from axisjudge.twins.choice import Examples, examples_of, other_tool
 from axisjudge.twins.expected import EXPECTED
-from axisjudge.twins.flow import cut_tail, reordered_reads, write_before_read, write_before_yes
-from axisjudge.twins.injection import TEXTS, injected
-from axisjudge.twins.rewording import renamed_user, reworded
+from axisjudge.twins.flow import TEXTS, cut_tail, injected, reordered_reads, write_before_read, write_before_yes
 from axisjudge.twins.twin import Edited, Refused, Twin, as_twin
-from axisjudge.twins.values import fabricated_argument, misreported_amount
+from axisjudge.twins.values import fabricated_argument, misreported_amount, renamed_user, reworded
 
 Edit = Callable[[Trajectory, Random], Edited | Refused]
 

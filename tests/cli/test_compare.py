@@ -7,7 +7,7 @@ import pytest
 from cli.conftest import axisjudge
 
 from axisjudge.ratings import ratings_frame
-from axisjudge.ratings.store import write_ratings
+from axisjudge.ratings.table import write_ratings
 from axisjudge.verdict import Rating
 from axisjudge.workbench import home
 

@@ -104,7 +104,7 @@ def test_bad_input_is_one_line(table: Path, arguments: tuple[str, ...], message:
 
 
 def test_an_axis_result_under_fitted_curves_says_so(table: Path, tmp_path: Path) -> None:
-    from axisjudge.datasets.demo import demo_transcripts
+    from axisjudge.datasets.registry import demo_transcripts
 
     curve, transcript = tmp_path / "curve.json", demo_transcripts()[0]
     fitted = pl.read_csv(table).with_columns(dimension=pl.lit("service"), raw=pl.col("raw") * 0.5)
@@ -123,7 +123,7 @@ def test_an_axis_result_under_fitted_curves_says_so(table: Path, tmp_path: Path)
 
 
 def test_a_curve_of_no_axis_dimension_is_refused(table: Path, tmp_path: Path) -> None:
-    from axisjudge.datasets.demo import demo_transcripts
+    from axisjudge.datasets.registry import demo_transcripts
 
     curve = tmp_path / "curve.json"
     run("curve", "fit", table, "--out", curve)

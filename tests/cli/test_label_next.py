@@ -2,7 +2,7 @@
 
 import json
 
-from axisjudge.datasets.demo import demo_paths
+from axisjudge.datasets.registry import demo_paths
 from axisjudge.labels.record import label_base, label_word
 from axisjudge.labels.sampling import read_sampling
 from axisjudge.ratings import RatingsWriter

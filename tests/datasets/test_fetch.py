@@ -165,7 +165,7 @@ def test_a_user_who_interrupts_leaves_nothing(tmp_path: Path, monkeypatch: pytes
         target.write_bytes(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("axisjudge.datasets.fetching._download", interrupted)
+    monkeypatch.setattr("axisjudge.datasets.registry._download", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fetch("parcels", to=tmp_path / "to")
     assert files_below(tmp_path / "to") == []

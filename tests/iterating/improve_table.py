@@ -2,7 +2,7 @@
 
     python tests/iterating/improve_table.py 500 500 500  # studies of a row: ours, plain GEPA, designs held back
 
-The world is that of `axisjudge.judges.featured`, counted with arrays instead of runs: the same features, errors,
+The world is that of `axisjudge.judges.simulated`, counted with arrays instead of runs: the same features, errors,
 repeats, proposers, search (real `gepa`), cut, looks and bets as `axisjudge.improve`. Left out: the guards, which
 refuse what copies a run, so that what is counted is what the bets alone keep out. Plain GEPA is `gepa.optimize` with
 all labels for training and selection, and takes its best candidate where that scores higher than the first text.
@@ -27,7 +27,7 @@ from scipy.special import ndtr
 
 from axisjudge.iterating.search import Case, RubricCandidate, best_of, nested_cut, search
 from axisjudge.iterating.work import TASKS_A_LOOK
-from axisjudge.judges import featured as ten
+from axisjudge.judges import simulated as ten
 from axisjudge.stats.rates.proportions import clustered_mean
 from axisjudge.stats.sequences.acceptance import PARENT, shown_better
 

@@ -21,8 +21,8 @@ from axisjudge.checks import InputError
 from axisjudge.iterating import proposing
 from axisjudge.iterating.guards import RunContent, refusals
 from axisjudge.iterating.search import nested_cut
-from axisjudge.judges.featured import HELPFUL
 from axisjudge.judges.prompt import build_prefix
+from axisjudge.judges.simulated import HELPFUL
 from axisjudge.labels.reference import reference_ratings
 from axisjudge.ratings import ratings_frame, read_every_line
 from axisjudge.readers import write_trajectories

@@ -11,7 +11,7 @@ from iterating.improve_worlds import AXIS, planted, runs_of
 import axisjudge
 from axisjudge import protocol, workbench
 from axisjudge.iterating import BudgetReachedError
-from axisjudge.judges.featured import HELPFUL
+from axisjudge.judges.simulated import HELPFUL
 from axisjudge.ratings import read_every_line
 
 WRITER, STRICT = "writer", "claude-sonnet-4-6"

@@ -5,8 +5,7 @@ import pytest
 import axisjudge
 from axisjudge.datasets import demo_paths, demo_truth
 from axisjudge.judges import make_judges
-from axisjudge.judges.attentive import ATTENTIVE, LEFT_BY_EXAMPLES, AttentiveJudge
-from axisjudge.judges.simulated import PROFILES, read_planted
+from axisjudge.judges.simulated import ATTENTIVE, LEFT_BY_EXAMPLES, PROFILES, AttentiveJudge, read_planted
 from axisjudge.rubric import load_rubric
 from axisjudge.spec import JudgeSpec
 

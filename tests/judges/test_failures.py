@@ -32,7 +32,7 @@ from judges.servers import (
     verdict_text,
 )
 
-from axisjudge.judges.failure import failure_of
+from axisjudge.judges.answer import failure_of
 from axisjudge.judging import judging_run, lane
 from axisjudge.ratings import read_ratings
 from axisjudge.rubric import Rubric

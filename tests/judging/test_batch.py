@@ -16,7 +16,7 @@ from axisjudge.judges.anthropic_judge import AnthropicJudge
 from axisjudge.judges.openai_judge import OpenAIJudge
 from axisjudge.judging import RunOptions, batch, judging_run
 from axisjudge.judging.batch import Batch, Batches, request_of
-from axisjudge.judging.cost import cost_of
+from axisjudge.judging.estimate import cost_of
 from axisjudge.ratings import read_every_line
 
 SPECS = {"anthropic": "anthropic:claude-sonnet-4-6", "openai": "openai:gpt-6.1-sol"}
@@ -131,14 +131,14 @@ def test_a_run_killed_at_any_step_goes_on_where_it_was(
 
     for name in ("submit_batch", "find_batch", "batch_status"):
         killing(name)
-    real_append = axisjudge.ratings.store.RatingsWriter.append
+    real_append = axisjudge.ratings.table.RatingsWriter.append
 
     def append(self: Any, ratings: Any) -> None:
         step()
         real_append(self, ratings)
         step()
 
-    monkeypatch.setattr("axisjudge.ratings.store.RatingsWriter.append", append)
+    monkeypatch.setattr("axisjudge.ratings.table.RatingsWriter.append", append)
     n_killed = 0
     for until in range(1, 40):
         out = tmp_path / f"r{until}.jsonl"

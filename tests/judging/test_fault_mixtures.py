@@ -9,8 +9,7 @@ from judging.providers import completion, providing
 from judging.worlds import CoinJudge, rubrics, trajectories
 
 from axisjudge.judges import Reply, make_judges
-from axisjudge.judges.answer import all_lost
-from axisjudge.judges.failure import Failure
+from axisjudge.judges.answer import Failure, all_lost
 from axisjudge.judging import make_plan
 from axisjudge.judging.options import RunOptions
 from axisjudge.judging.outcome import Outcome

@@ -16,7 +16,7 @@ from axisjudge.checks import InputError
 from axisjudge.cli import app
 from axisjudge.cluster import InTurn
 from axisjudge.judging import judge
-from axisjudge.judging.machines.by_file import Shard, judge_files
+from axisjudge.judging.machines import Shard, judge_files
 from axisjudge.ratings import read_every_line, read_ratings
 from axisjudge.ratings.merging import merged
 from axisjudge.readers import read_trajectories, write_trajectories

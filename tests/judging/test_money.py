@@ -15,13 +15,11 @@ from judging.worlds import CoinJudge, rubrics, trajectories
 import axisjudge
 from axisjudge.checks import InputError
 from axisjudge.judges import Reply, make_judges
-from axisjudge.judges.answer import all_lost
-from axisjudge.judges.failure import Failure
+from axisjudge.judges.answer import Failure, all_lost
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judging import estimate, judging_run, lane, make_plan
 from axisjudge.judging.budget import Budget
-from axisjudge.judging.cost import cost_of
-from axisjudge.judging.estimate import agree, estimate_of
+from axisjudge.judging.estimate import agree, cost_of, estimate_of
 from axisjudge.judging.options import RunOptions
 from axisjudge.judging.run import Running
 from axisjudge.ratings import ratings_frame, read_every_line

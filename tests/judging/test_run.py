@@ -13,9 +13,7 @@ from axisjudge.checks import InputError
 from axisjudge.judges import Answer, Reply, make_judges
 from axisjudge.judging import make_plan
 from axisjudge.judging.judging_run import of_plan
-from axisjudge.judging.kept import done_of
-from axisjudge.judging.progress import Progress
-from axisjudge.judging.run import too_long
+from axisjudge.judging.run import Progress, done_of, too_long
 from axisjudge.ratings import RatingsWriter, ratings_frame, read_ratings
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import AXES, Rating

@@ -34,7 +34,7 @@ from judging.signal_worlds import (
 from axisjudge.checks import InputError
 from axisjudge.judging.signals import SignalQuestions, signals_run
 from axisjudge.scores.axis.rule_sets import UPSTREAM
-from axisjudge.scores.axis.scoring import axis_results
+from axisjudge.scores.axis.scenario import axis_results
 from axisjudge.verdict import IDENTITY
 
 ASKED = SignalQuestions(scenarios=(SCENARIO,))

@@ -21,8 +21,7 @@ from axisjudge.ratings import ratings_frame
 from axisjudge.scores.axis.judged.sheets import load_signal_rubrics, sheets_of
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, GOAL
 from axisjudge.scores.axis.rule_sets import UPSTREAM
-from axisjudge.scores.axis.scenario import Scenario
-from axisjudge.scores.axis.scoring import axis_results
+from axisjudge.scores.axis.scenario import Scenario, axis_results
 from axisjudge.scores.axis.transcript.categories import CATEGORIES
 from axisjudge.scores.axis.transcript.run import run_of_trajectory
 from axisjudge.spec import JudgeSpec

@@ -15,7 +15,7 @@ from axisjudge.imports.reference import read_label_files, read_reference
 from axisjudge.judging import judge
 from axisjudge.labels.reference import AXIS_OF, FaultKind, read_tool_kinds, reference_faults, reference_ratings
 from axisjudge.ratings import write_ratings
-from axisjudge.ratings.selection import BY_JUDGE
+from axisjudge.ratings.edge import BY_JUDGE
 from axisjudge.readers import read_trajectories
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 from axisjudge.verdict import AXES

@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from axisjudge.families import family_of
-from axisjudge.ratings.store import write_ratings
+from axisjudge.ratings.table import write_ratings
 from axisjudge.report import run_report
 from axisjudge.sources import load_source
 from axisjudge.workbench import home

@@ -12,7 +12,7 @@ import pytest
 
 from axisjudge.checks import InputError, TooLittle
 from axisjudge.datasets import demo_paths, demo_run_labels, demo_runs
-from axisjudge.ratings.store import write_ratings
+from axisjudge.ratings.table import write_ratings
 from axisjudge.report import Page
 from axisjudge.report import page as pages
 from axisjudge.report.paper import sentences_of

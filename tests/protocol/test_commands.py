@@ -286,7 +286,7 @@ def test_diff_without_a_common_run(command, bench):
 
 
 def test_the_trail_names_commits_where_git_knows_them(bench):
-    from axisjudge.protocol.history import rubric_trail
+    from axisjudge.protocol.ledger import rubric_trail
 
     versions = list_rubrics("argument_validity")
     assert [stone.commit for stone in rubric_trail("argument_validity")] == [None] * len(versions)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
 from axisjudge.protocol import Split, find_leaks
-from axisjudge.protocol.leakage import shingles, signature, similarity_of
+from axisjudge.protocol.gate import shingles, signature, similarity_of
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 
 SPLIT = Split(salt="s", shares={"calibration": 0.5, "evaluation": 0.5}, held_out=("evaluation",))

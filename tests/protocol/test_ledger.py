@@ -71,7 +71,7 @@ def test_whatever_is_left_out_or_moved_is_found_but_for_a_cut_at_the_end(chain, 
 
 
 def test_an_entry_whose_hash_was_worked_out_anew_breaks_the_next_one(chain):
-    from axisjudge.protocol.records import digest
+    from axisjudge.protocol.ledger import digest
 
     lines = chain.read_text().splitlines()
     said = json.loads(lines[2])

@@ -177,8 +177,7 @@ def test_transport_and_folders_are_no_part_of_a_lock(split, plan):
 
 def test_a_lock_of_an_older_package_is_compared_and_never_a_traceback(bench, locked):
     """A field that the package freezes only now is absent in the lock; a spec it cannot read is a fault."""
-    from axisjudge.protocol.ledger import append
-    from axisjudge.protocol.records import digest
+    from axisjudge.protocol.ledger import append, digest
 
     def relock(lock):
         append("lock", "lock", lock_sha256=digest(lock), data_sha256=None, lock=lock)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
-from axisjudge.protocol.records import ChangedField, changes, digest, read_json, write_json
+from axisjudge.protocol.ledger import ChangedField, changes, digest, read_json, write_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),

@@ -222,7 +222,7 @@ def test_from_the_second_look_on_the_optimism_is_told(opened, held_out, runs):
     standing = standing_of(table)
     assert (standing.opening, standing.openings, standing.looks) == (1, 2, 2)
     # agreement with people is .75 by construction, in pairs of runs a task
-    from axisjudge.stats.comparisons.optimism import expected_maximum, standard_error
+    from axisjudge.stats.comparisons.ranking import expected_maximum, standard_error
 
     agree = [place % 4 != 0 for place in range(labels(held_out).height)]
     rows = held_out.filter(pl.col("question") == "termination")

@@ -14,9 +14,8 @@ from axisjudge.ratings.counts import count_patterns, counted, in_sum
 from axisjudge.ratings.dataset import parts_of
 from axisjudge.ratings.merging import write_dataset
 from axisjudge.ratings.table import ratings_in_parts
-from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
+from axisjudge.stats.agreement.chance_corrected import agreement_coefficients, case_bounds
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
-from axisjudge.stats.agreement.undecided import case_bounds
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.pooled import pooled, pooled_counts
 from axisjudge.studies.agreement import agreement, agreement_of_dataset

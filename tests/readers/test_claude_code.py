@@ -9,7 +9,7 @@ from readers.made_logs import at, claude, counted, gave, log, only, outline, use
 
 from axisjudge.checks import InputError
 from axisjudge.readers import read_trajectories
-from axisjudge.scores.axis.scoring import axis_results
+from axisjudge.scores.axis.scenario import axis_results
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 
 

@@ -23,8 +23,8 @@ from matplotlib.figure import Figure
 
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths
-from axisjudge.figures.legible import cut_names, is_empty
 from axisjudge.figures.markup import literal
+from axisjudge.figures.theme import cut_names, is_empty
 from axisjudge.ratings import ratings_frame
 from axisjudge.readers import read_trajectories
 from axisjudge.report import Page

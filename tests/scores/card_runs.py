@@ -6,7 +6,7 @@ from axisjudge.scores.run_score import (
     Run,
     ScorecardRules,
 )
-from axisjudge.scores.run_score.components import weighted_score
+from axisjudge.scores.run_score.rules import weighted_score
 
 RULES = ScorecardRules()
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)

@@ -6,7 +6,7 @@ from axisjudge.datasets import demo_transcripts
 from axisjudge.readers import read_trajectories
 from axisjudge.scores.axis.deductions import deductions
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM
-from axisjudge.scores.axis.scoring import axis_results
+from axisjudge.scores.axis.scenario import axis_results
 
 
 @pytest.mark.parametrize("rules", [DOCUMENTED, UPSTREAM], ids=["documented", "upstream"])

@@ -13,7 +13,7 @@ from axisjudge.ratings import read_ratings
 from axisjudge.readers import read_trajectories
 from axisjudge.scores.axis.axis_json import axis_json, score_json
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM
-from axisjudge.scores.axis.scoring import axis_results
+from axisjudge.scores.axis.scenario import axis_results
 from axisjudge.scores.axis.transcript.categories import CATEGORIES
 
 

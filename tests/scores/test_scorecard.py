@@ -17,7 +17,7 @@ from axisjudge.scores.run_score import (
     score_runs,
     tier_of,
 )
-from axisjudge.scores.run_score.components import latency, round_half_up, weighted_score
+from axisjudge.scores.run_score.rules import latency, round_half_up, weighted_score
 
 
 @pytest.mark.parametrize("name", ["rules", "components", "baseline", "single"])

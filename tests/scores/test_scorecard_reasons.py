@@ -19,7 +19,7 @@ from axisjudge.scores.run_score import (
     tier_of,
     without,
 )
-from axisjudge.scores.run_score.components import weighted_score
+from axisjudge.scores.run_score.rules import weighted_score
 
 
 class TestResources:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import h11
 import pytest
 
-from axisjudge.service import connections
+from axisjudge.service import server
 
 from .load import TOKEN, Client, Service
 
@@ -21,8 +21,8 @@ SERVER = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))
 from axisjudge.service import connections
-connections.HEAD_SECONDS = connections.BODY_SECONDS = {seconds}
-connections._OTHER_FILES = {other}
+server.HEAD_SECONDS = server.BODY_SECONDS = {seconds}
+server._OTHER_FILES = {other}
 sys.argv = ["axisjudge", *sys.argv[1:]]
 from axisjudge.cli import main
 main()
@@ -168,9 +168,9 @@ def test_the_limit_fits_the_open_files():
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    assert connections.affordable_connections(16) == 16
+    assert server.affordable_connections(16) == 16
     if hard != resource.RLIM_INFINITY:
-        assert connections.affordable_connections(hard) < hard
+        assert server.affordable_connections(hard) < hard
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 

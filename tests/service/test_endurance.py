@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from axisjudge.scores.run_score import score_runs, scorecards
-from axisjudge.service.events import JsonLinesSink, drain
 from axisjudge.service.store import ScoreStore
+from axisjudge.service.telemetry import JsonLinesSink, drain
 
 from .load import Service, made_run
 from .test_service import scores_that_hold

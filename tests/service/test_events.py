@@ -9,8 +9,8 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.scores.run_score import Run
-from axisjudge.service.events import EventSender, JsonLinesSink, PostHogSink, SinkError, drain, sink_from
 from axisjudge.service.store import ScoreStore
+from axisjudge.service.telemetry import EventSender, JsonLinesSink, PostHogSink, SinkError, drain, sink_from
 
 
 @pytest.fixture

@@ -13,10 +13,9 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.scores.run_score import Run, runs_frame, score_runs, scorecards
-from axisjudge.service import schema
+from axisjudge.service import database
 from axisjudge.service.server import _listener
-from axisjudge.service.store import ScoreStore
-from axisjudge.service.writing import card_of
+from axisjudge.service.store import ScoreStore, card_of
 
 from .load import TOKEN, Service, made_run, press
 
@@ -25,7 +24,7 @@ GOOD = {"run_id": "run-x", "agent_id": "agent-a", "workspace_id": "space-1", "ou
 
 def scores_that_hold(store):
     with store.database.reading() as connection:
-        rows = [dict(row._mapping) for row in connection.execute(schema.agent_run_scores.select())]
+        rows = [dict(row._mapping) for row in connection.execute(database.agent_run_scores.select())]
     assert len({row["run_id"] for row in rows}) == len(rows)
     return {row["run_id"]: card_of(row) for row in rows}
 
@@ -42,8 +41,8 @@ def check_all_is_right(url, acknowledged, events):
         wanted = runs_frame(Run.model_validate(run) for run in acknowledged.values())
         assert kept.join(wanted, on=kept.columns, how="semi", nulls_equal=True).height == len(acknowledged)
         with store.database.reading() as connection:
-            holding = {row.score_id for row in connection.execute(schema.agent_run_scores.select())}
-            all_scores = holding | {row.score_id for row in connection.execute(schema.superseded_scores.select())}
+            holding = {row.score_id for row in connection.execute(database.agent_run_scores.select())}
+            all_scores = holding | {row.score_id for row in connection.execute(database.superseded_scores.select())}
         assert store.waiting() == []
         sent = [event["score_id"] for line in events.read_text().splitlines() if (event := _event(line))]
         assert holding <= set(sent) <= all_scores  # of a run that was scored anew in between the last score goes out

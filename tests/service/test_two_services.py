@@ -9,8 +9,8 @@ from collections import Counter
 import pytest
 
 from axisjudge.scores.run_score import Run, score_runs, scorecards
-from axisjudge.service.events import EventSender, JsonLinesSink, drain
 from axisjudge.service.store import ScoreStore
+from axisjudge.service.telemetry import EventSender, JsonLinesSink, drain
 
 from .load import Service, made_run, press
 from .test_service import scores_that_hold

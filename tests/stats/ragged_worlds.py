@@ -16,17 +16,19 @@ from scipy.special import ndtr, ndtri, stdtrit
 from stats.probit_panels import pattern_probabilities
 
 from axisjudge.datasets.votes import published_votes
-from axisjudge.stats.agreement.chance_corrected import agreement_coefficients, cohen_kappa
-from axisjudge.stats.agreement.coefficients import COEFFICIENTS
+from axisjudge.stats.agreement.chance_corrected import (
+    agreement_coefficients,
+    case_bounds,
+    cohen_kappa,
+    kappa_when_decided,
+)
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS, rating_patterns
 from axisjudge.stats.agreement.effective import effective_judges
-from axisjudge.stats.agreement.patterns import rating_patterns
 from axisjudge.stats.agreement.soft import soft_agreement
-from axisjudge.stats.agreement.undecided import case_bounds, kappa_when_decided
 from axisjudge.stats.clusters import STEP_ICC, effective_clusters
 from axisjudge.stats.comparisons.equivalence import drift
-from axisjudge.stats.comparisons.paired import paired_change
+from axisjudge.stats.comparisons.paired import paired_change, paired_sign_flip
 from axisjudge.stats.comparisons.ranking import rank_sets
-from axisjudge.stats.comparisons.sign_flips import paired_sign_flip
 from axisjudge.stats.confidence.calibration import reliability_curve
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.link_lines import fractional_line

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
-from axisjudge.stats.comparisons.profiles import profile_test
+from axisjudge.stats.comparisons.paired import profile_test
 from axisjudge.stats.comparisons.ranking import _all_alike, _not_first
 from axisjudge.stats.raters.fairness import stratum_shares
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, clustered_proportion

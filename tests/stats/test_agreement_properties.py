@@ -11,8 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from axisjudge.stats.agreement import chance_corrected as agreement
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
-from axisjudge.stats.agreement.coefficients import COEFFICIENTS
-from axisjudge.stats.agreement.patterns import rating_patterns
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS, rating_patterns
 
 CATEGORIES = [1.0, 2.0, 4.0]
 

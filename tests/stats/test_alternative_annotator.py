@@ -16,8 +16,8 @@ from axisjudge.stats.raters.alternative_annotator import (
     benjamini_yekutieli,
     best_constant,
     stand_in,
+    standing_in,
 )
-from axisjudge.stats.raters.standing_in import standing_in
 
 SETS = {"mtbench": "nominal", "cebab_stars": "ordinal", "summeval": "ordinal"}
 

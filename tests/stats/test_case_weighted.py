@@ -8,7 +8,7 @@ from scipy.special import ndtr
 from sklearn.metrics import cohen_kappa_score
 
 from axisjudge.checks import InputError
-from axisjudge.stats.agreement.case_weighted import case_weighted, case_weights, kish_n
+from axisjudge.stats.agreement.soft import case_weighted, case_weights, kish_n
 
 
 def judged(n, rng, *, informative, by_verdict=False, clusters=None):
@@ -71,7 +71,7 @@ def test_the_null_of_confidence_by_verdict_alone_holds_its_level():
 @pytest.mark.parametrize("n_clusters", [12, 50])
 @pytest.mark.slow
 def test_the_interval_of_the_difference_covers(n_clusters, monkeypatch):
-    monkeypatch.setattr("axisjudge.stats.agreement.case_weighted.PERMUTATIONS", 1)
+    monkeypatch.setattr("axisjudge.stats.agreement.soft.PERMUTATIONS", 1)
     rng = np.random.default_rng(n_clusters)
     many = np.arange(400_000)
     truth = case_weighted(*judged(many.size, rng, informative=True, clusters=many)).estimate

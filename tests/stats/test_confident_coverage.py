@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from axisjudge.stats.agreement.case_weighted import case_weighted
 from axisjudge.stats.agreement.effective import effective_judges
-from axisjudge.stats.agreement.soft import beliefs, soft_agreement
+from axisjudge.stats.agreement.soft import beliefs, case_weighted, soft_agreement
 from axisjudge.stats.confidence.calibration import auroc
 
 WORDS = np.array(["correct", "incorrect"], dtype=object)
@@ -43,7 +42,7 @@ def estimates(verdict, confidence, truth, tasks):
 
 def coverage(design, prevalence, replicates, monkeypatch, n_true=50_000):
     """Share of intervals that hold the value of `n_true` tasks of four, where a tenth of runs or more have one."""
-    monkeypatch.setattr("axisjudge.stats.agreement.case_weighted.PERMUTATIONS", 1)
+    monkeypatch.setattr("axisjudge.stats.agreement.soft.PERMUTATIONS", 1)
     rng = np.random.default_rng([*design, round(100 * prevalence)])
     true = {name: found.estimate for name, found in estimates(*sure_panel(n_true, 4, prevalence, rng)).items()}
     hits = {name: [] for name in true}

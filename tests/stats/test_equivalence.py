@@ -7,7 +7,7 @@ from axisjudge.checks import InputError
 from axisjudge.stats.comparisons.equivalence import drift, equivalence
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
-from axisjudge.stats.sequences.evidence import evidence_of_runs
+from axisjudge.stats.sequences.betting import evidence_of_runs
 
 ALWAYS = Estimate(estimate=1.0, n_items=100, n_clusters=100)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.stats.comparisons.sign_flips import holm
+from axisjudge.stats.comparisons.paired import holm
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.fairness import post_stratified_sum, share_difference, stratum_shares
 from axisjudge.stats.rates.proportions import clustered_proportion, wilson_interval

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.stats.comparisons.optimism import expected_maximum, optimism_bound, optimism_of_one, standard_error
+from axisjudge.stats.comparisons.ranking import expected_maximum, optimism_bound, optimism_of_one, standard_error
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from axisjudge.checks import InputError
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa, gwet_ac1
 from axisjudge.stats.planning.studies import (
+    crossing,
     kappa_panel,
     latent_correlation,
     one_more_judged,
@@ -16,7 +17,6 @@ from axisjudge.stats.planning.studies import (
     plan_corrected_rate,
     plan_stand_in,
 )
-from axisjudge.stats.planning.study_curve import crossing
 
 
 @pytest.mark.parametrize(("prevalence", "kappa"), [(0.05, 0.4), (0.2, 0.6), (0.5, 0.8)])

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from axisjudge.checks import InputError
-from axisjudge.stats.comparisons.profiles import profile_test
+from axisjudge.stats.comparisons.paired import profile_test
 
 PROFILE = np.array([0.05, 0.10, 0.15, 0.20, 0.30])
 

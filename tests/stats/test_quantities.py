@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from axisjudge.stats.agreement.effective import majority_accuracy
-from axisjudge.stats.quantities import FAILED, QUANTITIES, all_fail, any_fails, majority_right, split
+from axisjudge.stats.estimate import FAILED, QUANTITIES, all_fail, any_fails, majority_right, split
 
 NO = np.nan
 

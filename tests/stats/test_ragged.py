@@ -20,8 +20,8 @@ from stats.ragged_worlds import SIZES, keyed, outcomes
 from stats.small_studies_table import FINDINGS
 from stats.small_studies_table import MEASURED as SMALL
 
-from axisjudge.stats.agreement.case_weighted import case_weighted
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
+from axisjudge.stats.agreement.soft import case_weighted
 from axisjudge.stats.raters.repeats import self_agreement
 from axisjudge.stats.rates.correction import corrected_rate
 from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion

@@ -12,8 +12,8 @@ from scipy.stats import norm, ttest_rel, wilcoxon
 from statsmodels.stats.multitest import multipletests
 
 from axisjudge.checks import InputError
+from axisjudge.stats.comparisons.paired import holm, paired_sign_flip, sign_flips
 from axisjudge.stats.comparisons.ranking import RankSets, _not_first, count_contrast, rank_sets
-from axisjudge.stats.comparisons.sign_flips import holm, paired_sign_flip, sign_flips
 
 
 def rng() -> np.random.Generator:

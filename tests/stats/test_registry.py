@@ -16,36 +16,44 @@ import numpy as np
 import pytest
 
 import axisjudge.stats
-from axisjudge.stats.agreement.case_weighted import case_weighted
 from axisjudge.stats.agreement.chance_corrected import (
+    case_bounds,
     cohen_kappa,
     fleiss_kappa,
     gwet_ac1,
     gwet_ac2,
+    kappa_when_decided,
     krippendorff_alpha,
     percent_agreement,
     scott_pi,
 )
 from axisjudge.stats.agreement.effective import effective_judges, leave_out, majority_accuracy
 from axisjudge.stats.agreement.measured import interval_alpha, intraclass_correlation
-from axisjudge.stats.agreement.soft import beliefs, soft_agreement, split_change
-from axisjudge.stats.agreement.undecided import case_bounds, kappa_when_decided
-from axisjudge.stats.comparisons.equivalence import drift, equivalence
-from axisjudge.stats.comparisons.optimism import optimism_bound, optimism_of_one
-from axisjudge.stats.comparisons.paired import paired_change
-from axisjudge.stats.comparisons.repeats import repeats_change
-from axisjudge.stats.comparisons.stratified import stratified_change
-from axisjudge.stats.confidence.calibration import auroc, expected_calibration_error, reliability_curve, risk_coverage
-from axisjudge.stats.confidence.escalation import decides_alone
-from axisjudge.stats.confidence.recalibration import fit_isotonic, fit_mid_rank, fit_platt
-from axisjudge.stats.confidence.triage import triage
-from axisjudge.stats.raters.alternative_annotator import alternative_annotator
+from axisjudge.stats.agreement.soft import beliefs, case_weighted, soft_agreement, split_change
+from axisjudge.stats.comparisons.equivalence import drift, equivalence, repeats_change
+from axisjudge.stats.comparisons.paired import paired_change, stratified_change
+from axisjudge.stats.comparisons.ranking import optimism_bound, optimism_of_one
+from axisjudge.stats.confidence.calibration import (
+    auroc,
+    expected_calibration_error,
+    fit_isotonic,
+    fit_mid_rank,
+    fit_platt,
+    reliability_curve,
+    risk_coverage,
+)
+from axisjudge.stats.confidence.escalation import decides_alone, triage
+from axisjudge.stats.raters.alternative_annotator import alternative_annotator, failing_word
 from axisjudge.stats.raters.balanced import balanced_accuracy
-from axisjudge.stats.raters.citations import citation_overlap, citation_validity
-from axisjudge.stats.raters.failing_word import failing_word
+from axisjudge.stats.raters.fairness import self_preference
 from axisjudge.stats.raters.reference import against_reference, cited_steps, leave_one_out
-from axisjudge.stats.raters.repeats import flips_by_confidence, self_agreement, variance_components
-from axisjudge.stats.raters.self_preference import self_preference
+from axisjudge.stats.raters.repeats import (
+    citation_overlap,
+    citation_validity,
+    flips_by_confidence,
+    self_agreement,
+    variance_components,
+)
 from axisjudge.stats.rates.clustered import paired_share_difference
 from axisjudge.stats.rates.correction import corrected_rate, proportion_again
 from axisjudge.stats.rates.prediction_powered import prediction_powered_mean

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from axisjudge.stats.comparisons.repeats import (
+from axisjudge.stats.comparisons.equivalence import (
     least_change,
     mean_bounds,
     repeats_above,

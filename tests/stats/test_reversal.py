@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.stats.comparisons.reversal import fewest_changes, worst_orders
+from axisjudge.stats.comparisons.ranking import fewest_changes, worst_orders
 from axisjudge.stats.rates.proportions import clustered_proportion
 
 

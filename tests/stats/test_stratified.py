@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.stats.comparisons.stratified import stratified_change
+from axisjudge.stats.comparisons.paired import stratified_change
 
 
 def test_with_one_task_it_is_welchs_interval():

@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axisjudge.stats.agreement.chance_corrected import agreement_coefficients, cohen_kappa
-from axisjudge.stats.agreement.undecided import case_bounds, kappa_when_decided, set_aside
+from axisjudge.stats.agreement.chance_corrected import (
+    agreement_coefficients,
+    case_bounds,
+    cohen_kappa,
+    kappa_when_decided,
+    set_aside,
+)
 
 CELL = st.sampled_from([0.0, 1.0, math.nan])
 

@@ -13,8 +13,7 @@ import matplotlib.pyplot as plt
 from matplotlib.text import Text
 
 import axisjudge
-from axisjudge.figures.legible import cut_names
-from axisjudge.figures.marks import percent_tick
+from axisjudge.figures.theme import cut_names, percent_tick
 from axisjudge.ratings import ratings_frame
 from axisjudge.studies.failures import FailureProfile, agent_success, failure_profile, rank_axes, shared_failures
 from axisjudge.studies.failures.profile import plot_rates
@@ -179,8 +178,7 @@ def test_a_name_is_drawn_letter_by_letter(name: str) -> None:
 
 
 def test_a_long_title_is_broken_and_stays_over_the_figure() -> None:
-    from axisjudge.figures.marks import named_rows
-    from axisjudge.figures.theme import dress, new_axes
+    from axisjudge.figures.theme import dress, named_rows, new_axes
     from axisjudge.report.drawn import drawn_bytes
 
     ax, title = new_axes(5, 2), "Gain on the tasks that it was made from and on those that it was not made from"

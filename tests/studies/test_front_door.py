@@ -12,7 +12,7 @@ import axisjudge
 from axisjudge import studies
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_run_labels, demo_runs, demo_transcripts, demo_truth
-from axisjudge.datasets.verdicts import published_findings, published_verdicts
+from axisjudge.datasets.votes import published_findings, published_verdicts
 from axisjudge.judging.signals import signals_run
 from axisjudge.scores.run_score import read_runs
 from axisjudge.studies._shared.result import Part, Study

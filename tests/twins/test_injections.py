@@ -11,7 +11,7 @@ from axisjudge.judges.prompt import build_prefix
 from axisjudge.readers import read_trajectories
 from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 from axisjudge.twins import INJECTIONS, make_twins, twin_of
-from axisjudge.twins.injection import PADDING, PLACES, REMARK
+from axisjudge.twins.flow import PADDING, PLACES, REMARK
 
 CONTROL = "plain_text"
 

@@ -60,7 +60,7 @@ def check(
     """
     from csv import reader
 
-    from axisjudge.stats.requirements import exit_code
+    from axisjudge.stats.estimate import exit_code
     from axisjudge.studies.check import check as check_table
     from axisjudge.studies.check import decide
 

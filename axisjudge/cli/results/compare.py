@@ -46,7 +46,7 @@ def compare(
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
     from axisjudge.sources import source_of
-    from axisjudge.stats.requirements import exit_code
+    from axisjudge.stats.estimate import exit_code
     from axisjudge.studies.located.counts import faults_in
     from axisjudge.studies.located.sentences import faults_in_words
     from axisjudge.studies.people import people

@@ -109,7 +109,7 @@ def cost(
     json: show.Json = False,
 ) -> None:
     """What each judge's ratings took: calls, tokens, the cached share, what was spent, and that per 1,000 verdicts."""
-    from axisjudge.judging.cost import cost_of
+    from axisjudge.judging.estimate import cost_of
     from axisjudge.ratings import read_every_line
 
     costs = cost_of(read_every_line(*ratings))

@@ -126,7 +126,7 @@ def status(json: show.Json = False) -> None:
 
 
 def _from_file(path: Path | None) -> dict[str, Any]:
-    from axisjudge.protocol.records import read_json
+    from axisjudge.protocol.ledger import read_json
 
     if path is None:
         return {}
@@ -142,7 +142,7 @@ def _judges_of(side: str, table: "pl.DataFrame | None") -> list[str]:
     """The judges that rated the open side."""
     import polars as pl
 
-    from axisjudge.ratings.selection import BY_JUDGE
+    from axisjudge.ratings.edge import BY_JUDGE
 
     mine = (pl.col("split") == side) & BY_JUDGE
     if table is not None and (rated := table.filter(mine)).height:

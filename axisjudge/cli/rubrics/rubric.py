@@ -108,7 +108,7 @@ def diff(
     json: show.Json = False,
 ) -> None:
     """What changed in the text; with ratings also which verdicts changed, rater by rater."""
-    from axisjudge.protocol.history import rubric_diff
+    from axisjudge.protocol.ledger import rubric_diff
     from axisjudge.ratings import read_ratings
 
     table = read_ratings(*ratings) if ratings else None

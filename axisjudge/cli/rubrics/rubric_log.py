@@ -35,7 +35,7 @@ def log(
     Ratings are those given or found. `change` is of raw agreement, on the `on` runs of one side that both versions have
     from the same judges; `compared` says with which version, or why it cannot be.
     """
-    from axisjudge.protocol.history import rubric_trail
+    from axisjudge.protocol.ledger import rubric_trail
     from axisjudge.ratings import read_ratings
     from axisjudge.workbench import home
 

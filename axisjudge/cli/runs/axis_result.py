@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from axisjudge.judging import JudgingRun, RunOptions
     from axisjudge.judging.signals import SignalQuestions
     from axisjudge.scores.axis.result import AxisResult
-    from axisjudge.scores.axis.scoring import Scoring
+    from axisjudge.scores.axis.scenario import Scoring
     from axisjudge.studies.axis_result import AxisResults, JudgedResults
     from axisjudge.studies.axis_result.runs import RunUsage
     from axisjudge.trajectory import Trajectory
@@ -199,7 +199,7 @@ def _scored(
     runs: Sequence[Trajectory], *, how: Scoring, json: bool
 ) -> list[tuple[AxisResult, RunUsage, float | None, bytes]]:
     """For each run its result, in short and as JSON where that is wanted, what it used, and its reward."""
-    from axisjudge.scores.axis.scoring import axis_results
+    from axisjudge.scores.axis.scenario import axis_results
     from axisjudge.studies.axis_result.runs import usage_of
 
     results = axis_results(runs, **how)

@@ -117,7 +117,7 @@ def judge(
     """
     from axisjudge.judges.lifecycle import known_retirement, warn_of
     from axisjudge.judging import RunOptions, judging_run
-    from axisjudge.judging.machines.by_file import Shard
+    from axisjudge.judging.machines import Shard
     from axisjudge.protocol import read_sources, read_split
     from axisjudge.workbench import own
 
@@ -275,7 +275,7 @@ def run_on_cluster(
 ) -> None:
     """Judge files on the workers that `cluster` names, and print what came."""
     from axisjudge.cluster import workers_of
-    from axisjudge.judging.machines.by_file import judge_files
+    from axisjudge.judging.machines import judge_files
 
     with workers_of(cluster) as workers:
         judged = judge_files(paths, judges, out, workers, reading=reading, judging=judging)

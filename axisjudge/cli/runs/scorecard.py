@@ -184,7 +184,7 @@ def read_rules(path: Path | None) -> "ScorecardRules":
 def _keep(paths: list[Path], url: str, events: str | None, rules: "ScorecardRules", cluster: str | None) -> None:
     kept = open_store(url, rules)
     from axisjudge.scores.run_score.runs import runs_in
-    from axisjudge.service.events import sink_from
+    from axisjudge.service.telemetry import sink_from
 
     if not _are_runs(paths):
         runs = _derived(paths, cluster)
@@ -201,7 +201,7 @@ def _keep(paths: list[Path], url: str, events: str | None, rules: "ScorecardRule
 
 
 def _send(kept: "ScoreStore", sink: Any) -> None:
-    from axisjudge.service.events import drain
+    from axisjudge.service.telemetry import drain
 
     try:
         drain(kept, sink)

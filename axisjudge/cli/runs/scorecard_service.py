@@ -50,9 +50,9 @@ def serve(
     require_service()
     from axisjudge.service.access import Door, check_open_door
     from axisjudge.service.database import Database
-    from axisjudge.service.events import beside_store, sink_from
     from axisjudge.service.server import Listening
     from axisjudge.service.server import serve as serve_store
+    from axisjudge.service.telemetry import beside_store, sink_from
     from axisjudge.service.tokens import TokenBook, operator_tokens
 
     fixed = operator_tokens(os.environ, token_file)

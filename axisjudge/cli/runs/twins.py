@@ -62,7 +62,7 @@ def twins(
     how = _Look(labels, must_rate, margin, out, json)
     if cluster is not None:
         from axisjudge.cluster import workers_of
-        from axisjudge.judging.machines.twins import judge_twins
+        from axisjudge.judging.machines import judge_twins
 
         options.in_one_process(context, "write", "dry_run", "budget")
         with workers_of(cluster) as workers:

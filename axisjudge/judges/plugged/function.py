@@ -18,13 +18,23 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, StrictInt, StrictStr, ValidationError, model_validator
 
 from axisjudge.checks import InputError, one_of, positive
-from axisjudge.judges.answer import Answer, Reply, Usage, all_lost, fault_of, lost, not_sent
+from axisjudge.judges.answer import (
+    Answer,
+    Failure,
+    Reply,
+    Usage,
+    all_lost,
+    failure_of,
+    fault_of,
+    keepable,
+    lost,
+    not_sent,
+    reason_of,
+)
 from axisjudge.judges.base import Judge, Rubrics
-from axisjudge.judges.failure import Failure, failure_of
 from axisjudge.judges.plugged.source_version import source_version
 from axisjudge.judges.pricing import UNPRICED
 from axisjudge.judges.prompt import INSTRUCTIONS, Prefix, question, shared_prefix
-from axisjudge.judges.redaction import keepable, reason_of
 from axisjudge.rubric import Rubric
 from axisjudge.spec import BUILT_IN, JudgeSpec, Provider
 from axisjudge.trajectory import Trajectory

@@ -19,7 +19,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.judges.redaction import SECRET_NAME
+from axisjudge.judges.answer import SECRET_NAME
 
 _DIGITS = 12
 _CONSTANTS = (str, bytes, int, float, complex, bool, type(None))

@@ -19,7 +19,7 @@ from axisjudge.checks import InputError
 from axisjudge.labels.formats.separated import separated_rows
 from axisjudge.labels.formats.terms import Read, Terms, by_person, finished, ratings_of, steps_of, word
 from axisjudge.ratings import read_ratings
-from axisjudge.ratings.store import json_line
+from axisjudge.ratings.table import json_line
 from axisjudge.sharing import safe_cell
 from axisjudge.verdict import AXES, Rating
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from axisjudge.labels.lint.columns import by_rater, sums_by, words_by_item
 from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked
-from axisjudge.stats.comparisons.sign_flips import paired_sign_flip
+from axisjudge.stats.comparisons.paired import paired_sign_flip
 
 FEWEST_TASKS = 10
 #: With more words only exchanges of two are tried.

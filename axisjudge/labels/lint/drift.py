@@ -10,7 +10,7 @@ import polars as pl
 
 from axisjudge.labels.lint.columns import Floats, as_number, by_rater, sums_by
 from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked
-from axisjudge.stats.comparisons.sign_flips import holm, paired_sign_flip
+from axisjudge.stats.comparisons.paired import holm, paired_sign_flip
 
 #: Fewer tasks leave a sign-flip test too few signs to flip.
 FEWEST_TASKS = 10

@@ -12,7 +12,7 @@ import polars as pl
 from axisjudge.labels.lint.codes import FEWEST_TASKS
 from axisjudge.labels.lint.columns import sums_by, words_by_item
 from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked
-from axisjudge.stats.comparisons.sign_flips import paired_sign_flip
+from axisjudge.stats.comparisons.paired import paired_sign_flip
 
 #: A person with less than this share of the others' agreement beyond chance is a stranger to them.
 SHARE = 0.5

@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.figures.legible import is_empty
 from axisjudge.figures.markup import visible
+from axisjudge.figures.theme import is_empty
 from axisjudge.report import digest
 from axisjudge.report.bundle import citing
 from axisjudge.report.bundle.article import Writeup

@@ -85,8 +85,8 @@ def _agreement(inputs: Inputs) -> Iterator[Section]:
 
 
 def _people(inputs: Inputs) -> Iterator[Section]:
+    from axisjudge.stats.comparisons.paired import DRAWS
     from axisjudge.stats.comparisons.ranking import RESAMPLES
-    from axisjudge.stats.comparisons.sign_flips import DRAWS
     from axisjudge.studies.people import people
 
     source, settings = inputs.source, inputs.settings
@@ -145,8 +145,8 @@ def _confidence(inputs: Inputs) -> Iterator[Section]:
 
 
 def _failures(inputs: Inputs) -> Iterator[Section]:
+    from axisjudge.stats.comparisons.paired import DRAWS
     from axisjudge.stats.comparisons.ranking import RESAMPLES
-    from axisjudge.stats.comparisons.sign_flips import DRAWS
     from axisjudge.studies.failures import failures
     from axisjudge.studies.failures.profile import reward_table
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.scores.curves.curve import AXIS_CURVE, Floats, IsotonicCurve, LogLogisticCurve, LogNormalCurve
-from axisjudge.scores.curves.sample import sample_of
+from axisjudge.scores.curves.fit import sample_of
 from axisjudge.stats.confidence.calibration import isotonic_fit
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.link_lines import LinkLine, fractional_line

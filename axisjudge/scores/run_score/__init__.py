@@ -1,7 +1,5 @@
 """The run scorecard: a deterministic 0-100 score of how well an agent executed its spec, from four components."""
 
-from axisjudge.scores.run_score.card import Scorecard, scorecards
-from axisjudge.scores.run_score.derived import runs_of
 from axisjudge.scores.run_score.rules import (
     COMPONENTS,
     FORMULA_VERSION,
@@ -11,9 +9,17 @@ from axisjudge.scores.run_score.rules import (
     ScorecardRules,
     tier_of,
 )
-from axisjudge.scores.run_score.runs import ID_PATTERN, RUN_SCHEMA, Run, Stage, parse_run, read_runs, runs_frame
-from axisjudge.scores.run_score.score import frozen_baseline, score_runs, without
-from axisjudge.scores.run_score.single import score_run
+from axisjudge.scores.run_score.runs import (
+    ID_PATTERN,
+    RUN_SCHEMA,
+    Run,
+    Stage,
+    parse_run,
+    read_runs,
+    runs_frame,
+    runs_of,
+)
+from axisjudge.scores.run_score.score import Scorecard, frozen_baseline, score_run, score_runs, scorecards, without
 
 __all__ = [
     "COMPONENTS",

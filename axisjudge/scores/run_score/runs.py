@@ -1,4 +1,4 @@
-"""Runs to be scored: one record a run, and the table that many of them make.
+"""Runs to be scored: one record a run, the table that many of them make, and runs derived from agent trajectories.
 
 What is refused and what is not. A record of the wrong shape (an id that breaks the rule, text where a number belongs,
 an unknown field, two different records of one run) is refused with an InputError that says where. A measurement of the
@@ -10,9 +10,12 @@ The order of runs never matters.
 from __future__ import annotations
 
 import json
+import math
+import re
 import warnings
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -22,6 +25,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from axisjudge.checks import InputError
 from axisjudge.cluster import InTurn, Workers
+from axisjudge.scores.axis.transcript.run import outcome_of
+from axisjudge.trajectory import Trajectory
 
 #: What every id must match.
 ID_PATTERN = r"^[A-Za-z0-9_.-]{1,64}$"
@@ -265,3 +270,62 @@ def _one_row_a_run(runs: pl.DataFrame, where: str) -> pl.DataFrame:
         raise InputError(where, "one record for each run", twice, "two records of it differ; keep the true one")
     warnings.warn(f"{where}: {runs.height - once.height} identical records of runs counted once", stacklevel=3)
     return once
+
+
+# Runs derived from agent trajectories (tau2, AXIS transcripts and their like): what such a source says, no more.
+# - run_id: the trajectory's id. agent_id: the agent, else ``unknown``. workspace_id: the domain, else the source's
+# format. spec_id: the task. In each, characters outside the rule of ids become ``-``, and a hash then keeps the ids
+# apart. - outcome: the end-task reward, 1 or more COMPLETED, 0 or less FAILED, between them BLOCKED (``outcome_source``
+# is then ``reward``); else how an AXIS report says that the agent's process ended, COMPLETED or FAILED; else none. -
+# wall_seconds: the duration that the source states, else the last timestamp minus the first. - ended_at: the last
+# timestamp, taken as UTC where it has no offset. - stages: not available, since a tool call that fails is no gate that
+# fails; error_rate is 50. - memory and CPU: not available; resource_efficiency is 50.
+# So completion is the reward in other words: a calibration against that reward must leave it out.
+
+_LONGEST = 64
+_HASH = 8
+
+
+def runs_of(trajectories: Iterable[Trajectory]) -> list[Run]:
+    """One run for each trajectory."""
+    return [run_of(trajectory) for trajectory in trajectories]
+
+
+def run_of(trajectory: Trajectory) -> Run:
+    """The run that a trajectory tells of; the table above says what comes from where."""
+    stamps = [step.timestamp for step in trajectory.steps if step.timestamp and end_time(step.timestamp)]
+    return Run(
+        run_id=as_id(trajectory.id),
+        agent_id=as_id(trajectory.agent or "unknown"),
+        workspace_id=as_id(trajectory.domain or trajectory.source),
+        spec_id=None if trajectory.task_id is None else as_id(trajectory.task_id),
+        outcome=_outcome(trajectory),
+        outcome_source="reported" if trajectory.reward is None and "axis_run" in trajectory.meta else "reward",
+        wall_seconds=_seconds(trajectory, stamps),
+        ended_at=stamps[-1] if stamps else None,
+        reward=trajectory.reward,
+    )
+
+
+def as_id(text: str) -> str:
+    """`text` if it keeps the rule of ids, else what is left of it with a hash of the whole."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]", "-", text)
+    if plain == text and 0 < len(text) <= _LONGEST:
+        return text
+    return f"{plain[: _LONGEST - _HASH - 1]}-{sha256(text.encode()).hexdigest()[:_HASH]}"
+
+
+def _outcome(trajectory: Trajectory) -> str | None:
+    reward = trajectory.reward
+    if reward is None:
+        ended = trajectory.meta.get("axis_run")
+        return None if ended is None else "FAILED" if outcome_of(ended).failed else "COMPLETED"
+    return "COMPLETED" if reward >= 1 else "FAILED" if reward <= 0 else "BLOCKED"
+
+
+def _seconds(trajectory: Trajectory, stamps: list[str]) -> float | None:
+    stated = trajectory.meta.get("duration")
+    if isinstance(stated, int | float) and not isinstance(stated, bool) and math.isfinite(stated) and trajectory.steps:
+        return float(stated)
+    first, last = (end_time(stamp) for stamp in (stamps[0], stamps[-1])) if stamps else (None, None)
+    return (last - first).total_seconds() if first and last and first != last else None

@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from axisjudge.stats.agreement.coefficients import Coefficient, category_counts
-from axisjudge.stats.agreement.patterns import Floats, Ints, RatingPatterns
+from axisjudge.stats.agreement.coefficients import Coefficient, Floats, Ints, RatingPatterns, category_counts
 from axisjudge.stats.clusters import (
     OUTCOME_ICC,
     Alike,

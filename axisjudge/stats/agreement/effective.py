@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.clusters import effective_degrees, halved_degrees
-from axisjudge.stats.estimate import Ends, Estimate, too_few_clusters, without_interval
-from axisjudge.stats.quantities import majority_right
+from axisjudge.stats.estimate import Ends, Estimate, majority_right, too_few_clusters, without_interval
 from axisjudge.stats.rates.proportions import cluster_codes, jackknife_interval
 
 Floats = NDArray[np.float64]

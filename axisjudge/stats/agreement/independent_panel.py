@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
-from axisjudge.stats.comparisons.sign_flips import DRAWS, monte_carlo_p
+from axisjudge.stats.comparisons.paired import DRAWS, monte_carlo_p
 from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, clustered_proportion
 

@@ -1,4 +1,5 @@
-"""A coefficient of every two raters, its mean over groups of pairs, and the difference of two such means.
+"""A coefficient of every two raters, its mean over groups of pairs, and the difference of two such means; on which
+scale, and what would overturn it.
 
 Intervals of the means: delete-one-cluster jackknife on Fisher's z with t on Kish's effective clusters less one;
 simulated with 12 to 140 tasks and prevalences of .05 to .3 they cover .92 to .97. The difference combines the two
@@ -22,13 +23,23 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
+from axisjudge.checks import InputError
+from axisjudge.stats.agreement.chance_corrected import Seed, agreement_coefficients
 from axisjudge.stats.agreement.coefficient_intervals import cluster_sums, rare, shows_few
-from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient
+from axisjudge.stats.agreement.coefficients import (
+    COEFFICIENTS,
+    Coefficient,
+    Level,
+    RatingPatterns,
+    coefficient_columns,
+    coefficient_names,
+    rating_patterns,
+)
 from axisjudge.stats.agreement.coefficients import coefficient as coefficient_value
-from axisjudge.stats.agreement.patterns import RatingPatterns, rating_patterns
+from axisjudge.stats.agreement.measured import Form, interval_alpha, intraclass_correlation
 from axisjudge.stats.clusters import effective_degrees
-from axisjudge.stats.estimate import Estimate, many
+from axisjudge.stats.comparisons.ranking import Reversal, fewest_changes
+from axisjudge.stats.estimate import Estimate, NamedEstimate, many
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, jackknife_interval, t_quantile
 
 Floats = NDArray[np.float64]
@@ -244,3 +255,81 @@ def _number(clusters: NDArray[np.integer]) -> int:
 
 def _apart(first: float, second: float, correlation: float) -> float:
     return math.sqrt(max(first**2 - 2 * correlation * first * second + second**2, 0.0))
+
+
+# How many verdicts would have to be otherwise for agreement beyond chance not to be shown.
+
+
+def overturned_agreement(codes: NDArray[np.float64], coefficient: str, n_categories: int, **sample: Any) -> Reversal:
+    """The fewest verdicts that would bring the lower end of a coefficient of all raters to 0.
+
+    Verdicts other than the commonest become it, on items with the most of them first: alpha lives on such items. In one
+    order all of an item's, in the other half of them on every item first, so that judges differ there.
+
+    Parameters
+    ----------
+    codes : array, shape (n_items, n_raters)
+        Positions of words below `n_categories`; NaN where a rater gave none.
+    sample
+        clusters, cluster_unit and ci_level.
+    """
+    given = ~np.isnan(codes)
+    common = np.bincount(codes[given].astype(np.intp)).argmax()
+    rare = given & (codes != common)
+    share = rare.sum(axis=1) / np.maximum(given.sum(axis=1), 1)
+    item, judge = np.nonzero(rare)
+    second_half = np.cumsum(rare, axis=1)[item, judge] > rare.sum(axis=1)[item] / 2
+    orders = [np.lexsort((judge, item, -share[item])), np.lexsort((judge, item, -share[item], second_half))]
+
+    def holds(changed: NDArray[np.intp]) -> bool:
+        otherwise = codes.copy()
+        otherwise[item[changed], judge[changed]] = common
+        return bool(coefficient_of(otherwise, coefficient, n_categories, **sample).ci_low > 0)
+
+    return fewest_changes(holds, orders, exact=False)
+
+
+# Which coefficients a scale has: of words, of words in order, or of numbers.
+
+#: Columns of scales of numbers alone.
+OF_NUMBERS = ("interval_alpha", "icc")
+
+
+def columns_of(level: Level) -> tuple[str, ...]:
+    """The columns of a table of agreement on scales of `level`."""
+    return OF_NUMBERS if level == "interval" else coefficient_columns(level)
+
+
+def coefficients_at(
+    level: Level,
+    codes: NDArray[np.float64],
+    *,
+    categories: Sequence[float],
+    clusters: NDArray[np.integer] | None = None,
+    times: NDArray[np.integer] | None = None,
+    rows: NDArray[np.integer] | None = None,
+    rng: Seed = None,
+    **sample: Any,
+) -> dict[str, NamedEstimate]:
+    """The coefficients of ratings (rows x raters) on a scale of `level`, by column.
+
+    `rows` and `times` are as in `axisjudge.stats.agreement.coefficients.rating_patterns`.
+
+    Of numbers, ICC(A,1) where all raters rated half of the compared items or more, on these items; else ICC(1), which
+    takes each item's raters as its own. `sample` holds cluster_unit, ci_level and `alike`.
+    """
+    if level == "interval":
+        if sample.pop("alike", "items") != "items":
+            raise InputError("alike", "is of words: coefficients of numbers take each item alike", "clusters")
+        number = 1 if times is None else times  # as single items: hardly two are alike
+        codes = codes[np.repeat(np.arange(len(codes)) if rows is None else rows, number)]
+        sample["clusters"] = None if clusters is None else np.repeat(clusters, number)
+        given = (~np.isnan(codes)).sum(axis=1)
+        complete, compared = (given == codes.shape[1]).sum(), (given >= 2).sum()
+        form: Form = "A,1" if 2 * complete >= compared else "1"
+        alpha, icc = interval_alpha(codes, **sample), intraclass_correlation(codes, form=form, **sample)
+        return {"interval_alpha": alpha, "icc": icc}
+    names = coefficient_names(codes.shape[1], level)
+    items: dict[str, Any] = {"categories": categories, "clusters": clusters, "times": times, "rows": rows}
+    values = agreement_coefficients(codes, list(names.values()), **items, rng=rng, **sample)
+    return {column: values[name] for column, name in names.items()}

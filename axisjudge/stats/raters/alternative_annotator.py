@@ -29,10 +29,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.clusters import clustered_variance
-from axisjudge.stats.estimate import Estimate, many
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, clustered_mean, interval_on
+from axisjudge.stats.estimate import Estimate, IntervalTerms, many
+from axisjudge.stats.rates.proportions import (
+    FEWEST_CLUSTERS,
+    cluster_codes,
+    clustered_mean,
+    clustered_proportion,
+    interval_on,
+)
 
 Scale = Literal["nominal", "ordinal", "continuous"]
 Floats = NDArray[np.float64]
@@ -382,3 +388,127 @@ def _checked(judge: ArrayLike, people: ArrayLike) -> tuple[Floats, Floats]:
     if np.isinf(own).any() or np.isinf(others).any():
         raise InputError("labels", "must be finite or NaN")
     return own, others
+
+
+# A judge in the alternative annotator test, and beside it the constant judge that does best on the same items.
+
+
+@dataclass(frozen=True, eq=False)
+class StandIn(Result):
+    """The alternative annotator test of a judge, and of the constant judge that does best on the same items.
+
+    `balanced` and `balanced_constant` weight items so that rare words count as much as common ones. `beyond_constant`
+    is how much better the judge matches people than the constant does, item by item.
+    """
+
+    _keys = columns(
+        "judge constant=constant.in_short balanced=balanced.in_short balanced_constant=balanced_constant.in_short",
+        "constant_word beyond_constant=beyond_constant.in_short",
+    )
+
+    judge: AlternativeAnnotator
+    constant: AlternativeAnnotator
+    constant_word: str
+    balanced: AlternativeAnnotator
+    balanced_constant: AlternativeAnnotator
+    beyond_constant: Estimate
+
+    @property
+    def refusal(self) -> str:
+        """Why 'this judge may stand in for people' may not be claimed; empty where it may."""
+        return stand_in(self.judge, self.constant, self.beyond_constant)
+
+
+def standing_in(
+    judge: ArrayLike,
+    people: ArrayLike,
+    words: Sequence[str],
+    *,
+    scale: Scale,
+    epsilon: float,
+    names: Sequence[str],
+    clusters: ArrayLike | None,
+    cluster_unit: str,
+    ci_level: float,
+) -> StandIn:
+    """Test a judge and the best constant judge, words as they come and with all counting alike.
+
+    `judge` and `people` hold positions in `words`; the rest is as in `alternative_annotator`.
+    """
+    how: dict[str, Any] = {"scale": scale, "clusters": clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
+    test = partial(alternative_annotator, judge, people, epsilon=epsilon, names=names, **how)
+    best = partial(best_constant, judge, people, epsilon=epsilon, names=names, **how)
+    word, constant = best()
+    return StandIn(
+        judge=test(),
+        constant=constant,
+        constant_word="" if math.isnan(word) else words[int(word)],
+        balanced=test(balanced=True),
+        balanced_constant=best(balanced=True)[1],
+        beyond_constant=beyond_constant(judge, people, word, **how),
+    )
+
+
+# Precision, recall and F1 of the word that means failure, each with an interval that respects clusters.
+
+
+@dataclass(frozen=True)
+class FailingWord(Result):
+    """How a rater's word for failure goes with that of a reference.
+
+    `precision` is the share of the items it flags that the reference fails, `recall` the share of the failed items that
+    it flags, `f1` their harmonic mean, 2 TP / (2 TP + FP + FN).
+    """
+
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
+
+
+def failing_word(
+    flagged: ArrayLike,
+    failed: ArrayLike,
+    *,
+    clusters: ArrayLike | None = None,
+    cluster_unit: str = "task",
+    ci_level: float = 0.95,
+) -> FailingWord:
+    r"""Precision, recall and F1 of failures.
+
+    :math:`F_1 = 2 TP / (2 TP + FP + FN)` is a weighted share: each item that both fail counts twice and holds, each
+    that one of them fails counts once and does not. Its interval is that of a share with these weights.
+
+    Parameters
+    ----------
+    flagged, failed : array of 1, 0 or NaN, shape (n_items,)
+        What the rater says and what the reference says; items that lack either (NaN) do not count.
+    clusters : array, shape (n_items,), optional
+        Which items belong together; without it items are taken as independent.
+
+    Raises
+    ------
+    InputError
+        The arrays differ in length.
+
+    References
+    ----------
+    van Rijsbergen (1979), Information Retrieval, chapter 7 (precision, recall and their harmonic mean).
+
+    Examples
+    --------
+    >>> found = failing_word([1, 1, 1, 0, 0], [1, 1, 0, 1, 0])
+    >>> [round(each.estimate, 3) for each in (found.precision, found.recall, found.f1)]
+    [0.667, 0.667, 0.667]
+    """
+    said, truth = np.asarray(flagged, dtype=np.float64), np.asarray(failed, dtype=np.float64)
+    if said.shape != truth.shape:
+        raise InputError("failed", f"needs one entry for each of the {said.size} items", truth.shape)
+    both = ~np.isnan(said) & ~np.isnan(truth)
+    hit: NDArray[np.float64] = np.where(both, said * truth, np.nan)
+    terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
+    either = both & (np.nan_to_num(said) + np.nan_to_num(truth) > 0)
+    return FailingWord(
+        precision=clustered_proportion(np.where(both & (said == 1), hit, np.nan), clusters, **terms),
+        recall=clustered_proportion(np.where(both & (truth == 1), hit, np.nan), clusters, **terms),
+        f1=clustered_proportion(np.where(either, hit, np.nan), clusters, weights=np.where(hit == 1, 2.0, 1.0), **terms),
+    )

@@ -17,9 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.results import Result, columns
-from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
+from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients, set_aside
 from axisjudge.stats.agreement.coefficients import coefficient_names
-from axisjudge.stats.agreement.undecided import set_aside
 from axisjudge.stats.clusters import Alike
 from axisjudge.stats.estimate import Estimate, IntervalTerms
 from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion

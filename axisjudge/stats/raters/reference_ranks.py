@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficient_intervals import leave_one_cluster_out, rare
-from axisjudge.stats.agreement.coefficients import COEFFICIENTS
-from axisjudge.stats.agreement.patterns import RatingPatterns, rating_patterns
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS, RatingPatterns, rating_patterns
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.estimate import difference_ends

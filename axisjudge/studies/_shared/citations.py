@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_tick
 from axisjudge.figures.theme import (
     ACCENT,
     INK,
@@ -25,20 +24,24 @@ from axisjudge.figures.theme import (
     dress,
     grid,
     in_words,
+    interval_mark,
+    intervals,
+    named_rows,
     new_axes,
+    percent_tick,
     side_by_side,
 )
-from axisjudge.ratings.edge import as_ratings
-from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN, once
+from axisjudge.ratings.edge import BY_JUDGE, VERDICT_ON_RUN, as_ratings, once
 from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import Estimate, IntervalTerms
-from axisjudge.stats.raters.citations import (
+from axisjudge.stats.raters.repeats import (
     CitationOverlap,
+    VarianceComponents,
     citation_overlap,
     citation_validity,
     same_verdict_other_evidence,
+    variance_components,
 )
-from axisjudge.stats.raters.repeats import VarianceComponents, variance_components
 from axisjudge.studies._shared import words
 from axisjudge.studies._shared.frames import (
     Floats,

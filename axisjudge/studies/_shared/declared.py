@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.ratings import RatingMatrix, to_matrix
-from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, VERDICT_ON_RUN
+from axisjudge.ratings.edge import BY_JUDGE, EMPTY_RUN, VERDICT_ON_RUN
 from axisjudge.results import Result, columns
-from axisjudge.stats.agreement.case_weighted import CaseWeighted, case_weighted
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_names
-from axisjudge.stats.agreement.soft import beliefs, soft_agreement
-from axisjudge.stats.comparisons.sign_flips import holm
+from axisjudge.stats.agreement.soft import CaseWeighted, beliefs, case_weighted, soft_agreement
+from axisjudge.stats.comparisons.paired import holm
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared import words

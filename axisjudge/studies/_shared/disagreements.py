@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.ratings.edge import as_ratings
-from axisjudge.stats.quantities import split as split_of
+from axisjudge.stats.estimate import split as split_of
 from axisjudge.studies._shared import words
 from axisjudge.studies._shared.frames import Floats, Given, Kind, Table, table_of
 from axisjudge.studies._shared.pooled import Pooled

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import SCHEMA, as_ratings
-from axisjudge.ratings.selection import MADE_UP as MADE_UP
+from axisjudge.ratings.edge import MADE_UP as MADE_UP
 from axisjudge.results import columns as named_columns
 from axisjudge.results import reached
 from axisjudge.verdict import AXES

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError
 from axisjudge.ratings import RatingMatrix, to_matrix
 from axisjudge.ratings.counts import PatternCounts, cluster_unit_of
-from axisjudge.ratings.edge import as_ratings
+from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, as_ratings, raters_of
+from axisjudge.ratings.edge import LABELS as LABELS
 from axisjudge.ratings.scales import Level, level_of
-from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, raters_of
-from axisjudge.ratings.selection import LABELS as LABELS
-from axisjudge.stats.agreement.undecided import set_aside
+from axisjudge.stats.agreement.chance_corrected import set_aside
 from axisjudge.stats.estimate import IntervalTerms
 from axisjudge.stats.raters.reference import majority
 from axisjudge.studies._shared.frames import Floats, Given, Kind, kind_of

@@ -10,17 +10,30 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.figures.heatmap import cell_text, plot_heatmap
-from axisjudge.figures.marks import at_the_right, intervals, named_rows, percent_ends
-from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, describe, dress, grid, in_words, new_axes
+from axisjudge.figures.theme import (
+    ACCENT,
+    LABEL,
+    QUIET,
+    SMALL,
+    at_the_right,
+    cell_text,
+    describe,
+    dress,
+    grid,
+    in_words,
+    intervals,
+    named_rows,
+    new_axes,
+    percent_ends,
+    plot_heatmap,
+)
 from axisjudge.protocol import frozen_maps
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.results import Result, columns
 from axisjudge.stats.comparisons.ranking import RankSets
-from axisjudge.stats.confidence.calibration import auroc
-from axisjudge.stats.confidence.recalibration import ConfidenceMap, fit_mid_rank
-from axisjudge.stats.confidence.triage import Triage
-from axisjudge.stats.confidence.triage import triage as triage_of
+from axisjudge.stats.confidence.calibration import ConfidenceMap, auroc, fit_mid_rank
+from axisjudge.stats.confidence.escalation import Triage
+from axisjudge.stats.confidence.escalation import triage as triage_of
 from axisjudge.stats.estimate import Estimate, IntervalTerms
 from axisjudge.stats.raters.reference import majority
 from axisjudge.studies._shared import words
@@ -32,7 +45,7 @@ from axisjudge.studies._shared.words import listed, many, sentence_case
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from axisjudge.stats.confidence.triage import Triage
+    from axisjudge.stats.confidence.escalation import Triage
 
 
 class Ranking(Part, caption="Ranks that each may hold"):

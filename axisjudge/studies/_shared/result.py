@@ -174,7 +174,7 @@ class Part(_Kept):
     @_names_as_they_are
     def plot(self, ax: Axes | None = None) -> Axes:
         """A mark with its interval for each row of the table; another figure where the part has one."""
-        from axisjudge.figures.marks import plot_rows
+        from axisjudge.figures.theme import plot_rows
 
         table = narwhals_of(self.table, "table").to_polars()
         return plot_rows(table, self.caption or self.name.replace("_", " ").capitalize(), ax=ax)

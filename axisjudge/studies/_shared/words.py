@@ -7,13 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from axisjudge.stats.comparisons.ranking import RankSets
-from axisjudge.stats.comparisons.reversal import Reversal
-from axisjudge.stats.confidence.triage import Triage
+from axisjudge.stats.comparisons.ranking import RankSets, Reversal
+from axisjudge.stats.confidence.escalation import Triage
 from axisjudge.stats.estimate import Estimate, no_interval, plural
 from axisjudge.stats.estimate import many as many
 from axisjudge.stats.estimate import named as named
-from axisjudge.stats.raters.citations import CitationOverlap
+from axisjudge.stats.raters.repeats import CitationOverlap
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS
 
 #: Letters that names in a row take up at most.

@@ -15,14 +15,12 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.cluster import InTurn, Workers
 from axisjudge.ratings.counts import COUNTED, PatternCounts, counted, in_sum
 from axisjudge.ratings.dataset import NEVER_NULL, DatasetPart, parts_of
-from axisjudge.ratings.edge import as_ratings
+from axisjudge.ratings.edge import BY_JUDGE, EMPTY_RUN, LABELS, MADE_UP, as_ratings
 from axisjudge.ratings.scales import has_words
-from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, LABELS, MADE_UP
 from axisjudge.results import columns
-from axisjudge.sources import Source, source_of
-from axisjudge.sources.source import about_empty_runs, about_ratings, refuse_texts
+from axisjudge.sources import Source, about_empty_runs, about_ratings, refuse_texts, source_of
 from axisjudge.stats.clusters import ALIKE, Alike
-from axisjudge.stats.comparisons.reversal import Reversal
+from axisjudge.stats.comparisons.ranking import Reversal
 from axisjudge.stats.estimate import IntervalTerms
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, made_up_raters, native, questions_in_order

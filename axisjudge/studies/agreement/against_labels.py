@@ -13,15 +13,13 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import TooLittle, one_of
-from axisjudge.ratings.edge import as_ratings
-from axisjudge.ratings.selection import once
+from axisjudge.ratings.edge import as_ratings, once
 from axisjudge.results import Result, columns
 from axisjudge.sources import Source
-from axisjudge.stats.agreement.case_weighted import CaseWeighted, case_weighted
 from axisjudge.stats.agreement.chance_corrected import Agreement, cohen_kappa
 from axisjudge.stats.agreement.coefficients import alpha_of, coefficient_names, coefficient_of_two
 from axisjudge.stats.agreement.effective import EffectiveJudges, WithoutOne, effective_judges, leave_out
-from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreement
+from axisjudge.stats.agreement.soft import CaseWeighted, SoftAgreement, beliefs, case_weighted, soft_agreement
 from axisjudge.stats.clusters import STEP_ICC
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion

@@ -13,14 +13,12 @@ import polars as pl
 
 from axisjudge.checks import one_of
 from axisjudge.figures import theme
-from axisjudge.figures.heatmap import cell_text, plot_heatmap
-from axisjudge.figures.marks import interval_mark, intervals, percent_tick
+from axisjudge.figures.theme import cell_text, interval_mark, intervals, percent_tick, plot_heatmap
 from axisjudge.ratings.counts import PatternCounts
 from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, alpha_of, coefficient_of_two
-from axisjudge.stats.agreement.overturned import overturned_agreement
-from axisjudge.stats.agreement.pairs import PairedCoefficient, coefficient_of, paired_coefficient
-from axisjudge.stats.comparisons.reversal import Reversal
+from axisjudge.stats.agreement.pairs import PairedCoefficient, coefficient_of, overturned_agreement, paired_coefficient
+from axisjudge.stats.comparisons.ranking import Reversal
 from axisjudge.stats.estimate import Estimate, IntervalTerms, many
 from axisjudge.studies._shared.frames import Floats, Kind, Table, native, rows_of, table_of, with_ends
 from axisjudge.studies._shared.pooled import Pooled, pooled_counts

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from axisjudge import workbench
 from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.ratings.counts import COUNTED, NOT_ASKED, PatternCounts, counted
+from axisjudge.ratings.edge import EMPTY_RUN
 from axisjudge.ratings.scales import Level, level_of
-from axisjudge.ratings.selection import EMPTY_RUN
 from axisjudge.results import Result, columns
-from axisjudge.stats.agreement.by_level import coefficients_at, columns_of
-from axisjudge.stats.agreement.chance_corrected import Agreement, Seed
+from axisjudge.stats.agreement.chance_corrected import Agreement, CaseBounds, Seed, case_bounds, kappa_when_decided
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
-from axisjudge.stats.agreement.undecided import CaseBounds, case_bounds, kappa_when_decided
+from axisjudge.stats.agreement.pairs import coefficients_at, columns_of
 from axisjudge.stats.clusters import Alike
 from axisjudge.stats.estimate import NamedEstimate, many, plural
 from axisjudge.stats.rates.proportions import wilson_interval

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from axisjudge.stats.agreement.case_weighted import CaseWeighted
-from axisjudge.stats.agreement.chance_corrected import Agreement
+from axisjudge.stats.agreement.chance_corrected import Agreement, CaseBounds
 from axisjudge.stats.agreement.effective import EffectiveJudges
-from axisjudge.stats.agreement.undecided import CaseBounds
-from axisjudge.stats.comparisons.reversal import Reversal
+from axisjudge.stats.agreement.soft import CaseWeighted
+from axisjudge.stats.comparisons.ranking import Reversal
 from axisjudge.stats.estimate import Estimate, NamedEstimate
 from axisjudge.studies._shared.words import directed, listed, many, named, overturned, p_words, sentence_case, worth_of
 

@@ -13,14 +13,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.ratings.edge import as_ratings
-from axisjudge.ratings.selection import once
+from axisjudge.ratings.edge import as_ratings, once
 from axisjudge.results import Result
 from axisjudge.scores.axis.judged.questions import Combine, asked_of_axis
 from axisjudge.scores.axis.result import DIMENSIONS, GOAL, AxisResult
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
-from axisjudge.scores.axis.scenario import Scenario
-from axisjudge.scores.axis.scoring import Scoring, axis_results
+from axisjudge.scores.axis.scenario import Scenario, Scoring, axis_results
 from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.stats.agreement.chance_corrected import Agreement, krippendorff_alpha
 from axisjudge.stats.confidence.calibration import auroc
@@ -312,7 +310,7 @@ def axis_result(
     signals, grades : table, optional
         Ratings of the signals (without them the rules judge) and of the goal checks (by default those in `signals`).
     scenarios, combine, rules, weights, curves
-        As in `axisjudge.scores.axis.scoring.axis_results`.
+        As in `axisjudge.scores.axis.scenario.axis_results`.
     run_id : str
         The run to explain; by default the one with the most failed or unnecessary interactions.
     names : (str, str)

@@ -18,7 +18,7 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.results import Result, dumps
 from axisjudge.scores.axis.result import AxisResult
 from axisjudge.scores.curves.fitted import CurveFit
-from axisjudge.stats.comparisons.repeats import (
+from axisjudge.stats.comparisons.equivalence import (
     least_change,
     mean_bounds,
     repeats_above,

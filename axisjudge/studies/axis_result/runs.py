@@ -12,14 +12,13 @@ import polars as pl
 
 from axisjudge.checks import TooLittle
 from axisjudge.figures import theme
-from axisjudge.figures.marks import at_the_right, interval_mark, level, named_rows
+from axisjudge.figures.theme import at_the_right, interval_mark, level, named_rows
 from axisjudge.protocol import no_such_run
 from axisjudge.results import Result, columns, plain
 from axisjudge.scores.axis.judged.signals import SIGNALS
 from axisjudge.scores.axis.result import DIMENSIONS, AxisResult
 from axisjudge.scores.axis.transcript.interactions import ACTING, Interaction
-from axisjudge.stats.comparisons.paired import PairedChange, paired_change
-from axisjudge.stats.comparisons.stratified import stratified_change
+from axisjudge.stats.comparisons.paired import PairedChange, paired_change, stratified_change
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_mean
 from axisjudge.studies._shared.frames import Kind, Table, frame_of, mean_of, native, rows_of, with_ends

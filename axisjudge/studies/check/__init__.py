@@ -10,15 +10,24 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
-from axisjudge.figures.heatmap import cell_text, plot_heatmap
-from axisjudge.figures.marks import interval_mark, named_rows
 from axisjudge.figures.markup import template
-from axisjudge.figures.theme import FAINT, INK, QUIET, SMALL, dress, new_axes, side_by_side
+from axisjudge.figures.theme import (
+    FAINT,
+    INK,
+    QUIET,
+    SMALL,
+    cell_text,
+    dress,
+    interval_mark,
+    named_rows,
+    new_axes,
+    plot_heatmap,
+    side_by_side,
+)
 from axisjudge.imports.recognise import recognise
-from axisjudge.ratings.words import NO_VERDICT, word
+from axisjudge.ratings.edge import NO_VERDICT, word
 from axisjudge.stats.clusters import ALIKE, Alike
-from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.requirements import Decision
+from axisjudge.stats.estimate import Decision, Estimate
 from axisjudge.studies._shared.frames import Table, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies.check import sentences as say

@@ -29,8 +29,8 @@ from axisjudge.imports.recognise import (
     wide_raters,
 )
 from axisjudge.imports.sheets import read_sheet, unpacked
+from axisjudge.ratings.edge import NO_VERDICT, words_in
 from axisjudge.ratings.scales import plain
-from axisjudge.ratings.words import NO_VERDICT, words_in
 from axisjudge.studies._shared.frames import Kind, kind_of, narwhals_of
 
 _OF_TOOLS = (".json", ".jsonl", ".eval")

@@ -20,12 +20,11 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_nam
 from axisjudge.stats.clusters import ALIKE
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
-from axisjudge.stats.estimate import ClusteredShare, Estimate, no_interval, nothing_of
+from axisjudge.stats.estimate import ClusteredShare, Decision, Estimate, decided, no_interval, nothing_of
 from axisjudge.stats.raters.balanced import balanced_accuracy
 from axisjudge.stats.rates.clustered import more_for_half_width, paired_share_difference
 from axisjudge.stats.rates.correction import SAMPLING, CorrectedRate, corrected_rate, pairwise_level
 from axisjudge.stats.rates.proportions import cluster_codes, clustered_proportion, t_quantile
-from axisjudge.stats.requirements import Decision, decided
 from axisjudge.studies._shared.frames import Floats, Kind
 from axisjudge.studies.check.columns import Roles
 from axisjudge.studies.check.votes import Votes, counted, differing
@@ -560,7 +559,7 @@ def decide(read: Checked, requirements: Iterable[str]) -> tuple[Decision, ...]:
     Raises
     ------
     InputError
-        As `axisjudge.stats.requirements.decided` does.
+        As `axisjudge.stats.estimate.decided` does.
     """
     asked = list(requirements)
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, coefficient_of_two
 from axisjudge.stats.clusters import effective_clusters
-from axisjudge.stats.estimate import Estimate, no_interval
-from axisjudge.stats.requirements import Decision
+from axisjudge.stats.estimate import Decision, Estimate, no_interval
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.check.columns import repeating_id
 from axisjudge.studies.check.compute import (

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.imports.recognise import NAMES, Recognised, named_column
+from axisjudge.ratings.edge import AFFIRMING, DENYING, FAILING, MOST_WORDS, PASSING, side, word, words_in
 from axisjudge.ratings.scales import Level
-from axisjudge.ratings.words import AFFIRMING, DENYING, FAILING, MOST_WORDS, PASSING, side, word, words_in
 from axisjudge.stats.clusters import Alike
 from axisjudge.stats.raters.reference import majority
 from axisjudge.stats.rates.uneven_draws import Families, apart_reason, comparable_features

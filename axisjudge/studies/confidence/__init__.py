@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from axisjudge.checks import InputError, TooLittle
-from axisjudge.figures.legible import cut_middle
-from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, describe, dress, panels
+from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, cut_middle, describe, dress, panels
 from axisjudge.labels.sampling import LOOKED_AT, drawn_of
-from axisjudge.ratings.edge import as_ratings
-from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, once
+from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, as_ratings, once
 from axisjudge.results import Result, columns
 from axisjudge.stats.confidence.calibration import (
+    ConfidenceMap,
     ReliabilityCurve,
     RiskCoverage,
     auroc,
+    fit_isotonic,
+    fit_platt,
     reliability_curve,
     risk_coverage,
 )
-from axisjudge.stats.confidence.recalibration import ConfidenceMap, fit_isotonic, fit_platt
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, made_up_raters, rows_of, with_ends
 from axisjudge.studies._shared.result import Part, open_door

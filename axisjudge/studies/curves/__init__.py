@@ -12,9 +12,9 @@ import polars as pl
 
 from axisjudge.checks import TooLittle
 from axisjudge.figures import theme
-from axisjudge.figures.marks import interval_mark, named_rows
+from axisjudge.figures.theme import interval_mark, named_rows
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, GOAL
-from axisjudge.scores.axis.scoring import axis_results
+from axisjudge.scores.axis.scenario import axis_results
 from axisjudge.scores.curves.curve import AXIS_CURVE, Floats, LogNormalCurve, MendedCurve, axis_score
 from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.stats.link_lines import normal_density

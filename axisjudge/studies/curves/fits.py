@@ -13,7 +13,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.figures import theme
-from axisjudge.figures.marks import named_rows
+from axisjudge.figures.theme import named_rows
 from axisjudge.results import Result
 from axisjudge.scores.curves.curve import AXIS_CURVE, LogNormalCurve, MendedCurve
 from axisjudge.scores.curves.fit import fit_criterion_curve, fit_norm_curve, fit_ordinal_curve

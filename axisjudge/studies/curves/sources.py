@@ -15,7 +15,7 @@ from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.ratings.table import ratings_frame, read_ratings
 from axisjudge.scores.axis.result import GOAL, AxisResult
 from axisjudge.scores.curves.curve import Floats, LogNormalCurve
-from axisjudge.sources.named import NAMED, load_source
+from axisjudge.sources import NAMED, load_source
 from axisjudge.studies._shared.frames import Given, Kind, Table, columns_of, kind_of, native, to_polars
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.curves import sentences as say

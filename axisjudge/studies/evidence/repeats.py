@@ -10,14 +10,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.figures.marks import interval_mark, intervals
-from axisjudge.figures.theme import QUIET, SMALL, describe
-from axisjudge.ratings.edge import as_ratings
-from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN
+from axisjudge.figures.theme import QUIET, SMALL, describe, interval_mark, intervals
+from axisjudge.ratings.edge import BY_JUDGE, VERDICT_ON_RUN, as_ratings
 from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import IntervalTerms
+from axisjudge.stats.raters.fairness import SelfPreference, self_preference
 from axisjudge.stats.raters.repeats import ConfidenceBand, SelfAgreement, flips_by_confidence, self_agreement
-from axisjudge.stats.raters.self_preference import SelfPreference, self_preference
 from axisjudge.studies._shared.citations import (
     QuestionVariance,
     by_question,

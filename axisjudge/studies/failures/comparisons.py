@@ -13,15 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from axisjudge.checks import one_of
-from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
-from axisjudge.figures.theme import ACCENT, QUIET, dress, in_words, legend_below, new_axes
+from axisjudge.figures.theme import (
+    ACCENT,
+    QUIET,
+    at_the_right,
+    dress,
+    in_words,
+    interval_mark,
+    legend_below,
+    named_rows,
+    new_axes,
+    percent_axis,
+)
 from axisjudge.results import columns, plain
 from axisjudge.stats.agreement.independent_panel import Coincidence, coincidence_test
-from axisjudge.stats.comparisons.profiles import ProfileTest, profile_test
-from axisjudge.stats.comparisons.ranking import rank_sets
-from axisjudge.stats.comparisons.reversal import Reversal, fewest_changes
-from axisjudge.stats.comparisons.sign_flips import holm, paired_sign_flip
-from axisjudge.stats.quantities import QUANTITIES
+from axisjudge.stats.comparisons.paired import ProfileTest, holm, paired_sign_flip, profile_test
+from axisjudge.stats.comparisons.ranking import Reversal, fewest_changes, rank_sets
+from axisjudge.stats.estimate import QUANTITIES
 from axisjudge.stats.rates.corrected_agents import ALL_AGENTS
 from axisjudge.studies._shared.frames import Kind, Table, frame_of, mean_of, rows_of, table_of, with_ends
 from axisjudge.studies._shared.ranking import Ranking

@@ -14,13 +14,22 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.figures.heatmap import cell_text, plot_heatmap
-from axisjudge.figures.legible import LONGEST
-from axisjudge.figures.marks import percent_ends
-from axisjudge.figures.theme import LABEL, QUIET, SMALL, describe, dress, in_words, new_axes
+from axisjudge.figures.theme import (
+    LABEL,
+    LONGEST,
+    QUIET,
+    SMALL,
+    cell_text,
+    describe,
+    dress,
+    in_words,
+    new_axes,
+    percent_ends,
+    plot_heatmap,
+)
 from axisjudge.results import columns
+from axisjudge.stats.comparisons.paired import holm
 from axisjudge.stats.comparisons.ranking import count_contrast
-from axisjudge.stats.comparisons.sign_flips import holm
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.corrected_agents import ALL_AGENTS
 from axisjudge.stats.rates.proportions import clustered_proportion

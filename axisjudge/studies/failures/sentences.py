@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from axisjudge.stats.agreement.independent_panel import Coincidence, any_judge_rate
-from axisjudge.stats.comparisons.reversal import Reversal
+from axisjudge.stats.comparisons.ranking import Reversal
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.words import agreeing, counted, listed, many, overturned, p_words

@@ -8,9 +8,18 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from axisjudge.figures.legible import LONGEST
-from axisjudge.figures.marks import at_the_right, interval_mark, level, named_rows, percent_axis
-from axisjudge.figures.theme import describe, dress, in_words, new_axes
+from axisjudge.figures.theme import (
+    LONGEST,
+    at_the_right,
+    describe,
+    dress,
+    in_words,
+    interval_mark,
+    level,
+    named_rows,
+    new_axes,
+    percent_axis,
+)
 from axisjudge.results import plain
 from axisjudge.stats.estimate import Estimate, many, plural
 from axisjudge.stats.latent.panel import TAIL, LatentPanel, NoModel, Sampler, latent_panel, tails

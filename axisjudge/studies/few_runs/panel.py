@@ -11,8 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, TooLittle, in_unit_interval, one_of
-from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, EMPTY_RUN, once
-from axisjudge.ratings.words import sides_of
+from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, EMPTY_RUN, once, sides_of
 from axisjudge.results import Result
 from axisjudge.stats.agreement.effective import effective_judges
 from axisjudge.stats.clusters import OUTCOME_ICC, STEP_ICC

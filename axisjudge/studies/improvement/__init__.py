@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from axisjudge.figures.marks import named_rows
 from axisjudge.figures.markup import cut
-from axisjudge.figures.theme import dress, grid, new_axes
+from axisjudge.figures.theme import dress, grid, named_rows, new_axes
 from axisjudge.results import plain
 from axisjudge.stats.estimate import many
 from axisjudge.stats.sequences.acceptance import SHOWN_GAIN, ShownBetter

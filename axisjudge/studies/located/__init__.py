@@ -9,9 +9,23 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from axisjudge.checks import TooLittle
-from axisjudge.figures.marks import at_the_right, interval_mark, level, named_rows, percent_axis
-from axisjudge.figures.theme import ACCENT, INK, QUIET, SMALL, describe, dress, in_words, legend_below, new_axes
-from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN, once
+from axisjudge.figures.theme import (
+    ACCENT,
+    INK,
+    QUIET,
+    SMALL,
+    at_the_right,
+    describe,
+    dress,
+    in_words,
+    interval_mark,
+    legend_below,
+    level,
+    named_rows,
+    new_axes,
+    percent_axis,
+)
+from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN, once
 from axisjudge.results import columns
 from axisjudge.stats.estimate import Estimate, plural
 from axisjudge.studies._shared.frames import (
@@ -418,7 +432,7 @@ def located(
 
     Examples
     --------
-    >>> from axisjudge.datasets.verdicts import published_verdicts
+    >>> from axisjudge.datasets.votes import published_verdicts
     >>> import axisjudge
     >>> found = axisjudge.studies.located(*published_verdicts("agentrx"))
     >>> sorted(set(found.faults.table["labeller"]))

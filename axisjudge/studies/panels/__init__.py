@@ -12,7 +12,7 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.cluster import watched
-from axisjudge.figures.marks import plot_rows
+from axisjudge.figures.theme import plot_rows
 from axisjudge.ratings import as_ratings
 from axisjudge.results import columns, plain
 from axisjudge.stats.agreement.effective import EffectiveJudges, effective_judges

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from axisjudge.figures.marks import at_the_right, interval_mark, intervals, named_rows, percent_tick
 from axisjudge.figures.theme import (
     ACCENT,
     FAINT,
@@ -16,11 +15,16 @@ from axisjudge.figures.theme import (
     LABEL,
     QUIET,
     SMALL,
+    at_the_right,
     describe,
     dress,
     grid,
+    interval_mark,
+    intervals,
     legend_below,
+    named_rows,
     new_axes,
+    percent_tick,
 )
 from axisjudge.stats.confidence.calibration import ReliabilityCurve
 from axisjudge.stats.estimate import Estimate, many

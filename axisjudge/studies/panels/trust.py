@@ -16,9 +16,8 @@ from axisjudge.judges.pricing import LISTED_AT, Tokens, cost_usd
 from axisjudge.results import Result
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
 from axisjudge.stats.estimate import ClusteredShare, Estimate
-from axisjudge.stats.panels.cascade import CascadeRates, cascade, price_of, stage_of
 from axisjudge.stats.panels.linear import probability_of
-from axisjudge.stats.panels.nested import kappa_with
+from axisjudge.stats.panels.nested import CascadeRates, cascade, kappa_with, price_of, stage_of
 from axisjudge.stats.panels.stacking import stacked
 from axisjudge.stats.panels.votes import PanelVotes, accuracies, held_out
 from axisjudge.stats.rates.proportions import clustered_proportion

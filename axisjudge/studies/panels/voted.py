@@ -17,8 +17,8 @@ from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.labels.sampling import LOOKED_AT, with_drawn
 from axisjudge.labels.simulated_people import FAMILY
 from axisjudge.ratings import SCHEMA, to_matrix
+from axisjudge.ratings.edge import BY_LABELLER, MADE_UP, raters_of
 from axisjudge.ratings.scales import categories_of, level_of, on_scale
-from axisjudge.ratings.selection import BY_LABELLER, MADE_UP, raters_of
 from axisjudge.stats.panels.linear import LinearPanel
 from axisjudge.stats.panels.votes import PanelVotes
 from axisjudge.stats.panels.ways import WAYS

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from axisjudge.figures.marks import plot_rows
+from axisjudge.figures.theme import plot_rows
 from axisjudge.labels.panel import labelled_panel, prepared, questions_of
-from axisjudge.ratings.selection import MADE_UP
+from axisjudge.ratings.edge import MADE_UP
 from axisjudge.ratings.strata import strata_of
 from axisjudge.stats.clusters import Alike
 from axisjudge.studies._shared.frames import SCOPE, Given, Kind, Table, kind_of, native

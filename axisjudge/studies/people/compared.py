@@ -22,12 +22,11 @@ from axisjudge.results import Result, columns, reached
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names, coefficient_of_two
 from axisjudge.stats.comparisons.ranking import RankSets
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Decision, Estimate, decided
 from axisjudge.stats.raters.fairness import Fair, StratumFairness, fair_shares, post_stratified_sum
 from axisjudge.stats.raters.reference_ranks import reference_ranks
 from axisjudge.stats.rates.corrected_agents import CorrectedRates
 from axisjudge.stats.rates.correction import CorrectedRate, corrected_rate
-from axisjudge.stats.requirements import Decision, decided
 from axisjudge.studies._shared.frames import Floats, Given, Kind, to_polars
 from axisjudge.studies.people.judges import Claim, JudgeComparison, claims_of, compare_judge, corrected_of
 
@@ -275,7 +274,7 @@ def decide(comparison: HumanComparison, requirements: Iterable[str]) -> tuple[De
     Raises
     ------
     InputError
-        As `axisjudge.stats.requirements.decided` does.
+        As `axisjudge.stats.estimate.decided` does.
     """
     pairs = [(question.question, judge) for question in comparison.questions for judge in question.judges]
     coefficients = dict.fromkeys(name for _, judge in pairs for name in judge.majority.coefficients)

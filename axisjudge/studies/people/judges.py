@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from axisjudge.labels.draw import DrawProblem
 from axisjudge.labels.panel import LabelledPanel
 from axisjudge.results import Result, columns
-from axisjudge.stats.comparisons.reversal import Reversal, fewest_changes, worst_orders
+from axisjudge.stats.comparisons.ranking import Reversal, fewest_changes, worst_orders
 from axisjudge.stats.estimate import Estimate, nothing_of
-from axisjudge.stats.raters.alternative_annotator import FEWEST_PEOPLE
-from axisjudge.stats.raters.failing_word import FailingWord, failing_word
+from axisjudge.stats.raters.alternative_annotator import FEWEST_PEOPLE, FailingWord, StandIn, failing_word, standing_in
 from axisjudge.stats.raters.reference import (
     AgainstReference,
     CitedSteps,
@@ -29,7 +28,6 @@ from axisjudge.stats.raters.reference import (
     over_constant,
     sensitivity_against,
 )
-from axisjudge.stats.raters.standing_in import StandIn, standing_in
 from axisjudge.stats.rates.corrected_agents import CorrectedRates, corrected_by_agent
 from axisjudge.stats.rates.correction import CorrectedRate, Sampling, corrected_rate
 from axisjudge.stats.rates.uneven_draws import apart_reason, comparable_features

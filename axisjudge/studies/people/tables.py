@@ -10,7 +10,7 @@ import numpy as np
 
 from axisjudge.cluster import watched
 from axisjudge.figures import theme
-from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_tick
+from axisjudge.figures.theme import interval_mark, intervals, named_rows, percent_tick
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.fairness import StratumFairness
 from axisjudge.stats.raters.reference import Bounded

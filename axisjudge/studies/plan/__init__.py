@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from axisjudge.checks import enough_for
 from axisjudge.cluster import watched
-from axisjudge.figures.marks import percent_tick
-from axisjudge.figures.theme import QUIET, SMALL, describe, dress, grid, legend_below, new_axes
+from axisjudge.figures.theme import QUIET, SMALL, describe, dress, grid, legend_below, new_axes, percent_tick
 from axisjudge.judges.pricing import price_list_version
 from axisjudge.ratings import as_ratings
 from axisjudge.spec import JudgeSpec
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.estimate import plural
-from axisjudge.stats.planning.studies import SIZES, plan_agreement, plan_corrected_rate, plan_stand_in
-from axisjudge.stats.planning.study_curve import ASSURANCE, StudyCurve
+from axisjudge.stats.planning.studies import (
+    ASSURANCE,
+    SIZES,
+    StudyCurve,
+    plan_agreement,
+    plan_corrected_rate,
+    plan_stand_in,
+)
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, made_up_raters, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import listed, many, named, sentence_case

@@ -16,7 +16,7 @@ import polars as pl
 from axisjudge import workbench
 from axisjudge.checks import InputError
 from axisjudge.figures import theme
-from axisjudge.figures.marks import interval_mark, intervals, named_rows
+from axisjudge.figures.theme import interval_mark, intervals, named_rows
 from axisjudge.protocol import make_split, rehearsal
 from axisjudge.protocol.split import PLACE, read_split
 from axisjudge.results import Result, columns, plain
@@ -24,8 +24,7 @@ from axisjudge.stats.agreement.soft import beliefs, raw_soft_agreement, split_ch
 from axisjudge.stats.comparisons.progress import VersionOutcome, adjusted, decide, mean_of_repeats, moved
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_mean
-from axisjudge.stats.sequences.betting import ConfidenceSequence, change_sequence
-from axisjudge.stats.sequences.evidence import SequenceEvidence, evidence_of_change
+from axisjudge.stats.sequences.betting import ConfidenceSequence, SequenceEvidence, change_sequence, evidence_of_change
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, native, rows_of, table_of, to_polars
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import many
@@ -446,7 +445,7 @@ def refused_task(tasks: Given, *, salt: str = "published") -> RefusedTask:
 
 def _move(task: str, side: str, other: str) -> None:
     """Move a task in the file, as an editor would."""
-    from axisjudge.protocol.records import read_json, write_json
+    from axisjudge.protocol.ledger import read_json, write_json
 
     path = workbench.home() / PLACE
     content = read_json(path, PLACE)

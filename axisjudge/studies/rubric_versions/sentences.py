@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from axisjudge.stats.comparisons import progress
 from axisjudge.stats.comparisons.progress import ProgressReason
-from axisjudge.stats.sequences.evidence import FEWEST_NULL
+from axisjudge.stats.sequences.betting import FEWEST_NULL
 from axisjudge.studies._shared.words import (
     briefly,
     directed,

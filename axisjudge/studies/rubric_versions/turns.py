@@ -12,9 +12,8 @@ import numpy as np
 import polars as pl
 
 from axisjudge.figures import theme
-from axisjudge.figures.heatmap import cell_text, plot_heatmap
-from axisjudge.figures.marks import named_rows, percent_axis
 from axisjudge.figures.markup import cut
+from axisjudge.figures.theme import cell_text, named_rows, percent_axis, plot_heatmap
 from axisjudge.results import columns, plain
 from axisjudge.stats.comparisons.progress import Moved, ProgressVerdict, VersionOutcome, decide
 from axisjudge.stats.estimate import Estimate

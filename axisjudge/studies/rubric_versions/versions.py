@@ -15,15 +15,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, TooLittle
-from axisjudge.ratings.edge import as_ratings
-from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, VERDICT_ON_RUN, once
+from axisjudge.ratings.edge import BY_JUDGE, EMPTY_RUN, VERDICT_ON_RUN, as_ratings, once
 from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreement, split_change
 from axisjudge.stats.comparisons.progress import Moved, adjusted, mean_of_repeats, moved
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.sequences.evidence import FEWEST_NULL
+from axisjudge.stats.sequences.betting import FEWEST_NULL
 from axisjudge.studies._shared.frames import Floats, Given, mean_of, words_of
 from axisjudge.studies._shared.ranking import fitted_maps
 from axisjudge.verdict import VERDICTS

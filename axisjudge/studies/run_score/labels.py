@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, TooLittle, enough_for
 from axisjudge.figures import theme
-from axisjudge.figures.marks import at_the_right, interval_mark, intervals, named_rows, percent_tick
+from axisjudge.figures.theme import at_the_right, interval_mark, intervals, named_rows, percent_tick
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.results import Result, columns, plain
 from axisjudge.scores.curves.fit import fit_criterion_curve
 from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.scores.run_score import COMPONENTS, ScorecardRules, runs_frame, runs_of, score_runs, without
-from axisjudge.scores.run_score.reasons import of_end_time, of_measurement
-from axisjudge.scores.run_score.rules import TIE_BREAKS
+from axisjudge.scores.run_score.rules import TIE_BREAKS, of_end_time, of_measurement
 from axisjudge.scores.run_score.score import DEFAULT
 from axisjudge.scores.run_score.winning import win_probability
 from axisjudge.stats.comparisons.ranking import rank_sets

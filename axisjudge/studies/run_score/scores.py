@@ -9,11 +9,9 @@ import numpy as np
 import polars as pl
 
 from axisjudge.figures import theme
-from axisjudge.figures.heatmap import cell_text, plot_heatmap
-from axisjudge.figures.marks import interval_mark, intervals, named_rows
+from axisjudge.figures.theme import cell_text, interval_mark, intervals, named_rows, plot_heatmap
 from axisjudge.scores.run_score import COMPONENTS, TIERS, UNRANKED, ScorecardRules, tier_of
-from axisjudge.scores.run_score.components import weighted_score
-from axisjudge.scores.run_score.reasons import too_few_before
+from axisjudge.scores.run_score.rules import too_few_before, weighted_score
 from axisjudge.scores.run_score.score import DEFAULT
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_mean

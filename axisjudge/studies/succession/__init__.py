@@ -11,12 +11,25 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import TooLittle
-from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_tick
-from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, describe, dress, in_words, new_axes, side_by_side
+from axisjudge.figures.theme import (
+    ACCENT,
+    FAINT,
+    INK,
+    QUIET,
+    SMALL,
+    describe,
+    dress,
+    in_words,
+    interval_mark,
+    intervals,
+    named_rows,
+    new_axes,
+    percent_tick,
+    side_by_side,
+)
 from axisjudge.ratings import to_matrix
-from axisjudge.ratings.edge import as_ratings
+from axisjudge.ratings.edge import BY_LABELLER, as_ratings
 from axisjudge.ratings.scales import level_of
-from axisjudge.ratings.selection import BY_LABELLER
 from axisjudge.results import Result, columns, plain
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.comparisons.equivalence import MARGIN

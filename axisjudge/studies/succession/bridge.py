@@ -12,18 +12,16 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError, TooLittle, one_of
-from axisjudge.ratings.edge import as_ratings
+from axisjudge.ratings.edge import WHOLE_RUN, as_ratings, once
 from axisjudge.ratings.scales import level_of
-from axisjudge.ratings.selection import WHOLE_RUN, once
 from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import Agreement, cohen_kappa
 from axisjudge.stats.comparisons.equivalence import MARGIN, Equivalence, Occasion, drift, equivalence
-from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.quantities import FAILED
+from axisjudge.stats.estimate import FAILED, Estimate
 from axisjudge.stats.raters.repeats import self_agreement
 from axisjudge.stats.rates.correction import CorrectedRate, Sampling, corrected_rate
 from axisjudge.stats.rates.proportions import clustered_proportion, jeffreys_interval
-from axisjudge.stats.sequences.evidence import SequenceEvidence, evidence_of_runs
+from axisjudge.stats.sequences.betting import SequenceEvidence, evidence_of_runs
 from axisjudge.studies._shared.frames import Floats, Given, questions_in_order, rows_of
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.verdict import VERDICTS

@@ -15,10 +15,9 @@ import polars as pl
 from axisjudge.checks import InputError, TooLittle
 from axisjudge.figures.markup import cut, literal, markdown_rows, template, visible
 from axisjudge.figures.theme import in_words, look_of
-from axisjudge.ratings.edge import as_ratings
-from axisjudge.ratings.selection import VERDICT_ON_RUN, once
+from axisjudge.ratings.edge import VERDICT_ON_RUN, as_ratings, once
 from axisjudge.results import Result
-from axisjudge.stats.raters.citations import chance_jaccard, jaccard, step_distance
+from axisjudge.stats.raters.repeats import chance_jaccard, jaccard, step_distance
 from axisjudge.studies._shared.frames import Given, banner, made_up_raters
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 from axisjudge.verdict import AXES

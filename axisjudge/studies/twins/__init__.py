@@ -8,9 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from axisjudge.figures.heatmap import cell_text, plot_heatmap
-from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
-from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, describe, dress, in_words, legend_below, new_axes
+from axisjudge.figures.theme import (
+    ACCENT,
+    LABEL,
+    QUIET,
+    SMALL,
+    at_the_right,
+    cell_text,
+    describe,
+    dress,
+    in_words,
+    interval_mark,
+    legend_below,
+    named_rows,
+    new_axes,
+    percent_axis,
+    plot_heatmap,
+)
 from axisjudge.ratings import as_ratings
 from axisjudge.results import columns, plain
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, made_up_raters, table_of, with_ends

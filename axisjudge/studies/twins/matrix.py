@@ -21,8 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, TooLittle, in_open_unit_interval
-from axisjudge.ratings.edge import as_ratings
-from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN, once
+from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN, as_ratings, once
 from axisjudge.results import Result, columns
 from axisjudge.stats.clusters import effective_degrees
 from axisjudge.stats.estimate import Ends, Estimate

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from axisjudge.ratings.store import json_line
+from axisjudge.ratings.table import json_line
 from axisjudge.verdict import Rating
 
 REPEATS = 3

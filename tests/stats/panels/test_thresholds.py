@@ -17,7 +17,7 @@ from stats.panels.resampled_thresholds import Population, study_thresholds
 
 from axisjudge.checks import InputError
 from axisjudge.stats.confidence.escalation import decides_alone
-from axisjudge.stats.panels.cascade import cascade, price_of, stage_of
+from axisjudge.stats.panels.nested import cascade, price_of, stage_of
 from axisjudge.stats.rates.clustered import more_for_upper_end
 from axisjudge.stats.rates.proportions import clustered_proportion
 

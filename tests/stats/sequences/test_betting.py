@@ -9,9 +9,17 @@ from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
 from axisjudge.stats.sequences.acceptance import BETS, PARTED, shown_better
-from axisjudge.stats.sequences.betting import betting_sequence, by_task, capital, change_sequence, relative
-from axisjudge.stats.sequences.evidence import evidence_of_change, evidence_of_drift, evidence_of_rate
-from axisjudge.stats.sequences.price import price_of_looking
+from axisjudge.stats.sequences.betting import (
+    betting_sequence,
+    by_task,
+    capital,
+    change_sequence,
+    evidence_of_change,
+    evidence_of_drift,
+    evidence_of_rate,
+    price_of_looking,
+    relative,
+)
 
 
 def by_hand(values, level):

@@ -6,7 +6,7 @@ import pytest
 import axisjudge
 from axisjudge.datasets import demo_transcripts
 from axisjudge.scores.axis.result import score_run
-from axisjudge.scores.axis.scoring import axis_results
+from axisjudge.scores.axis.scenario import axis_results
 from axisjudge.scores.axis.transcript.run import run_of_axis
 from axisjudge.studies.axis_result.runs import OneRun, all_runs, compare_sources
 

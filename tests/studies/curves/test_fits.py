@@ -203,8 +203,8 @@ def test_summeval_is_read_as_scores(shared_data, monkeypatch) -> None:
 
 def test_raw_scores_of_the_demo_transcripts_are_too_few_tasks_for_a_norm() -> None:
     import axisjudge
-    from axisjudge.datasets.demo import demo_transcripts
-    from axisjudge.scores.axis.scoring import axis_results
+    from axisjudge.datasets.registry import demo_transcripts
+    from axisjudge.scores.axis.scenario import axis_results
 
     raw = axis_raw_scores(axis_results(axisjudge.read_trajectories(*demo_transcripts()).trajectories))
     found = curve_report(raw, ScoreColumns(human=None, dimension="dimension"), reference="norm")

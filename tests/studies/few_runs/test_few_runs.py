@@ -8,7 +8,7 @@ import pytest
 from axisjudge import studies
 from axisjudge.checks import InputError
 from axisjudge.datasets import published_votes
-from axisjudge.figures.legible import is_empty
+from axisjudge.figures.theme import is_empty
 from axisjudge.stats.latent.panel import NoModel
 from axisjudge.studies.few_runs.panel import rated_panel
 

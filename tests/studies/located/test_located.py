@@ -12,7 +12,7 @@ import pytest
 
 from axisjudge import studies
 from axisjudge.checks import InputError
-from axisjudge.datasets.verdicts import SETS, published_findings, published_verdicts
+from axisjudge.datasets.votes import SETS, published_findings, published_verdicts
 from axisjudge.judges.rules.findings import KINDS
 from axisjudge.judges.rules.judge import VERSION
 from axisjudge.labels.crosswalk import BY_REASON, NONE, TAXONOMIES, read_crosswalk

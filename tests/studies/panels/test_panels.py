@@ -10,7 +10,7 @@ from studies.panels.nested_table import MEASURED, SCALES, SETS, SHARES, rows
 
 from axisjudge.checks import InputError
 from axisjudge.datasets import published_votes
-from axisjudge.figures.legible import is_empty
+from axisjudge.figures.theme import is_empty
 from axisjudge.ratings import as_ratings, read_ratings, write_ratings
 from axisjudge.stats.panels.ways import WAYS
 from axisjudge.studies.panels import panels, sentences

@@ -6,7 +6,7 @@ import pytest
 from judged import ratings
 
 from axisjudge.checks import InputError
-from axisjudge.figures.legible import is_empty
+from axisjudge.figures.theme import is_empty
 from axisjudge.labels.sampling import drawn_flags
 from axisjudge.studies.people import People, against_people, claims
 from axisjudge.studies.people import people as study

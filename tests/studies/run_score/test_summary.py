@@ -11,7 +11,7 @@ import pytest
 from axisjudge import studies
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_run_labels, demo_runs, demo_transcripts
-from axisjudge.figures.legible import is_empty
+from axisjudge.figures.theme import is_empty
 from axisjudge.ratings import read_ratings
 from axisjudge.readers import read_trajectories
 from axisjudge.scores.run_score import ScorecardRules, frozen_baseline, read_runs, runs_frame, score_runs

@@ -1,1 +1,0 @@
-"""One run on several machines: shards of it, and files of it on workers."""
