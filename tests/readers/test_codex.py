@@ -7,6 +7,20 @@ from typing import Any
 import pytest
 from readers.made_logs import at, codex, counted, function, item, log, only, outline, output
 
+from axisjudge.readers.codex import recognise
+
+
+@pytest.mark.parametrize(
+    ("event", "known"),
+    [
+        ({"type": "message", "role": "user", "content": []}, True),
+        ({"type": "message", "role": "user", "content": "a chat of another tool"}, False),
+        ({"type": "message", "content": []}, False),
+    ],
+)
+def test_a_message_is_codex_s_by_its_role_and_its_list_of_parts(event: dict[str, Any], known: bool) -> None:
+    assert recognise(event) is known
+
 
 def test_codex_rollout(tmp_path: Path) -> None:
     told = [{"type": "input_text", "text": "Count."}]

@@ -172,7 +172,9 @@ def test_raw_0_is_left_out_and_the_effect_of_a_floor_is_shown() -> None:
     )
     assert zeros.median.estimate == without.median.estimate
     assert zeros.sigma.estimate == without.sigma.estimate
-    assert zeros.n_zero == 3
+    full = fit_criterion_curve(np.append(raw, [1, 1]), np.append(human, [90, 95]), np.append(world.tasks, [0, 0]))
+    n_top = int((raw == 1).sum())
+    assert [(fit.n_zero, fit.n_top) for fit in (without, zeros, full)] == [(0, n_top), (3, n_top), (0, n_top + 2)]
     assert "people give them 30 on average" in " ".join(zeros.warnings)
     effects = {each.floor: each.sigma for each in zeros.floor_effects}
     assert effects[None] == zeros.sigma.estimate

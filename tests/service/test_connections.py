@@ -20,7 +20,7 @@ FILES = 256
 SERVER = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))
-from axisjudge.service import connections
+from axisjudge.service import server
 server.HEAD_SECONDS = server.BODY_SECONDS = {seconds}
 server._OTHER_FILES = {other}
 sys.argv = ["axisjudge", *sys.argv[1:]]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
 from axisjudge.scores.run_score import Run, ScorecardRules, runs_frame, score_runs, scorecards
-from axisjudge.service import database
+from axisjudge.service import database as tables
 from axisjudge.service.database import Database
 from axisjudge.service.store import Conflict, Kept, ScoreStore, Wanted, card_of, run_from
 from axisjudge.service.tokens import TokenBook
@@ -63,7 +63,7 @@ def old_store(url):
 
 def facts_in(store):
     with store.database.reading() as connection:
-        return list(connection.execute(sa.select(database.agent_runs.c.facts)).scalars())
+        return list(connection.execute(sa.select(tables.agent_runs.c.facts)).scalars())
 
 
 @pytest.fixture
@@ -306,9 +306,9 @@ class TestSchema:
     def test_an_older_store_is_upgraded_and_keeps_what_it_has(self, store_url):
         database = Database(store_url)
         with database.writing() as connection:
-            database.schema_version.create(connection)
-            connection.execute(database.schema_version.insert().values(version=1))
-            database.STEPS[0](connection)
+            tables.schema_version.create(connection)
+            connection.execute(tables.schema_version.insert().values(version=1))
+            tables.STEPS[0](connection)
             assert not sa.inspect(connection).has_table("superseded_scores")
         database.close()
         for _ in range(2):
@@ -383,7 +383,7 @@ class TestSchema:
         ScoreStore(store_url).close()
         database = Database(store_url)
         with database.writing() as connection:
-            connection.execute(database.schema_version.update().values(version=99))
+            connection.execute(tables.schema_version.update().values(version=99))
         with pytest.raises(InputError, match="tables are of version 99"):
             ScoreStore(store_url)
         database.close()
@@ -409,7 +409,7 @@ class TestSchema:
     def test_the_score_is_checked_by_the_database_too(self, store):
         store.add([completed(1)])
         with pytest.raises(sa.exc.IntegrityError), store.database.writing() as connection:
-            connection.execute(database.agent_run_scores.update().values(score=101))
+            connection.execute(tables.agent_run_scores.update().values(score=101))
 
     @pytest.mark.parametrize(
         ("url", "said"),
@@ -434,7 +434,7 @@ class TestSchema:
 def test_the_facts_are_json_that_others_can_read(store):
     store.add([completed(1)])
     with store.database.reading() as connection:
-        facts = json.loads(connection.execute(sa.select(database.agent_runs.c.facts)).scalar())
+        facts = json.loads(connection.execute(sa.select(tables.agent_runs.c.facts)).scalar())
     assert facts["wall_seconds"] == 60.0
 
 

@@ -14,6 +14,8 @@ from axisjudge.twins import INJECTIONS, make_twins, twin_of
 from axisjudge.twins.flow import PADDING, PLACES, REMARK
 
 CONTROL = "plain_text"
+#: Whose steps a text may stand in, by its place.
+ROLES = {"user": {"user"}, "agent": {"assistant"}, "argument": {"assistant"}, "result": {"tool"}}
 
 
 def made_up(number: int) -> Trajectory:
@@ -58,6 +60,7 @@ def test_what_the_agent_did_is_as_it_was(twins):
         changed = [at for at, step in enumerate(run.steps) if step != original.steps[at]]
         assert changed == list(twin.changed_steps)
         assert run.steps[4].content.endswith("###STOP###")
+        assert {run.steps[at].role for at in changed} <= ROLES.get(twin.place, {"user", "assistant", "tool"})
         call, tool = run.steps[1].tool_calls[0], run.tools[0]
         assert call.name == tool.name == run.steps[2].tool_name
         assert set(call.arguments) - {REMARK} == {"order_id"}
