@@ -404,6 +404,8 @@ def _fits(rows: Sequence[Row], name: str, ours: str) -> bool:
     cells = [cell for row in rows if (cell := row.get(name)) not in (None, "")]
     if ours == "question":
         return _are_answers(rows, name)
+    if ours == "confidence" and cells and all(number_of(cell) is None for cell in cells):
+        return False  # high, medium, low
     if plain(name) == ours:  # our own name is meant; a cell that does not fit is refused later
         return True
     if ours == "rater_kind":
