@@ -111,24 +111,31 @@ def table_of(rows: Sequence[Mapping[str, Any]], kind: Kind, *, columns: Sequence
 
     names = list(rows[0]) if rows else columns
     values = {name: [row[name] for row in rows] for name in names}
-    blank = {name: name in _WORDS for name, cells in values.items() if all(cell is None for cell in cells)}
+    blank = {name: _type_of(name) for name, cells in values.items() if all(cell is None for cell in cells)}
     table = nw.from_dict(values, backend=kind)
     if kind == "polars":  # a column of nothing has a type all the same, so that a filter that names it runs
-        table = table.with_columns(nw.col(name).cast(nw.String if text else nw.Float64) for name, text in blank.items())
+        table = table.with_columns(nw.col(name).cast(type_) for name, type_ in blank.items())
     elif kind == "pandas":
-        table = table.with_columns(nw.col(name).cast(nw.Float64) for name, text in blank.items() if not text)
+        table = table.with_columns(nw.col(name).cast(type_) for name, type_ in blank.items() if type_ is nw.Float64)
     own: Table = table.to_native()
     return own
 
 
-#: Columns of words; where a table has no row, or nothing in them, all others are numbers.
+def _type_of(name: str) -> Any:
+    """What a column holds where a table has no row, or nothing in it: words, yes or no, else numbers."""
+    import narwhals.stable.v2 as nw
+
+    return nw.String if name in _WORDS else nw.Boolean if name in ("flipped", "same_verdict") else nw.Float64
+
+
+#: Columns of words.
 _WORDS = named_columns(
-    "agent agent_family agents axis band category claim claimed cluster_unit coefficient commonest_verdict component "
-    "dimension domain edit expected family family_1 family_2 feature form item judge judge_family judge_said judges "
-    "kind label labeller lineage measure method name note of one_rationale one_says other other_family other_judge "
-    "other_rationale other_says outcome people_said quantity question rater reason refusal role rubric_version rule "
-    "run scale scenario sentence source spec stratum task tool trajectory_id unit verdict version way what widest_axis "
-    "word"
+    "agent agent_family agents axis band both_cite category claim claimed cluster_unit coefficient "
+    "commonest_verdict component dimension domain edit expected family family_1 family_2 feature form item judge "
+    "judge_family judge_said judges kind label labeller lineage measure method name note of one_rationale one_says "
+    "other other_family other_judge other_rationale other_says outcome people_said quantity question rater reason "
+    "refusal role rubric_version rule run scale scenario sentence source spec stratum task tool trajectory_id unit "
+    "verdict version way what widest_axis word"
 )
 
 

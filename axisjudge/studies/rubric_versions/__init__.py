@@ -193,9 +193,8 @@ class RubricVersions(Study):
     def answer(self) -> str:
         """What may be said of the newest version; then how earlier turns came out, or what agreement is not."""
         earlier, newest = [(turn.title, turn.outcome) for turn in self.turns[:-1]], self.turns[-1]
-        if (
-            not earlier and newest.decision.outcome is VersionOutcome.TOO_FEW
-        ):  # nothing is claimed that could be misread
+        is_open = newest.decision.outcome is VersionOutcome.TOO_FEW
+        if is_open or sentences.needed(newest.decision, newest.agreement):  # nothing that could be misread, but a need
             return newest.answer
         return f"{newest.answer} {sentences.before(earlier) if earlier else sentences.NOT_CORRECTNESS}"
 

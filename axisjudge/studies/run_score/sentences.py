@@ -156,7 +156,7 @@ def ranking(ranks: Ranks, labels: str, auc: Estimate) -> str:
     sample = f"{many(auc.n_items, 'run')} of {auc.clusters}"
     higher = (
         f"of 100 pairs of a good run and another one by {labels}, the good one scores higher in "
-        f"{100 * auc.estimate:.0f} (AUC {auc.worded()}; {sample}; 50 would be chance)"
+        f"{100 * auc.estimate:.0f} (AUC {auc.estimate:.2f}, {auc.interval('.2f')}; {sample}; 50 would be chance)"
     )
     match ranks:
         case Ranks.ALIKE:
