@@ -204,6 +204,11 @@ def test_the_balance_of_drawn_salts(n_tasks):
     assert lopsided(off, n_tasks) == []
 
 
+def test_a_side_is_lopsided_by_more_than_a_tenth_and_more_than_one_task():
+    assert lopsided({"one task": 0.25, "two": 0.5}, n_tasks=4) == ["two"]
+    assert lopsided({"a tenth": -0.1, "more": 0.11}, n_tasks=100) == ["more"]
+
+
 def test_a_lopsided_split_is_named(command, bench, runs):
     shares = {"calibration": 0.5, "evaluation": 0.5}
     tasks = sorted({run.cluster_id for run in runs})
