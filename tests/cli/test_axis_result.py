@@ -47,7 +47,9 @@ def test_two_sets_are_compared_and_the_full_result_is_json():
     changes = {each["quantity"]: each for each in full["comparison"]["changes"]}
     assert changes.keys() >= {"composite", "agent"}
     (told,) = (
-        line for line in page.stdout.splitlines() if "12 runs of the first and 12 of the second on 4 tasks" in line
+        line
+        for line in page.stdout.splitlines()
+        if "12 runs of the first and 12 of the second on the same 4 tasks" in line
     )
     shown = [name for name, each in changes.items() if each["change"] in ("higher", "lower")]
     assert shown
