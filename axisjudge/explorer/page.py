@@ -52,7 +52,8 @@ def page_html(session: Session) -> str:
     pieces = {f"items-{at}": each for at, each in enumerate(groups)}
     pieces |= {f"given-{at}": packed(json.loads(each)) for each, at in given.items()}
     about = {"about": session.about(), "open_flag": OPEN, "welcome": _WELCOME, "together": TOGETHER}
-    digest = sha256((embedded(about) + "".join(pieces.values())).encode()).hexdigest()[:16]
+    asked = [[session.base(item, axis) for axis in session.axes_of(item)] for item in range(n)]
+    digest = sha256(embedded([about, asked]).encode()).hexdigest()[:16]  # of what is asked, however it is packed
     data = f'<script type="application/json" id="labelling">{embedded({**about, "hash": digest})}</script>'
     title = "Labelling" + (f": {session.rater}" if session.rater else "")
     rest = elements(pieces)

@@ -209,6 +209,45 @@ def test_labels_that_an_earlier_page_left_in_the_old_store_come_over(visit, sess
 
 
 @pytest.mark.slow
+def test_a_page_that_is_written_anew_goes_on_with_what_was_said_of_the_same_runs(visit, session, tmp_path):
+    page = visit()
+    label_all(page)  # the first run whole, and the first axis of the second one
+    wait_for_trajectory(page, 1)
+    press(page, "2")
+    expect(page.locator(".saved")).to_have_text("Saved")
+    first, second, *_ = session.trajectories
+    later = replace(
+        session, trajectories=session.trajectories[:0:-1], rater="rater one"
+    )  # without the first, backwards
+    write_page(tmp_path / "page.html", later)
+    page.reload()
+    page.wait_for_selector("article")
+    page.locator("select", has_text="Trajectory").select_option(str(later.trajectories.index(second)))
+    wait_for_trajectory(page, later.trajectories.index(second))
+    assert verdict_on(page, AXES[0]) == "incorrect"
+    given = []
+    page.on("download", lambda download: given.append(download))
+    page.get_by_role("button", name="Download").click()
+    while len(given) < 2:
+        page.wait_for_timeout(50)
+    files = {each.suggested_filename: read_labels(each.path()) for each in given}
+    assert {name: set(found["trajectory_id"]) for name, found in files.items()} == {
+        "rater-one.jsonl": {second.id},
+        "rater-one.earlier.jsonl": {first.id},
+    }
+    page.reload()
+    page.wait_for_selector("article")  # and once alone
+    counted = """() => new Promise((resolve) => {
+        const asked = indexedDB.open("axisjudge", 1);
+        asked.onsuccess = () => {
+            const counting = asked.result.transaction("lines").objectStore("lines").count();
+            counting.onsuccess = () => resolve(counting.result);
+        };
+    })"""
+    assert page.evaluate(counted) == 2 * 6
+
+
+@pytest.mark.slow
 def test_a_second_tab_takes_up_what_the_first_one_says_and_stays_where_it_is(visit):
     first = visit()
     second = first.context.new_page()

@@ -7,15 +7,25 @@ const givenAt = recent(4, (at) => unpacked(`given-${at}`));
 /** What is asked of an item: its run, and of each axis the fields of a label that are known beforehand. */
 const itemAt = async (n) => (await groupAt(Math.floor(n / DATA.together)))[n % DATA.together];
 
+/** What is asked of an axis of runs that were opened: each line says it, so that a page written anew knows what it is of. */
+const ASKED = new Map();
+const askedOf = ({ base, bases }, n) => Object.entries(bases).map(([axis, own]) => [`${n}/${axis}`, { ...base, ...own }]);
+const known = ({ trajectory_id, question, prompt_sha256 }) => `${trajectory_id}/${question}/${prompt_sha256}`;
+
 async function runAt(n) {
-  const { run, given } = await itemAt(n);
-  return { ...run, ...(await givenAt(given)) };
+  const item = await itemAt(n);
+  for (const [name, asked] of askedOf(item, n)) ASKED.set(name, asked);
+  return { ...item.run, ...(await givenAt(item.given)) };
 }
 
 /** Where a person stopped: what their lines come to. */
 function cameTo(lines) {
-  const state = { labels: {}, history: [], seconds: {}, times: {} };
+  const state = { labels: {}, history: [], seconds: {}, times: {}, apart: {} };
   for (const line of lines.filter(({ label }) => label)) {
+    if (line.isApart) {
+      state.apart[known(line.asked)] = line;
+      continue;
+    }
     const name = `${line.item}/${line.axis}`;
     const before = state.labels[name] ?? NOTHING;
     if (line.how === "undo") {
@@ -30,14 +40,10 @@ function cameTo(lines) {
 }
 
 /** A label as a line of a ratings file. */
-async function ratingLine(state, name) {
-  const [item, axis] = name.split("/");
-  const { verdict, confidence, cited, note } = state.labels[name];
-  const asked = await itemAt(item);
-  const { flags, ...base } = { ...asked.base, ...asked.bases[axis] };
-  return JSON.stringify({
+function ratingLine(rater, { flags, ...base }, { verdict, confidence, cited, note }, seconds, at) {
+  const rating = {
     ...base,
-    rater: state.rater,
+    rater,
     status: verdict ? "ok" : "refused",
     verdict,
     confidence,
@@ -45,17 +51,25 @@ async function ratingLine(state, name) {
     cited_step_indices: cited,
     rationale: note || null,
     flags: verdict ? flags : [DATA.open_flag, ...flags],
-    latency_s: state.seconds[item] === undefined ? null : Math.round(state.seconds[item]),
-    created_at: state.times[name] ?? null,
-  });
+    latency_s: seconds === undefined ? null : Math.round(seconds),
+    created_at: at ?? null,
+  };
+  return `${JSON.stringify(rating)}\n`;
 }
 
 async function ratingLines(state) {
   const lines = [];
-  for (const name of Object.keys(state.labels)) lines.push(`${await ratingLine(state, name)}\n`);
+  for (const [name, label] of Object.entries(state.labels)) {
+    const [item, axis] = name.split("/");
+    const { base, bases } = await itemAt(item);
+    lines.push(ratingLine(state.rater, { ...base, ...bases[axis] }, label, state.seconds[item], state.times[name]));
+  }
   return lines.join("");
 }
-const fileName = (state) => `${state.rater.replace(/[^\p{L}\p{N}._-]+/gu, "-")}.jsonl`;
+
+/** Labels given on other words, in a file that stood here before. */
+const apartLines = ({ rater, apart }) => Object.values(apart).map(({ asked, label, seconds, at }) => ratingLine(rater, asked, label, seconds, at));
+const fileName = (state, kind = "") => `${state.rater.replace(/[^\p{L}\p{N}._-]+/gu, "-")}${kind}.jsonl`;
 
 /** The labeller's host in a page: the browser keeps the labels. */
 function browserHost(state, file, leave) {
@@ -65,10 +79,15 @@ function browserHost(state, file, leave) {
     item: runAt,
     save: async (change) => {
       const at = new Date().toISOString().replace(/\.\d+Z/, "Z");
-      state.times[`${change.item}/${change.axis}`] = at;
-      return Promise.all([KEPT.append(state.rater, { ...change, at }), file.write()]);
+      const name = `${change.item}/${change.axis}`;
+      state.times[name] = at;
+      return Promise.all([KEPT.append(state.rater, { ...change, at, asked: ASKED.get(name) }), file.write()]);
     },
-    download: async () => save(fileName(state), "application/jsonl", await ratingLines(state)),
+    download: async () => {
+      save(fileName(state), "application/jsonl", await ratingLines(state));
+      const apart = apartLines(state);
+      if (apart.length) save(fileName(state, ".earlier"), "application/jsonl", apart.join(""));
+    },
     toFile: KeptFile.isPossible ? () => file.choose(fileName(state)) : null,
     leave,
   };
@@ -84,6 +103,27 @@ async function takeOldStore() {
   }
   await KEPT.name("last", old.rater);
   localStorage.removeItem(OLD);
+}
+
+/**
+ * What a person said in files that stood here before: of the same words it goes on here, of others it is kept apart. How many
+ * say not of what they are, as pages once kept them.
+ */
+async function takeEarlier(rater) {
+  const earlier = await KEPT.earlier(rater);
+  const taken = (await KEPT.named(`taken/${rater}`)) ?? 0;
+  if (earlier.length > taken) {
+    const here = new Map();
+    for (let n = 0; n < DATA.about.items.length; n += 1) {
+      for (const [, asked] of askedOf(await itemAt(n), n)) here.set(known(asked), { item: n, asked });
+    }
+    for (const line of earlier.slice(taken).filter(({ asked }) => asked)) {
+      const found = here.get(known(line.asked));
+      await KEPT.append(rater, { ...line, ...(found ?? { item: null }), isApart: !found });
+    }
+    await KEPT.name(`taken/${rater}`, earlier.length);
+  }
+  return earlier.filter(({ label, asked }) => label && !asked).length;
 }
 
 /** Who labels: the person of this tab; of a fresh one whoever says so, so that nobody opens another's labels unasked. */
@@ -116,7 +156,9 @@ async function begin() {
     rater = await whoLabels(parent, me);
     me.set(rater);
     KEPT.name("last", rater).catch(() => {});
+    const unnamed = await takeEarlier(rater).catch(() => 0);
     await open();
+    if (unnamed) labeller.warn(`${unnamed} labels of a page that stood here before are kept in this browser: put that page back to download them`);
   };
   const leave = () => {
     labeller.flush();
