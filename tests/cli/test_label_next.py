@@ -2,6 +2,8 @@
 
 import json
 
+from explorer.conftest import packed
+
 from axisjudge.datasets.registry import demo_paths
 from axisjudge.labels.record import label_base, label_word
 from axisjudge.labels.sampling import read_sampling
@@ -42,7 +44,8 @@ def test_labels_go_in_the_order_that_was_drawn_and_the_plan_stays(tmp_path, monk
     whole = json.loads(later.out)
     assert whole["next"] == list(order[3:5])
     assert whole["looks"][0]["labels"] == 3
-    assert order[3] in page.read_text()
+    shown = packed(page.read_text(), "items-0")
+    assert [each["base"]["trajectory_id"] for each in shown] == list(order[3:5])
     assert order[0] not in page.read_text()
     code, said = run(monkeypatch, capsys, *where, "--labels", labels)
     assert "times as many" in said.out
