@@ -19,5 +19,6 @@ def test_on_the_demo(bench):
     halo = found["halo"]["halo"][0]
     assert (halo["pairs"], halo["halo"]) == (0, None)  # the rules decide no two axes of enough runs
     assert "refused: no change was made" in page
-    assert "must notice 1 kind of planted fault in" in page
-    assert {path.stem for path in (folder / "figures").iterdir()} == {"twin_matrix_0"}
+    asked = {(cell["edit"], cell["axis"]) for cell in found["matrix"]["cells"] if cell["expected"] == "must"}
+    assert asked == {("cut_tail", "termination")}
+    assert {path.stem for path in (folder / "figures").iterdir()} >= {"matrix"}

@@ -250,7 +250,7 @@ ODD_PAGES = ("02", "03", "05", "06", "13", "15")
 NONSENSE = {
     "a figure without a value": r"\b(nan|inf|NaN|None(?! of))\b",
     "a noun that does not agree": r"\b1 (tasks|items|runs|judges|people|agents|axes|labels|points)\b",
-    "no difference as a difference": r"\b0(\.0+)? points? (off|more|less|higher|lower)\b",
+    "no difference as a difference": r"(?<![\d.])0(\.0+)? points? (off|more|less|higher|lower)\b",
     "a refusal beside an interval": r"alpha[^.;]*cannot[^.;]*\(\d\.\d+ to",
     "a weighted panel of one": r"On tasks left out \(.*?\) the panel weighted by labels \(.*?\) is right.*\(1 judge\)",
 }

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, stdtr
 
 from axisjudge.checks import InputError
 from axisjudge.stats.clusters import effective_clusters
@@ -167,6 +166,8 @@ def _within(given: NDArray[np.float64], feature: NDArray[np.float64], groups: ND
     if variance <= 1e-12:
         return math.nan
     observed = float(given @ centred)
+    from scipy.special import ndtr  # slow to load, and not needed by all
+
     p = 2 * float(ndtr(-abs(observed) / math.sqrt(variance)))
     order = np.lexsort((-given, groups))
 
@@ -192,6 +193,8 @@ def _over(given: NDArray[np.float64], feature: NDArray[np.float64], groups: NDAr
     observed, carried = (float(each) for each in ratio(share))
     if np.ptp(share) <= 1e-9 or np.ptp(total) <= 1e-9 or carried <= 1.5:
         return math.nan
+    from scipy.special import stdtr
+
     p = float(2 * stdtr(carried - 1, -abs(observed)))
     if p > SHUFFLED_BELOW:
         return p

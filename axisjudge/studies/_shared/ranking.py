@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
@@ -100,10 +101,10 @@ class Ranking(Part, caption="Ranks that each may hold"):
         ]
         return table_of(rows, self.kind)
 
-    @property
-    def observed(self) -> str:
-        """The range of the observed means, without whose they are; empty where none is known."""
-        known = self.sets.means[~np.isnan(self.sets.means)]
+    def ends(self, which: Sequence[int]) -> str:
+        """The range of the observed means of some names; empty where none is known."""
+        means = self.sets.means[list(which)]
+        known = means[~np.isnan(means)]
         if not known.size:
             return ""
         low, high = (self._worded(value) for value in (known.min(), known.max()))
@@ -112,7 +113,7 @@ class Ranking(Part, caption="Ranks that each may hold"):
     @property
     def answer(self) -> str:
         """What the rank sets allow to be said, with the observed range: no name that they do not support."""
-        return words.ranking(self.subject, self.quantity, self.names, self.sets, self.observed, self.unit)
+        return words.ranking(self.subject, self.quantity, self.names, self.sets, self.ends, self.unit)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """For each name the ranks it may hold, its place by the point estimate, and the estimate itself in words.

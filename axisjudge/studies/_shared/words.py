@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -231,9 +231,11 @@ def triage(where: str, of: Triage) -> str:
     )
 
 
-def ranking(subject: str, quantity: str, names: Sequence[str], sets: RankSets, observed: str, unit: str) -> str:
-    """What rank sets allow to be said, with the observed range: no name that they do not support."""
-    head, top = sentence_case(subject), [names[j] for j in sets.first]
+def ranking(
+    subject: str, quantity: str, names: Sequence[str], sets: RankSets, ends: Callable[[Sequence[int]], str], unit: str
+) -> str:
+    """What rank sets allow to be said, with observed ends of those spoken of: no name that they do not support."""
+    head, top, everyone = sentence_case(subject), [names[j] for j in sets.first], range(len(names))
     if sets.refusal:
         alone = f"Only {names[0]} was rated, so that nothing is ranked by {quantity}."
         few = f"{many(sets.n_clusters, unit)}, and a ranking needs at least {FEWEST_CLUSTERS}"
@@ -241,15 +243,18 @@ def ranking(subject: str, quantity: str, names: Sequence[str], sets: RankSets, o
         return alone if len(names) == 1 else f"{head} are not ranked by {quantity}: {why}."
     sure = f"{sets.ci_level:.0%} for all ranks together, {many(sets.n_clusters, unit)}"
     if len(top) == 1:
-        each = f"observed {observed}; {sets.ci_level:.0%}, {many(sets.n_clusters, unit)}"
-        return f"Of {subject}, {top[0]} has the highest {quantity}: it lies above each other one ({each})."
+        others = ends([j for j in everyone if j not in sets.first])
+        each = f"{sets.ci_level:.0%}, {many(sets.n_clusters, unit)}"
+        return f"Of {subject}, {top[0]} has the highest {quantity}, {ends(sets.first)}; the others: {others} ({each})."
     if sets.tied and sets.differ:
-        return f"{head} differ in their {quantity} ({observed}), but we cannot say which has the highest ({sure})."
+        return (
+            f"{head} differ in their {quantity} ({ends(everyone)}), but we cannot say which has the highest ({sure})."
+        )
     if sets.tied:
-        return f"We cannot say which of {subject} has the highest {quantity}: all lie at {observed} ({sure})."
+        return f"We cannot say which of {subject} has the highest {quantity}: all lie at {ends(everyone)} ({sure})."
     first = listed(top) if len(top) <= _NAMED_FIRST else f"{len(top)} of {len(names)}"
     return (
-        f"Of {subject}, {first} share first place by {quantity} (observed {observed}): "
+        f"Of {subject}, {first} share first place by {quantity} (observed {ends(sets.first)}): "
         f"{many(sets.n_clusters, unit)} cannot separate them ({sets.ci_level:.0%} for all ranks together)."
     )
 

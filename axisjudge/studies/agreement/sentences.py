@@ -65,8 +65,8 @@ def answer(agreed: Agreed, together: Any, share_decided: float, worth: Any) -> s
         why = alpha.reason if alpha.n_items and alpha.reason else "no item has comparable verdicts of two judges"
         return f"Whether the judges agree cannot be told: {why}."
     two = "The two judges" if len(together.judges) == 2 else f"Any two of the {len(together.judges)} judges"
-    who = "of the planted truth" if together.panel.planted else "of people"
-    beside = "" if math.isnan(labels.estimate) else f", and a judge the word {who} to {labels.estimate:.0%}"
+    whose = "the planted" if together.panel.planted else "people's"
+    beside = "" if math.isnan(labels.estimate) else f", and a judge gives {whose} word to {labels.estimate:.0%}"
     sided = f" ({share_decided:.0%} of verdicts take a side)" if share_decided < 1 else ""
     first = f"{two} give the same word to {same.estimate:.0%} of {many(alpha.n_items, 'item')}{sided}{beside}."
     means = (together.within.estimate, together.across.estimate)

@@ -436,9 +436,9 @@ def answer(model: LatentPanel, overall: Beside, n_runs: int, n_tasks: int) -> st
         return f"{start}, {design}; the model says {by_model}. How many truly fail is {why}."
     failing = overall.model.failing
     return (
-        f"{start}, {design}{_left_open(by_design)} on tasks like these. The model says {failing.worded('.0%')}"
-        f"{_left_open(failing)}; where its assumptions are wrong, believe the first. Neither shows that one agent or "
-        "judge is better than another."
+        f"{start}, {design}{_left_open(by_design)} on tasks like these. A statistical model of the verdicts "
+        f"says {failing.worded('.0%')}{_left_open(failing)}; where its assumptions are wrong, believe the first. "
+        "Neither shows that one agent or judge is better than another."
     )
 
 

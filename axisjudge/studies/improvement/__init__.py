@@ -38,6 +38,14 @@ __all__ = [
 Ending = Literal["accepted", "refused", "not_shown", "no_candidate"]
 
 
+#: What a gain is a gain of, by the target of the search.
+_OF = {
+    "labels": "agreement with labels",
+    "reference": "agreement with the reference",
+    "agreement": "agreement between judges",
+}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class _Rows(Part):
     """A part whose table is its frame."""
@@ -128,7 +136,7 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
         own = [against.get(row["against"], names[row["tasks"]]) for row in rows]
         named_rows(ax, [f"{row['judge']} alone" if row["judge"] else name for row, name in zip(rows, own, strict=True)])
         ax.axvline(0, color="0.5", linewidth=0.8)
-        ax.set_xlabel("gain in points; lines: each end holds at every look")
+        ax.set_xlabel("gain in points of agreement; lines: each end holds at every look")
         grid(ax)
         return dress(ax, "Gain where it was made (diamond), and where it was not")
 
@@ -299,7 +307,7 @@ class Improvement(Study):
             return f"No improvement shown: no candidate gained on the select tasks.{more}"
         gain = shown.gain
         on = f"{many(gain.n_items, 'run')} of {many(gain.n_clusters, 'task')} that it was not made from"
-        points = f"{100 * gain.estimate:+.0f} points ({_bounds(gain.ci_low, gain.ci_high)})"
+        points = f"{100 * gain.estimate:+.0f} points of {_OF[self.target]} ({_bounds(gain.ci_low, gain.ci_high)})"
         if self.ending == "accepted":
             better = f"{self.axis} {self.version} is better than {self.base}"
             return f"{better}: {points} on {on}, and better than both controls."

@@ -112,12 +112,15 @@ def plot_faults_found(faults: Sequence[FaultsFound], *, ax: Axes | None = None) 
         interval_mark(ax, one.at_step, height + 0.15, colour=QUIET, filled=False, size=6)
         at_the_right(ax, height, many(one.n_faults, "fault"))
     ax.plot([], [], "o", color=ACCENT, label="called incorrect on that axis")
-    ax.plot([], [], "o", color=QUIET, markerfacecolor="white", label="and at the step")
+    ax.plot([], [], "o", color=QUIET, markerfacecolor="white", label="and at the step, of those placed")
     legend_below(ax, inches=0.35, ncols=2)
     named_rows(ax, [f"{one.domain}, {one.labeller}: {in_words(one.axis).lower()}" for one in rows])
     percent_axis(ax)
     dress(ax, f"Located faults that {judges[-1]} finds", "share of runs and axes with a located fault")
-    describe(ax, f"filled: on the axis, hollow: at the step too; {_over_tasks(one.on_axis for one in rows)}")
+    describe(
+        ax,
+        f"filled: on the axis, hollow: at the step too, of those placed; {_over_tasks(one.on_axis for one in rows)}",
+    )
     return ax
 
 
@@ -299,7 +302,7 @@ class FaultsByJudge(Part, name="faults", caption="Located faults, and how many o
 
     @property
     def compared(self) -> str:
-        """What is found, on the axis and at the step, by every judge."""
+        """What is found, on the axis and at the step, by the last version of every judge."""
         return say.faults_sentence(self.faults)
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -73,12 +73,15 @@ def halves_sentence(decided: Sequence[Decided]) -> str:
 
 
 def faults_sentence(faults: Sequence[FaultsFound]) -> str:
-    """For every labeller and judge over all sets: located faults, found on their axis, at the step, on any axis."""
+    """For every labeller and judge over all sets: located faults, found on their axis, at the step, on any axis.
+
+    Of versions of one judge the last counts.
+    """
     rows = [one for one in faults if one.axis == ANY_AXIS]
     if not rows:
         return "No fault is located in a run that a judge judged."
-    parts = []
-    for labeller, judge in dict.fromkeys((one.labeller, one.judge) for one in rows):
+    last, parts = _last_versions(rows), []
+    for labeller, judge in dict.fromkeys((one.labeller, one.judge) for one in rows if one.judge in last):
         own = [one for one in rows if (one.labeller, one.judge) == (labeller, judge)]
         n = sum(one.n_faults for one in own)
         on_axis, on_any = (
@@ -94,6 +97,10 @@ def faults_sentence(faults: Sequence[FaultsFound]) -> str:
     return " ".join(parts)
 
 
+def _last_versions(rows: Sequence[FaultsFound]) -> list[str]:
+    return list({_VERSION.sub("", one.judge): one.judge for one in rows}.values())
+
+
 def answer(faults: Sequence[FaultsFound]) -> str:
     """What judges find of the faults that each labeller locates, set by set, and what that does not show.
 
@@ -102,8 +109,7 @@ def answer(faults: Sequence[FaultsFound]) -> str:
     rows = [one for one in faults if one.axis == ANY_AXIS]
     if not rows:
         return "No fault is located in a run that a judge judged, so nothing can be said of what judges find."
-    judges = list({_VERSION.sub("", one.judge): one.judge for one in rows}.values())
-    said = []
+    judges, said = _last_versions(rows), []
     for labeller in dict.fromkeys(one.labeller for one in rows):
         own = [one for one in rows if one.labeller == labeller and one.judge in judges]
         sets = [[one for one in own if one.domain == name] for name in dict.fromkeys(one.domain for one in own)]

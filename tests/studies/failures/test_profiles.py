@@ -243,7 +243,7 @@ def test_ranking_sentences_cover_alone_tied_and_refused(two_agents, table):
     assert rank_success(two_agents, rng=rng()).sets.means.tolist() == [0.4, 0.4]
     alone = rank_axes(two_agents, agent="ant", rng=rng())
     assert alone.first == ("tool_selection",)
-    assert "tool_selection has the highest any-judge failure rate: it lies above each other one" in alone.answer
+    assert "tool_selection has the highest any-judge failure rate, " in alone.answer
     either = rank_axes(two_agents, rng=rng())
     assert set(either.first) == {"tool_selection", "termination"}
     assert "tool_selection and termination share first place" in either.answer
