@@ -112,8 +112,12 @@ def _stamp() -> tuple[tuple[str, int, int], ...]:
 def _modules(stamp: tuple[tuple[str, int, int], ...]) -> dict[str, Module]:
     """All modules by name; what was read of a file is kept beside its bytecode, as reading all takes seconds."""
     kept_at = PACKAGE / "__pycache__" / "meaning.json"
+    own = next(
+        [size, time] for path, size, time in stamp if path == str(Path(__file__).resolve())
+    )  # what reads them changes too
     try:
-        kept = json.loads(kept_at.read_text(encoding="utf-8"))
+        by, kept = json.loads(kept_at.read_text(encoding="utf-8"))
+        kept = kept if by == own else {}
     except (OSError, ValueError):
         kept = {}
     read = {path: kept.get(path) or [] for path, *_ in stamp}
@@ -123,7 +127,7 @@ def _modules(stamp: tuple[tuple[str, int, int], ...]) -> dict[str, Module]:
     if read != kept:
         try:
             kept_at.parent.mkdir(exist_ok=True)
-            kept_at.write_text(json.dumps(read), encoding="utf-8")
+            kept_at.write_text(json.dumps([own, read]), encoding="utf-8")
         except OSError:  # a package that nobody may write into is read each time
             pass
     return {_dotted(Path(path)): Module(*of_file[2:]) for path, of_file in read.items()}
@@ -170,15 +174,15 @@ def _imported(tree: ast.AST) -> Iterator[str]:
 
 def _looked_up(tree: ast.Module, name: str) -> Iterable[tuple[str, str]]:
     """What a module looks up in its ``__getattr__``: names in a dict of modules, or in ``__all__`` as its own parts."""
+    listed: Any = (node for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.List))
+    for node in listed:
+        yield from ((each.value, f"{name}.{each.value}") for each in node.value.elts if _is_text(each))
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
                 if _is_text(key) and _is_text(value):
                     home = str(value.value)  # type: ignore[attr-defined]
                     yield str(key.value), home if home.startswith("axisjudge") else f"{name}.{home}"  # type: ignore[union-attr]
-    listed: Any = (node for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.List))
-    for node in listed:
-        yield from ((each.value, f"{name}.{each.value}") for each in node.value.elts if _is_text(each))
 
 
 def _is_text(node: ast.AST | None) -> bool:

@@ -7,6 +7,7 @@ import html
 import json
 import re
 import typing
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -38,7 +39,8 @@ def _names_as_they_are(plot: Drawn) -> Drawn:
     def drawn(*args: Any, **kwargs: Any) -> Any:
         import matplotlib as mpl
 
-        with mpl.rc_context({"text.parse_math": False}):
+        with mpl.rc_context({"text.parse_math": False}), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # it is drawn as a box
             return plot(*args, **kwargs)
 
     return typing.cast("Drawn", drawn)
@@ -145,8 +147,8 @@ class Part(_Kept):
     ) -> None:
         super().__init_subclass__()
         cls.name = name or cls.__dict__.get("name") or re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
-        if "plot" in cls.__dict__:
-            cls.plot = _names_as_they_are(cls.__dict__["plot"])  # type: ignore[method-assign]
+        for plot in [each for each in cls.__dict__ if each.startswith("plot")]:
+            setattr(cls, plot, _names_as_they_are(cls.__dict__[plot]))
         if name or caption:
             cls.caption, cls.formats, cls.of_ratings = caption or cls.caption, formats or cls.formats, of_ratings
             dataclass(frozen=True, eq=False, repr=False)(cls)

@@ -203,7 +203,7 @@ def shared_failures(shared: Sequence[str], tested: Sequence[str], refused: Mappi
     if not tested:
         return f"Whether the judges share their failures cannot be tested: {next(iter(refused.values()), 'no axes')}."
     sure = f"at {level:.0%} with Holm's correction"
-    parts = [f"On {len(shared)} of {len(tested)} axes the judges fail the same runs beyond chance ({sure})."]
+    parts = [f"On {len(shared)} of {many(len(tested), 'axis')} the judges fail the same runs beyond chance ({sure})."]
     if rest := [axis for axis in tested if axis not in shared]:
         parts.append(f"On {listed(rest)} what they fail could be independent errors.")
     if refused:
