@@ -12,6 +12,8 @@ from axisjudge.report.made import read_note
 from axisjudge.workbench import home
 
 NAMES = [path.stem for path in sorted((home() / "notebooks").glob("[0-9]*.ipynb"))]
+#: Their judges read rubrics of a copy of the workbench.
+COPIES = ("01_rubric_versions", "16_improvement")
 LONG_AGO = 946_684_800.0
 
 
@@ -48,7 +50,7 @@ def test_a_report_notes_the_files_that_it_reads_and_no_other(copy: Path, name: s
     note = read_note(run_report(name, workbench=copy).folder)
     read = {str(path.relative_to(copy)) for path in given(copy) if path.stat().st_atime != LONG_AGO}
     noted = {file for file in note["files"] if (copy / file).exists() and file.split("/")[0] in ("data", "rubrics")}
-    copied = {file for file in read if file.startswith("rubrics/")} if name == "01_rubric_versions" else set()
+    copied = {file for file in read if file.startswith("rubrics/")} if name in COPIES else set()
     assert noted <= read
     assert read - noted <= copied  # a rehearsal has a copy of all rubrics, and reads some
     assert not [folder for folder, *_ in note["listed"] if Path(folder).is_absolute()]

@@ -58,7 +58,10 @@ def fuzz(api, path, mode, examples):
                 for value in values
             )
         )
-        case.call_and_validate(headers={"Authorization": f"Bearer {TOKEN}"})
+        sent = {"headers": {"Authorization": f"Bearer {TOKEN}"}}
+        response = case.call(**sent)
+        if response.status_code != 413:  # a body too large is refused before anybody looks at what it breaks
+            case.validate_response(response, **sent)
 
     one()
 

@@ -295,9 +295,13 @@ def _converter_of(estimates: tuple[type[Estimate], ...]) -> JsonConverter:
     converter.register_structure_hook_factory(is_namedtuple, partial(_to_named, converter))
     converter.register_unstructure_hook(np.generic, lambda number: number.item())
     converter.register_unstructure_hook_func(is_frozenset, sorted)  # sets have no order, files need one
-    converter.register_unstructure_hook(pl.DataFrame, lambda frame: {"frame": frame.serialize(format="json")})
-    converter.register_structure_hook(
-        pl.DataFrame, lambda saved, _: pl.DataFrame.deserialize(StringIO(saved["frame"]), format="json")
-    )
+
+    def frame(saved: Mapping[str, str], _: object) -> pl.DataFrame:
+        return pl.DataFrame.deserialize(StringIO(saved["frame"]), format="json")
+
+    converter.register_unstructure_hook(pl.DataFrame, lambda table: {"frame": table.serialize(format="json")})
+    converter.register_structure_hook(pl.DataFrame, frame)
+    converter.register_unstructure_hook(pl.Series, lambda row: {"frame": row.to_frame().serialize(format="json")})
+    converter.register_structure_hook(pl.Series, lambda saved, of: frame(saved, of).to_series())
     include_subclasses(Estimate, converter, subclasses=estimates, union_strategy=partial(configure_tagged_union))
     return converter
