@@ -112,9 +112,8 @@ def _stamp() -> tuple[tuple[str, int, int], ...]:
 def _modules(stamp: tuple[tuple[str, int, int], ...]) -> dict[str, Module]:
     """All modules by name; what was read of a file is kept beside its bytecode, as reading all takes seconds."""
     kept_at = PACKAGE / "__pycache__" / "meaning.json"
-    own = next(
-        [size, time] for path, size, time in stamp if path == str(Path(__file__).resolve())
-    )  # what reads them changes too
+    me = Path(__file__).stat()
+    own = [me.st_size, me.st_mtime_ns]  # what reads the files may change too
     try:
         by, kept = json.loads(kept_at.read_text(encoding="utf-8"))
         kept = kept if by == own else {}

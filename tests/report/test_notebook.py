@@ -132,7 +132,10 @@ def test_a_page_hangs_on_what_its_notebook_can_reach_and_on_its_meaning(
         "explorer.py": "page = 1",
         "formulas.py": "def mean(x):\n    return sum(x) / len(x)",
         "studies/__init__.py": "__all__ = ['one', 'other']\ndef __getattr__(name): ...",
-        "studies/one.py": "def one():\n    from axisjudge.formulas import mean\n    return mean",
+        "studies/one.py": "from axisjudge.judges import make\n"
+        "def one():\n    from axisjudge.formulas import mean\n    return mean",
+        "judges/__init__.py": "_HOME = {'make': 'making'}\n__all__ = ['make']\ndef __getattr__(name): ...",
+        "judges/making.py": "make = 1",
         "studies/other.py": "x = 1",
         "report/page.css": "p {}",
     }
@@ -155,6 +158,7 @@ def test_a_page_hangs_on_what_its_notebook_can_reach_and_on_its_meaning(
     assert not is_stale("studies/other.py", "x = 22")
     assert not is_stale("explorer.py", "page = 22")
     assert is_stale("studies/one.py", texts["studies/one.py"].replace("return mean", "return mean or 1"))
+    assert is_stale("judges/making.py", "make = 22")
     assert is_stale("report/page.css", "p { color: red }")
     assert digest.package_sha256(f"{code}\naxisjudge.explore()") != before
 
