@@ -21,4 +21,7 @@ def test_on_the_demo(bench):
     assert "refused: no change was made" in page
     asked = {(cell["edit"], cell["axis"]) for cell in found["matrix"]["cells"] if cell["expected"] == "must"}
     assert asked == {("cut_tail", "termination")}
-    assert {path.stem for path in (folder / "figures").iterdir()} >= {"matrix"}
+    assert {path.stem for path in (folder / "figures").iterdir()} == {
+        "matrix",
+        "verdicts_that_must_not_move_and_did_at_least_once",
+    }
