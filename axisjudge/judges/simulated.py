@@ -269,14 +269,18 @@ def uniform(*key: object) -> float:
 
 
 # Simulated judges that follow ten features of a rubric, and simulated models that propose edits of one.
+#
 # They exist so that `axisjudge rubric improve` can be tried, and its mistakes counted, without a key. Nothing in them
 # has read a run. An item (run i of task t on an axis) is of one of five kinds, by a hash; by its kind, and by what of
 # the ten features the rubric's text holds, the judge errs with probability p_i, and does so where W_ijr < p_i with
-# W_ijr = Phi(sqrt(p) w_ij + sqrt(1 - p) w_ijr), p = PERSISTENCE, w standard normal, the second anew for every text
-# - four **helpful** sentences mend errors on one kind each: p times `LEFT`; - three **harmful** ones bring errors of
-# `HARM` to the items of their own third of all items; - three places for a sentence that **fits some tasks alone** (a
-# rule of thumb with a word in it): on a task that the word suits p is halved, on the others `MISFIT` is added; in the
-# long run it does harm.
+#
+#     W_ijr = Phi(sqrt(p) w_ij + sqrt(1 - p) w_ijr),  p = PERSISTENCE, w standard normal, the second anew for every text
+#
+# - four **helpful** sentences mend errors on one kind each: p times `LEFT`;
+# - three **harmful** ones bring errors of `HARM` to the items of their own third of all items;
+# - three places for a sentence that **fits some tasks alone** (a rule of thumb with a word in it): on a task that the
+#   word suits p is halved, on the others `MISFIT` is added; in the long run it does harm.
+#
 # Beside the ten: eight words in a row of a run make the judge right on this run (what a copying proposer does), and
 # praise makes it say ``correct`` in `FLATTERED` of the cases in which it would say ``incorrect``.
 
@@ -466,16 +470,22 @@ class SimulatedProposer(SimulatedJudge):
 
 
 # Simulated judges that follow a rubric, in two stated respects, so that rubric versions can be rehearsed offline.
+#
 # Like every simulated judge these have read nothing of the run (see `axisjudge.judges.simulated`). Beyond that noise
 # model they have one fault that a rubric can mend: where an axis is planted correct and a peer axis of the same run is
 # planted incorrect, they take the peer's fault for one of this axis. With w independent standard normal draws, o the
 # judge's `overreach` and s what the rubric leaves of it,
-# W_ijr = Phi(sqrt(p) w_ij + sqrt(1 - p) w_ijr), p = PERSISTENCE; says ``incorrect`` if W < o s
+#
+#     W_ijr = Phi(sqrt(p) w_ij + sqrt(1 - p) w_ijr),   p = PERSISTENCE;      says ``incorrect`` if W < o s
+#
 # Two features of the rubric's text count, and nothing else in it:
-# - at least `MIN_EXAMPLES` worked examples: s = LEFT_BY_EXAMPLES, else s = 1; - a section Not in scope: the judge
-# hesitates where it overreaches. Without it the confidence lies in the upper half of the judge's range, with it in the
-# lower third.
+#
+# - at least `MIN_EXAMPLES` worked examples: s = LEFT_BY_EXAMPLES, else s = 1;
+# - a section Not in scope: the judge hesitates where it overreaches. Without it the confidence lies in the upper half
+#   of the judge's range, with it in the lower third.
+#
 # What passes (the draws that differ between repeats) is drawn anew for every text, as it would be for every call.
+#
 # This imitates a published case (data/published: one judge, one item, from incorrect .95 to incorrect .60 to correct
 # .98 over three versions). It shows what the calibration loop says of such a course. That a rubric of this kind does
 # this to a real judge is assumed, not shown.

@@ -273,13 +273,17 @@ def _one_row_a_run(runs: pl.DataFrame, where: str) -> pl.DataFrame:
 
 
 # Runs derived from agent trajectories (tau2, AXIS transcripts and their like): what such a source says, no more.
+#
 # - run_id: the trajectory's id. agent_id: the agent, else ``unknown``. workspace_id: the domain, else the source's
-# format. spec_id: the task. In each, characters outside the rule of ids become ``-``, and a hash then keeps the ids
-# apart. - outcome: the end-task reward, 1 or more COMPLETED, 0 or less FAILED, between them BLOCKED (``outcome_source``
-# is then ``reward``); else how an AXIS report says that the agent's process ended, COMPLETED or FAILED; else none. -
-# wall_seconds: the duration that the source states, else the last timestamp minus the first. - ended_at: the last
-# timestamp, taken as UTC where it has no offset. - stages: not available, since a tool call that fails is no gate that
-# fails; error_rate is 50. - memory and CPU: not available; resource_efficiency is 50.
+#   format. spec_id: the task. In each, characters outside the rule of ids become ``-``, and a hash then keeps the ids
+#   apart.
+# - outcome: the end-task reward, 1 or more COMPLETED, 0 or less FAILED, between them BLOCKED (``outcome_source`` is
+#   then ``reward``); else how an AXIS report says that the agent's process ended, COMPLETED or FAILED; else none.
+# - wall_seconds: the duration that the source states, else the last timestamp minus the first.
+# - ended_at: the last timestamp, taken as UTC where it has no offset.
+# - stages: not available, since a tool call that fails is no gate that fails; error_rate is 50.
+# - memory and CPU: not available; resource_efficiency is 50.
+#
 # So completion is the reward in other words: a calibration against that reward must leave it out.
 
 _LONGEST = 64

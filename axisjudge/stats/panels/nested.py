@@ -213,11 +213,18 @@ def _mean(values: Floats, weight: Floats) -> float:
 
 
 # A cascade: judges asked one after the other, each item left with the first stage that is sure enough of it.
+#
 # With the confidence s_im of stage m in its word on item i, and one threshold t for all stages,
-# stage(i) = the first m with s_im >= t decided(t) = {i : some stage is} price(t) = sum_m price_m P(stage m is reached)
+#
+#     stage(i) = the first m with s_im >= t          decided(t) = {i : some stage is}
+#     price(t) = sum_m price_m P(stage m is reached)
+#
 # Stages are calibrated on one scale, so that one t fits all; lowering it decides more items, earlier and worse. The
 # thresholds of all stages are so tested jointly, as one sequence, and the error is that of the whole cascade.
-# References ---------- Jung, Brahman and Choi (2025), Trust or Escalate, arXiv:2407.18370, section 2.3 (cascades).
+#
+# References
+# ----------
+# Jung, Brahman and Choi (2025), Trust or Escalate, arXiv:2407.18370, section 2.3 (cascades).
 
 
 @dataclass(frozen=True)

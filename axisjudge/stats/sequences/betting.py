@@ -298,11 +298,14 @@ def _van_der_corput() -> np.ndarray:
 
 
 # Evidence that may be looked at as often as one likes: e-values against no change, and against no drift.
-# An e-value is the capital of somebody who bets against the hypothesis, from 1: under it the capital ever reaches 1 /
-# alpha with probability at most alpha, so that max(e) >= 20 is a finding at .05 whenever one stops.
-# References ---------- Vovk and Wang (2021), Annals of Statistics 49:1736-1754, doi:10.1214/20-AOS2020. Waudby-Smith
-# and Ramdas (2024), doi:10.1093/jrsssb/qkad009. Shin, Ramdas and Rinaldo (2024), doi:10.51387/23-NEJSDS51 (sums over
-# starting points).
+#
+# An e-value is the capital of somebody who bets against the hypothesis, from 1: under it the capital ever reaches
+# 1 / alpha with probability at most alpha, so that max(e) >= 20 is a finding at .05 whenever one stops.
+#
+# References
+# ----------
+# Vovk and Wang (2021), Annals of Statistics 49:1736-1754, doi:10.1214/20-AOS2020. Waudby-Smith and Ramdas (2024),
+# doi:10.1093/jrsssb/qkad009. Shin, Ramdas and Rinaldo (2024), doi:10.51387/23-NEJSDS51 (sums over starting points).
 
 #: Occasions without a change that measure how far whole occasions differ: fewer leave two degrees of freedom or none.
 FEWEST_NULL = 4
