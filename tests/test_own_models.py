@@ -16,7 +16,7 @@ from axisjudge.judges.lifecycle import known_retirement
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judging import make_plan
 from axisjudge.judging.estimate import check_priced, estimate_of
-from axisjudge.judging.options import RunOptions
+from axisjudge.judging.plan import RunOptions
 from axisjudge.ratings import ratings_frame
 from axisjudge.spec import JudgeSpec
 from axisjudge.spec.own_models import OwnPrice, own_models

@@ -38,7 +38,7 @@ from axisjudge.iterating.work import (
     searching,
 )
 from axisjudge.judges import JudgeLike, make_judges
-from axisjudge.judging.options import RunOptions
+from axisjudge.judging.plan import RunOptions
 from axisjudge.protocol import find_split
 from axisjudge.rubric import Rubric, load_rubric
 from axisjudge.rubric.next_version import with_front

@@ -20,9 +20,8 @@ from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging import judging_run
 from axisjudge.judging.estimate import asked_yes
 from axisjudge.judging.judging_run import JudgingRun
-from axisjudge.judging.options import RunOptions
 from axisjudge.judging.outcome import AT_BUDGET
-from axisjudge.judging.plan import JudgingPlan, together
+from axisjudge.judging.plan import JudgingPlan, RunOptions, together
 from axisjudge.protocol import RunSource, Split, check_tuning, find_split, make_split
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.spec import PANELS, panel

@@ -18,9 +18,8 @@ from axisjudge.judges.answer import Sheet
 from axisjudge.judging import JudgingRun
 from axisjudge.judging.estimate import ASK_ABOVE_USD, PlanEstimate, asked_yes, check_priced, estimate_of, span
 from axisjudge.judging.inquiry import OfAxes, OfSheet
-from axisjudge.judging.options import RunOptions
 from axisjudge.judging.outcome import AT_BUDGET
-from axisjudge.judging.plan import Call, call_of, plan_calls
+from axisjudge.judging.plan import Call, RunOptions, call_of, plan_calls
 from axisjudge.judging.run import KeptRatings
 from axisjudge.protocol import admit
 from axisjudge.rubric import Rubric, load_rubric

@@ -2,7 +2,6 @@
 
 from axisjudge.judging.api import judge, judging_run
 from axisjudge.judging.judging_run import JudgingRun
-from axisjudge.judging.options import RunOptions
-from axisjudge.judging.plan import Call, JudgingPlan, make_plan
+from axisjudge.judging.plan import Call, JudgingPlan, RunOptions, make_plan
 
 __all__ = ["Call", "JudgingPlan", "JudgingRun", "RunOptions", "judge", "judging_run", "make_plan"]

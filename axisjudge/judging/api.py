@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from axisjudge.checks import InputError, positive
 from axisjudge.judges import JudgeLike, in_one_call, make_judges
 from axisjudge.judging.judging_run import JudgingRun
-from axisjudge.judging.options import PATIENCE_S, RunOptions
-from axisjudge.judging.plan import make_plan
+from axisjudge.judging.plan import PATIENCE_S, RunOptions, make_plan
 from axisjudge.protocol import locked_judges, plan_of, read_ledger, read_lock, read_split
 from axisjudge.protocol.gate import admit
 from axisjudge.protocol.ledger import openings

@@ -18,8 +18,7 @@ from axisjudge.checks import InputError
 from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging.api import How, judging_run
 from axisjudge.judging.judging_run import JudgingRun, check_ready
-from axisjudge.judging.options import RunOptions
-from axisjudge.judging.plan import Call, Done, JudgingPlan, plan_calls
+from axisjudge.judging.plan import Call, Done, JudgingPlan, RunOptions, plan_calls
 from axisjudge.labels.sampling import drawn_flags
 from axisjudge.trajectory import Trajectory
 

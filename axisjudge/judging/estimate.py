@@ -18,8 +18,7 @@ from axisjudge.checks import InputError
 from axisjudge.judges.base import Judge
 from axisjudge.judges.pricing import BATCH_SHARE, Tokens
 from axisjudge.judges.remote import RemoteJudge
-from axisjudge.judging.options import RunOptions
-from axisjudge.judging.plan import Call, JudgingPlan
+from axisjudge.judging.plan import Call, JudgingPlan, RunOptions
 from axisjudge.results import Result
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 # What ratings have cost, judge by judge, by the figures that each rating bears.
 
-_TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
+TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ def cost_of(ratings: pl.DataFrame) -> list[JudgeCost]:
         pl.col("call").n_unique().alias("n_calls"),
         (pl.col("status") == "ok").sum().alias("n_verdicts"),
         (pl.col("status") != "ok").sum().alias("n_lost"),
-        *(pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()) for name in _TOKENS),
+        *(pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()) for name in TOKENS),
         pl.col("cost_usd").sum().alias("usd"),
         pl.col("call").filter(pl.col("cost_usd").is_null()).n_unique().alias("n_unpriced"),
     )

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 from axisjudge.checks import InputError
 from axisjudge.judging.batch import Batches, check_batch, check_not_in_batch
 from axisjudge.judging.estimate import PlanEstimate, agree, check_priced, estimate_of
-from axisjudge.judging.options import RunOptions
 from axisjudge.judging.outcome import Outcome
-from axisjudge.judging.plan import Done, JudgingPlan
+from axisjudge.judging.plan import Done, JudgingPlan, RunOptions
 from axisjudge.judging.run import KeptPrompts, KeptRatings, Running, Sink
 from axisjudge.protocol.gate import Admitted
 from axisjudge.verdict import IDENTITY, Rating

@@ -1,4 +1,4 @@
-"""The plan of a judging run: which calls are to be made, and which ratings are there already."""
+"""The plan of a judging run: which calls are to be made, which ratings are there already, and how it is carried out."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
+from pathlib import Path
 from typing import Any
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, one_of, positive
 from axisjudge.judges.answer import question_and_interaction
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judging.inquiry import Inquiry, OfAxes
@@ -19,9 +20,40 @@ from axisjudge.verdict import STATUSES, Status, item_id
 
 #: Losses that the same question would meet again: the model refuses, or prompt and reply are too long for it.
 COME_AGAIN: tuple[Status, ...] = ("refused", "truncated")
+#: How long a provider may stay closed before its judges are given up.
+PATIENCE_S = 3_600.0
 
 Identity = tuple[Any, ...]
 Done = Mapping[Identity, Status]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """The options of a run that change no question; `axisjudge.judge` says what each of them means.
+
+    `agreed`: it is a part of something whose cost was told, and agreed to, as a whole; nothing is said of it again.
+
+    Raises
+    ------
+    InputError
+        A number that must be positive is not.
+    """
+
+    concurrency: int = 16
+    progress: bool | None = None
+    patience_s: float = PATIENCE_S
+    budget_usd: float | None = None
+    allow_unpriced: bool = False
+    confirm: bool = False
+    agreed: bool = False
+    batch: bool = False
+    keep_prompts: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        positive("concurrency", self.concurrency)
+        positive("patience", self.patience_s)
+        if self.budget_usd is not None:
+            positive("budget", self.budget_usd)
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,9 @@ from axisjudge.judges.lifecycle import warn_of
 from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judging.batch import Batches, BatchLane
 from axisjudge.judging.budget import Budget, CallCosts
-from axisjudge.judging.estimate import calls_of
+from axisjudge.judging.estimate import TOKENS, calls_of
 from axisjudge.judging.lane import Lane, LaneEnd, Pause
-from axisjudge.judging.options import RunOptions
-from axisjudge.judging.plan import Call, Done, JudgingPlan
+from axisjudge.judging.plan import Call, Done, JudgingPlan, RunOptions
 from axisjudge.verdict import IDENTITY, Rating, check_citations
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 
 #: What a rating keeps of an answer: characters of its reason, steps that it cites, characters of a name.
 MOST_RATIONALE, MOST_CITED, MOST_NAME = 20_000, 500, 200
-_TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
 #: What a rating takes over from an answer as it is.
 _TAKEN = ("status", "verdict", "value", "confidence", "confidence_source", "probabilities", "rationale")
 
@@ -55,7 +53,7 @@ def ratings_of(call: Call, reply: Reply, run_id: str) -> list[Rating]:
         if point not in call.wanted:
             continue
         cost = {
-            **{name: _share(getattr(reply, name), share, position) for name in _TOKENS},
+            **{name: _share(getattr(reply, name), share, position) for name in TOKENS},
             "cost_usd": None if reply.cost_usd is None else reply.cost_usd / share,
             "latency_s": reply.latency_s,
             "created_at": now,

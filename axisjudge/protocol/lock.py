@@ -16,7 +16,7 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.judges.base import Judge, Rubrics
-from axisjudge.judges.prompt import KEPT_AT_LEAST, build_prefix
+from axisjudge.judges.prompt import BUDGET, INSTRUCTIONS, KEPT_AT_LEAST, build_prefix
 from axisjudge.protocol import ledger
 from axisjudge.protocol.aliases import alias_of
 from axisjudge.protocol.ledger import ABSENT, ChangedField, changes, digest, read_json, write_json
@@ -187,7 +187,6 @@ def _present(
     """All that a lock freezes but the plan, worked out from what is there now."""
     from axisjudge import __version__
     from axisjudge.judges import make_judges
-    from axisjudge.judges.prompt import BUDGET, INSTRUCTIONS, KEPT_AT_LEAST
 
     split = find_split()
     known = [JudgeSpec.model_validate(_lasting(spec)) for spec in specs]

@@ -17,7 +17,7 @@ from axisjudge.checks import InputError
 from axisjudge.service.access import Door
 from axisjudge.service.problems import MEDIA_TYPE, problem
 from axisjudge.service.store import ScoreStore
-from axisjudge.service.telemetry import EventSender, Sink
+from axisjudge.service.telemetry import EventSender, Sink, set_up_logs
 
 # Connections that cannot be held open: how many there may be, and how long each may take to say what it wants.
 
@@ -203,7 +203,6 @@ def serve(store: ScoreStore, sink: Sink, door: Door, listening: Listening) -> No
     import uvicorn
 
     from axisjudge.service.api import create_app
-    from axisjudge.service.telemetry import set_up_logs
 
     listener = _listener(listening.host, listening.port)
     set_up_logs(listening.access_log)

@@ -8,7 +8,7 @@ from typing import Any
 from judges.servers import anthropic_blocks, chat_completion, openai_response
 from scores.axis_cases import answers, calls, says
 
-from axisjudge.scores.axis.goal import GoalCheck
+from axisjudge.scores.axis.judged.signals import GoalCheck
 from axisjudge.scores.axis.scenario import Scenario
 from axisjudge.trajectory import Trajectory
 

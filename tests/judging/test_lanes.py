@@ -9,7 +9,7 @@ from judging.worlds import CoinJudge, rubrics, trajectories
 
 from axisjudge.judges import make_judges
 from axisjudge.judging import lane, make_plan
-from axisjudge.judging.options import RunOptions
+from axisjudge.judging.plan import RunOptions
 from axisjudge.judging.run import Running
 from axisjudge.verdict import AXES
 

@@ -20,7 +20,7 @@ from axisjudge.judges.pricing import Tokens
 from axisjudge.judging import estimate, judging_run, lane, make_plan
 from axisjudge.judging.budget import Budget
 from axisjudge.judging.estimate import agree, cost_of, estimate_of
-from axisjudge.judging.options import RunOptions
+from axisjudge.judging.plan import RunOptions
 from axisjudge.judging.run import Running
 from axisjudge.ratings import ratings_frame, read_every_line
 from axisjudge.trajectory import Step

@@ -4,7 +4,7 @@ import asyncio
 from hashlib import sha256
 
 from axisjudge.judges import Answer, Judge, Reply, Rubrics
-from axisjudge.judging.options import RunOptions
+from axisjudge.judging.plan import RunOptions
 from axisjudge.judging.run import Running
 from axisjudge.rubric import load_rubric
 from axisjudge.spec import JudgeSpec

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from scores.axis_cases import answers, calls, says
 
-from axisjudge.scores.axis.goal import GoalCheck
 from axisjudge.scores.axis.judged.audits import audits_reader, grades_reader
+from axisjudge.scores.axis.judged.signals import GoalCheck
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM
 from axisjudge.scores.axis.transcript.run import run_of_axis
 from axisjudge.verdict import Rating

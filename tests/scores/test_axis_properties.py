@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scores.axis_cases import at
 
+from axisjudge.scores.axis.dimensions import BOUNDS_MS, severity_weighted, speed
 from axisjudge.scores.axis.judged.rule_signals import rule_signals
 from axisjudge.scores.axis.judged.signals import Audit, CategorySignals, Necessity, scope
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, score_run
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, RULE_SETS, UPSTREAM
-from axisjudge.scores.axis.speed import BOUNDS_MS, severity_weighted, speed
 from axisjudge.scores.axis.transcript.entries import entries_of_axis
 from axisjudge.scores.axis.transcript.interactions import interactions_of, pair_entries
 from axisjudge.scores.axis.transcript.run import run_of_axis

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.scores.axis.goal import GoalCheck, Grade, goal_bounds, goal_score
+from axisjudge.scores.axis.judged.signals import GoalCheck, Grade, goal_bounds, goal_score
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS
 from axisjudge.scores.axis.scenario import checks_of, read_scenario, read_weights
 

@@ -8,12 +8,11 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.results import plain
-from axisjudge.scores.axis.dimensions import Dimension
-from axisjudge.scores.axis.goal import Grade
+from axisjudge.scores.axis.dimensions import Dimension, speed
 from axisjudge.scores.axis.judged.shown import sparse_line
+from axisjudge.scores.axis.judged.signals import Grade
 from axisjudge.scores.axis.result import GOAL, AxisResult, mean_result
 from axisjudge.scores.axis.rule_sets import UPSTREAM
-from axisjudge.scores.axis.speed import speed
 from axisjudge.scores.axis.transcript.categories import CATEGORIES
 from axisjudge.scores.axis.transcript.interactions import Interaction
 from axisjudge.trajectory import Trajectory

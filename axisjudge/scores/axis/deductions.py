@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import cast
 
 from axisjudge.results import Result
-from axisjudge.scores.axis.dimensions import Dimension, Signal
+from axisjudge.scores.axis.dimensions import Dimension, Signal, severity, speed
 from axisjudge.scores.axis.judged.signals import scope
 from axisjudge.scores.axis.result import GOAL, AxisResult
-from axisjudge.scores.axis.speed import severity, speed
 from axisjudge.scores.axis.transcript.categories import Category
 from axisjudge.scores.axis.transcript.interactions import KNOWN_WAITS
 

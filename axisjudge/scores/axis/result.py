@@ -10,12 +10,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from axisjudge.checks import InputError
 from axisjudge.results import Result
-from axisjudge.scores.axis.dimensions import Dimension, Signal, failed_dimension, score_dimension
-from axisjudge.scores.axis.goal import Grade, goal_bounds, goal_score
-from axisjudge.scores.axis.judged.signals import SIGNALS, Signals
+from axisjudge.scores.axis.dimensions import Dimension, Signal, failed_dimension, score_dimension, speed
+from axisjudge.scores.axis.judged.signals import SIGNALS, Grade, Signals, goal_bounds, goal_score
 from axisjudge.scores.axis.marks import marks_of
 from axisjudge.scores.axis.rule_sets import INSIGHT_BELOW, RuleSet
-from axisjudge.scores.axis.speed import speed
 from axisjudge.scores.axis.transcript.categories import CATEGORIES
 from axisjudge.scores.axis.transcript.interactions import KNOWN_WAITS, Interaction, TranscriptCounts
 from axisjudge.scores.axis.transcript.javascript import half_up, is_number

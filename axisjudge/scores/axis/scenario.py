@@ -14,10 +14,9 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.ratings.table import ratings_frame
-from axisjudge.scores.axis.goal import GoalCheck, Grade
 from axisjudge.scores.axis.judged import questions
 from axisjudge.scores.axis.judged.rule_signals import rule_signals
-from axisjudge.scores.axis.judged.signals import Signals
+from axisjudge.scores.axis.judged.signals import GoalCheck, Grade, Signals
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, DIMENSIONS, AxisResult, checked_weights, score_run
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
 from axisjudge.scores.axis.transcript.categories import CATEGORIES

@@ -11,7 +11,7 @@ import axisjudge
 from axisjudge import studies
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_goal_grades, demo_transcripts
-from axisjudge.scores.axis.goal import GoalCheck
+from axisjudge.scores.axis.judged.signals import GoalCheck
 from axisjudge.scores.axis.rule_sets import UPSTREAM
 from axisjudge.scores.axis.scenario import Scenario, axis_results, rule_ratings
 from axisjudge.studies._shared.frames import made_up_raters

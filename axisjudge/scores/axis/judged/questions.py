@@ -13,8 +13,17 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from axisjudge.scores.axis.goal import GoalCheck, Grade, limited_grade
-from axisjudge.scores.axis.judged.signals import JUDGED, UNJUDGED, Audit, CategorySignals, Necessity, Signals
+from axisjudge.scores.axis.judged.signals import (
+    JUDGED,
+    UNJUDGED,
+    Audit,
+    CategorySignals,
+    GoalCheck,
+    Grade,
+    Necessity,
+    Signals,
+    limited_grade,
+)
 from axisjudge.scores.axis.transcript.categories import CATEGORIES, Category
 from axisjudge.scores.axis.transcript.run import AxisRun
 from axisjudge.verdict import Rating

@@ -9,8 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from axisjudge.checks import InputError
-from axisjudge.scores.axis.goal import GoalCheck, Grade, limited_grade
-from axisjudge.scores.axis.judged.signals import Audit, CategorySignals, Necessity, scope
+from axisjudge.scores.axis.judged.signals import (
+    Audit,
+    CategorySignals,
+    GoalCheck,
+    Grade,
+    Necessity,
+    limited_grade,
+    scope,
+)
 from axisjudge.scores.axis.rule_sets import RuleSet
 from axisjudge.scores.axis.transcript.categories import CATEGORIES, Category
 from axisjudge.scores.axis.transcript.interactions import Interaction

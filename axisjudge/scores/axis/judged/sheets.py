@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from axisjudge.judges.answer import Answer, Sheet, point
 from axisjudge.judges.prompt import EVIDENCE, CallPrompt
 from axisjudge.rubric.signals import SIGNAL_NAMES, SignalName, SignalRubric, load_signal_rubric
-from axisjudge.scores.axis.goal import GoalCheck
 from axisjudge.scores.axis.judged.audits import audit_schema, audits_reader, grade_schema, grades_reader
 from axisjudge.scores.axis.judged.questions import check_flag, goal_question, judged_of, signal_questions
 from axisjudge.scores.axis.judged.replies import judged_categories
 from axisjudge.scores.axis.judged.rule_signals import rule_signals
 from axisjudge.scores.axis.judged.shown import shown_interactions, shown_run
-from axisjudge.scores.axis.judged.signals import CategorySignals, scope
+from axisjudge.scores.axis.judged.signals import CategorySignals, GoalCheck, scope
 from axisjudge.scores.axis.scenario import Scenario
 from axisjudge.scores.axis.transcript.categories import Category
 from axisjudge.scores.axis.transcript.run import AxisRun
