@@ -86,7 +86,8 @@ def plot_families(cross: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_title("Agreement of judges by family", loc="left", fontsize=theme.TITLE, fontweight="bold", color=theme.INK)
     ax.tick_params(labelsize=theme.LABEL)
     size = f"{many(cross.across.n_items or cross.within.n_items, 'item')} in {cross.across.clusters}"
-    note = f"{cross.label}, mean over pairs; {size}; bold: within a family; – no pair"
+    absent = "; – no pair" if np.isnan(values).any() else ""
+    note = f"{cross.label}, mean over pairs; {size}; bold: within a family{absent}"
     ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=8)
     theme.describe(ax, f"{note}; point estimates, the table has their intervals")
     return ax

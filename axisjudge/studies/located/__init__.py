@@ -102,19 +102,26 @@ def plot_decided(decided: Sequence[Decided], *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_faults_found(faults: Sequence[FaultsFound], *, ax: Axes | None = None) -> Axes:
-    """Share of located faults that each judge finds: on the axis (filled), and at the step (hollow)."""
+def plot_faults_found(faults: Sequence[FaultsFound], *, by_axis: bool = False, ax: Axes | None = None) -> Axes:
+    """Share of located faults that the last judge finds: on their axis (filled), and at their step (hollow).
+
+    A row a set and labeller, or each of its axes.
+    """
     judges = list(dict.fromkeys(one.judge for one in faults))
-    rows = [one for one in faults if one.judge == judges[-1] and one.axis != ANY_AXIS]
+    own = [one for one in faults if one.judge == judges[-1]]
+    whole = {
+        (one.domain, one.labeller) for one in own if one.axis == ANY_AXIS
+    }  # steps without an axis have no such row
+    rows = [one for one in own if (one.axis == ANY_AXIS) != by_axis or (one.domain, one.labeller) not in whole]
     ax = new_axes(7.4, 1.4 + 0.4 * len(rows)) if ax is None else ax
     for height, one in enumerate(rows):
         interval_mark(ax, one.on_axis, height - 0.15, size=6)
         interval_mark(ax, one.at_step, height + 0.15, colour=QUIET, filled=False, size=6)
         at_the_right(ax, height, many(one.n_faults, "fault"))
-    ax.plot([], [], "o", color=ACCENT, label="called incorrect on that axis")
+    ax.plot([], [], "o", color=ACCENT, label="called incorrect on its axis")
     ax.plot([], [], "o", color=QUIET, markerfacecolor="white", label="and at the step, of those placed")
     legend_below(ax, inches=0.35, ncols=2)
-    named_rows(ax, [f"{one.domain}, {one.labeller}: {in_words(one.axis).lower()}" for one in rows])
+    named_rows(ax, [_of_axis(one) if by_axis else f"{one.domain}, by {one.labeller}" for one in rows])
     percent_axis(ax)
     dress(ax, f"Located faults that {judges[-1]} finds", "share of runs and axes with a located fault")
     describe(
@@ -122,6 +129,10 @@ def plot_faults_found(faults: Sequence[FaultsFound], *, ax: Axes | None = None) 
         f"filled: on the axis, hollow: at the step too, of those placed; {_over_tasks(one.on_axis for one in rows)}",
     )
     return ax
+
+
+def _of_axis(one: FaultsFound) -> str:
+    return f"{one.domain}, {one.labeller}: {in_words(one.axis).lower()}"
 
 
 def plot_partings(partings: Sequence[Parting], *, ax: Axes | None = None) -> Axes:
@@ -305,9 +316,9 @@ class FaultsByJudge(Part, name="faults", caption="Located faults, and how many o
         """What is found, on the axis and at the step, by the last version of every judge."""
         return say.faults_sentence(self.faults)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Shares found on the axis, and at the step."""
-        return plot_faults_found(self.faults, ax=ax) if self.faults else super().plot(ax)
+    def plot(self, ax: Axes | None = None, *, by_axis: bool = False) -> Axes:
+        """Shares found on the axis, and at the step, of each set or each of its axes."""
+        return plot_faults_found(self.faults, by_axis=by_axis, ax=ax) if self.faults else super().plot(ax)
 
 
 def faults_by_judge(judged: JudgedRuns, *, within: int = 1, ci_level: float = 0.95) -> FaultsByJudge:
