@@ -190,25 +190,6 @@ def test_a_second_person_in_the_same_browser_is_neither_the_first_nor_sees_them(
 
 
 @pytest.mark.slow
-def test_labels_that_an_earlier_page_left_in_the_old_store_come_over(visit, session):
-    page = visit()
-    label = {"verdict": "incorrect", "confidence": None, "cited": [4], "note": "old"}
-    state = {"rater": "rater one", "labels": {f"0/{AXES[0]}": label}, "history": [], "seconds": {}, "times": {}}
-    page.evaluate(
-        """state => localStorage.setItem(
-            `axisjudge-labels:${JSON.parse(document.getElementById("labelling").textContent).hash}`,
-            JSON.stringify(state)
-        )""",
-        state,
-    )
-    page.reload()
-    expect(page.get_by_label("Note on Tool selection")).to_have_value("old")
-    page.reload()
-    page.wait_for_selector("article")
-    assert verdict_on(page, AXES[0]) == "incorrect"
-
-
-@pytest.mark.slow
 def test_a_page_that_is_written_anew_goes_on_with_what_was_said_of_the_same_runs(visit, session, tmp_path):
     page = visit()
     label_all(page)  # the first run whole, and the first axis of the second one
@@ -235,8 +216,17 @@ def test_a_page_that_is_written_anew_goes_on_with_what_was_said_of_the_same_runs
         "rater-one.jsonl": {second.id},
         "rater-one.earlier.jsonl": {first.id},
     }
+    press(page, "u")  # what was said on the page before
+    expect(page.locator(".saved")).to_have_text("Saved")
+    write_page(tmp_path / "page.html", replace(session, rater="rater one"))  # back to the first one
     page.reload()
-    page.wait_for_selector("article")  # and once alone
+    page.wait_for_selector("article")
+    page.locator("select", has_text="Trajectory").select_option("0")
+    wait_for_trajectory(page, 0)
+    assert [verdict_on(page, axis) for axis in AXES] == ["correct"] * 5
+    page.locator("select", has_text="Trajectory").select_option("1")
+    wait_for_trajectory(page, 1)
+    assert verdict_on(page, AXES[0]) is None, "the last word stands, whatever page it was said on"
     counted = """() => new Promise((resolve) => {
         const asked = indexedDB.open("axisjudge", 1);
         asked.onsuccess = () => {
@@ -244,7 +234,10 @@ def test_a_page_that_is_written_anew_goes_on_with_what_was_said_of_the_same_runs
             counting.onsuccess = () => resolve(counting.result);
         };
     })"""
-    assert page.evaluate(counted) == 2 * 6
+    assert page.evaluate(counted) == 7, "nothing is kept twice"
+    press(page, "u")
+    wait_for_trajectory(page, 0)
+    assert [verdict_on(page, axis) for axis in AXES] == ["correct"] * 4 + [None]
 
 
 @pytest.mark.slow

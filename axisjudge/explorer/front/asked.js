@@ -9,7 +9,7 @@ function kernelHost(kernel, about, leave) {
     item: (n) => ask("item", n),
     save: async (change, labeller) => {
       unsent.keep(about.rater, change);
-      await ask("save", change, (why) => labeller.warn(why));
+      await ask("save", change, (why) => labeller.warn(`Not saved: ${why}`));
       unsent.sent(about.rater, change);
     },
   };

@@ -102,12 +102,13 @@ const basesOf = async (run) => bases.get(run) ?? (await openedRun(run)).bases ??
 /** Everything that a person decided here: labels in order, those given on other words than stand here now apart. */
 async function decidedBy(rater) {
   const [here, apart] = [[], []];
-  for (const { label } of await KEPT.earlier(rater)) {
+  for (const { line, isHere } of await KEPT.said(rater)) {
+    const { label } = line;
     const run = BY_ID.get(label.trajectory_id);
-    const isSame = run !== undefined && (await basesOf(run))[label.question]?.prompt_sha256 === label.prompt_sha256;
+    const isSame = isHere || (run !== undefined && (await basesOf(run))[label.question]?.prompt_sha256 === label.prompt_sha256);
     (isSame ? here : apart).push(label);
   }
-  return { here: [...here, ...(await KEPT.lines(rater)).map(({ label }) => label)], apart };
+  return { here, apart };
 }
 
 /** All changes of a person as lines of a ratings file: the last one of an item stands, the others are its trail. */
@@ -126,20 +127,6 @@ function fileOf(rater) {
     files.set(rater, file.resume().catch(() => {}).then(() => file));
   }
   return files.get(rater);
-}
-
-/** Decisions that an earlier version of this page left in localStorage go over to their person. */
-async function takeOldStore() {
-  for (const name of Object.keys(localStorage).filter((each) => each.startsWith(OLD))) {
-    const old = JSON.parse(localStorage.getItem(name));
-    if (old.path !== location.pathname || !old.rater) continue;
-    for (const [item, label] of Object.entries(old.labels ?? {})) {
-      const [run, question] = item.split("/");
-      await KEPT.append(old.rater, { label: { ...(label.trajectory_id ? {} : (await basesOf(Number(run)))[question]), ...label } });
-    }
-    await KEPT.name("last", old.rater);
-    localStorage.removeItem(name);
-  }
 }
 
 const pageHost = {
@@ -184,7 +171,6 @@ async function beginExploring() {
   followTheme(parent);
   pageHost.index = INDEX = await unpacked("index");
   BY_ID = new Map(INDEX.runs.map(({ id }, at) => [id, at]));
-  await takeOldStore().catch(() => {});
   const explorer = new Explorer(pageHost);
   mount(parent, explorer.element);
   explorer.visit(location.hash.slice(1));

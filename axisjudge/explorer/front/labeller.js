@@ -83,7 +83,7 @@ class Labeller {
     this.isTyping = false;
   }
 
-  /** Say beside "Saved" what keeps labels from being saved; the next one that is saved clears it. */
+  /** Say in the place of "Saved" what is wrong with saving; the next label that is saved clears it. */
   warn(words) {
     this.failed = words;
     this.#showSaved();
@@ -165,7 +165,7 @@ class Labeller {
       },
       (error) => {
         change.isLost = true;
-        this.warn(error.message);
+        this.warn(`Not saved: ${error.message}`);
       },
     );
   }
@@ -370,7 +370,7 @@ class Labeller {
 
   #showSaved() {
     const isSaved = !this.unsaved.size && !this.typed;
-    const words = this.failed ? `Not saved: ${this.failed}` : isSaved ? "Saved" : "Saving…";
+    const words = this.failed ?? (isSaved ? "Saved" : "Saving…");
     this.saved.classList.toggle("failed", Boolean(this.failed));
     if (this.saved.textContent !== words) this.saved.textContent = words;
   }

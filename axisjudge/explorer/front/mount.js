@@ -52,7 +52,7 @@ function askName(parent, welcome, why = "", last = null) {
 }
 
 /**
- * Wait for the browser's first answer to this page; only then may localStorage be touched.
+ * Wait for the browser's first answer to this page; only then may sessionStorage be touched.
  *
  * Chromium refuses the store, without a word, to a page it does not know yet (DOMStorageContextWrapper::IsRequestValid):
  * such a page reads nothing and all that it writes is lost. It answers no question before it knows the page.

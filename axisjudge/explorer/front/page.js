@@ -1,6 +1,5 @@
 const DATA = JSON.parse(document.getElementById("labelling").textContent);
 const KEPT = new Kept(`labels:${DATA.hash}`);
-const OLD = `axisjudge-labels:${DATA.hash}`;
 
 const groupAt = recent(4, (at) => unpacked(`items-${at}`));
 const givenAt = recent(4, (at) => unpacked(`given-${at}`));
@@ -18,14 +17,10 @@ async function runAt(n) {
   return { ...item.run, ...(await givenAt(item.given)) };
 }
 
-/** Where a person stopped: what their lines come to. */
+/** What lines come to. */
 function cameTo(lines) {
-  const state = { labels: {}, history: [], seconds: {}, times: {}, apart: {} };
-  for (const line of lines.filter(({ label }) => label)) {
-    if (line.isApart) {
-      state.apart[known(line.asked)] = line;
-      continue;
-    }
+  const state = { labels: {}, history: [], seconds: {}, times: {} };
+  for (const line of lines) {
     const name = `${line.item}/${line.axis}`;
     const before = state.labels[name] ?? NOTHING;
     if (line.how === "undo") {
@@ -93,39 +88,6 @@ function browserHost(state, file, leave) {
   };
 }
 
-/** Labels that an earlier version of this page left in localStorage go over to their person. */
-async function takeOldStore() {
-  const old = JSON.parse(localStorage.getItem(OLD) ?? "null");
-  if (!old?.rater) return;
-  for (const [name, label] of Object.entries(old.labels ?? {})) {
-    const [item, axis] = name.split("/");
-    await KEPT.append(old.rater, { item: Number(item), axis, label, seconds: old.seconds?.[item] ?? 0, at: old.times?.[name] ?? null });
-  }
-  await KEPT.name("last", old.rater);
-  localStorage.removeItem(OLD);
-}
-
-/**
- * What a person said in files that stood here before: of the same words it goes on here, of others it is kept apart. How many
- * say not of what they are, as pages once kept them.
- */
-async function takeEarlier(rater) {
-  const earlier = await KEPT.earlier(rater);
-  const taken = (await KEPT.named(`taken/${rater}`)) ?? 0;
-  if (earlier.length > taken) {
-    const here = new Map();
-    for (let n = 0; n < DATA.about.items.length; n += 1) {
-      for (const [, asked] of askedOf(await itemAt(n), n)) here.set(known(asked), { item: n, asked });
-    }
-    for (const line of earlier.slice(taken).filter(({ asked }) => asked)) {
-      const found = here.get(known(line.asked));
-      await KEPT.append(rater, { ...line, ...(found ?? { item: null }), isApart: !found });
-    }
-    await KEPT.name(`taken/${rater}`, earlier.length);
-  }
-  return earlier.filter(({ label, asked }) => label && !asked).length;
-}
-
 /** Who labels: the person of this tab; of a fresh one whoever says so, so that nobody opens another's labels unasked. */
 async function whoLabels(parent, me) {
   if (me.get()) return me.get();
@@ -134,15 +96,36 @@ async function whoLabels(parent, me) {
   return isSure && !me.isLeft ? DATA.about.rater : askName(parent, DATA.welcome, "", me.isLeft ? null : (last ?? DATA.about.rater));
 }
 
-/** The state of a person: what their lines here come to. */
-const stateOf = async (rater) => ({ ...cameTo(await KEPT.lines(rater)), rater });
+/** The items of this page by what is asked of them. */
+const itemsByAsked = recent(1, async () => {
+  const items = new Map();
+  for (let n = 0; n < DATA.about.items.length; n += 1) for (const [, asked] of askedOf(await itemAt(n), n)) items.set(known(asked), n);
+  return items;
+});
+
+/**
+ * Where a person stopped. What they said in files that stood here before goes on here where it is of the same words, and is kept
+ * apart where it is of others; `unnamed` are labels that say not of what they are, as pages once kept them.
+ */
+async function stateOf(rater) {
+  const said = (await KEPT.said(rater)).filter(({ line }) => line.label);
+  const items = said.every(({ isHere }) => isHere) ? null : await itemsByAsked(0);
+  const [lines, apart, unnamed] = [[], {}, new Set()];
+  for (const { line, isHere } of said) {
+    const name = line.asked && known(line.asked);
+    if (isHere) lines.push(line);
+    else if (!name) unnamed.add(`${line.item}/${line.axis}`);
+    else if (items.has(name)) lines.push({ ...line, item: items.get(name) });
+    else apart[name] = line;
+  }
+  return { ...cameTo(lines), rater, apart, unnamed };
+}
 
 async function begin() {
   await browserAnswers();
   const parent = document.getElementById("labeller");
   const me = sitting(KEPT.place);
   followTheme(parent);
-  await takeOldStore().catch(() => {});
   let labeller, rater, file;
   const open = async (item) => {
     const state = await stateOf(rater);
@@ -151,14 +134,14 @@ async function begin() {
     labeller = new Labeller(browserHost(state, file, leave), state);
     mount(parent, labeller.element);
     await labeller.open(item);
+    const { size } = state.unnamed;
+    if (size) labeller.warn(`${size} labels of a page that stood here before are kept in this browser: put that page back to download them`);
   };
   const enter = async () => {
     rater = await whoLabels(parent, me);
     me.set(rater);
     KEPT.name("last", rater).catch(() => {});
-    const unnamed = await takeEarlier(rater).catch(() => 0);
     await open();
-    if (unnamed) labeller.warn(`${unnamed} labels of a page that stood here before are kept in this browser: put that page back to download them`);
   };
   const leave = () => {
     labeller.flush();

@@ -43,11 +43,16 @@ class Kept {
     return this.#read("lines", (lines) => lines.index("person").getAll(all)).then((rows) => [...new Set((rows ?? []).map(({ person }) => person))]);
   }
 
-  /** The same person's lines of this kind on other content of the file that stood here before. */
-  async earlier(person) {
-    const rows = (await this.#read("lines", (lines) => lines.index("path").getAll(location.pathname))) ?? [];
+  /**
+   * The lines of one person on this content, and those of this kind on other content of files that stood here before, in the
+   * order in which they were written: [{line, isHere}].
+   */
+  async said(person) {
     const kind = ({ place }) => place.split(":")[0];
-    return rows.filter((row) => row.person === person && row.place !== this.place && kind(row) === kind(this)).map(({ line }) => line);
+    const isEarlier = (row) => row.person === person && row.place !== this.place && kind(row) === kind(this);
+    const [here, atPath] = await Promise.all([this.#rows("person", [this.place, person]), this.#rows("path", location.pathname)]);
+    const rows = [...atPath.filter(isEarlier), ...here].sort((one, other) => one.key - other.key);
+    return rows.map(({ line, place }) => ({ line, isHere: place === this.place }));
   }
 
   /** Take the lines of a person away, where they have come to their goal. */
@@ -80,6 +85,12 @@ class Kept {
       });
     const begun = this.opened ? begin(this.opened) : this.database.then(begin);
     return begun.catch(() => Promise.reject(new Error(KEEPS_NOTHING)));
+  }
+
+  /** Lines with their keys, which grow from line to line. */
+  async #rows(index, value) {
+    const [rows, keys] = await Promise.all(["getAll", "getAllKeys"].map((get) => this.#read("lines", (lines) => lines.index(index)[get](value))));
+    return (rows ?? []).map((row, at) => ({ ...row, key: keys[at] }));
   }
 
   #read(store, act) {
