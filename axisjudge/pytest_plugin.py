@@ -76,8 +76,8 @@ def _judged(table: Any, *, labels: Any = None, **options: Any) -> Judged:
 
         checked = check(table, **options)
         return Judged(checked, lambda requirements: decide(checked.read, requirements))
-    from axisjudge.imports.reference import read_label_files
     from axisjudge.ratings import read_ratings
+    from axisjudge.sources import read_label_files
     from axisjudge.studies.people import people
     from axisjudge.studies.people.compared import decide as decide_of_people
 

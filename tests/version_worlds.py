@@ -10,7 +10,7 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from axisjudge.labels.columns import completed
+from axisjudge.ratings.edge import completed
 from axisjudge.stats.comparisons.progress import adjusted, decide, moved
 
 LASTING, ICC, PREVALENCE = 0.85, 0.3, 0.15

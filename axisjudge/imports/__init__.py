@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from axisjudge.imports.api import Imported, import_ratings
-    from axisjudge.imports.options import ImportOptions
+    from axisjudge.imports.judgement import ImportOptions
     from axisjudge.imports.writing import EXPORTS, export_ratings
 
 _HOME = {
     "EXPORTS": "writing",
-    "ImportOptions": "options",
+    "ImportOptions": "judgement",
     "Imported": "api",
     "export_ratings": "writing",
     "import_ratings": "api",

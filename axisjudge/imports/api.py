@@ -15,8 +15,7 @@ from axisjudge.families import family_of
 from axisjudge.imports import harness, inspect_scores, promptfoo, sets, tracing
 from axisjudge.imports.columns import read_table
 from axisjudge.imports.finishing import ratings_of_judgements
-from axisjudge.imports.judgement import ImportedFile, Judgement
-from axisjudge.imports.options import ImportOptions
+from axisjudge.imports.judgement import ImportedFile, ImportOptions, Judgement
 from axisjudge.imports.sheets import (
     LINES,
     SUFFIXES,

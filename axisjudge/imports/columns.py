@@ -17,8 +17,7 @@ from typing import Any
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.imports.cells import mended
-from axisjudge.imports.judgement import ImportedFile, Judgement
-from axisjudge.imports.options import ImportOptions
+from axisjudge.imports.judgement import ImportedFile, ImportOptions, Judgement
 from axisjudge.imports.recognise import (
     KIND_WORDS,
     NAMES,

@@ -20,7 +20,7 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
-from axisjudge.ratings.edge import AFFIRMING, DENYING, MOST_WORDS, NO_VERDICT, side, word, words_in
+from axisjudge.ratings.edge import MOST_WORDS, NO_VERDICT, side, word, words_in
 from axisjudge.ratings.scales import number_of, plain
 from axisjudge.verdict import RATER_KINDS, RaterKind
 
@@ -585,8 +585,3 @@ def cluster_candidates(known: Recognised, item: Sequence[str], taken: Iterable[s
         ):
             found.append(name)
     return sorted(found, key=lambda name: (known.columns[name].kind != "cluster", -known.columns[name].distinct))
-
-
-def general_words(words: Iterable[str]) -> bool:
-    """Whether words say yes or no alone, which columns of any question do."""
-    return set(words) <= AFFIRMING | DENYING

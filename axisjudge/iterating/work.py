@@ -188,8 +188,8 @@ def gold_labels(
     """
     import polars as pl
 
-    from axisjudge.imports.reference import read_label_files
     from axisjudge.labels.reference import reference_ratings
+    from axisjudge.sources import read_label_files
 
     if target == "agreement":
         return {run.id: "" for run in runs}, {}

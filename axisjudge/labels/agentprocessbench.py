@@ -11,8 +11,8 @@ import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.families import family_of
-from axisjudge.labels.columns import completed
 from axisjudge.labels.reading import read_json_lines
+from axisjudge.ratings.edge import completed
 from axisjudge.verdict import item_id
 
 #: Questions: the label of each step, and the label of the final result.

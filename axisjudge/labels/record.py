@@ -24,7 +24,6 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.labels.columns import of_run
 from axisjudge.ratings import read_ratings
 from axisjudge.rubric import Rubric
 from axisjudge.trajectory import Trajectory
@@ -42,6 +41,12 @@ def shown_sections(rubric: Rubric) -> dict[str, str]:
     """What a person is shown of a rubric: heading -> text."""
     sections = {head: rubric.sections[head] for head in SHOWN_SECTIONS if head in rubric.sections}
     return sections or {"Rubric": rubric.text.strip()}
+
+
+def of_run(run: Trajectory) -> dict[str, Any]:
+    """The columns of a whole trajectory that say what is rated."""
+    known = {name: getattr(run, name) for name in ("task_id", "cluster_id", "agent", "domain")}
+    return {"trajectory_id": run.id, "item_id": run.id, **known}
 
 
 def label_base(trajectory: Trajectory, rubric: Rubric, rater: str) -> dict[str, Any]:

@@ -35,7 +35,8 @@ from typing import Any
 
 import polars as pl
 
-from axisjudge.labels.columns import completed_rows, of_run
+from axisjudge.labels.record import of_run
+from axisjudge.ratings.edge import completed_rows
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis
 from axisjudge.workbench import find

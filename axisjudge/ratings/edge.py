@@ -109,6 +109,23 @@ LISTS = tuple(name for name, kind in SCHEMA.items() if kind.base_type() == pl.Li
 _EMPTY: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "repeat": 0}
 
 
+def completed_rows(rows: Sequence[Mapping[str, Any]], **constants: Any) -> pl.DataFrame:
+    """The ratings table of rows of some of its columns; `constants` hold for every row."""
+    names = rows[0] if rows else ("trajectory_id",)
+    return completed({name: [row[name] for row in rows] for name in names}, **constants)
+
+
+def completed(columns: Mapping[str, Sequence[Any] | pl.Series], **constants: Any) -> pl.DataFrame:
+    """The ratings table of some of its columns; `constants` hold for every row, the rest is null (or an empty list)."""
+    given = pl.DataFrame(columns, schema_overrides={name: SCHEMA[name] for name in columns})
+    fixed = {**_EMPTY, "status": "ok", **constants}
+    return given.with_columns(
+        *(pl.lit(value, dtype=SCHEMA[name]).alias(name) for name, value in fixed.items() if name not in columns),
+        *(pl.lit([], dtype=SCHEMA[name]).alias(name) for name in LISTS if name not in columns),
+        *(pl.lit(None, dtype=SCHEMA[name]).alias(name) for name in set(SCHEMA) - set(fixed) - {*columns, *LISTS}),
+    ).select(list(SCHEMA))
+
+
 def _typed(table: pl.DataFrame, name: str, where: str) -> pl.Series:
     """A column as the record has it: whole numbers that pandas made fractions, NaN for nothing, numbers for words."""
     column, kind = table[name], SCHEMA[name]

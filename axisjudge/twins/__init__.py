@@ -1,8 +1,7 @@
 """Twins: seeded edits of trajectories after which a judge's verdict must, may or must not move; no labels needed."""
 
-from axisjudge.twins.expected import EXPECTED, Expectation, broken_axis
 from axisjudge.twins.make import EDITS, INJECTIONS, TwinSet, make_twins
-from axisjudge.twins.twin import Twin, twin_of, twins_in
+from axisjudge.twins.twin import EXPECTED, Expectation, Twin, broken_axis, twin_of, twins_in
 
 __all__ = [
     "EDITS",

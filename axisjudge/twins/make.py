@@ -10,9 +10,8 @@ from random import Random
 from axisjudge.checks import one_of
 from axisjudge.trajectory import Trajectory
 from axisjudge.twins.choice import Examples, examples_of, other_tool
-from axisjudge.twins.expected import EXPECTED
 from axisjudge.twins.flow import TEXTS, cut_tail, injected, reordered_reads, write_before_read, write_before_yes
-from axisjudge.twins.twin import Edited, Refused, Twin, as_twin
+from axisjudge.twins.twin import EXPECTED, Edited, Refused, Twin, as_twin
 from axisjudge.twins.values import fabricated_argument, misreported_amount, renamed_user, reworded
 
 Edit = Callable[[Trajectory, Random], Edited | Refused]

@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 
 from axisjudge.checks import InputError
 from axisjudge.cli import app
-from axisjudge.imports.reference import read_label_files, read_reference
 from axisjudge.judging import judge
 from axisjudge.labels.reference import AXIS_OF, FaultKind, read_tool_kinds, reference_faults, reference_ratings
 from axisjudge.ratings import write_ratings
 from axisjudge.ratings.edge import BY_JUDGE
 from axisjudge.readers import read_trajectories
+from axisjudge.sources import read_label_files, read_reference
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 from axisjudge.verdict import AXES
 from axisjudge.workbench import find

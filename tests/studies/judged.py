@@ -1,6 +1,6 @@
 """Ratings tables made from columns of words, for tests of analysis."""
 
-from axisjudge.labels.columns import completed
+from axisjudge.ratings.edge import completed
 
 
 def ratings(columns, *, families=None, kinds=None, confidences=None, per_task=1, question="termination", **constants):

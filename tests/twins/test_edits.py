@@ -13,9 +13,9 @@ from axisjudge.datasets import demo_paths
 from axisjudge.readers import read_trajectories, write_trajectories
 from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 from axisjudge.twins import EDITS, EXPECTED, broken_axis, make_twins, twins_in
-from axisjudge.twins.expected import Expectation
 from axisjudge.twins.flow import CUT, as_left
 from axisjudge.twins.runs import blocks_of, is_identifier, text_of_all
+from axisjudge.twins.twin import Expectation
 from axisjudge.verdict import AXES
 
 SOUND = ("renamed_user", "reordered_reads", "reworded")

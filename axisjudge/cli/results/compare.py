@@ -42,10 +42,9 @@ def compare(
     judges without people `agreement`.
     Exit 1 when a requirement is shown to fall short on a question, 4 when labels are too few to tell.
     """
-    from axisjudge.imports.reference import PREFIX, read_label_files
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
-    from axisjudge.sources import source_of
+    from axisjudge.sources import PREFIX, read_label_files, source_of
     from axisjudge.stats.estimate import exit_code
     from axisjudge.studies.located.counts import faults_in
     from axisjudge.studies.located.sentences import faults_in_words

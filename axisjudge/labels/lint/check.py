@@ -8,18 +8,17 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.labels.lint.codes import exchanged_codes
-from axisjudge.labels.lint.constant import constant_raters
 from axisjudge.labels.lint.copies import contradictions, copied_between, copied_blocks, copied_notes
 from axisjudge.labels.lint.drift import drifts
-from axisjudge.labels.lint.existence import missing_steps, missing_trajectories
-from axisjudge.labels.lint.finding import LabelFault, Lint, NotChecked, worst_first
+from axisjudge.labels.lint.finding import LabelFault, Lint, NotChecked, some, worst_first
 from axisjudge.labels.lint.gold import gold_raters, one_label_wins, single_votes
 from axisjudge.labels.lint.spelling import changed_scales, spelling_variants
-from axisjudge.labels.lint.strangers import strangers
+from axisjudge.labels.lint.strangers import constant_raters, strangers
 from axisjudge.labels.record import OPEN
 from axisjudge.labels.sampling import with_drawn
 from axisjudge.labels.simulated_people import BY_PERSON
 from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import check_citations
 
 
 def lint_labels(
@@ -85,3 +84,39 @@ def unknown_draws(labels: pl.DataFrame) -> Iterator[LabelFault]:
         what = f"{unknown} of {labels.height} labels do not say how their items were drawn"
         cure = "state it at import (--sampling, --plan); corrected failure rates are refused until then"
         yield LabelFault("draw", "note", what, "flags", "certain", cure)
+
+
+def missing_trajectories(labels: pl.DataFrame, runs: Mapping[str, Trajectory] | None) -> Iterator[LabelFault]:
+    """Ids of labels that no trajectory has."""
+    if runs is None:
+        raise NotChecked("no trajectories were given (--trajectories)")
+    missing = [run for run in labels["trajectory_id"].unique(maintain_order=True) if run not in runs]
+    if missing:
+        n = labels.filter(pl.col("trajectory_id").is_in(missing)).height
+        what = f"{n} labels are of {len(missing)} trajectories that are not there"
+        cure = "give the missing trajectories, or mend the ids in the label file"
+        sure = "certain, if all trajectories were given"
+        yield LabelFault("trajectory exists", "error", what, some(missing), sure, cure)
+
+
+def missing_steps(labels: pl.DataFrame, runs: Mapping[str, Trajectory] | None) -> Iterator[LabelFault]:
+    """Steps that are cited or labelled and do not exist."""
+    if runs is None:
+        raise NotChecked("no trajectories were given (--trajectories)")
+    columns = ("rater", "item_id", "question", "trajectory_id", "step_index", "cited_step_indices")
+    cited, labelled = [], []
+    for rater, item, question, run, step, cites in labels.select(columns).iter_rows():
+        if run not in runs:
+            continue
+        n_steps = len(runs[run].steps)
+        if absent := check_citations(cites or (), n_steps):
+            cited.append(f"{rater} on {item}, {question}: step {absent[0]} of {n_steps}")
+        if step is not None and check_citations((step,), n_steps):
+            labelled.append(f"{rater}: {item} of {n_steps}")
+    cure = "steps are counted from 0; labels from a tool that counts from 1 need its own numbers mapped"
+    if cited:
+        what = f"{len(cited)} labels cite a step that does not exist"
+        yield LabelFault("cited step exists", "error", what, some(cited), "certain", cure)
+    if labelled:
+        what = f"{len(labelled)} labels are of a step that does not exist"
+        yield LabelFault("labelled step exists", "error", what, some(labelled), "certain", cure)

@@ -70,10 +70,10 @@ def load_located(
 
 
 def _own(trajectories: str, ratings: str, judges: Sequence[str], tools: str) -> LocatedSource:
-    from axisjudge.imports.reference import read_reference
     from axisjudge.judging import judge
     from axisjudge.ratings import read_ratings
     from axisjudge.readers import read_trajectories
+    from axisjudge.sources import read_reference
 
     read = read_trajectories(trajectories, tools=tools or None).trajectories
     judged = read_ratings(ratings, latest=True) if ratings else judge(read, judges)
@@ -83,9 +83,8 @@ def _own(trajectories: str, ratings: str, judges: Sequence[str], tools: str) -> 
 
 def _demo() -> LocatedSource:
     from axisjudge.datasets import demo_paths
-    from axisjudge.imports.reference import read_reference
     from axisjudge.readers import read_trajectories
-    from axisjudge.sources import load_source
+    from axisjudge.sources import load_source, read_reference
 
     demo = load_source("demo")
     runs = _outcomes(read_trajectories(*demo_paths()).trajectories)

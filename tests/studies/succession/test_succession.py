@@ -11,7 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 import axisjudge
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths, published_votes
-from axisjudge.labels.columns import completed
+from axisjudge.ratings.edge import completed
 from axisjudge.studies.succession import against_labels, succession
 from axisjudge.studies.succession.bridge import Doubt, drift_rows, verdicts_of, watch_drift
 from axisjudge.studies.succession.sentences import (
