@@ -19,7 +19,7 @@ def table(tmp_path_factory, judged):
     """A table that was checked once: a session inside a session forgets its imports, and numpy loads once only."""
     path = tmp_path_factory.mktemp("plugin") / "results.csv"
     path.write_text(csv(votes()))
-    judged(path)
+    judged(path).require("caught>=0.3", "gpt.kappa>=0.2")
     return path
 
 

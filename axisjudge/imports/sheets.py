@@ -185,7 +185,6 @@ def table_in(content: Any, path: Path | str = "file") -> ReadTable | None:
         cure = f"take one: jq '.{name}' {path} > {name.rpartition('.')[2]}.json"
         raise InputError(str(path), f"holds several lists of records: {listed}", cure=cure)
     columns, notes = _columns_of(rows)
-    notes += _accepted(columns)
     if name:
         notes.insert(0, f"rows are the {len(rows):,} records in {name}")
     if rest:
@@ -240,7 +239,7 @@ def _columns_of(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[An
     columns: dict[str, list[Any]] = {}
     for head in heads:
         columns |= _side_by_side(head, [row.get(head) for row in rows])
-    return columns, notes
+    return columns, notes + _accepted(columns)
 
 
 def _list_of_rows(rows: Sequence[Row], but: Set[str] = frozenset()) -> str:

@@ -105,7 +105,7 @@ class Opened {
   /** Show a run on an axis, at a step or else the first cited one, and with `other` that run beside it. */
   async open({ run, question, step, other }, find) {
     this.deciding.flush();
-    const isOther = this.run !== run || this.other !== other || !this.isOpen;
+    const isOther = this.run !== run || this.other !== other || !this.isOpen || !this.steps; // none: it did not come, or is awaited
     const turn = (this.turn = Symbol("turn"));
     Object.assign(this, { run, question, other });
     this.element.hidden = false;
