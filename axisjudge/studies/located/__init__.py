@@ -313,7 +313,7 @@ class FaultsByJudge(Part, name="faults", caption="Located faults, and how many o
 
     @property
     def compared(self) -> str:
-        """What is found, on the axis and at the step, by the last version of every judge."""
+        """What is found, on the axis and at the step, by the last version of the rules and every other judge."""
         return say.faults_sentence(self.faults)
 
     def plot(self, ax: Axes | None = None, *, by_axis: bool = False) -> Axes:

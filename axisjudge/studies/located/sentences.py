@@ -16,7 +16,7 @@ from axisjudge.studies.located.counts import ANY_AXIS, Decided, FaultsFound, Kin
 
 #: So many labellers stand in an answer.
 _LABELLERS, _SETS = 2, 4
-_VERSION = re.compile(r"-\d+$")
+_VERSION = re.compile(r"^rules-\d+$")
 _HALVES = {"looked at": "of the tasks that was looked at", "unseen": "that was not"}
 
 
@@ -75,7 +75,7 @@ def halves_sentence(decided: Sequence[Decided]) -> str:
 def faults_sentence(faults: Sequence[FaultsFound]) -> str:
     """For every labeller and judge over all sets: located faults, found on their axis, at the step, on any axis.
 
-    Of versions of one judge the last counts.
+    Of versions of the rules the last counts.
     """
     rows = [one for one in faults if one.axis == ANY_AXIS]
     if not rows:
@@ -98,13 +98,15 @@ def faults_sentence(faults: Sequence[FaultsFound]) -> str:
 
 
 def _last_versions(rows: Sequence[FaultsFound]) -> list[str]:
-    return list({_VERSION.sub("", one.judge): one.judge for one in rows}.values())
+    """The judges, of versions of the rules the last alone; models whose names end in a number are no versions."""
+    names = sorted({one.judge for one in rows}, key=lambda name: (len(name), name))  # rules-10 after rules-9
+    return list({_VERSION.sub("rules", name): name for name in names}.values())
 
 
 def answer(faults: Sequence[FaultsFound]) -> str:
     """What judges find of the faults that each labeller locates, set by set, and what that does not show.
 
-    Of versions of one judge the last counts; of several judges those that find fewest and most are named.
+    Of versions of the rules the last counts; of several judges those that find fewest and most are named.
     """
     rows = [one for one in faults if one.axis == ANY_AXIS]
     if not rows:

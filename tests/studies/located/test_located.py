@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -19,6 +20,7 @@ from axisjudge.labels.crosswalk import BY_REASON, NONE, TAXONOMIES, read_crosswa
 from axisjudge.ratings import SCHEMA, write_ratings
 from axisjudge.studies.located import ANY_AXIS
 from axisjudge.studies.located.counts import faults_in, load_located
+from axisjudge.studies.located.sentences import faults_sentence
 from axisjudge.verdict import AXES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -172,6 +174,13 @@ def test_no_outcome_no_study(shipped):
         studies.located(table, runs.filter(pl.lit(False)))
     with pytest.raises(InputError, match="one verdict for each judge, run and axis"):
         studies.located(pl.concat([table, table]), runs)
+
+
+def test_of_versions_the_last_by_number_is_told_and_models_with_numbers_are_no_versions(found):
+    one = next(one for one in found.faults.faults if one.axis == ANY_AXIS)
+    judges = ("openai:gpt-4", "openai:gpt-5", "rules-10", "rules-9")
+    said = faults_sentence([replace(one, judge=judge) for judge in judges])
+    assert [judge for judge in judges if f"{judge} finds" in said] == ["openai:gpt-4", "openai:gpt-5", "rules-10"]
 
 
 @pytest.mark.parametrize("taxonomy", TAXONOMIES)
