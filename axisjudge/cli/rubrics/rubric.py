@@ -1,5 +1,6 @@
 """`axisjudge rubric`: what the judges are told."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,6 @@ from axisjudge.cli import show
 from axisjudge.cli.rubrics.lock import lock, statistics, status
 from axisjudge.cli.rubrics.rubric_compare import compare
 from axisjudge.cli.rubrics.rubric_improve import improve
-from axisjudge.cli.rubrics.rubric_lint import lint
 from axisjudge.cli.rubrics.rubric_log import log
 
 if TYPE_CHECKING:
@@ -84,7 +84,26 @@ def promote(
     typer.echo(f"Next: axisjudge rubric lint {axis}, then axisjudge rubric lock")
 
 
-app.command("lint", epilog="Example: axisjudge rubric lint argument_validity --superseded")(lint)
+@app.command("lint", epilog="Example: axisjudge rubric lint argument_validity --superseded")
+def lint(
+    axes: Annotated[list[str] | None, typer.Argument(help="Axes; all five if none.")] = None,
+    superseded: Annotated[bool, typer.Option("--superseded", help="Superseded versions as well.")] = False,
+    json: show.Json = False,
+) -> None:
+    """Copies, names, missing sections, a peer's questions, outcome words, examples without verdict, silent changes."""
+    from axisjudge.protocol.lock import locked_rubrics
+    from axisjudge.rubric.lint import lint_rubrics
+
+    findings = lint_rubrics(axes or (), superseded=superseded, locked=locked_rubrics())
+    if json:
+        show.as_json({"findings": [asdict(finding) for finding in findings]})
+    else:
+        rows = [{"place": f"{found.file}:{found.line}", **asdict(found)} for found in findings]
+        show.table([{name: row[name] for name in ("place", "rule", "found", "cure")} for row in rows], "Findings")
+    if findings:
+        raise typer.Exit(1)
+
+
 app.command(
     "lock",
     cls=show.naming("Statistics", statistics),

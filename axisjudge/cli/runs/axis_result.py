@@ -13,6 +13,7 @@ import typer
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.cli import options, show
+from axisjudge.cli.runs.judged import carried_out, judges_of, losses, print_outcome, print_plan, stop
 
 if TYPE_CHECKING:
     import polars as pl
@@ -91,7 +92,7 @@ def axis_result(
     A gate (--baseline, --fail-under) ends with 1 on a shown fall, a collapse, a broken floor or a file that cannot be
     read, 4 where repeats are too few to tell, else 0.
     """
-    from axisjudge.cli.runs import axis_gate, judged
+    from axisjudge.cli.runs import axis_gate
     from axisjudge.ratings import read_ratings
     from axisjudge.scores.axis.axis_json import axis_json
     from axisjudge.scores.axis.rule_sets import rule_set
@@ -121,7 +122,7 @@ def axis_result(
     runs, later = (show.runs_of(paths, strict=strict).trajectories if paths else [] for paths in (transcripts, compare))
     table = None if signals == "rules" else read_ratings(signals, latest=True)
     ratings_file = place_of(out)
-    if judges := judged.judges_of(judge, panel):
+    if judges := judges_of(judge, panel):
         if table is not None:
             raise InputError("--signals", "names ratings that are there; --judge asks for new ones", cure="give one")
         from axisjudge.judging import RunOptions
@@ -131,7 +132,7 @@ def axis_result(
         run = signals_run([*runs, *later], judges, questions, out=ratings_file)
         money = RunOptions(budget_usd=budget, allow_unpriced=allow_unpriced, confirm=yes)
         if dry_run:
-            judged.print_plan(run, money, f"{run.plan().n_calls} calls to make", json=json)
+            print_plan(run, money, f"{run.plan().n_calls} calls to make", json=json)
             return
         table = ask(run, money, quiet=json)
     scored = study(runs, later, signals=table, names=("before", "after"), **how)
@@ -374,7 +375,6 @@ def place_of(out: Path | None) -> Path:
 
 def ask(run: JudgingRun, options: RunOptions, *, quiet: bool = False) -> pl.DataFrame:
     """The ratings of these judges on the runs, those that were there included; ends with 3 at the budget."""
-    from axisjudge.cli.runs.judged import carried_out, print_outcome, stop
     from axisjudge.judging.outcome import AT_BUDGET
 
     ratings = carried_out(run, options, quiet=quiet)
@@ -394,8 +394,6 @@ def print_judges(judged: JudgedResults) -> None:
 
 def print_lost(ratings: pl.DataFrame, out: Path) -> None:
     """What was lost and why, and where the ratings are."""
-    from axisjudge.cli.runs.judged import losses
-
     if lost := losses(ratings):
         show.table(lost, "Lost answers (the same command asks for them again)")
     typer.echo(f"\nRatings: {out}")

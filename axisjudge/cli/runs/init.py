@@ -96,7 +96,6 @@ RECORDS = ("trajectory", "rating", "label")
 
 def schema(record: Annotated[str, typer.Argument(help=f"One of {', '.join(RECORDS)}.")]) -> None:
     """Print the JSON Schema of one line: of trajectories, of ratings, or of people's labels."""
-
     show.as_json(_schema(one_of("RECORD", record, RECORDS)))
 
 

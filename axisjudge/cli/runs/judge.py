@@ -16,6 +16,7 @@ from axisjudge.cli.runs.judged import (
     carried_out,
     judges_of,
     losses,
+    plan_fields,
     print_origins,
     print_outcome,
     print_plan,
@@ -24,8 +25,6 @@ from axisjudge.cli.runs.judged import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
 
     from axisjudge.judging import RunOptions
@@ -303,7 +302,6 @@ def run_cascade(
     json: bool,
 ) -> None:
     """Ask the first judge, then the second; the budget is one for both."""
-    from axisjudge.cli.runs.judged import carried_out, losses, plan_fields, print_outcome, print_plan, stop, tally
     from axisjudge.judging.cascade import check_cascade, second_run
     from axisjudge.judging.outcome import Outcome
 
