@@ -21,8 +21,6 @@ from axisjudge.ratings.scales import has_words, scale_in_words
 from axisjudge.verdict import AXES
 from axisjudge.workbench import MIRROR
 
-# Ratings to analyse, with what an analysis must know of them.
-
 
 class Choice(TypedDict, total=False):
     """Which ratings of a table make a source, and what its clusters are."""

@@ -12,14 +12,12 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from axisjudge.checks import InputError
-from axisjudge.stats.estimate import no_interval
+from axisjudge.stats.estimate import Estimate, no_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
-
-    from axisjudge.stats.estimate import Estimate
 
 
 # What a figure needs whatever it draws: names that leave room for the marks, and something to be seen.
@@ -44,10 +42,10 @@ def cut_names(figure: Figure) -> None:
             text.set_text(re.sub(rf"\S{{{LONGEST + 1},}}", lambda word: cut_middle(word[0]), text.get_text()))
 
 
-def cut_middle(name: str) -> str:
-    """At most `LONGEST` characters, the first and the last of a longer name."""
-    kept = LONGEST - 1
-    return name if len(name) <= LONGEST else f"{name[: kept // 2]}…{name[-(kept - kept // 2) :]}"
+def cut_middle(name: str, most: int = LONGEST) -> str:
+    """At most so many characters, the first and the last of a longer name."""
+    kept = most - 1
+    return name if len(name) <= most else f"{name[: kept // 2]}…{name[-(kept - kept // 2) :]}"
 
 
 def is_empty(figure: Figure) -> bool:

@@ -23,7 +23,7 @@ CHAPTERS = {
     "Do judges agree?": ("agreement", "evidence"),
     "Do they agree with people?": ("people", "few_runs"),
     "Which verdicts can be trusted?": ("panels", "succession", "twins"),
-    "Make the rubric better": ("loop", "rubric_versions", "plan"),
+    "Make the rubric better": ("loop", "rubric_versions", "improvement", "plan"),
     "Scores": ("curves", "axis_result", "run_score"),
 }
 _REST = "More"
@@ -81,6 +81,11 @@ def _banners(results: dict[str, Any]) -> list[str]:
     return [banner for banner in (results.get("standing", {}).get("banner"), results["banner"]) if banner]
 
 
+def _answer(results: dict[str, Any]) -> str:
+    """The answer of a report, else what it finds first."""
+    return str(results.get("answer") or results.get("finding") or next(iter(results["findings"]), ""))
+
+
 def _page_of(folder: Path) -> str:
     """The page of a report, else, in a fresh clone, its text."""
     return "report.html" if (folder / "report.html").exists() else "report.md"
@@ -92,21 +97,18 @@ def _card(folder: Path, data: str = "") -> dict[str, Any]:
     reports = folder.parents[1] if in_gallery else folder.parent
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     figures = [folder / "figures" / f"{each}.png" for each in results["figures"][:1]]
-    answer = results.get("answer") or results.get("finding") or next(iter(results["findings"]), "")
     return {
         "chapter": _chapter(folder.name if in_gallery else folder.name.lstrip("0123456789_")),
         "address": f"{name}/{_page_of(folder)}",
         "title": results["title"],
         "data": data,
-        "finding": next(iter(sentences_of(answer)), ""),
+        "finding": next(iter(sentences_of(_answer(results))), ""),
         "banner": "; ".join(banner.partition(":")[0] for banner in _banners(results)),
         "thumbnail": _thumbnail(figures[0], reports / NOTES) if figures else "",
     }
 
 
 FOLDER, LIST = "reports/gallery", "gallery.toml"
-
-
 _ABOUT = (
     "Reports of real judges and real people, as numbers only. `axisjudge report --gallery` makes them from the votes "
     "and verdicts that ship with the workbench and from public sets that `axisjudge data fetch` has. The part tau2 of "
@@ -153,7 +155,6 @@ def write_contents(home: Path) -> None:
         results = home / FOLDER / name / "results.json"
         if results.exists():
             said = json.loads(results.read_text(encoding="utf-8"))
-            finding = said.get("answer") or said["finding"] or next(iter(said["findings"]), "")
             question = f"[{literal(said['title'])}]({name}/report.md)"
-            lines += [f"- **{literal(entry.data)}**: {question} (`{said['command']}`): {literal(finding)}"]
+            lines += [f"- **{literal(entry.data)}**: {question} (`{said['command']}`): {literal(_answer(said))}"]
     (home / FOLDER / "README.md").write_text(visible("\n".join(lines)) + "\n", encoding="utf-8")

@@ -323,7 +323,7 @@ def as_latex(frame: pl.DataFrame, caption: str, label: str, *, columns: int = 1,
     return "\n".join(
         [
             rf"\begin{{{where}}}",
-            r"  \centering\fontsize{8}{9.6}\selectfont\setlength{\tabcolsep}{3pt}",
+            rf"  \centering\fontsize{{{TYPE:g}}}{{{LINE:g}}}\selectfont\setlength{{\tabcolsep}}{{{SIDE:g}pt}}",
             rf"  \caption{{{latex(caption)}}}",
             rf"  \label{{tab:{label}}}",
             rf"  \begin{{tabular}}{{@{{}}{kinds}@{{}}}}",

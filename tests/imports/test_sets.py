@@ -79,7 +79,7 @@ def test_grades_have_the_ordinal_alpha_of_another_program_on_the_page(name, ques
 
 @pytest.mark.slow
 def test_agentprocessbench_subsets_come_in_whole_with_the_published_accuracies(shared_data, tmp_path):
-    """Table of the paper's repository: macro figures are those of tests/analysis/test_steps.py."""
+    """Table of the paper's repository: macro figures are those of tests/studies/agreement/test_steps.py."""
     root = shared_data / "agentprocessbench"
     table = import_ratings([root]).ratings
     assert table.schema == pl.Schema(SCHEMA)

@@ -1,7 +1,7 @@
 """Paired comparisons of two conditions on the same items: changes, sign flips of whole tasks, and profiles of
 agents.
 
-Several axes are one declared family: adjust their p values with `axisjudge.stats.comparisons.ranking.holm`.
+Several axes are one declared family: adjust their p values with `holm`.
 """
 
 from __future__ import annotations

@@ -46,8 +46,6 @@ from axisjudge.studies._shared.words import listed, many, sentence_case
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from axisjudge.stats.confidence.escalation import Triage
-
 
 class Ranking(Part, caption="Ranks that each may hold"):
     """Names with their rank sets. `subject` says what is ranked and `quantity` by what; rank 1 has the most of it.

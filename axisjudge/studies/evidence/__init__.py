@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from axisjudge.figures.theme import ACCENT, dress, grid, new_axes
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.studies._shared.citations import SharedSteps, shared_steps
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, made_up_raters, table_of
@@ -168,8 +169,6 @@ class BesideChance(Part):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Share that is right; the tick is what the commonest word of the labels would reach."""
-        from axisjudge.figures.theme import ACCENT, dress, grid, new_axes
-
         if self.rows.is_empty():
             return super().plot(ax)
         ax = new_axes(6.4, 1.2 + 0.4 * self.rows.height) if ax is None else ax

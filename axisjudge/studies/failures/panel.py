@@ -122,7 +122,7 @@ def panel_of_parts(
 ) -> Panel:
     """The panel of ratings in several tables, each of which is let go when the next is asked for.
 
-    One table holds all ratings of a run on an axis (`axisjudge.ratings.ratings_in_parts`).
+    One table holds all ratings of a run on an axis (`axisjudge.ratings.table.ratings_in_parts`).
     """
     votes = [votes_of(part, judges, repeat) for part in parts]
     known = {rater for each in votes for rater in each.raters}

@@ -444,12 +444,10 @@ def answer(model: LatentPanel, overall: Beside, n_runs: int, n_tasks: int) -> st
 
 def _left_open(rate: Estimate) -> str:
     """How many points lie between the ends of an interval, as they are printed."""
-    width = _width(rate)
-    return (
-        ""
-        if math.isnan(width)
-        else f", which leaves {round(100 * rate.ci_high) - round(100 * rate.ci_low)} points open"
-    )
+    if math.isnan(rate.ci_low):
+        return ""
+    points = round(100 * rate.ci_high) - round(100 * rate.ci_low)
+    return f", which leaves {many(points, 'point')} open"
 
 
 def sample(model: LatentPanel, n_judges: int, n_open: int) -> str:

@@ -16,6 +16,7 @@ from axisjudge.figures.theme import (
     QUIET,
     SMALL,
     at_the_right,
+    cut_middle,
     describe,
     dress,
     grid,
@@ -256,7 +257,7 @@ def _label_steps(ax: Axes, steps: Sequence[tuple[Point, Estimate]], *, down: boo
 def _short(point: Point) -> str:
     """Judges by name where they are one or two."""
     if len(point.judges) < 3 and point.kind is not PointKind.CASCADE:
-        return " + ".join(name if len(name) <= _LONG else f"{name[: _LONG - 1]}…" for name in point.judges)
+        return " + ".join(cut_middle(name, _LONG) for name in point.judges)
     return f"{'cascade' if point.kind is PointKind.CASCADE else 'panel'} of {len(point.judges)}"
 
 
