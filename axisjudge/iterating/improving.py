@@ -246,10 +246,10 @@ def _proposed(work: RubricSearch, text: str, cases: Sequence[Case[str]], number:
     """The proposer's edit of a text after cases that are wrong and stay wrong, or why it is not taken."""
     steady = [case for case in cases if case.item not in work.unsteady]
     wrong = [case for case in steady if case.score < 1] or [case for case in cases if case.score < 1]
-    shown = _shown(work, work.rubric(text), [case.item for case in wrong])
+    items, parent = tuple(case.item for case in wrong), RubricCandidate(text).key
+    shown = _shown(work, work.rubric(text), items)
     said, cost = work.proposal(proposing.proposal_sheet(work.rubric(text), shown, number, work.told[-3:]))
-    made = RubricCandidate(f"{text}\n", RubricCandidate(text).key, made_from=tuple(case.item for case in wrong))
-    made.cost_usd = cost
+    made = RubricCandidate(f"{text}\n", parent, made_from=items, cost_usd=cost)
     if said is None:
         return replace(made, refused="its answer could not be read")
     try:

@@ -31,7 +31,7 @@ class RuleSet:
         The category of a tool call that has no name (after its kind, where `service`): the text puts any tool that
         matches no pattern under service.
     tools : {"today", "program"}
-        Whose names of tools are known: those that agents of today bring along (`transcript.tools`) beside the
+        Whose names of tools are known: those that agents of today bring along (`transcript.categories`) beside the
         program's, or the program's alone.
     network : {"commands", "urls"}
         What makes an environment call a service call too: a command line that calls the network, or any http(s)

@@ -147,7 +147,6 @@ def without(scored: pl.DataFrame, dropped: str, *, rules: ScorecardRules = DEFAU
 
 def _values(table: pl.DataFrame, rules: ScorecardRules) -> Floats:
     """The four components of every run, whatever its fields hold."""
-
     numbers = table.select(pl.col(pl.Float64).fill_null(np.nan))
     use = (numbers[name].to_numpy() for name in formula.FIELDS["resource_efficiency"])
     executed, passed, wall, p50 = (

@@ -177,7 +177,7 @@ def moved(
         The task of each item.
     occasions : two sequences of int, shape (n_repeats,), optional
         Where A and B were never asked together: on which occasion each repeat was. Those of one share its day, so that
-        occasions are the repeats that measure noise; with fewer than `FEWEST_NULL` of one version nothing does.
+        occasions are the repeats that measure noise; where neither has `FEWEST_NULL` of them nothing does.
     """
     first, second = mean_of_repeats(np.asarray(values, dtype=np.float64))
     tested = paired_change(first, second, clusters=clusters, cluster_unit=cluster_unit, rng=seed)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.judges.answer import Answer, Told, point
 from axisjudge.scores.axis.judged.questions import UNNECESSARY, goal_question, signal_questions
-from axisjudge.scores.axis.judged.replies import grades_of_reply, reply_object, signals_of_reply
+from axisjudge.scores.axis.judged.replies import grades_of_reply, reply_object, signals_of_reply, strict_json
 from axisjudge.scores.axis.judged.signals import GoalCheck
 from axisjudge.scores.axis.rule_sets import RuleSet
 from axisjudge.scores.axis.transcript.categories import Category
@@ -198,7 +198,7 @@ def _grades_by_program(text: str, checks: Sequence[GoalCheck], rules: RuleSet, *
 def _strict(text: str) -> tuple[dict[str, Any], str]:
     """The one object that a text is, or why it is none."""
     try:
-        reply = json.loads(text, parse_constant=_refuse)
+        reply = strict_json(text)
     except (ValueError, RecursionError) as error:
         return {}, f"no JSON object and nothing else ({error})"
     return (reply, "") if isinstance(reply, dict) else ({}, "the reply is no JSON object")
@@ -247,7 +247,3 @@ def _head(raw: str, length: int = _KEPT_OF_RAW) -> str:
 def _writable(text: str) -> str:
     """The text without halves of a surrogate pair, which JSON can hold and no file."""
     return text.encode(errors="replace").decode()
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(constant)

@@ -30,12 +30,17 @@ _NO_GRADE = "No grade provided"
 _DECIMAL = re.compile(r"([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)?", re.ASCII)
 
 
+def strict_json(text: str) -> Any:
+    """What a JSON text holds; NaN and Infinity, which JSON has not, are a ValueError."""
+    return json.loads(text, parse_constant=_refuse)
+
+
 def reply_object(text: str | None) -> dict[str, Any] | None:
     """The JSON object from the first ``{`` to the last ``}`` of a reply; None where that is not strict JSON."""
     if not text or "{" not in text:
         return None
     try:
-        reply = json.loads(text[text.index("{") : text.rfind("}") + 1], parse_constant=_refuse)
+        reply = strict_json(text[text.index("{") : text.rfind("}") + 1])
     except (ValueError, RecursionError):
         return None
     return reply if isinstance(reply, dict) else None

@@ -9,10 +9,9 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from axisjudge.scores.axis.rule_sets import RuleSet
-from axisjudge.scores.axis.transcript.categories import CATEGORIES, Categories, categorise
+from axisjudge.scores.axis.transcript.categories import CATEGORIES, WAITS_FOR_PERSON, Categories, categorise
 from axisjudge.scores.axis.transcript.entries import Entry
 from axisjudge.scores.axis.transcript.javascript import stringify, utf8_length
-from axisjudge.scores.axis.transcript.tools import WAITS_FOR_PERSON
 from axisjudge.trajectory import DurationSource
 
 #: How far behind a tool call an error entry may stand and still be taken as its error.
