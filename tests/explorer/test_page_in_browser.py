@@ -238,6 +238,12 @@ def test_a_page_that_is_written_anew_goes_on_with_what_was_said_of_the_same_runs
     press(page, "u")
     wait_for_trajectory(page, 0)
     assert [verdict_on(page, axis) for axis in AXES] == ["correct"] * 4 + [None]
+    page.get_by_role("button", name="Not you?").click()
+    page.locator("form").wait_for()
+    page.keyboard.type("Bob")
+    press(page, "Enter")
+    page.wait_for_selector("article")
+    assert [verdict_on(page, axis) for axis in AXES] == [None] * 5, "what another person said is theirs alone"
 
 
 @pytest.mark.slow

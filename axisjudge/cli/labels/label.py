@@ -80,7 +80,7 @@ def page(
     """
     from axisjudge.explorer import write_page
     from axisjudge.explorer.session import Session
-    from axisjudge.labels.drawing import draw
+    from axisjudge.labels.draw import draw
     from axisjudge.labels.sampling import read_sampling, sampling_path, write_sampling
 
     runs = show.runs_of(paths, tools=tools, policy=policy, tool_kinds=tool_kind).trajectories

@@ -9,8 +9,7 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 
-from axisjudge.labels.lint.columns import by_rater, sums_by, words_by_item
-from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked
+from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked, by_rater, sums_by, words_by_item
 from axisjudge.stats.comparisons.paired import paired_sign_flip
 
 FEWEST_TASKS = 10

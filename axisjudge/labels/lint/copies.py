@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from axisjudge.labels.lint.columns import by_rater
-from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked, some
+from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked, by_rater, some
 
 #: Two people who worked apart are taken to agree on no more than this share of labels.
 CLOSEST = 0.98

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from axisjudge.labels.lint.columns import Floats, as_number, by_rater, sums_by
-from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked
+from axisjudge.labels.lint.finding import ALPHA, Floats, LabelFault, NotChecked, as_number, by_rater, sums_by
 from axisjudge.stats.comparisons.paired import holm, paired_sign_flip
 
 #: Fewer tasks leave a sign-flip test too few signs to flip.

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator
 
 import polars as pl
 
-from axisjudge.labels.lint.columns import words_by_item
-from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked, Severity, some
+from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked, Severity, some, words_by_item
 
 #: Names under which merged labels go.
 NAMES = ("gold", "key", "merged", "consensus", "majority", "adjudicated", "final", "ground_truth", "reference")

@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 
 from axisjudge.labels.lint.codes import FEWEST_TASKS
-from axisjudge.labels.lint.columns import by_rater, sums_by, words_by_item
-from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked
+from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked, by_rater, sums_by, words_by_item
 from axisjudge.stats.comparisons.paired import paired_sign_flip
 
 #: A person with less than this share of the others' agreement beyond chance is a stranger to them.
