@@ -84,7 +84,7 @@ def explorer_html(grid: Grid, secrets: Counter[str] | None = None) -> str:
     )
     steps = [[number - before for before, number in pairwise([0, *each])] for each in uses]
     pieces = {"uses": packed(steps)}
-    pieces |= {f"given-{at}": packed(json.loads(each)) for each, at in given.items()}
+    pieces |= {f"given-{at}": letters_of(each) for each, at in given.items()}
     for name, several in (("runs", groups), ("texts", texts.blocks)):
         pieces |= {f"{name}-{at}": each for at, each in enumerate(several)}
     digest = sha256((index + "".join(pieces.values())).encode()).hexdigest()[:16]

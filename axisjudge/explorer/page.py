@@ -50,7 +50,7 @@ def page_html(session: Session) -> str:
         for first in range(0, n, TOGETHER)
     ]
     pieces = {f"items-{at}": each for at, each in enumerate(groups)}
-    pieces |= {f"given-{at}": packed(json.loads(each)) for each, at in given.items()}
+    pieces |= {f"given-{at}": letters_of(each) for each, at in given.items()}
     about = {"about": session.about(), "open_flag": OPEN, "welcome": _WELCOME, "together": TOGETHER}
     asked = [[session.base(item, axis) for axis in session.axes_of(item)] for item in range(n)]
     digest = sha256(embedded([about, asked]).encode()).hexdigest()[:16]  # of what is asked, however it is packed
@@ -97,7 +97,11 @@ def written(path: str | Path, page: str) -> Path:
 
 def embedded(content: Any) -> str:
     """JSON that cannot leave the element it stands in: no ``<`` is left, so no text can close or open a tag."""
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return _as_json(content).replace("<", "\\u003c")
+
+
+def _as_json(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
 def elements(pieces: Mapping[str, str]) -> str:
@@ -107,7 +111,7 @@ def elements(pieces: Mapping[str, str]) -> str:
 
 def given_apart(run: Mapping[str, Any], given: dict[str, int]) -> dict[str, Any]:
     """A run as it is shown without policy and tools, which many share; `given` numbers these."""
-    alike = json.dumps({"policy": run["policy"], "tools": run["tools"]}, ensure_ascii=False)
+    alike = _as_json({"policy": run["policy"], "tools": run["tools"]})
     rest = {name: value for name, value in run.items() if name not in ("policy", "tools")}
     return {"run": rest, "given": given.setdefault(alike, len(given))}
 
@@ -135,7 +139,7 @@ def csp_hash(content: str) -> str:
 
 def packed(content: Any) -> str:
     """Content as JSON, packed."""
-    return letters_of(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
+    return letters_of(_as_json(content))
 
 
 def letters_of(text: str) -> str:
