@@ -153,9 +153,10 @@ class SentenceWorth(_Rows, name="sentences", caption="What each changed sentence
         if self.frame.is_empty():
             return "No sentence was left out to see what it earned."
         first = self.frame.sort("points", descending=True).row(0, named=True)
+        on, said = many(first["items"], "run"), cut(first["sentence"], 120)
         return (
             f"Of {many(self.frame.height, 'changed sentence')} one earns most, {100 * first['points']:+.0f} points by "
-            f"leaving it out ({first['items']} runs; not confirmed anew): \u201c{cut(first['sentence'], 120)}\u201d"
+            f"leaving it out ({on}; not confirmed anew): \u201c{said}\u201d"
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:

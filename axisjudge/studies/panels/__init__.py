@@ -20,7 +20,7 @@ from axisjudge.stats.confidence.calibration import ReliabilityCurve, reliability
 from axisjudge.stats.panels.linear import LinearPanel, probability_of
 from axisjudge.stats.panels.nested import REFERENCE, JudgeWorth, NestedWay, judges_worth, nested
 from axisjudge.stats.panels.ways import FEWEST_TASKS, fit_panel
-from axisjudge.studies._shared.frames import Given, Table, frame_of, table_of, with_ends
+from axisjudge.studies._shared.frames import Given, Table, frame_of, table_of, with_ends, with_own_ends
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies.panels import sentences as say
 from axisjudge.studies.panels.figures import plot_frontier, plot_reliability, plot_trust, plot_ways, plot_weights
@@ -399,7 +399,7 @@ def standing_by_stratum(of: VerdictsThatStand) -> StandingOfStrata:
     return StandingOfStrata(of.trusts[-1], of.votes, made_up=of.made_up)
 
 
-_MONEY = ("what", "judges", "dollars", "error", "low", "high", "kappa", "kappa_low", "kappa_high")
+_MONEY = {"what": "what", "judges": "named", "dollars": "price"} | with_ends("error", "error") | with_own_ends("kappa")
 
 
 class MoneySpent(
@@ -416,17 +416,7 @@ class MoneySpent(
     @property
     def table(self) -> Table:
         """A row a point that none beats."""
-        rows = [
-            {
-                "what": point.kind.value if point.sure is None else f"{point.kind.value} at {point.sure:g}",
-                "judges": ", ".join(point.judges),
-                "dollars": point.price,
-                **dict(zip(("error", "low", "high"), _ends(point.error), strict=True)),
-                **dict(zip(("kappa", "kappa_low", "kappa_high"), _ends(point.kappa), strict=True)),
-            }
-            for point in self.frontier.best
-        ]
-        return table_of(rows, self.votes.kind, columns=_MONEY)
+        return frame_of(self.frontier.best, _MONEY, self.votes.kind)
 
     @property
     def answer(self) -> str:
@@ -440,10 +430,6 @@ class MoneySpent(
     def to_dict(self) -> dict[str, Any]:
         """All points."""
         return self.frontier.to_dict()
-
-
-def _ends(of: Any) -> tuple[float, float, float]:
-    return of.estimate, of.ci_low, of.ci_high
 
 
 def money_spent(

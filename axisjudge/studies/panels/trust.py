@@ -279,6 +279,16 @@ class Point(Result):
     dominated: bool
     sure: float | None = None
 
+    @property
+    def what(self) -> str:
+        """What it is, of a cascade with the confidence below which the next judge is asked."""
+        return self.kind.value if self.sure is None else f"{self.kind.value} at {self.sure:g}"
+
+    @property
+    def named(self) -> str:
+        """Its judges in a row."""
+        return ", ".join(self.judges)
+
 
 @dataclass(frozen=True)
 class Frontier(Result):
