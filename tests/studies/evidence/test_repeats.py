@@ -6,6 +6,7 @@ import math
 import polars as pl
 import pytest
 
+from axisjudge import studies
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths
 from axisjudge.judging import judge
@@ -178,3 +179,9 @@ def test_the_demo():
     errors = [each.components.error for each in found.variances]
     assert min(errors) >= 0 < max(errors)  # on an axis on which the rules decide seldom all may agree with themselves
     json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_one_verdict_a_run_says_nothing_of_a_judge_against_itself():
+    runs = read_trajectories(*demo_paths()).trajectories[:2]
+    found = studies.evidence(judge(runs, ["rules"], progress=False), runs)
+    assert "none gave two verdicts on one run" in found.answer
