@@ -7,7 +7,7 @@ where calls are exchangeable, it takes more than the largest of n with a probabi
 their distribution. Until `ENOUGH` calls have told, one goes at its worst, or alone, at a stated usual length, where the
 budget is too small for that. A call whose cost nobody knows (it timed out) counts at what it was set aside at, and once
 `ENOUGH` have told at what a next one would be by all that is known now: what calls tell later counts for it, too. A
-server of one's own is asked once before it is asked at all lanes: it may pass calls on to a paid one (LiteLLM's proxy).
+server of one's own is asked one by one until it has answered: it may pass calls on to a paid one (LiteLLM's proxy).
 """
 
 from __future__ import annotations
@@ -146,12 +146,15 @@ class Budget:
         self.under_way_usd += amount
         return True
 
-    def settle(self, call: Call, cost_usd: float | None, share: float = 1.0) -> None:
+    def settle(self, call: Call, cost_usd: float | None, share: float = 1.0, *, answered: bool = True) -> None:
         """Count what a call cost, None where nobody knows.
 
-        `share` is the part of the list price that the call was set aside at (a batch).
+        `share` is the part of the list price that the call was set aside at (a batch). A call that was not `answered`
+        tells nothing of whether its server is paid: where none was yet, the next one goes alone, too.
         """
-        self._heard.add(call.judge.rater)
+        if answered:
+            self._heard.add(call.judge.rater)
+        self._asked_first.discard(call.judge.rater)
         amount = self._reserved.pop(id(call), 0.0)
         self.under_way_usd = max(0.0, self.under_way_usd - amount) if self._reserved else 0.0
         told, worst = self.told_of(call.judge), self._worst.pop(id(call), None)

@@ -312,7 +312,7 @@ class Lane:
             self.stop(self.budget.reason)
             return False
         if self.has_ended and self.budget is not None:
-            self.budget.settle(call, 0.0)
+            self.budget.settle(call, 0.0, answered=False)
         return not self.has_ended
 
     def _look_for_price(self, call: Call, reply: Reply) -> None:
@@ -334,7 +334,7 @@ class Lane:
             cost = _cost_of(reply)
             self.end.count(reply)
             if self.budget is not None:
-                self.budget.settle(call, cost)
+                self.budget.settle(call, cost, answered=reply is not None and reply.failure is None)
         self.end.unpriced += cost is None and not self._is_free
         self._look_for_price(call, reply)
         return reply

@@ -9,7 +9,7 @@ import threading
 from math import isclose
 
 import pytest
-from judging.providers import completion, healthy, providing
+from judging.providers import after, completion, failing, healthy, providing
 from judging.worlds import CoinJudge, rubrics, trajectories
 
 import axisjudge
@@ -205,10 +205,12 @@ def test_a_server_of_ones_own_needs_no_price(tmp_path):
     assert (cost.input_tokens, cost.output_tokens, cost.cached_share) == (None, None, None)  # unknown, not none
 
 
-def test_a_budget_binds_a_proxy_of_ones_own_that_passes_calls_on_to_a_paid_model(tmp_path):
-    def proxy(number, body):
-        return 200, {"x-litellm-response-cost": "0.001"}, completion(body), 0.02
+def proxy(number, body):
+    """It passes calls on to a paid model."""
+    return 200, {"x-litellm-response-cost": "0.001"}, completion(body), 0.02
 
+
+def test_a_budget_binds_a_proxy_of_ones_own_that_passes_calls_on_to_a_paid_model(tmp_path):
     out = tmp_path / "r.jsonl"
     with providing(m=proxy) as provider:
         judges = [f"openai-compatible:m@{provider.url},family=x"]
@@ -217,6 +219,13 @@ def test_a_budget_binds_a_proxy_of_ones_own_that_passes_calls_on_to_a_paid_model
             assert 1000 * most - 2 <= provider.calls["m"] <= 1000 * most
     (cost,) = cost_of(read_every_line(out))
     assert isclose(cost.usd, provider.calls["m"] / 1000)
+
+
+def test_a_failure_does_not_tell_that_a_proxy_of_ones_own_is_free(tmp_path):
+    with providing(m=after(3, failing(500, "loading", retry_after="0.01"), proxy)) as provider:
+        judges = [f"openai-compatible:m@{provider.url},family=x"]
+        table = axisjudge.judge(trajectories(8), judges, budget_usd=0.0025, out=tmp_path / "r.jsonl", concurrency=16)
+    assert 0 < table["cost_usd"].sum() <= 0.0025
 
 
 def test_the_cost_of_ratings_counts_each_call_once_and_those_that_were_lost():
