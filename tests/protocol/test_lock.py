@@ -94,7 +94,9 @@ def test_a_change_of_how_the_record_is_rendered_is_found(locked, monkeypatch):
 
 @pytest.mark.parametrize("name", ["BUDGET", "KEPT_AT_LEAST"])
 def test_a_change_of_truncation_is_found(locked, monkeypatch, name):
-    monkeypatch.setattr(prompt, name, getattr(prompt, name) // 2)
+    from axisjudge.protocol import lock
+
+    monkeypatch.setattr(lock, name, getattr(prompt, name) // 2)
     assert f"truncation.{name.lower()}" in fields()
 
 

@@ -148,6 +148,7 @@ async function begin() {
     me.set(null);
     me.isLeft = true;
     labeller = null;
+    mount(parent, make("div", {})); // nothing of theirs stays in sight while the store is asked
     enter();
   };
   for (const end of ["beforeunload", "pagehide"]) addEventListener(end, () => labeller?.flush());
