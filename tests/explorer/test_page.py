@@ -15,7 +15,7 @@ from axisjudge.explorer import write_page
 from axisjudge.explorer.front import script, text
 from axisjudge.explorer.page import embedded, page_html
 from axisjudge.explorer.session import Session
-from axisjudge.labels.sampling import draw_by, read_sampling, with_plan
+from axisjudge.labels.sampling import draw_at_random, draw_by, read_sampling, with_plan
 from axisjudge.ratings import RatingsWriter
 from axisjudge.readers import write_trajectories
 from axisjudge.verdict import AXES, Rating
@@ -26,14 +26,17 @@ def about_of(page):
 
 
 def items_of(page):
-    groups = re.findall(r'id="(items-\d+)"', page)
-    items = [item for group in groups for item in packed(page, group)]
+    items, runs = (
+        [each for group in re.findall(rf'id="({name}-\d+)"', page) for each in packed(page, group)]
+        for name in ("items", "runs")
+    )
+    shown = [runs[place] for place in about_of(page)["places"]]
     return [
         {
-            "run": {**item["run"], **packed(page, f"given-{item['given']}")},
+            "run": {**run["run"], **packed(page, f"given-{run['given']}")},
             "bases": {axis: {**item["base"], **own} for axis, own in item["bases"].items()},
         }
-        for item in items
+        for item, run in zip(items, shown, strict=True)
     ]
 
 
@@ -44,6 +47,19 @@ def test_it_carries_everything_and_reaches_for_nothing(session):
     assert not re.search(r"https?:|//|src=|href=|@import|url\(", frame)
     assert len(items_of(page)) == 3
     assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon|import)\s*\(", script("page.js"))
+
+
+def test_each_run_stands_beside_what_is_asked_of_it(runs):
+    """Runs are packed by task: five tasks in an order that sorting does not undo by chance."""
+    many = [
+        runs[0].model_copy(update={"id": f"x-{task}", "task_id": task, "steps": runs[0].steps[:n]})
+        for n, task in enumerate("cebad", 2)
+    ]
+    for seed in range(4):
+        session = Session.of(many, draw_at_random(many, seed=seed), "Ann")
+        for run, item in zip(session.trajectories, items_of(page_html(session)), strict=True):
+            assert {each["trajectory_id"] for each in item["bases"].values()} == {run.id}
+            assert len(item["run"]["steps"]) == len(run.steps)
 
 
 def test_the_policy_names_the_hashes_of_what_is_there(session):
@@ -59,7 +75,7 @@ def test_the_policy_names_the_hashes_of_what_is_there(session):
 
 def test_text_cannot_leave_its_element(session):
     page = page_html(session)
-    assert page.count("</script>") == page.count("<script") == 2 + len(re.findall(r'id="(?:items|given)-', page))
+    assert page.count("</script>") == page.count("<script") == 2 + len(re.findall(r'id="(?:items|runs|given)-', page))
     assert "<img" not in page
     assert items_of(page)[0]["run"]["policy"] == f"Cancel nothing. {HOSTILE}"
     nasty = {"a": "</script><!--<script>\u2028\r\n\0", "b": ["<" * 3]}

@@ -2,9 +2,11 @@ const DATA = JSON.parse(document.getElementById("labelling").textContent);
 const KEPT = new Kept(`labels:${DATA.hash}`);
 
 const groupAt = recent(4, (at) => unpacked(`items-${at}`));
+const runsAt = recent(4, (at) => unpacked(`runs-${at}`));
 const givenAt = recent(4, (at) => unpacked(`given-${at}`));
-/** What is asked of an item: its run, and of each axis the fields of a label that are known beforehand. */
-const itemAt = async (n) => (await groupAt(Math.floor(n / DATA.together)))[n % DATA.together];
+const among = async (groups, n, together) => (await groups(Math.floor(n / together)))[n % together];
+/** What is asked of an item: of each axis the fields of a label that are known beforehand. */
+const itemAt = (n) => among(groupAt, n, 10 * DATA.together);
 
 /** What is asked of an axis of runs that were opened: each line says it, so that a page written anew knows what it is of. */
 const ASKED = new Map();
@@ -12,9 +14,9 @@ const askedOf = ({ base, bases }, n) => Object.entries(bases).map(([axis, own]) 
 const known = ({ trajectory_id, question, prompt_sha256 }) => `${trajectory_id}/${question}/${prompt_sha256}`;
 
 async function runAt(n) {
-  const item = await itemAt(n);
-  for (const [name, asked] of askedOf(item, n)) ASKED.set(name, asked);
-  return { ...item.run, ...(await givenAt(item.given)) };
+  for (const [name, asked] of askedOf(await itemAt(n), n)) ASKED.set(name, asked);
+  const { run, given } = await among(runsAt, DATA.places[n], DATA.together);
+  return { ...run, ...(await givenAt(given)) };
 }
 
 /** What lines come to. */
