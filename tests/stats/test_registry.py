@@ -265,6 +265,7 @@ PARTS = {
     "shared_hits",
     "sign_flips",
     "split",
+    "standardised_share",
     "standing_in",
     "stratum_shares",
     "worst_orders",

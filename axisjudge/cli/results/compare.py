@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from axisjudge.checks import InputError
 from axisjudge.cli import show
 from axisjudge.cli.options import AlikeOption, Ratings, Steps
 
@@ -28,6 +29,9 @@ def compare(
     by: Annotated[
         str, typer.Option(help="Where may judges be unfair: any of agent, domain, length, answer, by commas.")
     ] = "",
+    mix: Annotated[
+        list[str], typer.Option(help="STRATUM=SHARE of the one --by: carry failure rates to this other mix of runs.")
+    ] = [],  # noqa: B006
     trajectories: Annotated[list[Path], typer.Option(help="The runs, for --by length and --by answer.")] = [],  # noqa: B006
     steps: Steps = False,
     alike: AlikeOption = "items",
@@ -62,6 +66,7 @@ def compare(
         sampling=sampling,
         epsilon=epsilon,
         by=[name.strip() for name in by.split(",") if name.strip()],
+        mix=_mix(mix),
         trajectories=show.runs_of(trajectories).trajectories if trajectories else None,
         alike=alike,
         n_draws=0,
@@ -87,10 +92,25 @@ def compare(
         show.lines([result.fairness.answer], apart=True)
         show.table(plain(tables["unfair"])[:_MOST_ROWS], "Differences between strata")
         show.table(plain(tables["strata_rates"])[:_MOST_ROWS], "Failure rates by strata")
+        show.table(plain(tables["carried"]), "Carried to the stated mix")
     show.standing(source.ratings)
     if decisions:
         show.lines([each.sentence() for each in decisions], apart=True)
     raise typer.Exit(exit_code(decisions))
+
+
+def _mix(stated: list[str]) -> dict[str, float]:
+    """Shares by stratum."""
+    mix = {}
+    for text in stated:
+        name, sign, share = text.rpartition("=")
+        try:
+            mix[name.strip()] = float(share)
+        except ValueError:
+            sign = ""
+        if not sign or not name.strip():
+            raise InputError("--mix", "must be STRATUM=SHARE", text, "as --by domain --mix retail=.8 --mix airline=.2")
+    return mix
 
 
 #: Rows of the longest tables that are printed; all of them are in --json.

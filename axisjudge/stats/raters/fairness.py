@@ -238,7 +238,7 @@ def _holds_zero(difference: Estimate) -> bool:
     return difference.ci_low <= 0 <= difference.ci_high
 
 
-def post_stratified_sum(rates: list[Estimate], sizes: ArrayLike) -> Estimate:
+def post_stratified_sum(rates: list[Estimate], sizes: ArrayLike, correlation: ArrayLike | None = None) -> Estimate:
     """The rate of all items from rates of strata, sum_s W_s p_s with W_s the stratum's share of the items, by MOVER.
 
     Parameters
@@ -246,7 +246,9 @@ def post_stratified_sum(rates: list[Estimate], sizes: ArrayLike) -> Estimate:
     rates : list of Estimate
         One of each stratum, of different items.
     sizes : array, shape (n_strata,)
-        Items in each stratum.
+        Items in each stratum, or its share of the mix that the rate is carried to.
+    correlation : array, shape (n_strata, n_strata), optional
+        Of the strata's rates, where they share clusters; none by default.
 
     References
     ----------
@@ -268,7 +270,8 @@ def post_stratified_sum(rates: list[Estimate], sizes: ArrayLike) -> Estimate:
     if reasons := [rate.reason for rate in rates if math.isnan(rate.ci_low)]:
         return result(reason=reasons[0])
     low, high = (np.array([getattr(rate, end) for rate in rates]) for end in ("ci_low", "ci_high"))
-    below, above = (float(np.sqrt(((weight * gap) ** 2).sum())) for gap in (point - low, high - point))
+    r = np.eye(len(rates)) if correlation is None else np.asarray(correlation, dtype=np.float64)
+    below, above = (math.sqrt(part @ r @ part) for part in (weight * (point - low), weight * (high - point)))
     ends = max(0.0, estimate - below), min(1.0, estimate + above)
     return result(ci_low=ends[0], ci_high=ends[1], method="MOVER over strata of their own")
 

@@ -1,9 +1,10 @@
-"""The difference of two shares of the same items in clusters of any sizes, and how many more items would narrow one."""
+"""Shares in clusters of any sizes: two of the same items, one carried to another mix of items, and how many more items
+would narrow one."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
@@ -13,6 +14,7 @@ from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.stats.clusters import (
     AGREEMENT_ICC,
     OUTCOME_ICC,
+    PRIOR_DEGREES,
     Alike,
     clustered_variance,
     effective_clusters,
@@ -20,8 +22,14 @@ from axisjudge.stats.clusters import (
     normal_part,
     relative_weights,
 )
-from axisjudge.stats.estimate import ClusteredShare, Estimate
-from axisjudge.stats.rates.proportions import cluster_codes, score_interval, t_quantile
+from axisjudge.stats.estimate import ClusteredShare, Estimate, many
+from axisjudge.stats.rates.proportions import (
+    FEWEST_FOR_WILSON,
+    clopper_pearson_interval,
+    cluster_codes,
+    score_interval,
+    t_quantile,
+)
 
 Floats = NDArray[np.float64]
 
@@ -94,6 +102,128 @@ def paired_share_difference(
     low, high = max(-1.0, difference - half), min(1.0, difference + half)
     method = f"paired difference with one item and one cluster unseen, t on {spread.degrees:.1f} degrees"
     return result(estimate=difference, ci_low=low, ci_high=high, method=method)
+
+
+#: A stratum of fewer clusters does not show how far its clusters differ, and a mix that leans on it has no interval.
+FEWEST_OF_STRATUM = 5
+
+
+def standardised_share(
+    values: ArrayLike,
+    strata: ArrayLike,
+    mix: Mapping[str, float],
+    clusters: ArrayLike | None = None,
+    *,
+    cluster_unit: str = "cluster",
+    expected_icc: float = OUTCOME_ICC,
+    ci_level: float = 0.95,
+) -> ClusteredShare:
+    r"""The share of ones carried to another mix of strata (direct standardisation), clusters as units.
+
+    .. math:: \hat\theta = \sum_s m_s \hat p_s, \qquad
+              u_i = m_s \frac{y_i - \hat p_s}{n_s} \sqrt{\frac{K_s}{K_s - 1}}, \qquad
+              V_0 = \sum_s \frac{m_s^2}{n_s} \tilde p_s (1 - \tilde p_s), \quad
+              \tilde p_s = \frac{n_s \hat p_s + 2 \hat\theta}{n_s + 2}
+
+    with n_s items in K_s effective clusters of stratum s, and the interval Wilson's at theta (1 - theta) / V_0 items
+    over the design effect of the influences u_i, added up over clusters whatever strata their items are of. Drawn to
+    the whole by two items, a stratum without a hit is not taken for certain. t has no more degrees than the strata's
+    clusters carry (Satterthwaite). Of independent items the interval is the exact one, at no more than Kish's items,
+    while either outcome was seen fewer than 15 times (Korn and Graubard).
+
+    Parameters
+    ----------
+    values : array of 0, 1 or NaN, shape (n_items,)
+    strata : array of str or None, shape (n_items,)
+        Items of no stratum (None), or of one without weight, do not count.
+    mix : mapping of str to float
+        The share of each stratum in the mix that is meant, up to a factor.
+    clusters, cluster_unit, expected_icc, ci_level
+        As in `clustered_proportion`.
+
+    Returns
+    -------
+    ClusteredShare
+        Undefined where a stratum with weight holds no item; without an interval where one holds fewer than five
+        clusters.
+
+    Raises
+    ------
+    InputError
+        Strata of another length, or a mix that is negative or all nought.
+
+    Notes
+    -----
+    What holds within strata must be alike here and there: only the mix is carried.
+
+    References
+    ----------
+    Cochran (1977), Sampling Techniques, section 5A.8 (post-stratified means). Cole and Stuart (2010), Am. J. Epidemiol.
+    172:107-115, doi:10.1093/aje/kwq084 (weights to a target population). Korn and Graubard (1998), Survey Methodology
+    24:193-201. Satterthwaite (1946), doi:10.2307/3002019.
+
+    Examples
+    --------
+    >>> standardised_share([1] * 5 + [0] * 15 + [1] * 15 + [0] * 5, ["a"] * 20 + ["b"] * 20, {"a": 0.9, "b": 0.1})
+    ClusteredShare(0.300 [0.154 to 0.503], 40 items in 40 items)
+    """
+    outcome, names = np.asarray(values, dtype=np.float64), np.asarray(strata, dtype=object)
+    if outcome.ndim != 1 or names.shape != outcome.shape:
+        raise InputError("strata", f"needs one entry for each of the {outcome.size} items", names.shape)
+    share = np.array([*mix.values()], dtype=np.float64)
+    if not (share >= 0).all() or not 0 < share.sum() < math.inf:
+        raise InputError("mix", "must be shares of 0 or more, and not all 0", dict(mix))
+    of = {name: number for number, name in enumerate(name for name, part in mix.items() if part > 0)}
+    share = share[share > 0] / share.sum()
+    stratum = np.array([of.get(name, -1) for name in names], dtype=np.intp)
+    kept = ~np.isnan(outcome) & (stratum >= 0)
+    groups = np.unique(cluster_codes(clusters, outcome.size)[kept], return_inverse=True)[1]
+    y, stratum = outcome[kept], stratum[kept]
+    cells = np.zeros((share.size, groups.max(initial=-1) + 1))
+    np.add.at(cells, (stratum, groups), 1.0)
+    n, n_clusters, unit = cells.sum(axis=1), (cells > 0).sum(axis=1), "item" if clusters is None else cluster_unit
+    result = partial(
+        ClusteredShare,
+        ci_level=ci_level,
+        n_items=y.size,
+        n_missing=int(np.isnan(outcome).sum()),
+        n_clusters=cells.shape[1],
+        cluster_unit=unit,
+    )
+    for name, number in of.items():
+        if not n[number]:
+            reason = f"the mix gives {share[number]:.0%} to {name}, of which no item counts"
+            return result(estimate=math.nan, reason=reason)
+    p = np.bincount(stratum, weights=y) / n
+    estimate = float(share @ p)
+    for name, number in of.items():
+        if n_clusters[number] < FEWEST_OF_STRATUM:
+            there = f"{name} has {many(int(n_clusters[number]), unit)}"
+            return result(estimate=estimate, reason=f"{there}; a mix needs {FEWEST_OF_STRATUM} of each")
+    k = np.array([effective_clusters(row) for row in cells])
+    influence = (share * np.sqrt(k / (k - 1)) / n)[stratum] * (y - p[stratum])
+    spread = clustered_variance(influence, groups, weights=(share / n)[stratum], prior=expected_icc)
+    drawn, whole = (n * p + 2 * estimate) / (n + 2), estimate * (1 - estimate)
+    parts = share**2 / n * (drawn * (1 - drawn) if whole > 0 else 1.0)
+    items = (whole or 1.0) / float(parts.sum()) / spread.design_effect
+    of_strata = (share**2 / k).sum() ** 2 / (share**4 / k**2 / np.maximum(k - 1, 1)).sum()
+    degrees = min(spread.degrees, float(of_strata) + PRIOR_DEGREES)
+    if cells.sum(axis=0).max() <= 1 and min(y.sum(), y.size - y.sum()) < FEWEST_FOR_WILSON:
+        items = min(items, 1 / float((share**2 / n).sum()))
+        (low, high), name = clopper_pearson_interval(estimate * items, items, ci_level=ci_level), "Clopper-Pearson"
+    else:
+        low, high = score_interval(estimate, items, t_quantile(degrees, ci_level), spread.lean)
+        name = "Wilson"
+    return result(
+        estimate=estimate,
+        ci_low=float(low),
+        ci_high=float(high),
+        method=f"standardised, {name} at {items:.1f} items, t on {degrees:.1f} degrees",
+        effective_clusters=spread.effective_clusters,
+        design_effect=y.size / items,
+        degrees=degrees,
+        lean=spread.lean,
+    )
 
 
 def cluster_correlation(first: ArrayLike, second: ArrayLike, clusters: ArrayLike | None) -> float:

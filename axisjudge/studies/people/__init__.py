@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from axisjudge.checks import InputError
 from axisjudge.figures.theme import plot_rows
 from axisjudge.labels.panel import labelled_panel, prepared, questions_of
 from axisjudge.ratings.edge import MADE_UP
@@ -173,7 +174,9 @@ class RatesByPeople(Part):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Unfair(Part):
-    """Right verdicts by stratum, and failure rates corrected by strata of their own (`own_strata`)."""
+    """Right verdicts by stratum, failure rates corrected by strata of their own (`own_strata`), and shares `carried`
+    to another mix of the strata.
+    """
 
     name: ClassVar = "fairness"
     caption: ClassVar = "Right verdicts by stratum: what differs most surely first"
@@ -184,6 +187,7 @@ class Unfair(Part):
 
     table = property(lambda self: tables.unfair_table(self.questions, self.kind))
     own_strata = property(lambda self: tables.strata_rates_table(self.questions, self.kind))
+    carried = property(lambda self: tables.carried_table(self.questions, self.kind))
 
     @property
     def answer(self) -> str:
@@ -275,6 +279,7 @@ def unfair(
     labels: Given | None = None,
     *,
     by: Sequence[str] = (),
+    mix: Mapping[str, float] | None = None,
     trajectories: Sequence[Trajectory] | None = None,
     repeat: int = 0,
     step_level: bool = False,
@@ -287,13 +292,18 @@ def unfair(
     ----------
     by : sequence of str
         Ways of sorting runs: ``agent``, ``domain``, ``length``, ``answer``.
+    mix : mapping of str to float, optional
+        Shares of the strata of the one way in `by` in another mix, such as ``{"short": 0.8, "long": 0.2}``: failure
+        rates and right verdicts are carried to it (`standardised_share`).
     trajectories : sequence of Trajectory, optional
         The runs, of which lengths are taken; without them lengths need ratings of steps.
     """
+    if mix and len(by) != 1:
+        raise InputError("mix", "needs one way of sorting runs", list(by), "name one with `by`")
     panels = [question.panel for question in of.comparison.questions]
     both = prepared(ratings, ratings if labels is None else labels, repeat, step_level) if by else ()
     strata = strata_of(pl.concat(both), by, trajectories) if by else {}
-    found = tuple(each for panel in panels for each in fairness(panel, strata, ci_level=ci_level, seed=seed))
+    found = tuple(each for panel in panels for each in fairness(panel, strata, mix, ci_level=ci_level, seed=seed))
     return Unfair(found, of.comparison.kind, made_up=of.made_up)
 
 
@@ -329,6 +339,7 @@ class People(Study):
             "few_labels": rates.few_labels,
             "unfair": self.fairness.table,
             "strata_rates": self.fairness.own_strata,
+            "carried": self.fairness.carried,
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -347,6 +358,7 @@ def people(
     *,
     truth: Given | None = None,
     by: Sequence[str] = (),
+    mix: Mapping[str, float] | None = None,
     trajectories: Sequence[Trajectory] | None = None,
     n_few: int = 30,
     n_draws: int = 100,
@@ -366,7 +378,7 @@ def people(
         aside. By default `ratings` itself.
     truth, n_few, n_draws
         As `corrected_rates` takes them.
-    by, trajectories
+    by, mix, trajectories
         As `unfair` takes them.
     ci_level : float
         Level of all intervals.
@@ -406,6 +418,7 @@ def people(
             ratings,
             labels,
             by=by,
+            mix=mix,
             trajectories=trajectories,
             repeat=how.get("repeat", 0),
             step_level=how.get("step_level", False),

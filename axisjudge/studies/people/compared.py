@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,10 @@ from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.estimate import Decision, Estimate, decided
 from axisjudge.stats.raters.fairness import Fair, StratumFairness, fair_shares, post_stratified_sum
 from axisjudge.stats.raters.reference_ranks import reference_ranks
+from axisjudge.stats.rates.clustered import cluster_correlation, standardised_share
 from axisjudge.stats.rates.corrected_agents import CorrectedRates
 from axisjudge.stats.rates.correction import CorrectedRate, corrected_rate
+from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import Floats, Given, Kind, to_polars
 from axisjudge.studies.people.judges import Claim, JudgeComparison, claims_of, compare_judge, corrected_of
 
@@ -305,16 +308,32 @@ class OwnStrataRate(Result):
 
 
 @dataclass(frozen=True, eq=False)
-class QuestionFairness(Result):
-    """All judges on one question, sorted `by` something; `refusal` says why nothing could be tried."""
+class CarriedOver(Result):
+    """A share among these runs, and carried to another mix of strata."""
 
-    _keys = ("question", "by", "refusal", "differences", "rates")
+    _keys = columns("judge measure here=here.in_short there=there.in_short")
+
+    judge: str
+    measure: str
+    here: Estimate
+    there: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionFairness(Result):
+    """All judges on one question, sorted `by` something; `refusal` says why nothing could be tried.
+
+    `carried` holds shares carried to another mix of the strata, empty where none was stated.
+    """
+
+    _keys = ("question", "by", "refusal", "differences", "rates", "carried")
 
     question: str
     by: str
     differences: tuple[StratumFairness, ...]
     rates: tuple[OwnStrataRate, ...]
     refusal: str = ""
+    carried: tuple[CarriedOver, ...] = ()
 
     @property
     def unfair(self) -> tuple[StratumFairness, ...]:
@@ -328,20 +347,25 @@ class QuestionFairness(Result):
         return max(tried, default=math.nan)
 
 
-def fairness(panel: LabelledPanel, strata: Strata, *, ci_level: float = 0.95, seed: int = 0) -> list[QuestionFairness]:
-    """Every way of sorting the runs of one question."""
-    return [_sorted_by(panel, by, of_run, ci_level, seed) for by, of_run in strata.items()]
+def fairness(
+    panel: LabelledPanel, strata: Strata, mix: Mapping[str, float] | None = None, *, ci_level: float, seed: int
+) -> list[QuestionFairness]:
+    """Every way of sorting the runs of one question, with shares carried to a `mix` of the strata."""
+    return [_sorted_by(panel, by, of_run, mix or {}, ci_level, seed) for by, of_run in strata.items()]
 
 
 def _sorted_by(
-    panel: LabelledPanel, by: str, of_run: Mapping[str, str], ci_level: float, seed: int
+    panel: LabelledPanel, by: str, of_run: Mapping[str, str], mix: Mapping[str, float], ci_level: float, seed: int
 ) -> QuestionFairness:
     names = np.array([of_run.get(run) for run in panel.runs], dtype=object)
     if refusal := _refusal(panel, by, names):
         return QuestionFairness(panel.question, by, (), (), refusal)
     differences = fair_shares(_right(panel), names, panel.clusters, cluster_unit=panel.cluster_unit, ci_level=ci_level)
-    rates = tuple(_own_strata(panel, number, names, ci_level, seed) for number in range(len(panel.judges)))
-    return QuestionFairness(panel.question, by, differences, rates)
+    judges, known = range(len(panel.judges)), sorted({name for name in names if name is not None})
+    mix = {next((full for full in known if full.split(" (")[0] == name), name): part for name, part in mix.items()}
+    rates = tuple(_own_strata(panel, number, names, ci_level, seed) for number in judges)
+    carried = (each for number in judges for each in _carried(panel, number, names, mix, ci_level, seed))
+    return QuestionFairness(panel.question, by, differences, rates, carried=tuple(carried) if mix else ())
 
 
 def _refusal(panel: LabelledPanel, by: str, names: np.ndarray) -> str:
@@ -370,8 +394,44 @@ def _right(panel: LabelledPanel) -> dict[tuple[str, str], Floats]:
 
 def _own_strata(panel: LabelledPanel, number: int, names: np.ndarray, ci_level: float, seed: int) -> OwnStrataRate:
     sorted_rows = panel.asked[:, number] & np.array([name is not None for name in names])
-    rows_of = [sorted_rows & (names == name) for name in sorted(set(names[sorted_rows]))]
-    each = [corrected_of(panel, number, rows, ci_level=ci_level, seed=seed).rate for rows in rows_of]
-    own = post_stratified_sum(each, [int(rows.sum()) for rows in rows_of])
+    sizes = {name: int((names[sorted_rows] == name).sum()) for name in sorted(set(names[sorted_rows]))}
     together = corrected_of(panel, number, sorted_rows, ci_level=ci_level, seed=seed).rate
-    return OwnStrataRate(panel.judges[number], together, own)
+    return OwnStrataRate(panel.judges[number], together, _joined(panel, number, names, sizes, ci_level, seed))
+
+
+def _joined(
+    panel: LabelledPanel, number: int, names: np.ndarray, sizes: Mapping[str, float], ci_level: float, seed: int
+) -> Estimate:
+    """The failure rate corrected in each stratum by its own labels, joined by these sizes.
+
+    Strata that share tasks move together: as their labels' totals over tasks do, where these do so at all.
+    """
+    rows_of = {name: panel.asked[:, number] & (names == name) for name in sizes}
+    if lacking := next((name for name, rows in rows_of.items() if not rows.any()), None):
+        reason = f"the mix gives {sizes[lacking] / sum(sizes.values()):.0%} to {lacking}, of which no item counts"
+        return Estimate(estimate=math.nan, n_items=0, n_clusters=0, ci_level=ci_level, reason=reason)
+    each = [corrected_of(panel, number, rows, ci_level=ci_level, seed=seed).rate for rows in rows_of.values()]
+    labels = panel.failed(panel.reference)
+    own = [np.where(rows, labels, np.nan) for rows in rows_of.values()]
+    shared = np.eye(len(own))
+    for i, j in combinations(range(len(own)), 2):
+        if not (np.isnan(own[i]).all() or np.isnan(own[j]).all()):
+            shared[i, j] = shared[j, i] = max(0.0, cluster_correlation(own[i], own[j], panel.groups))
+    return post_stratified_sum(each, [*sizes.values()], shared)
+
+
+def _carried(
+    panel: LabelledPanel, number: int, names: np.ndarray, mix: Mapping[str, float], ci_level: float, seed: int
+) -> Iterator[CarriedOver]:
+    """The judge's share of failing verdicts, that of right ones, and the rate that people would give."""
+    asked, judge = panel.asked[:, number], panel.judges[number]
+    said, people = np.where(asked, panel.failed(panel.judged[:, number]), np.nan), panel.failed(panel.reference)
+    right = np.where(np.isnan(said) | np.isnan(people), np.nan, said == people)
+    shares = {"says_failing": said} | ({} if panel.drawn.chosen else {"right": right})
+    terms: dict[str, Any] = {"cluster_unit": panel.cluster_unit, "ci_level": ci_level}
+    for measure, values in shares.items():
+        here = clustered_proportion(values, panel.clusters, **terms)
+        yield CarriedOver(judge, measure, here, standardised_share(values, names, mix, panel.clusters, **terms))
+    here = corrected_of(panel, number, asked, ci_level=ci_level, seed=seed).rate
+    weighty = {name: part for name, part in mix.items() if part > 0}
+    yield CarriedOver(judge, "corrected", here, _joined(panel, number, names, weighty, ci_level, seed))

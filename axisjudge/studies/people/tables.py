@@ -244,6 +244,32 @@ def strata_rates_table(fairness: Sequence[QuestionFairness], kind: Kind) -> Tabl
     return table_of([dict(zip(columns, row, strict=True)) for row in rows], kind)
 
 
+_CARRIED = {
+    "says_failing": "the judge says incorrect",
+    "right": "the judge says what people say",
+    "corrected": "people would say incorrect",
+}
+
+
+def carried_table(fairness: Sequence[QuestionFairness], kind: Kind) -> Table:
+    """One row a question, judge and share: among these runs, and carried to the stated mix."""
+    columns = ("question", "by", "judge", "share of runs", "here", "in the mix", "why not")
+    rows = [
+        (
+            each.question,
+            each.by,
+            one.judge,
+            _CARRIED[one.measure],
+            _share(one.here),
+            _share(one.there),
+            one.there.reason,
+        )
+        for each in fairness
+        for one in each.carried
+    ]
+    return table_of([dict(zip(columns, row, strict=True)) for row in rows], kind)
+
+
 CORRECTED, CEILING = "#D55E00", "#e4e4e4"
 
 

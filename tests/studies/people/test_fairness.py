@@ -53,6 +53,23 @@ def test_the_blind_judge_is_named_and_the_fair_one_is_not(ratings):
     assert "blind finds failures" in found.fairness.answer
 
 
+def test_shares_are_carried_to_another_mix_and_refused_where_it_has_no_run(ratings):
+    """In the mix of b and c alone the blind judge is as good as the fair one; the truth is half everywhere."""
+    found = people(ratings, by=["agent"], mix={"b": 3, "c": 1}, n_draws=0)
+    (by_agent,) = found.fairness.questions
+    carried = {(one.judge, one.measure): one for one in by_agent.carried}
+    blind = carried["blind", "right"]
+    assert blind.here.estimate < 0.8 < blind.there.ci_low < 0.9 < blind.there.ci_high
+    assert carried["fair", "corrected"].there.ci_low < 0.5 < carried["fair", "corrected"].there.ci_high
+    assert carried["blind", "says_failing"].here.estimate < 0.4 < carried["blind", "says_failing"].there.estimate
+    assert len(found.tables()["carried"]) == 6
+    assert found.to_dict()["fairness"][0]["carried"][0]["measure"] == "says_failing"
+    nowhere = people(ratings, by=["agent"], mix={"b": 1, "d": 1}, n_draws=0).fairness.questions[0].carried
+    assert all(np.isnan(one.there.estimate) and "50% to d" in one.there.reason for one in nowhere)
+    with pytest.raises(InputError, match="one way of sorting"):
+        people(ratings, by=["agent", "domain"], mix={"b": 1}, n_draws=0)
+
+
 def test_without_a_way_of_sorting_nothing_is_compared(ratings):
     found = people(ratings, n_draws=0)
     assert (found.fairness.questions, found.fairness.answer) == ((), "")
