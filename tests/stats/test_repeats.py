@@ -59,6 +59,29 @@ def test_components_are_recovered():
     assert found.error == pytest.approx((share * (1 - share)).mean(), abs=0.003)
 
 
+def test_tasks_and_occasions_have_components_of_their_own():
+    """As above, with tasks of three items, builds that a judge is off by as a whole, and that move single items."""
+    rng = np.random.default_rng(5)
+    n_tasks, k, b, r = 1200, 8, 12, 2
+    task = np.repeat(np.arange(n_tasks), 3)
+    n = task.size
+    judge = np.resize([-0.08, 0.08], (1, k, 1))
+    occasion = 0.07 * np.stack([rng.permuted(np.resize([-1, 1], b)) for _ in range(k)])[None]
+    parts = [0.12 * rng.choice([-1, 1], shape) for shape in ((n_tasks, 1, 1), (n, 1, 1), (n, k, 1), (n, k, b))]
+    share = 0.5 + parts[0][task] + parts[1] + parts[2] * 0.5 + parts[3] * 0.4 + judge + occasion
+    verdicts = (rng.random((n, k, b, r)) < share[..., None]).astype(float).reshape(n, k, b * r)
+    found = variance_components(verdicts, occasions=np.repeat(np.arange(b), r), tasks=task)
+    known = [found.task, found.item, found.item_judge, found.item_occasion, found.judge, found.occasion]
+    expected = [0.0144, 0.0144, 0.0036, 0.0144 * 0.16, 0.0064 * 8 / 7, 0.0049 * 12 / 11]
+    assert known == pytest.approx(expected, abs=0.0012)
+    assert (found.n_occasions, found.n_repeats) == (b, r)
+    one_day = variance_components(verdicts[:, :, :2])
+    assert math.isnan(one_day.occasion)
+    assert one_day.item_judge > found.item_judge  # one occasion passes for what a judge always does
+    short = variance_components(verdicts[:, :, :4], occasions=[0, 0, 1, 1])
+    assert (math.isnan(short.occasion), "2 occasions are too few" in short.reason) == (True, True)
+
+
 def test_few_judges_are_fixed_and_their_bias_is_given():
     verdicts = np.zeros((20, 2, 1))
     verdicts[:10] = 1

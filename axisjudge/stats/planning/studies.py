@@ -388,15 +388,17 @@ def plan_stand_in(
     return powers(asked, study, sizes, replicates, rng)
 
 
-def panel_error(judge: float, item_judge: float, error: float, n_judges: int, n_repeats: int) -> float:
+def panel_error(
+    judge: float, item_judge: float, error: float, n_judges: int, n_repeats: int, *, occasion: float = 0.0
+) -> float:
     """Standard error that judges and repeats leave in one item's mean verdict, with unlimited items around it.
 
-    sqrt(sigma2_judge / k + sigma2_item.judge / k + sigma2_error / (k r)), components of
-    `axisjudge.stats.raters.repeats.variance_components`.
+    sqrt((sigma2_judge + sigma2_item.judge + sigma2_occasion) / k + sigma2_error / (k r)), components of
+    `axisjudge.stats.raters.repeats.variance_components`; repeats of one occasion share what it is off by.
     """
     positive("n_judges", n_judges)
     positive("n_repeats", n_repeats)
-    return math.sqrt(max(judge + item_judge + error / n_repeats, 0.0) / n_judges)
+    return math.sqrt(max(judge + item_judge + occasion + error / n_repeats, 0.0) / n_judges)
 
 
 def _panel_of(

@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import bounded_share, clustered_mean, clustered_proportion
+from axisjudge.stats.rates.proportions import bounded_share, cluster_codes, clustered_mean, clustered_proportion
 
 Floats = NDArray[np.float64]
 
 #: With fewer judges their variance is a guess: with two, the interval of their SD is x 0.45 to x 32.
 FEWEST_JUDGES = 5
+#: The same of occasions (builds, days), whose noise is measured between four of one judge or more.
+FEWEST_OCCASIONS = 4
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,16 @@ def flips_by_confidence(
 class VarianceComponents:
     """Variance of 0/1 verdicts by expected mean squares; negative estimates are shown as they come.
 
-    The variance of the panel's mean verdict on an item is `judge` / k + `item_judge` / k + `error` / (k r). With
-    fewer than five judges `judge` is NaN and `bias`, each judge's mean minus the panel's, stands in its place: judges
-    are fixed. With one repeat `item_judge` and `error` cannot be told apart, and `item_judge` holds both.
+    With k judges asked r times on each of b occasions, the variance of the panel's mean verdict on an item is
+
+        judge / k + item_judge / k + (occasion + item_occasion) / (k b) + error / (k b r)
+
+    `task` and `item` are of items, `item` within tasks where several share one. `occasion` is what a judge as a whole
+    is off by on one occasion (a build, a day), `item_occasion` what it changes on single items from occasion to
+    occasion and holds through the repeats of one; both are NaN below `FEWEST_OCCASIONS` of them, as repeats of one
+    occasion say nothing of another. With fewer than five judges `judge` is NaN and `bias`, each judge's mean minus the
+    panel's, stands in its place: judges are fixed. What one repeat cannot tell apart, the component above holds:
+    `item_judge` with one occasion, `item_occasion` with several.
     """
 
     item: float
@@ -128,19 +137,36 @@ class VarianceComponents:
     n_repeats: int
     n_missing: int
     reason: str = ""
+    task: float = math.nan
+    occasion: float = math.nan
+    item_occasion: float = math.nan
+    n_occasions: int = 1
 
 
-def variance_components(ratings: ArrayLike) -> VarianceComponents:
-    """Components of variance of 0/1 verdicts over items, judges and repeats.
+def variance_components(
+    ratings: ArrayLike, *, occasions: ArrayLike | None = None, tasks: ArrayLike | None = None
+) -> VarianceComponents:
+    """Components of variance of 0/1 verdicts over tasks, items, judges, occasions and repeats.
 
-    Mean squares of the two-way layout: MS_item, MS_judge, MS_item.judge, MS_error; error = MS_error, item.judge =
-    (MS_item.judge - MS_error) / r, judge = (MS_judge - MS_item.judge) / (n r), item = (MS_item - MS_item.judge) / (k
-    r).
+    Occasions o lie within judges j (each has builds of its own), items i across both. With b occasions of r repeats,
+    k judges and n items in tasks of m_t:
+
+        error         = MS_error                              item_occasion = (MS_io - MS_error) / r
+        occasion      = (MS_o - MS_io) / (n r)                item_judge    = (MS_ij - MS_io) / (b r)
+        judge         = (MS_j - MS_ij - MS_o + MS_io) / (n b r)
+        item          = (MS_i:t - MS_ij) / (k b r)            task          = (MS_t - MS_i:t) / (m k b r)
+
+    with m = (n - sum m_t^2 / n) / (n_tasks - 1); on one occasion MS_io and MS_o are MS_error.
 
     Parameters
     ----------
     ratings : array, shape (n_items, n_judges, n_repeats)
         0/1 verdicts. Items that lack a verdict of any judge and repeat are left out and counted.
+    occasions : array, shape (n_repeats,), optional
+        The occasion of each repeat; all of one by default. Of each occasion as many repeats count as the one with the
+        fewest has.
+    tasks : array, shape (n_items,), optional
+        Without it, or where each task has one item, `item` is of both.
 
     References
     ----------
@@ -151,33 +177,60 @@ def variance_components(ratings: ArrayLike) -> VarianceComponents:
         raise InputError("ratings", "must be items x judges x repeats with two judges or more", cube.shape)
     if not np.isin(cube[~np.isnan(cube)], (0.0, 1.0)).all():
         raise InputError("ratings", "must be 0, 1 or NaN", np.unique(cube[~np.isnan(cube)])[:5].tolist())
+    of = cluster_codes(np.zeros(cube.shape[2]) if occasions is None else occasions, cube.shape[2])
+    groups = cluster_codes(tasks, len(cube))
+    r = int(np.bincount(of).min())
+    cube = cube[:, :, np.concatenate([np.flatnonzero(of == one)[:r] for one in range(of.max() + 1)])]
     complete = ~np.isnan(cube).any(axis=(1, 2))
-    cube = cube[complete]
-    n, k, r = cube.shape
-    missing = int((~complete).sum())
+    n, k, b, missing = int(complete.sum()), cube.shape[1], int(of.max()) + 1, int((~complete).sum())
+    cube = cube[complete].reshape(n, k, b, r)
+    counts = {"n_items": n, "n_judges": k, "n_repeats": r, "n_missing": missing, "n_occasions": b}
     if n < 2:
         reason = "fewer than two items have a verdict of every judge and repeat"
-        return VarianceComponents(math.nan, math.nan, math.nan, math.nan, (), n, k, r, missing, reason)
-    grand, cell = cube.mean(), cube.mean(axis=2)
-    item, judge = cell.mean(axis=1), cell.mean(axis=0)
-    ms_item = k * r * ((item - grand) ** 2).sum() / (n - 1)
-    ms_judge = n * r * ((judge - grand) ** 2).sum() / (k - 1)
-    interaction = cell - item[:, None] - judge + grand
-    ms_item_judge = r * (interaction**2).sum() / ((n - 1) * (k - 1))
-    ms_error = ((cube - cell[:, :, None]) ** 2).sum() / (n * k * (r - 1)) if r > 1 else math.nan
-    few = k < FEWEST_JUDGES
+        return VarianceComponents(math.nan, math.nan, math.nan, math.nan, (), reason=reason, **counts)
+    grand, cell, day = cube.mean(), cube.mean(axis=(2, 3)), cube.mean(axis=(0, 3))
+    item, judge, seen = cell.mean(axis=1), cell.mean(axis=0), cube.mean(axis=3)
+    ms_error = ((cube - seen[..., None]) ** 2).sum() / (n * k * b * (r - 1)) if r > 1 else math.nan
+    ms_item_judge = b * r * ((cell - item[:, None] - judge + grand) ** 2).sum() / ((n - 1) * (k - 1))
+    ms_judge = n * b * r * ((judge - grand) ** 2).sum() / (k - 1)
+    ms_occasion = ms_item_occasion = of_repeats = ms_error if r > 1 else 0.0
+    if b > 1:
+        moved = seen - cell[..., None] - day + judge[:, None]
+        ms_item_occasion = r * (moved**2).sum() / (k * (n - 1) * (b - 1))
+        ms_occasion = n * r * ((day - judge[:, None]) ** 2).sum() / (k * (b - 1))
+    between = ms_judge - ms_item_judge - ms_occasion + ms_item_occasion
+    of_task, of_item = _task_and_item(item, groups[complete], k * b * r, ms_item_judge)
+    few, short = k < FEWEST_JUDGES, b < FEWEST_OCCASIONS
+    reasons = [f"{k} judges are too few for a variance of judges: their biases are given"] if few else []
+    if short and b > 1:
+        reasons += [f"{b} occasions are too few for a variance of occasions: it takes {FEWEST_OCCASIONS}"]
     return VarianceComponents(
-        item=float((ms_item - ms_item_judge) / (k * r)),
-        judge=math.nan if few else float((ms_judge - ms_item_judge) / (n * r)),
-        item_judge=float((ms_item_judge - ms_error) / r) if r > 1 else float(ms_item_judge),
+        item=of_item,
+        judge=math.nan if few else float(between / (n * b * r)),
+        item_judge=float((ms_item_judge - ms_item_occasion) / (b * r)),
         error=float(ms_error),
         bias=tuple((judge - grand).tolist()),
-        n_items=n,
-        n_judges=k,
-        n_repeats=r,
-        n_missing=missing,
-        reason=f"{k} judges are too few for a variance of judges: their biases are given" if few else "",
+        reason="; ".join(reasons),
+        task=of_task,
+        occasion=math.nan if short else float((ms_occasion - ms_item_occasion) / (n * r)),
+        item_occasion=math.nan if short else float((ms_item_occasion - of_repeats) / r),
+        **counts,
     )
+
+
+def _task_and_item(mean: Floats, groups: NDArray[np.intp], replies: int, ms_item_judge: float) -> tuple[float, float]:
+    """Components of tasks (NaN where none has two items) and of items within them, by the means of items."""
+    codes = np.unique(groups, return_inverse=True)[1]
+    sizes = np.bincount(codes)
+    n, n_tasks = mean.size, sizes.size
+    if not 1 < n_tasks < n:
+        whole = replies * ((mean - mean.mean()) ** 2).sum() / (n - 1)
+        return math.nan, float((whole - ms_item_judge) / replies)
+    of_task = np.bincount(codes, weights=mean) / sizes
+    within = replies * ((mean - of_task[codes]) ** 2).sum() / (n - n_tasks)
+    between = replies * (sizes * (of_task - mean.mean()) ** 2).sum() / (n_tasks - 1)
+    m = (n - (sizes**2).sum() / n) / (n_tasks - 1)
+    return float((between - within) / (m * replies)), float((within - ms_item_judge) / replies)
 
 
 def _equal_pairs(matrix: Floats) -> Floats:

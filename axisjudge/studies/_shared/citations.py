@@ -473,7 +473,17 @@ def question_variance(asked: pl.DataFrame) -> QuestionVariance:
         ],
         axis=1,
     )
-    return QuestionVariance(question, names, variance_components(cube), NoVariance.NONE)
+    task_of = dict(asked.select("trajectory_id", "cluster_id").iter_rows())
+    tasks, when = [task_of[run] for run in runs], _occasions(judges, repeats)
+    return QuestionVariance(question, names, variance_components(cube, occasions=when, tasks=tasks), NoVariance.NONE)
+
+
+def _occasions(judges: Sequence[pl.DataFrame], repeats: Sequence[int]) -> list[int]:
+    """The occasion of each repeat: those that every judge gave in one run of judging are of one, or of none named."""
+    run = pl.col("run_id").drop_nulls().mode().sort().first()
+    runs_of = [dict(mine.group_by("repeat").agg(run).iter_rows()) for mine in judges]
+    named = [tuple(runs[repeat] for runs in runs_of) for repeat in repeats]
+    return [named.index(each) for each in named]
 
 
 def question_variances(ratings: Given) -> tuple[QuestionVariance, ...]:

@@ -63,15 +63,20 @@ def flips_by_sureness(judge: str, unsure: tuple[int, int], sure: tuple[int, int]
 
 def variance(question: str, judges: Sequence[str], components: VarianceComponents) -> str:
     """Where the variance of verdicts comes from."""
-    counted = ((components.n_items, "run"), (components.n_judges, "judge"), (components.n_repeats, "repeat"))
+    n_repeats = components.n_repeats * components.n_occasions
+    counted = ((components.n_items, "run"), (components.n_judges, "judge"), (n_repeats, "repeat"))
     sample = ", ".join(many(count, noun) for count, noun in counted)
     if math.isnan(components.item):
         return f"{question}: no variance components, because {components.reason}."
     biases = listed([f"{bias:+.3f} ({judge})" for judge, bias in zip(judges, components.bias, strict=True)])
+    of_tasks = not math.isnan(components.task)
     parts = {
-        "lies between items": components.item,
+        "lies between tasks": components.task,
+        "between items of a task" if of_tasks else "lies between items": components.item,
         "between judges": components.judge,
         "in what judges differ on from item to item": components.item_judge,
+        "between occasions": components.occasion,
+        "in what occasions differ on from item to item": components.item_occasion,
         "between repeats": components.error,
     }
     known = {name: each for name, each in parts.items() if not math.isnan(each)}
@@ -82,7 +87,9 @@ def variance(question: str, judges: Sequence[str], components: VarianceComponent
     fixed = f" With {few} the variance between judges cannot be estimated; {lie} {biases}."
     left = f"; {many(components.n_missing, 'run')} that lack a verdict left out" if components.n_missing else ""
     by_judge = fixed if math.isnan(components.judge) else ""
-    return f"{question}: of the variance of verdicts {shares} ({sample}{left}).{by_judge}"
+    when = f" Repeats of {many(components.n_occasions, 'occasion')} do not show how far other days differ."
+    days = when if math.isnan(components.occasion) else ""
+    return f"{question}: of the variance of verdicts {shares} ({sample}{left}).{by_judge}{days}"
 
 
 def published(judge: str, axis: str, simulation: int, calls: Sequence[tuple[str, float]], flips: Estimate) -> str:

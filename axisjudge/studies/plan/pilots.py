@@ -168,8 +168,9 @@ class PanelError(Result):
 def panel_errors(ratings: Given, *, question: str | None = None) -> tuple[PanelError, ...]:
     """Standard error of an item's mean verdict for panels of k judges asked r times, per question of a pilot.
 
-    sqrt(sigma2_judge / k + sigma2_item.judge / k + sigma2_error / (k r)); with fewer than 5 judges in the pilot the
-    component between judges is not known and left out. Nothing for a question without two judges asked twice.
+    sqrt((sigma2_judge + sigma2_item.judge + sigma2_occasion) / k + sigma2_error / (k r)); with fewer than 5 judges in
+    the pilot the component between judges is not known and left out, with fewer than 4 occasions that of occasions.
+    Nothing for a question without two judges asked twice.
     """
     return tuple(
         PanelError(
@@ -177,7 +178,12 @@ def panel_errors(ratings: Given, *, question: str | None = None) -> tuple[PanelE
             judges=k,
             repeats=r,
             standard_error=panel_error(
-                0.0 if math.isnan(parts.judge) else parts.judge, parts.item_judge, parts.error, k, r
+                0.0 if math.isnan(parts.judge) else parts.judge,
+                parts.item_judge,
+                parts.error,
+                k,
+                r,
+                occasion=0.0 if math.isnan(parts.occasion) else parts.occasion + parts.item_occasion,
             ),
             fixed_judges=math.isnan(parts.judge),
         )

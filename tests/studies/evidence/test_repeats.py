@@ -121,6 +121,20 @@ def test_variance_components_by_hand(asked):
     assert (undecided.n_items, undecided.n_missing) == (9, 1)
 
 
+def test_repeats_of_one_run_of_judging_are_one_occasion(asked):
+    """Two judges, eight repeats in four runs; on the last both say of every item what they do not say otherwise."""
+    table = asked({judge: {f"a-{task}": "iiiiiicc" for task in range(10)} for judge in ("j1", "j2")})
+    days = table.with_columns(run_id=pl.format("day {}", pl.col("repeat") // 2))
+    (variance,) = asked_again(days).variances
+    found = variance.components
+    assert (found.n_occasions, found.n_repeats, found.error, found.item_occasion) == (4, 2, 0, 0)
+    assert found.occasion == pytest.approx(0.25)  # of 1, 1, 1, 0
+    assert "100% between occasions" in asked_again(days).sentences[-1]
+    (unnamed,) = asked_again(table).variances
+    assert (unnamed.components.n_occasions, math.isnan(unnamed.components.occasion)) == (1, True)
+    assert "do not show how far other days differ" in asked_again(table).sentences[-1]
+
+
 def test_all_lost_and_an_empty_table(asked):
     for table in (asked({"j1": {"a-1": "xx"}}), asked({})):
         found = asked_again(table)
