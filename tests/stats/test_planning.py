@@ -8,6 +8,7 @@ import pytest
 from axisjudge.checks import InputError
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa, gwet_ac1
 from axisjudge.stats.planning.studies import (
+    allocate_budget,
     crossing,
     kappa_panel,
     latent_correlation,
@@ -105,6 +106,23 @@ def test_the_size_lies_straight_between_two_on_the_log_log_scale():
     assert crossing([10, 40], [0.4, 0.2], 0.5) == 10
     assert crossing([10, 40], [0.4, 0.2], 0.1) is None
     assert crossing([], [], 0.1) is None
+
+
+def test_no_other_split_of_a_budget_is_narrower():
+    """W and B by hand: of 26 calls in 100 of which 18/26 are right, and 2 failures among 74."""
+    within = 0.26 * (18 / 26) * (8 / 26) + 0.74 * (2 / 74) * (72 / 74)
+    between = 0.16 - within
+    found = allocate_budget(500, usd_per_label=2, usd_per_run=0.05, prevalence=0.2, sensitivity=0.9, specificity=0.9)
+    assert 500 - 2.05 <= 2 * found.labels + 0.05 * found.judged <= 500
+    judged = np.arange(100, 9000)
+    labels = (500 - 0.05 * judged) / 2
+    half = 1.959964 * np.sqrt(within / labels + between / judged)[labels <= judged].min()
+    assert found.half_width == pytest.approx(half, rel=0.005)
+    prices = {"usd_per_label": 2, "usd_per_run": 3}
+    dear = allocate_budget(500, **prices, prevalence=0.2, sensitivity=0.9, specificity=0.9)
+    assert (dear.labels, dear.judged) == (250, 0)
+    with pytest.raises(InputError, match="two labels"):
+        allocate_budget(3, **prices, prevalence=0.2, sensitivity=0.9, specificity=0.9)
 
 
 def test_judges_and_repeats_share_the_error_as_defined():

@@ -84,12 +84,15 @@ def labels(
     output_tokens: OutputTokens = None,
     minutes: Minutes = None,
     wage: Wage = 40.0,
+    budget: Annotated[
+        float | None, typer.Option(help="US dollars to share between labels and judged runs (--minutes, --judge).")
+    ] = None,
     json: show.Json = False,
 ) -> None:
     """Labels, drawn at random, for a half width of a corrected failure rate."""
     from axisjudge.ratings import read_ratings
-    from axisjudge.stats.planning.studies import one_more_judged, plan_corrected_rate
-    from axisjudge.studies.plan import judged_sentence, labelled_pilot_sentence
+    from axisjudge.stats.planning.studies import allocate_budget, one_more_judged, plan_corrected_rate
+    from axisjudge.studies.plan import allocation_sentence, judged_sentence, labelled_pilot_sentence
     from axisjudge.studies.plan.pilots import judge_prices, labelled_pilot, study_plan
 
     in_open_unit_interval("--half-width", half_width)
@@ -106,7 +109,16 @@ def labels(
     gain = one_more_judged(half_width, **assumed, n_judged=judged)
     prices = judge_prices(judge, _tokens(input_tokens, output_tokens, None))
     plan = study_plan(curve, usd_per_label=_label_price(minutes, wage), labels_per_unit=1)
-    _print(plan, json, {"one_more_judged": gain}, judged_sentence(gain, prices))
+    more: dict[str, Any] = {"one_more_judged": gain}
+    further = judged_sentence(gain, prices)
+    if budget is not None:
+        per_label, per_run = _label_price(minutes, wage), sum(each.usd_per_call or 0.0 for each in prices)
+        if per_label is None or not per_run:
+            raise InputError("--budget", "needs the price of a label and of a judge", cure="say --minutes and --judge")
+        shared = allocate_budget(positive("--budget", budget), usd_per_label=per_label, usd_per_run=per_run, **assumed)
+        more |= {"allocation": vars(shared)}
+        further = f"{further} {allocation_sentence(shared, budget)}"
+    _print(plan, json, more, further)
 
 
 @app.command("stand-in", epilog="Example: axisjudge plan stand-in --people 3 --epsilon 0.1 --power 0.8")

@@ -18,6 +18,7 @@ from axisjudge.stats.estimate import plural
 from axisjudge.stats.planning.studies import (
     ASSURANCE,
     SIZES,
+    Allocation,
     StudyCurve,
     plan_agreement,
     plan_corrected_rate,
@@ -500,6 +501,14 @@ def judged_sentence(gain: float, judges: Sequence[JudgePrice]) -> str:
     known = costs and len(costs) == len(judges)
     price = f" for {_usd(sum(costs))} (genai-prices {price_list_version()})" if known else ""
     return f"One more judged run{price} narrows the half width by {gain:.2g}, by the large-sample formula."
+
+
+def allocation_sentence(shared: Allocation, budget: float) -> str:
+    """What a budget buys."""
+    half = f"for a half width of about {shared.half_width:.3f}, by the large-sample formula"
+    if not shared.judged:
+        return f"{_usd(budget)} are best spent on {shared.labels:,} labels alone {half}: this judge is dear or weak."
+    return f"{_usd(budget)} are best spent on {shared.labels:,} labels and {shared.judged:,} judged runs {half}."
 
 
 def repeats_sentence(errors: Sequence[PanelError]) -> str:
