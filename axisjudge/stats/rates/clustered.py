@@ -165,7 +165,7 @@ def standardised_share(
     Examples
     --------
     >>> standardised_share([1] * 5 + [0] * 15 + [1] * 15 + [0] * 5, ["a"] * 20 + ["b"] * 20, {"a": 0.9, "b": 0.1})
-    ClusteredShare(0.300 [0.154 to 0.503], 40 items in 40 items)
+    ClusteredShare(0.300 [0.156 to 0.499], 40 items in 40 items)
     """
     outcome, names = np.asarray(values, dtype=np.float64), np.asarray(strata, dtype=object)
     if outcome.ndim != 1 or names.shape != outcome.shape:
