@@ -44,6 +44,7 @@ def write_index(reports: Path) -> Path:
     kept = [(reports / "gallery" / name, entry.data) for name, entry in listed.items()]
     cards = [_card(folder, data) for folder, data in (*folders, *kept) if (folder / "results.json").exists()]
     cards.sort(key=lambda card: bool(card["banner"]))
+    cards = _one_a_question(cards)
     story = {chapter: [card for card in cards if card["chapter"] == chapter] for chapter in (*CHAPTERS, _REST)}
     page = environment.get_template("reports.html.j2").render(
         story={chapter: told for chapter, told in story.items() if told}, css=css()
@@ -51,6 +52,15 @@ def write_index(reports: Path) -> Path:
     staged = reports / ".index.html"
     staged.write_text(visible(page), encoding="utf-8")
     return staged.replace(reports / "index.html")
+
+
+def _one_a_question(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first card of every question; it lists the others, which answer the question of other data."""
+    first: dict[str, dict[str, Any]] = {}
+    for card in cards:
+        if (leading := first.setdefault(card["title"], card)) is not card:
+            leading["others"].append(card)
+    return [*first.values()]
 
 
 def _chapter(name: str) -> str:
@@ -102,6 +112,7 @@ def _card(folder: Path, data: str = "") -> dict[str, Any]:
         "address": f"{name}/{_page_of(folder)}",
         "title": results["title"],
         "data": data,
+        "others": [],
         "finding": next(iter(sentences_of(_answer(results))), ""),
         "banner": "; ".join(banner.partition(":")[0] for banner in _banners(results)),
         "thumbnail": _thumbnail(figures[0], reports / NOTES) if figures else "",

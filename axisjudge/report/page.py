@@ -120,7 +120,7 @@ class Page:
         self.finding = ""
         self.tables: list[str] = []
         self._sorted = ""  # the first table that is sorted: in a notebook it brings what sorts them all
-        self.answer_text = ""
+        self.answer_text = self.next_step = ""
         self.links = NO_LINKS
         self.judged_with = asked_of(ratings)
         self.costs = [cost.row() for cost in cost_of(ratings) if cost.input_tokens or cost.usd]
@@ -173,20 +173,28 @@ class Page:
         """The warnings that stand at the top of the page."""
         return [banner for banner in (self.standing.banner, self.scope.banner) if banner]
 
-    def answer(self, result: Study | Part | str) -> None:
+    def answer(self, result: Study | Part | str, next_step: str = "") -> None:
         """Say what the page answers: its report opens with it, under title and banners, and so does its card.
 
         Parameters
         ----------
         result : Study, Part or str
             A study or a part whose `answer` it is, or the answer itself: at most three sentences that stand alone.
+        next_step : str
+            What to do now, with how many more of what: one or two sentences under the answer.
         """
-        shown = " ".join((result if isinstance(result, str) else result.answer).split())
-        self.answer_text = shown
+        said = {"Answer": result if isinstance(result, str) else result.answer, "Next": next_step}
+        said = {head: " ".join(text.split()) for head, text in said.items()}
+        self.answer_text, self.next_step = said.values()
         self._save()
-        box = f'<p class="answer" style="{_ANSWER_STYLE}"><strong>Answer.</strong> {html.escape(shown)}</p>'
-        bundle = {"text/html": box, "text/plain": shown, MARKDOWN_MIME: f"**Answer.** {literal(shown)}"}
-        _show(bundle, {ABOUT: {"is": "answer"}})
+        said = {head: text for head, text in said.items() if text}
+        lines = "".join(f"<p><strong>{head}.</strong> {html.escape(text)}</p>" for head, text in said.items())
+        markdown = "\n\n".join(f"**{head}.** {literal(text)}" for head, text in said.items())
+        box = f'<div class="answer" style="{_ANSWER_STYLE}">{lines}</div>'
+        _show(
+            {"text/html": box, "text/plain": " ".join(said.values()), MARKDOWN_MIME: markdown},
+            {ABOUT: {"is": "answer"}},
+        )
 
     def explorer(self, ratings: Any, trajectories: Iterable[Trajectory] | str = ()) -> None:
         """Let the page's tables lead to the runs, in an explorer.html beside the report: `Links.of_row` says how.
@@ -366,7 +374,7 @@ class Page:
             self.figures.append(name)
         self._save()
         about = {"is": "figure", "name": name, "number": self.figures.index(name) + 1, "caption": caption}
-        about["reading"] = reading
+        about["reading"], about["of_ratings"] = reading, of_ratings
         about["phone"] = base64.b64encode(phone).decode() if phone else None
         about["items"] = self.links.of_figure(behind or {}) if of_ratings else None
         self._display(
@@ -505,7 +513,8 @@ class Page:
         if self._folder is None:
             return
         said = {key: reached(self, path) for key, path in _SAID.items()} | {"read": read_so_far()}
-        notes = {"answer": self.answer_text, "retirement": self.scope.retirement, "injection": self.scope.injection}
+        notes = {"answer": self.answer_text, "next_step": self.next_step}
+        notes |= {"retirement": self.scope.retirement, "injection": self.scope.injection}
         said |= {name: note for name, note in notes.items() if note}
         if self.standing.matters:
             said["standing"] = self.standing.to_dict()

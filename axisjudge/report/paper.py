@@ -28,6 +28,7 @@ PREFACE = "About this page"
 OPENS, CLOSES = "opens-section", "closes-section"
 
 _END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)\s+(?=[A-Z\"(*`])")
+_NOT_IN_FIGURE = "Figure 1 shows none of them."
 #: What stands under the title, in this order.
 _FRONT = ("banner", "answer", "figure", "scope")
 _HEADING = re.compile(r"^##\s+(.+)$", flags=re.MULTILINE)
@@ -77,7 +78,10 @@ def arranged(notebook: Any) -> Any:
             left = [output for output in cell.outputs if about(output).get("is") not in _FRONT or _is_figure(output)]
             cell.outputs = list(_composed(left, section, used))
     if any(about(output)["is"] == "answer" for output in front):
-        front += _leading_figure(book)
+        leading = _leading_figure(book)
+        if any(not about(figure).get("of_ratings", True) for figure in leading):
+            _not_of_figure([output for output in front if about(output)["is"] == "banner"])
+        front += leading
     front.sort(key=lambda output: _FRONT.index(about(output)["is"]))
     return _folded(_with_front(book, front))
 
@@ -135,6 +139,14 @@ def _leading_figure(book: Any) -> list[Any]:
                 cell.outputs.remove(output)
                 return [output]
     return []
+
+
+def _not_of_figure(banners: Iterable[Any]) -> None:
+    """Let the banners say that the figure under the answer shows other things than what they warn of."""
+    for banner in banners:
+        data, text = banner.data, f"{banner.data['text/plain']} {_NOT_IN_FIGURE}"
+        data["text/html"] = data["text/html"].replace("</p>", f" {_NOT_IN_FIGURE}</p>")
+        data["text/plain"], data[MARKDOWN_MIME] = text, f"> **{literal(text)}**"
 
 
 def _with_front(book: Any, front: list[Any]) -> Any:

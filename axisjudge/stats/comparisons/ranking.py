@@ -181,6 +181,33 @@ def rank_sets(
     )
 
 
+def pooled_by_cluster(sums: ArrayLike, counts: ArrayLike) -> Floats:
+    r"""Values of clusters for `rank_sets` whose mean is that of all items, each item alike.
+
+    :math:`s_i / \bar n + r (1 - n_i / \bar n)` with :math:`r = \sum s_i / \sum n_i`, the linearised ratio: what is
+    ranked is then the same figure as a total divided by its count, and large clusters count for more.
+
+    Parameters
+    ----------
+    sums, counts : array_like, shape (n_clusters, m)
+        Of every alternative in every cluster the sum over its items, and how many there are; 0 items give NaN.
+
+    References
+    ----------
+    Cochran (1977), Sampling Techniques, chapter 6 (ratio estimators).
+
+    Examples
+    --------
+    >>> pooled_by_cluster([[1], [0]], [[1], [3]]).mean(axis=0).tolist()
+    [0.25]
+    """
+    total, n = np.asarray(sums, dtype=float), np.asarray(counts, dtype=float)
+    size = n.sum(axis=0) / np.maximum((n > 0).sum(axis=0), 1)
+    size[size == 0] = 1.0  # an alternative without items: NaN everywhere
+    ratio = total.sum(axis=0) / np.maximum(n.sum(axis=0), 1)
+    return np.where(n > 0, total / size + ratio * (1 - n / size), np.nan)
+
+
 def _not_first(values: Floats, top: int) -> float:
     """p of "alternative `top` does not lie above every other one"; 1 where one shares too few clusters with it.
 

@@ -300,6 +300,12 @@ def answer_of(overall: AgreementByAxis, together: CrossFamily | None, worth: Pan
     return words.answer(agreed(together), together, min(decided), worth)
 
 
+def next_step(together: CrossFamily | None, worth: PanelWorth | None) -> str:
+    """What to do with so much agreement: whom to ask, what to label, what to read."""
+    judges = together.judges if together else ()
+    return words.next_step(judges, len(set(together.families[: len(judges)])) if together else 0, worth)
+
+
 def agreement(
     ratings: Given | Source,
     *,

@@ -69,10 +69,40 @@ def answer(agreed: Agreed, together: Any, share_decided: float, worth: Any) -> s
     beside = "" if math.isnan(labels.estimate) else f", and a judge gives {whose} word to {labels.estimate:.0%}"
     sided = f" ({share_decided:.0%} of verdicts take a side)" if share_decided < 1 else ""
     first = f"{two} give the same word to {same.estimate:.0%} of {many(alpha.n_items, 'item')}{sided}{beside}."
-    means = (together.within.estimate, together.across.estimate)
-    apart = "" if any(map(math.isnan, means)) else ", kappa {:.2f} within families and {:.2f} across".format(*means)
+    apart = _apart(together)
     beyond = f"{_AGREED[agreed]}: {named(together.alpha_label)} is {alpha.worded()}{apart}."
     return f"{first} {beyond} {worth_in_short(together.judges, worth.measured, worth.reason)}".rstrip()
+
+
+def _apart(together: Any) -> str:
+    """The two families of judges that agree least and most, beside the means within and across; empty without any."""
+    means, own = (together.within.estimate, together.across.estimate), set(together.families[: len(together.judges)])
+    across = [two for two in together.by_family if two.family_1 != two.family_2 and {two.family_1, two.family_2} <= own]
+    known = [two for two in across if not math.isnan(two.mean.estimate)]
+    if any(map(math.isnan, means)):
+        return ""
+    if len(known) < 2:
+        return ", kappa {:.2f} within families and {:.2f} across".format(*means)
+    least, most = (pick(known, key=lambda two: two.mean.estimate) for pick in (min, max))
+    ends = [f"{two.mean.estimate:.2f} ({two.family_1} and {two.family_2})" for two in (least, most)]
+    within, over = means
+    return f"; kappa is {within:.2f} within families and {over:.2f} across, of two families from {' to '.join(ends)}"
+
+
+def next_step(judges: Sequence[str], families: int, worth: Any) -> str:
+    """What to do with so much agreement."""
+    if len(judges) < 2:
+        return "Ask a second judge of another family (axisjudge judge)."
+    if worth is None or worth.measured is None:
+        return "Have people label some of these items (axisjudge label): only then is it known who is right."
+    number = worth.measured.n_effective.estimate
+    if not math.isnan(number) and number < len(judges) / 2:
+        return (
+            f"Do not count {len(judges)} votes as {len(judges)} opinions: page 13 says which few judges to keep, and "
+            "the items on which they are split, listed below, are those to read first."
+        )
+    other = "" if families > 1 else "Add a judge of another family. "
+    return f"{other}Read the items on which judges are split first: they are listed below."
 
 
 def one_judge(judges: Sequence[str], n_items: int) -> str:
@@ -177,7 +207,7 @@ def families(where: str, label: str, within: Estimate, across: Estimate, differe
     if math.isnan(across.estimate):
         return f"{where}: {across.reason}; within it the mean {named(label)} is {within.worded('.3f')}."
     first = (
-        f"{where}: the mean {named(label)} of two judges is {within.worded('.3f')} within a family and "
+        f"On {where}, the mean {named(label)} of two judges is {within.worded('.3f')} within a family and "
         f"{across.worded('.3f')} across families, for these judges "
         f"{directed(difference, 'higher within', 'lower within', unit='', spec='.3f')}; {difference.clusters}."
     )

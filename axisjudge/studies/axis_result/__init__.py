@@ -23,10 +23,10 @@ from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.stats.agreement.chance_corrected import Agreement, krippendorff_alpha
 from axisjudge.stats.confidence.calibration import auroc
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, clustered_proportion
 from axisjudge.studies._shared.frames import Given, Kind, kind_of, made_up_raters, mean_of
 from axisjudge.studies._shared.result import Study, open_door
-from axisjudge.studies._shared.words import in_cell
+from axisjudge.studies._shared.words import in_cell, many
 from axisjudge.studies.axis_result import sentences as say
 from axisjudge.studies.axis_result.runs import (
     AllRuns,
@@ -283,6 +283,18 @@ def answer_of(run: OneRun, agents: MeansOfAgents, comparison: RunComparison) -> 
     if sum(each.n_runs for each in agents.agents) == 1:
         return say.one_run(run.run)
     return f"{agents.answer} {comparison.answer} {say.ASSUMED}"
+
+
+def next_step(run: OneRun, comparison: RunComparison) -> str:
+    """What to run, and where to read."""
+    more = FEWEST_CLUSTERS - len(comparison.tasks)
+    if comparison.refusal:
+        first = "Give runs of the same tasks to compare with (-p compare=PATH)"
+    elif more > 0:
+        first = f"Run both on {many(more, 'more task')}: so few say nothing of others"
+    else:
+        first = "Read the runs of the tasks that changed most"
+    return f"{first}. Below stands where run {run.run.trajectory_id} lost points, call by call."
 
 
 def axis_result(

@@ -400,6 +400,11 @@ def answer_of(criterion: CurveReport, forms: FormErrors) -> str:
     return say.answer(criterion.fits, forms.worse)
 
 
+def next_step(criterion: CurveReport) -> str:
+    """Which curves to score by, and of what people should score more runs."""
+    return say.next_step(criterion.fits)
+
+
 def norm_curves(
     runs: Sequence[Trajectory], *, cluster: str = "task", ci_level: float = 0.95, kind: Kind = "pandas"
 ) -> CurveReport:

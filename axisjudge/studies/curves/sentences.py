@@ -135,6 +135,14 @@ def answer(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:
     return " ".join([f"To people a raw score of {HIGH:g} is worth {listed(worth)}.", *_refused(fits), missed])
 
 
+def next_step(fits: Mapping[str, CurveFit]) -> str:
+    """Which curves to score by, and of what people should score more runs."""
+    fitted, refused = ([name for name, fit in fits.items() if bool(fit.curve) is has] for has in (True, False))
+    by = f"Score runs by the fitted curve{_of(listed(fitted), ' in ')} instead of the assumed one. " if fitted else ""
+    more = f"Have people score more runs{_of(listed(refused), ' for the dimension ')}, good ones and poor ones."
+    return f"{by}{more}" if refused else f"{by}Have people score a few runs of new tasks to see whether it holds there."
+
+
 def _sample(fit: CurveFit) -> str:
     return f"{many(fit.median.n_items, 'raw score')} in {fit.median.clusters}"
 

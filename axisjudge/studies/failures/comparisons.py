@@ -28,7 +28,7 @@ from axisjudge.figures.theme import (
 from axisjudge.results import columns, plain
 from axisjudge.stats.agreement.independent_panel import Coincidence, coincidence_test
 from axisjudge.stats.comparisons.paired import ProfileTest, holm, paired_sign_flip, profile_test
-from axisjudge.stats.comparisons.ranking import Reversal, fewest_changes, rank_sets
+from axisjudge.stats.comparisons.ranking import Reversal, fewest_changes, pooled_by_cluster, rank_sets
 from axisjudge.stats.estimate import QUANTITIES
 from axisjudge.stats.rates.corrected_agents import ALL_AGENTS
 from axisjudge.studies._shared.frames import Kind, Table, frame_of, mean_of, rows_of, table_of, with_ends
@@ -152,8 +152,8 @@ def rank_axes(profile: FailureProfile, *, agent: str = ALL_AGENTS, rng: Draws = 
     if agent != ALL_AGENTS:
         one_of("agent", agent, profile.agents)
     kept = np.array([agent in (ALL_AGENTS, name) for name in profile.panel.agents])
-    clusters = np.array(profile.panel.clusters)[kept]
-    table = np.stack([_mean_by_task(column, clusters) for column in profile.failed[kept].T], axis=1)
+    columns = [column[:, None] for column in profile.failed[kept].T]
+    table = _pooled(columns, np.array(profile.panel.clusters)[kept])
     sets = rank_sets(table, ci_level=profile.ci_level, rng=np.random.default_rng(rng))
     subject = f"the {len(profile.axes)} axes of {agent}" if len(profile.axes) > 1 else f"the only axis of {agent}"
     kind = profile.panel.kind
@@ -161,23 +161,32 @@ def rank_axes(profile: FailureProfile, *, agent: str = ALL_AGENTS, rng: Draws = 
 
 
 def rank_agents(profile: FailureProfile, *, rng: Draws = 0) -> Ranking:
-    """Rank the agents by the share of axes on which their runs fail, all axes weighing the same."""
-    failed = profile.failed
-    counted = ~np.isnan(failed)
-    share = np.where(counted.any(axis=1), np.nansum(failed, axis=1) / np.maximum(counted.sum(axis=1), 1), np.nan)
-    return _ranked_agents(profile, share, f"{QUANTITIES[profile.rule].words} over axes", rng)
+    """Rank the agents by how often they fail, each run and axis alike."""
+    return _ranked_agents(profile, profile.failed, f"{QUANTITIES[profile.rule].words} over axes", rng)
 
 
 def rank_success(profile: FailureProfile, *, rng: Draws = 0) -> Ranking:
     """Rank the agents by end-task success."""
-    return _ranked_agents(profile, profile.succeeded, "success rate", rng)
+    return _ranked_agents(profile, profile.succeeded[:, None], "success rate", rng)
 
 
 def _ranked_agents(profile: FailureProfile, values: NDArray[np.float64], quantity: str, rng: Draws) -> Ranking:
-    table = agents_by_task(profile, values)
+    agents = np.array(profile.panel.agents)[:, None]
+    of_agents = [np.where(agents == agent, values, np.nan) for agent in profile.agents]
+    table = _pooled(of_agents, np.array(profile.panel.clusters))
     sets = rank_sets(table, ci_level=profile.ci_level, rng=np.random.default_rng(rng))
     subject = f"the {many(len(profile.agents), 'agent')}"
     return Ranking(subject, quantity, profile.agents, sets, profile.panel.kind, made_up=profile.made_up)
+
+
+def _pooled(alternatives: Sequence[NDArray[np.float64]], clusters: NDArray[Any]) -> NDArray[np.float64]:
+    """Clusters x alternatives for `rank_sets`: of each its values, runs x axes, NaN where there is none."""
+    codes = np.unique(clusters, return_inverse=True)[1]
+    both = [(np.nansum(values, axis=1), (~np.isnan(values)).sum(axis=1)) for values in alternatives]
+    sums, counts = (
+        np.column_stack([np.bincount(codes, weights=each) for each in side]) for side in zip(*both, strict=True)
+    )
+    return pooled_by_cluster(sums, counts)
 
 
 def agents_by_task(profile: FailureProfile, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -118,7 +118,7 @@ class FailureProfile(Part, name="profile", caption="Failures per agent and axis"
         marks = [[of.count if of.rate.n_items else None for of in row] for row in agreed] if both else None
         title = f"Failed runs per axis and agent: {MEASURES[self.rule]}"
         note = f"{self.ci_level:.0%} intervals over tasks; {sample}, {many(len(set(panel.clusters)), 'task')}"
-        note += "; ●: runs that all judges fail" if marks else ""
+        note += "; ● n: runs that all judges fail" if marks else ""
         return plot_rates(self.axes, agents, rates, title, note, marks=marks, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
@@ -384,8 +384,6 @@ def published_profile(counts: Any, *, ci_level: float = 0.95) -> PublishedProfil
 
 #: Agents that stand beside each other; more stand below each other.
 _BESIDE = 8
-#: Dots of a cell; more are a number beside one.
-_DOTS = 6
 
 
 def plot_rates(
@@ -400,7 +398,8 @@ def plot_rates(
 ) -> Axes:
     """Failure rates, axes down and agents across; each cell says count, n and interval, so colour is never needed.
 
-    Where there are many agents they stand down and the axes across. `marks` are second counts of the cells, each a dot.
+    Where there are many agents they stand down and the axes across. `marks` are second counts of the cells, a number
+    beside a dot.
     """
     down = len(agents) > _BESIDE
     names_of_axes = [fill(in_words(axis), 16) if down else in_words(axis) for axis in axes]
@@ -419,8 +418,7 @@ def plot_rates(
             cell_text(ax, row, column, f"{count}/{rate.n_items}", down=-0.15, fontsize=LABEL + 1.5)
             cell_text(ax, row, column, percent_ends(rate), down=0.22, fontsize=SMALL)
             if marks and (more := marks[axis][agent]):
-                dots = "●" * more if more <= _DOTS else f"● {more}"
-                cell_text(ax, row, column, dots, down=-0.36, fontsize=SMALL - 2)
+                cell_text(ax, row, column, f"● {more}", down=-0.36, fontsize=SMALL - 2)
     if ALL_AGENTS in agents[1:]:
         apart = ax.axhline if down else ax.axvline
         apart(agents.index(ALL_AGENTS), color="white", linewidth=9)

@@ -26,6 +26,19 @@ def answer(panel: Panel, totals: Sequence[Cell], axes: Ranking, agents: Ranking)
     )
 
 
+def next_step(cells: Sequence[Cell], measure: str = "any") -> str:
+    """Which runs to read first, and what labels would add."""
+    failing = [cell for cell in cells if cell.failures(measure).count]
+    if not failing:
+        return "Have people label some runs that passed (axisjudge label): judges may miss what people see."
+    most = max(failing, key=lambda cell: (cell.failures(measure).rate.estimate, cell.failures(measure).count))
+    n = many(most.failures(measure).count, "run")
+    return (
+        f"Read the {n} that {most.agent} fails on {most.axis}: no other cell has a higher rate. Then have people label "
+        "some of them (axisjudge label), which says how often these judges are right."
+    )
+
+
 def _first(totals: Sequence[Cell], axes: Ranking) -> str:
     """The axis that fails most with its count and interval, where one stands alone; else what the rank sets allow."""
     if axes.sets.refusal or len(axes.first) != 1:

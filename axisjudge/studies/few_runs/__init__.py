@@ -450,6 +450,24 @@ def _left_open(rate: Estimate) -> str:
     return f", which leaves {many(points, 'point')} open"
 
 
+#: An interval so wide leaves little open: what more runs are counted for.
+_NARROW = 0.2
+
+
+def next_step(rates: RunRates) -> str:
+    """How many tasks would leave 20 points open, as the width shrinks with the root of their number."""
+    labelled = rates.overall.labelled
+    rate = rates.overall.called if math.isnan(labelled.estimate) else labelled
+    if math.isnan(rate.ci_low):
+        return "Run more tasks and have people label some of the runs (axisjudge label)."
+    width, tasks = rate.ci_high - rate.ci_low, rates.panel.n_tasks
+    if width <= _NARROW:
+        return "Page 05 says which axis fails most, page 03 how far judges are from people."
+    enough = math.ceil(tasks * (width / _NARROW) ** 2)
+    what = "Run and judge" if rate is rates.overall.called else "Run and label"
+    return f"{what} about {enough:,} tasks: that would leave {100 * _NARROW:.0f} points open."
+
+
 def sample(model: LatentPanel, n_judges: int, n_open: int) -> str:
     """What was fitted, and whether the chains agree."""
     labels = f"{model.n_labelled:,} labelled" if model.n_labelled else "none labelled"

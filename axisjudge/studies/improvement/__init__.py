@@ -326,6 +326,16 @@ class Improvement(Study):
         return f" About {self.more_labels:,} more {things} would show {points}."
 
     @property
+    def next_step(self) -> str:
+        """What to do with the edit."""
+        if self.is_accepted:
+            return f"Read the verdicts that {self.version} turned, listed below; then lock it (axisjudge rubric lock)."
+        if self.more_labels:
+            what = "Label" if self.target == "labels" else "Judge"
+            return f"Keep {self.base}. {what} about {self.more_labels:,} more runs, then search again."
+        return f"Keep {self.base}, and read where judges and labels differ: the next edit begins there."
+
+    @property
     def cost_per_point(self) -> float | None:
         """US dollars a point of shown gain; None where none is shown."""
         shown = self.confirmed.shown

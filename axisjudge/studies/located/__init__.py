@@ -356,6 +356,11 @@ class RunsByHolder(Part, name="partings", caption="Runs by what each says; empty
         return plot_partings(self.partings, ax=ax)
 
 
+def next_step(faults: FaultsByJudge) -> str:
+    """Whom to ask, or what to label next."""
+    return say.next_step(faults.faults)
+
+
 def runs_by_holder(judged: JudgedRuns) -> RunsByHolder:
     """Who holds a fault against the same run, by its outcome."""
     return RunsByHolder(tuple(partings(judged.verdicts, judged.labels)), judged.kind, made_up=judged.made_up)

@@ -127,6 +127,15 @@ def answer(faults: Sequence[FaultsFound]) -> str:
     return " ".join([*said[:_LABELLERS], "Faults that nobody located may be there too, also in passing runs."])
 
 
+def next_step(faults: Sequence[FaultsFound]) -> str:
+    """Whom to ask, or what to label next."""
+    if not faults:
+        return "Have people point at the faults of some runs (axisjudge label page)."
+    if len(_last_versions(faults)) == 1:
+        return "Ask a second judge of the same runs (axisjudge judge): what this one leaves, another may see."
+    return "Have people point at faults in runs that passed too (axisjudge label page): few have looked there."
+
+
 def _found(rows: Sequence[FaultsFound], of: str = "") -> str:
     """How many faults of one set are found, by the one judge, or by those that find fewest and most."""
     fewest, most = (pick(rows, key=lambda one: one.on_axis.estimate) for pick in (min, max))

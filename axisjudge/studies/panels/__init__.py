@@ -474,6 +474,16 @@ def answer_of(ways: WaysTogether, trust: VerdictsThatStand) -> str:
     return f"{ways.answer} {say.stands(foremost[0])}"
 
 
+def next_step(trust: VerdictsThatStand) -> str:
+    """Which verdicts people should look at, or what must be labelled first."""
+    granted = next((each for each in trust.trusts if each.granted), None)
+    if granted is None:
+        return "Have people label more items, drawn at random with recorded chances (axisjudge label next)."
+    if not granted.n_rest:
+        return "Have people label a few new tasks now and then: the bound holds for tasks like these."
+    return f"Give the {granted.n_rest:,} verdicts that are left to people, the least sure first (axisjudge label next)."
+
+
 def panels(
     ratings: Given,
     labels: Given | None = None,

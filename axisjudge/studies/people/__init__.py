@@ -352,6 +352,11 @@ def answer_of(of: Claims) -> str:
     return sentences.answer(of.comparison)
 
 
+def next_step(of: Claims) -> str:
+    """What to label, or which page says more."""
+    return sentences.next_step(of.comparison)
+
+
 def people(
     ratings: Given,
     labels: Given | None = None,

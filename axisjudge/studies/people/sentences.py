@@ -245,6 +245,20 @@ def stands_in_counted(comparison: HumanComparison) -> str:
     return f"Of {len(asked)} {cases}, {may} may stand in for one of these people{tail}, exploratory."
 
 
+def next_step(comparison: HumanComparison) -> str:
+    """What to label, or which page says more."""
+    if comparison.strangers:
+        return f"Settle the labels first: {comparison.strangers[0].cure}."
+    few = max((len(question.panel.people) for question in comparison.questions), default=0)
+    if few < FEWEST_PEOPLE:
+        more = agreeing(FEWEST_PEOPLE - few, "more person", "labels", "label")
+        return f"Report corrected failure rates, not the judges' own, until {more} the same items (axisjudge label)."
+    asked = [claim for claim in comparison.claims if claim.kind is ClaimKind.STANDS_IN]
+    if any(claim.answer is ClaimAnswer.NOT_SHOWN for claim in asked):
+        return "Have the same people label more items: page 09 says how many, page 13 what may stand meanwhile."
+    return "Page 13 says which verdicts may stand without a person."
+
+
 def count_sentence(comparison: HumanComparison) -> str:
     """How many claims may be made."""
     claims = comparison.claims

@@ -365,6 +365,16 @@ def answer_of(pilot: PilotFigures, tasks: TasksForAgreement, labels: LabelsForRa
     return answer(assumed, labels.plans, stand_in.plans, pilot.too_little)
 
 
+def next_step(pilot: PilotFigures, tasks: TasksForAgreement) -> str:
+    """Make a pilot, or judge what the easiest target takes and plan again from it."""
+    if pilot.pilot is None:
+        return "Judge a pilot of some 10 tasks with two judges, asked three times each, and plan again from it."
+    sizes = [needed for needed in tasks.needed.values() if needed]
+    more = max(0, min(sizes, default=0) - pilot.pilot.n_tasks)
+    first = f"Judge {many(more, 'more task')}" if more else "Label some of the pilot's runs"
+    return f"{first}, then plan again from your own ratings (-p pilot=FILE): assumptions decide these numbers."
+
+
 def plan(
     ratings: Given | None = None,
     *,
@@ -455,7 +465,8 @@ def answer(
 ) -> str:
     """What the targets take: tasks for agreement, labels for a corrected rate, items for the claim; on what terms."""
     halves = "; ".join(needs(plans) for plans in (agreement, labels) if plans)
-    power = [f"{sentence_case(needs(claims))}."] if claims else []
+    people = f", each labelled by {PEOPLE} people" if claims else ""
+    power = [f"{sentence_case(needs(claims))}{people}."] if claims else []
     start = "The pilot is too small to plan from, and all" if no_pilot else "All"
     words = [f"{sentence_case(halves)}."] if halves else []
     return " ".join([*words, *power, f"{start} of this is from assumptions, which only a pilot can test."])
@@ -467,7 +478,7 @@ def needs(plans: Mapping[str, StudyPlan]) -> str:
     ends = order if len(order) < 3 else (order[0], order[-1])
     short = [(name.partition(" (")[0], plan) for name, plan in ends]
     what = _together(ends[0][1])
-    takes = " to ".join(f"{_size(plan)} ({name})" for name, plan in short if plan.peak is None)
+    takes = " to ".join(f"{_size(plan)}{_cost(plan)} ({name})" for name, plan in short if plan.peak is None)
     never = [name for name, plan in short if plan.peak is not None]
     tried = min((plan.curve.points[-1].n for _, plan in short if plan.peak is not None), default=0)
     upto = f"with up to {tried:,} {plural(ends[0][1].curve.unit)}"
@@ -550,6 +561,12 @@ def _size(plan: StudyPlan) -> str:
         return f"more than {tried}"
     needed = many(curve.needed, curve.unit)
     return f"{needed} or fewer" if plan.met_by_smallest else f"about {needed}"
+
+
+def _cost(plan: StudyPlan) -> str:
+    """What so many cost; empty where a price or the number is not known."""
+    needed, price = plan.curve.needed, plan.usd_per_unit
+    return "" if needed is None or price is None else f" for {_usd(needed * price)}"
 
 
 def _needed(plan: StudyPlan) -> str:

@@ -25,6 +25,7 @@ from axisjudge.stats.comparisons.progress import VersionOutcome, adjusted, decid
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_mean
 from axisjudge.stats.sequences.betting import ConfidenceSequence, SequenceEvidence, change_sequence, evidence_of_change
+from axisjudge.studies._shared.declared import Declared
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, native, rows_of, table_of, to_polars
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import many
@@ -196,7 +197,24 @@ class RubricVersions(Study):
         is_open = newest.decision.outcome is VersionOutcome.TOO_FEW
         if is_open or sentences.needed(newest.decision, newest.agreement):  # nothing that could be misread, but a need
             return newest.answer
-        return f"{newest.answer} {sentences.before(earlier) if earlier else sentences.NOT_CORRECTNESS}"
+        if not earlier:
+            return f"{newest.answer} {sentences.NOT_CORRECTNESS}"
+        return f"{newest.answer} {sentences.before(earlier)}; agreement is not correctness."
+
+
+def answer_of(compared: RubricVersions, declared: Sequence[Declared] = ()) -> str:
+    """Agreement under the newest version and what its turn is; how earlier ones came out; held-out tasks."""
+    earlier, newest = [(turn.title, turn.outcome) for turn in compared.turns[:-1]], compared.turns[-1]
+    held_out = sentences.confirmed([(each.statistic, each.estimate, each.p_holm) for each in declared])
+    last = f"{sentences.before(earlier)}; {held_out}" if earlier else sentences.sentence_case(held_out)
+    first = sentences.answer(newest.headline, newest.versions, newest.agreement, newest.n_items)
+    return f"{first} {last}."
+
+
+def next_step(compared: RubricVersions, declared: Sequence[Declared] = ()) -> str:
+    """What to do after the newest turn: repeats, tasks, the next version, or the tasks held out."""
+    turn = compared.turns[-1]
+    return sentences.next_step(turn.decision, (turn.before, turn.after), turn.n_flipped, opened=bool(declared))
 
 
 def rubric_versions(

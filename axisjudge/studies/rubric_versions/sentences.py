@@ -6,8 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.comparisons import progress
 from axisjudge.stats.comparisons.progress import ProgressReason
+from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.sequences.betting import FEWEST_NULL
 from axisjudge.studies._shared.words import (
     briefly,
@@ -87,7 +89,10 @@ def answer(headline: str, versions: Sequence[VersionAgreement], agreement: progr
     """Agreement under the new version, the change, its interval and n; then the outcome and why."""
     percent, sample = versions[1].coefficients["percent"], f"{many(n_items, 'run')} in {agreement.change.clusters}"
     now = f"Judges agree on {briefly(percent, '.0%')} of verdicts under {versions[1].version}"
-    return f"{now}, {directed(in_points(agreement.change))} than under {versions[0].version} ({sample}). {headline}"
+    first, last = (version.coefficients["alpha"].estimate for version in versions)
+    beyond = "" if math.isnan(first + last) else f"; beyond chance alpha went from {first:z.2f} to {last:z.2f}"
+    than = f"{directed(in_points(agreement.change))} than under {versions[0].version}{beyond}"
+    return f"{now}, {than} ({sample}). {headline}"
 
 
 #: What must be read beside progress.
@@ -102,7 +107,41 @@ def before(earlier: Sequence[tuple[str, str]]) -> str:
         told = f"The turn before ({title}) was {found}{_HEDGED if found.startswith('hedging') else ''}"
     else:
         told = f"The turns before were {listed([f'{found} ({title})' for title, found in earlier], most=4)}"
-    return f"{told}; agreement is not correctness."
+    return told
+
+
+def confirmed(tests: Sequence[tuple[str, Estimate, float]]) -> str:
+    """What the declared tests (statistic, estimate, p by Holm) say on tasks held out; that none was opened."""
+    if not tests:
+        return "whether it holds on tasks held out is not known, as none were opened"
+    if len(tests) == 1:
+        statistic, estimate, p = tests[0]
+        name = named(COEFFICIENTS[statistic].label) if statistic in COEFFICIENTS else statistic.replace("_", " ")
+        found = estimate.worded() if math.isnan(p) else f"{estimate.estimate:.2f} ({estimate.interval()}, {p_words(p)})"
+        return f"on tasks held out, opened once, {name} is {found}"
+    shown = sum(p <= progress.LEVEL for *_, p in tests)
+    return f"on tasks held out {shown or 'none'} of {len(tests)} declared results {'is' if shown == 1 else 'are'} shown"
+
+
+def next_step(decision: progress.ProgressVerdict, versions: tuple[str, str], n_flipped: int, *, opened: bool) -> str:
+    """What to do after the newest turn."""
+    before, after = versions
+    if decision.lacks_repeats:
+        return f"{sentence_case(advice(decision)[0])}."
+    match decision.outcome:
+        case progress.VersionOutcome.PROGRESS if not opened:
+            return (
+                f"Lock {after} with its judges and a plan (axisjudge rubric lock), then judge the tasks held out, once."
+            )
+        case progress.VersionOutcome.PROGRESS:
+            read = f"Read the {many(n_flipped, 'flipped verdict')} below"
+            return f"{read} before {after} is used, and have people label some: agreement is not correctness."
+        case progress.VersionOutcome.TOO_FEW:
+            enough = f"about {many(decision.needed, 'task')}" if decision.needed else "more tasks"
+            return f"Judge {enough} under both {before} and {after}."
+        case progress.VersionOutcome.NOISE_NOT_MEASURED:
+            return f"Ask both {before} and {after} again in one run, with repeats={progress.REPEATS}."
+    return f"Keep {before}, and write the next version where judges are still split: those runs are listed below."
 
 
 def needed(decision: progress.ProgressVerdict, agreement: progress.Moved) -> list[str]:

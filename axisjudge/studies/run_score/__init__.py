@@ -30,6 +30,7 @@ from axisjudge.studies.run_score.scores import (
     Trend,
     component_means,
     neutral_components,
+    score_shares,
     score_spread,
     tier_changes,
     tier_table,
@@ -97,7 +98,12 @@ def answer_of(
     agents = overall.agents.answer if overall.agents else say.means(spread.means)
     if labels is not None and labels.found is None:
         return f"{labels.refusal} {ranked} {agents}"
-    return f"{ranked} {agents} {say.HOW_IT_WENT}"
+    return f"{ranked} {agents} {say.moved_by(score_shares(spread.scored))}"
+
+
+def next_step(labels: ScoreAgainstLabels | None, overall: Competition) -> str:
+    """What to label, or what to run more of."""
+    return say.next_step(labels.found if labels else None, overall.agents.sets if overall.agents else None)
 
 
 def run_score(

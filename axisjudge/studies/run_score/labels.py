@@ -21,7 +21,7 @@ from axisjudge.scores.run_score import COMPONENTS, ScorecardRules, runs_frame, r
 from axisjudge.scores.run_score.rules import TIE_BREAKS, of_end_time, of_measurement
 from axisjudge.scores.run_score.score import DEFAULT
 from axisjudge.scores.run_score.winning import win_probability
-from axisjudge.stats.comparisons.ranking import rank_sets
+from axisjudge.stats.comparisons.ranking import pooled_by_cluster, rank_sets
 from axisjudge.stats.confidence.calibration import auroc
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
@@ -130,13 +130,17 @@ def compete(
     ranked = in_order(table) if spec is not None else table.clear()
     scores, agents, specs = (table[name].to_numpy() for name in ("score", "agent_id", "spec_id"))
     wins = win_probability(scores.astype(np.float64), agents, specs, cluster_unit="spec", ci_level=ci_level)
-    means = table.pivot("agent_id", index="spec_id", values="score", aggregate_function="mean", sort_columns=True)
     names = tuple(sorted(wins))
-    by_spec = means.sort("spec_id").select(pl.col(names).cast(pl.Float64).fill_null(np.nan)).to_numpy()
-    sets = rank_sets(by_spec, ci_level=ci_level, rng=rng)
+    by_spec = [
+        table.pivot("agent_id", index="spec_id", values="score", aggregate_function=how, sort_columns=True)
+        .sort("spec_id")
+        .select(pl.col(names).cast(pl.Float64).fill_null(0))
+        .to_numpy()
+        for how in ("sum", "len")
+    ]
+    sets = rank_sets(pooled_by_cluster(*by_spec), ci_level=ci_level, rng=rng)
     tied = int((ranked["score"] == ranked["score"].max()).sum()) if ranked.height else 0
-    quantity = "mean score" if spec is not None else "mean score over specs"
-    ranking = Ranking(f"the {many(len(names), 'agent')}", quantity, names, sets, unit="spec", share=False)
+    ranking = Ranking(f"the {many(len(names), 'agent')}", "mean score", names, sets, unit="spec", share=False)
     return Competition(spec, ranked, tied, wins, ranking, kind=kind)
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from axisjudge.figures import theme
 from axisjudge.figures.theme import cell_text, interval_mark, intervals, named_rows, plot_heatmap
 from axisjudge.scores.run_score import COMPONENTS, TIERS, UNRANKED, ScorecardRules, tier_of
-from axisjudge.scores.run_score.rules import too_few_before, weighted_score
+from axisjudge.scores.run_score.rules import NEUTRAL, too_few_before, weighted_score
 from axisjudge.scores.run_score.score import DEFAULT
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_mean
@@ -99,6 +99,20 @@ def score_spread(scored: pl.DataFrame, *, ci_level: float = 0.95, kind: Kind = "
         row = {"agent": name, "runs": own.height, "mean": mean.estimate, "low": mean.ci_low, "high": mean.ci_high}
         agents.append({**row, "median": known["score"].median(), **tiers})
     return ScoreSpread(table, means, pl.DataFrame(agents), kind)
+
+
+def score_shares(scored: pl.DataFrame, weights: Mapping[str, float] = DEFAULT.weights) -> dict[str, float]:
+    """Of each component the share of the scores' variance, Cov(w c, s) / Var(s); empty where scores do not differ.
+
+    Missing components stand at the neutral value, as in the score.
+    """
+    known = scored.drop_nulls("score").select(pl.col(list(weights)).cast(pl.Float64).fill_null(NEUTRAL))
+    parts = known.to_numpy() * np.array(list(weights.values()))
+    total = parts.sum(axis=1)
+    if known.height < 2 or not total.var():
+        return {}
+    shares = ((parts - parts.mean(axis=0)) * (total - total.mean())[:, None]).mean(axis=0) / total.var()
+    return dict(zip(weights, shares.tolist(), strict=True))
 
 
 class ComponentMeans(

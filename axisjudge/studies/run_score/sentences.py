@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.words import directed, listed, many
+from axisjudge.studies._shared.words import directed, listed, many, sentence_case
 
 
 class Ranks(StrEnum):
@@ -22,7 +23,7 @@ class Ranks(StrEnum):
 NO_CURVE = "No S-curve is fitted to the raw score (score / 100): {reason}."
 NO_LABELS = "Without labels it cannot be told what the score measures."
 UNLABELLED = "The labels given say nothing of these scores;"
-HOW_IT_WENT = "A score says how a run went, not whether its result is right."
+HOW_IT_WENT = "a score says how a run went, not whether its result is right."
 NO_REWARD = "No trajectory has a score and an end-task reward, so that the two cannot be compared."
 
 
@@ -40,6 +41,31 @@ def means(of_agents: Mapping[str, Estimate]) -> str:
     if len(known) == 1:
         return f"The mean score is {known[0]:.1f}; one agent has nothing to be ranked against."
     return f"Over runs, the mean scores of {many(len(known), 'agent')} go from {known[0]:.1f} to {known[-1]:.1f}."
+
+
+def moved_by(shares: Mapping[str, float]) -> str:
+    """Which component the scores' differences come from most, and what a score is not."""
+    if not shares:
+        return sentence_case(HOW_IT_WENT)
+    most = max(shares, key=lambda name: shares[name])
+    moves = f"{sentence_case(most.replace('_', ' '))} moves it most, with {shares[most]:.0%} of the scores' variance"
+    return f"{moves}; {HOW_IT_WENT}"
+
+
+def next_step(found: Any, ranks: RankSets | None) -> str:
+    """What to label, or what to run more of."""
+    if found is None:
+        return "Have people say of some runs whether their result is right (-p labels=FILE)."
+    if found.ranks is Ranks.AGAINST:
+        return "Do not rank by this score: read the runs with high scores that people call bad."
+    if found.ranks is Ranks.UNTOLD:
+        return "Have people label more runs, as these labels are too few to tell."
+    wrong = f"of 100 pairs {100 - round(100 * found.auc.estimate)} are the wrong way round"
+    read = f"Use the score to choose what to read, not what to take: {wrong}"
+    more = (
+        "" if ranks is None or ranks.refusal or len(ranks.first) == 1 else "; more specs may separate the first agents"
+    )
+    return f"{read}{more}."
 
 
 def gain(points: Estimate) -> str:

@@ -451,6 +451,11 @@ def answer_of(bridge: JudgeBridge, drift: DriftOfJudge) -> str:
     return say.answer(bridge.bridge, drift.drift)
 
 
+def next_step(bridge: JudgeBridge) -> str:
+    """Where the new judge may be used, and how many more anchors may show the rest."""
+    return say.next_step(bridge.bridge)
+
+
 def succession(
     ratings: Given,
     old: str,

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from axisjudge.stats.comparisons.equivalence import Equivalence
 from axisjudge.studies._shared.words import by_text, directed, in_points, listed, many, p_words
 from axisjudge.studies.succession.bridge import Bridge, Drift
 
@@ -13,7 +14,37 @@ from axisjudge.studies.succession.bridge import Bridge, Drift
 def answer(bridge: Bridge, drift: Drift | None) -> str:
     """Whether the new judge may take the old one's place, the largest observed shift, and whether to stop."""
     last = "Not shown is not different: more anchors may show it." if drift is None else drift_in_short(drift)
-    return f"{verdict(bridge)} {largest_shift(bridge)} {last}"
+    old = "".join(f"; {each.rstrip('.')}" for each in widened(bridge)) or "; no old rate can be re-stated"
+    return f"{verdict(bridge)} {largest_shift(bridge).rstrip('.')}{old}. {last}"
+
+
+def next_step(bridge: Bridge) -> str:
+    """Where the new judge may be used, and how many more anchors may show the rest."""
+    equal = [each.question for each in bridge.bridges if each.equivalence.equivalent]
+    rest = [each.equivalence for each in bridge.bridges if not each.equivalence.equivalent]
+    use = f"Use {bridge.new} on {listed(equal)}. " if equal else ""
+    keep = f"Keep {bridge.old} {'on the others' if equal else 'meanwhile'}"
+    sizes = [size for each in rest if (size := anchor_tasks(each))]
+    if not rest:
+        return f"{use}Re-state old rates before they stand beside new ones."
+    if not sizes:
+        return f"{use}{keep}: as observed, no number of anchors would show them to be alike."
+    return (
+        f"{use}{keep}, and judge anchors of about {max(sizes):,} tasks by both: were the shifts those observed, the "
+        f"failure rate would hold on {len(sizes)} of {many(len(rest), 'open question')}."
+    )
+
+
+def anchor_tasks(of: Equivalence) -> int | None:
+    """Tasks at which the interval of the observed shift would lie within the margin; None where the shift does not.
+
+    The half width shrinks with the root of the number of tasks.
+    """
+    shift, room = of.shift, of.margin - abs(of.shift.estimate)
+    if not room > 0 or math.isnan(shift.ci_high):
+        return None
+    half = max(shift.ci_high - shift.estimate, shift.estimate - shift.ci_low)
+    return max(shift.n_clusters, math.ceil(shift.n_clusters * (half / room) ** 2))
 
 
 def verdict(bridge: Bridge) -> str:

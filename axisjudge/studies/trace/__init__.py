@@ -438,6 +438,14 @@ def answer(run: TracedRun, n_runs: int) -> str:
     )
 
 
+def next_step(run: TracedRun) -> str:
+    """Which verdicts to read, and who settles them."""
+    if run.contested:
+        where = f"Read what judges cite on {listed(run.contested)} of run {run.trajectory_id} below"
+        return f"{where}, and label the run yourself (axisjudge label): that settles who is right."
+    return "Read a run on which judges differ, those most split are listed below, and label it (axisjudge label)."
+
+
 def _of_one_mind(run: TracedRun, n_judges: int) -> str:
     """On which axes judges contradict each other, and on how many all say correct."""
     axes = many(len(run.axes), "axis")

@@ -99,6 +99,37 @@ def plot_twin_matrix(matrix: TwinMatrix, judge: str | None = None, *, ax: Axes |
     return ax
 
 
+def plot_noticed(matrix: TwinMatrix, judge: str | None = None, *, ax: Axes | None = None) -> Axes:
+    """Of one judge the share of verdicts that moved: where an edit breaks an axis, and where it breaks nothing.
+
+    Of an edit that breaks nothing the axis on which the most may have moved stands for all.
+    """
+    mine = [cell for cell in matrix.cells if cell.judge == (judge or matrix.judges[0]) and cell.started]
+    broken = sorted((cell for cell in mine if cell.expected == "must"), key=lambda cell: -cell.rate.estimate)
+    breaking = {cell.edit for cell in matrix.cells if cell.expected == "must"}
+    whole: dict[str, TwinCell] = {}
+    for cell in mine:
+        if cell.edit not in breaking and cell.rate.ci_high >= getattr(whole.get(cell.edit), "rate", cell.rate).ci_high:
+            whole[cell.edit] = cell
+    rows = [*broken, *whole.values()]
+    ax = new_axes(7.4, 1.6 + 0.36 * len(rows)) if ax is None else ax
+    for at, cell in enumerate(rows):
+        interval_mark(ax, cell.rate, at, filled=cell in broken, colour=ACCENT if cell in broken else QUIET)
+        at_the_right(ax, at, f"{cell.moved} of {cell.rate.n_items} {_CLAIM[cell.claim]}".strip())
+    names = [f"{in_words(cell.edit)}: {in_words(cell.axis) if cell in broken else 'nothing broken'}" for cell in rows]
+    named_rows(ax, names)
+    declared = matrix.thresholds
+    ax.axvline(declared.must_rate, color=QUIET, linewidth=1, linestyle="--")
+    percent_axis(ax)
+    note = (
+        f"dashed: asked for where something broke ({declared.must_rate:.0%}); hollow: nothing broken, none should move"
+    )
+    dress(ax, f"Verdicts that moved to incorrect: {matrix.judges[0] if judge is None else judge}", note)
+    claims = "✓ shown, ? not shown, ✗ refuted"
+    describe(ax, f"{note}; {declared.ci_level:.0%} intervals over tasks; at the right moved of decided twins, {claims}")
+    return ax
+
+
 def _write(ax: Axes, row: int, column: int, cell: TwinCell) -> None:
     cell_text(ax, row, column, _EXPECTED[cell.expected], down=-0.3, quiet=cell.rate.estimate <= 0.3, fontsize=SMALL)
     if not cell.started:
@@ -200,8 +231,10 @@ class MovedVerdicts(Part, name="matrix", caption="Moved verdicts, by what is exp
         return " ".join(say.claims(self.matrix, judge) for judge in self.matrix.judges)
 
     def plot(self, ax: Axes | None = None, *, judge: str | None = None) -> Axes:
-        """Edits down and axes across, of one judge (the first)."""
-        return plot_twin_matrix(self.matrix, judge, ax=ax) if self.matrix.cells else super().plot(ax)
+        """Of the first judge what moved where something broke and where nothing did; of a `judge` the whole matrix."""
+        if not any(cell.started for cell in self.matrix.cells):
+            return super().plot(ax)
+        return plot_twin_matrix(self.matrix, judge, ax=ax) if judge else plot_noticed(self.matrix, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Thresholds and cells."""
@@ -372,6 +405,11 @@ class Twins(Study):
 def answer_of(moved: MovedVerdicts, text: TextForJudges) -> str:
     """How many claims are met, not shown and refuted; where only text for the judge was tried, what it moved."""
     return say.answer(moved.matrix) if moved.matrix.cells or not text.rows else say.most_moved(text.rows)
+
+
+def next_step(moved: MovedVerdicts) -> str:
+    """On which axes not to trust a judge, and what of it more twins may show."""
+    return say.next_step(moved.matrix)
 
 
 def twins(

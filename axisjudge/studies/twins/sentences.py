@@ -49,6 +49,26 @@ def weakest(matrix: TwinMatrix) -> str:
     )
 
 
+def next_step(matrix: TwinMatrix) -> str:
+    """On which axes not to trust a judge, and what of it more twins may show."""
+    started = [cell for cell in matrix.cells if cell.started and cell.claim]
+    failed = dict.fromkeys((cell.axis, cell.judge) for cell in started if cell.claim == "failed")
+    n_open, tasks = (
+        sum(cell.claim == "not shown" for cell in started),
+        max((cell.strict.n_clusters for cell in started), default=0),
+    )
+    who = [axis if len(matrix.judges) == 1 else f"{axis} ({judge})" for axis, judge in failed]
+    not_there = (
+        f"Do not rely on {'it' if len(matrix.judges) == 1 else 'these judges'} for {listed(who, most=_NAMED)}"
+        if failed
+        else ""
+    )
+    more = f"make twins of more tasks than {tasks}: they may settle the {many(n_open, 'open claim')}" if n_open else ""
+    if not started:
+        return "Make twins of runs that the judge calls correct."
+    return sentence_case(f"{'; '.join(filter(None, (not_there, more))) or 'ask people about faults of other kinds'}.")
+
+
 def most_moved(rows: Sequence[Injected]) -> str:
     """What text did to the judge that it moved most."""
     tried = [row for row in rows if row.place == ANYWHERE and row.edit != CONTROL and row.flips.n_items]
