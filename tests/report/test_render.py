@@ -134,7 +134,7 @@ def said_page(monkeypatch: pytest.MonkeyPatch, say: Callable[[Page], None]) -> A
 def test_the_answer_stands_under_the_title_and_only_the_banner_above_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def say(page: Page) -> None:
         page.say("First of all.")
-        page.answer("One is .5. Two is **more. Three** is. Four stays.")
+        page.answer("One is .5. Two is **more. Three** is. Four stays.", "Label <5> more.")
         page.banner()
 
     book = said_page(monkeypatch, say)
@@ -143,7 +143,26 @@ def test_the_answer_stands_under_the_title_and_only_the_banner_above_it(monkeypa
             text.index(word) for word in ("The question?", "Simulated ratings", "Answer.", "A preface", "First of")
         ]
         assert order == sorted(order)
-        assert text.index("Four stays") < text.index("A preface")
+        assert text.index("Four stays") < text.index("Next.") < text.index("more.", text.index("Next."))
+        assert text.index("Next.") < text.index("A preface")
+
+
+@pytest.mark.parametrize("of_ratings", [True, False])
+def test_a_banner_says_that_the_first_figure_is_of_other_things(
+    monkeypatch: pytest.MonkeyPatch, of_ratings: bool
+) -> None:
+    import matplotlib.pyplot as plt
+
+    def say(page: Page) -> None:
+        page.banner()
+        page.answer("It is so.")
+        axes = plt.subplots()[1]
+        axes.plot([1, 2])
+        page.figure("published", axes, of_ratings=of_ratings)
+
+    book = said_page(monkeypatch, say)
+    for text in (report_markdown(book), report_html(book, "t", "s")):
+        assert ("Figure 1 shows none of them." in text) is not of_ratings
 
 
 def test_contents_lead_to_headings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,6 +270,24 @@ def test_the_index_links_every_report_and_escapes_what_it_quotes(tmp_path: Path)
     assert "One &lt;i&gt;." in page
     assert "Two." in page, "the first sentence, where no figure was shown"
     assert "No simulated or planted ratings" in page
+
+
+def test_a_question_asked_of_several_data_has_one_card(tmp_path: Path) -> None:
+    listed = '[agreement_x]\nnotebook = "02"\ndata = "Set <X>"\n'
+    (tmp_path / "reports" / "gallery").mkdir(parents=True)
+    (tmp_path / "reports" / "gallery" / "gallery.toml").write_text(listed)
+    for folder in ("02_agreement", "gallery/agreement_x"):
+        (tmp_path / "reports" / folder).mkdir(parents=True, exist_ok=True)
+        said = {"title": "Do they?", "findings": ["Yes."], "banner": None, "figures": []}
+        (tmp_path / "reports" / folder / "results.json").write_text(json.dumps(said))
+        (tmp_path / "reports" / folder / "report.html").write_text("page")
+    page = write_index(tmp_path / "reports").read_text()
+    assert page.count("Do they?") == 1
+    assert "Set &lt;X&gt;</a>" in page
+    assert [attributes["href"] for name, attributes in Tags(page).found if name == "a"] == [
+        "02_agreement/report.html",
+        "gallery/agreement_x/report.html",
+    ]
 
 
 @pytest.fixture

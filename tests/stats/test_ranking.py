@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests
 
 from axisjudge.checks import InputError
 from axisjudge.stats.comparisons.paired import holm, paired_sign_flip, sign_flips
-from axisjudge.stats.comparisons.ranking import RankSets, _not_first, count_contrast, rank_sets
+from axisjudge.stats.comparisons.ranking import RankSets, _not_first, count_contrast, pooled_by_cluster, rank_sets
 
 
 def rng() -> np.random.Generator:
@@ -242,3 +242,12 @@ def test_that_some_differ_is_said_where_none_is_first() -> None:
     assert sets.differ
     assert sets.alike_p < 0.01
     assert len(sets.first) > 1
+
+
+def test_values_of_clusters_have_the_mean_of_all_items() -> None:
+    counts = np.array([[1, 4], [9, 4], [0, 4]])
+    values = pooled_by_cluster([[1, 1], [2, 0], [0, 1]], counts)
+    assert np.nanmean(values, axis=0) == pytest.approx([3 / 10, 2 / 12])
+    assert np.isnan(values[2, 0])
+    one_each = np.array([[1, 0], [0, 0], [1, 1]])
+    assert pooled_by_cluster(one_each, np.ones_like(one_each)).tolist() == one_each.tolist(), "exact for one run each"

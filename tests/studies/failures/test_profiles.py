@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 
 import numpy as np
 import pandas as pd
@@ -252,6 +253,24 @@ def test_ranking_sentences_cover_alone_tied_and_refused(two_agents, table):
     few = failure_profile(table({f"ant-{task}": {AXIS: "ii", "termination": "cc"} for task in range(5)}))
     assert "not ranked" in rank_axes(few, rng=rng()).answer
     assert "5 tasks" in rank_axes(few, rng=rng()).answer
+
+
+def test_a_rank_is_of_the_rate_that_its_cells_count(table):
+    """Tasks of one run and of nine, some verdicts undecided: totals over counts, as the map has them."""
+    of = random.Random(7)
+    words = {
+        f"{agent}-{task}-{run}": {axis: of.choice(["ic", "cc", "cc", "uu"]) for axis in (AXIS, "termination")}
+        for agent in ("ant", "bee")
+        for task in range(12)
+        for run in range(1 if task % 2 else 9)
+    }
+    profile = failure_profile(table(words))
+    axes, agents = rank_axes(profile, rng=rng()), rank_agents(profile, rng=rng())
+    totals = {cell.axis: cell.any_judge for cell in profile.totals}
+    assert axes.sets.means == pytest.approx([totals[axis].rate.estimate for axis in axes.names])
+    for agent, mean in zip(agents.names, agents.sets.means, strict=True):
+        own = [cell.any_judge for cell in profile.cells if cell.agent == agent]
+        assert mean == pytest.approx(sum(each.count for each in own) / sum(each.rate.n_items for each in own))
 
 
 def test_an_unknown_agent_or_measure_is_named(two_agents):

@@ -23,7 +23,14 @@ from axisjudge.studies.run_score.labels import (
     rated_labels,
     reward_labels,
 )
-from axisjudge.studies.run_score.scores import component_means, neutral_components, score_spread, tier_changes, trend
+from axisjudge.studies.run_score.scores import (
+    component_means,
+    neutral_components,
+    score_shares,
+    score_spread,
+    tier_changes,
+    trend,
+)
 from axisjudge.studies.run_score.sentences import Ranks
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -220,3 +227,16 @@ class TestCalibration:
             calibrate_score(scored, pl.DataFrame({"run_id": ["x"], "good": [1.0]}), name="x")
         with pytest.raises(InputError, match="scale unit"):
             rated_labels(read_ratings(demo_run_labels()).with_columns(pl.lit("verdict").alias("scale")))
+
+
+def test_the_shares_of_components_make_up_the_variance_of_scores(scored):
+    shares = score_shares(scored)
+    assert sum(shares.values()) == pytest.approx(1)
+    assert score_shares(scored, dict(zip(shares, (1, 0, 0, 0), strict=True)))["completion"] == pytest.approx(1)
+    assert score_shares(scored.head(1)) == {}
+
+
+def test_agents_are_ranked_by_the_means_of_their_runs(runs, scored):
+    ranking = compete(scored, runs, rng=np.random.default_rng(0)).agents
+    means = dict(scored.drop_nulls("score").group_by("agent_id").agg(pl.col("score").mean()).iter_rows())
+    assert dict(zip(ranking.names, ranking.sets.means, strict=True)) == pytest.approx(means)

@@ -1,6 +1,7 @@
 """A judge bridged to its successor, and drift, from stored ratings alone."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from axisjudge.ratings.edge import completed
 from axisjudge.studies.succession import against_labels, succession
 from axisjudge.studies.succession.bridge import Doubt, drift_rows, verdicts_of, watch_drift
 from axisjudge.studies.succession.sentences import (
+    anchor_tasks,
     doubts,
     drift_in_short,
     drift_sentence,
@@ -69,6 +71,13 @@ def test_a_judge_that_succeeds_itself_is_equivalent(bridged):
     assert decided
     for each in decided:  # everything was bridged, so that nothing changes
         assert each.rate.rate.estimate == pytest.approx(each.before.estimate)
+
+
+def test_more_anchors_are_counted_where_the_observed_shift_lies_within_the_margin(bridged):
+    found = succession(bridged, OLD, NEW).bridge.bridge.bridges[0].equivalence
+    for shift, half, tasks in ((0.03, 0.04, 40), (0.0, 0.05, 10), (0.06, 0.01, None)):
+        seen = replace(found.shift, estimate=shift, ci_low=shift - half, ci_high=shift + half, n_clusters=10)
+        assert anchor_tasks(replace(found, shift=seen, margin=0.05)) == tasks
 
 
 def test_old_rates_are_restated_with_more_doubt_or_not_at_all(bridged):
