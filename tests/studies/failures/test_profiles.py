@@ -264,7 +264,9 @@ def test_a_rank_is_of_the_rate_that_its_cells_count(table):
         for task in range(12)
         for run in range(1 if task % 2 else 9)
     }
-    profile = failure_profile(table(words))
+    parts = pl.col("trajectory_id").str.split("-").list
+    rated = table(words).with_columns(agent=parts.get(0), cluster_id=parts.get(1))
+    profile = failure_profile(rated)
     axes, agents = rank_axes(profile, rng=rng()), rank_agents(profile, rng=rng())
     totals = {cell.axis: cell.any_judge for cell in profile.totals}
     assert axes.sets.means == pytest.approx([totals[axis].rate.estimate for axis in axes.names])
