@@ -121,9 +121,7 @@ def plot_noticed(matrix: TwinMatrix, judge: str | None = None, *, ax: Axes | Non
     declared = matrix.thresholds
     ax.axvline(declared.must_rate, color=QUIET, linewidth=1, linestyle="--")
     percent_axis(ax)
-    note = (
-        f"dashed: asked for where something broke ({declared.must_rate:.0%}); hollow: nothing broken"
-    )
+    note = f"dashed: asked for where something broke ({declared.must_rate:.0%}); hollow: nothing broken"
     dress(ax, f"Verdicts that moved to incorrect: {matrix.judges[0] if judge is None else judge}", note)
     claims = "✓ shown, ? not shown, ✗ refuted"
     describe(ax, f"{note}; {declared.ci_level:.0%} intervals over tasks; at the right moved of decided twins, {claims}")
