@@ -51,9 +51,9 @@ def test_a_judge_of_whose_verdicts_none_came_said_no_word() -> None:
 def test_the_shipped_verdicts_of_a_small_model_are_of_the_demos_runs_and_worth_nothing() -> None:
     small = small_model_verdicts()
     (row,) = evidence.beside_chance(small, read_ratings(demo_truth())).rows.to_dicts()
-    assert row["asked"] == small.height >= 15
+    assert row["asked"] == small.height == 100
     assert row["verdicts"] + row["lost"] == row["asked"]
-    assert row["right"] <= row["one_word_right"] + 3
+    assert row["right"] < row["one_word_right"]
     assert small["rationale"].null_count() == small.height
     assert set(small["rater_kind"]) == {"llm"}
     assert small.filter(pl.col("rater").str.contains("/"))["rater"].to_list() == []  # no path of a machine
