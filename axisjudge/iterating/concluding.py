@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 import polars as pl
@@ -16,6 +18,7 @@ from axisjudge.iterating.guards import refusals
 from axisjudge.iterating.rubric_change import rubric_sentences
 from axisjudge.iterating.search import Cut, RubricCandidate, best_of, select_gain
 from axisjudge.iterating.work import (
+    DRAFTS,
     MOST_SENTENCES,
     MOST_TWINS,
     NEIGHBOURS,
@@ -26,7 +29,7 @@ from axisjudge.iterating.work import (
 )
 from axisjudge.rubric import list_rubrics
 from axisjudge.rubric.next_version import with_front
-from axisjudge.stats.sequences.acceptance import PARENT, ShownBetter, shown_better
+from axisjudge.stats.sequences.acceptance import PARENT, ShownBetter, level_of, shown_better
 from axisjudge.studies.improvement import (
     CandidateTree,
     ChangedVerdicts,
@@ -55,8 +58,10 @@ def concluded(
 ) -> Improvement:
     """The best candidate on the confirm tasks, what must hold beside it, and everything that is told of the search."""
     best = best_of(found)
-    largest = max(Counter(work.runs[id].cluster_id for id in runs_of(work, cut.confirm)).values())
-    bets = partial(shown_better, largest=largest, level=level)
+    confirm = runs_of(work, cut.confirm)
+    number = 1 if best is None else _number(work, cut, best.text)
+    largest = max(Counter(work.runs[id].cluster_id for id in confirm).values())
+    bets = partial(shown_better, largest=largest, level=level_of(level, number))
     shown: ShownBetter | None = None
     ending: Ending = "no_candidate"
     why: list[str] = []
@@ -66,6 +71,7 @@ def concluded(
         shown, ids, verdicts = _confirmed(work, cut, best.text, texts, bets, tell)
         why = [*_blinder(work, ids, best.text), *_neighbours(work, ids, best.text, texts)] if shown.is_better else []
         ending = "refused" if why else "accepted" if shown.is_better else "not_shown"
+        bets = partial(bets, is_last=len(ids) == len(confirm))
         gains = _gains(work, found[best.search - 1][0], best, ids, verdicts, texts, bets)
         flips = _flips(work, best.text, ids, verdicts)
         worth = _worth(work, ids, best.text) if ending == "accepted" else worth
@@ -89,8 +95,37 @@ def concluded(
         flips=ChangedVerdicts(flips, made_up=made_up),
         sentence_worth=SentenceWorth(worth, made_up=made_up),
         more_labels=_more_labels(work, cut, found, shown, bets),
-        notes=tuple(notes),
+        notes=(*notes, *([_EARLIER.format(number=number, sure=1 - level_of(level, number))] if number > 1 else [])),
     )
+
+
+#: What is said where earlier searches have asked on the same tasks.
+_EARLIER = (
+    "candidate number {number} that is asked on these tasks: it has to be {sure:.1%} sure, so that all together are "
+    "rarely wrong"
+)
+
+
+def _number(work: RubricSearch, cut: Cut, best: str) -> int:
+    """The how manieth this candidate is of all that any search has asked on some of these confirm tasks.
+
+    Written down before anything is asked. The same text, parent, judges, repeats and labels are one candidate, so that
+    a search that is taken up again keeps its number; whatever differs is another look at the same tasks.
+    """
+    path = own() / "rubrics" / work.axis / DRAFTS / "confirmed.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    gold = sorted((id, work.labels[id]) for id in runs_of(work, cut.confirm))
+    raters = sorted(judge.rater for judge in work.judges)
+    asked = json.dumps([best, work.first.text, raters, work.repeats, work.target, gold])
+    mine = sha256(asked.encode()).hexdigest()
+    if known := next((row["number"] for row in rows if row["asked"] == mine), None):
+        return int(known)
+    number = 1 + sum(not set(row["tasks"]).isdisjoint(cut.confirm) for row in rows)
+    row = {"candidate": RubricCandidate(best).key, "number": number, "asked": mine, "tasks": list(cut.confirm)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    return number
 
 
 def _more_labels(
@@ -130,7 +165,7 @@ def _compared(work: RubricSearch, best: str) -> dict[str, str]:
 def _confirmed(
     work: RubricSearch, cut: Cut, best: str, texts: Mapping[str, str], bets: Bets, tell: Any
 ) -> tuple[ShownBetter, list[str], dict[str, Verdicts]]:
-    """Look after every few tasks whether the bets suffice; what is not needed any more is not asked, or paid."""
+    """Look after every few tasks whether bets suffice already; what is not needed any more is not asked, or paid."""
     n_tasks = len(cut.confirm)
     for n in [*range(TASKS_A_LOOK, n_tasks, TASKS_A_LOOK), n_tasks]:
         ids = runs_of(work, cut.confirm[:n])
@@ -138,10 +173,8 @@ def _confirmed(
         tasks = [work.runs[id].cluster_id for id in ids]
         of = {text: [work.mean(given, id, work.repeats) for id in ids] for text, given in verdicts.items()}
         compared = {name: of[text] for name, text in texts.items()}
-        shown = bets(of[best], compared, tasks)
-        least = min(shown.e_values.values())
-        gain = 100 * shown.gain.estimate
-        tell(f"confirm, {n} of {n_tasks} tasks: {gain:+.0f} points, evidence {least:.1f} of {1 / shown.level:.0f}")
+        shown = bets(of[best], compared, tasks, is_last=n == n_tasks)
+        tell(f"confirm, {n} of {n_tasks} tasks: {100 * shown.gain.estimate:+.0f} points")
         if shown.is_better:
             break
     return shown, ids, verdicts

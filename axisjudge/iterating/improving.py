@@ -4,7 +4,8 @@
 2. Noise: the current text is asked again on the tasks of the search; what differs is no case for the proposer.
 3. Search: candidates are made from train tasks, chosen on select tasks; each is a draft in ``rubrics/AXIS/drafts/``.
 4. Confirm: the one with the highest gain is asked on tasks that it was not made from, beside its parent and two
-   controls, in one run, call by call; bets decide at every look (`axisjudge.stats.sequences.acceptance`).
+   controls, in one run, call by call; what is large is seen early by bets, the rest at the last look
+   (`axisjudge.stats.sequences.acceptance`). All that was ever asked on these tasks is one family.
 5. What is shown must also keep its sensitivity to twins and leave the neighbouring axes alone.
 
 Everything that is asked, edits too, stands in one ratings file and is asked once: the same call goes on from there.
@@ -95,7 +96,8 @@ def improve(
     repeats : int
         How often each text is asked about the confirm tasks, and the first one about the others.
     level : float
-        How often, at most, a text that is no better may be accepted.
+        How often, at most, a text that is no better may be accepted, of all searches that ask on the same confirm
+        tasks together; the first has half of it, and the gain's interval misses the truth with this probability.
     seed : int
         Of the cut and of the search.
     ratings : path, optional

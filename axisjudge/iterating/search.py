@@ -21,10 +21,10 @@ Item = TypeVar("Item")
 
 #: Training cases that the proposer is shown at once.
 SHOWN_AT_ONCE = 6
-#: Tasks from which on train and select have tasks of their own; below, each half serves the other one (cross-fitting).
-MANY_TASKS = 40
-#: Share of the tasks that confirm, where tasks are few and where they are many; the rest is parted evenly.
-CONFIRM_FEW, CONFIRM_MANY = 2 / 3, 3 / 5
+#: Tasks from which on one search is enough; below there are two, in which train and select change places.
+MANY_TASKS = 100
+#: Share of the tasks that confirm; the rest is parted evenly.
+CONFIRM = 2 / 3
 #: Draws of cases for each proposal, at most: cases without an error give rise to none.
 WITHOUT_CASES = 3
 #: The one part of a candidate.
@@ -35,7 +35,7 @@ TEXT = "rubric"
 class Cut:
     """Tasks in three parts, by a hash of their names: `searches` pairs of train and select, and what confirms.
 
-    Where tasks are few there are two searches, in which the halves change places; no task of `confirm` is in any.
+    Below `MANY_TASKS` there are two searches, in which the halves change places; no task of `confirm` is in any.
     """
 
     searches: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
@@ -55,11 +55,11 @@ def nested_cut(tasks: Sequence[str], salt: str = "") -> Cut:
             "tasks", "at least 6 with labels are needed to search on some and confirm on others", len(tasks)
         )
     order = sorted(set(tasks), key=lambda task: sha256(f"{salt}/{task}".encode()).hexdigest())
-    few = len(order) < MANY_TASKS
-    n_search = len(order) - round(len(order) * (CONFIRM_FEW if few else CONFIRM_MANY))
+    n_search = len(order) - round(len(order) * CONFIRM)
     half = n_search // 2
     one, other = tuple(order[:half]), tuple(order[half:n_search])
-    return Cut(((one, other), (other, one)) if few else ((one, other),), tuple(order[n_search:]))
+    both = ((one, other), (other, one))
+    return Cut(both if len(order) < MANY_TASKS else both[:1], tuple(order[n_search:]))
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
         own = [against.get(row["against"], names[row["tasks"]]) for row in rows]
         named_rows(ax, [f"{row['judge']} alone" if row["judge"] else name for row, name in zip(rows, own, strict=True)])
         ax.axvline(0, color="0.5", linewidth=0.8)
-        ax.set_xlabel("gain in points of agreement; lines: each end holds at every look")
+        ax.set_xlabel("gain in points of agreement, with its interval")
         grid(ax)
         return dress(ax, "Gain where it was made (diamond), and where it was not")
 
@@ -319,8 +319,6 @@ class Improvement(Study):
     @property
     def _more(self) -> str:
         things, points = "labels" if self.target == "labels" else "runs", f"{100 * SHOWN_GAIN:.0f} points"
-        if self.more_labels is None:
-            return f" So many verdicts turn to and fro that {points} would be shown by no number of {things}."
         if not self.more_labels:
             return f" These {things} would have shown a gain of {points} more often than not."
         return f" About {self.more_labels:,} more {things} would show {points}."

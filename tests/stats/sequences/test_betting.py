@@ -1,14 +1,16 @@
 """Confidence sequences by betting: a second implementation, what theory promises, and simulations of every look."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from axisjudge.checks import InputError
-from axisjudge.stats.sequences.acceptance import BETS, PARTED, shown_better
+from axisjudge.stats.sequences.acceptance import BETS, ON_LOOKS, PARTED, SHOWN_GAIN, level_of, shown_better
 from axisjudge.stats.sequences.betting import (
     betting_sequence,
     by_task,
@@ -220,24 +222,30 @@ def edits(seed, n_tasks, gain):
     return np.where(parent, other >= gain / 2, other < gain), parent, clusters
 
 
-def test_an_edit_is_shown_better_just_where_its_lower_bound_lies_above_0():
-    """At levels that its capital just reaches and just misses; the upper bound is the mirror of the lower one."""
+@pytest.mark.parametrize("is_last", [False, True])
+def test_an_edit_is_shown_better_just_where_its_lower_end_lies_above_0(is_last):
+    """Before the last look where its capital just reaches, and just misses, what a fifth of the error asks."""
+    shares = []
     for seed in range(12):
-        better, parent, clusters = edits(seed, 40, 0.4)
-        e_value = shown_better(better, {"parent": parent}, clusters, largest=4).e_values["parent"]
-        assert e_value > 1
-        for level, enough in ((0.05, e_value >= 20), ((1 + 1e-6) / e_value, True), ((1 - 1e-6) / e_value, False)):
-            shown = shown_better(better, {"parent": parent}, clusters, largest=4, level=level)
-            assert shown.is_better == (shown.gain.ci_low > 0) == enough
-        mirrored = shown_better(parent, {"parent": better}, clusters, largest=4, level=level).gain
-        assert (mirrored.ci_low, mirrored.ci_high) == (-shown.gain.ci_high, -shown.gain.ci_low)
+        better, parent, clusters = edits(seed, 40, 0.5)
+        how = {"largest": 4, "is_last": is_last}
+        e_value = shown_better(better, {"parent": parent}, clusters, **how).e_values["parent"]
+        reached = 2 / (ON_LOOKS * e_value) if e_value > 10 else 0.05
+        for level in (0.05, (1 + 1e-6) * reached, (1 - 1e-6) * reached):
+            shown = shown_better(better, {"parent": parent}, clusters, **how, level=level)
+            assert shown.is_better == (shown.gain.ci_low > 0)
+            assert is_last or shown.is_better == (e_value >= 2 / (ON_LOOKS * level))
+            shares.append(shown.is_better)
+        mirrored = shown_better(parent, {"parent": better}, clusters, **how, level=level).gain
+        assert (mirrored.ci_low, mirrored.ci_high) == pytest.approx((-shown.gain.ci_high, -shown.gain.ci_low))
+    assert 0 < sum(shares) < len(shares)
 
 
-def test_a_bound_is_the_gain_at_which_the_bets_have_just_enough():
+def test_a_bound_by_bets_is_the_gain_at_which_they_have_just_enough():
     """Task after task, without arrays."""
-    better, parent, clusters = edits(3, 60, 0.7)
-    low = shown_better(better, {"parent": parent}, clusters, largest=4).gain.ci_low
-    changes = better.astype(float) - parent
+    better, parent, clusters = edits(3, 60, 1.0)
+    low = shown_better(better, {"parent": parent}, clusters, largest=4, is_last=False).gain.ci_low
+    changes, enough = better.astype(float) - parent, 2 / (ON_LOOKS * 0.05)
 
     def richest(gain):
         capitals, most = PARTED.tolist(), 1.0
@@ -249,8 +257,21 @@ def test_a_bound_is_the_gain_at_which_the_bets_have_just_enough():
         return most
 
     assert 0 < low < (better.sum() - parent.sum()) / parent.size
-    assert richest(low) == pytest.approx(20, rel=1e-6)
-    assert richest(low - 1e-6) > 20 > richest(low + 1e-6)
+    assert richest(low) == pytest.approx(enough, rel=1e-6)
+    assert richest(low - 1e-6) > enough > richest(low + 1e-6)
+
+
+def test_the_last_look_has_the_interval_of_paired_shares_with_one_item_more_each_way():
+    """Bonett and Price (2012), items alone: the difference of shares (a + 1 - b - 1) / (n + 2), its variance as theirs."""
+    up, down, n = 14, 4, 60
+    change = np.random.default_rng(1).permutation(np.r_[np.ones(up), -np.ones(down), np.zeros(n - up - down)])
+    gain = shown_better(np.maximum(change, 0), {"parent": np.maximum(-change, 0)}, np.arange(n)).gain
+    one, other = (up + 1) / (n + 2), (down + 1) / (n + 2)
+    error = math.sqrt((one + other - (one - other) ** 2) / (n + 2))
+    from_t = stats.t.ppf(1 - (1 - ON_LOOKS) * 0.025, n + 1) * error * math.sqrt((n + 2) / (n + 1))
+    assert gain.ci_low == pytest.approx(one - other - from_t, abs=2e-3)
+    assert gain.ci_high == pytest.approx(one - other + from_t, abs=2e-3)
+    assert gain.estimate == pytest.approx((up - down) / n)
 
 
 def test_it_must_beat_every_control_and_what_is_no_better_is_rarely_shown():
@@ -268,22 +289,47 @@ def test_it_must_beat_every_control_and_what_is_no_better_is_rarely_shown():
         shown = shown_better(values, {"parent": other}, clusters, largest=4)
         falsely += shown.is_better
         missed += not shown.gain.ci_low <= 0 <= shown.gain.ci_high
-    assert falsely <= 5 + 3 * math.sqrt(100 * 0.05 * 0.95)
-    assert missed <= 10 + 3 * math.sqrt(100 * 0.1 * 0.9)
+    assert falsely <= 2.5 + 3 * math.sqrt(100 * 0.025 * 0.975)
+    assert missed <= 5 + 3 * math.sqrt(100 * 0.05 * 0.95)
     with pytest.raises(InputError, match="parent"):
         shown_better([1], {"padding": [0]}, [1])
 
 
-def test_how_many_more_labels_show_a_gain_is_said_or_that_none_would():
+def test_candidates_one_after_the_other_on_the_same_tasks_are_falsely_shown_in_the_level_at_most():
+    """Each is in half of its level, for as long as anybody goes on."""
+    assert sum(level_of(0.05, number) / 2 for number in range(1, 10_000)) <= 0.05
+    better, parent, clusters = edits(3, 40, 0.5)
+    lows = [
+        shown_better(better, {"parent": parent}, clusters, level=level_of(0.05, number)).gain.ci_low
+        for number in range(1, 9)
+    ]
+    assert all(one > other for one, other in pairwise(lows))
+    assert lows[0] > lows[-1] + 0.05
+
+
+def test_how_many_more_labels_show_a_gain_is_said():
     def more(before, after, tasks):
         return shown_better(after, {"parent": before}, tasks).more_items
 
-    still, tasks = np.zeros(60), np.arange(60) // 4
-    assert (
-        more(still, still, tasks) > more(still, still, np.arange(60)) > 0
-    )  # fifteen tasks of four say less than sixty
+    still = np.zeros(20)
+    turning, tasks = np.tile([0.0, 1.0], 30), np.arange(60)
+    assert more(still, still, np.arange(20)) > more(np.zeros(40), np.zeros(40), np.arange(40)) > 0
     assert more(still[:4], still[:4], np.zeros(4)) > 0  # of one task as well
     assert more(np.tile([0, 1], 900), np.tile([0, 1], 900), np.arange(1800)) == 0  # they would have shown it already
-    assert more(np.tile([0, 1], 30), np.tile([1, 0], 30), np.arange(60)) is None  # everything turns, to and fro
-    # the gain is an item's, whatever the sizes: of small tasks more are needed beside a large one
-    assert more(still, still, np.r_[np.zeros(12), 1 + np.arange(48)]) > 3 * more(still, still, np.arange(60))
+    assert more(turning, 1 - turning, tasks) > 1_000  # everything turns, to and fro
+    # of tasks whose items turn alike more items are needed than of items that turn alone
+    assert more(np.repeat(turning[:30], 2), np.repeat(1 - turning[:30], 2), tasks // 2) > more(turning, 1 - turning, tasks)
+
+
+def test_so_many_labels_do_show_it_in_half_of_all_cases():
+    rng, n = np.random.default_rng(1), 30
+    change = rng.choice([-1.0, 0.0, 1.0], n, p=[0.1, 0.8, 0.1])
+    needed = n + shown_better(np.maximum(change, 0), {"parent": np.maximum(-change, 0)}, np.arange(n)).more_items
+    v = (change**2).mean() - change.mean() ** 2
+    shown = 0
+    for _ in range(200):
+        p = [(v - SHOWN_GAIN) / 2, 1 - v, (v + SHOWN_GAIN) / 2]
+        drawn = rng.choice([-1.0, 0.0, 1.0], needed, p=p)
+        shown += shown_better(np.maximum(drawn, 0), {"parent": np.maximum(-drawn, 0)}, np.arange(needed)).is_better
+    assert shown / 200 == pytest.approx(0.5, abs=0.15)
+
