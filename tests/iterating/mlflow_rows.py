@@ -1,13 +1,14 @@
 """Rows of data/reference/improvement.csv of MLflow's `judge.align`, in the world of improve_table.py.
 
     pip install mlflow dspy  # in an environment of its own, with what axisjudge needs; never asked for by the package
-    MLFLOW_DISABLE_TELEMETRY=true python tests/iterating/mlflow_rows.py 100 SIMBA 15 >> rows.csv
+    MLFLOW_DISABLE_TELEMETRY=true python tests/iterating/mlflow_rows.py SIMBA 15 1200 >> rows.csv  # seconds at most
 
 Real `mlflow` and `dspy`: traces, labels as human feedback, `make_judge`, and `SIMBAAlignmentOptimizer` or
-`GEPAAlignmentOptimizer` with their defaults. Two functions are replaced, those that would call a model: the judge's
-answers with the world's verdict on the item under the instructions that it is given (drawn anew at each call) and names
-the kind of case, as simulated judges do; the one that writes gives the sentences of the simulated proposers, from the
-cases that it is shown as wrong. A run that stands in the instructions as an example is judged right, as a copied run is.
+`GEPAAlignmentOptimizer` with their defaults. Replaced are the two functions that would call a model, and the one that
+reads a trace's spans, of which runs here have none: the judge's answers with the world's verdict on the item under the
+instructions that it is given (drawn anew at each call) and names the kind of case, as simulated judges do; the one that
+writes gives the sentences of the simulated proposers, from the cases that it is shown as wrong. A run that stands in
+the instructions as an example is judged right, as a copied run is.
 
 `align` gives back a judge and says no gain; what is accepted is a judge whose instructions differ from the first ones,
 and what is said of it is its agreement with all labels, beside the first one's, with the interval of plain GEPA's row.
@@ -16,9 +17,11 @@ and what is said of it is its agreement with all labels, beside the first one's,
 from __future__ import annotations
 
 import csv
+import json
 import logging
 import re
 import sys
+import time
 from random import Random
 from typing import Any
 
@@ -37,8 +40,6 @@ from axisjudge.stats.rates.proportions import clustered_mean
 
 OPTIMIZERS = {"SIMBA": SIMBAAlignmentOptimizer, "GEPA": GEPAAlignmentOptimizer}
 RUN = re.compile(r"run number (\d+)\b")
-#: What dspy's examples of a wrong verdict look like: SIMBA's worse trajectory, GEPA's cases of score 0.
-WRONG_GEPA, WORSE = re.compile(r"# Example \d+\n.*?(?=# Example \d+\n|```|\Z)", re.DOTALL), "worse_program_outputs"
 
 
 def text_of(instructions: str, world: World) -> str:
@@ -60,14 +61,17 @@ class Proposer(dspy.BaseLM):
     def __call__(self, prompt: Any = None, messages: Any = None, **_: Any) -> list[str]:
         asked = prompt or "\n".join(str(message["content"]) for message in messages)
         if "module_advice" in asked:
-            shown = asked.rpartition(f"[[ ## {WORSE} ## ]]")[2].partition("[[ ##")[0]
-            advice = {"self": ten.edit_of(self.name, shown, self.draws)[0]}
-            told = str(advice).replace("'", '"')
-            return [f"[[ ## discussion ## ]]\nso\n\n[[ ## module_advice ## ]]\n{told}\n\n[[ ## completed ## ]]"]
-        old = asked.partition("```\n")[2].partition("\n```")[0]
-        wrong = [case for case in WRONG_GEPA.findall(asked) if re.search(r"score of (0|0\.0|False)\b", case)]
-        sentence, _ = ten.edit_of(self.name, " ".join(wrong), self.draws)
-        return [f"```\n{old if sentence in old else f'{old}{chr(10)}{sentence}'}\n```"]
+            shown = asked.rpartition("[[ ## worse_program_outputs ## ]]")[2].partition("[[ ##")[0]
+            answer = {"discussion": "so", "module_advice": {"self": ten.edit_of(self.name, shown, self.draws)[0]}}
+        else:
+            old, _, shown = asked.rpartition("[[ ## current_instruction ## ]]\n")[2].partition("\n\n[[ ## examples")
+            wrong = (case for case in re.split(r"\{\"Inputs\"", shown) if "score of False" in case)
+            sentence, _ = ten.edit_of(self.name, " ".join(wrong), self.draws)
+            answer = {"new_instruction": old if sentence in old else f"{old}\n{sentence}"}
+        if "JSON object" in asked:
+            return [json.dumps(answer)]
+        given = {name: said if isinstance(said, str) else json.dumps(said) for name, said in answer.items()}
+        return ["".join(f"[[ ## {name} ## ]]\n{said}\n\n" for name, said in given.items()) + "[[ ## completed ## ]]"]
 
 
 def trace_of(number: int, is_fault: bool) -> Trace:
@@ -123,15 +127,22 @@ def example_of(trace: Trace) -> dspy.Example:
 
 
 def main() -> None:
-    """A row a proposer."""
-    studies, way, n_tasks = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    """A row a proposer, of as many studies as the time allows, equally many of each."""
+    way, n_tasks, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
     logging.disable(logging.CRITICAL)
-    name = f"MLflow {mlflow.__version__} align, {way}"
-    for proposer in sys.argv[4:] or PROPOSERS[:4]:
-        found = [study(n_tasks, proposer, number, way) for number in range(studies)]
-        row = counted(found, design="made on", way=name, proposer=proposer, tasks=n_tasks)
+    found: dict[str, list[dict[str, Any]]] = {
+        proposer: [] for proposer in ("good", "random", "flattering", "overfitting")
+    }
+    began, number = time.monotonic(), 0
+    while time.monotonic() - began < seconds:
+        for proposer, of in found.items():
+            of.append(study(n_tasks, proposer, number, way))
+        number += 1
+        print(number, found, file=sys.stderr, flush=True)
+    for proposer, of in found.items():
+        name = f"MLflow {mlflow.__version__} align, {way}"
+        row = counted(of, design="made on", way=name, proposer=proposer, tasks=n_tasks)
         csv.DictWriter(sys.stdout, list(row), lineterminator="\n").writerow(row)
-        sys.stdout.flush()
 
 
 if __name__ == "__main__":

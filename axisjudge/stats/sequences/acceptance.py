@@ -1,16 +1,16 @@
 """Whether an edit of a rubric is shown to be better, on tasks that it was not made from.
 
-Task t has n_t items and y_t points (the sum over its items of score after minus score before, each score in [0, 1]). The
-gain is g = sum y / sum n. Before the last look it is bet on, so that what is large ends the asking early: with M the most
-items of any task and d_t = y_t / M in [-1, 1], who bets a share b of the capital on every task has
+Task t has n_t items and y_t points (the sum over its items of score after minus score before, each score in [0, 1]).
+The gain is g = sum y / sum n. Before the last look it is bet on, so that what is large ends the asking early: with M
+the most items of any task and d_t = y_t / M in [-1, 1], who bets a share b of the capital on every task has
 
     E_b = prod_t (1 + b d_t),        E = sum of share_b E_b over b in `BETS`
 
 Where the edit is no better, no bet gains on average, whatever the distribution within these bounds, and E passes 1 / a
 with probability at most a, however often somebody looks (Ville). `ON_LOOKS` of the error allowed is spent so. Bets know
 only the bounds: where tasks are few, or of unlike sizes, they cannot see what is moderate. So the rest of the error is
-spent once, at the last look, by the interval of a mean over tasks (`clustered_mean`: linearised, t, leaning to where the
-tasks lean) after one item that gained and one that lost everything were added, each a task of its own. That is the
+spent once, at the last look, by the interval of a mean over tasks (`clustered_mean`: linearised, t, leaning to where
+the tasks lean) after one item that gained and one that lost everything were added, each a task of its own. That is the
 adjustment of Bonett and Price (2012) for a difference of paired shares; where no verdict turned, and a standard error
 would be 0, it leaves doubt. Each end is the one of the two that says more. With fewer tasks than such an interval needs
 the bets have the whole error.
@@ -18,9 +18,9 @@ the bets have the whole error.
 The level of the last look is not exact: where an edit gains a little on most tasks and loses all of very few, these may
 not be among the tasks. How often that leads to a wrong acceptance is counted in ``data/reference/improvement.csv``.
 
-An edit has to be shown better than its parent and than each control, each at the whole level, which needs no correction,
-as all must pass (an intersection-union test). Of the candidates of a search one alone is taken to these tasks, chosen on
-others; those of repeated searches share the level (`level_of`).
+An edit has to be shown better than its parent and than each control, each at the whole level, which needs no
+correction, as all must pass (an intersection-union test). Of the candidates of a search one alone is taken to these
+tasks, chosen on others; those of repeated searches share the level (`level_of`).
 
 References
 ----------
@@ -50,7 +50,7 @@ Floats = NDArray[np.float64]
 #: Shares of the capital that are bet on a task, and how the money is parted among those who bet so.
 BETS, PARTED = np.array([0.3, 0.9]), np.array([0.25, 0.75])
 #: Share of the error that looks before the last one may spend.
-ON_LOOKS = 0.2
+ON_LOOKS = 0.4
 #: Halvings of [-1, 1] that a bound is sought by, the first of them at 0, where the decision is.
 HALVINGS = 40
 #: The gain that a refusal says how many labels would show.
@@ -63,11 +63,11 @@ PARENT = "parent"
 class ShownBetter(Result):
     """Whether a candidate is shown to be better, and by how much.
 
-    `gain` is its mean score minus its parent's, with an interval that misses the true gain with probability `level`, half
-    of it on either side; the lower end lies above 0 just where the candidate is shown better than its parent. `e_values`
-    has the largest e-value so far against the parent and each control, `stopped_at` the task after which it was shown
-    better than all of them. `more_items` is about how many further labelled items would show a gain of `SHOWN_GAIN`, had
-    it one; None where it is shown.
+    `gain` is its mean score minus its parent's, with an interval that misses the true gain with probability `level`,
+    half of it on either side; the lower end lies above 0 just where the candidate is shown better than its parent.
+    `e_values` has the largest e-value so far against the parent and each control, `stopped_at` the task after which it
+    was shown better than all of them. `more_items` is about how many further labelled items would show a gain of
+    `SHOWN_GAIN`, had it one; None where it is shown.
     """
 
     gain: Estimate

@@ -260,7 +260,7 @@ class SimulatedStudies(
             colour = "#0b6e4f" if row["way"] == "axisjudge" else "#b3261e"
             ax.plot(100 * row["falsely_accepted"], names.index((row["proposer"], row["tasks"])), "o", color=colour)
         named_rows(ax, [f"{proposer}, {tasks} tasks" for proposer, tasks in names])
-        ax.set_xlabel("% of studies that accept an edit that is no better (green: ours, red: plain GEPA)")
+        ax.set_xlabel("% of studies that accept an edit that is no better (green: ours, red: others)")
         grid(ax)
         return dress(ax, "Falsely accepted, by who proposes")
 

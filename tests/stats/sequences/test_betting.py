@@ -224,7 +224,7 @@ def edits(seed, n_tasks, gain):
 
 @pytest.mark.parametrize("is_last", [False, True])
 def test_an_edit_is_shown_better_just_where_its_lower_end_lies_above_0(is_last):
-    """Before the last look where its capital just reaches, and just misses, what a fifth of the error asks."""
+    """Before the last look where its capital just reaches, and just misses, what a part of the error asks."""
     shares = []
     for seed in range(12):
         better, parent, clusters = edits(seed, 40, 0.5)
@@ -262,7 +262,7 @@ def test_a_bound_by_bets_is_the_gain_at_which_they_have_just_enough():
 
 
 def test_the_last_look_has_the_interval_of_paired_shares_with_one_item_more_each_way():
-    """Bonett and Price (2012), items alone: the difference of shares (a + 1 - b - 1) / (n + 2), its variance as theirs."""
+    """Bonett and Price (2012), items alone: shares (a + 1) / (n + 2) and (b + 1) / (n + 2), and their variance."""
     up, down, n = 14, 4, 60
     change = np.random.default_rng(1).permutation(np.r_[np.ones(up), -np.ones(down), np.zeros(n - up - down)])
     gain = shown_better(np.maximum(change, 0), {"parent": np.maximum(-change, 0)}, np.arange(n)).gain
@@ -318,7 +318,9 @@ def test_how_many_more_labels_show_a_gain_is_said():
     assert more(np.tile([0, 1], 900), np.tile([0, 1], 900), np.arange(1800)) == 0  # they would have shown it already
     assert more(turning, 1 - turning, tasks) > 1_000  # everything turns, to and fro
     # of tasks whose items turn alike more items are needed than of items that turn alone
-    assert more(np.repeat(turning[:30], 2), np.repeat(1 - turning[:30], 2), tasks // 2) > more(turning, 1 - turning, tasks)
+    assert more(np.repeat(turning[:30], 2), np.repeat(1 - turning[:30], 2), tasks // 2) > more(
+        turning, 1 - turning, tasks
+    )
 
 
 def test_so_many_labels_do_show_it_in_half_of_all_cases():
@@ -332,4 +334,3 @@ def test_so_many_labels_do_show_it_in_half_of_all_cases():
         drawn = rng.choice([-1.0, 0.0, 1.0], needed, p=p)
         shown += shown_better(np.maximum(drawn, 0), {"parent": np.maximum(-drawn, 0)}, np.arange(needed)).is_better
     assert shown / 200 == pytest.approx(0.5, abs=0.15)
-
