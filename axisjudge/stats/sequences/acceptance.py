@@ -134,8 +134,10 @@ def shown_better(
     if is_last and not is_few:
         last = {name: _last(before, candidate, clusters, level) for name, before in compared.items()}
         shown_at = {**{name: n_tasks for name, each in last.items() if each.ci_low > 0}, **shown_at}
-        ends = {"ci_low": max(gain.ci_low, last[PARENT].ci_low), "ci_high": min(gain.ci_high, last[PARENT].ci_high)}
-        gain = replace(gain, **ends, method=f"{last[PARENT].method}, or by betting where that says more")
+        by_tasks = last[PARENT]
+        low, high = max(gain.ci_low, by_tasks.ci_low), min(gain.ci_high, by_tasks.ci_high)
+        method = f"{by_tasks.method}, or by betting where that says more"
+        gain = replace(gain, ci_low=low, ci_high=high, method=method)
     stopped = max(shown_at.values()) if len(shown_at) == len(compared) else None
     e_values = {name: float(path.max(initial=1.0)) for name, path in paths.items()}
     more = None if stopped else _more_items(tasks, level)
@@ -221,7 +223,7 @@ def _more_items(tasks: Tasks, level: float) -> int:
     With v the variance between tasks per item, N items have the standard error sqrt(v N + 2) / N; it has to be
     `SHOWN_GAIN` over the quantile z of the last look.
     """
-    n_items = max(1.0, tasks.items.sum())
+    n_items = max(1.0, float(tasks.items.sum()))
     points = 2 * tasks.hits - tasks.items
     v = float(((points - tasks.items * points.sum() / n_items) ** 2).sum() / n_items)
     k = (NormalDist().inv_cdf(1 - (1 - ON_LOOKS) * level / 2) / SHOWN_GAIN) ** 2
