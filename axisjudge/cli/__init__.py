@@ -14,33 +14,7 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from axisjudge.checks import InputError, OneLine
-from axisjudge.cli import show
-from axisjudge.cli.labels import adjudicate, files, label, next_
-from axisjudge.cli.results import (
-    agreement,
-    check,
-    compare,
-    curve,
-    explore,
-    panel,
-    plan,
-    profile,
-    ratings,
-    report,
-)
-from axisjudge.cli.rubrics import holdout, rubric, split
-from axisjudge.cli.runs import (
-    axis_gate,
-    axis_result,
-    demo,
-    doctor,
-    import_,
-    init,
-    judge,
-    read,
-    scorecard_service,
-    twins,
-)
+from axisjudge.cli import axis, combining, files, judging, labels, pages, rubrics, scorecard, show, splits, trust
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
@@ -101,54 +75,54 @@ _Examples = tuple[tuple[Callable[..., None], str], ...]
 
 #: Each command with an example of its use, whose first word is its name and with which its help ends.
 _COMMANDS: _Examples = (
-    (check.check, "check results.csv --judge gpt --human label --cluster task"),
-    (demo.demo, "demo --subset hotpotqa"),
-    (init.init, "init bench --demo"),
-    (read.read, "read results/*.json --tools tools.json"),
-    (judge.judge, "judge results.json --judge rules --panel published --limit 20"),
-    (import_.import_, "import results.csv --kind llm --kind label=human --out ratings.jsonl"),
-    (import_.export, "export ratings.jsonl --to crowd-kit --out labels.csv"),
-    (agreement.agreement, "agreement data/ratings/ratings.jsonl"),
-    (compare.compare, "compare ratings.jsonl --labels labels.jsonl"),
-    (compare.confidence, "confidence ratings.jsonl --labels data/demo/planted.jsonl"),
-    (ratings.cost, "cost data/ratings/ratings.jsonl"),
-    (doctor.doctor, "doctor --judge openai:gpt-5 --judge anthropic:claude-sonnet-4-6"),
-    (profile.profile, "profile ratings.jsonl --trajectories data/demo/results"),
-    (explore.explore, "explore ratings.jsonl --trajectories data/demo/results --out explorer.html"),
-    (axis_result.axis_result, "axis-result session.jsonl --checks scenario.yaml"),
-    (report.report, "report 05_failures -p seed=7"),
-    (twins.twins, "twins data/demo/results --judge rules --edits misreported_amount"),
-    (init.schema, "schema trajectory"),
+    (trust.check, "check results.csv --judge gpt --human label --cluster task"),
+    (files.demo, "demo --subset hotpotqa"),
+    (files.init, "init bench --demo"),
+    (files.read, "read results/*.json --tools tools.json"),
+    (judging.judge, "judge results.json --judge rules --panel published --limit 20"),
+    (files.import_, "import results.csv --kind llm --kind label=human --out ratings.jsonl"),
+    (files.export, "export ratings.jsonl --to crowd-kit --out labels.csv"),
+    (trust.agreement, "agreement data/ratings/ratings.jsonl"),
+    (trust.compare, "compare ratings.jsonl --labels labels.jsonl"),
+    (trust.confidence, "confidence ratings.jsonl --labels data/demo/planted.jsonl"),
+    (combining.cost, "cost data/ratings/ratings.jsonl"),
+    (judging.doctor, "doctor --judge openai:gpt-5 --judge anthropic:claude-sonnet-4-6"),
+    (trust.profile, "profile ratings.jsonl --trajectories data/demo/results"),
+    (pages.explore, "explore ratings.jsonl --trajectories data/demo/results --out explorer.html"),
+    (axis.axis_result, "axis-result session.jsonl --checks scenario.yaml"),
+    (pages.report, "report 05_failures -p seed=7"),
+    (files.twins, "twins data/demo/results --judge rules --edits misreported_amount"),
+    (files.schema, "schema trajectory"),
 )
 _OF_LABELS: _Examples = (
-    (files.import_, "import export.json --sampling random --out data/labels/mine.jsonl"),
-    (files.export, "export data/labels/mine.jsonl --format crowd-kit --out labels.csv"),
-    (files.lint, "lint data/labels/*.jsonl --trajectories data/demo/results"),
-    (adjudicate.queue, "queue labels/*.jsonl --ratings ratings.jsonl --out adjudicate.sampling.json"),
+    (labels.import_, "import export.json --sampling random --out data/labels/mine.jsonl"),
+    (labels.export, "export data/labels/mine.jsonl --format crowd-kit --out labels.csv"),
+    (labels.lint, "lint data/labels/*.jsonl --trajectories data/demo/results"),
+    (labels.queue, "queue labels/*.jsonl --ratings ratings.jsonl --out adjudicate.sampling.json"),
     (
-        adjudicate.adjudicate,
+        labels.adjudicate,
         "adjudicate labels/*.jsonl --ratings ratings.jsonl --plan adjudicate.sampling.json --decisions third.jsonl",
     ),
-    (next_.next_, "next --trajectories data/demo/results --half-width 0.1 --out next.sampling.json"),
+    (labels.next_, "next --trajectories data/demo/results --half-width 0.1 --out next.sampling.json"),
 )
 _CLASSES = {"agreement": show.naming("Coefficients", show.coefficients)}
 for command, example in _COMMANDS:
     name = example.split()[0]
     app.command(name, cls=_CLASSES.get(name), epilog=f"Example: axisjudge {example}")(command)
 for command, example in _OF_LABELS:
-    label.app.command(example.split()[0], epilog=f"Example: axisjudge label {example}")(command)
-app.add_typer(axis_gate.app, name="axis-baseline")
-app.add_typer(rubric.app, name="rubric")
-app.add_typer(split.app, name="split")
-app.add_typer(ratings.app, name="ratings")
-app.add_typer(holdout.app, name="holdout")
-app.add_typer(init.data_app, name="data")
-app.add_typer(doctor.models_app, name="models")
-app.add_typer(plan.app, name="plan")
-app.add_typer(curve.app, name="curve")
-app.add_typer(panel.app, name="panel")
-app.add_typer(label.app, name="label")
-app.add_typer(scorecard_service.app, name="scorecard")
+    labels.app.command(example.split()[0], epilog=f"Example: axisjudge label {example}")(command)
+app.add_typer(axis.baseline_app, name="axis-baseline")
+app.add_typer(rubrics.app, name="rubric")
+app.add_typer(splits.app, name="split")
+app.add_typer(combining.ratings_app, name="ratings")
+app.add_typer(splits.holdout_app, name="holdout")
+app.add_typer(files.data_app, name="data")
+app.add_typer(judging.models_app, name="models")
+app.add_typer(pages.plan_app, name="plan")
+app.add_typer(combining.curve_app, name="curve")
+app.add_typer(combining.panel_app, name="panel")
+app.add_typer(labels.app, name="label")
+app.add_typer(scorecard.app, name="scorecard")
 
 
 #: What the parser raises for options and arguments that it cannot take; typer gives it no public name of its own.

@@ -1,21 +1,26 @@
 """`axisjudge panel`: judges put together, their ratings, and which verdicts may stand without a person."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, one_of
 from axisjudge.cli import show
-from axisjudge.cli.options import Ratings, Steps, new_file, pairs
+from axisjudge.cli.show import Ratings, Steps, new_file, pairs
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from axisjudge.ratings.merging import Merged
+    from axisjudge.studies.curves.fits import CurveReport
     from axisjudge.studies.panels import Panels
     from axisjudge.studies.panels.voted import FittedPanel
 
-app = show.group("Judges put together, and which of their verdicts may stand without a person.")
+
+panel_app = show.group("Judges put together, and which of their verdicts may stand without a person.")
 
 Panel = Annotated[Path, typer.Argument(help="A panel file that `panel fit` wrote.")]
 Labels = Annotated[list[Path], typer.Option("--labels", help="Ratings files of people, or planted truth.")]
@@ -30,11 +35,12 @@ def ways() -> list[str]:
     return list(WAYS)
 
 
-@app.command(
+@panel_app.command(
+    "fit",
     cls=show.naming("Ways", ways),
     epilog="Example: axisjudge panel fit ratings.jsonl --labels labels.jsonl --question sequencing --out panel.json",
 )
-def fit(
+def fit_panel(
     ratings: Ratings,
     out: Annotated[Path, typer.Option(help="The panel file to write.")],
     labels: Labels = [],  # noqa: B006
@@ -109,8 +115,8 @@ def fit(
     typer.echo(f"\nPanel: {out} ({result.panel.sha256[:12]}). Next: axisjudge panel apply {out} RATINGS --out FILE")
 
 
-@app.command(epilog="Example: axisjudge panel apply panel.json ratings.jsonl --out panel-ratings.jsonl")
-def apply(
+@panel_app.command("apply", epilog="Example: axisjudge panel apply panel.json ratings.jsonl --out panel-ratings.jsonl")
+def apply_panel(
     panel: Panel,
     ratings: Ratings,
     out: Annotated[Path, typer.Option(help="Where its ratings are written (JSONL or Parquet).")],
@@ -137,7 +143,9 @@ def apply(
         typer.echo(f"{tuned:,} are of tasks that it was fitted on: against these labels it looks better than it is.")
 
 
-@app.command(epilog="Example: axisjudge panel trust panel.json --ratings ratings.jsonl --labels more.jsonl --risk 0.05")
+@panel_app.command(
+    "trust", epilog="Example: axisjudge panel trust panel.json --ratings ratings.jsonl --labels more.jsonl --risk 0.05"
+)
 def trust(
     panel: Annotated[Path | None, typer.Argument(help="A panel file; or name one judge with --judge.")] = None,
     labels: Labels = [],  # noqa: B006
@@ -203,7 +211,7 @@ def trust(
         raise typer.Exit(1)
 
 
-def _as_before(result: "Panels") -> dict[str, Any]:
+def _as_before(result: Panels) -> dict[str, Any]:
     """The fit in plain values, a key a thing."""
     from axisjudge.results import plain
 
@@ -237,7 +245,7 @@ def _prices(given: list[str]) -> dict[str, float]:
     return {name: price for name, price in prices.items() if price is not None}
 
 
-def _same(panel: "FittedPanel") -> list[Path]:
+def _same(panel: FittedPanel) -> list[Path]:
     """The ratings files that a panel was fitted on, if they are still what they were."""
     from axisjudge.studies.panels.voted import hashes
 
@@ -249,9 +257,238 @@ def _same(panel: "FittedPanel") -> list[Path]:
     return files
 
 
-def _counted(given: "pl.DataFrame") -> "pl.DataFrame":
+def _counted(given: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     kept = given.filter(pl.col("verdict").is_not_null())
     counts = {"ratings": pl.len(), "mean confidence": pl.col("confidence").mean()}
     return kept.group_by("verdict").agg(**counts).sort("ratings", descending=True)
+
+
+# `axisjudge curve`: fit S-curves to data and put raw scores through them.
+
+curve_app = show.group("S-curves from raw scores to 0-100: fitted with their intervals, or refused with a reason.")
+
+_MOST_ROWS = 20
+
+Table = Annotated[Path, typer.Argument(help="A table: CSV, JSON Lines or Parquet, one row a run.")]
+Raw = Annotated[str, typer.Option(help="Column of raw scores, from 0 to 1.")]
+Dimension = Annotated[str | None, typer.Option(help="Column of dimensions; each has a curve of its own.")]
+
+
+@curve_app.command(
+    "fit",
+    epilog="Example: axisjudge curve fit scores.csv --raw raw --human human --task task --out curve.json",
+)
+def fit_curve(
+    table: Table,
+    raw: Raw = "raw",
+    human: Annotated[str, typer.Option(help="Column of people's scores, from 0 to 100, or of their labels.")] = "human",
+    task: Annotated[str, typer.Option(help="Column of tasks: runs of one task are not independent.")] = "task",
+    dimension: Dimension = None,
+    run: Annotated[
+        str | None, typer.Option(help="Column of runs, where rows are repeated judgings: shows the judge's noise.")
+    ] = None,
+    reference: Annotated[
+        str, typer.Option(help="criterion (50 is where people say 50) or norm (50 is the median of these runs).")
+    ] = "criterion",
+    labels: Annotated[str, typer.Option(help="People's labels, worst first, with commas between.")] = "",
+    cut: Annotated[str, typer.Option(help="The least label that counts as good.")] = "",
+    floor: Annotated[
+        float | None,
+        typer.Option(help="Raw scores below count as this; by default raw 0 is left out of the fit."),
+    ] = None,
+    ci_level: Annotated[float, typer.Option(help="Level of all intervals.")] = 0.95,
+    out: Annotated[Path | None, typer.Option(help="Where to write the curve file.")] = None,
+    json: show.Json = False,
+) -> None:
+    """Median and sigma with intervals, rival forms on unseen tasks, warnings; exit code 1 where all is refused."""
+    from axisjudge.scores.curves.fit import write_curves
+    from axisjudge.studies.curves import ScoreColumns, curve_report
+    from axisjudge.studies.curves.sources import read_table
+
+    words = [word.strip() for word in labels.split(",") if word.strip()]
+    report = curve_report(
+        read_table(table),
+        ScoreColumns(raw=raw, human=human, task=task, dimension=dimension, run=run),
+        reference="norm" if one_of("--reference", reference, ("criterion", "norm")) == "norm" else "criterion",
+        labels=words,
+        cut=cut,
+        floor=floor,
+        ci_level=ci_level,
+    )
+    stands = any(fit.curve for fit in report.fits.values())
+    if out is not None and stands:
+        write_curves(out, report.fits)
+    if json:
+        show.as_json(report.to_dict())
+    else:
+        _print(report)
+        if out is not None:
+            typer.echo(f"\nwritten: {out}" if stands else f"\nnot written, because every fit is refused: {out}")
+    if not stands:
+        raise typer.Exit(1)
+
+
+@curve_app.command("apply", epilog="Example: axisjudge curve apply runs.csv --curve curve.json --out scored.csv")
+def apply_curve(
+    table: Table,
+    curve: Annotated[Path, typer.Option(help="A curve file that `curve fit` wrote.")],
+    raw: Raw = "raw",
+    dimension: Dimension = None,
+    mended: Annotated[
+        bool, typer.Option("--mended", help="Divide by the curve's value at raw 1, so that raw 1 scores 100.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Where to write the table with scores.")] = None,
+    json: show.Json = False,
+) -> None:
+    """Every row's score with its band, under the name that says what 50 means."""
+    from axisjudge.scores.curves.fit import read_curves
+    from axisjudge.studies.curves.fits import apply_curves
+    from axisjudge.studies.curves.sources import ScoreColumns, read_table, write_table
+
+    fits = read_curves(curve)
+    scored = apply_curves(read_table(table), fits, ScoreColumns(raw=raw, dimension=dimension), mended=mended)
+    if out is not None:
+        write_table(scored, out)
+    if json:
+        meanings = {name: fit.meaning for name, fit in fits.items()}
+        show.as_json({"meaning": meanings, "mended": mended, "rows": scored.to_dicts()})
+        return
+    show.table(scored.head(_MOST_ROWS).to_dicts(), "Scores" + (" (mended top end)" if mended else ""))
+    if (rest := scored.height - _MOST_ROWS) > 0:
+        typer.echo(f"  and {rest:,} more rows, all of them with --out or --json")
+    typer.echo()
+    for name, fit in fits.items():
+        typer.echo(f"{name}: {fit.score_name}; {fit.meaning}." if fit.curve else f"{name}: {fit.refusals[0]}")
+    typer.echo("The band is the curve's uncertainty; a monotone curve never changes the order of raw scores.")
+
+
+def _print(report: CurveReport) -> None:
+    from axisjudge.studies.curves import form_errors
+
+    show.table([each.row for each in report.dimensions], "Curves")
+    if forms := form_errors(report).to_dict()["forms"]:
+        show.table(forms, "Error on unseen tasks in points, and squared error beyond the log-normal fit's")
+    for each in report.dimensions:
+        if each.fit.floor_effects:
+            rows = [
+                {**effect._asdict(), "floor": "left out" if effect.floor is None else f"{effect.floor:g}"}
+                for effect in each.fit.floor_effects
+            ]
+            show.table(rows, f"{each.dimension}: what a floor for raw 0 would make of the fit")
+    show.lines([sentence for each in report.dimensions for sentence in each.sentences], apart=True)
+
+
+# `axisjudge ratings|cost`: files of ratings put together, a dataset of them looked at, and what they have cost.
+
+MOST_NAMED = 10
+
+ratings_app = show.group("Put ratings files together, and look at a dataset.")
+
+
+@ratings_app.command(
+    epilog="Example: axisjudge ratings merge ratings-*.jsonl --out ratings.jsonl --trajectories results"
+)
+def merge(
+    ratings: show.Ratings,
+    out: Annotated[Path, typer.Option(help="New file (.jsonl, .parquet); without a suffix a dataset.")],
+    trajectories: Annotated[
+        list[Path], typer.Option(help="The runs that were to be rated: tells what is missing.")
+    ] = [],  # noqa: B006
+    strict: Annotated[bool, typer.Option("--require-whole", help="Exit 1 where something is missing.")] = False,
+    json: show.Json = False,
+) -> None:
+    """Ratings files as one, by item, question and rater; of several lines of one identity the last one wins.
+
+    Files count in the order in which they are named. Identities whose lines have different verdicts are counted.
+    """
+
+    from axisjudge.ratings import read_every_line, write_ratings
+    from axisjudge.ratings.dataset import scan_ratings
+    from axisjudge.ratings.merging import merged, missing, write_dataset
+
+    show.new_file(out)
+    if out.suffix:
+        written, table = merged(read_every_line(*ratings))
+        write_ratings(table, out)
+        lines: pl.LazyFrame = table.lazy()
+    else:
+        written = write_dataset(ratings, out)
+        lines = scan_ratings(out)
+    runs = [run.id for run in show.runs_of(trajectories)] if trajectories else []
+    lacking = missing(lines, runs)
+    if json:
+        show.as_json({"out": str(out), **_counts(written), **({"missing": lacking} if trajectories else {})})
+    else:
+        _tell(written, out)
+        rows = [{**row, "trajectories": _few(row["trajectories"])} for row in lacking]
+        if trajectories:
+            show.table(rows, f"Missing of {len(runs):,} trajectories (n without a rating, lost without a verdict)")
+    if strict and lacking:
+        raise typer.Exit(1)
+
+
+@ratings_app.command(epilog="Example: axisjudge ratings compact ratings.jsonl --out ratings")
+def compact(
+    ratings: show.Ratings,
+    out: Annotated[Path, typer.Option(help="The new folder.")],
+    json: show.Json = False,
+) -> None:
+    """Ratings files, or a dataset of many small ones, as a dataset of Parquet: a folder a question, few large files.
+
+    Every command that takes ratings reads it; `agreement` does so without holding it in memory.
+    """
+    from axisjudge.ratings.merging import write_dataset
+
+    written = write_dataset(ratings, out)
+    if json:
+        show.as_json({"out": str(out), **_counts(written)})
+    else:
+        _tell(written, out)
+
+
+@ratings_app.command(epilog="Example: axisjudge ratings stats ratings")
+def stats(
+    ratings: Annotated[str, typer.Argument(help="A dataset: a folder, or an address such as s3://BUCKET/FOLDER.")],
+    json: show.Json = False,
+) -> None:
+    """What is in a dataset: ratings, lost ones, items, clusters, raters, files and size of each question."""
+    from axisjudge.ratings.dataset import dataset_stats
+
+    show.listed("questions", dataset_stats(ratings), json=json)
+
+
+def _counts(merged: Merged) -> dict[str, Any]:
+    return {"ratings": merged.n_ratings, "replaced": merged.n_replaced, "conflicts": merged.n_conflicts}
+
+
+def _tell(merged: Merged, out: Path) -> None:
+    typer.echo(
+        f"{merged.n_ratings:,} ratings: {out}\n{merged.n_replaced:,} lines gave way to a later one of their identity; "
+        f"{merged.n_conflicts:,} identities had verdicts that differ"
+    )
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
+
+
+def cost(
+    ratings: Annotated[list[Path], typer.Argument(help="Ratings files.")],
+    json: show.Json = False,
+) -> None:
+    """What each judge's ratings took: calls, tokens, the cached share, what was spent, and that per 1,000 verdicts."""
+    from axisjudge.judging.estimate import cost_of
+    from axisjudge.ratings import read_every_line
+
+    costs = cost_of(read_every_line(*ratings))
+    if json:
+        show.as_json({"judges": [each.to_dict() for each in costs]})
+        return
+    show.table([each.row() for each in costs], "" if costs else "Ratings that cost something")
+    for each in costs:
+        if each.n_unpriced:
+            of_all = f"{each.n_unpriced} of its {each.n_calls} calls"
+            typer.echo(f"\n{each.rater}: {of_all} have no price; they are not in the sum.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,27 +11,105 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from axisjudge.checks import InputError
-from axisjudge.cli import options, show
-from axisjudge.cli.results.agreement import print_agreement
-from axisjudge.cli.runs.judged import (
-    carried_out,
-    judges_of,
-    losses,
-    plan_fields,
-    print_origins,
-    print_outcome,
-    print_plan,
-    stop,
-    tally,
-)
+from axisjudge.cli import show
+from axisjudge.cli.trust import print_agreement
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from axisjudge.judging import RunOptions
+    from axisjudge.judges import Judge, JudgeLike
+    from axisjudge.judging import JudgingRun, RunOptions
     from axisjudge.judging.cascade import Cascade
+    from axisjudge.judging.doctor import Examination
+    from axisjudge.judging.outcome import Outcome
     from axisjudge.studies.succession.bridge import Drift
     from axisjudge.trajectory import Trajectory
+
+
+# What commands that ask judges print: what it will take, what came, what was lost, how it ended.
+
+
+def judges_of(named: Sequence[str], panel: str | None) -> list[JudgeLike]:
+    """The judges named one by one and those of a panel."""
+    from axisjudge.spec import panel as panel_of
+
+    return [*named, *(panel_of(panel) if panel else [])]
+
+
+def plan_fields(run: JudgingRun, options: RunOptions) -> dict[str, Any]:
+    """What a run will ask, and what that takes and costs, for programs."""
+    return {"plan": run.plan().rows(), "estimate": run.estimate(options).rows()}
+
+
+def print_plan(run: JudgingRun, options: RunOptions, title: str = "", *, json: bool = False, **more: Any) -> None:
+    """The same for people, as ranges; with `json` for programs, `more` beside it."""
+    if json:
+        show.as_json({**plan_fields(run, options), **more})
+        return
+    estimate = run.estimate(options)
+    show.table(run.plan().rows(), title)
+    if estimate.judges:
+        show.table(estimate.rows(), "Tokens, list price in US dollars and minutes, low to high")
+        typer.echo(f"\n{estimate.sentence}.")
+    print_origins(run)
+
+
+def print_origins(run: JudgingRun) -> None:
+    """For each judge that is asked over a wire: whence its family, price and context are known, and who is asked."""
+    from axisjudge.judges.remote import RemoteJudge
+
+    for judge in run.plan().asked:
+        if isinstance(judge, RemoteJudge):
+            told = "; ".join(f"{name} {value}" for name, value in judge.origins().items())
+            typer.echo(f"{judge.rater}: {told}.", err=True)
+
+
+def carried_out(run: JudgingRun, options: RunOptions, *, quiet: bool = False) -> pl.DataFrame:
+    """The ratings of a run; Ctrl-C is told how far it came."""
+    try:
+        return run.carry_out(options)
+    except KeyboardInterrupt:
+        print_outcome(run.outcome, quiet=quiet)
+        raise
+
+
+def print_outcome(outcome: Outcome, *, quiet: bool = False) -> None:
+    """The last lines of a run: judges that were stopped, what is left, what was spent."""
+    if quiet:
+        return
+    if any(end.stopped or end.failures for end in outcome.ends) or outcome.was_interrupted:
+        show.table(outcome.rows(), "How far each judge came")
+    for sentence in outcome.sentences():
+        typer.echo(f"\n{sentence}")
+
+
+def stop(code: int) -> None:
+    """End with an exit code other than 0."""
+    if code:
+        raise typer.Exit(code)
+
+
+def tally(ratings: pl.DataFrame) -> list[dict[str, Any]]:
+    """For each rater and axis: how many ratings, each verdict's count, and how many were lost."""
+    import polars as pl
+
+    from axisjudge.verdict import AXES, VERDICTS
+
+    words = [(pl.col("verdict") == word).sum().alias(word) for word in VERDICTS]
+    lost = (pl.col("status") != "ok").sum().alias("lost")
+    grouped = ratings.group_by("rater", "question", maintain_order=True).agg(pl.len().alias("n"), *words, lost)
+    tallies = grouped.rename({"question": "axis"}).to_dicts()
+    return sorted(tallies, key=lambda row: (row["rater"], AXES.index(row["axis"])))
+
+
+def losses(ratings: pl.DataFrame) -> list[dict[str, Any]]:
+    """For each rater and status other than ok: how many ratings, and the commonest reason."""
+    import polars as pl
+
+    lost = ratings.filter(pl.col("status") != "ok").group_by("rater", "status")
+    reason = pl.col("rationale").fill_null("no reason given").mode().sort().first().alias("commonest reason")
+    return lost.agg(pl.len().alias("n"), reason).sort("rater", "status").to_dicts()
+
 
 #: Options that are for a run in one process.
 _OF_ONE_PROCESS = (
@@ -44,19 +123,19 @@ def judge(
     paths: Annotated[
         list[Path], typer.Argument(help="Trajectory files, folders or globs [default, with --split: the split's]")
     ] = [],  # noqa: B006
-    judge: options.Judges = [],  # noqa: B006
-    panel: options.Panel = None,
+    judge: show.Judges = [],  # noqa: B006
+    panel: show.Panel = None,
     axis: Annotated[list[str], typer.Option(help="An axis; may be given several times. All five if none.")] = [],  # noqa: B006
     rubric: Annotated[list[str], typer.Option(help="A rubric version for an axis, as axis=v2.")] = [],  # noqa: B006
-    tools: options.Tools = None,
-    tool_kind: options.ToolKinds = [],  # noqa: B006
-    policy: options.Policy = None,
-    agent: options.Agent = None,
-    domain: options.Domain = None,
+    tools: show.Tools = None,
+    tool_kind: show.ToolKinds = [],  # noqa: B006
+    policy: show.Policy = None,
+    agent: show.Agent = None,
+    domain: show.Domain = None,
     split: Annotated[
         str | None, typer.Option(help="Only this side of the split; held-out ones after lock and opening.")
     ] = None,
-    exploratory: options.Exploratory = False,
+    exploratory: show.Exploratory = False,
     repeats: Annotated[int, typer.Option(min=1, help="How often each question is asked.")] = 1,
     again: Annotated[
         bool,
@@ -65,13 +144,13 @@ def judge(
             help="Ask once more, or --repeats times, numbered after the repeats in --out: does a judge drift?",
         ),
     ] = False,
-    limit: options.Limit = None,
-    cluster: options.Cluster = None,
+    limit: show.Limit = None,
+    cluster: show.Cluster = None,
     shard: Annotated[
         str | None, typer.Option(help="i/n: the i-th of n shares of the runs, by their ids; rpm and tpm divided by n.")
     ] = None,
-    strict: options.Strict = False,
-    concurrency: options.Concurrency = 16,
+    strict: show.Strict = False,
+    concurrency: show.Concurrency = 16,
     require_stable: Annotated[
         bool,
         typer.Option("--require-stable", help="With --again: exit 1 where a judge drifted, 4 where it cannot be told."),
@@ -100,10 +179,10 @@ def judge(
     patience: Annotated[
         float, typer.Option(min=0.001, help="Seconds that a provider may stay closed (429, 503, 529).")
     ] = 3_600,
-    budget: options.Budget = None,
-    allow_unpriced: options.AllowUnpriced = False,
-    yes: options.Yes = False,
-    dry_run: options.DryRun = False,
+    budget: show.Budget = None,
+    allow_unpriced: show.AllowUnpriced = False,
+    yes: show.Yes = False,
+    dry_run: show.DryRun = False,
     out: Annotated[
         Path | None, typer.Option(help="Ratings file [default: data/ratings/ratings.jsonl; of a shard ratings-i-of-n]")
     ] = None,
@@ -122,11 +201,11 @@ def judge(
 
     if require_stable and not again:
         raise InputError("--require-stable", "watches a judge asked again", cure="add --again")
-    versions = options.pairs("--rubric", rubric, "axis=version", cure="for example argument_validity=v2")
+    versions = show.pairs("--rubric", rubric, "axis=version", cure="for example argument_validity=v2")
     supplied: dict[str, Any] = {"tools": tools, "policy": policy, "agent": agent, "domain": domain}
     supplied["tool_kinds"] = tool_kind
     if cluster is not None:
-        options.in_one_process(context, *_OF_ONE_PROCESS)
+        show.in_one_process(context, *_OF_ONE_PROCESS)
         run_on_cluster(
             cluster,
             paths,
@@ -331,3 +410,134 @@ def run_cascade(
         )
         print_outcome(both)
     stop(second.outcome.code(max_lost))
+
+
+# `axisjudge doctor`: whether judges and the machine are fit for a study, before it is begun.
+
+_PACKAGES = ("axisjudge", "openai", "anthropic", "genai-prices", "polars", "papermill", "jupyterlab", "playwright")
+
+
+def doctor(
+    judge: show.Judges = [],  # noqa: B006
+    panel: show.Panel = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the calls are made.")] = False,
+    json: show.Json = False,
+) -> None:
+    """Ask each judge twice, its price said first; without judges, look at the environment.
+
+    Shown are the key, the model that answers, whether the mechanism is accepted and the cache is seen on the second
+    call, the day the model is shut down, the clock, and the headers that tell of limits. Exit code 1 where one fails.
+    """
+    from axisjudge.judges import make_judges
+
+    judges = make_judges(judges_of(judge, panel))
+    if not judges:
+        show.listed("environment", environment(), json=json)
+        return
+    _say_price(judges, yes=yes)
+    examined = asyncio.run(_examine(judges))
+    rows = [each.row() for each in examined]
+    faults = [f"{each.judge.rater}: {fault}" for each in examined for fault in each.faults]
+    if json:
+        show.as_json({"judges": rows, "faults": faults})
+    else:
+        for row in rows:
+            show.table([{"what": name, "found": show.text(value)} for name, value in row.items()], row["judge"])
+        for fault in faults:
+            typer.echo(f"\n{fault}")
+    if faults:
+        raise typer.Exit(1)
+
+
+async def _examine(judges: Sequence[Judge]) -> list[Examination]:
+    from axisjudge.judging.doctor import examine
+
+    return [await examine(judge) for judge in judges]
+
+
+def _say_price(judges: Sequence[Judge], *, yes: bool) -> None:
+    from axisjudge.judging import RunOptions
+    from axisjudge.judging.doctor import examination_plan
+    from axisjudge.judging.estimate import agree, estimate_of
+    from axisjudge.ratings import ratings_frame
+
+    for judge in judges:
+        how = RunOptions(concurrency=1, confirm=yes, allow_unpriced=True)
+        agree(estimate_of(examination_plan(judge), ratings_frame([]), how), how)
+
+
+def environment() -> list[dict[str, Any]]:
+    """Versions, the workbench and its data, which keys are set, and what reports and screenshots need."""
+    import os
+    import platform
+
+    from axisjudge.judges.anthropic_judge import AnthropicJudge
+    from axisjudge.judges.openai_judge import OpenAIJudge
+    from axisjudge.workbench import home
+
+    values = {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}}
+    try:
+        bench = home()
+        values["workbench"] = str(bench)
+        values["ratings files"] = str(len(list((bench / "data" / "ratings").glob("*.jsonl"))))
+        values["demo data"] = "there" if (bench / "data" / "demo").is_dir() else "missing"
+    except InputError as error:
+        values["workbench"] = str(error)
+    for name in (AnthropicJudge.key_env, OpenAIJudge.key_env):
+        values[name] = "set" if os.environ.get(name, "").strip() else "not set"
+    values["chromium"] = _chromium()
+    return [{"what": name, "found": value} for name, value in values.items()]
+
+
+def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _chromium() -> str:
+    """Whether a browser is there that playwright, or anybody, can drive."""
+    from pathlib import Path
+    from shutil import which
+
+    on_path = next(filter(None, map(which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    caches = [Path.home() / ".cache" / "ms-playwright", Path.home() / "Library" / "Caches" / "ms-playwright"]
+    kept = [folder for cache in caches if cache.is_dir() for folder in sorted(cache.glob("chromium*"))]
+    return on_path or (str(kept[-1]) if kept else "not found; python -m playwright install chromium")
+
+
+models_app = show.group("Models that no list knows: their family, price, context and end, in models.toml.")
+
+
+@models_app.command("list", epilog="Example: axisjudge models list")
+def models_list(json: show.Json = False) -> None:
+    """The models that models.toml states."""
+    from axisjudge.spec.own_models import own_models
+
+    rows = [each.model_dump(mode="json") for each in own_models()]
+    show.listed("models", rows, "" if rows else "Models of your own (axisjudge models add)", json=json)
+
+
+@models_app.command("add", epilog="Example: axisjudge models add acme-judge-9 --family acme --input 0.5 --output 2")
+def models_add(
+    name: Annotated[str, typer.Argument(help="The model, as a judge spec names it.")],
+    family: Annotated[str | None, typer.Option(help="Its family, which decides what is cross-family.")] = None,
+    input: Annotated[float | None, typer.Option(help="US dollars a million tokens of the prompt.")] = None,
+    output: Annotated[
+        float | None, typer.Option(help="US dollars a million tokens of the answer, thought included.")
+    ] = None,
+    cached: Annotated[float | None, typer.Option(help="US dollars a million tokens from a cache [as --input].")] = None,
+    context: Annotated[int | None, typer.Option(help="Tokens of its context.")] = None,
+    retires: Annotated[str | None, typer.Option(help="The day it is shut down, as 2027-05-01.")] = None,
+    source: Annotated[str | None, typer.Option(help="Who says so: a page, a contract.")] = None,
+    provider: Annotated[str | None, typer.Option(help="Only for specs of this provider.")] = None,
+) -> None:
+    """Say once what a model is; what stands in models.toml goes before any list."""
+    from axisjudge.spec.own_models import add_model
+
+    prices = {"input_usd": input, "output_usd": output, "cached_usd": cached}
+    rest = {"family": family, "context": context, "retires_on": retires, "source": source, "provider": provider}
+    typer.echo(f"Written: {add_model({'name': name, **prices, **rest})}")

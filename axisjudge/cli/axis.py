@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -12,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.cli import options, show
-from axisjudge.cli.runs.judged import carried_out, judges_of, losses, print_outcome, print_plan, stop
+from axisjudge.cli import show
+from axisjudge.cli.judging import carried_out, judges_of, losses, print_outcome, print_plan, stop
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,9 +23,157 @@ if TYPE_CHECKING:
     from axisjudge.judging.signals import SignalQuestions
     from axisjudge.scores.axis.result import AxisResult
     from axisjudge.scores.axis.scenario import Scoring
+    from axisjudge.scores.curves.fitted import CurveFit
     from axisjudge.studies.axis_result import AxisResults, JudgedResults
+    from axisjudge.studies.axis_result.gate import Baseline, Gate, GateDecision, Rule
     from axisjudge.studies.axis_result.runs import RunUsage
     from axisjudge.trajectory import Trajectory
+
+
+# `axisjudge axis-result --baseline` and `axisjudge axis-baseline`: runs gated against a baseline kept in git.
+
+baseline_app = show.group("Baselines of AXIS Results, files in git.")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a gate is asked: against which baseline, by which rules and floor, and where it is written."""
+
+    baseline: Baseline | None
+    rules: tuple[Rule, ...]
+    floor: float | None
+    junit: Path | None
+    summary: Path | None
+
+
+def asked_of(
+    baseline: str, fail_if: Sequence[str], fail_under: float | None, junit: Path | None, summary: Path | None
+) -> Asked | None:
+    """The gate that was asked for, read and checked before anything is scored or paid; None where none was."""
+    given = {"--fail-if": fail_if and not baseline, "--junit": junit, "--summary": summary}
+    if not baseline and fail_under is None:
+        if idle := [name for name, value in given.items() if value]:
+            raise InputError(idle[0], "is about a gate", cure="add --baseline NAME or --fail-under NUMBER")
+        return None
+    if given["--fail-if"]:
+        raise InputError("--fail-if", "is a change from a baseline", cure="add --baseline NAME")
+    if fail_under is not None and not 0 <= fail_under <= 100:
+        raise InputError("--fail-under", "must lie between 0 and 100", fail_under)
+    from axisjudge.studies.axis_result.gate import read_baseline, rule_of
+
+    kept = read_baseline(baseline) if baseline else None
+    return Asked(kept, tuple(map(rule_of, fail_if)), fail_under, junit, summary)
+
+
+def save(
+    name: str,
+    runs: Sequence[Trajectory],
+    results: Sequence[AxisResult],
+    curves: Mapping[str, CurveFit] | None,
+) -> None:
+    """Write a baseline and say where, on the error stream, as --json may follow."""
+    from axisjudge.studies.axis_result.gate import Baseline, ruler_of, save_baseline, scored_runs
+
+    kept = Baseline(name=name, ruler=ruler_of(results, curves), runs=scored_runs(runs, results))
+    path = save_baseline(kept)
+    typer.echo(f"Baseline {name}: {len(kept.runs)} runs in {path}; commit it.", err=True)
+
+
+def decide(
+    asked: Asked,
+    runs: Sequence[Trajectory],
+    results: Sequence[AxisResult],
+    curves: Mapping[str, CurveFit] | None,
+    made_up: Sequence[str],
+    *,
+    json: bool,
+) -> int:
+    """Print and write the gate's decisions; returns its exit code.
+
+    Raises
+    ------
+    InputError
+        The baseline was measured by another ruler.
+    """
+    from axisjudge.studies.axis_result.gate import gate, junit, markdown, ruler_of, scored_runs
+
+    if asked.baseline is not None and asked.baseline.ruler != (ruler := ruler_of(results, curves)):
+        other = next(name for name in ruler if ruler[name] != asked.baseline.ruler.get(name))
+        rule = f"was measured with other {other}: {asked.baseline.ruler.get(other)}, and these runs with {ruler[other]}"
+        raise InputError(f"baseline {asked.baseline.name}", rule, cure="score both alike, or save the baseline anew")
+    decided = gate(
+        scored_runs(runs, results),
+        asked.baseline,
+        rules=asked.rules,
+        floor=asked.floor,
+        made_up=made_up,
+        unread=[file.reason for file in show.account.refused],
+    )
+    if asked.junit is not None:
+        asked.junit.parent.mkdir(parents=True, exist_ok=True)
+        asked.junit.write_text(junit(decided), encoding="utf-8")
+    if asked.summary is not None:
+        asked.summary.parent.mkdir(parents=True, exist_ok=True)
+        with asked.summary.open("a", encoding="utf-8") as file:
+            file.write(markdown(decided))
+    if json:
+        show.as_json(decided.to_dict())
+    else:
+        _print(decided)
+    return decided.exit_code
+
+
+def _print(decided: Gate) -> None:
+    if decided.warning:
+        typer.echo(decided.warning)
+    show.table([_row(each) for each in decided.decisions], "Gate; the interval is over repeats of the same scenario")
+    if unmet := [each.sentence for each in decided.decisions if each.exit_code]:
+        show.lines(unmet, apart=True)
+    show.lines([decided.answer], apart=True)
+
+
+def _row(each: GateDecision) -> dict[str, Any]:
+    from axisjudge.results import reached
+
+    own = {name: getattr(each, name) for name in ("scenario", "agent", "rule", "outcome", "before", "after")}
+    of_change = {"change": "change.estimate", "low": "change.ci_low", "high": "change.ci_high"}
+    change = {name: reached(each, path) for name, path in of_change.items()}
+    return {**own, **change, "runs": f"{each.n_before}/{each.n_after}"}
+
+
+@baseline_app.command(epilog="Example: axisjudge axis-baseline history main")
+def history(
+    name: Annotated[str, typer.Argument(help="The baseline's name.")],
+    json: show.Json = False,
+) -> None:
+    """Mean scores of a baseline at each commit that changed it, the newest first."""
+    from axisjudge.studies.axis_result.gate import history as commits
+
+    rows = commits(name)
+    if json:
+        show.as_json({"baseline": name, "history": rows})
+        return
+    named = ("commit", "date", "scenario", "agent", "n_runs", "n_broken")
+    means = [{**{key: getattr(each, key) for key in named}, **_columns(each.means)} for each in rows]
+    heads = list(dict.fromkeys(key for row in means for key in row))
+    show.table([{key: row.get(key) for key in heads} for row in means], f"Baseline {name}, the newest commit first")
+
+
+def _columns(means: Mapping[str, float]) -> dict[str, float]:
+    from axisjudge.studies.axis_result.runs import score_column
+
+    return {score_column(name): mean for name, mean in means.items()}
+
+
+@baseline_app.command("list", epilog="Example: axisjudge axis-baseline list")
+def list_(json: show.Json = False) -> None:
+    """The baselines there are, with their scenarios, agents and runs."""
+    from axisjudge.studies.axis_result.gate import by_pair, folder, read_baseline
+
+    kept = [read_baseline(path.stem) for path in sorted(folder().glob("*.json"))]
+    rows = [{"baseline": each.name, "pairs": len(by_pair(each.runs)), "runs": len(each.runs)} for each in kept]
+    show.listed("baselines", rows, "Baselines; a pair is a scenario and an agent", json=json)
+
 
 _MOST_SIGNALS = 12
 
@@ -38,22 +187,22 @@ def axis_result(
     ] = [],  # noqa: B006
     config: Annotated[Path | None, typer.Option(help="axis.config.json with weights of the dimensions.")] = None,
     signals: Annotated[str, typer.Option(help="Who judged the signals: rules, or a file of ratings.")] = "rules",
-    judge: options.Judges = [],  # noqa: B006
-    panel: options.Panel = None,
+    judge: show.Judges = [],  # noqa: B006
+    panel: show.Panel = None,
     combine: Annotated[
         str, typer.Option(help="How the numbers of several judges on a signal are combined: mean or median.")
     ] = "mean",
     allow_own_family: Annotated[
         bool, typer.Option("--allow-own-family", help="Let a judge judge agents of its own family; marks the result.")
     ] = False,
-    exploratory: options.Exploratory = False,
+    exploratory: show.Exploratory = False,
     out: Annotated[
         Path | None, typer.Option(help="Where judges' ratings are kept [default: data/ratings/axis_signals.jsonl]")
     ] = None,
-    dry_run: options.DryRun = False,
-    budget: options.Budget = None,
-    allow_unpriced: options.AllowUnpriced = False,
-    yes: options.Yes = False,
+    dry_run: show.DryRun = False,
+    budget: show.Budget = None,
+    allow_unpriced: show.AllowUnpriced = False,
+    yes: show.Yes = False,
     grades: Annotated[Path | None, typer.Option(help="Ratings of the goal checks; else those among --signals.")] = None,
     rules: Annotated[
         str, typer.Option(help="documented (the published text) or upstream (the original program).")
@@ -83,8 +232,8 @@ def axis_result(
     html: Annotated[
         Path | None, typer.Option(help="Write the runs on lines of time, as one page that works offline.")
     ] = None,
-    strict: options.Strict = False,
-    cluster: options.Cluster = None,
+    strict: show.Strict = False,
+    cluster: show.Cluster = None,
     json: show.Json = False,
 ) -> None:
     """The composite or its interval, the four dimensions, signals, the weakest of them, and the slowest call.
@@ -92,7 +241,6 @@ def axis_result(
     A gate (--baseline, --fail-under) ends with 1 on a shown fall, a collapse, a broken floor or a file that cannot be
     read, 4 where repeats are too few to tell, else 0.
     """
-    from axisjudge.cli.runs import axis_gate
     from axisjudge.ratings import read_ratings
     from axisjudge.scores.axis.axis_json import axis_json
     from axisjudge.scores.axis.rule_sets import rule_set
@@ -102,7 +250,7 @@ def axis_result(
     from axisjudge.studies.axis_result.runs import usage_of
 
     one_of("--format", form, ("table", "axis-json"))
-    asked = axis_gate.asked_of(baseline, fail_if, fail_under, junit, summary)
+    asked = asked_of(baseline, fail_if, fail_under, junit, summary)
     _refuse_other_answers(form, gate=asked is not None, compared=bool(compare))
     how: Scoring = {
         "grades": None if grades is None else read_ratings(grades, latest=True),
@@ -114,10 +262,10 @@ def axis_result(
     }
     if cluster is not None:
         alone = ("judge", "panel", "signals", "html", "dry_run", "form", "save_baseline", "baseline", "fail_under")
-        options.in_one_process(context, *alone)
+        show.in_one_process(context, *alone)
         with TemporaryFile() as lines:
             found = _on_cluster(cluster, transcripts, compare, how, lines if json else None, strict=strict)
-            _print(*found, compared=bool(compare), json=json, lines=lines)
+            _print_axis_result(*found, compared=bool(compare), json=json, lines=lines)
         return
     runs, later = (show.runs_of(paths, strict=strict).trajectories if paths else [] for paths in (transcripts, compare))
     table = None if signals == "rules" else read_ratings(signals, latest=True)
@@ -140,11 +288,11 @@ def axis_result(
         _write_page(html, runs, scored)
     exit_code = None
     if asked:
-        exit_code = axis_gate.decide(asked, runs, scored.runs.results, how["curves"], scored.run.made_up, json=json)
+        exit_code = decide(asked, runs, scored.runs.results, how["curves"], scored.run.made_up, json=json)
     if save_baseline and show.account.refused:
         typer.echo(f"Baseline {save_baseline} is not saved: runs are missing.", err=True)
     elif save_baseline and not exit_code:
-        axis_gate.save(save_baseline, runs, scored.runs.results, how["curves"])
+        save(save_baseline, runs, scored.runs.results, how["curves"])
     if exit_code is not None:
         raise typer.Exit(exit_code)
     _refuse_uncompared(scored, compared=bool(compare))
@@ -152,7 +300,7 @@ def axis_result(
         show.as_json(axis_json(runs, scored.runs.results))
         return
     used, rewards = [usage_of(each) for each in runs], {run.id: run.reward for run in runs}
-    _print(scored, used, rewards, compared=bool(compare), json=json)
+    _print_axis_result(scored, used, rewards, compared=bool(compare), json=json)
     if json:
         return
     if scored.judged is not None and scored.judged.agreement is not None:
@@ -232,7 +380,7 @@ def _refuse_uncompared(scored: AxisResults, *, compared: bool) -> None:
         raise InputError("--compare", scored.comparison.refusal, cure=cure)
 
 
-def _print(
+def _print_axis_result(
     scored: AxisResults,
     used: Sequence[RunUsage],
     rewards: Mapping[str, float | None],

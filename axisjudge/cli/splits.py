@@ -9,13 +9,14 @@ import typer
 
 from axisjudge.checks import InputError
 from axisjudge.cli import show
-from axisjudge.cli.options import Agent, Domain, Paths, Policy, ToolKinds, Tools, pairs
+from axisjudge.cli.show import Agent, Budget, Concurrency, Domain, DryRun, Paths, Policy, ToolKinds, Tools, Yes, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from axisjudge.protocol import Leak, RatedBefore, Split
     from axisjudge.trajectory import Trajectory
+
 
 app = show.group("Splits: each task on one side, by a hash; some sides held out.")
 
@@ -166,3 +167,126 @@ def _share(text: str) -> float:
         return float(text)
     except ValueError:
         raise InputError("--side", "a share must be a number", text) from None
+
+
+# `axisjudge holdout run`: the opened side judged as the lock says, and the report of it.
+
+#: The report on judges' agreement; it prints first what was declared.
+REPORT = "02_agreement"
+
+
+def run(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Trajectory files, folders or globs [default: those of the split]")
+    ] = [],  # noqa: B006
+    side: Annotated[str | None, typer.Option(help="Which side, where several are held out.")] = None,
+    concurrency: Concurrency = 16,
+    budget: Budget = None,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    report: Annotated[str, typer.Option(help="The report to make from the ratings; empty for none.")] = REPORT,
+    out: Annotated[Path | None, typer.Option(help="Ratings file [default: data/ratings/opening-K.jsonl]")] = None,
+    json: show.Json = False,
+) -> None:
+    """Judge the opened side with the judges, rubrics and axes of the lock, and make the report; run again, it resumes.
+
+    Exit codes as `axisjudge judge` has them.
+    """
+    from axisjudge.cli.judging import carried_out, losses, print_outcome, print_plan, stop, tally
+    from axisjudge.judging import RunOptions
+    from axisjudge.judging.api import held_out_run
+    from axisjudge.protocol import read_sources, read_split
+
+    with show.failed_check():
+        reading = show.runs_of(paths) if paths else read_sources(read_split().sources)
+        judging = held_out_run(reading.trajectories, side=side, out=out)
+    options = RunOptions(concurrency=concurrency, budget_usd=budget, confirm=yes)
+    if dry_run:
+        print_plan(judging, options, json=json)
+        return
+    ratings = carried_out(judging, options, quiet=json)
+    code = judging.outcome.code()
+    page = None
+    if report and not code:
+        from axisjudge.report import run_report
+
+        page = str(run_report(report, {"ratings": str(judging.kept.path)}).html)
+    if json:
+        came = {"ratings": tally(ratings), "lost": losses(ratings), "stopped": judging.outcome.sentences()}
+        show.as_json({"out": str(judging.kept.path), "report": page, **came, **show.standing_fields(ratings)})
+        stop(code)
+        return
+    show.table(tally(ratings))
+    show.standing(ratings)
+    typer.echo(f"\nRatings: {judging.kept.path}")
+    print_outcome(judging.outcome)
+    stop(code)
+    if page:
+        typer.echo(f"Report: {page}")
+
+
+# `axisjudge holdout`: opening the held-out side, and the record of it.
+
+holdout_app = show.group("The held-out side: open it, judge it, and see who did.")
+
+
+@holdout_app.command("open", epilog='Example: axisjudge holdout open --reason "v3 is final"')
+def open_(
+    reason: Annotated[str, typer.Option(help="Why, in words.")],
+    ratings: Annotated[
+        list[Path] | None,
+        typer.Option(help="Where ratings of held-out runs are looked for [default: those in data/ratings]"),
+    ] = None,
+    despite_ratings: Annotated[
+        bool, typer.Option("--despite-ratings", help="Open although such ratings are there; the ledger says so.")
+    ] = False,
+    json: show.Json = False,
+) -> None:
+    """Open the held-out side under the lock that holds; the ledger keeps the reason and the number.
+
+    Nothing is opened where judges have rated held-out runs already: what is no longer unseen confirms nothing.
+    """
+    from axisjudge.protocol import kept_ratings, open_holdout, read_ledger
+    from axisjudge.protocol.ledger import looks
+
+    with show.failed_check():
+        entry = open_holdout(reason, ratings=kept_ratings(ratings or ()), despite_ratings=despite_ratings)
+        seen = looks(read_ledger())
+    if json:
+        show.as_json({**entry.model_dump(), "looks": seen})
+        return
+    typer.echo(f"Opening {entry.opening}: {entry.reason}")
+    if seen > 1:
+        typer.echo(f"The held-out side has now been seen {seen} times; reports print by how much the best may flatter.")
+    typer.echo("Next: axisjudge holdout run")
+
+
+holdout_app.command("run", epilog="Example: axisjudge holdout run --report 02_agreement")(run)
+
+
+@holdout_app.command("log", epilog="Example: axisjudge holdout log")
+def log(json: show.Json = False) -> None:
+    """Every lock, opening and exploratory look, the chain checked: exit code 1 where it is broken."""
+    from axisjudge.protocol import read_ledger
+
+    with show.failed_check():
+        entries = read_ledger()
+    if json:
+        show.as_json({"entries": [entry.model_dump(exclude={"lock"}) for entry in entries]})
+        return
+    if not entries:
+        typer.echo("Nothing is locked, and the held-out side was never opened.")
+        return
+    rows = [
+        {
+            "line": entry.number,
+            "what": f"opening {entry.opening}" if entry.kind == "opening" else entry.kind,
+            "time": entry.time,
+            "lock": (entry.lock_sha256 or "-")[:12],
+            "data": (entry.data_sha256 or "-")[:12],
+            "reason": entry.reason,
+        }
+        for entry in entries
+    ]
+    show.table(rows)
+    typer.echo("The chain is whole.")

@@ -1,0 +1,582 @@
+"""`axisjudge read`: what is in these trajectories."""
+
+from __future__ import annotations
+
+import json as json_text
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from axisjudge.checks import InputError, one_of
+from axisjudge.cli import show
+from axisjudge.cli.labels import by_id
+from axisjudge.cli.show import new_file, pairs
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from axisjudge.readers.summary import RunCounts
+    from axisjudge.stats.estimate import Estimate
+    from axisjudge.trajectory import Trajectory
+    from axisjudge.twins import TwinSet
+
+
+MOST_WARNINGS = 40
+
+
+def read(
+    paths: show.Paths,
+    tools: show.Tools = None,
+    tool_kind: show.ToolKinds = [],  # noqa: B006
+    policy: show.Policy = None,
+    agent: show.Agent = None,
+    domain: show.Domain = None,
+    strict: show.Strict = False,
+    to: Annotated[
+        str | None,
+        typer.Option(help="Write the trajectories to this file as axisjudge's own JSON Lines (or .gz); or atif."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="With --to atif: a folder, a file a run; or a .jsonl (.gz), a line a run.")
+    ] = None,
+    cluster: show.Cluster = None,
+    json: show.Json = False,
+) -> None:
+    """Counts, agents, tasks, domains, steps, tools, rewards, endings and warnings; nothing is judged.
+
+    A file that is broken, empty or of no known format is listed with its reason and the others are read; the exit code
+    is then 1.
+    """
+    from axisjudge.cluster import workers_of
+    from axisjudge.readers import summarise
+    from axisjudge.readers.by_file import made_of_files
+    from axisjudge.readers.events import NO_STEP
+    from axisjudge.readers.own import write_lines
+
+    target = Path(to) if to is not None and to != "atif" else out
+    if (to == "atif") != (out is not None):
+        raise InputError("--to", "atif and --out go together", to, "such as --to atif --out runs/")
+
+    runs: list[RunCounts] = []
+    context: dict[str, Any] = {"tools": tools, "policy": policy, "agent": agent, "domain": domain}
+    with workers_of(cluster) as workers:
+        work = partial(_written_and_counted, form=None if to is None else "atif" if to == "atif" else "own")
+        reading = made_of_files(paths, work, workers, **context, tool_kinds=tool_kind, strict=strict)
+        lines = _counting(reading, runs)
+        if target is None:
+            deque(lines, maxlen=0)
+        elif to == "atif" and not {".jsonl", ".ndjson", ".gz"} & {target.suffix}:
+            _write_each(target, lines)
+        else:
+            write_lines(target, lines)
+    show.account.refused += reading.refused
+    summary = summarise(runs, files=len(reading.files), warnings=reading.warnings).to_dict()
+    if json:
+        lists = {name: [asdict(row) for row in getattr(reading, name)] for name in ("files", "warnings", "refused")}
+        show.as_json({**summary, **lists, **({} if target is None else {"to": str(target)})})
+        return
+    for name, value in summary.items():
+        counts = value.items() if isinstance(value, dict) else ()
+        words = ", ".join(f"{show.text(key)} {show.text(count)}" for key, count in counts)
+        typer.echo(f"{name.replace('_', ' '):<20}{words or show.text(value or 0)}")
+    show.table([asdict(file) for file in reading.files], "Files")
+    if reading.warnings:
+        ordered = sorted(reading.warnings, key=lambda warning: warning.rule == NO_STEP)
+        listed = ordered[:MOST_WARNINGS]
+        show.table([asdict(warning) for warning in listed], "Warnings")
+        if rest := len(reading.warnings) - len(listed):
+            typer.echo(f"  and {rest} more, all of them counted above and listed with --json")
+    if target is not None:
+        typer.echo(f"\n{len(runs)} trajectories: {target}")
+
+
+def _counting(made: Iterable[tuple[bytes, RunCounts]], runs: list[RunCounts]) -> Iterator[bytes]:
+    """The lines one by one; what the summary takes is kept in `runs`."""
+    for line, run in made:
+        runs.append(run)
+        yield line
+
+
+def _write_each(folder: Path, lines: Iterable[bytes]) -> None:
+    """Each trajectory of ATIF in a file of its own, by its place among them and its id."""
+    import re
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, line in enumerate(lines, 1):
+        name = re.sub(r"[^\w.-]+", "_", str(json_text.loads(line)["session_id"]))[:80]
+        (folder / f"{number:04d}-{name}.json").write_bytes(line)
+
+
+def _written_and_counted(runs: Sequence[Trajectory], *, form: str | None) -> list[tuple[bytes, RunCounts]]:
+    """Each trajectory as a line of the form that is wanted, and what the summary takes of it."""
+    from axisjudge.readers.atif import atif_line
+    from axisjudge.readers.own import line_of
+    from axisjudge.readers.summary import counted
+
+    write = {"own": line_of, "atif": atif_line}.get(form or "")
+    return [(write(run) if write else b"", counted(run)) for run in runs]
+
+
+# `axisjudge import` and `axisjudge export`: ratings of other tools, and ours for them.
+
+
+def import_(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="CSV, JSON, JSONL, Parquet, or an export of a known tool; folders too."),
+    ],
+    out: Annotated[Path, typer.Option(help="The ratings file to write (JSON Lines, or .parquet).")],
+    kind: Annotated[
+        list[str],
+        typer.Option(help="What the raters are: llm, decision_model, rules or human; NAME=KIND for one of them."),
+    ] = [],  # noqa: B006
+    family: Annotated[list[str], typer.Option(help="NAME=FAMILY: the model family of a rater.")] = [],  # noqa: B006
+    rater: Annotated[str | None, typer.Option(help="Who rated, where the file does not say.")] = None,
+    rater_column: Annotated[str | None, typer.Option(help="The column that names the rater.")] = None,
+    column: Annotated[
+        list[str],
+        typer.Option(help="THEIRS=OURS: a column and our field: trajectory_id, verdict, ...; or ignore."),
+    ] = [],  # noqa: B006
+    question: Annotated[
+        list[str], typer.Option(help="What was asked, where the file does not say; else the questions to take.")
+    ] = [],  # noqa: B006
+    axis_map: show.AxisMap = [],  # noqa: B006
+    word_map: show.WordMap = [],  # noqa: B006
+    item: Annotated[
+        list[str], typer.Option(help="A column that names what was rated; several where only together they do.")
+    ] = [],  # noqa: B006
+    repeats: Annotated[
+        bool, typer.Option("--repeats", help="Rows of one item and rater are repeats; else they are refused.")
+    ] = False,
+    missing: Annotated[list[str], typer.Option(help="A word that means that no rating came.")] = [],  # noqa: B006
+    scale: show.Scale = [],  # noqa: B006
+    sampling: show.Drawn = None,
+    sampling_key: show.DrawnBy = None,
+    trajectories: show.Runs = [],  # noqa: B006
+    json: show.Json = False,
+) -> None:
+    """Read ratings by models, programs and people from files of other tools, each question on its own scale.
+
+    Exit 1 when files of a folder were passed over.
+    """
+    from axisjudge.imports import ImportOptions, import_ratings
+    from axisjudge.ratings import write_ratings
+
+    new_file(out)
+    for_all = [word for word in kind if "=" not in word]
+    if len(for_all) > 1:
+        raise InputError("--kind", "is one for all, and NAME=KIND for single raters", ", ".join(for_all))
+    how = ImportOptions(
+        kind=for_all[0] if for_all else None,
+        kinds=pairs("--kind", [word for word in kind if "=" in word], at_last=True),
+        families=pairs("--family", family, at_last=True),
+        rater=rater,
+        rater_column=rater_column,
+        columns=pairs("--column", column, at_last=True),
+        question=tuple(question),
+        axes=pairs("--axis-map", axis_map, at_last=True),
+        words=pairs("--word-map", word_map, at_last=True),
+        item=tuple(item),
+        repeats=repeats,
+        missing=tuple(missing),
+        scales=pairs("--scale", scale, at_last=True),
+        trajectories=by_id(trajectories),
+        sampling=sampling,
+        sampling_key=sampling_key,
+    )
+    imported = import_ratings(files, how)
+    if sampling is None and (imported.ratings["rater_kind"] == "human").all():  # labels alone, as `label import` asks
+        silent = imported.ratings["flags"].list.contains("drawn:unknown").fill_null(True).sum()
+        show.must_say_the_draw(int(silent), imported.ratings.height, ", ".join(path.name for path in files))
+    write_ratings(imported.ratings, out)
+    rows = [{"file": path.name, "format": form, "ratings": count} for path, form, count in imported.files]
+    if json:
+        raters = _raters(imported.ratings)
+        over = list(imported.passed_over)
+        notes = list(imported.notes)
+        show.as_json({"out": str(out), "files": rows, "raters": raters, "notes": notes, "passed_over": over})
+        raise typer.Exit(bool(over))
+    show.table(rows, f"{imported.ratings.height} ratings written to {out}", most=20)
+    show.table(_raters(imported.ratings), "Who rated")
+    show.lines((f"{note}." for note in imported.notes), apart=True)
+    if imported.passed_over:
+        show.table([{"nothing taken of": each} for each in imported.passed_over], "Files passed over")
+        raise typer.Exit(1)
+
+
+def _raters(ratings: pl.DataFrame) -> list[dict[str, object]]:
+    import polars as pl
+
+    counts = ratings.group_by("rater", "rater_kind", "family", maintain_order=True).agg(
+        items=pl.col("item_id").n_unique(),
+        questions=pl.col("question").n_unique(),
+        ratings=pl.len(),
+        lost=(pl.col("status") != "ok").sum(),
+    )
+    return counts.to_dicts()
+
+
+def export(
+    ratings: Annotated[list[Path], typer.Argument(metavar="RATINGS...", help="Ratings files (JSONL or Parquet).")],
+    to: Annotated[
+        str,
+        typer.Option(
+            help="parquet, csv, jsonl, inspect, crowd-kit, label-studio, argilla, alttest, agentprocessbench, agentrx."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+    rater: Annotated[list[str], typer.Option(help="Only ratings by these.")] = [],  # noqa: B006
+    question: Annotated[list[str], typer.Option(help="Only ratings of these questions.")] = [],  # noqa: B006
+    trajectories: show.Runs = [],  # noqa: B006
+    json: show.Json = False,
+) -> None:
+    """Write ratings for another tool; what its format cannot hold is refused or counted."""
+    from axisjudge.imports import export_ratings
+    from axisjudge.ratings import read_ratings
+
+    new_file(out)
+    table = _only(_only(read_ratings(*ratings), "rater", rater), "question", question)
+    made = export_ratings(table, to, trajectories=by_id(trajectories))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_bytes(made.content)
+    if json:
+        held = {"out": str(out), "ratings": made.n_ratings, "not_held": dict(made.not_held), "notes": list(made.notes)}
+        show.as_json(held)
+        return
+    typer.echo(f"{made.n_ratings} ratings written to {out}.")
+    if made.not_held:
+        rows = [{"field": name, "ratings": count} for name, count in made.not_held.items()]
+        show.table(rows, f"What {to} does not hold, and in how many ratings it was said")
+    show.lines(f"{note}." for note in made.notes)
+
+
+def _only(table: pl.DataFrame, name: str, wanted: Sequence[str]) -> pl.DataFrame:
+    import polars as pl
+
+    for each in wanted:
+        one_of(f"--{name}", each, sorted(set(table[name])))
+    return table.filter(pl.col(name).is_in(list(wanted))) if wanted else table
+
+
+# `axisjudge init|data|schema`: a workbench of one's own, public data for it, and the JSON Schema of its files.
+
+_ACTION = ".github/actions/axisjudge/action.yml"
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where to make it; what is there already stays as it is.")],
+    demo: Annotated[bool, typer.Option("--demo", help="Copy the demo's trajectories too.")] = False,
+    ci: Annotated[bool, typer.Option("--ci", help="Write a gate for GitHub Actions, and nothing else.")] = False,
+    json: show.Json = False,
+) -> None:
+    """Make a workbench: rubrics and notebooks to edit, folders for runs, ratings and labels, a .gitignore.
+
+    With --ci: `.github/actions/axisjudge/action.yml`, which runs a command, fails the job and writes its summary.
+    """
+    from axisjudge.workbench import Made, make
+
+    if ci:
+        made = _write_action(folder)
+        bench = Made(folder.absolute(), (_ACTION,) * made, (_ACTION,) * (not made))
+    else:
+        bench = make(folder, demo=demo)
+    if json:
+        show.as_json({"folder": str(bench.folder), "made": bench.made, "kept": bench.kept})
+        return
+    if bench.made:
+        typer.echo(f"Made in {bench.folder}:")
+        show.table(_by_folder(bench.made))
+    else:
+        typer.echo(f"Nothing to make in {bench.folder}.")
+    if bench.kept:
+        typer.echo(f"Left as they are, because they were there already ({len(bench.kept)}):")
+        show.table(_by_folder(bench.kept))
+    if ci:
+        typer.echo("\nNext: commit it; its first lines show how a workflow uses it.")
+        return
+    runs = "data/demo/results" if demo else "PATH"
+    typer.echo(f"\nNext: cd {folder}, then `axisjudge judge {runs} --judge rules` or `axisjudge report`.")
+
+
+def _write_action(folder: Path) -> bool:
+    """Write the action below a repository's folder; False where there is one."""
+    target = folder / _ACTION
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with target.open("xb") as file:
+            file.write((files("axisjudge.cli") / "action.yml").read_bytes())
+    except FileExistsError:
+        return False
+    return True
+
+
+def _by_folder(paths: tuple[str, ...]) -> list[dict[str, str | int]]:
+    """Files counted by the folder they stand in, two levels deep; an empty folder has none."""
+    counts: dict[str, int] = {}
+    for path in paths:
+        parts = PurePosixPath(path).parts
+        parent = path if path.endswith("/") or len(parts) == 1 else "/".join(parts[:-1][:2]) + "/"
+        counts[parent] = counts.get(parent, 0) + (not path.endswith("/"))
+    return [{"where": parent, "files": count} for parent, count in counts.items()]
+
+
+data_app = show.group("Public data sets: list and fetch.")
+
+
+@data_app.command("list", epilog="Example: axisjudge data list")
+def list_(json: show.Json = False) -> None:
+    """The data sets of data/registry.toml."""
+    from axisjudge.datasets import list_datasets
+
+    show.listed("datasets", [dataset.row() for dataset in list_datasets()], json=json)
+
+
+@data_app.command("fetch", epilog="Example: axisjudge data fetch tau-bench-airline")
+def fetch(
+    name: Annotated[str, typer.Argument(help="A data set's name.")],
+    to: Annotated[Path | None, typer.Option(help="Where to put it [default: data/cache]")] = None,
+) -> None:
+    """Download a data set and check its checksums; AXISJUDGE_DATA names a local mirror that is looked at first."""
+    from axisjudge.datasets import fetch as fetch_dataset
+
+    typer.echo(str(fetch_dataset(name, to=to)))
+
+
+RECORDS = ("trajectory", "rating", "label")
+
+
+def schema(record: Annotated[str, typer.Argument(help=f"One of {', '.join(RECORDS)}.")]) -> None:
+    """Print the JSON Schema of one line: of trajectories, of ratings, or of people's labels."""
+    show.as_json(_schema(one_of("RECORD", record, RECORDS)))
+
+
+def _schema(record: str) -> dict[str, Any]:
+    """The schema of what may be written; a label is a rating that a person gave."""
+    if record == "trajectory":
+        from axisjudge.trajectory import Trajectory
+
+        return {"$schema": _DIALECT, **Trajectory.model_json_schema()}
+    from axisjudge.verdict import Rating
+
+    made = {"$schema": _DIALECT, **Rating.model_json_schema()}
+    if record == "label":
+        made["title"] = "Label"
+        made["description"] = "One person's word on one question about one item; one JSON line."
+        made["properties"]["rater_kind"] = {"const": "human", "title": "Rater Kind"}
+    return made
+
+
+#: The dialect that pydantic writes: https://docs.pydantic.dev/latest/concepts/json_schema/
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+# `axisjudge demo`: a first measurement on the real votes that ship with the package.
+
+ABOUT = {
+    "tau2": "customer service in three domains",
+    "hotpotqa": "questions answered by search",
+    "bfcl": "function calls over several turns",
+}
+
+
+def demo(
+    subset: Annotated[str, typer.Option(help="Part of AgentProcessBench: tau2, hotpotqa or bfcl.")] = "tau2",
+    seed: Annotated[int, typer.Option(help="Seed of the sign flips behind the ranks.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the votes of steps as a ratings file, .parquet or .jsonl.")
+    ] = None,
+    json: show.Json = False,
+) -> None:
+    """Twenty real judges against people: who finds the steps that people call wrong. Nothing is asked or downloaded."""
+    import numpy as np
+
+    from axisjudge.datasets import published_votes
+    from axisjudge.studies.demo import error_finding
+
+    votes = published_votes(subset, level="step")
+    if out is not None:
+        _write(votes, out)
+    finding = error_finding(votes, cluster_unit="query", rng=np.random.default_rng(seed))
+    if json:
+        show.as_json({"source": "AgentProcessBench", "subset": subset, "seed": seed, **finding.to_dict()})
+        return
+    typer.echo(
+        f"AgentProcessBench, {subset} ({ABOUT[subset]}): agents' steps voted +1, 0 or -1 by people and by "
+        f"{len(finding.judges)} judge configurations of {len({judge.family for judge in finding.judges})} families."
+    )
+    rows: list[dict[str, Any]] = [
+        {
+            "judge": judge.judge,
+            "family": judge.family,
+            "finds wrong steps": _interval(judge.found),
+            "passes the others": _interval(judge.passed),
+            "balanced": _interval(judge.balanced),
+            "rank": f"{judge.rank_low}-{judge.rank_high}",
+            "lost": judge.n_lost,
+        }
+        for judge in finding.judges
+    ]
+    show.table(rows, f"Judges against people, with {finding.ci_level:.0%} intervals by query")
+    typer.echo("\nBalanced is the mean of both shares: 0.50 is what always giving the same vote reaches.")
+    show.lines(finding.sentences())
+    typer.echo("\nTo try next:")
+    for command, why in _next(out, subset):
+        typer.echo(f"  {command:<67}  {why}")
+
+
+def _interval(estimate: Estimate) -> str:
+    if estimate.ci_low != estimate.ci_low:
+        return f"{estimate.estimate:.2f} ({estimate.interval()})"
+    return f"{estimate.estimate:.2f} ({estimate.ci_low:.2f}-{estimate.ci_high:.2f})"
+
+
+def _write(votes: pl.DataFrame, out: Path) -> None:
+
+    if new_file(out).suffix not in (".parquet", ".jsonl"):
+        raise InputError("--out", "must end in .parquet or .jsonl", str(out))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if out.suffix == ".parquet":
+        votes.write_parquet(out)
+    else:
+        votes.write_ndjson(out)
+
+
+def _next(out: Path | None, subset: str) -> list[tuple[str, str]]:
+    """Commands that work as they stand, from where the user stands."""
+    from axisjudge.workbench import own
+
+    file = out or Path("votes.parquet")
+    other = "hotpotqa" if subset == "tau2" else "tau2"
+    commands = [
+        (f"axisjudge demo --subset {other}", "the same judges on other runs"),
+        *([] if out else [(f"axisjudge demo --subset {subset} --out {file}", "these votes as a ratings file")]),
+        (f"axisjudge agreement {file} --steps", "how far the judges agree, and why that is not enough"),
+        (f"axisjudge compare {file} --labels {file} --steps", "what may be claimed of each judge"),
+    ]
+    try:
+        own()
+    except InputError:
+        commands.append(("axisjudge init bench --demo && cd bench", "a folder of your own: rubrics, notebooks, data"))
+    commands.append(("axisjudge report agreement", "a page with figures, by one notebook"))
+    return commands
+
+
+# `axisjudge twins`: metamorphic checks, which need no labels.
+
+
+def twins(
+    context: typer.Context,
+    paths: show.Paths,
+    judge: show.Judges = [],  # noqa: B006
+    edits: Annotated[
+        list[str], typer.Option(help="An edit, or injections; may be given several times. All if none.")
+    ] = [],  # noqa: B006
+    tools: show.Tools = None,
+    tool_kind: show.ToolKinds = [],  # noqa: B006
+    policy: show.Policy = None,
+    labels: Annotated[Path | None, typer.Option(help="Labels of the originals, for the halo.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of where and how each run is edited.")] = 0,
+    must_rate: Annotated[float, typer.Option(help="Least share of twins in which what must move moves.")] = 0.8,
+    margin: Annotated[float, typer.Option(help="Largest share of twins in which what must not move moves.")] = 0.05,
+    limit: show.Limit = None,
+    write: Annotated[Path | None, typer.Option(help="Write the twins as trajectories to this file and stop.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Ratings file [default: data/ratings/twins.jsonl]; what is there is not asked again."),
+    ] = None,
+    budget: show.Budget = None,
+    allow_unpriced: show.AllowUnpriced = False,
+    yes: show.Yes = False,
+    dry_run: show.DryRun = False,
+    strict: show.Strict = False,
+    cluster: show.Cluster = None,
+    json: show.Json = False,
+) -> None:
+    """Edit runs so that one axis breaks, or nothing that matters, or text for the judge stands in them.
+
+    See whether the judges' verdicts follow what changed, and only that.
+    """
+    from axisjudge.protocol import open_runs
+    from axisjudge.readers import write_trajectories
+    from axisjudge.twins import EDITS, INJECTIONS, make_twins
+    from axisjudge.workbench import own
+
+    named = [
+        name for edit in edits or [*EDITS, *INJECTIONS] for name in (INJECTIONS if edit == "injections" else [edit])
+    ]
+    reading: dict[str, Any] = {"tools": tools, "policy": policy, "tool_kinds": tool_kind, "strict": strict}
+    out = out or own() / "data" / "ratings" / "twins.jsonl"
+    how = _Look(labels, must_rate, margin, out, json)
+    if cluster is not None:
+        from axisjudge.cluster import workers_of
+        from axisjudge.judging.machines import judge_twins
+
+        show.in_one_process(context, "write", "dry_run", "budget")
+        with workers_of(cluster) as workers:
+            found = judge_twins(paths, named, judge or ["rules"], out, workers, seed=seed, limit=limit, reading=reading)
+        show.account.refused += found.refused
+        show.lines(() if json else found.left)
+        _print(found.ratings, found.twins, found.left, how)
+        return
+    runs, left = open_runs(show.runs_of(paths, **reading).trajectories)
+    runs = runs[:limit]
+    show.lines(() if json else left)
+    made = make_twins(runs, named, seed=seed)
+    if write is not None:
+        written = write_trajectories(write, (twin.trajectory for twin in made.twins))
+        if json:
+            show.as_json({"out": str(write), "twins": written, "edits": made.rows(), "left_out": list(left)})
+            return
+        show.table(made.rows(), "Twins")
+        typer.echo(f"\n{written} twins: {write}")
+        return
+    from axisjudge.cli.judging import carried_out, print_outcome, print_plan, stop
+    from axisjudge.judging import RunOptions, judging_run
+
+    asked = [*runs, *(twin.trajectory for twin in made.twins)]
+    run = judging_run(asked, judge or ["rules"], out=out)
+    money = RunOptions(budget_usd=budget, allow_unpriced=allow_unpriced, confirm=yes)
+    if dry_run:
+        print_plan(run, money, "Calls to make", json=json, edits=made.rows())
+        return
+    ratings = carried_out(run, money, quiet=json)
+    if code := run.outcome.code():
+        print_outcome(run.outcome, quiet=json)
+        stop(code)
+    _print(ratings, made, left, how)
+
+
+class _Look(NamedTuple):
+    """How the ratings are looked at, and where they are."""
+
+    labels: Path | None
+    must_rate: float
+    margin: float
+    out: Path
+    json: bool
+
+
+def _print(ratings: pl.DataFrame, made: TwinSet, left: Sequence[str], how: _Look) -> None:
+    from axisjudge.ratings import read_ratings
+    from axisjudge.studies.twins import twins as study
+    from axisjudge.studies.twins.sentences import grid, injection_rows
+
+    known = None if how.labels is None else read_ratings(how.labels, latest=True)
+    result = study(ratings, made.twins, known, must_rate=how.must_rate, margin=how.margin)
+    if how.json:
+        beside = {"out": str(how.out), "edits": made.rows(), "left_out": left}
+        show.as_json({**beside, **result.moved.to_dict(), "injections": result.text.rows, "halo": result.halo.halos})
+        return
+    show.table(made.rows(), "Twins")
+    for name in result.moved.matrix.judges:
+        show.table(grid(result.moved.matrix, name), f"Twin matrix of {name}: moved/decided, interval over tasks")
+    for name in result.text.judges:
+        show.table(injection_rows(result.text.rows, name), f"Text for the judge, {name}: pairs of run and twin")
+    show.lines(result.sentences, apart=True)
+    typer.echo(f"\nRatings: {how.out}")

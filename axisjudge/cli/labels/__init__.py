@@ -1,1 +1,0 @@
-"""`axisjudge label ...`: people's labels."""

@@ -1,1 +1,0 @@
-"""Commands that print what ratings say."""

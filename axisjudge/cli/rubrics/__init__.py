@@ -1,1 +1,0 @@
-"""`axisjudge rubric|split|holdout`: what judges are told, and the discipline of held-out data."""

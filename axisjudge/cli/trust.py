@@ -1,0 +1,532 @@
+"""`axisjudge check`: judges against people from one table, without a workbench or a key."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
+from axisjudge.checks import InputError
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from axisjudge.checks import InputError, one_of
+from axisjudge.cli import show
+from axisjudge.cli.show import AlikeOption, Cluster, Ratings, Steps, is_one_dataset
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from axisjudge.cluster import Workers
+    from axisjudge.ratings.dataset import DatasetPart
+    from axisjudge.sources import Source
+    from axisjudge.studies.agreement import PanelAgreement
+    from axisjudge.studies.agreement.by_question import AgreementByAxis
+    from axisjudge.studies.check import Decision
+    from axisjudge.studies.check.compute import Checked
+    from axisjudge.studies.failures.panel import PanelPart
+
+
+#: ``RATER:WORD=WORD`` of --words.
+_MEANT = re.compile(r"(.*:[^=]+)=(.*)")
+#: Of larger files it is said what is being done; of so many judges the table of counts is printed.
+_LARGE, _MOST_COUNTED = 20_000_000, 4
+
+
+def check(
+    table: Annotated[Path, typer.Argument(help="CSV, TSV, JSON, JSON Lines, Parquet, Excel; packed too; - for stdin.")],
+    judge: Annotated[list[str], typer.Option(help="A judge's column (in a long table its name); repeatable.")] = [],  # noqa: B006
+    human: Annotated[list[str], typer.Option(help="People's column, or a person's name; repeatable.")] = [],  # noqa: B006
+    cluster: Annotated[str, typer.Option(help="The column of tasks or queries; `none` for rows on their own.")] = "",
+    confidence: Annotated[list[str], typer.Option(help="JUDGE=COLUMN, or COLUMN; in [0, 1].")] = [],  # noqa: B006
+    item: Annotated[list[str], typer.Option(help="The column that names items; repeatable: several together.")] = [],  # noqa: B006
+    rater: Annotated[str, typer.Option(help="Long table: the column of raters.")] = "",
+    value: Annotated[str, typer.Option(help="Long table: the column of what they said.")] = "",
+    words: Annotated[
+        list[str],
+        typer.Option(help="The words PASS,FAIL, or all words of a question; RATER:WORD=WORD: what a word stands for."),
+    ] = [],  # noqa: B006
+    pass_if: Annotated[list[str], typer.Option(help="'COLUMN >= 0.5': from where on a score passes.")] = [],  # noqa: B006
+    scale: Annotated[str, typer.Option(help="nominal, or ordinal (ordinal:LOWEST,...,HIGHEST for words).")] = "",
+    positive: Annotated[str, typer.Option(help="The word a judge should catch, asked against all others.")] = "",
+    missing: Annotated[list[str], typer.Option(help="A further word that means no verdict; repeatable.")] = [],  # noqa: B006
+    where: Annotated[list[str], typer.Option(help="COLUMN=WORD: only these rows.")] = [],  # noqa: B006
+    sampling: Annotated[
+        str,
+        typer.Option(help="How labelled rows were drawn: random, by_judge_verdict[=JUDGE], by_human_label, by_key."),
+    ] = "unknown",
+    alike: AlikeOption = "items",
+    risk: Annotated[float, typer.Option(help="The error a judge may make on what it decides alone.")] = 0.1,
+    level: Annotated[float, typer.Option(help="Level of intervals and of requirements.")] = 0.95,
+    require: Annotated[
+        list[str], typer.Option(help="MEASURE>=NUMBER or JUDGE.MEASURE>=NUMBER, by lower bounds, all together.")
+    ] = [],  # noqa: B006
+    json: show.Json = False,
+    html: Annotated[Path | None, typer.Option(help="Write one page that works offline.")] = None,
+) -> None:
+    """How often judges pass what people pass and catch what people fail, by task; what the file supports and what not.
+
+    Take it for one table that holds both, without a workbench. Ratings files with labels of their own: `compare`.
+    Judges without people: `agreement`. How sure they say they are: `confidence`. Exit 1 when a requirement is shown to
+    fall short, 4 when labels are too few to tell.
+    """
+    from csv import reader
+
+    from axisjudge.stats.estimate import exit_code
+    from axisjudge.studies.check import check as check_table
+    from axisjudge.studies.check import decide
+
+    pairs = [each.rpartition("=")[::2] for each in confidence]
+    if len(dict(pairs)) < len(pairs):
+        raise InputError("--confidence", "names a judge twice", ", ".join(confidence))
+    lists = [each for each in words if not _MEANT.fullmatch(each)]
+    if len(lists) > 1:
+        raise InputError("--words", "names the question's words once", "; ".join(lists))
+    means = {parts[1]: parts[2] for each in words if (parts := _MEANT.fullmatch(each))}
+    large = table.is_file() and table.stat().st_size > _LARGE
+    if large:
+        typer.echo(f"reading {table} ({table.stat().st_size / 1e6:,.0f} MB)", err=True)
+    result = check_table(
+        table,
+        judges=judge,
+        human=human,
+        cluster=cluster,
+        confidence=dict(pairs),
+        item=item,
+        rater=rater,
+        value=value,
+        words=next(reader([lists[0]], skipinitialspace=True)) if lists else (),
+        means=means,
+        pass_if=pass_if,
+        positive=positive,
+        scale=scale,
+        missing=missing,
+        where=where,
+        sampling=sampling,
+        alike=alike,
+        risk=risk,
+        ci_level=level,
+        progress=(lambda text: typer.echo(text, err=True)) if large else None,
+    )
+    decisions = decide(result.read, require)
+    if html is not None:
+        html.parent.mkdir(parents=True, exist_ok=True)
+        html.write_text(result.page(), encoding="utf-8")
+    if json:
+        known = [{**vars(each), "sentence": each.sentence()} for each in decisions]
+        show.as_json({**result.to_dict(), "requirements": known})
+    else:
+        _print(result.read, decisions)
+        if html is not None:
+            typer.echo(f"\nPage: {html}")
+    raise typer.Exit(exit_code(decisions))
+
+
+def _print(read: "Checked", decisions: "Sequence[Decision]") -> None:
+    from axisjudge.studies.check.sentences import printed, report, verdict_line
+
+    if decisions:
+        typer.echo(f"{show.text(verdict_line(decisions, read.terms.ci_level))}\n")
+    show.table(read.recognised, "What the columns are taken for", most=12)
+    typer.echo()
+    for part, lines in report(read).items():
+        if part == "supported":
+            show.table(printed(read), f"Estimate ({read.terms.ci_level:.0%} interval)")
+            for rows in list(read.counts.values())[:_MOST_COUNTED]:
+                show.table(rows, "Counts: people down, the judge across")
+            show.table(read.disagreements, "Where they differ", most=10)
+        if lines:
+            typer.echo("" if part != "read" else None, nl=part != "read")
+        show.lines(lines)
+    for each in decisions:
+        typer.echo(("\n" if each is decisions[0] else "") + show.text(each.sentence()))
+
+
+# `axisjudge agreement`: how far raters agree, per axis.
+
+
+def agreement(
+    ratings: Ratings,
+    steps: Steps = False,
+    question: Annotated[list[str], typer.Option(help="Only this question.")] = [],  # noqa: B006
+    scale: Annotated[str, typer.Option(help="Only questions on this scale, as ratings name it.")] = "",
+    coefficient: Annotated[
+        str, typer.Option(help="Coefficient of every two judges, named below; by default Cohen's kappa of the scale.")
+    ] = "",
+    weighted: Annotated[
+        bool, typer.Option("--weighted", help="Add the confidence-weighted variants (slow on large tables).")
+    ] = False,
+    trajectories: Annotated[
+        list[Path], typer.Option(help="The runs that were rated: tells how many shared steps are chance.")
+    ] = [],  # noqa: B006
+    alike: AlikeOption = "items",
+    cluster: Cluster = None,
+    json: show.Json = False,
+) -> None:
+    """Agreement of judges per axis, across families, against labels and by confidence; cited steps and repeats.
+
+    Take it where judges stand beside each other; what may be claimed against people says `compare`, and of one table
+    of judges and people `check`.
+    A dataset (a folder that `axisjudge ratings compact` wrote) is counted part by part and never read whole; single
+    items are then left out: disagreements, triage, cited steps, repeats.
+    """
+    if coefficient:
+        one_of("--coefficient", coefficient, show.coefficients())
+    name = ", ".join(path.name for path in ratings)
+    if is_one_dataset(ratings, cluster):
+        if alike != "items":
+            raise InputError("--alike", "needs single items", alike, "name a ratings file that fits into memory")
+        if weighted or trajectories:
+            cure = "leave it out, or name a ratings file that fits into memory"
+            raise InputError("--weighted" if weighted else "--trajectories", "needs single items", cure=cure)
+        _of_dataset(ratings[0], cluster, json, steps=steps, questions=question, scale=scale, coefficient=coefficient)
+        return
+    import polars as pl
+
+    from axisjudge.ratings.table import newest_ratings
+    from axisjudge.sources import sources_of
+    from axisjudge.studies._shared.citations import shared_steps
+    from axisjudge.studies.agreement import agreement as panel_agreement
+    from axisjudge.studies.evidence.repeats import asked_again
+
+    table, by_rubric = newest_ratings(*ratings)
+    sources = sources_of(table, name, steps=steps, questions=question, scale=scale)
+    runs = show.runs_of(trajectories).trajectories if trajectories else ()
+    results = [panel_agreement(source, coefficient=coefficient, weighted=weighted, alike=alike) for source in sources]
+    citations = shared_steps(by_rubric, runs)
+    repeats = asked_again(pl.concat([source.ratings for source in sources]))
+    rated = sources[0].ratings
+    if json:
+        overall = [_overall(source, result) for source, result in zip(sources, results, strict=True)]
+        behind = {
+            "citations": citations.to_dict() if citations.any_cited else None,
+            "repeats": repeats.to_dict() if repeats.any_again else None,
+        }
+        show.as_json({**_scales(overall, results), **behind, **show.standing_fields(rated)})
+        return
+    for source, result in zip(sources, results, strict=True):
+        _print_agreement(_overall(source, result), result)
+    show.lines(citations.sentences if citations.any_cited else ())
+    show.lines(repeats.sentences if repeats.any_again else ())
+    show.standing(rated)
+
+
+def _overall(source: "Source", result: "PanelAgreement") -> "AgreementByAxis":
+    return replace(result.overall, left_out={**result.overall.left_out, "empty_runs": source.empty_runs})
+
+
+def _of_dataset(ratings: Path, cluster: str | None, json: bool, **choice: Any) -> None:
+    """Agreement in a dataset, by the workers of a cluster where one is named."""
+    from axisjudge.cluster import workers_of
+    from axisjudge.ratings.dataset import parts_of
+    from axisjudge.workbench import home
+
+    with workers_of(cluster) as workers:
+        workers.prepare("axisjudge.studies.agreement", "axisjudge.protocol.standing")
+        import polars as pl
+
+        from axisjudge.studies.agreement import A_LOOK, agreement_of_dataset
+
+        standing = partial(_standing_rows, home=home())
+        parts = workers.map(standing, parts_of(ratings), attrgetter("name"), at_once=A_LOOK)
+        rows, n_judged = zip(*parts, strict=True)
+        results = agreement_of_dataset(str(ratings), workers=workers, **choice)
+    stamped = pl.concat(rows), sum(n_judged)
+    if json:
+        show.as_json({**_scales([each.overall for each in results], results), **show.standing_fields(*stamped)})
+        return
+    for result in results:
+        _print_agreement(result.overall, result)
+    show.standing(*stamped)
+
+
+def _standing_rows(part: "DatasetPart", *, home: Path) -> "tuple[pl.DataFrame, int]":
+    from axisjudge.protocol.standing import standing_rows
+    from axisjudge.workbench import at
+
+    with at(home):  # a worker stands in a folder of its own
+        return standing_rows(part.scan())
+
+
+def _scales(overall: "Sequence[AgreementByAxis]", results: "Sequence[PanelAgreement]") -> dict[str, Any]:
+    """The agreement on the first scale, and under one name that on others, for programs."""
+    panels = ({name: value for name, value in each.to_dict().items() if name != "agreement"} for each in results)
+    first, *others = ({**each.to_dict(), **panel} for each, panel in zip(overall, panels, strict=True))
+    return {**first, **({"other_scales": others} if others else {})}
+
+
+def _print_agreement(overall: "AgreementByAxis", result: "PanelAgreement") -> None:
+    from axisjudge.studies.agreement.by_family import family_rows
+
+    typer.echo(result.about)
+    print_agreement(overall)
+    if result.families:
+        first = result.families[0]
+        show.table(
+            family_rows(result.families),
+            f"{first.label}, within and across families; {first.alpha_label}; each item alike",
+        )
+        typer.echo()
+    show.lines(result.of_panel)
+
+
+def print_agreement(result: "AgreementByAxis") -> None:
+    """The short table of each scale, and below what the figures say in words."""
+    for scale, apart in result.by_scale().items():
+        rows = [question.brief() for question in apart.questions]
+        heads = dict.fromkeys(head for row in rows for head in row)
+        title = "Agreement per axis" if scale == "verdict" else f"Agreement per question, scale {scale}"
+        first = "axis" if scale == "verdict" else "question"
+        show.table([{first if head == "question" else head: row.get(head) for head in heads} for row in rows], title)
+    show.lines(result.sentences(), apart=True)
+
+
+# `axisjudge compare|confidence`: judges against people, and how far a judge's confidence can be taken at its word.
+
+
+def compare(
+    ratings: Annotated[list[Path], typer.Argument(help="Ratings files of judges (JSONL or Parquet).")],
+    labels: Annotated[
+        list[str],
+        typer.Option(
+            "--labels",
+            help="Ratings files of people, or planted truth; reference:FILE takes what tau2 or tau-bench results know.",
+        ),
+    ],
+    sampling: Annotated[
+        str | None,
+        typer.Option(
+            help="How labelled items were drawn, if the labels do not say: random, by_judge_verdict, by_human_label."
+        ),
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="How much worse than a person a judge may be, to stand in.")] = 0.2,
+    by: Annotated[
+        str, typer.Option(help="Where may judges be unfair: any of agent, domain, length, answer, by commas.")
+    ] = "",
+    mix: Annotated[
+        list[str], typer.Option(help="STRATUM=SHARE of the one --by: carry failure rates to this other mix of runs.")
+    ] = [],  # noqa: B006
+    trajectories: Annotated[list[Path], typer.Option(help="The runs, for --by length and --by answer.")] = [],  # noqa: B006
+    steps: Steps = False,
+    alike: AlikeOption = "items",
+    require: Annotated[
+        list[str], typer.Option(help="MEASURE>=NUMBER, or of one judge or question NAME.MEASURE>=NUMBER.")
+    ] = [],  # noqa: B006
+    json: show.Json = False,
+) -> None:
+    """What may be claimed of judges against people's labels and what not, then the figures behind it.
+
+    Take it for ratings files and people's labels, also on some of the items; for one table of both see `check`, for
+    judges without people `agreement`.
+    Exit 1 when a requirement is shown to fall short on a question, 4 when labels are too few to tell.
+    """
+    from axisjudge.ratings import read_ratings
+    from axisjudge.results import plain
+    from axisjudge.sources import PREFIX, read_label_files, source_of
+    from axisjudge.stats.estimate import exit_code
+    from axisjudge.studies.located.counts import faults_in
+    from axisjudge.studies.located.sentences import faults_in_words
+    from axisjudge.studies.people import people
+    from axisjudge.studies.people.compared import decide
+
+    source = source_of(
+        read_ratings(*ratings, latest=True, lean=True), ", ".join(path.name for path in ratings), steps=steps
+    )
+    labelled = read_label_files(labels)
+    located = faults_in(source.ratings, labelled) if any(name.startswith(PREFIX) for name in labels) else []
+    result = people(
+        source.ratings,
+        labelled,
+        sampling=sampling,
+        epsilon=epsilon,
+        by=[name.strip() for name in by.split(",") if name.strip()],
+        mix=_mix(mix),
+        trajectories=show.runs_of(trajectories).trajectories if trajectories else None,
+        alike=alike,
+        n_draws=0,
+        **source.how,
+    )
+    decisions = decide(result.claims.comparison, require)
+    if json:
+        known = [{**vars(each), "sentence": each.sentence()} for each in decisions]
+        asked = {"requirements": known} if require else {}
+        found = {"located_faults": [one.to_dict() for one in located]} if located else {}
+        show.as_json({**result.to_dict(), **found, **show.standing_fields(source.ratings), **asked})
+        raise typer.Exit(exit_code(decisions))
+    show.lines(result.to_dict()["sentences"])
+    if located:
+        show.table(faults_in_words(located), "Located faults, and what judges find of them (at their step: within one)")
+    tables = result.tables()
+    known_by_task = all(name.startswith(PREFIX) for name in labels)
+    for name, title in (_TITLES | (_OF_REFERENCE if known_by_task else {})).items():
+        if rows := plain(tables[name]):
+            by_items = alike == "clusters" and name in _OF_ITEMS
+            show.table(rows, f"{title}, each item alike" if by_items else title)
+    if result.fairness.questions:
+        show.lines([result.fairness.answer], apart=True)
+        show.table(plain(tables["unfair"])[:_MOST_ROWS], "Differences between strata")
+        show.table(plain(tables["strata_rates"])[:_MOST_ROWS], "Failure rates by strata")
+        show.table(plain(tables["carried"]), "Carried to the stated mix")
+    show.standing(source.ratings)
+    if decisions:
+        show.lines([each.sentence() for each in decisions], apart=True)
+    raise typer.Exit(exit_code(decisions))
+
+
+def _mix(stated: list[str]) -> dict[str, float]:
+    """Shares by stratum."""
+    mix = {}
+    for text in stated:
+        name, sign, share = text.rpartition("=")
+        try:
+            mix[name.strip()] = float(share)
+        except ValueError:
+            sign = ""
+        if not sign or not name.strip():
+            raise InputError("--mix", "must be STRATUM=SHARE", text, "as --by domain --mix retail=.8 --mix airline=.2")
+    return mix
+
+
+#: Rows of the longest tables that are printed; all of them are in --json.
+_MOST_ROWS = 24
+_TITLES = {
+    "claims": "Claims",
+    "judges": "Against the majority of people",
+    "left_out": "Judge and person against the other people",
+    "stand_in": "Alternative annotator test",
+    "rates": "Failure rates, corrected by the labels",
+    "differences": "Corrected failure rates, one agent less another, in points",
+    "steps": "Cited steps against people's",
+    "confusion": "What people say and what judges say",
+}
+#: What is of items, whatever counts alike.
+_OF_ITEMS = ("stand_in", "rates", "differences", "steps")
+#: Headings where no person labelled: what the benchmark knows of its tasks did.
+_OF_REFERENCE = {
+    "judges": "Against the reference",
+    "steps": "Cited steps against the reference's",
+    "confusion": 'What the reference says (column "people say") and what judges say',
+}
+
+
+def confidence(
+    ratings: Ratings,
+    labels: Annotated[list[Path], typer.Option("--labels", help="Ratings of people, or planted truth.")],
+    json: show.Json = False,
+) -> None:
+    """Calibration of confidences against labels, each judge and source of confidence apart.
+
+    Take it to learn whether a judge that says .9 is right in nine of ten; how often it is right at all says `compare`.
+    """
+    from axisjudge.ratings import read_ratings
+    from axisjudge.studies.confidence import confidence as against_labels
+
+    judged = read_ratings(*ratings, latest=True)
+    result = against_labels(judged, read_ratings(*labels, latest=True)).calibration
+    if json:
+        show.as_json({**result.to_dict(), **show.standing_fields(judged)})
+        return
+    short = ("judge", "source", "n", "accuracy", "confidence", "miscalibration", "discrimination", "ece", "auroc")
+    rows = [{name: row[name] for name in short} for row in (judge.row() for judge in result.judges)]
+    show.table(rows, "Confidence against labels")
+    show.lines(result.sentences(), apart=True)
+    show.standing(judged)
+
+
+# `axisjudge profile`: which capability broke.
+
+
+def profile(
+    ratings: Ratings,
+    trajectories: Annotated[list[Path], typer.Option(help="Trajectories to take rewards from.")] = [],  # noqa: B006
+    cluster: Cluster = None,
+    json: show.Json = False,
+) -> None:
+    """Failed runs per agent and axis, by any judge and by consensus, with intervals and what is undecided.
+
+    A dataset (a folder that `axisjudge ratings compact` wrote) is read part by part and never whole.
+    """
+    from axisjudge.cluster import workers_of
+
+    runs = show.runs_of(trajectories).trajectories if trajectories else ()
+    with workers_of(cluster) as workers:
+        workers.prepare("axisjudge.studies.failures.panel", "axisjudge.protocol.standing")
+        import polars as pl
+
+        from axisjudge.results import plain
+        from axisjudge.studies.failures.panel import panel_of_votes
+        from axisjudge.studies.failures.profile import failure_profile, reward_table
+        from axisjudge.studies.failures.sentences import false_failures, sample
+
+        looks = [*_looks(ratings, workers, cluster)]
+    panel = panel_of_votes(look.votes for look in looks)
+    failures = failure_profile(panel, reward_table(runs))
+    table, n_judged = pl.concat([look.standing for look in looks]), sum(look.n_judged for look in looks)
+    if json:
+        show.as_json({**failures.to_dict(), **show.standing_fields(table, n_judged)})
+        return
+    if failures.banner:
+        typer.echo(failures.banner)
+    show.table([_row(row) for row in plain(failures.table)], "Failed runs per agent and axis")
+    answers = (failures.answer, failures.by("consensus").answer, false_failures(len(panel.judges)))
+    show.lines((sample(panel), *answers), apart=True)
+    show.standing(table, n_judged)
+
+
+class _Look(NamedTuple):
+    """What is made of a part: its verdicts, ratings that the protocol tells of, and how many are by judges."""
+
+    votes: "PanelPart"
+    standing: "pl.DataFrame"
+    n_judged: int
+    n_older: int = 0
+
+
+def _looks(ratings: list[Path], workers: "Workers", cluster: str | None) -> Iterator[_Look]:
+    from axisjudge.ratings.dataset import parts_of
+    from axisjudge.ratings.table import ratings_in_parts, warn_of_older
+    from axisjudge.workbench import home
+
+    if not is_one_dataset(ratings, cluster):
+        yield from map(_look, ratings_in_parts(*ratings, lean=True))
+        return
+    n_older = 0
+    for look in workers.map(partial(_look_at_part, home=home()), parts_of(ratings[0]), attrgetter("name")):
+        n_older += look.n_older
+        yield look
+    warn_of_older(ratings, n_older)
+
+
+def _look_at_part(part: "DatasetPart", *, home: Path) -> _Look:
+    from axisjudge.ratings.table import ratings_of_part
+    from axisjudge.workbench import at
+
+    table, n_older = ratings_of_part(part, lean=True)
+    with at(home):  # a worker stands in a folder of its own
+        return _look(table)._replace(n_older=n_older)
+
+
+def _look(table: "pl.DataFrame") -> _Look:
+    from axisjudge.protocol.standing import standing_rows
+    from axisjudge.studies.failures.panel import votes_of
+
+    return _Look(votes_of(table), *standing_rows(table.lazy()))
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    undecided = ("uncertain", "lost", "not_rated")
+    return {
+        "agent": row["agent"],
+        "axis": row["axis"],
+        "any judge": _share(row, "any"),
+        "consensus": _share(row, "consensus"),
+        "n/a": row["not_applicable"],
+        **{word.replace("_", " "): row[word] for word in undecided},
+    }
+
+
+def _share(row: dict[str, Any], measure: str) -> str:
+    low, high = row[f"{measure}_low"], row[f"{measure}_high"]
+    counts = f"{row[f'{measure}_incorrect']}/{row[f'{measure}_judged']}"
+    return counts if low is None or low != low else f"{counts} ({low:.0%} to {high:.0%})"
