@@ -19,7 +19,7 @@ from inspect_ai.solver import TaskState
 
 from axisjudge.imports.inspect_scores import score_metadata, score_value
 from axisjudge.judging import judge as judge_trajectories
-from axisjudge.labels.formats.terms import ratings_of
+from axisjudge.labels.own import ratings_of
 from axisjudge.ratings import RatingsWriter
 from axisjudge.readers import inspect_logs
 from axisjudge.readers.context import load_context

@@ -301,8 +301,8 @@ def _demo(judges: Sequence[str], repeats: int) -> Source:
 
 def _labelled(source: Source, n_labelled: int, seed: int) -> Source:
     """The demo with three simulated people in place of the planted truth that they are simulated from."""
+    from axisjudge.labels.panel import simulated_people
     from axisjudge.labels.sampling import draw_at_random, drawn_flags
-    from axisjudge.labels.simulated_people import simulated_people
     from axisjudge.readers import read_trajectories
 
     truth = source.ratings.filter(BY_LABELLER)

@@ -145,8 +145,7 @@ def test_an_export_runs_no_formula_and_is_read_back_as_it_was(form, tmp_path):
     assert "'=HYPERLINK(1)" in cells
     assert not any(cell[:1] in ("=", "+", "-", "@") for cell in cells)
     if form == "csv":
-        from axisjudge.labels.formats.own import read_own_csv
-        from axisjudge.labels.formats.terms import Terms
+        from axisjudge.labels.own import Terms, read_own_csv
 
         assert {rating.rater for rating in read_own_csv(out, Terms())[0]} == {"one", "=HYPERLINK(1)"}
 

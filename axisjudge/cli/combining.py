@@ -30,7 +30,7 @@ Level = Annotated[float, typer.Option(help="How sure the bound on the error must
 
 def ways() -> list[str]:
     """Names of the ways of putting judges together."""
-    from axisjudge.stats.panels.ways import WAYS
+    from axisjudge.stats.panel_ways import WAYS
 
     return list(WAYS)
 

@@ -16,8 +16,8 @@ from axisjudge.cli.show import DrawSeed, LabelFiles, Page, Person, Runs, new_fil
 if TYPE_CHECKING:
     from axisjudge.labels.formats import Terms
     from axisjudge.labels.formats.exchange import ImportedLabels
-    from axisjudge.labels.looks import Look
     from axisjudge.labels.sampling import Sampling
+    from axisjudge.labels.uncertain import Look
     from axisjudge.trajectory import Trajectory
 
 
@@ -247,7 +247,7 @@ def _any(path: Path, terms: Terms) -> ImportedLabels:
     from axisjudge.imports import ImportOptions, import_ratings
     from axisjudge.labels.alttest import JUDGES, PEOPLE
     from axisjudge.labels.formats.exchange import ImportedLabels
-    from axisjudge.labels.formats.terms import ratings_of
+    from axisjudge.labels.own import ratings_of
 
     how = ImportOptions(
         kind="human",
@@ -279,7 +279,7 @@ def export(
 ) -> None:
     """Write labels for another tool; what its format cannot hold is refused or counted."""
     from axisjudge.labels.formats import Terms, export_labels
-    from axisjudge.labels.formats.terms import ratings_of
+    from axisjudge.labels.own import ratings_of
     from axisjudge.ratings import read_ratings
 
     new_file(out)
@@ -355,7 +355,7 @@ def queue(
     from collections import Counter
 
     from axisjudge.labels.adjudication import adjudication_queue, labelled_items
-    from axisjudge.labels.record import read_labels
+    from axisjudge.labels.decisions import read_labels
     from axisjudge.labels.sampling import write_sampling
     from axisjudge.ratings import read_ratings
 
@@ -388,8 +388,8 @@ def adjudicate(
     """Put the adjudicator's words beside the key: how often it was wrong, and judges' accuracy before and after."""
     from axisjudge.labels.adjudication import adjudicate as decide
     from axisjudge.labels.adjudication import adjudicated_labels, labelled_items
-    from axisjudge.labels.formats.terms import ratings_of
-    from axisjudge.labels.record import read_labels
+    from axisjudge.labels.decisions import read_labels
+    from axisjudge.labels.own import ratings_of
     from axisjudge.labels.sampling import read_sampling
     from axisjudge.ratings import RatingsWriter, read_ratings
     from axisjudge.results import plain
@@ -431,8 +431,8 @@ class DrawRequest(NamedTuple):
 
 def label_until(draw: DrawRequest, *, half_width: float, axis: str | None, n: int) -> None:
     """Draw the order of labelling once, then after every label say what comes next and whether it is enough."""
-    from axisjudge.labels.looks import look
-    from axisjudge.labels.record import read_labels
+    from axisjudge.labels.decisions import read_labels
+    from axisjudge.labels.uncertain import look
     from axisjudge.verdict import AXES
 
     if not draw.trajectories:
@@ -555,8 +555,8 @@ def _by_panel(ratings: list[Path], panel: Path, draw: DrawRequest, *, n: int, ke
 
     import polars as pl
 
-    from axisjudge.labels.formats.terms import ratings_of
-    from axisjudge.labels.record import read_labels
+    from axisjudge.labels.decisions import read_labels
+    from axisjudge.labels.own import ratings_of
     from axisjudge.labels.sampling import set_drawn, write_sampling
     from axisjudge.labels.uncertain import draw_uncertain
     from axisjudge.protocol import check_tuning

@@ -252,7 +252,7 @@ def agreement(
 ) -> None:
     """Tasks for a half width of an agreement coefficient, from assumptions or from a pilot."""
     from axisjudge.ratings import read_ratings
-    from axisjudge.stats.planning.studies import plan_agreement
+    from axisjudge.stats.planning import plan_agreement
     from axisjudge.studies.plan import pilot_sentence
     from axisjudge.studies.plan.pilots import judge_prices, pilot_of, study_plan
 
@@ -300,7 +300,7 @@ def labels(
 ) -> None:
     """Labels, drawn at random, for a half width of a corrected failure rate."""
     from axisjudge.ratings import read_ratings
-    from axisjudge.stats.planning.studies import allocate_budget, one_more_judged, plan_corrected_rate
+    from axisjudge.stats.planning import allocate_budget, one_more_judged, plan_corrected_rate
     from axisjudge.studies.plan import allocation_sentence, judged_sentence, labelled_pilot_sentence
     from axisjudge.studies.plan.pilots import judge_prices, labelled_pilot, study_plan
 
@@ -343,7 +343,7 @@ def stand_in(
     json: show.Json = False,
 ) -> None:
     """Items for the claim that a judge may stand in for a person (alternative annotator test)."""
-    from axisjudge.stats.planning.studies import plan_stand_in
+    from axisjudge.stats.planning import plan_stand_in
     from axisjudge.studies.plan.pilots import study_plan
 
     curve = plan_stand_in(

@@ -120,6 +120,8 @@ def diff(
     json: show.Json = False,
 ) -> None:
     """What changed in the text; with ratings also which verdicts changed, rater by rater."""
+    import polars as pl
+
     from axisjudge.protocol.ledger import rubric_diff
     from axisjudge.ratings import read_ratings
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
-from axisjudge.checks import InputError
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 

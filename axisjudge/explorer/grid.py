@@ -22,9 +22,9 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.explorer.session import KEYS
 from axisjudge.explorer.shown import shown_run
-from axisjudge.labels import record
+from axisjudge.labels import decisions
 from axisjudge.labels.decisions import decided, decision_base
-from axisjudge.labels.simulated_people import BY_PERSON
+from axisjudge.labels.panel import BY_PERSON
 from axisjudge.protocol import Split, find_split, gate, ledger
 from axisjudge.protocol.split import check_names
 from axisjudge.ratings import as_ratings
@@ -104,7 +104,7 @@ class Grid:
         table, runs, shut = without_held_out(given, as_runs(trajectories))
         whole = table.filter(pl.col("step_index").is_null() & pl.col("interaction_id").is_null())
         unfinished = (
-            whole["flags"].list.contains(record.OPEN)
+            whole["flags"].list.contains(decisions.OPEN)
             & ~whole["flags"].list.eval(pl.element().str.starts_with("decided:")).list.any()
         )
         chosen = _latest(whole.filter(~unfinished.fill_null(False)))

@@ -12,8 +12,7 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.explorer.grid import Grid
 from axisjudge.explorer.page import TOGETHER, elements, given_apart, letters_of, packed, page_of, written
-from axisjudge.labels.decisions import SUFFIX, TAKEN_BACK
-from axisjudge.labels.record import OPEN
+from axisjudge.labels.decisions import OPEN, SUFFIX, TAKEN_BACK
 from axisjudge.sharing import shared
 
 #: What one file holds; a browser opens this many runs in a few seconds, and more are for the notebook.

@@ -17,7 +17,7 @@ import numpy as np
 from axisjudge.checks import InputError
 from axisjudge.explorer.front import script, text
 from axisjudge.explorer.session import Session
-from axisjudge.labels.record import OPEN
+from axisjudge.labels.decisions import OPEN
 
 _WELCOME = (
     "You will read runs of an AI agent, step by step, and say for each of five capabilities whether the agent used it "

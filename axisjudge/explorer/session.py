@@ -10,7 +10,7 @@ from typing import Any
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.explorer.shown import shown_run
-from axisjudge.labels.record import label_base, label_word, shown_sections
+from axisjudge.labels.decisions import label_base, label_word, shown_sections
 from axisjudge.labels.sampling import Drawn, Sampling
 from axisjudge.rubric import Rubric, load_rubric
 from axisjudge.trajectory import Trajectory

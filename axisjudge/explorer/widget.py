@@ -14,7 +14,7 @@ from axisjudge.checks import InputError
 from axisjudge.explorer.front import script
 from axisjudge.explorer.log import LabelLog, Sittings
 from axisjudge.explorer.session import Session
-from axisjudge.labels.record import read_labels
+from axisjudge.labels.decisions import read_labels
 from axisjudge.ratings import ratings_frame
 
 #: What stands above the question who labels.

@@ -27,9 +27,10 @@ from axisjudge.imports.sheets import (
     table_in,
     unpacked,
 )
-from axisjudge.labels.formats import Terms, agentrx_failures, argilla, failure_sets, label_studio, own
+from axisjudge.labels import own
+from axisjudge.labels.formats import Terms, agentrx_failures, argilla, failure_sets, label_studio
 from axisjudge.labels.formats.exchange import UNKNOWN, stated_draw
-from axisjudge.labels.formats.terms import Read
+from axisjudge.labels.own import Read
 from axisjudge.ratings import SCHEMA, ratings_frame, read_ratings
 from axisjudge.ratings.scales import word_of
 from axisjudge.readers import inspect_logs, read_trajectories

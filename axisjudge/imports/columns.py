@@ -33,7 +33,7 @@ from axisjudge.imports.recognise import (
     who,
 )
 from axisjudge.imports.sheets import Row, heads_of
-from axisjudge.labels.formats.terms import steps_of
+from axisjudge.labels.own import steps_of
 from axisjudge.ratings.edge import side
 from axisjudge.ratings.scales import checked_scale, number_of, plain
 from axisjudge.verdict import AXES, RaterKind, Rating

@@ -15,8 +15,8 @@ from axisjudge.checks import InputError
 from axisjudge.families import family_of
 from axisjudge.imports.judgement import ImportOptions, Judgement
 from axisjudge.imports.recognise import likely_kind
-from axisjudge.labels.formats.terms import OF_RUN, item_of, word_cure
-from axisjudge.labels.record import OPEN
+from axisjudge.labels.decisions import OPEN
+from axisjudge.labels.own import OF_RUN, item_of, word_cure
 from axisjudge.ratings.edge import ITEM_ID, LISTS, MOST_WORDS, completed, sides_of
 from axisjudge.ratings.scales import checked_scale, nominal_of, number_of, on_scale, recognised_scale, word_of
 from axisjudge.verdict import AXES

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.labels.formats.terms import Naming
+from axisjudge.labels.own import Naming
 from axisjudge.ratings.scales import checked_scale
 from axisjudge.verdict import RaterKind, Status
 

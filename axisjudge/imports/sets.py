@@ -12,10 +12,9 @@ from pydantic_core import from_json
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
 from axisjudge.imports.judgement import ImportedFile, ImportOptions, Judgement
-from axisjudge.labels.agentprocessbench import step_labels
+from axisjudge.labels.agentprocessbench import PEOPLE as NOBODY
+from axisjudge.labels.agentprocessbench import check_labels, recognises, step_labels
 from axisjudge.labels.alttest import JUDGES, PEOPLE, is_annotations, named_items, one_question
-from axisjudge.labels.formats.agentprocessbench_steps import PEOPLE as NOBODY
-from axisjudge.labels.formats.agentprocessbench_steps import check_labels, recognises
 from axisjudge.verdict import RaterKind
 
 ALTTEST, AGENTPROCESSBENCH = "alttest", "agentprocessbench"

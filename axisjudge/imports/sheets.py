@@ -21,7 +21,7 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.imports.recognise import NAMES, who
-from axisjudge.labels.formats.separated import Columns, decoded, separated
+from axisjudge.labels.own import Columns, decoded, separated
 from axisjudge.labels.reading import read_bytes, read_json, read_json_lines
 from axisjudge.ratings.scales import plain
 

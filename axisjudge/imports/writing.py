@@ -15,8 +15,7 @@ import polars as pl
 from axisjudge.checks import InputError, one_of
 from axisjudge.imports.inspect_scores import score_metadata, score_value
 from axisjudge.labels.formats import FORMATS, Terms, export_labels
-from axisjudge.labels.formats.own import write_own_csv, write_own_jsonl
-from axisjudge.labels.formats.terms import ratings_of
+from axisjudge.labels.own import ratings_of, write_own_csv, write_own_jsonl
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Rating
 

@@ -29,7 +29,7 @@ from axisjudge.iterating.work import (
 )
 from axisjudge.rubric import list_rubrics
 from axisjudge.rubric.next_version import with_front
-from axisjudge.stats.sequences.acceptance import PARENT, ShownBetter, level_of, shown_better
+from axisjudge.stats.acceptance import PARENT, ShownBetter, level_of, shown_better
 from axisjudge.studies.improvement import (
     CandidateTree,
     ChangedVerdicts,

@@ -5,7 +5,7 @@
 3. Search: candidates are made from train tasks, chosen on select tasks; each is a draft in ``rubrics/AXIS/drafts/``.
 4. Confirm: the one with the highest gain is asked on tasks that it was not made from, beside its parent and two
    controls, in one run, call by call; what is large is seen early by bets, the rest at the last look
-   (`axisjudge.stats.sequences.acceptance`). All that was ever asked on these tasks is one family.
+   (`axisjudge.stats.acceptance`). All that was ever asked on these tasks is one family.
 5. What is shown must also keep its sensitivity to twins and leave the neighbouring axes alone.
 
 Everything that is asked, edits too, stands in one ratings file and is asked once: the same call goes on from there.

@@ -19,8 +19,8 @@ from hashlib import sha256
 import polars as pl
 
 from axisjudge.checks import InputError
+from axisjudge.labels.panel import BY_PERSON
 from axisjudge.labels.sampling import Drawn, Sampling, drawn_flags, drawn_of, set_drawn, with_plan
-from axisjudge.labels.simulated_people import BY_PERSON
 from axisjudge.ratings.edge import BY_JUDGE, WHOLE_RUN
 from axisjudge.verdict import Rating
 

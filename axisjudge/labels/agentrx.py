@@ -12,8 +12,8 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.labels.crosswalk import BY_REASON as OPEN_AXIS
 from axisjudge.labels.crosswalk import NONE, category_key, read_crosswalk
+from axisjudge.labels.decisions import of_run
 from axisjudge.labels.reading import holds_records, read_json
-from axisjudge.labels.record import of_run
 from axisjudge.ratings.edge import completed_rows
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis

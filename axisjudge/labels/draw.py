@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.labels import sampling
-from axisjudge.labels.record import read_labels
+from axisjudge.labels.decisions import read_labels
 from axisjudge.labels.sampling import LOOKED_AT, with_drawn
 from axisjudge.ratings import read_ratings
-from axisjudge.stats.rates.correction import SAMPLING, Sampling
+from axisjudge.stats.correction import SAMPLING, Sampling
 from axisjudge.trajectory import Trajectory
 
 

@@ -35,7 +35,7 @@ from typing import Any
 
 import polars as pl
 
-from axisjudge.labels.record import of_run
+from axisjudge.labels.decisions import of_run
 from axisjudge.ratings.edge import completed_rows
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis

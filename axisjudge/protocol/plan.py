@@ -17,7 +17,7 @@ from axisjudge.protocol.ledger import ProtocolRecord, faults_of
 from axisjudge.protocol.split import Split
 from axisjudge.ratings.edge import BY_JUDGE
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
-from axisjudge.stats.confidence.calibration import ConfidenceMap, fit_mid_rank
+from axisjudge.stats.calibration import ConfidenceMap, fit_mid_rank
 from axisjudge.verdict import AXES, Axis
 from axisjudge.workbench import home
 

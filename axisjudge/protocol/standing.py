@@ -20,8 +20,8 @@ from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.protocol.split import SHARES, Split, find_split, locked_rule
 from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER
 from axisjudge.results import Result
+from axisjudge.stats.calibration import ConfidenceMap
 from axisjudge.stats.comparisons.ranking import optimism_bound, optimism_of_one
-from axisjudge.stats.confidence.calibration import ConfidenceMap
 
 #: Where no split is there to say it, this side counts as held out.
 _HELD_OUT = tuple(SHARES)[-1:]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from axisjudge.readers.chats.records import Conversation, list_of_objects, schemas
+from axisjudge.readers.chats.parts import Conversation, list_of_objects, schemas
 from axisjudge.readers.events import NO_STEP, as_text, dict_of, listed, text_at
 from axisjudge.readers.expectations import tau_bench_expectations
 from axisjudge.readers.frameworks import ValueFormat

@@ -7,8 +7,16 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json
 
 from axisjudge.readers.chats import gemini_contents
-from axisjudge.readers.chats.parts import MessagePart, add_message, grow, parts_of, result_text
-from axisjudge.readers.chats.records import Conversation, list_of_objects, schemas
+from axisjudge.readers.chats.parts import (
+    Conversation,
+    MessagePart,
+    add_message,
+    grow,
+    list_of_objects,
+    parts_of,
+    result_text,
+    schemas,
+)
 from axisjudge.readers.chats.response_items import add_items
 from axisjudge.readers.events import NO_STEP, as_text, dict_of, listed, text_at, type_of
 from axisjudge.readers.messages import (

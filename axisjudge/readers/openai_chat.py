@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from axisjudge.readers.chats.records import Exchange, exchange, list_of_objects
+from axisjudge.readers.chats.parts import Exchange, exchange, list_of_objects
 from axisjudge.readers.messages import (
     Found,
     Note,

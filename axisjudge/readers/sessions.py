@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from axisjudge.readers.chats import gemini_contents
-from axisjudge.readers.chats.parts import MessagePart, grow, part_of, result_text
-from axisjudge.readers.chats.records import list_of_objects
+from axisjudge.readers.chats.parts import MessagePart, grow, list_of_objects, part_of, result_text
 from axisjudge.readers.events import (
     NO_STEP,
     Line,

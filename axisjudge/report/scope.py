@@ -10,7 +10,7 @@ import polars as pl
 
 from axisjudge.judges.injection import FLAG, KIND_WORDS
 from axisjudge.judges.lifecycle import known_retirements
-from axisjudge.labels.simulated_people import FAMILY as SIMULATED_PEOPLE
+from axisjudge.labels.panel import FAMILY as SIMULATED_PEOPLE
 from axisjudge.ratings.edge import BY_JUDGE
 from axisjudge.studies._shared.words import fitting, listed, many
 from axisjudge.verdict import IDENTITY

@@ -250,7 +250,7 @@ QUANTITIES = {
             "agreement where all that decide are sure",
             "items with one word / items, of those on which every confidence reaches its judge's quantile",
             "items on which two judges or more decide with a confidence",
-            "axisjudge.stats.confidence.escalation.triage",
+            "axisjudge.stats.escalation.triage",
         ),
         Quantity(
             "soft_agreement",
@@ -271,14 +271,14 @@ QUANTITIES = {
             "balanced accuracy",
             "mean over declared words w of P(judge says w | people say w)",
             "labelled items on which the judge decides; undefined where a declared word has no item",
-            "axisjudge.stats.raters.balanced.balanced_accuracy",
+            "axisjudge.stats.reference.balanced_accuracy",
         ),
         Quantity(
             "gain",
             "gain",
             "share of items right with one less share right with the other, item by item",
             "labelled items; one without an answer is wrong",
-            "axisjudge.stats.rates.clustered.paired_share_difference",
+            "axisjudge.stats.proportions.paired_share_difference",
         ),
         Quantity(
             "effective_judges",

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, all_in_unit_interval
 from axisjudge.stats.clusters import effective_clusters, lean_of
-from axisjudge.stats.rates.proportions import cluster_codes, t_quantile
+from axisjudge.stats.proportions import cluster_codes, t_quantile
 
 Floats = NDArray[np.float64]
 Link = Literal["probit", "logit"]

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from axisjudge import workbench
 from axisjudge.cli import app
-from axisjudge.labels.record import label_base
+from axisjudge.labels.decisions import label_base
 from axisjudge.readers import read_trajectories
 from axisjudge.rubric import load_rubric
 from axisjudge.verdict import AXES, Rating

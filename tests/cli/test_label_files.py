@@ -3,7 +3,7 @@
 import json
 
 from axisjudge.cli import main
-from axisjudge.labels.record import read_labels
+from axisjudge.labels.decisions import read_labels
 from axisjudge.labels.sampling import Drawn, Sampling, with_drawn, write_sampling
 
 

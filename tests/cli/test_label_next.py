@@ -5,7 +5,7 @@ import json
 from explorer.conftest import packed
 
 from axisjudge.datasets.registry import demo_paths
-from axisjudge.labels.record import label_base, label_word
+from axisjudge.labels.decisions import label_base, label_word
 from axisjudge.labels.sampling import read_sampling
 from axisjudge.ratings import RatingsWriter
 from axisjudge.readers import read_trajectories

@@ -19,7 +19,7 @@ from explorer.driving import assert_accessible, press, verdict_on, wait_for_traj
 from explorer.rated import ratings_of
 from playwright.sync_api import expect
 
-from axisjudge.labels.record import read_labels
+from axisjudge.labels.decisions import read_labels
 from axisjudge.labels.sampling import read_sampling, with_drawn
 from axisjudge.readers import write_trajectories
 from axisjudge.verdict import AXES

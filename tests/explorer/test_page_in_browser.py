@@ -7,7 +7,7 @@ from explorer.driving import STORE_WAITS, assert_accessible, focused, in_sight, 
 from playwright.sync_api import expect
 
 from axisjudge.explorer import write_page
-from axisjudge.labels.record import read_labels
+from axisjudge.labels.decisions import read_labels
 from axisjudge.labels.sampling import with_drawn
 from axisjudge.verdict import AXES
 

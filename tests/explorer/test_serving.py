@@ -20,7 +20,7 @@ from axisjudge.checks import InputError
 from axisjudge.explorer import write_page
 from axisjudge.explorer.log import LabelLog
 from axisjudge.explorer.serving import LabelServer, assigned, progress
-from axisjudge.labels.record import read_labels
+from axisjudge.labels.decisions import read_labels
 from axisjudge.labels.sampling import draw_at_random, drawn_of, read_sampling
 from axisjudge.ratings import RatingsWriter
 from axisjudge.readers import write_trajectories

@@ -11,7 +11,7 @@ from axisjudge.checks import InputError
 from axisjudge.imports import ImportOptions, import_ratings
 from axisjudge.ratings import SCHEMA, read_ratings, to_matrix, write_ratings
 from axisjudge.stats.agreement.chance_corrected import krippendorff_alpha
-from axisjudge.stats.raters.alternative_annotator import alternative_annotator
+from axisjudge.stats.alternative_annotator import alternative_annotator
 from axisjudge.studies import agreement
 from axisjudge.studies.agreement.against_labels import step_scores
 

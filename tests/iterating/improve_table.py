@@ -30,8 +30,8 @@ from scipy.special import ndtr
 from axisjudge.iterating.search import Case, RubricCandidate, best_of, nested_cut, search
 from axisjudge.iterating.work import TASKS_A_LOOK
 from axisjudge.judges import simulated as ten
-from axisjudge.stats.rates.proportions import clustered_mean
-from axisjudge.stats.sequences.acceptance import PARENT, shown_better
+from axisjudge.stats.acceptance import PARENT, shown_better
+from axisjudge.stats.proportions import clustered_mean
 
 FIRST, ROUNDS, REPEATS, LEVEL = "Judge the run.", 8, 2, 0.05
 PROPOSERS = ("good", "random", "flattering", "overfitting", "copying")

@@ -36,7 +36,7 @@ from mlflow.genai.judges.optimizers import GEPAAlignmentOptimizer, SIMBAAlignmen
 from scipy.special import ndtr
 
 from axisjudge.judges import simulated as ten
-from axisjudge.stats.rates.proportions import clustered_mean
+from axisjudge.stats.proportions import clustered_mean
 
 OPTIMIZERS = {"SIMBA": SIMBAAlignmentOptimizer, "GEPA": GEPAAlignmentOptimizer}
 RUN = re.compile(r"run number (\d+)\b")

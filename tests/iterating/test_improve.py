@@ -27,7 +27,7 @@ from axisjudge.labels.reference import reference_ratings
 from axisjudge.ratings import ratings_frame, read_every_line
 from axisjudge.readers import write_trajectories
 from axisjudge.rubric import list_rubrics, load_rubric
-from axisjudge.stats.sequences.acceptance import shown_better
+from axisjudge.stats.acceptance import shown_better
 from axisjudge.studies import improvement
 from axisjudge.studies.improvement import simulated_studies
 from axisjudge.verdict import IDENTITY, Rating

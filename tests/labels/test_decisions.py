@@ -3,8 +3,7 @@
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.labels.decisions import ANSWERS, decided, decision, decision_base, decisions_of
-from axisjudge.labels.record import label_base, read_labels
+from axisjudge.labels.decisions import ANSWERS, decided, decision, decision_base, decisions_of, label_base, read_labels
 from axisjudge.labels.sampling import drawn_of
 from axisjudge.ratings import RatingsWriter, ratings_frame, read_ratings, write_ratings
 from axisjudge.rubric import load_rubric

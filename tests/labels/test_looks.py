@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.labels.looks import look
 from axisjudge.labels.sampling import chosen_by_hand, draw_at_random
+from axisjudge.labels.uncertain import look
 from axisjudge.ratings import ratings_frame
-from axisjudge.stats.sequences.betting import betting_sequence
+from axisjudge.stats.betting import betting_sequence
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import Rating
 

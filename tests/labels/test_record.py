@@ -3,7 +3,7 @@
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.labels.record import OPEN, SHOWN_SECTIONS, label_base, label_word, read_labels, shown_sections
+from axisjudge.labels.decisions import OPEN, SHOWN_SECTIONS, label_base, label_word, read_labels, shown_sections
 from axisjudge.ratings import RatingsWriter
 from axisjudge.rubric import load_rubric
 from axisjudge.trajectory import Step, Trajectory

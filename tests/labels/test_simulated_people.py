@@ -5,7 +5,7 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_truth
-from axisjudge.labels.simulated_people import HITS, PASSES, PEOPLE, SHARED_DIFFICULTY, simulated_people
+from axisjudge.labels.panel import HITS, PASSES, PEOPLE, SHARED_DIFFICULTY, simulated_people
 from axisjudge.ratings import SCHEMA, read_ratings
 
 

@@ -15,7 +15,7 @@ from axisjudge.protocol import AnalysisPlan, Standing, make_lock, open_holdout
 from axisjudge.report import Page, page, run_report
 from axisjudge.report.index import write_index
 from axisjudge.report.page import MARKDOWN_MIME, PAGE_FILE, REPORT_DIR
-from axisjudge.stats.confidence.calibration import fit_mid_rank
+from axisjudge.stats.calibration import fit_mid_rank
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.ranking import confidence_ranks
 

@@ -16,7 +16,7 @@ from axisjudge.ratings.merging import write_dataset
 from axisjudge.ratings.table import ratings_in_parts
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients, case_bounds
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.proportions import clustered_proportion
 from axisjudge.studies._shared.pooled import pooled, pooled_counts
 from axisjudge.studies.agreement import agreement, agreement_of_dataset
 from axisjudge.studies.failures.panel import panel_of, panel_of_parts

@@ -20,7 +20,7 @@ from stats.ragged_worlds import Methods, bootstrap_t, cr3_kish, ends
 from axisjudge.datasets.votes import published_votes
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.comparisons.paired import paired_change
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.proportions import clustered_proportion
 
 #: When these designs were set apart.
 HELD_BACK = "2026-11-25"

@@ -25,17 +25,16 @@ from axisjudge.stats.agreement.chance_corrected import (
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, rating_patterns
 from axisjudge.stats.agreement.effective import effective_judges
 from axisjudge.stats.agreement.soft import soft_agreement
+from axisjudge.stats.calibration import reliability_curve
 from axisjudge.stats.clusters import STEP_ICC, effective_clusters
 from axisjudge.stats.comparisons.equivalence import drift
 from axisjudge.stats.comparisons.paired import paired_change, paired_sign_flip
 from axisjudge.stats.comparisons.ranking import rank_sets
-from axisjudge.stats.confidence.calibration import reliability_curve
+from axisjudge.stats.correction import corrected_rate
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.link_lines import fractional_line
-from axisjudge.stats.raters.balanced import balanced_accuracy
-from axisjudge.stats.raters.reference import against_reference
-from axisjudge.stats.rates.correction import corrected_rate
-from axisjudge.stats.rates.proportions import clustered_proportion, jeffreys_interval
+from axisjudge.stats.proportions import clustered_proportion, jeffreys_interval
+from axisjudge.stats.reference import against_reference, balanced_accuracy
 
 Ends = tuple[float, float]
 Methods = dict[str, Ends]

@@ -20,8 +20,8 @@ import numpy as np
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.comparisons.paired import profile_test
 from axisjudge.stats.comparisons.ranking import _all_alike, _not_first
-from axisjudge.stats.raters.fairness import stratum_shares
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, clustered_proportion
+from axisjudge.stats.fairness import stratum_shares
+from axisjudge.stats.proportions import FEWEST_CLUSTERS, clustered_proportion
 
 #: Where the measured table stands.
 MEASURED = Path(__file__).parents[2] / "data" / "reference" / "small_studies.csv"

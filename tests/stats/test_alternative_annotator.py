@@ -11,7 +11,7 @@ from scipy.stats import ttest_1samp
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import to_matrix
-from axisjudge.stats.raters.alternative_annotator import (
+from axisjudge.stats.alternative_annotator import (
     alternative_annotator,
     benjamini_yekutieli,
     best_constant,

@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score
 
 from axisjudge.checks import InputError
-from axisjudge.stats.raters.balanced import balanced_accuracy, balanced_pseudo_values
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.proportions import clustered_proportion
+from axisjudge.stats.reference import balanced_accuracy, balanced_pseudo_values
 
 
 def drawn(rng, clusters=40, size=8, words=3):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
-from axisjudge.stats.raters.repeats import (
+from axisjudge.stats.repeats import (
     chance_jaccard,
     citation_overlap,
     citation_validity,

@@ -20,11 +20,11 @@ from statsmodels.stats.proportion import proportion_confint
 from axisjudge.checks import InputError
 from axisjudge.datasets import published_votes
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
+from axisjudge.stats.clustered import more_for_half_width, paired_share_difference, standardised_share
 from axisjudge.stats.clusters import Lean, clustered_variance, effective_clusters, lean_of
-from axisjudge.stats.raters.balanced import balanced_accuracy
-from axisjudge.stats.rates.clustered import more_for_half_width, paired_share_difference, standardised_share
-from axisjudge.stats.rates.correction import proportion_again
-from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
+from axisjudge.stats.correction import proportion_again
+from axisjudge.stats.proportions import clustered_mean, clustered_proportion
+from axisjudge.stats.reference import balanced_accuracy
 
 ICC = 0.25
 

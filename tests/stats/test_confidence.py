@@ -10,7 +10,7 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from axisjudge.checks import InputError
-from axisjudge.stats.confidence.calibration import (
+from axisjudge.stats.calibration import (
     auroc,
     expected_calibration_error,
     isotonic_fit,

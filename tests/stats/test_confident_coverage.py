@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from axisjudge.stats.agreement.effective import effective_judges
 from axisjudge.stats.agreement.soft import beliefs, case_weighted, soft_agreement
-from axisjudge.stats.confidence.calibration import auroc
+from axisjudge.stats.calibration import auroc
 
 WORDS = np.array(["correct", "incorrect"], dtype=object)
 TASK, ITEM = 0.3, 0.4

@@ -8,18 +8,19 @@ from ppi_py import ppi_mean_pointestimate
 from stats.labelled_worlds import WORLDS, World
 
 from axisjudge.checks import InputError
-from axisjudge.stats.rates.correction import (
+from axisjudge.stats.correction import (
     SAMPLING,
+    Counts,
     corrected_difference,
     corrected_rank_sets,
     corrected_rate,
+    lang_reiczigel_interval,
     pairwise_level,
+    rogan_gladen,
 )
-from axisjudge.stats.rates.misclassification import Counts, lang_reiczigel_interval, rogan_gladen
-from axisjudge.stats.rates.post_stratified import LabelledSample, post_stratified_interval
-from axisjudge.stats.rates.prediction_powered import prediction_powered_mean
-from axisjudge.stats.rates.proportions import wilson_interval
-from axisjudge.stats.rates.uneven_draws import rate_by_bets
+from axisjudge.stats.prediction_powered import prediction_powered_mean
+from axisjudge.stats.proportions import wilson_interval
+from axisjudge.stats.uneven_draws import LabelledSample, post_stratified_interval, rate_by_bets
 
 NONE = math.nan
 

@@ -13,8 +13,8 @@ import pytest
 from scipy.stats import binom
 from stats.labelled_worlds import WORLDS
 
-from axisjudge.stats.rates.correction import corrected_rate
-from axisjudge.stats.rates.uneven_draws import drawn_apart
+from axisjudge.stats.correction import corrected_rate
+from axisjudge.stats.uneven_draws import drawn_apart
 
 #: Of the draws at random, the share that is passed without a word.
 LEVEL = inspect.signature(drawn_apart).parameters["level"].default

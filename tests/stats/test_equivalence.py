@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from axisjudge.checks import InputError
+from axisjudge.stats.betting import evidence_of_runs
 from axisjudge.stats.comparisons.equivalence import drift, equivalence
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import clustered_proportion
-from axisjudge.stats.sequences.betting import evidence_of_runs
+from axisjudge.stats.proportions import clustered_proportion
 
 ALWAYS = Estimate(estimate=1.0, n_items=100, n_clusters=100)
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from axisjudge.checks import InputError
-from axisjudge.stats.confidence.escalation import decides_alone
+from axisjudge.stats.escalation import decides_alone
 
 
 def clustered_errors(rate, tasks, rng, icc=0.25):

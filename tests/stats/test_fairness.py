@@ -9,8 +9,8 @@ import pytest
 from axisjudge.checks import InputError
 from axisjudge.stats.comparisons.paired import holm
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.raters.fairness import post_stratified_sum, share_difference, stratum_shares
-from axisjudge.stats.rates.proportions import clustered_proportion, wilson_interval
+from axisjudge.stats.fairness import post_stratified_sum, share_difference, stratum_shares
+from axisjudge.stats.proportions import clustered_proportion, wilson_interval
 
 
 def world(rng, n_tasks=24, agents=4, bias=0.0, icc=0.3, sizes=(1, 3, 6)):

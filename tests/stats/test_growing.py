@@ -7,23 +7,21 @@ import pytest
 from stats.latent.latent_worlds import study
 
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
-from axisjudge.stats.agreement.effective import effective_judges
-from axisjudge.stats.agreement.independent_panel import coincidence_test
+from axisjudge.stats.agreement.effective import coincidence_test, effective_judges
 from axisjudge.stats.agreement.measured import interval_alpha, intraclass_correlation
 from axisjudge.stats.agreement.pairs import paired_coefficient
 from axisjudge.stats.agreement.soft import case_weighted, soft_agreement
+from axisjudge.stats.alternative_annotator import alternative_annotator, failing_word
+from axisjudge.stats.calibration import auroc
 from axisjudge.stats.comparisons.paired import paired_change, profile_test
 from axisjudge.stats.comparisons.ranking import rank_sets
-from axisjudge.stats.confidence.calibration import auroc
-from axisjudge.stats.latent.panel import NoModel, latent_panel
-from axisjudge.stats.latent.rated import RatedItems
-from axisjudge.stats.raters.alternative_annotator import alternative_annotator, failing_word
-from axisjudge.stats.raters.balanced import balanced_accuracy
-from axisjudge.stats.raters.fairness import stratum_shares
-from axisjudge.stats.raters.reference_ranks import reference_ranks
-from axisjudge.stats.raters.repeats import self_agreement
-from axisjudge.stats.rates.correction import corrected_rate
-from axisjudge.stats.rates.proportions import clustered_mean
+from axisjudge.stats.correction import corrected_rate
+from axisjudge.stats.fairness import reference_ranks, stratum_shares
+from axisjudge.stats.latent_panel import NoModel, latent_panel
+from axisjudge.stats.latent_sampler import RatedItems
+from axisjudge.stats.proportions import clustered_mean
+from axisjudge.stats.reference import balanced_accuracy
+from axisjudge.stats.repeats import self_agreement
 
 RNG = np.random.default_rng(1)
 N = 400

@@ -12,7 +12,7 @@ from scipy.stats import betabinom, binom
 
 from axisjudge.checks import InputError
 from axisjudge.stats.estimate import Estimate, difference_ends
-from axisjudge.stats.rates.proportions import (
+from axisjudge.stats.proportions import (
     clopper_pearson_interval,
     cluster_codes,
     clustered_mean,

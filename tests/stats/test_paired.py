@@ -8,7 +8,7 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.stats.comparisons.paired import mean_change, paired_change
-from axisjudge.stats.rates.proportions import clopper_pearson_interval
+from axisjudge.stats.proportions import clopper_pearson_interval
 
 
 def test_all_sign_patterns_by_hand():

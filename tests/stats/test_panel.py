@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
-from axisjudge.stats.agreement.independent_panel import (
+from axisjudge.stats.agreement.effective import (
     any_judge_rate,
     coincidence_test,
     consensus_rate,

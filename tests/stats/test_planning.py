@@ -7,7 +7,7 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa, gwet_ac1
-from axisjudge.stats.planning.studies import (
+from axisjudge.stats.planning import (
     allocate_budget,
     crossing,
     kappa_panel,

@@ -22,9 +22,9 @@ from stats.small_studies_table import MEASURED as SMALL
 
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.soft import case_weighted
-from axisjudge.stats.raters.repeats import self_agreement
-from axisjudge.stats.rates.correction import corrected_rate
-from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
+from axisjudge.stats.correction import corrected_rate
+from axisjudge.stats.proportions import clustered_mean, clustered_proportion
+from axisjudge.stats.repeats import self_agreement
 
 COEFFICIENTS = ["percent_agreement", "cohen_kappa", "gwet_ac1", "krippendorff_alpha"]
 

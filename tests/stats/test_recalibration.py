@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from sklearn.isotonic import IsotonicRegression
 
 from axisjudge.checks import InputError
-from axisjudge.stats.confidence.calibration import ConfidenceMap, fit_isotonic, fit_mid_rank, fit_platt
+from axisjudge.stats.calibration import ConfidenceMap, fit_isotonic, fit_mid_rank, fit_platt
 
 SHARES = st.lists(st.integers(0, 100).map(lambda n: n / 100), min_size=1, max_size=50)
 

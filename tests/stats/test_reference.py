@@ -10,7 +10,7 @@ from sklearn.metrics import cohen_kappa_score, confusion_matrix, recall_score
 
 from axisjudge.checks import InputError
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa
-from axisjudge.stats.raters.reference import against_reference, cited_steps, leave_one_out, majority
+from axisjudge.stats.reference import against_reference, cited_steps, leave_one_out, majority
 
 NONE = math.nan
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from axisjudge.stats.comparisons.ranking import rank_sets
-from axisjudge.stats.raters.reference_ranks import reference_ranks
+from axisjudge.stats.fairness import reference_ranks
 
 
 def study(rng, accuracies, n_decided, tasks=50, runs=4, share=0.4):

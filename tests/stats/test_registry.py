@@ -30,10 +30,8 @@ from axisjudge.stats.agreement.chance_corrected import (
 from axisjudge.stats.agreement.effective import effective_judges, leave_out, majority_accuracy
 from axisjudge.stats.agreement.measured import interval_alpha, intraclass_correlation
 from axisjudge.stats.agreement.soft import beliefs, case_weighted, soft_agreement, split_change
-from axisjudge.stats.comparisons.equivalence import drift, equivalence, repeats_change
-from axisjudge.stats.comparisons.paired import paired_change, stratified_change
-from axisjudge.stats.comparisons.ranking import optimism_bound, optimism_of_one
-from axisjudge.stats.confidence.calibration import (
+from axisjudge.stats.alternative_annotator import alternative_annotator, failing_word
+from axisjudge.stats.calibration import (
     auroc,
     expected_calibration_error,
     fit_isotonic,
@@ -42,22 +40,23 @@ from axisjudge.stats.confidence.calibration import (
     reliability_curve,
     risk_coverage,
 )
-from axisjudge.stats.confidence.escalation import decides_alone, triage
-from axisjudge.stats.raters.alternative_annotator import alternative_annotator, failing_word
-from axisjudge.stats.raters.balanced import balanced_accuracy
-from axisjudge.stats.raters.fairness import self_preference
-from axisjudge.stats.raters.reference import against_reference, cited_steps, leave_one_out
-from axisjudge.stats.raters.repeats import (
+from axisjudge.stats.clustered import paired_share_difference
+from axisjudge.stats.comparisons.equivalence import drift, equivalence, repeats_change
+from axisjudge.stats.comparisons.paired import paired_change, stratified_change
+from axisjudge.stats.comparisons.ranking import optimism_bound, optimism_of_one
+from axisjudge.stats.correction import corrected_rate, proportion_again
+from axisjudge.stats.escalation import decides_alone, triage
+from axisjudge.stats.fairness import self_preference
+from axisjudge.stats.prediction_powered import prediction_powered_mean
+from axisjudge.stats.proportions import clustered_mean, clustered_proportion
+from axisjudge.stats.reference import against_reference, balanced_accuracy, cited_steps, leave_one_out
+from axisjudge.stats.repeats import (
     citation_overlap,
     citation_validity,
     flips_by_confidence,
     self_agreement,
     variance_components,
 )
-from axisjudge.stats.rates.clustered import paired_share_difference
-from axisjudge.stats.rates.correction import corrected_rate, proportion_again
-from axisjudge.stats.rates.prediction_powered import prediction_powered_mean
-from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
 
 PREFIX = "axisjudge.stats."
 MODULES = sorted(each.name for each in pkgutil.walk_packages(axisjudge.stats.__path__, PREFIX) if not each.ispkg)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.stats.raters.repeats import flips_by_confidence, self_agreement, variance_components
+from axisjudge.stats.repeats import flips_by_confidence, self_agreement, variance_components
 
 
 def test_the_published_repeat():

@@ -7,7 +7,7 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.stats.comparisons.ranking import fewest_changes, worst_orders
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.proportions import clustered_proportion
 
 
 def above_half(hits, clusters=None):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.stats.raters.fairness import self_preference
+from axisjudge.stats.fairness import self_preference
 
 FAMILIES = ["red", "green", "blue"]
 QUALITY = {"red": 0.85, "green": 0.6, "blue": 0.4}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.stats.confidence.escalation import triage
+from axisjudge.stats.escalation import triage
 
 
 def test_the_two_by_two_by_hand():

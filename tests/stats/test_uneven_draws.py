@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from axisjudge.stats.rates.correction import corrected_rate
-from axisjudge.stats.rates.uneven_draws import comparable_features, drawn_apart
+from axisjudge.stats.correction import corrected_rate
+from axisjudge.stats.uneven_draws import comparable_features, drawn_apart
 
 
 @pytest.mark.parametrize(

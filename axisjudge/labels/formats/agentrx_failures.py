@@ -14,7 +14,7 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.labels.agentrx import BY_REASON, NO_AXIS, read_agentrx
 from axisjudge.labels.crosswalk import category_key, read_crosswalk
-from axisjudge.labels.formats.terms import ONLY_FAILURES, Naming, Read, Terms, grouped, of_one_rater, ratings_of
+from axisjudge.labels.own import ONLY_FAILURES, Naming, Read, Terms, grouped, of_one_rater, ratings_of
 from axisjudge.labels.reading import holds_records, read_json
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis, Rating

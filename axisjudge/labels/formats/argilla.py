@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.labels.formats.terms import (
+from axisjudge.labels.own import (
     OF_RUN,
     Naming,
     Read,

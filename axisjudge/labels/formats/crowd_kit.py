@@ -14,8 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from axisjudge.checks import InputError
-from axisjudge.labels.formats.separated import separated_rows
-from axisjudge.labels.formats.terms import Read, Terms, by_person, finished, item_of, steps_of
+from axisjudge.labels.own import Read, Terms, by_person, finished, item_of, separated_rows, steps_of
 from axisjudge.sharing import safe_cell
 from axisjudge.verdict import Rating
 

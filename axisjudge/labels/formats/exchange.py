@@ -16,19 +16,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.labels import agentprocessbench, alttest, own
 from axisjudge.labels.alttest import JUDGES, PEOPLE, is_annotations
-from axisjudge.labels.formats import (
-    agentprocessbench_steps,
-    agentrx_failures,
-    alttest_json,
-    argilla,
-    crowd_kit,
-    label_studio,
-    own,
-)
-from axisjudge.labels.formats.terms import Read, Terms
+from axisjudge.labels.decisions import OPEN
+from axisjudge.labels.formats import agentrx_failures, argilla, crowd_kit, label_studio
+from axisjudge.labels.own import Read, Terms
 from axisjudge.labels.reading import columns_of, first_line_of, json_if_any, read_bytes
-from axisjudge.labels.record import OPEN
 from axisjudge.labels.sampling import (
     METHODS,
     Method,
@@ -66,11 +59,11 @@ FORMATS: dict[str, Format] = {
     "crowd-kit": Format(crowd_kit.read_crowd_kit, crowd_kit.write_crowd_kit, ".csv"),
     "agentrx": Format(agentrx_failures.read_agentrx_failures, agentrx_failures.write_agentrx_failures, ".json"),
     "agentprocessbench": Format(
-        agentprocessbench_steps.read_agentprocessbench_steps,
-        agentprocessbench_steps.write_agentprocessbench_steps,
+        agentprocessbench.read_agentprocessbench_steps,
+        agentprocessbench.write_agentprocessbench_steps,
         ".jsonl",
     ),
-    "alttest": Format(alttest_json.read_alttest_json, alttest_json.write_alttest_json, ".json"),
+    "alttest": Format(alttest.read_alttest_json, alttest.write_alttest_json, ".json"),
 }
 
 
@@ -99,7 +92,7 @@ def recognised(path: Path) -> str:
     if path.suffix in (".csv", ".tsv"):
         return "crowd-kit" if crowd_kit.recognises(columns_of(path)) else "csv"
     line = json_if_any(first_line_of(path))
-    if agentprocessbench_steps.recognises(line):
+    if agentprocessbench.recognises(line):
         return "agentprocessbench"
     if isinstance(line, dict) and {"trajectory_id", "question", "rater"} <= line.keys():
         return "jsonl"

@@ -23,7 +23,7 @@ from typing import Any
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.labels.crosswalk import ANY_STEP, BY_REASON, NONE, category_key, numbered_modes, read_crosswalk
-from axisjudge.labels.formats.terms import ONLY_FAILURES, Naming, Read, by_model, by_person
+from axisjudge.labels.own import ONLY_FAILURES, Naming, Read, by_model, by_person
 from axisjudge.labels.reading import holds_records, read_json
 from axisjudge.verdict import AXES, Rating
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.labels.agentrx import NO_AXIS
-from axisjudge.labels.formats.terms import (
+from axisjudge.labels.own import (
     OF_RUN,
     Naming,
     Read,

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.readers.chats.parts import add_message, names_part_of_call
-from axisjudge.readers.chats.records import (
+from axisjudge.readers.chats.parts import (
     Conversation,
     Exchange,
+    add_message,
     exchange,
     is_record_or_list,
     list_of_objects,
+    names_part_of_call,
     records_in,
     schemas,
 )

@@ -12,8 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from axisjudge.readers.chats.parts import MessagePart, grow, parts_of
-from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
+from axisjudge.readers.chats.parts import (
+    Conversation,
+    MessagePart,
+    grow,
+    is_record_or_list,
+    list_of_objects,
+    parts_of,
+    records_in,
+)
 from axisjudge.readers.events import NO_STEP, as_text, dict_of, text_at
 from axisjudge.readers.messages import (
     Found,

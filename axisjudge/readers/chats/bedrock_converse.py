@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from axisjudge.readers.chats.parts import add_message
-from axisjudge.readers.chats.records import (
+from axisjudge.readers.chats.parts import (
     Conversation,
+    add_message,
     exchange,
     is_record_or_list,
     list_of_objects,

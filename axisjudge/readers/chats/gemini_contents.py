@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.readers.chats.parts import MessagePart, grow, result_text
-from axisjudge.readers.chats.records import (
+from axisjudge.readers.chats.parts import (
     Conversation,
+    MessagePart,
     exchange,
+    grow,
     is_record_or_list,
     list_of_objects,
     records_in,
+    result_text,
     schemas,
 )
 from axisjudge.readers.events import ENCRYPTED, Steps, as_text, dict_of, text_at, type_of

@@ -13,9 +13,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import takewhile
 
-from axisjudge.readers.chats.call_forms import AROUND, calls_at, opens_with, value_of
-from axisjudge.readers.chats.element_calls import RESULTS as OF_ELEMENTS
-from axisjudge.readers.chats.element_calls import shaped_like_call, tools_named
+from axisjudge.readers.chats.call_forms import AROUND, calls_at, opens_with, shaped_like_call, tools_named, value_of
+from axisjudge.readers.chats.call_forms import RESULTS as OF_ELEMENTS
 from axisjudge.readers.events import as_text
 from axisjudge.readers.messages import Unread, call_of, names_call
 from axisjudge.trajectory import Step, ToolCall

@@ -13,8 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.readers.chats.parts import MessagePart, grow, parts_of, result_text
-from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
+from axisjudge.readers.chats.parts import (
+    Conversation,
+    MessagePart,
+    grow,
+    is_record_or_list,
+    list_of_objects,
+    parts_of,
+    records_in,
+    result_text,
+)
 from axisjudge.readers.chats.response_items import ITEMS, add_item
 from axisjudge.readers.events import Steps, as_text, dict_of, text_at, type_of
 from axisjudge.readers.messages import (

@@ -15,8 +15,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from axisjudge.readers.chats.parts import add_message
-from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, schemas, threads_in
+from axisjudge.readers.chats.parts import (
+    Conversation,
+    add_message,
+    is_record_or_list,
+    list_of_objects,
+    schemas,
+    threads_in,
+)
 from axisjudge.readers.messages import Found, Note, at, members, text_of
 from axisjudge.trajectory import Role
 

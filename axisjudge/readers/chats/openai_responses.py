@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from axisjudge.readers.chats.records import (
+from axisjudge.readers.chats.parts import (
     Conversation,
     exchange,
     is_record_or_list,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from axisjudge.readers.chats.records import Conversation, holds_list, list_of_objects, threads_in
+from axisjudge.readers.chats.parts import Conversation, holds_list, list_of_objects, threads_in
 from axisjudge.readers.events import ENCRYPTED, Steps, as_text, text_at, type_of
 from axisjudge.readers.messages import (
     Found,

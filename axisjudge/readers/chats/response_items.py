@@ -6,8 +6,7 @@ Item types are those of the ``openai`` package, ``ResponseItem``, ``ResponseOutp
 
 from typing import Any
 
-from axisjudge.readers.chats.parts import MessagePart, add_message, grow, parts_of
-from axisjudge.readers.chats.records import list_of_objects
+from axisjudge.readers.chats.parts import MessagePart, add_message, grow, list_of_objects, parts_of
 from axisjudge.readers.events import ENCRYPTED, NO_STEP, Steps, as_text, dict_of, text_at, type_of
 from axisjudge.readers.messages import (
     Note,

@@ -11,8 +11,14 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.readers.chats.in_text import read_calls
-from axisjudge.readers.chats.parts import add_message
-from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, schemas, threads_in
+from axisjudge.readers.chats.parts import (
+    Conversation,
+    add_message,
+    is_record_or_list,
+    list_of_objects,
+    schemas,
+    threads_in,
+)
 from axisjudge.readers.events import Steps, json_of, listed
 from axisjudge.readers.messages import Found, Unread, at, call_of, field, objects, text_of, word
 from axisjudge.trajectory import Step

@@ -9,8 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from axisjudge.readers.chats.parts import MessagePart, grow, parts_of
-from axisjudge.readers.chats.records import Conversation, holds_list, list_of_objects, threads_in
+from axisjudge.readers.chats.parts import (
+    Conversation,
+    MessagePart,
+    grow,
+    holds_list,
+    list_of_objects,
+    parts_of,
+    threads_in,
+)
 from axisjudge.readers.events import Steps, as_text, dict_of, iso, text_at
 from axisjudge.readers.messages import Found, Note, at, chat_calls, left_out, refuse_unread
 from axisjudge.trajectory import ToolCall

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers import openai_chat
-from axisjudge.readers.chats.records import list_of_objects
+from axisjudge.readers.chats.parts import list_of_objects
 from axisjudge.readers.events import dict_of, json_of, text_at
 from axisjudge.readers.messages import Found, Note, Unread, at
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from axisjudge.readers.events import as_text, dict_of, json_of, listed, text_at
-from axisjudge.readers.traces.pieces import Piece, pieces_of
-from axisjudge.readers.traces.spans import Span, numbered
+from axisjudge.readers.trace_spans import Piece, Span, numbered, pieces_of
 
 #: What a call of a tool was given and gave back, by OpenTelemetry, Google, Traceloop and Vercel.
 _ARGUMENTS, _RESULTS = zip(

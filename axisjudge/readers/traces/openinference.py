@@ -9,9 +9,7 @@ from ast import literal_eval
 from typing import Any
 
 from axisjudge.readers.events import as_text, dict_of, json_of, listed, text_at
-from axisjudge.readers.traces.phoenix import flat
-from axisjudge.readers.traces.pieces import Piece, pieces_of, plain
-from axisjudge.readers.traces.spans import Span, numbered
+from axisjudge.readers.trace_spans import Piece, Span, flat, numbered, pieces_of, plain
 
 FORMAT = "openinference"
 KIND = "openinference.span.kind"

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from axisjudge.checks import InputError
+from axisjudge.readers import trace_spans
 from axisjudge.readers.events import NO_STEP, UNKNOWN, Line, Tally, events_of, json_of, listed, text_at
 from axisjudge.readers.messages import Found, Unread, carries_call, made, names_call, tool_schema
-from axisjudge.readers.traces import gen_ai, openinference, phoenix
-from axisjudge.readers.traces.conversation import ModelCall, ToolRun, steps_of
-from axisjudge.readers.traces.pieces import Piece
-from axisjudge.readers.traces.spans import Span, spans_of
+from axisjudge.readers.trace_spans import ModelCall, Piece, Span, ToolRun, spans_of, steps_of
+from axisjudge.readers.traces import gen_ai, openinference
 from axisjudge.trajectory import ToolSchema, Trajectory
 
 FORMAT = "opentelemetry"
@@ -35,7 +34,7 @@ def recognise(value: Any) -> bool:
         if isinstance(inner, dict)
         for key in ("resourceSpans", "batches")
     )
-    return (jaeger and bool(traces)) or otlp or phoenix.recognise(value)
+    return (jaeger and bool(traces)) or otlp or trace_spans.recognise(value)
 
 
 def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:

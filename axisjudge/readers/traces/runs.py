@@ -12,11 +12,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from axisjudge.readers.events import NO_STEP, UNKNOWN, WRONG_SHAPE, Line, Tally, events_of, json_of, listed, text_at
 from axisjudge.readers.messages import Found, made
+from axisjudge.readers.trace_spans import ModelCall, Piece, ToolRun, continues, pieces_of, plain, steps_of
 from axisjudge.readers.traces.chat_forms import finish_in, is_message, message_of, messages_in
-from axisjudge.readers.traces.conversation import ModelCall, ToolRun, continues, steps_of
 from axisjudge.readers.traces.openinference import arguments_in
 from axisjudge.readers.traces.opentelemetry import outer_of, schemas_of
-from axisjudge.readers.traces.pieces import Piece, pieces_of, plain
 from axisjudge.trajectory import Trajectory
 
 MODELS = ("llm", "chat_model")

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.labels.simulated_people import BY_PEOPLE
+from axisjudge.labels.panel import BY_PEOPLE
 from axisjudge.sharing import shared, without_keys
 from axisjudge.sources import Source, source_of
 from axisjudge.trajectory import Trajectory

@@ -124,7 +124,7 @@ def _people(inputs: Inputs) -> Iterator[Section]:
 
 
 def _confidence(inputs: Inputs) -> Iterator[Section]:
-    from axisjudge.stats.confidence.calibration import BAND_RESAMPLES
+    from axisjudge.stats.calibration import BAND_RESAMPLES
     from axisjudge.studies.confidence import confidence
 
     ratings = inputs.source.ratings

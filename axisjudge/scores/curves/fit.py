@@ -25,7 +25,7 @@ from axisjudge.scores.curves.curve import Floats, LogNormalCurve
 from axisjudge.scores.curves.fitted import CurveFit, FloorEffect, Reference, Refusal
 from axisjudge.stats.estimate import Estimate, many, plural
 from axisjudge.stats.link_lines import LinkLine, cumulative_line, fractional_line, population_line
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS
+from axisjudge.stats.proportions import FEWEST_CLUSTERS
 
 # The runs that a curve is fitted to.
 

@@ -14,10 +14,10 @@ from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.scores.curves.curve import AXIS_CURVE, Floats, IsotonicCurve, LogLogisticCurve, LogNormalCurve
 from axisjudge.scores.curves.fit import sample_of
-from axisjudge.stats.confidence.calibration import isotonic_fit
+from axisjudge.stats.calibration import isotonic_fit
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.link_lines import LinkLine, fractional_line
-from axisjudge.stats.rates.proportions import clustered_mean
+from axisjudge.stats.proportions import clustered_mean
 
 #: Tasks are dealt into this many folds.
 FOLDS = 10

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.estimate import Estimate, without_interval
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
+from axisjudge.stats.proportions import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
 
 #: With fewer repeats the best of a task's runs is luck that nothing can be said about.
 FEWEST_REPEATS = 5

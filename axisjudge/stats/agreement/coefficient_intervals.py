@@ -31,7 +31,7 @@ from axisjudge.stats.clusters import (
     normal_part_of,
 )
 from axisjudge.stats.estimate import Ends, too_few_clusters, without_interval
-from axisjudge.stats.rates.proportions import (
+from axisjudge.stats.proportions import (
     FEWEST_CLUSTERS,
     FEWEST_RARE,
     Scale,

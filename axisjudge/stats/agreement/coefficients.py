@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.clusters import relative_weights
-from axisjudge.stats.rates.proportions import cluster_codes
+from axisjudge.stats.proportions import cluster_codes
 
 # Ratings as counts of distinct rating patterns: what raters said together, and how often.
 # Every agreement coefficient is a function of sums over items, and items with one pattern contribute alike. Counting

@@ -26,7 +26,7 @@ from axisjudge.checks import InputError, in_open_unit_interval, one_of
 from axisjudge.stats.agreement.coefficient_intervals import PERFECT, on_fishers_z
 from axisjudge.stats.clusters import effective_degrees
 from axisjudge.stats.estimate import Ends, NamedEstimate, many, too_few_clusters, without_interval
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes
+from axisjudge.stats.proportions import FEWEST_CLUSTERS, cluster_codes
 
 Floats = NDArray[np.float64]
 Form = Literal["1", "k", "A,1", "A,k", "C,1", "C,k"]

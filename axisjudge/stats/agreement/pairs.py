@@ -40,7 +40,7 @@ from axisjudge.stats.agreement.measured import Form, interval_alpha, intraclass_
 from axisjudge.stats.clusters import effective_degrees
 from axisjudge.stats.comparisons.ranking import Reversal, fewest_changes
 from axisjudge.stats.estimate import Estimate, NamedEstimate, many
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, jackknife_interval, t_quantile
+from axisjudge.stats.proportions import FEWEST_CLUSTERS, jackknife_interval, t_quantile
 
 Floats = NDArray[np.float64]
 

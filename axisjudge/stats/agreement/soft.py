@@ -20,7 +20,7 @@ from axisjudge.stats.agreement.coefficient_intervals import leave_one_cluster_ou
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, RatingPatterns, rating_patterns
 from axisjudge.stats.clusters import effective_clusters, halved_degrees
 from axisjudge.stats.estimate import Ends, Estimate, many, too_few_clusters
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
+from axisjudge.stats.proportions import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
 
 Floats = NDArray[np.float64]
 

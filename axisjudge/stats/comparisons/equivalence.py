@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.results import Result
+from axisjudge.stats.betting import FEWEST_NULL, evidence_of_runs, occasion_means
 from axisjudge.stats.clusters import AGREEMENT_ICC
 from axisjudge.stats.comparisons.paired import DRAWS, PairedChange, mean_change, paired_change, stratified_change
 from axisjudge.stats.estimate import Estimate, IntervalTerms, no_interval
-from axisjudge.stats.rates.proportions import clustered_proportion, t_quantile
-from axisjudge.stats.sequences.betting import FEWEST_NULL, evidence_of_runs, occasion_means
+from axisjudge.stats.proportions import clustered_proportion, t_quantile
 
 #: A shift of the failure rate, and a loss of agreement, up to which two judges count as equivalent. A choice, to be
 #: made before looking: differences between agents that are smaller than this do not survive a change of judge.
@@ -73,7 +73,7 @@ def equivalence(
     same : array of 1, 0 or NaN, shape (n_items,)
         Whether the two gave the same word.
     self_agreement : Estimate, optional
-        Of the old judge asked again (`stats.raters.repeats.self_agreement`); without it condition 2 is not shown.
+        Of the old judge asked again (`stats.repeats.self_agreement`); without it condition 2 is not shown.
     clusters : array, shape (n_items,), optional
         The task of each item.
     margin : float
@@ -152,7 +152,7 @@ def drift(
 ) -> list[Occasion]:
     """The anchor set judged on each occasion against the first, with a stop rule that allows looking every time.
 
-    An occasion says stop where the evidence of all occasions so far (`stats.sequences.evidence.evidence_of_drift`)
+    An occasion says stop where the evidence of all occasions so far (`stats.evidence.evidence_of_drift`)
     reaches 1 / level and the task-level sign-flip p value of its change from the first is at most `level`. The evidence
     takes the occasions as the units and their noise from between them, so that a judge that never changes is stopped
     with probability `level` at most, however often one looks, where the means of its occasions are near normal and

@@ -16,7 +16,7 @@ from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.stats.clusters import AGREEMENT_ICC, ClusteredVariance, clustered_variance
 from axisjudge.stats.estimate import Estimate, IntervalTerms, difference_ends, many
-from axisjudge.stats.rates.proportions import (
+from axisjudge.stats.proportions import (
     FEWEST_CLUSTERS,
     FEWEST_RARE,
     cluster_codes,

@@ -32,10 +32,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.results import Result
+from axisjudge.stats.betting import FEWEST_NULL
 from axisjudge.stats.comparisons.paired import holm, paired_change
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, normal_quantile, t_quantile
-from axisjudge.stats.sequences.betting import FEWEST_NULL
+from axisjudge.stats.proportions import FEWEST_CLUSTERS, cluster_codes, normal_quantile, t_quantile
 
 
 class VersionOutcome(StrEnum):

@@ -35,7 +35,7 @@ from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.results import Result
 from axisjudge.stats.comparisons.paired import monte_carlo_p, sign_flips
 from axisjudge.stats.estimate import many
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes
+from axisjudge.stats.proportions import FEWEST_CLUSTERS, cluster_codes
 
 Floats = NDArray[np.float64]
 

@@ -34,7 +34,7 @@ from axisjudge.figures.theme import (
 from axisjudge.ratings.edge import BY_JUDGE, VERDICT_ON_RUN, as_ratings, once
 from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import Estimate, IntervalTerms
-from axisjudge.stats.raters.repeats import (
+from axisjudge.stats.repeats import (
     CitationOverlap,
     VarianceComponents,
     citation_overlap,

@@ -22,7 +22,7 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_nam
 from axisjudge.stats.agreement.soft import CaseWeighted, beliefs, case_weighted, soft_agreement
 from axisjudge.stats.comparisons.paired import holm
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.proportions import clustered_proportion
 from axisjudge.studies._shared import words
 from axisjudge.studies._shared.frames import Kind, Table, made_up_raters, rows_of, table_of, with_ends, words_of
 from axisjudge.studies._shared.pooled import CodedVerdicts, code_verdicts

@@ -19,7 +19,7 @@ from axisjudge.ratings.edge import LABELS as LABELS
 from axisjudge.ratings.scales import Level, level_of
 from axisjudge.stats.agreement.chance_corrected import set_aside
 from axisjudge.stats.estimate import IntervalTerms
-from axisjudge.stats.raters.reference import majority
+from axisjudge.stats.reference import majority
 from axisjudge.studies._shared.frames import Floats, Given, Kind, kind_of
 
 #: Verdicts that take no side.

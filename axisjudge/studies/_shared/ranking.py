@@ -31,12 +31,12 @@ from axisjudge.figures.theme import (
 from axisjudge.protocol import frozen_maps
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.results import Result, columns
+from axisjudge.stats.calibration import ConfidenceMap, auroc, fit_mid_rank
 from axisjudge.stats.comparisons.ranking import RankSets
-from axisjudge.stats.confidence.calibration import ConfidenceMap, auroc, fit_mid_rank
-from axisjudge.stats.confidence.escalation import Triage
-from axisjudge.stats.confidence.escalation import triage as triage_of
+from axisjudge.stats.escalation import Triage
+from axisjudge.stats.escalation import triage as triage_of
 from axisjudge.stats.estimate import Estimate, IntervalTerms
-from axisjudge.stats.raters.reference import majority
+from axisjudge.stats.reference import majority
 from axisjudge.studies._shared import words
 from axisjudge.studies._shared.frames import Floats, Given, Kind, Table, frame_of, mean_of, table_of, with_ends
 from axisjudge.studies._shared.pooled import Pooled

@@ -8,12 +8,12 @@ from dataclasses import replace
 from itertools import accumulate
 
 from axisjudge.stats.comparisons.ranking import RankSets, Reversal
-from axisjudge.stats.confidence.escalation import Triage
+from axisjudge.stats.escalation import Triage
 from axisjudge.stats.estimate import Estimate, no_interval, plural
 from axisjudge.stats.estimate import many as many
 from axisjudge.stats.estimate import named as named
-from axisjudge.stats.raters.repeats import CitationOverlap
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS
+from axisjudge.stats.proportions import FEWEST_CLUSTERS
+from axisjudge.stats.repeats import CitationOverlap
 
 #: Letters that names in a row take up at most.
 LONGEST_ROW = 300

@@ -11,9 +11,9 @@ import numpy as np
 
 from axisjudge.labels.adjudication import AGREEMENT, AdjudicatedItem, Item, Labelled
 from axisjudge.results import columns
+from axisjudge.stats.correction import CorrectedRate, corrected_rate
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.correction import CorrectedRate, corrected_rate
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import Table, frame_of, rows_of, table_of, with_ends
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.words import share

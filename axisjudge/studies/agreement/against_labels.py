@@ -22,7 +22,7 @@ from axisjudge.stats.agreement.effective import EffectiveJudges, WithoutOne, eff
 from axisjudge.stats.agreement.soft import CaseWeighted, SoftAgreement, beliefs, case_weighted, soft_agreement
 from axisjudge.stats.clusters import STEP_ICC
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import (
     Floats,
     Given,

@@ -22,7 +22,7 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.agreement.pairs import coefficients_at, columns_of
 from axisjudge.stats.clusters import Alike
 from axisjudge.stats.estimate import NamedEstimate, many, plural
-from axisjudge.stats.rates.proportions import wilson_interval
+from axisjudge.stats.proportions import wilson_interval
 from axisjudge.studies._shared.frames import (
     MADE_UP,
     SCOPE,

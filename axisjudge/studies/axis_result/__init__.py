@@ -21,9 +21,9 @@ from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
 from axisjudge.scores.axis.scenario import Scenario, Scoring, axis_results
 from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.stats.agreement.chance_corrected import Agreement, krippendorff_alpha
-from axisjudge.stats.confidence.calibration import auroc
+from axisjudge.stats.calibration import auroc
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, clustered_proportion
+from axisjudge.stats.proportions import FEWEST_CLUSTERS, clustered_proportion
 from axisjudge.studies._shared.frames import Given, Kind, kind_of, made_up_raters, mean_of
 from axisjudge.studies._shared.result import Study, open_door
 from axisjudge.studies._shared.words import in_cell, many

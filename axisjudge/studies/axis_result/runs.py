@@ -20,7 +20,7 @@ from axisjudge.scores.axis.result import DIMENSIONS, AxisResult
 from axisjudge.scores.axis.transcript.interactions import ACTING, Interaction
 from axisjudge.stats.comparisons.paired import PairedChange, paired_change, stratified_change
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import clustered_mean
+from axisjudge.stats.proportions import clustered_mean
 from axisjudge.studies._shared.frames import Kind, Table, frame_of, mean_of, native, rows_of, with_ends
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.words import many

@@ -17,14 +17,14 @@ from axisjudge.ratings.scales import Level
 from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_names
+from axisjudge.stats.clustered import more_for_half_width, paired_share_difference
 from axisjudge.stats.clusters import ALIKE
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
-from axisjudge.stats.confidence.escalation import Alone, decides_alone
+from axisjudge.stats.correction import SAMPLING, CorrectedRate, corrected_rate, pairwise_level
+from axisjudge.stats.escalation import Alone, decides_alone
 from axisjudge.stats.estimate import ClusteredShare, Decision, Estimate, decided, no_interval, nothing_of
-from axisjudge.stats.raters.balanced import balanced_accuracy
-from axisjudge.stats.rates.clustered import more_for_half_width, paired_share_difference
-from axisjudge.stats.rates.correction import SAMPLING, CorrectedRate, corrected_rate, pairwise_level
-from axisjudge.stats.rates.proportions import cluster_codes, clustered_proportion, t_quantile
+from axisjudge.stats.proportions import cluster_codes, clustered_proportion, t_quantile
+from axisjudge.stats.reference import balanced_accuracy
 from axisjudge.studies._shared.frames import Floats, Kind
 from axisjudge.studies.check.columns import Roles
 from axisjudge.studies.check.votes import Votes, counted, differing

@@ -26,7 +26,7 @@ from axisjudge.studies.check.compute import (
 from axisjudge.studies.check.votes import one_line
 
 if TYPE_CHECKING:
-    from axisjudge.stats.rates.correction import CorrectedRate
+    from axisjudge.stats.correction import CorrectedRate
     from axisjudge.studies.check.compute import Checked
 
 #: With more judges than this each has one line; the rest stands in the table and in --json.

@@ -20,8 +20,8 @@ from axisjudge.imports.recognise import NAMES, Recognised, named_column
 from axisjudge.ratings.edge import AFFIRMING, DENYING, FAILING, MOST_WORDS, PASSING, side, word, words_in
 from axisjudge.ratings.scales import Level
 from axisjudge.stats.clusters import Alike
-from axisjudge.stats.raters.reference import majority
-from axisjudge.stats.rates.uneven_draws import Families, apart_reason, comparable_features
+from axisjudge.stats.reference import majority
+from axisjudge.stats.uneven_draws import Families, apart_reason, comparable_features
 from axisjudge.studies._shared.frames import Floats
 from axisjudge.studies.check.columns import Roles, refuse_twice
 

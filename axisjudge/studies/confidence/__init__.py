@@ -17,7 +17,7 @@ from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, cut_middle
 from axisjudge.labels.sampling import LOOKED_AT, drawn_of
 from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, as_ratings, once
 from axisjudge.results import Result, columns
-from axisjudge.stats.confidence.calibration import (
+from axisjudge.stats.calibration import (
     ConfidenceMap,
     ReliabilityCurve,
     RiskCoverage,

@@ -13,8 +13,8 @@ from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.effective import EffectiveJudges, effective_judges
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.estimate import Estimate, IntervalTerms
-from axisjudge.stats.raters.balanced import balanced_accuracy, balanced_pseudo_values
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.proportions import clustered_proportion
+from axisjudge.stats.reference import balanced_accuracy, balanced_pseudo_values
 from axisjudge.studies._shared.frames import Floats, Kind, Table, frame_of, kind_of, with_own_ends
 from axisjudge.studies._shared.pooled import Pooled, pooled
 from axisjudge.studies._shared.words import listed, many

@@ -14,8 +14,8 @@ from axisjudge.figures.theme import QUIET, SMALL, describe, interval_mark, inter
 from axisjudge.ratings.edge import BY_JUDGE, VERDICT_ON_RUN, as_ratings
 from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import IntervalTerms
-from axisjudge.stats.raters.fairness import SelfPreference, self_preference
-from axisjudge.stats.raters.repeats import ConfidenceBand, SelfAgreement, flips_by_confidence, self_agreement
+from axisjudge.stats.fairness import SelfPreference, self_preference
+from axisjudge.stats.repeats import ConfidenceBand, SelfAgreement, flips_by_confidence, self_agreement
 from axisjudge.studies._shared.citations import (
     QuestionVariance,
     by_question,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.raters.repeats import SelfAgreement, VarianceComponents
+from axisjudge.stats.repeats import SelfAgreement, VarianceComponents
 from axisjudge.studies._shared.words import directed, in_points, listed, many
 
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError, one_of
 from axisjudge.ratings.edge import BY_JUDGE, MADE_UP, VERDICT_ON_RUN, as_ratings, on_verdicts, once
 from axisjudge.results import Result, columns
-from axisjudge.stats.agreement.independent_panel import independent_panel
+from axisjudge.stats.agreement.effective import independent_panel
 from axisjudge.stats.estimate import Estimate, all_fail, any_fails
-from axisjudge.stats.rates.proportions import cluster_codes, clustered_proportion
+from axisjudge.stats.proportions import cluster_codes, clustered_proportion
 from axisjudge.studies._shared.frames import Kind, kind_of, mean_of, questions_in_order, with_ends, with_own_ends
 
 UNNAMED = "(agent not named)"

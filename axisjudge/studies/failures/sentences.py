@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from axisjudge.stats.agreement.independent_panel import Coincidence, any_judge_rate
+from axisjudge.stats.agreement.effective import Coincidence, any_judge_rate
 from axisjudge.stats.comparisons.ranking import Reversal
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.ranking import Ranking

@@ -22,7 +22,7 @@ from axisjudge.figures.theme import (
 )
 from axisjudge.results import plain
 from axisjudge.stats.estimate import Estimate, many, plural
-from axisjudge.stats.latent.panel import TAIL, LatentPanel, NoModel, Sampler, latent_panel, tails
+from axisjudge.stats.latent_panel import TAIL, LatentPanel, NoModel, Sampler, latent_panel, tails
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, table_of, with_ends
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import directed, in_points, listed, worth_of
@@ -128,7 +128,7 @@ def run_rates(
 ) -> RunRates:
     """Fit one hierarchical model of all verdicts, and set its rates beside those counted over tasks.
 
-    Which items fail, by agent, axis, task and run, and how often each judge sees it (`axisjudge.stats.latent.sampler`).
+    Which items fail, by agent, axis, task and run, and how often each judge sees it (`axisjudge.stats.latent_sampler`).
     Each part borrows strength from the others; beside every figure of the model stands the one that assumes less.
 
     Parameters

@@ -16,9 +16,9 @@ from axisjudge.results import Result
 from axisjudge.stats.agreement.effective import effective_judges
 from axisjudge.stats.clusters import OUTCOME_ICC, STEP_ICC
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.latent.panel import CellRate, JudgeRates, LatentPanel, NoModel, Sampler, latent_panel, with_all
-from axisjudge.stats.latent.rated import RatedItems, crossed, of_levels
-from axisjudge.stats.rates.proportions import bounded_share
+from axisjudge.stats.latent_panel import CellRate, JudgeRates, LatentPanel, NoModel, Sampler, latent_panel, with_all
+from axisjudge.stats.latent_sampler import RatedItems, crossed, of_levels
+from axisjudge.stats.proportions import bounded_share
 from axisjudge.studies._shared.frames import Given, Kind, kind_of, made_up_raters, questions_in_order, to_polars
 
 Floats = NDArray[np.float64]

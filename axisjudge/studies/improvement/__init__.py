@@ -14,8 +14,8 @@ import polars as pl
 from axisjudge.figures.markup import cut
 from axisjudge.figures.theme import dress, grid, named_rows, new_axes
 from axisjudge.results import plain
+from axisjudge.stats.acceptance import SHOWN_GAIN, ShownBetter
 from axisjudge.stats.estimate import many
-from axisjudge.stats.sequences.acceptance import SHOWN_GAIN, ShownBetter
 from axisjudge.studies._shared.frames import Kind, Table, native
 from axisjudge.studies._shared.result import Part, Study, open_door
 

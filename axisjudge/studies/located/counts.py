@@ -17,7 +17,7 @@ from axisjudge.labels.crosswalk import ANY_STEP
 from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.proportions import clustered_proportion
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES
 

@@ -16,10 +16,10 @@ from axisjudge.figures.theme import plot_rows
 from axisjudge.ratings import as_ratings
 from axisjudge.results import columns, plain
 from axisjudge.stats.agreement.effective import EffectiveJudges, effective_judges
-from axisjudge.stats.confidence.calibration import ReliabilityCurve, reliability_curve
-from axisjudge.stats.panels.linear import LinearPanel, probability_of
-from axisjudge.stats.panels.nested import REFERENCE, JudgeWorth, NestedWay, judges_worth, nested
-from axisjudge.stats.panels.ways import FEWEST_TASKS, fit_panel
+from axisjudge.stats.calibration import ReliabilityCurve, reliability_curve
+from axisjudge.stats.panel_models import LinearPanel, probability_of
+from axisjudge.stats.panel_nested import REFERENCE, JudgeWorth, NestedWay, judges_worth, nested
+from axisjudge.stats.panel_ways import FEWEST_TASKS, fit_panel
 from axisjudge.studies._shared.frames import Given, Table, frame_of, table_of, with_ends, with_own_ends
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies.panels import sentences as say
@@ -121,7 +121,7 @@ def put_together(
     labels : table, optional
         People's labels, where they stand apart.
     way : str
-        How to put judges together, of `axisjudge.stats.panels.ways.WAYS`; by default where tasks enough are
+        How to put judges together, of `axisjudge.stats.panel_ways.WAYS`; by default where tasks enough are
         labelled ``logistic``, on words in order ``ordered``; else ``families_equal``, which needs no label.
     question : str
         Which question, where there are several: a panel answers one.

@@ -27,9 +27,9 @@ from axisjudge.figures.theme import (
     new_axes,
     percent_tick,
 )
-from axisjudge.stats.confidence.calibration import ReliabilityCurve
+from axisjudge.stats.calibration import ReliabilityCurve
 from axisjudge.stats.estimate import Estimate, many
-from axisjudge.stats.panels.nested import REFERENCE, NestedWay
+from axisjudge.stats.panel_nested import REFERENCE, NestedWay
 from axisjudge.studies.panels.sentences import NAMES
 from axisjudge.studies.panels.trust import Frontier, Point, PointKind, Trust
 from axisjudge.studies.panels.voted import FittedPanel

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from axisjudge.stats.agreement.effective import EffectiveJudges
-from axisjudge.stats.confidence.calibration import ReliabilityCurve
-from axisjudge.stats.panels.nested import REFERENCE, NestedWay
+from axisjudge.stats.calibration import ReliabilityCurve
+from axisjudge.stats.panel_nested import REFERENCE, NestedWay
 from axisjudge.studies._shared.words import directed, in_points, listed, many, worth_of
 from axisjudge.studies.panels.trust import Frontier, PointKind, Trust, TrustVerdict
 from axisjudge.studies.panels.voted import DrawScheme, FittedPanel, Voted

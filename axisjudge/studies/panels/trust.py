@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError, TooLittle, in_open_unit_interval, one_of
 from axisjudge.judges.pricing import LISTED_AT, Tokens, cost_usd
 from axisjudge.results import Result
-from axisjudge.stats.confidence.escalation import Alone, decides_alone
+from axisjudge.stats.escalation import Alone, decides_alone
 from axisjudge.stats.estimate import ClusteredShare, Estimate
-from axisjudge.stats.panels.linear import probability_of
-from axisjudge.stats.panels.nested import CascadeRates, cascade, kappa_with, price_of, stage_of
-from axisjudge.stats.panels.stacking import stacked
-from axisjudge.stats.panels.votes import PanelVotes, accuracies, held_out
-from axisjudge.stats.rates.proportions import clustered_proportion
-from axisjudge.stats.rates.uneven_draws import comparable_features, drawn_apart
+from axisjudge.stats.panel_models import PanelVotes, accuracies, held_out, probability_of
+from axisjudge.stats.panel_nested import CascadeRates, cascade, kappa_with, price_of, stage_of
+from axisjudge.stats.panel_ways import stacked
+from axisjudge.stats.proportions import clustered_proportion
+from axisjudge.stats.uneven_draws import comparable_features, drawn_apart
 from axisjudge.studies._shared.frames import Floats
 from axisjudge.studies.panels.voted import DrawScheme, FittedPanel, Voted
 

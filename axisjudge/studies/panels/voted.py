@@ -14,16 +14,15 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError, TooLittle, one_of
+from axisjudge.labels.panel import FAMILY
 from axisjudge.labels.sampling import LOOKED_AT, with_drawn
-from axisjudge.labels.simulated_people import FAMILY
 from axisjudge.ratings import SCHEMA, to_matrix
 from axisjudge.ratings.edge import BY_LABELLER, MADE_UP, raters_of
 from axisjudge.ratings.scales import categories_of, level_of, on_scale
-from axisjudge.stats.panels.linear import LinearPanel
-from axisjudge.stats.panels.votes import PanelVotes
-from axisjudge.stats.panels.ways import WAYS
-from axisjudge.stats.raters.reference import majority
-from axisjudge.stats.rates.correction import SAMPLING
+from axisjudge.stats.correction import SAMPLING
+from axisjudge.stats.panel_models import LinearPanel, PanelVotes
+from axisjudge.stats.panel_ways import WAYS
+from axisjudge.stats.reference import majority
 from axisjudge.studies._shared.frames import Floats, Given, Kind, kind_of, made_up_raters, to_polars
 from axisjudge.verdict import SCHEMA_VERSION
 

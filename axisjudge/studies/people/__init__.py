@@ -391,7 +391,7 @@ def people(
         Of posterior draws, and of the draws of few labels.
     **how
         Of `claims`: `judges` and `questions` (by default all that both answered); `sampling`, how the labelled items
-        were drawn (`axisjudge.stats.rates.correction.SAMPLING`), if the labels do not say; `epsilon`, how much worse
+        were drawn (`axisjudge.stats.correction.SAMPLING`), if the labels do not say; `epsilon`, how much worse
         than a person a judge may be, for the alternative annotator test; `repeat`; `step_level`, ratings of steps
         instead of whole trajectories; `cluster_unit`.
 

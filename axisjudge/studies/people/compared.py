@@ -15,21 +15,19 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.cluster import watched
-from axisjudge.labels.lint.finding import LabelFault, NotChecked
-from axisjudge.labels.lint.strangers import strangers
+from axisjudge.labels.lint_people import LabelFault, NotChecked, strangers
 from axisjudge.labels.panel import LabelledPanel
 from axisjudge.ratings.strata import Strata
 from axisjudge.results import Result, columns, reached
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names, coefficient_of_two
+from axisjudge.stats.clustered import cluster_correlation, standardised_share
 from axisjudge.stats.comparisons.ranking import RankSets
+from axisjudge.stats.corrected_agents import CorrectedRates
+from axisjudge.stats.correction import CorrectedRate, corrected_rate
 from axisjudge.stats.estimate import Decision, Estimate, decided
-from axisjudge.stats.raters.fairness import Fair, StratumFairness, fair_shares, post_stratified_sum
-from axisjudge.stats.raters.reference_ranks import reference_ranks
-from axisjudge.stats.rates.clustered import cluster_correlation, standardised_share
-from axisjudge.stats.rates.corrected_agents import CorrectedRates
-from axisjudge.stats.rates.correction import CorrectedRate, corrected_rate
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.fairness import Fair, StratumFairness, fair_shares, post_stratified_sum, reference_ranks
+from axisjudge.stats.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import Floats, Given, Kind, to_polars
 from axisjudge.studies.people.judges import Claim, JudgeComparison, claims_of, compare_judge, corrected_of
 

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from axisjudge.labels.draw import DrawProblem
 from axisjudge.labels.panel import LabelledPanel
 from axisjudge.results import Result, columns
+from axisjudge.stats.alternative_annotator import FEWEST_PEOPLE, FailingWord, StandIn, failing_word, standing_in
 from axisjudge.stats.comparisons.ranking import Reversal, fewest_changes, worst_orders
+from axisjudge.stats.corrected_agents import CorrectedRates, corrected_by_agent
+from axisjudge.stats.correction import CorrectedRate, Sampling, corrected_rate
 from axisjudge.stats.estimate import Estimate, nothing_of
-from axisjudge.stats.raters.alternative_annotator import FEWEST_PEOPLE, FailingWord, StandIn, failing_word, standing_in
-from axisjudge.stats.raters.reference import (
+from axisjudge.stats.reference import (
     AgainstReference,
     CitedSteps,
     LeftOut,
@@ -28,9 +30,7 @@ from axisjudge.stats.raters.reference import (
     over_constant,
     sensitivity_against,
 )
-from axisjudge.stats.rates.corrected_agents import CorrectedRates, corrected_by_agent
-from axisjudge.stats.rates.correction import CorrectedRate, Sampling, corrected_rate
-from axisjudge.stats.rates.uneven_draws import apart_reason, comparable_features
+from axisjudge.stats.uneven_draws import apart_reason, comparable_features
 from axisjudge.studies._shared.frames import Floats
 
 #: Labels of more than this share of the tasks would hardly differ from all labels.

@@ -6,11 +6,11 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from axisjudge.stats.alternative_annotator import FEWEST_PEOPLE
+from axisjudge.stats.corrected_agents import CorrectedRates
+from axisjudge.stats.correction import FEWEST_LABELS, CorrectedRate
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.raters.alternative_annotator import FEWEST_PEOPLE
-from axisjudge.stats.raters.fairness import Fair, StratumFairness
-from axisjudge.stats.rates.corrected_agents import CorrectedRates
-from axisjudge.stats.rates.correction import FEWEST_LABELS, CorrectedRate
+from axisjudge.stats.fairness import Fair, StratumFairness
 from axisjudge.studies._shared.words import (
     agreeing,
     briefly,

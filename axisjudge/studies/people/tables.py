@@ -12,8 +12,8 @@ from axisjudge.cluster import watched
 from axisjudge.figures import theme
 from axisjudge.figures.theme import interval_mark, intervals, named_rows, percent_tick
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.raters.fairness import StratumFairness
-from axisjudge.stats.raters.reference import Bounded
+from axisjudge.stats.fairness import StratumFairness
+from axisjudge.stats.reference import Bounded
 from axisjudge.studies._shared.frames import Kind, Table, table_of
 from axisjudge.studies._shared.words import in_cell, in_points
 from axisjudge.studies.people.compared import HumanComparison, PlantedRate, QuestionComparison, QuestionFairness

@@ -15,7 +15,7 @@ from axisjudge.ratings import as_ratings
 from axisjudge.spec import JudgeSpec
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.estimate import plural
-from axisjudge.stats.planning.studies import (
+from axisjudge.stats.planning import (
     ASSURANCE,
     SIZES,
     Allocation,

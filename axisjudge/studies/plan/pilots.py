@@ -18,7 +18,7 @@ from axisjudge.ratings import as_ratings
 from axisjudge.results import Result, columns
 from axisjudge.spec import JudgeSpec, find_provider, parse_specs, price_list_of
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa, percent_agreement
-from axisjudge.stats.planning.studies import Planned, StudyCurve, panel_error
+from axisjudge.stats.planning import Planned, StudyCurve, panel_error
 from axisjudge.studies._shared.citations import question_variances
 from axisjudge.studies._shared.frames import Floats, Given, mean_of
 from axisjudge.studies._shared.pooled import pooled

@@ -21,10 +21,10 @@ from axisjudge.protocol import make_split, rehearsal
 from axisjudge.protocol.split import PLACE, read_split
 from axisjudge.results import Result, columns, plain
 from axisjudge.stats.agreement.soft import beliefs, raw_soft_agreement, split_change
+from axisjudge.stats.betting import ConfidenceSequence, SequenceEvidence, change_sequence, evidence_of_change
 from axisjudge.stats.comparisons.progress import VersionOutcome, adjusted, decide, mean_of_repeats, moved
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import clustered_mean
-from axisjudge.stats.sequences.betting import ConfidenceSequence, SequenceEvidence, change_sequence, evidence_of_change
+from axisjudge.stats.proportions import clustered_mean
 from axisjudge.studies._shared.declared import Declared
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, native, rows_of, table_of, to_polars
 from axisjudge.studies._shared.result import Part, Study, open_door

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
+from axisjudge.stats.betting import FEWEST_NULL
 from axisjudge.stats.comparisons import progress
 from axisjudge.stats.comparisons.progress import ProgressReason
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.sequences.betting import FEWEST_NULL
 from axisjudge.studies._shared.words import (
     briefly,
     directed,

@@ -20,9 +20,9 @@ from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreement, split_change
+from axisjudge.stats.betting import FEWEST_NULL
 from axisjudge.stats.comparisons.progress import Moved, adjusted, mean_of_repeats, moved
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.sequences.betting import FEWEST_NULL
 from axisjudge.studies._shared.frames import Floats, Given, mean_of, words_of
 from axisjudge.studies._shared.ranking import fitted_maps
 from axisjudge.verdict import VERDICTS

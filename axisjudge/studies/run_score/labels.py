@@ -21,10 +21,10 @@ from axisjudge.scores.run_score import COMPONENTS, ScorecardRules, runs_frame, r
 from axisjudge.scores.run_score.rules import TIE_BREAKS, of_end_time, of_measurement
 from axisjudge.scores.run_score.score import DEFAULT
 from axisjudge.scores.run_score.winning import win_probability
+from axisjudge.stats.calibration import auroc
 from axisjudge.stats.comparisons.ranking import pooled_by_cluster, rank_sets
-from axisjudge.stats.confidence.calibration import auroc
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
+from axisjudge.stats.proportions import clustered_mean, clustered_proportion
 from axisjudge.studies._shared.frames import Floats, Given, Kind, Table, made_up_raters, table_of, to_polars
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.result import Part

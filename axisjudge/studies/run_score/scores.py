@@ -14,7 +14,7 @@ from axisjudge.scores.run_score import COMPONENTS, TIERS, UNRANKED, ScorecardRul
 from axisjudge.scores.run_score.rules import NEUTRAL, too_few_before, weighted_score
 from axisjudge.scores.run_score.score import DEFAULT
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import clustered_mean
+from axisjudge.stats.proportions import clustered_mean
 from axisjudge.studies._shared.frames import Kind, Table, native
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies.run_score import sentences as say

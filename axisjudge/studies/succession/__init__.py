@@ -33,10 +33,10 @@ from axisjudge.ratings.scales import level_of
 from axisjudge.results import Result, columns, plain
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.comparisons.equivalence import MARGIN
+from axisjudge.stats.correction import Sampling
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.raters.reference import majority
-from axisjudge.stats.rates.correction import Sampling
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.proportions import clustered_proportion
+from axisjudge.stats.reference import majority
 from axisjudge.studies._shared.frames import (
     Given,
     Kind,

@@ -16,12 +16,12 @@ from axisjudge.ratings.edge import WHOLE_RUN, as_ratings, once
 from axisjudge.ratings.scales import level_of
 from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import Agreement, cohen_kappa
+from axisjudge.stats.betting import SequenceEvidence, evidence_of_runs
 from axisjudge.stats.comparisons.equivalence import MARGIN, Equivalence, Occasion, drift, equivalence
+from axisjudge.stats.correction import CorrectedRate, Sampling, corrected_rate
 from axisjudge.stats.estimate import FAILED, Estimate
-from axisjudge.stats.raters.repeats import self_agreement
-from axisjudge.stats.rates.correction import CorrectedRate, Sampling, corrected_rate
-from axisjudge.stats.rates.proportions import clustered_proportion, jeffreys_interval
-from axisjudge.stats.sequences.betting import SequenceEvidence, evidence_of_runs
+from axisjudge.stats.proportions import clustered_proportion, jeffreys_interval
+from axisjudge.stats.repeats import self_agreement
 from axisjudge.studies._shared.frames import Floats, Given, questions_in_order, rows_of
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.verdict import VERDICTS
@@ -146,7 +146,7 @@ class QuestionBridge(Result):
 class Restated(Result):
     """One agent's failure rate on one question as the old judge gave it, and as the new one would.
 
-    The old interval is a Beta(1/2) posterior, the re-stated one that of `stats.rates.correction`, which is a little
+    The old interval is a Beta(1/2) posterior, the re-stated one that of `stats.correction`, which is a little
     wider than need be at few anchors. Runs on which the old judge took no side are not in its own rate, but are
     re-stated; anchors on which the new one took none count as not rated by it.
     `agent` is None for the runs that name none.

@@ -17,7 +17,7 @@ from axisjudge.figures.markup import cut, literal, markdown_rows, template, visi
 from axisjudge.figures.theme import in_words, look_of
 from axisjudge.ratings.edge import VERDICT_ON_RUN, as_ratings, once
 from axisjudge.results import Result
-from axisjudge.stats.raters.repeats import chance_jaccard, jaccard, step_distance
+from axisjudge.stats.repeats import chance_jaccard, jaccard, step_distance
 from axisjudge.studies._shared.frames import Given, banner, made_up_raters
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 from axisjudge.verdict import AXES

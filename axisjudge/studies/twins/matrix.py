@@ -25,7 +25,7 @@ from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN, as_rat
 from axisjudge.results import Result, columns
 from axisjudge.stats.clusters import effective_degrees
 from axisjudge.stats.estimate import Ends, Estimate
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, clustered_mean, clustered_proportion, jackknife_interval
+from axisjudge.stats.proportions import FEWEST_CLUSTERS, clustered_mean, clustered_proportion, jackknife_interval
 from axisjudge.studies._shared.frames import Floats, Given, with_own_ends
 from axisjudge.twins import EDITS, INJECTIONS, Expectation, Twin
 from axisjudge.verdict import AXES, Axis

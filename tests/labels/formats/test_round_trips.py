@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
 from axisjudge.imports import import_ratings
+from axisjudge.labels.decisions import OPEN
 from axisjudge.labels.formats import FORMATS, Terms, export_labels
 from axisjudge.labels.formats.exchange import recognised
-from axisjudge.labels.formats.terms import ratings_of
-from axisjudge.labels.record import OPEN
+from axisjudge.labels.own import ratings_of
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import AXES, VERDICTS, Rating, identity
 

@@ -9,8 +9,7 @@ from labels.lint.simulated import PEOPLE, changed, clean, found, lint, row
 
 from axisjudge.checks import InputError
 from axisjudge.labels import read_agentprocessbench, read_agentrx
-from axisjudge.labels.lint import ALPHA, lint_labels, read_in_writing_order
-from axisjudge.labels.lint.copies import chance_of_run
+from axisjudge.labels.lint import ALPHA, chance_of_run, lint_labels, read_in_writing_order
 from axisjudge.ratings import RatingsWriter
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import AXES

@@ -13,10 +13,9 @@ import time
 import numpy as np
 from stats.latent.latent_worlds import study, together
 
-from axisjudge.stats.latent.panel import tails
-from axisjudge.stats.latent.quantities import FIXED, Quantities
-from axisjudge.stats.latent.sampler import sample
-from axisjudge.stats.rates.proportions import bounded_share
+from axisjudge.stats.latent_panel import FIXED, Quantities, tails
+from axisjudge.stats.latent_sampler import sample
+from axisjudge.stats.proportions import bounded_share
 
 WORLDS = {
     "ordinary": {},

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from axisjudge.stats.latent.rated import RatedItems, crossed
-from axisjudge.stats.latent.sampler import (
+from axisjudge.stats.latent_sampler import (
     FACTOR_SCALE,
     FAILING,
     JUDGE_SCALE,
     SENSITIVITY,
     SPECIFICITY,
     Observed,
+    RatedItems,
+    crossed,
 )
 
 #: Deviations on the probit scale: an intraclass correlation of about .26 of the runs of a task.

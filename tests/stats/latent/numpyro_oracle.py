@@ -2,7 +2,7 @@
 
 With the extra ``bayes``, from tests/, ``python -m stats.latent.numpyro_oracle`` writes the posterior of the study in
 numpyro_oracle.json beside that study. Nothing is shared with the package: the density is
-written from the formulas of `axisjudge.stats.latent.sampler`.
+written from the formulas of `axisjudge.stats.latent_sampler`.
 """
 
 from __future__ import annotations

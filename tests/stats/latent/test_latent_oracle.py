@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_less
 
-from axisjudge.stats.latent.quantities import FIXED, Quantities
-from axisjudge.stats.latent.rated import RatedItems, crossed
-from axisjudge.stats.latent.sampler import Observed, sample
+from axisjudge.stats.latent_panel import FIXED, Quantities
+from axisjudge.stats.latent_sampler import Observed, RatedItems, crossed, sample
 
 ORACLE = Path(__file__).parent / "numpyro_oracle.json"
 

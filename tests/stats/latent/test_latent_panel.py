@@ -7,11 +7,9 @@ import pytest
 from stats.latent.latent_worlds import study
 
 from axisjudge.checks import InputError
-from axisjudge.stats.latent import panel as latent
-from axisjudge.stats.latent.convergence import convergence
-from axisjudge.stats.latent.quantities import FIXED, Quantities
-from axisjudge.stats.latent.rated import RatedItems, crossed
-from axisjudge.stats.latent.sampler import Observed, sample
+from axisjudge.stats import latent_panel as latent
+from axisjudge.stats.latent_panel import FIXED, Quantities, convergence
+from axisjudge.stats.latent_sampler import Observed, RatedItems, crossed, sample
 
 NAMES = {"agent": list("abcd"), "axis": list("vwxyz")}
 

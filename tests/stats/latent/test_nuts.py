@@ -17,9 +17,8 @@ from scipy.stats import beta, halfnorm, norm
 
 from axisjudge.checks import InputError
 from axisjudge.datasets import published_votes
-from axisjudge.stats.latent.panel import DRAWS, NoModel, latent_panel
-from axisjudge.stats.latent.rated import RatedItems, crossed
-from axisjudge.stats.latent.sampler import Observed, sample
+from axisjudge.stats.latent_panel import DRAWS, NoModel, latent_panel
+from axisjudge.stats.latent_sampler import Observed, RatedItems, crossed, sample
 from axisjudge.studies import few_runs
 
 TESTS = Path(__file__).parents[2]
@@ -106,7 +105,7 @@ def log_density_of_nuts(name):
     import jax  # in its own process alone, see above
     from numpyro.infer.util import log_density
 
-    from axisjudge.stats.latent.nuts import density
+    from axisjudge.stats.latent_nuts import density
 
     items = STUDIES[name]()[0]
     with jax.enable_x64(True):
@@ -176,8 +175,8 @@ def test_draws_that_diverge_refuse_the_model_where_there_are_many(monkeypatch, n
         found = sample(seen, draws=draws, **options)
         return replace(found, n_divergent=n_divergent if draws == DRAWS else 9)
 
-    monkeypatch.setattr("axisjudge.stats.latent.panel._draws_of", lambda sampler: drawn)
-    monkeypatch.setattr("axisjudge.stats.latent.panel.MORE", 2)
+    monkeypatch.setattr("axisjudge.stats.latent_panel._draws_of", lambda sampler: drawn)
+    monkeypatch.setattr("axisjudge.stats.latent_panel.MORE", 2)
     panel = latent_panel(*one_a_task(), seed=1)
     assert panel.refusal == refusal
     assert panel.convergence.converged
@@ -185,7 +184,7 @@ def test_draws_that_diverge_refuse_the_model_where_there_are_many(monkeypatch, n
 
 def test_without_numpyro_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", None)
-    monkeypatch.delitem(sys.modules, "axisjudge.stats.latent.nuts", raising=False)
+    monkeypatch.delitem(sys.modules, "axisjudge.stats.latent_nuts", raising=False)
     with pytest.raises(InputError, match=r"nuts needs jax, which is not installed; pip install 'axisjudge\[bayes\]'"):
         votes(sampler="nuts")
 

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import betaincinv, ndtri, stdtrit
 
 from axisjudge.stats.clusters import ERROR_ICC, MOST_PRIOR_DEGREES, PRIOR_DEGREES
-from axisjudge.stats.confidence.escalation import STEPS
-from axisjudge.stats.rates.proportions import FEWEST_FOR_WILSON
+from axisjudge.stats.escalation import STEPS
+from axisjudge.stats.proportions import FEWEST_FOR_WILSON
 
 LEVEL = 0.95
 

@@ -16,10 +16,10 @@ from scipy.stats import binom, norm
 from stats.panels.resampled_thresholds import Population, study_thresholds
 
 from axisjudge.checks import InputError
-from axisjudge.stats.confidence.escalation import decides_alone
-from axisjudge.stats.panels.nested import cascade, price_of, stage_of
-from axisjudge.stats.rates.clustered import more_for_upper_end
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.clustered import more_for_upper_end
+from axisjudge.stats.escalation import decides_alone
+from axisjudge.stats.panel_nested import cascade, price_of, stage_of
+from axisjudge.stats.proportions import clustered_proportion
 
 
 def upper_risk(n, errors, delta):

@@ -9,13 +9,21 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import cohen_kappa_score
 
 from axisjudge.checks import InputError
-from axisjudge.stats.panels.conditional_logit import conditional_logit, temperature
-from axisjudge.stats.panels.dawid_skene import dawid_skene
-from axisjudge.stats.panels.linear import family_weights, likeliest, softmax, vote
-from axisjudge.stats.panels.nested import judges_worth, kappa_with, nested
-from axisjudge.stats.panels.stacking import LOGISTIC_TRIED, logistic_path, ridge_path
-from axisjudge.stats.panels.votes import PanelVotes, accuracies, folds, held_out
-from axisjudge.stats.panels.ways import WAYS, fit_panel, refit_panel
+from axisjudge.stats.panel_models import (
+    PanelVotes,
+    accuracies,
+    conditional_logit,
+    dawid_skene,
+    family_weights,
+    folds,
+    held_out,
+    likeliest,
+    softmax,
+    temperature,
+    vote,
+)
+from axisjudge.stats.panel_nested import judges_worth, kappa_with, nested
+from axisjudge.stats.panel_ways import LOGISTIC_TRIED, WAYS, fit_panel, logistic_path, refit_panel, ridge_path
 
 
 def planted(accuracy, n_tasks=40, size=5, q=2, seed=0, families=None, lost=0.0) -> PanelVotes:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from axisjudge.checks import InputError
-from axisjudge.stats.sequences.acceptance import BETS, ON_LOOKS, PARTED, SHOWN_GAIN, level_of, shown_better
-from axisjudge.stats.sequences.betting import (
+from axisjudge.stats.acceptance import BETS, ON_LOOKS, PARTED, SHOWN_GAIN, level_of, shown_better
+from axisjudge.stats.betting import (
     betting_sequence,
     by_task,
     capital,

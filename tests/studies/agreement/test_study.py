@@ -12,7 +12,7 @@ from axisjudge.protocol import AnalysisPlan
 from axisjudge.protocol.plan import statistics
 from axisjudge.report.tables import markdown_table
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, category_counts, coefficient_columns
-from axisjudge.stats.planning.studies import plan_agreement
+from axisjudge.stats.planning import plan_agreement
 from axisjudge.studies import agreement, confidence, evidence
 from axisjudge.studies._shared.declared import declared_results
 from axisjudge.studies.agreement.sentences import Agreed

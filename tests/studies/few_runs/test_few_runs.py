@@ -9,7 +9,7 @@ from axisjudge import studies
 from axisjudge.checks import InputError
 from axisjudge.datasets import published_votes
 from axisjudge.figures.theme import is_empty
-from axisjudge.stats.latent.panel import NoModel
+from axisjudge.stats.latent_panel import NoModel
 from axisjudge.studies.few_runs.panel import rated_panel
 
 JUDGES = ["Kimi-K2.5", "GPT-5.2", "Qwen3-8B"]

@@ -26,11 +26,9 @@ from studies.panels.nested_table import SCALES
 from studies.panels.nested_table import votes_of as of_source
 
 from axisjudge.datasets import published_votes
-from axisjudge.stats.confidence.escalation import decides_alone
-from axisjudge.stats.panels.linear import probability_of
-from axisjudge.stats.panels.stacking import logistic, ordered, ridge
-from axisjudge.stats.panels.votes import PanelVotes, held_out
-from axisjudge.stats.panels.ways import fit_panel
+from axisjudge.stats.escalation import decides_alone
+from axisjudge.stats.panel_models import PanelVotes, held_out, probability_of
+from axisjudge.stats.panel_ways import fit_panel, logistic, ordered, ridge
 from axisjudge.studies.panels.voted import voted
 
 MEASURED = Path(__file__).parents[3] / "data" / "reference" / "guarantee.csv"

@@ -18,11 +18,10 @@ import numpy as np
 
 from axisjudge.datasets import published_votes
 from axisjudge.sources import load_source
-from axisjudge.stats.panels.dawid_skene import dawid_skene
-from axisjudge.stats.panels.nested import REFERENCE
-from axisjudge.stats.panels.votes import PanelVotes
-from axisjudge.stats.panels.ways import calibrated, fit_panel, ways_for
-from axisjudge.stats.rates.clustered import paired_share_difference
+from axisjudge.stats.clustered import paired_share_difference
+from axisjudge.stats.panel_models import PanelVotes, dawid_skene
+from axisjudge.stats.panel_nested import REFERENCE
+from axisjudge.stats.panel_ways import calibrated, fit_panel, ways_for
 from axisjudge.studies.panels.voted import voted
 
 MEASURED = Path(__file__).parents[3] / "data" / "reference" / "nested.csv"

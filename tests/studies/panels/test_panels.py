@@ -12,7 +12,7 @@ from axisjudge.checks import InputError
 from axisjudge.datasets import published_votes
 from axisjudge.figures.theme import is_empty
 from axisjudge.ratings import as_ratings, read_ratings, write_ratings
-from axisjudge.stats.panels.ways import WAYS
+from axisjudge.stats.panel_ways import WAYS
 from axisjudge.studies.panels import panels, sentences
 from axisjudge.studies.panels.trust import PointKind, TrustVerdict, item_prices, trust_judge, trust_panel
 from axisjudge.studies.panels.voted import DrawScheme, panel_ratings, read_panel, voted

@@ -10,9 +10,8 @@ from judged import ratings
 from sklearn.metrics import cohen_kappa_score
 
 from axisjudge.checks import InputError
-from axisjudge.labels.panel import labelled_panel, prepared
+from axisjudge.labels.panel import BY_PEOPLE, labelled_panel, prepared
 from axisjudge.labels.sampling import drawn_flags
-from axisjudge.labels.simulated_people import BY_PEOPLE
 from axisjudge.results import plain
 from axisjudge.sources import load_source
 from axisjudge.studies.agreement.against_labels import step_scores_of

@@ -12,7 +12,7 @@ import axisjudge
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths
 from axisjudge.judges.pricing import Tokens
-from axisjudge.stats.planning.studies import Planned, StudyCurve, plan_corrected_rate, plan_stand_in
+from axisjudge.stats.planning import Planned, StudyCurve, plan_corrected_rate, plan_stand_in
 from axisjudge.studies import plan as planning
 from axisjudge.studies.plan import needs, pilot_sentence, plan_sentence, repeats_sentence
 from axisjudge.studies.plan.pilots import (

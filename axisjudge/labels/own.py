@@ -1,0 +1,454 @@
+"""Our own files: ratings as JSON Lines, and the same as CSV, which a spreadsheet can edit.
+
+Both hold every field. CSV cannot tell an empty text from none. By hand a few columns will do: trajectory_id, rater,
+and either question and verdict, or one column for each axis.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import ValidationError
+
+from axisjudge.checks import InputError, one_of
+from axisjudge.families import family_of
+from axisjudge.labels.agentrx import NO_AXIS
+from axisjudge.labels.decisions import OPEN
+from axisjudge.labels.reading import read_bytes
+from axisjudge.ratings import read_ratings
+from axisjudge.ratings.scales import checked_scale, number_of, on_scale, plain
+from axisjudge.ratings.table import json_line
+from axisjudge.sharing import plain_cell, safe_cell
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import AXES, VERDICTS, Rating
+
+# Tables as separated values, with commas, semicolons, tabs or bars between them.
+
+Columns = Mapping[str, list[Any]]
+
+_SEPARATORS = (",", ";", "\t", "|")
+
+
+def separated_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a file of separated values under its header.
+
+    Raises
+    ------
+    InputError
+        The file is broken or empty, two columns share a name, or a row has other cells than the header.
+    """
+    columns = separated(path, decoded(path, read_bytes(path)))
+    cells = ([plain_cell(cell) for cell in column] for column in columns.values())
+    return [dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True)]
+
+
+def decoded(path: Path, raw: bytes) -> str:
+    """The text of a table: UTF-8, marked or not, or UTF-16; an empty one is refused."""
+    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise InputError(str(path), "must be UTF-8", cure="save it as CSV UTF-8") from error
+    if not text.strip():
+        raise InputError(str(path), "is empty")
+    return text
+
+
+def separated(path: Path, text: str) -> Columns:
+    """The columns of separated values, by their names; each row has a cell for each."""
+    head = text.lstrip("\r\n").split("\n", 1)[0]
+    separator = max(_SEPARATORS, key=head.count)
+    csv.field_size_limit(1 << 30)
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if row]
+    except csv.Error as error:
+        cure = "a quoted cell must end with a quote, and a quote inside one is doubled"
+        raise InputError(str(path), f"is not readable as a table ({error})", cure=cure) from error
+    names = [name.strip() for name in rows[0]]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(str(path), "columns must have names of their own", twice, "rename one of them")
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(names):
+            rule = f"has {len(row)} cells where the header has {len(names)}"
+            raise InputError(f"{path}, row {number}", rule, cure="quote cells that hold the separator")
+    return {
+        name or f"column {position + 1}": [row[position] for row in rows[1:]] for position, name in enumerate(names)
+    }
+
+
+# What a label file does not say, told from outside; and a word of any file as a rating of ours.
+
+#: Beside the question ``termination`` a form asks for these in ``termination_note``, ``termination_confidence``, ...
+SIDES = ("note", "confidence", "steps")
+#: Stands for every question in `Terms.scales`.
+ANY = "*"
+_OPEN_NOMINAL = "nominal"
+OF_RUN = ("task_id", "cluster_id", "agent", "domain")
+#: What to say of files that name failures alone.
+ONLY_FAILURES = "only failures are labelled here: neither specificity nor a failure rate can be estimated"
+#: What a reader gives back: ratings, and what must be said aloud of the file.
+Read = tuple[list[Rating], list[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Naming:
+    """What the names in a file stand for, told by the person who imports.
+
+    Parameters
+    ----------
+    rater : str, optional
+        Who rated, where the file names nobody.
+    axes : mapping
+        The file's name of a question -> an axis, or another name of ours.
+    words : mapping
+        The file's word -> our verdict (``pass`` -> ``correct``).
+    scales : mapping
+        Question, or ``*`` for all -> scale, for questions that are not axes.
+    trajectories : mapping
+        Trajectories by id: tasks, agents and domains come from there.
+    """
+
+    rater: str | None = None
+    axes: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+    scales: Mapping[str, str] = field(default_factory=dict)
+    trajectories: Mapping[str, Trajectory] = field(default_factory=dict)
+
+    def question_of(self, name: str) -> str:
+        """Our name of a file's question: mapped, or an axis in another spelling, or as it is."""
+        axis = plain(name)
+        return self.axes.get(name) or (axis if axis in AXES else name)
+
+    def scale_of(self, question: str) -> str | None:
+        """The scale of a question: an axis has one, others have what was told."""
+        return "verdict" if question in AXES else self.scales.get(question, self.scales.get(ANY))
+
+    def known_of_run(self, trajectory_id: str) -> dict[str, Any]:
+        """Task, cluster, agent and domain of a run as far as its trajectory, if it was given, says them."""
+        run = self.trajectories.get(trajectory_id)
+        values = {} if run is None else {name: getattr(run, name) for name in OF_RUN}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def word_fields(self, where: str, question: str, word: object) -> dict[str, Any]:
+        """The fields scale, verdict and value of a word that was said.
+
+        Raises
+        ------
+        InputError
+            The word is not on the scale, or it is a number and no scale was told.
+        """
+        if isinstance(word, list):
+            if len(word) != 1:
+                raise InputError(where, f"{question} takes one word", word)
+            (word,) = word
+        scale = self.scale_of(question)
+        mapped = self.words.get(str(word), word)
+        if scale == "verdict":
+            return {"scale": scale, "verdict": _verdict(where, str(mapped)), "value": None}
+        if scale is None:
+            if not isinstance(mapped, str) or number_of(mapped) is not None:
+                cure = f"tell it with --scale {question}=ordinal:1-5, say"
+                raise InputError(where, f"{question} has numbers on an unknown scale", word, cure)
+            return {"scale": _OPEN_NOMINAL, "verdict": mapped, "value": None}
+        return {"scale": scale, **_on_scale(where, scale, mapped)}
+
+    def run_fields(self, trajectory_id: str, **known: Any) -> dict[str, Any]:
+        """What was rated: from the trajectory if it was given, else what the file knows."""
+        stated = {name: value for name, value in known.items() if value is not None}
+        fields = {**self.known_of_run(trajectory_id), **stated}
+        return {"trajectory_id": trajectory_id, "cluster_id": fields.get("task_id") or trajectory_id, **fields}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms(Naming):
+    """What is told of a file of labels; `question` is what was asked, where the file has one question without a name.
+
+    A name in `axes` stands for an axis, or for ``no_axis``.
+    """
+
+    question: str | None = None
+
+    def __post_init__(self) -> None:
+        for axis in self.axes.values():
+            one_of("axis map", axis, (*AXES, NO_AXIS))
+
+    @property
+    def as_options(self) -> list[str]:
+        """The rater and the scales as a command is told them."""
+        rater = [f"--rater {self.rater!r}"] if self.rater else []
+        return rater + [f"--scale {question}={scale}" for question, scale in self.scales.items()]
+
+
+def by_person(rater: str) -> dict[str, Any]:
+    """The fields that say that a person rated."""
+    return {"rater": rater, "rater_kind": "human", "family": "human"}
+
+
+def by_model(name: str) -> dict[str, Any]:
+    """The fields that say that a model rated."""
+    return {"rater": name, "rater_kind": "llm", "family": family_of(name) or name, "model": name}
+
+
+def taken_back(label: Rating, *flags: str) -> Rating:
+    """A label whose word does not count; what was said stays in `flags`, before its own."""
+    change = {"status": "refused", "verdict": None, "value": None, "flags": [*flags, *label.flags]}
+    return label.model_copy(update=change)
+
+
+def of_one_rater(ratings: Sequence[Rating], form: str) -> None:
+    """Refuse labels of several raters, where a format names none."""
+    if len({rating.rater for rating in ratings}) > 1:
+        raise InputError("labels", f"{form} holds one rater's labels", cure="export one person at a time")
+
+
+def grouped(ratings: Iterable[Rating], by: str) -> dict[str, list[Rating]]:
+    """Labels by a field (trajectory_id, item_id), in the order in which its values come."""
+    groups: defaultdict[str, list[Rating]] = defaultdict(list)
+    for rating in ratings:
+        groups[getattr(rating, by)].append(rating)
+    return dict(groups)
+
+
+def finished(ratings: Iterable[Rating]) -> list[Rating]:
+    """Ratings whose open nominal scales are closed over the words that were used, and whose repeats are numbered.
+
+    A second word of one rater on one item and question is kept as repeat 1, a third as repeat 2.
+    """
+    every = list(ratings)
+    words: defaultdict[str, set[str]] = defaultdict(set)
+    for rating in every:
+        if rating.scale == _OPEN_NOMINAL and rating.verdict is not None:
+            words[rating.question].add(rating.verdict)
+    for question, used in words.items():
+        if bad := [word for word in used if "," in word]:
+            cure = "map it to another word with --word-map"
+            raise InputError(question, "a word of a nominal scale holds no comma", bad[0], cure)
+    seen: Counter[tuple[str, ...]] = Counter()
+    closed = []
+    for rating in every:
+        change: dict[str, Any] = {}
+        if rating.scale == _OPEN_NOMINAL:
+            change["scale"] = f"nominal:{','.join(sorted(words[rating.question]))}"
+        key = (rating.item_id, rating.question, rating.rater)
+        if seen[key]:
+            change["repeat"] = seen[key]
+        seen[key] += 1
+        closed.append(rating.model_copy(update=change) if change else rating)
+    return closed
+
+
+def ratings_of(table: pl.DataFrame) -> list[Rating]:
+    """The rows of a ratings table as records."""
+    ratings = []
+    for row in table.iter_rows(named=True):
+        row |= {name: row[name] or [] for name in ("cited_step_indices", "invalid_citations", "flags")}
+        row["probabilities"] = row["probabilities"] and json.loads(row["probabilities"])
+        ratings.append(Rating(**row))
+    return ratings
+
+
+def split_side(name: str) -> tuple[str, str | None]:
+    """``termination_note`` -> (termination, note); a plain question has no side."""
+    question, _, side = name.rpartition("_")
+    return (question, side) if question and side in SIDES else (name, None)
+
+
+def item_of(name: str) -> tuple[str, int | None]:
+    """Trajectory and step of an item's name, ``trajectory`` or ``trajectory#step``."""
+    run, mark, step = name.rpartition("#")
+    return (run, int(step)) if mark and run and step.isdecimal() else (name, None)
+
+
+def steps_of(where: str, steps: Iterable[object]) -> list[int]:
+    """Cited steps, which files hold as numbers or as text."""
+    numbers = []
+    for step in steps:
+        try:
+            numbers.append(int(str(step)))
+        except ValueError:
+            raise InputError(where, "a cited step is a whole number", step) from None
+    return sorted(set(numbers))
+
+
+def word(
+    where: str, base: Mapping[str, Any], name: str, answer: Any, sides: Mapping[str, Any], terms: Naming
+) -> Iterator[Rating]:
+    """A rating of what was said under a file's question, with its note, confidence and steps; none if all is empty.
+
+    Sides without a word are an unfinished label, which is kept as the labeller keeps it.
+    """
+    question = terms.question_of(name)
+    if split_side(name)[1] and question == name:
+        raise InputError(where, "belongs to no question of this file", name)
+    if answer in (None, "", []) and not sides:
+        return
+    confidence = sides.get("confidence")
+    fields: dict[str, Any] = {
+        "rationale": sides.get("note"),
+        "confidence": None if confidence is None else _share(where, confidence),
+        "confidence_source": None if confidence is None else "human",
+        "cited_step_indices": steps_of(where, sides.get("steps", ())),
+    }
+    if answer in (None, "", []):
+        fields |= {"status": "refused", "flags": [OPEN], "scale": terms.scale_of(question) or "nominal"}
+    else:
+        fields |= terms.word_fields(where, question, answer)
+    yield Rating(**base, question=question, **fields)
+
+
+def _share(where: str, confidence: object) -> float:
+    try:
+        share = float(str(confidence))
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise InputError(where, "confidence lies in [0, 1]", confidence)
+    return share
+
+
+#: What these words mean on an axis; others are asked for, because a hint must not turn a verdict round.
+_MEANT = {
+    **dict.fromkeys(("pass", "passed", "ok", "good", "right", "success"), "correct"),
+    **dict.fromkeys(("fail", "failed", "bad", "wrong", "failure"), "incorrect"),
+    **dict.fromkeys(("unsure", "unknown", "unclear", "undecided"), "uncertain"),
+    **dict.fromkeys(("na", "n/a", "not applicable"), "not_applicable"),
+}
+
+
+def word_cure(words: Iterable[str]) -> str:
+    """How to say what words of another file mean on an axis, each with the verdict that it can mean."""
+    each = sorted(set(words))
+    meant = [f"--word-map {word!r}={_MEANT.get(word.casefold().strip(), 'VERDICT')}" for word in each]
+    return "say what they mean: " + " ".join(meant)
+
+
+def _verdict(where: str, word: str) -> str:
+    if (name := plain(word)) in VERDICTS:
+        return name
+    raise InputError(where, f"a verdict is one of {', '.join(VERDICTS)}", word, word_cure([word]))
+
+
+def _on_scale(where: str, scale: str, answer: object) -> dict[str, Any]:
+    on = on_scale(checked_scale("scale", scale), answer)
+    if on is None and (words := scale.removeprefix("nominal:")) != scale:
+        one_of(f"{where}: word", str(answer), words.split(","))
+    if on is None:
+        raise InputError(where, f"must lie on the scale {scale}", answer)
+    return {"verdict": on[0], "value": on[1]}
+
+
+_FIELDS = tuple(Rating.model_fields)
+_JSON = ("cited_step_indices", "invalid_citations", "flags", "probabilities")
+#: Columns of which a person's own sheet may have any.
+_ABOUT = ("task_id", "cluster_id", "agent", "domain", "created_at")
+
+
+def read_own_jsonl(path: Path, _: Terms) -> Read:
+    """Our JSON Lines; of several lines of one label the last one counts."""
+    ratings = ratings_of(read_ratings(path))
+    lines = sum(1 for line in path.read_bytes().splitlines() if line.strip())
+    older = lines - len(ratings)
+    return ratings, [f"{older} earlier lines of the same labels are superseded"] if older else []
+
+
+def write_own_jsonl(ratings: Sequence[Rating], _: Terms) -> str:
+    """One rating a line."""
+    return b"".join(json_line(rating) for rating in ratings).decode()
+
+
+def write_own_csv(ratings: Sequence[Rating], _: Terms) -> str:
+    """One rating a row, all fields; lists and probabilities as JSON, nothing as an empty cell."""
+    out = io.StringIO(newline="")
+    sheet = csv.DictWriter(out, _FIELDS, lineterminator="\n")
+    sheet.writeheader()
+    for rating in ratings:
+        sheet.writerow({name: _cell(name, value) for name, value in rating.model_dump().items()})
+    return out.getvalue()
+
+
+def _cell(name: str, value: Any) -> Any:
+    if value is None or value == []:
+        return ""
+    if name in _JSON:
+        return json.dumps(value, ensure_ascii=False)
+    return repr(value) if isinstance(value, float) else safe_cell(value)
+
+
+def read_own_csv(path: Path, terms: Terms) -> Read:
+    """Our CSV, or a person's own sheet with few columns.
+
+    Raises
+    ------
+    InputError
+        A column is missing or unknown, or a row breaks a rule of the record.
+    """
+    rows = separated_rows(path)
+    heads = list(rows[0]) if rows else list(_FIELDS)
+    if set(heads) == set(_FIELDS):
+        return [_full(f"{path}:{number}", row) for number, row in enumerate(rows, start=2)], []
+    return finished(_by_hand(path, rows, heads, terms)), []
+
+
+def _full(where: str, row: Mapping[str, str]) -> Rating:
+    fields: dict[str, Any] = {name: cell for name, cell in row.items() if cell != ""}
+    try:
+        fields |= {name: json.loads(fields[name]) for name in _JSON if name in fields}
+        if "confidence" in fields:
+            fields["confidence"] = float(fields["confidence"])
+        return Rating(**fields)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise InputError(where, f"not a rating: {'.'.join(map(str, fault['loc']))} {fault['msg']}") from error
+    except ValueError as error:
+        raise InputError(where, f"not a rating: {error}") from error
+
+
+def _by_hand(path: Path, rows: Sequence[Mapping[str, str]], heads: Sequence[str], terms: Terms) -> Iterator[Rating]:
+    if "trajectory_id" not in heads:
+        cure = "name the column trajectory_id, or say the format"
+        raise InputError(str(path), "labels need a column trajectory_id", heads, cure)
+    long = "question" in heads
+    asked = () if long else tuple(name for name in heads if terms.question_of(name) in (*AXES, *terms.axes.values()))
+    known = {"trajectory_id", "step_index", "rater", *_ABOUT}
+    known |= {"question", "verdict", "confidence", "rationale", "cited_step_indices"} if long else set(asked)
+    known |= {f"{name}_{side}" for name in asked for side in ("note", "confidence", "steps")}
+    if unknown := [name for name in heads if name not in known]:
+        cure = "leave it out, or map it to an axis with --axis-map"
+        raise InputError(str(path), "a column is neither an axis nor a field of a label", unknown[0], cure)
+    if not long and not asked:
+        raise InputError(str(path), "needs columns question and verdict, or a column for an axis", heads)
+    for number, row in enumerate(rows, start=2):
+        yield from _row(f"{path}:{number}", row, asked, terms)
+
+
+def _row(where: str, row: Mapping[str, str], asked: Sequence[str], terms: Terms) -> Iterator[Rating]:
+    rater = row.get("rater") or terms.rater
+    if not rater:
+        raise InputError(where, "a label needs its rater", cure="name the person with --rater")
+    step = row.get("step_index") or None
+    base = {
+        **terms.run_fields(row["trajectory_id"], **{name: row.get(name) or None for name in _ABOUT}),
+        "step_index": None if step is None else steps_of(where, [step])[0],
+        **by_person(rater),
+    }
+    if not asked:
+        named = {"note": "rationale", "confidence": "confidence", "steps": "cited_step_indices"}
+        yield from word(where, base, row["question"], row.get("verdict"), _sides(row, named), terms)
+    for name in asked:
+        named = {side: f"{name}_{side}" for side in ("note", "confidence", "steps")}
+        yield from word(where, base, name, row[name], _sides(row, named), terms)
+
+
+def _sides(row: Mapping[str, str], named: Mapping[str, str]) -> dict[str, Any]:
+    sides: dict[str, Any] = {side: row[name] for side, name in named.items() if row.get(name)}
+    if "steps" in sides:
+        sides["steps"] = sides["steps"].strip("[] ").replace(",", " ").replace(";", " ").split()
+    return sides

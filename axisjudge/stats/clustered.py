@@ -1,0 +1,337 @@
+"""Shares in clusters of any sizes: two of the same items, one carried to another mix of items, and how many more items
+would narrow one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.stats.clusters import (
+    AGREEMENT_ICC,
+    OUTCOME_ICC,
+    PRIOR_DEGREES,
+    Alike,
+    clustered_variance,
+    effective_clusters,
+    joined_effect,
+    normal_part,
+    relative_weights,
+)
+from axisjudge.stats.estimate import ClusteredShare, Estimate, many
+from axisjudge.stats.proportions import (
+    FEWEST_FOR_WILSON,
+    clopper_pearson_interval,
+    cluster_codes,
+    score_interval,
+    t_quantile,
+)
+
+Floats = NDArray[np.float64]
+
+
+def paired_share_difference(
+    first: ArrayLike,
+    second: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    cluster_unit: str = "cluster",
+    alike: Alike = "items",
+    ci_level: float = 0.95,
+) -> Estimate:
+    """First share minus second on the items that have both: the share that only the first hits minus the other way.
+
+    With d = 1, 0 or -1 by item, p the share that differs, m the largest cluster's share of n items and e the design
+    effect that `clustered_variance` finds (expected correlation of agreement, as both saw the same items),
+
+        variance = e (V0 + 1 / n^2) + (p m)^2
+
+    on its t: V0 of independent items, one more item that differs, and one more cluster as large as the largest seen
+    whose differences all go one way. So few differences, all on one side, do not stand for certainty, and arrays that
+    are the same have an interval of about 0.
+
+    Parameters
+    ----------
+    first, second : array of 1, 0 or NaN, shape (n_items,)
+        Or of what lies between, as where a tie is shared.
+    weights, alike
+        As in `clustered_proportion`.
+
+    Notes
+    -----
+    Coverage of 95% intervals, 1,000 replicates, probit raters on 10, 20 and 50 tasks of 1 or 5 items with gaps of 0 to
+    10 points: mean .98, minimum .934. On real results of AgentProcessBench (pairs of 20 judges, redrawn queries of five
+    runs) it is .96 in the mean and .92 at least. On its steps single queries of 50 carry most of some differences: a
+    twentieth to a seventh of pairs is covered in less than .93 there (bfcl .78 at least).
+
+    References
+    ----------
+    Agresti and Min (2005), Stat. Med. 24:729-740, doi:10.1002/sim.1781 (items added to a paired difference).
+    """
+    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if one.shape != other.shape:
+        raise InputError("second", f"needs one entry for each of the {one.size} items", other.shape)
+    moved = one - other
+    kept = ~np.isnan(moved)
+    moved, groups = moved[kept], np.unique(cluster_codes(clusters, one.size)[kept], return_inverse=True)[1]
+    weight = relative_weights(weights, kept, groups=groups, alike=alike)
+    sizes = np.bincount(groups, weights=weight)
+    result = partial(
+        Estimate,
+        ci_level=ci_level,
+        n_items=moved.size,
+        n_missing=one.size - moved.size,
+        n_clusters=sizes.size,
+        cluster_unit="item" if clusters is None else cluster_unit,
+    )
+    if sizes.size < 2:
+        reason = f"all values are of one {cluster_unit}" if sizes.size else "no value is given"
+        return result(estimate=float(moved.mean()) if sizes.size else math.nan, reason=reason)
+    n = effective_clusters(weight)
+    difference, differing = (float(np.average(each, weights=weight)) for each in (moved, np.abs(moved)))
+    influence = weight * (moved - difference) / moved.size
+    spread = clustered_variance(influence, groups, weights=weight, prior=AGREEMENT_ICC)
+    unseen = differing * float(sizes.max() / sizes.sum())
+    variance = spread.variance + spread.design_effect / n**2 + unseen**2
+    half = t_quantile(spread.degrees, ci_level) * math.sqrt(variance)
+    low, high = max(-1.0, difference - half), min(1.0, difference + half)
+    method = f"paired difference with one item and one cluster unseen, t on {spread.degrees:.1f} degrees"
+    return result(estimate=difference, ci_low=low, ci_high=high, method=method)
+
+
+#: A stratum of fewer clusters does not show how far its clusters differ, and a mix that leans on it has no interval.
+FEWEST_OF_STRATUM = 5
+
+
+def standardised_share(
+    values: ArrayLike,
+    strata: ArrayLike,
+    mix: Mapping[str, float],
+    clusters: ArrayLike | None = None,
+    *,
+    cluster_unit: str = "cluster",
+    expected_icc: float = OUTCOME_ICC,
+    ci_level: float = 0.95,
+) -> ClusteredShare:
+    r"""The share of ones carried to another mix of strata (direct standardisation), clusters as units.
+
+    .. math:: \hat\theta = \sum_s m_s \hat p_s, \qquad
+              u_i = m_s \frac{y_i - \hat p_s}{n_s} \sqrt{\frac{K_s}{K_s - 1}}, \qquad
+              V_0 = \sum_s \frac{m_s^2}{n_s} \tilde p_s (1 - \tilde p_s), \quad
+              \tilde p_s = \frac{n_s \hat p_s + 2 \hat\theta}{n_s + 2}
+
+    with n_s items in K_s effective clusters of stratum s, and the interval Wilson's at theta (1 - theta) / V_0 items
+    over the design effect of the influences u_i, added up over clusters whatever strata their items are of. Drawn to
+    the whole by two items, a stratum without a hit is not taken for certain. t has no more degrees than the strata's
+    clusters carry (Satterthwaite). Of independent items the interval is the exact one, at no more than Kish's items,
+    while either outcome was seen fewer than 15 times (Korn and Graubard).
+
+    Parameters
+    ----------
+    values : array of 0, 1 or NaN, shape (n_items,)
+    strata : array of str or None, shape (n_items,)
+        Items of no stratum (None), or of one without weight, do not count.
+    mix : mapping of str to float
+        The share of each stratum in the mix that is meant, up to a factor.
+    clusters, cluster_unit, expected_icc, ci_level
+        As in `clustered_proportion`.
+
+    Returns
+    -------
+    ClusteredShare
+        Undefined where a stratum with weight holds no item; without an interval where one holds fewer than five
+        clusters.
+
+    Raises
+    ------
+    InputError
+        Strata of another length, or a mix that is negative or all nought.
+
+    Notes
+    -----
+    What holds within strata must be alike here and there: only the mix is carried.
+
+    References
+    ----------
+    Cochran (1977), Sampling Techniques, section 5A.8 (post-stratified means). Cole and Stuart (2010), Am. J. Epidemiol.
+    172:107-115, doi:10.1093/aje/kwq084 (weights to a target population). Korn and Graubard (1998), Survey Methodology
+    24:193-201. Satterthwaite (1946), doi:10.2307/3002019.
+
+    Examples
+    --------
+    >>> standardised_share([1] * 5 + [0] * 15 + [1] * 15 + [0] * 5, ["a"] * 20 + ["b"] * 20, {"a": 0.9, "b": 0.1})
+    ClusteredShare(0.300 [0.156 to 0.499], 40 items in 40 items)
+    """
+    outcome, names = np.asarray(values, dtype=np.float64), np.asarray(strata, dtype=object)
+    if outcome.ndim != 1 or names.shape != outcome.shape:
+        raise InputError("strata", f"needs one entry for each of the {outcome.size} items", names.shape)
+    share = np.array([*mix.values()], dtype=np.float64)
+    if not (share >= 0).all() or not 0 < share.sum() < math.inf:
+        raise InputError("mix", "must be shares of 0 or more, and not all 0", dict(mix))
+    of = {name: number for number, name in enumerate(name for name, part in mix.items() if part > 0)}
+    share = share[share > 0] / share.sum()
+    stratum = np.array([of.get(name, -1) for name in names], dtype=np.intp)
+    kept = ~np.isnan(outcome) & (stratum >= 0)
+    groups = np.unique(cluster_codes(clusters, outcome.size)[kept], return_inverse=True)[1]
+    y, stratum = outcome[kept], stratum[kept]
+    cells = np.zeros((share.size, groups.max(initial=-1) + 1))
+    np.add.at(cells, (stratum, groups), 1.0)
+    n, n_clusters, unit = cells.sum(axis=1), (cells > 0).sum(axis=1), "item" if clusters is None else cluster_unit
+    result = partial(
+        ClusteredShare,
+        ci_level=ci_level,
+        n_items=y.size,
+        n_missing=int(np.isnan(outcome).sum()),
+        n_clusters=cells.shape[1],
+        cluster_unit=unit,
+    )
+    for name, number in of.items():
+        if not n[number]:
+            reason = f"the mix gives {share[number]:.0%} to {name}, of which no item counts"
+            return result(estimate=math.nan, reason=reason)
+    p = np.bincount(stratum, weights=y) / n
+    estimate = float(share @ p)
+    for name, number in of.items():
+        if n_clusters[number] < FEWEST_OF_STRATUM:
+            there = f"{name} has {many(int(n_clusters[number]), unit)}"
+            return result(estimate=estimate, reason=f"{there}; a mix needs {FEWEST_OF_STRATUM} of each")
+    k = np.array([effective_clusters(row) for row in cells])
+    influence = (share * np.sqrt(k / (k - 1)) / n)[stratum] * (y - p[stratum])
+    spread = clustered_variance(influence, groups, weights=(share / n)[stratum], prior=expected_icc)
+    drawn, whole = (n * p + 2 * estimate) / (n + 2), estimate * (1 - estimate)
+    parts = share**2 / n * (drawn * (1 - drawn) if whole > 0 else 1.0)
+    items = (whole or 1.0) / float(parts.sum()) / spread.design_effect
+    of_strata = (share**2 / k).sum() ** 2 / (share**4 / k**2 / np.maximum(k - 1, 1)).sum()
+    degrees = min(spread.degrees, float(of_strata) + PRIOR_DEGREES)
+    if cells.sum(axis=0).max() <= 1 and min(y.sum(), y.size - y.sum()) < FEWEST_FOR_WILSON:
+        items = min(items, 1 / float((share**2 / n).sum()))
+        (low, high), name = clopper_pearson_interval(estimate * items, items, ci_level=ci_level), "Clopper-Pearson"
+    else:
+        low, high = score_interval(estimate, items, t_quantile(degrees, ci_level), spread.lean)
+        name = "Wilson"
+    return result(
+        estimate=estimate,
+        ci_low=float(low),
+        ci_high=float(high),
+        method=f"standardised, {name} at {items:.1f} items, t on {degrees:.1f} degrees",
+        effective_clusters=spread.effective_clusters,
+        design_effect=y.size / items,
+        degrees=degrees,
+        lean=spread.lean,
+    )
+
+
+def cluster_correlation(first: ArrayLike, second: ArrayLike, clusters: ArrayLike | None) -> float:
+    """Correlation of two shares over the residuals of clusters' totals; 0 where one does not vary."""
+    totals = []
+    for values in (first, second):
+        given = np.asarray(values, dtype=np.float64)
+        kept = ~np.isnan(given)
+        residual = np.where(kept, np.nan_to_num(given) - given[kept].mean(), 0.0)
+        totals.append(np.bincount(cluster_codes(clusters, given.size), weights=residual))
+    norm = math.sqrt(float((totals[0] ** 2).sum() * (totals[1] ** 2).sum()))
+    return float(totals[0] @ totals[1]) / norm if norm else 0.0
+
+
+def more_for_half_width(share: ClusteredShare, half_width: float) -> int | None:
+    """How many more items of the same kind would bring the interval to +- `half_width`; None where nobody can say.
+
+    Clusters are taken to grow in number as the items do, with the design effect seen, at the share in the middle of
+    the interval.
+
+    Examples
+    --------
+    >>> from axisjudge.stats.proportions import clustered_proportion
+    >>> more_for_half_width(clustered_proportion([1] * 9 + [0] * 5), 0.1)
+    77
+    """
+    in_open_unit_interval("half_width", half_width)
+    if math.isnan(share.ci_low):
+        return None
+    centre = (share.ci_low + share.ci_high) / 2
+    n = share.n_items
+
+    def width(items: int) -> float:
+        low, high = _at_more(share, centre, items)
+        return (high - low) / 2
+
+    return _least(width, half_width, n) - n
+
+
+def more_for_upper_end(share: ClusteredShare, limit: float) -> int | None:
+    """How many more items of the same kind would bring the upper end down to `limit`; None where no number would.
+
+    As `more_for_half_width`, at the share seen.
+
+    Examples
+    --------
+    >>> from axisjudge.stats.proportions import clustered_proportion
+    >>> more_for_upper_end(clustered_proportion([1] * 5 + [0] * 95), 0.1)
+    41
+    """
+    if math.isnan(share.ci_high) or share.estimate >= limit:
+        return None
+    return _least(lambda items: _at_more(share, share.estimate, items)[1], limit, share.n_items) - share.n_items
+
+
+def _at_more(share: ClusteredShare, centre: float, items: int) -> tuple[float, float]:
+    """The interval around `centre` if there were so many items, clusters growing in number as items do."""
+    known = max(share.effective_clusters - 1, 1.0) if math.isnan(share.degrees) else share.degrees
+    degrees = share.effective_clusters * (items / share.n_items - 1) + known
+    return score_interval(centre, items / share.design_effect, t_quantile(degrees, share.ci_level))
+
+
+def _least(value: Callable[[int], float], limit: float, n: int) -> int:
+    """The least number from `n` on at which a falling value is no more than `limit`."""
+    most = n
+    while value(most) > limit:
+        most *= 2
+    least = n
+    while least < most:
+        middle = (least + most) // 2
+        least, most = (least, middle) if value(middle) <= limit else (middle + 1, most)
+    return least
+
+
+def upper_end_at(
+    share: float,
+    clusters: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    expected_icc: float = OUTCOME_ICC,
+    ci_level: float = 0.95,
+) -> float:
+    """Where the interval of `clustered_proportion` would end if this share were seen in items of these clusters.
+
+    What a study can show is known from this before any label is: with the least design effect that could be seen. NaN
+    where all items are of one cluster.
+
+    Parameters
+    ----------
+    share : float
+    clusters, weights : array, shape (n_items,)
+        Of the items that count.
+    expected_icc : float
+        As in `clustered_proportion`.
+
+    Examples
+    --------
+    >>> tasks = [task for task in range(50) for _ in range(4)]
+    >>> round(upper_end_at(0.05, tasks), 3)
+    0.106
+    """
+    groups = cluster_codes(clusters, np.size(clusters))
+    weight = relative_weights(weights, np.ones(groups.size, dtype=bool))
+    sizes = np.bincount(groups, weights=weight)
+    worth, items = effective_clusters(sizes), effective_clusters(weight)
+    if sizes.size < 2:
+        return math.nan
+    largest = items / worth
+    seen = worth - 1 if largest <= 1 + 1e-12 else (worth - 1) * normal_part(share)  # 1: every item its own cluster
+    effect, degrees = joined_effect(1.0, largest, seen, expected_icc)
+    return score_interval(share, items / effect, t_quantile(degrees, ci_level))[1]

@@ -1,1 +1,0 @@
-"""Confidence as a forecast: calibration, recalibration, triage."""

@@ -1,1 +1,0 @@
-"""Judges put together: ways of combining their words, fitted on labels, and what that gains on tasks not seen."""

@@ -1,0 +1,114 @@
+"""The prediction-powered mean: labels of few items, corrected by a judge's word on many, with power tuning."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from axisjudge.checks import InputError
+from axisjudge.stats.clusters import clustered_variance
+from axisjudge.stats.estimate import Estimate, many
+from axisjudge.stats.proportions import FEWEST_CLUSTERS, cluster_codes, t_quantile
+
+Floats = NDArray[np.float64]
+
+#: Folds of clusters for the weight of the judge.
+FOLDS = 5
+
+
+def prediction_powered_mean(
+    prediction: ArrayLike,
+    label: ArrayLike,
+    *,
+    weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    cluster_unit: str = "cluster",
+    ci_level: float = 0.95,
+) -> Estimate:
+    r"""Mean label of all items, :math:`\sum_{labelled} w_i [y_i + \lambda_i (\bar f - f_i)] / \sum w_i`.
+
+    The weight :math:`\lambda` of the judge minimises the variance between clusters and is held to [0, 1]; at 0 the
+    judge is left out. It is cross-fitted: that of an item's fold comes from the clusters of the other folds, so that no
+    label tunes its own weight. The interval is linearised, with the t of `axisjudge.stats.clusters` over the clusters
+    that have a label: the normal quantile and the variance over n instead of n - 1 cover .91 at n = 50.
+
+    Parameters
+    ----------
+    prediction : array of float, shape (n_items,)
+        The judge's value of every item, labelled or not.
+    label : array of float, shape (n_items,)
+        NaN where nobody labelled.
+    weight : array, shape (n_items,), optional
+        1 / inclusion probability of labelled items; others are not used.
+    clusters : array, shape (n_items,), optional
+        Which items belong together; without it items are taken as independent.
+
+    Returns
+    -------
+    Estimate
+        Held to [0, 1] if all labels are.
+
+    References
+    ----------
+    Angelopoulos, Duchi and Zrnic (2023), PPI++: Efficient prediction-powered inference, arXiv:2311.01453; Fisch and
+    others (2024), Stratified prediction-powered inference, arXiv:2406.04291.
+    """
+    f, y = np.asarray(prediction, dtype=np.float64), np.asarray(label, dtype=np.float64)
+    if f.ndim != 1 or f.shape != y.shape or np.isnan(f).any():
+        raise InputError("prediction", "must be one number for every item, and the labels as many", (f.shape, y.shape))
+    asked = ~np.isnan(y)
+    w = asked.astype(np.float64) if weight is None else np.where(asked, np.asarray(weight, dtype=np.float64), 0.0)
+    groups = cluster_codes(clusters, f.size)
+    n_clusters = np.unique(groups[asked]).size
+    result = partial(
+        Estimate,
+        ci_level=ci_level,
+        n_items=f.size,
+        n_missing=int((~asked).sum()),
+        n_clusters=n_clusters,
+        cluster_unit="item" if clusters is None else cluster_unit,
+    )
+    if not asked.any():
+        return result(estimate=math.nan, reason="no item has a label")
+    y = np.where(asked, y, 0.0)
+    mean_y, mean_f = float(w @ y / w.sum()), float(w @ f / w.sum())
+    of_labels = w * (y - mean_y) / w.sum()
+    of_judge = (f - f.mean()) / f.size - w * (f - mean_f) / w.sum()
+    fold = _folds(w, y, f, groups)[groups]
+    tuned = np.zeros(f.size)
+    for held_out in range(FOLDS):
+        tuned[fold == held_out] = _tuned(*(of[fold != held_out] for of in (of_labels, of_judge, groups)))
+    weight_of_judge = float(w @ tuned / w.sum())
+    estimate = mean_y + float(w @ (tuned * (f.mean() - f)) / w.sum())
+    if n_clusters < FEWEST_CLUSTERS:
+        reason = f"labels of {many(n_clusters, 'cluster')}; a standard error needs {FEWEST_CLUSTERS}"
+        return result(estimate=estimate, reason=reason)
+    labelled = of_labels - w * tuned * (f - mean_f) / w.sum()
+    own = np.unique(groups[asked], return_inverse=True)[1]
+    known = clustered_variance(labelled[asked], own, weights=w[asked])
+    whole = np.bincount(groups, weights=labelled + weight_of_judge * (f - f.mean()) / f.size)
+    between = known.effective_clusters / max(known.effective_clusters - 1, 1e-9) * float(whole @ whole)
+    half = t_quantile(known.degrees, ci_level) * math.sqrt(max(known.variance, between))
+    bounds = (0.0, 1.0) if ((y >= 0) & (y <= 1)).all() else (-math.inf, math.inf)
+    estimate, low, high = (min(bounds[1], max(bounds[0], x)) for x in (estimate, estimate - half, estimate + half))
+    method = f"prediction-powered, weight of the judge {weight_of_judge:.2f}, t on {known.degrees:.1f} degrees"
+    return result(estimate=estimate, ci_low=low, ci_high=high, method=method)
+
+
+def _folds(w: Floats, y: Floats, f: Floats, groups: NDArray[np.intp]) -> NDArray[np.intp]:
+    """A fold for each cluster, all folds alike in labels and predictions, whatever the order of the items."""
+    weight = np.bincount(groups, weights=w)
+    means = [np.bincount(groups, weights=w * of) / np.maximum(weight, 1e-300) for of in (y, f)]
+    fold = np.empty(weight.size, dtype=np.intp)
+    fold[np.lexsort((weight, *means, weight > 0))] = np.arange(weight.size) % FOLDS
+    return fold
+
+
+def _tuned(of_labels: Floats, of_judge: Floats, groups: NDArray[np.intp]) -> float:
+    """The weight of the judge with the smallest variance between clusters."""
+    labels, judge = (np.bincount(groups, weights=of) for of in (of_labels, of_judge))
+    spread = float(judge @ judge)
+    return min(1.0, max(0.0, -float(labels @ judge) / spread)) if spread > 0 else 0.0

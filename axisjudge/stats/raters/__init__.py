@@ -1,1 +1,0 @@
-"""One rater beside others: a reference, people, itself."""

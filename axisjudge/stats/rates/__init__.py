@@ -1,1 +1,0 @@
-"""Proportions with their intervals, and rates corrected by labels."""

@@ -1,1 +1,0 @@
-"""Intervals and evidence that hold however often somebody looks."""
