@@ -278,7 +278,7 @@ QUANTITIES = {
             "gain",
             "share of items right with one less share right with the other, item by item",
             "labelled items; one without an answer is wrong",
-            "axisjudge.stats.proportions.paired_share_difference",
+            "axisjudge.stats.clustered.paired_share_difference",
         ),
         Quantity(
             "effective_judges",
