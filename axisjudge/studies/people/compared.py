@@ -430,6 +430,6 @@ def _carried(
     for measure, values in shares.items():
         here = clustered_proportion(values, panel.clusters, **terms)
         yield CarriedOver(judge, measure, here, standardised_share(values, names, mix, panel.clusters, **terms))
-    here = corrected_of(panel, number, asked, ci_level=ci_level, seed=seed).rate
+    corrected = corrected_of(panel, number, asked, ci_level=ci_level, seed=seed).rate
     weighty = {name: part for name, part in mix.items() if part > 0}
-    yield CarriedOver(judge, "corrected", here, _joined(panel, number, names, weighty, ci_level, seed))
+    yield CarriedOver(judge, "corrected", corrected, _joined(panel, number, names, weighty, ci_level, seed))

@@ -28,7 +28,7 @@ from axisjudge.stats.proportions import clustered_mean
 from axisjudge.studies._shared.declared import Declared
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, native, rows_of, table_of, to_polars
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies._shared.words import many
+from axisjudge.studies._shared.words import many, sentence_case
 from axisjudge.studies.rubric_versions import sentences
 from axisjudge.studies.rubric_versions.turns import (
     FLIPPED,
@@ -206,7 +206,7 @@ def answer_of(compared: RubricVersions, declared: Sequence[Declared] = ()) -> st
     """Agreement under the newest version and what its turn is; how earlier ones came out; held-out tasks."""
     earlier, newest = [(turn.title, turn.outcome) for turn in compared.turns[:-1]], compared.turns[-1]
     held_out = sentences.confirmed([(each.statistic, each.estimate, each.p_holm) for each in declared])
-    last = f"{sentences.before(earlier)}; {held_out}" if earlier else sentences.sentence_case(held_out)
+    last = f"{sentences.before(earlier)}; {held_out}" if earlier else sentence_case(held_out)
     first = sentences.answer(newest.headline, newest.versions, newest.agreement, newest.n_items)
     return f"{first} {last}."
 
