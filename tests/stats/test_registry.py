@@ -343,7 +343,9 @@ PARTS = {
         "more_for_half_width",
         "score_interval",
     ),
+    *("any_judge_rate", "coincidence_test", "consensus_rate", "independent_panel", "reference_ranks"),
     *(
+        "pooled_by_cluster",
         "influences",
         "interval_on",
         "on_scale",
@@ -360,27 +362,19 @@ PARTS = {
 }
 #: Modules with tests of their own kind.
 ELSEWHERE = {
+    "acceptance",
     "agreement.pairs",
-    "latent.convergence",
-    "latent.nuts",
-    "latent.panel",
-    "latent.rated",
-    "latent.sampler",
-    "raters.reference_ranks",
-    "rates.corrected_agents",
-    "agreement.independent_panel",
+    "betting",
     "comparisons.progress",
+    "corrected_agents",
+    "latent_nuts",
+    "latent_panel",
+    "latent_sampler",
     "link_lines",
-    "panels.conditional_logit",
-    "panels.dawid_skene",
-    "panels.linear",
-    "panels.nested",
-    "panels.stacking",
-    "panels.votes",
-    "panels.ways",
-    "sequences.acceptance",
-    "sequences.betting",
-    "planning.studies",
+    "panel_models",
+    "panel_nested",
+    "panel_ways",
+    "planning",
 }
 
 

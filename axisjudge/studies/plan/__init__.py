@@ -30,13 +30,13 @@ from axisjudge.studies._shared.words import listed, many, named, sentence_case
 from axisjudge.studies.plan.pilots import (
     TOKENS,
     JudgePrice,
-    LabelledPilot,
     PanelError,
     Pilot,
     StudyPlan,
     judge_prices,
     panel_errors,
     pilot_of,
+    pilot_sentence,
     plan_rows,
     study_plan,
 )
@@ -485,25 +485,6 @@ def needs(plans: Mapping[str, StudyPlan]) -> str:
     if not takes:
         return f"{what} is not reached {upto} ({listed(never)})"
     return f"{takes} are needed for {what}{f'; with {listed(never)} it is not reached {upto}' if never else ''}"
-
-
-def pilot_sentence(pilot: Pilot) -> str:
-    """Who is compared, on how much, and how they agree."""
-    runs, tasks = many(len(pilot.ratings), "run"), many(pilot.n_tasks, "task")
-    kappa = "no kappa, as they say one word alone," if math.isnan(pilot.kappa) else f"kappa {pilot.kappa:.2f}"
-    return (
-        f"The pilot on {pilot.question}: {pilot.prevalence:.0%} of verdicts say incorrect; {listed(pilot.judges[:2])} "
-        f"have {kappa} over all words that they say, and agree on {pilot.agreement:.0%} ({runs} of {tasks})."
-    )
-
-
-def labelled_pilot_sentence(pilot: LabelledPilot) -> str:
-    """The figures, with their n: a small pilot gives rough ones."""
-    items = "items with planted labels" if pilot.planted else "labelled items"
-    return (
-        f"The pilot: {pilot.judge} on {pilot.n_items} {items}, failures {pilot.prevalence:.0%}, sensitivity "
-        f"{pilot.sensitivity:.2f}, specificity {pilot.specificity:.2f}."
-    )
 
 
 def judged_sentence(gain: float, judges: Sequence[JudgePrice]) -> str:

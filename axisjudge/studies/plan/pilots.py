@@ -22,7 +22,7 @@ from axisjudge.stats.planning import Planned, StudyCurve, panel_error
 from axisjudge.studies._shared.citations import question_variances
 from axisjudge.studies._shared.frames import Floats, Given, mean_of
 from axisjudge.studies._shared.pooled import pooled
-from axisjudge.studies._shared.words import listed
+from axisjudge.studies._shared.words import listed, many
 from axisjudge.verdict import VERDICTS
 
 #: With fewer failures or passes a pilot's sensitivity or specificity says next to nothing.
@@ -308,3 +308,22 @@ def plan_rows(plan: StudyPlan) -> list[dict[str, Any]]:
         }
         for point in curve.points
     ]
+
+
+def pilot_sentence(pilot: Pilot) -> str:
+    """Who is compared, on how much, and how they agree."""
+    runs, tasks = many(len(pilot.ratings), "run"), many(pilot.n_tasks, "task")
+    kappa = "no kappa, as they say one word alone," if math.isnan(pilot.kappa) else f"kappa {pilot.kappa:.2f}"
+    return (
+        f"The pilot on {pilot.question}: {pilot.prevalence:.0%} of verdicts say incorrect; {listed(pilot.judges[:2])} "
+        f"have {kappa} over all words that they say, and agree on {pilot.agreement:.0%} ({runs} of {tasks})."
+    )
+
+
+def labelled_pilot_sentence(pilot: LabelledPilot) -> str:
+    """The figures, with their n: a small pilot gives rough ones."""
+    items = "items with planted labels" if pilot.planted else "labelled items"
+    return (
+        f"The pilot: {pilot.judge} on {pilot.n_items} {items}, failures {pilot.prevalence:.0%}, sensitivity "
+        f"{pilot.sensitivity:.2f}, specificity {pilot.specificity:.2f}."
+    )

@@ -14,7 +14,7 @@ from axisjudge.datasets import demo_paths
 from axisjudge.judges.pricing import Tokens
 from axisjudge.stats.planning import Planned, StudyCurve, plan_corrected_rate, plan_stand_in
 from axisjudge.studies import plan as planning
-from axisjudge.studies.plan import needs, pilot_sentence, plan_sentence, repeats_sentence
+from axisjudge.studies.plan import needs, plan_sentence, repeats_sentence
 from axisjudge.studies.plan.pilots import (
     JudgePrice,
     judge_prices,
@@ -22,6 +22,7 @@ from axisjudge.studies.plan.pilots import (
     labelled_pilot,
     panel_errors,
     pilot_of,
+    pilot_sentence,
     plan_rows,
     study_plan,
 )
