@@ -355,7 +355,7 @@ def _kappas(question: QuestionComparison) -> str:
     values, verb = _span(known), "is" if len(known) == 1 else "was observed"
     beside = f"; people among themselves {question.ceiling['kappa'].worded()}" if question.ceiling else ""
     best = best_by_kappa(question, by_name=True)
-    return f"{question.question}: {kind} with people {verb} {values}{beside}. {best}".rstrip()
+    return f"On {question.question}, {kind} with people {verb} {values}{beside}. {best}".rstrip()
 
 
 def _kappa(judge: JudgeComparison) -> Estimate:
