@@ -15,13 +15,13 @@ from axisjudge.families import family_of
 from axisjudge.imports import harness, inspect_scores, promptfoo, sets, tracing
 from axisjudge.imports.columns import read_table
 from axisjudge.imports.finishing import ratings_of_judgements
-from axisjudge.imports.judgement import ImportedFile, ImportOptions, Judgement
+from axisjudge.imports.judgement import ImportedFile, ImportOptions, judged
 from axisjudge.imports.sheets import (
     LINES,
     SUFFIXES,
     ReadTable,
+    Row,
     flat,
-    heads_of,
     json_content,
     read_sheet,
     table_in,
@@ -32,7 +32,7 @@ from axisjudge.labels.formats import Terms, agentrx_failures, argilla, failure_s
 from axisjudge.labels.formats.exchange import UNKNOWN, stated_draw
 from axisjudge.labels.own import Read
 from axisjudge.ratings import SCHEMA, ratings_frame, read_ratings
-from axisjudge.ratings.scales import word_of
+from axisjudge.ratings.edge import alike
 from axisjudge.readers import inspect_logs, read_trajectories
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import IDENTITY, Rating
@@ -125,19 +125,20 @@ def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
 def _together(
     readings: Sequence[tuple[Path, ImportedFile]], options: ImportOptions, passed_over: Sequence[str]
 ) -> Imported:
-    judgements = [one for _, reading in readings for one in _named_items(reading, readings)]
+    judgements = _one_table(readings)
     unused = _unused(judgements, [reading for _, reading in readings], options)
     stated = [_named_by_us(reading, options) for _, reading in readings if reading.ratings is not None]
     judgements, tables, left_out = _chosen(judgements, stated, options)
     names = Counter(path.name for path, _ in readings)
     notes = _of_files([(_short(path, names), note) for path, reading in readings for note in reading.notes])
-    if judgements:
+    if not judgements.is_empty():
         table, recognised = ratings_of_judgements(judgements, options)
         tables.append(table)
         notes += recognised
     if left_out:
         notes.append(f"questions left out: {', '.join(left_out)}")
-    ratings = pl.concat(tables) if tables else pl.DataFrame(schema=SCHEMA)
+    del judgements  # of millions of rows, they would stand beside the ratings
+    ratings = pl.concat(tables) if len(tables) > 1 else tables[0] if tables else pl.DataFrame(schema=SCHEMA)
     if ratings.is_empty():
         raise InputError(", ".join(str(path) for path, _ in readings), "hold no ratings", cure="; ".join(notes))
     ratings = _with_families(ratings, options)
@@ -146,8 +147,8 @@ def _together(
         if n_again := int(ratings.select((again > 0).sum()).item()):
             notes.append(f"{n_again} runs stand in these files twice; their further labels are repeats 1, 2 and so on")
         ratings = ratings.with_columns(repeat=pl.col("repeat") + again)
-    twice = ratings.filter(ratings.select(IDENTITY).is_duplicated())
-    if not twice.is_empty():
+    if alike(ratings, *IDENTITY):
+        twice = ratings.filter(ratings.select(IDENTITY).is_duplicated())
         items = ", ".join(twice["item_id"].unique(maintain_order=True).head(3))
         raise InputError(
             "files", "a rating stands in them once", f"twice of {items}", "name each file and each run once"
@@ -171,13 +172,17 @@ def _short(path: Path, names: Mapping[str, int]) -> str:
     return path.name if names[path.name] == 1 else f"{path.parent.name}/{path.name}"
 
 
-def _named_items(reading: ImportedFile, readings: Sequence[tuple[Path, ImportedFile]]) -> Iterable[Judgement]:
-    """AltTest's judgements with what all items' names say together, those of the other files of the set as well."""
-    if reading.format != sets.ALTTEST:
-        return reading.judgements
+def _one_table(readings: Sequence[tuple[Path, ImportedFile]]) -> pl.DataFrame:
+    """The judgements of all files; AltTest's with what all items' names of their set say together."""
     every = [one for _, each in readings if each.format == sets.ALTTEST for one in each.judgements]
-    mine = [one for one in every if one.fields["domain"] == reading.judgements[0].fields["domain"]]
-    return sets.with_names(reading.judgements, mine)
+    tables = []
+    for _, reading in readings:
+        found = reading.judgements
+        if reading.format == sets.ALTTEST:
+            found = sets.with_names(found, [one for one in every if one.fields["domain"] == found[0].fields["domain"]])
+        if len(found):
+            tables.append(found if isinstance(found, pl.DataFrame) else judged(found))
+    return pl.concat(tables, how="diagonal") if len(tables) > 1 else tables[0] if tables else judged([])
 
 
 def _named_by_us(reading: ImportedFile, options: ImportOptions) -> pl.DataFrame:
@@ -187,15 +192,15 @@ def _named_by_us(reading: ImportedFile, options: ImportOptions) -> pl.DataFrame:
     return reading.ratings.with_columns(pl.col("question").replace(named)) if named else reading.ratings
 
 
-def _unused(judgements: Sequence[Judgement], readings: Sequence[ImportedFile], options: ImportOptions) -> list[str]:
+def _unused(judgements: pl.DataFrame, readings: Sequence[ImportedFile], options: ImportOptions) -> list[str]:
     """What was told of questions, words and columns that no file has; labelling tools' readers use it themselves."""
     formats = {reading.format for reading in readings if reading.ratings is not None}
     if formats - _STATED:
         return []
     stated = (reading.ratings for reading in readings if reading.format in _STATED and reading.ratings is not None)
-    questions = {one.question for one in judgements}.union(*(table["question"] for table in stated))
+    questions = {*judgements["question"].unique()}.union(*(table["question"] for table in stated))
     questions |= {options.question_of(name) for name in questions if name is not None}
-    words = {word_of(one.word) for one in judgements if one.word is not None}
+    words = {*judgements["word"].unique()} if options.words or options.missing else set()
     told = {"--axis-map": set(options.axes) - questions, "--word-map": set(options.words) - words}
     told["--missing"] = set(options.missing) - words
     told["--column"] = set(options.columns) if not any(reading.format in _SHEETS for reading in readings) else set()
@@ -203,21 +208,21 @@ def _unused(judgements: Sequence[Judgement], readings: Sequence[ImportedFile], o
 
 
 def _chosen(
-    judgements: Sequence[Judgement], tables: Sequence[pl.DataFrame], options: ImportOptions
-) -> tuple[list[Judgement], list[pl.DataFrame], list[str]]:
+    judgements: pl.DataFrame, tables: Sequence[pl.DataFrame], options: ImportOptions
+) -> tuple[pl.DataFrame, list[pl.DataFrame], list[str]]:
     """The judgements and ratings of the questions that are wanted, where the files name them; and the others' names."""
-    asked = list(dict.fromkeys(one.question for one in judgements if one.question is not None))
+    asked = judgements["question"].unique(maintain_order=True).drop_nulls().to_list()
     rated = list(dict.fromkeys(name for table in tables for name in table["question"].unique(maintain_order=True)))
     named = list(dict.fromkeys((*asked, *rated)))
     wanted = {name for name in named if name in options.question or options.question_of(name) in options.question}
     if not wanted:
-        if options.question and named and all(one.question is not None for one in judgements):
+        if options.question and named and not judgements["question"].null_count():
             rule = f"names none of the questions here: {', '.join(named)}"
             raise InputError("--question", rule, options.question[0], f"--axis-map {named[0]}=NAME renames one")
-        return list(judgements), list(tables), []
-    kept = [one for one in judgements if one.question is None or one.question in wanted]
-    chosen = [table.filter(pl.col("question").is_in(list(wanted))) for table in tables]
-    return kept, chosen, [name for name in named if name not in wanted]
+        return judgements, list(tables), []
+    is_wanted = pl.col("question").is_in(list(wanted))
+    kept = judgements.filter(pl.col("question").is_null() | is_wanted)
+    return kept, [table.filter(is_wanted) for table in tables], [name for name in named if name not in wanted]
 
 
 def _with_families(ratings: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
@@ -238,7 +243,10 @@ def _with_draw(imported: Imported, options: ImportOptions) -> Imported:
     said = pl.col("flags").list.eval(pl.element().str.starts_with("drawn")).list.any()
     silent = (pl.col("rater_kind") == "human") & ~said.fill_null(False)
     unknown = 0 if options.sampling else imported.ratings.filter(silent).height
-    drawn = pl.concat_list("flags", pl.lit(flags, dtype=pl.List(pl.String)))
+    if (imported.ratings["flags"].list.len() > 0).any():
+        drawn = pl.concat_list("flags", pl.lit(flags, dtype=pl.List(pl.String)))
+    else:
+        drawn = pl.lit(flags, dtype=pl.List(pl.String))
     table = imported.ratings.with_columns(flags=pl.when(silent).then(drawn).otherwise("flags"))
     notes = [f"people's labels ({unknown}): {UNKNOWN}"] if unknown else []
     return replace(imported, ratings=table, notes=(*imported.notes, *notes))
@@ -276,7 +284,11 @@ def _reading(path: Path, options: ImportOptions) -> ImportedFile:
     rows = tracing.scores_in(content)
     if rows is None and isinstance(content, list) and content and all(isinstance(each, dict) for each in content):
         rows = [flat(each) for each in content]
-    if rows is not None and (read := _of_tool(path, rows)) is not None:
+    if (
+        rows is not None
+        and (read := _of_tool(path, list(dict.fromkeys(name for row in rows for name in row)), lambda: rows))
+        is not None
+    ):
         return read
     if (sheet := table_in(content, path)) is None:
         rule = "is in no form known here, and no table"
@@ -326,11 +338,10 @@ def _labels(path: Path, content: Any, options: ImportOptions) -> ImportedFile | 
 
 def _sheet(path: Path, sheet: ReadTable, options: ImportOptions) -> ImportedFile:
     """A table: ours, one of a tool whose columns are known, or any other."""
-    rows = sheet.rows()
-    if (known := _of_tool(path, rows)) is not None:
+    if (known := _of_tool(path, list(sheet.columns), sheet.rows)) is not None:
         return known
     form = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".xlsx": "excel"}.get(path.suffix, "json")
-    read = read_table(path, rows, _without_names(options), form)
+    read = read_table(path, sheet.columns, _without_names(options), form)
     return replace(read, notes=(*sheet.notes, *read.notes))
 
 
@@ -342,9 +353,8 @@ def _runs_of(path: Path) -> dict[str, Trajectory]:
         return {}
 
 
-def _of_tool(path: Path, rows: Sequence[dict[str, Any]]) -> ImportedFile | None:
+def _of_tool(path: Path, heads: Sequence[str], rows: Callable[[], list[Row]]) -> ImportedFile | None:
     """A table of ours, or of a tool whose columns are known."""
-    heads = heads_of(rows)
     ours = {"trajectory_id", "question", "rater", "rater_kind", "family", "status"}
     if ours <= set(heads) and path.suffix != ".csv" and set(heads) <= set(Rating.model_fields):
         return ImportedFile("axisjudge", ratings=read_ratings(path))
@@ -352,8 +362,8 @@ def _of_tool(path: Path, rows: Sequence[dict[str, Any]]) -> ImportedFile | None:
         return ImportedFile("axisjudge", ratings=ratings_frame(own.read_own_csv(path, Terms())[0]))
     for is_of_tool, read in tracing.SHEETS:
         if is_of_tool(heads):
-            return read(path, rows)
-    if "assessments" in heads and (imported := tracing.assessments_in(list(rows))) is not None:
+            return read(path, rows())
+    if "assessments" in heads and (imported := tracing.assessments_in(rows())) is not None:
         return tracing.read_assessments(path, imported)
     return None
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from axisjudge.checks import InputError, one_of
 from axisjudge.imports.cells import mended
-from axisjudge.imports.judgement import ImportedFile, ImportOptions, Judgement
+from axisjudge.imports.judgement import JUDGED, ImportedFile, ImportOptions, share_of, word_or_none
 from axisjudge.imports.recognise import (
     KIND_WORDS,
     NAMES,
@@ -32,9 +33,9 @@ from axisjudge.imports.recognise import (
     tokens,
     who,
 )
-from axisjudge.imports.sheets import Row, heads_of
+from axisjudge.imports.sheets import AT_ONCE, Cells, Columns
 from axisjudge.labels.own import steps_of
-from axisjudge.ratings.edge import side
+from axisjudge.ratings.edge import SCHEMA, alike, side
 from axisjudge.ratings.scales import checked_scale, number_of, plain
 from axisjudge.verdict import AXES, RaterKind, Rating
 
@@ -78,7 +79,7 @@ class Layout:
         return f"columns: {'; '.join(said)} (else: --column THEIRS=OURS)" if said else ""
 
 
-def read_table(path: Path, rows: Sequence[Row], options: ImportOptions, form: str) -> ImportedFile:
+def read_table(path: Path, columns: Columns, options: ImportOptions, form: str) -> ImportedFile:
     """Judgements of a table, long or wide.
 
     Raises
@@ -86,77 +87,79 @@ def read_table(path: Path, rows: Sequence[Row], options: ImportOptions, form: st
     InputError
         Columns that are needed are missing (all are named), a cell cannot be read, or an item is rated twice by one.
     """
-    if not rows:
+    if not any(map(len, columns.values())):
         return ImportedFile(form)
-    rows, n_copies = _without_copies(rows)
-    rows, changed = mended(rows, {*options.words, *options.missing})
-    rows, notes = _with_items(path, rows, options)
-    layout = layout_of(str(path), rows, options)
-    first = 2 if path.suffix in (".csv", ".tsv") else 1
-    found: list[Judgement] = []
-    empty: Counter[str] = Counter()
-    for number, row in enumerate(rows, start=first):
-        found.extend(_judgements(f"{path}:{number}", row, layout, options, empty))
+    columns, n_copies = _without_copies(columns)
+    columns, changed = mended(columns, {*options.words, *options.missing})
+    columns, known, notes = _with_items(path, columns, options)
+    layout = layout_of(str(path), columns, known, options)
+    found, empty = _judgements(path, columns, known, layout, options)
     if not options.repeats:
-        _refuse_twice(str(path), rows, found, layout)
+        _refuse_twice(str(path), known, found, layout)
     notes += [layout.note(), *changed]
     notes += [f"rows that repeat another in every cell: {n_copies}, taken once"] if n_copies else []
     notes += [
         f"{name}: {count:,} empty cells are verdicts that did not come, and stay counted"
         for name, count in empty.items()
+        if count
     ]
-    return ImportedFile(form, tuple(found), notes=tuple(filter(None, notes)))
+    return ImportedFile(form, found, notes=tuple(filter(None, notes)))
 
 
-def _without_copies(rows: Sequence[Row]) -> tuple[list[Row], int]:
-    """The rows without those that repeat another whole, where rows have an id or a text of their own."""
-    seen: dict[str, Row] = {}
-    for row in rows:
-        seen.setdefault(repr(sorted(row.items(), key=lambda pair: pair[0])), row)
-    return (list(seen.values()), len(rows) - len(seen)) if len(rows[0]) > 2 else (list(rows), 0)
+def _without_copies(columns: Columns) -> tuple[Columns, int]:
+    """The columns without rows that repeat another whole, where rows have an id or a text of their own."""
+    cells = texts(columns)
+    if cells.width < 3 or not alike(cells):
+        return columns, 0
+    kept = cells.with_row_index("").unique(cells.columns, keep="first", maintain_order=True)[""].to_list()
+    made = {
+        name: column[kept] if isinstance(column, pl.Series) else [column[n] for n in kept]
+        for name, column in columns.items()
+    }
+    return made, cells.height - len(kept)
 
 
-def _with_items(path: Path, rows: list[Row], options: ImportOptions) -> tuple[list[Row], list[str]]:
-    """The rows with what names an item in one column: told columns joined, or a number where no column names items."""
-    heads = heads_of(rows)
+def _with_items(path: Path, columns: Columns, options: ImportOptions) -> tuple[Columns, Recognised, list[str]]:
+    """The columns with one that names items: told ones joined, or a number where none does; and what they are."""
+    known = recognise(texts(columns))
+    made, notes = pl.Series(dtype=pl.String), []
     if options.item:
-        if absent := [name for name in options.item if name not in heads]:
-            raise InputError("--item", f"names no column of {path.name}; it has {', '.join(heads)}", absent[0])
-        if len(options.item) == 1:
-            return rows, []
-        joined = " + ".join(options.item)
-        return [{joined: "/".join(str(row.get(name)) for name in options.item), **row} for row in rows], []
-    if "trajectory_id" in options.columns.values() or "item_id" in options.columns.values():
-        return rows, []
-    if named_column(heads, NAMES["trajectory_id"]):
-        return rows, []
-    known = recognise(texts({name: [row.get(name) for row in rows] for name in heads}))
-    if known.item or any(
-        known.columns[name].distinct > 1 for name in (*known.of("rater"), named_column(heads, _RATERS)) if name
+        if absent := [name for name in options.item if name not in columns]:
+            raise InputError("--item", f"names no column of {path.name}; it has {', '.join(columns)}", absent[0])
+        if len(options.item) > 1:
+            parts = [pl.Series(map(str, columns[name])) for name in options.item]
+            made = pl.select(pl.concat_str(parts, separator="/")).to_series().alias(" + ".join(options.item))
+    elif not (
+        {"trajectory_id", "item_id"} & {*options.columns.values()}
+        or named_column(columns, NAMES["trajectory_id"])
+        or known.item
+        or any(
+            known.columns[name].distinct > 1 for name in (*known.of("rater"), named_column(columns, _RATERS)) if name
+        )
     ):
-        return rows, []
-    made = [{"row": f"{path.stem}/{number}", **row} for number, row in enumerate(rows, start=1)]
-    return made, ["no column names what was rated: rows are items, by their number (else: --item COLUMN)"]
+        number = pl.int_range(1, known.frame.height + 1)
+        made = pl.select(pl.lit(f"{path.stem}/") + number.cast(pl.String)).to_series().alias("row")
+        notes = ["no column names what was rated: rows are items, by their number (else: --item COLUMN)"]
+    if made.is_empty():
+        return columns, known, notes
+    whole = {made.name: made, **columns}
+    return whole, recognise(texts(whole)), notes
 
 
-def _refuse_twice(where: str, rows: Sequence[Row], found: Sequence[Judgement], layout: Layout) -> None:
+def _refuse_twice(where: str, known: Recognised, found: pl.DataFrame, layout: Layout) -> None:
     """Refuse two ratings of one item by one rater on one question, with the columns that would tell them apart."""
-    if "repeat" in layout.roles:
+    key = ["thing", "question", "rater", *(name for name in ("step_index", "rater_version") if name in found.columns)]
+    if "repeat" in layout.roles or not alike(found, *key):
         return
-    seen: dict[tuple[object, ...], Judgement] = {}
-    for one in found:
-        key = (one.thing, one.fields.get("step_index"), one.question, one.rater, one.fields.get("rater_version"))
-        if (before := seen.setdefault(key, one)) is not one:
-            break
-    else:
+    first = pl.int_range(pl.len()).first().over(key)
+    again = found.with_columns(_before=first).filter(pl.col("_before") < pl.int_range(pl.len()))
+    if again.is_empty():
         return
-    heads = heads_of(rows)
-    known = recognise(texts({name: [row.get(name) for row in rows] for name in heads}))
+    one = again.row(0, named=True)
     item = layout.roles["trajectory_id"].split(" + ")
     keys = [layout.roles[name] for name in ("rater", "question", "step_index") if name in layout.roles]
-    by = f"{one.rater} rated" if one.rater else "there are two rows of"
-    places = f"rows {before.where.rpartition(':')[2]} and {one.where.rpartition(':')[2]}"
-    rule = f"{by} {one.thing!r} twice ({places})"
+    by = f"{one['rater']} rated" if one["rater"] else "there are two rows of"
+    rule = f"{by} {one['thing']!r} twice (rows {found['row'][one['_before']]} and {one['row']})"
     if extra := telling_apart(known.frame, item, keys, known):
         told = " ".join(f"--item {shlex.quote(name)}" for name in (*item, *extra))
         tell = "tells" if len(extra) == 1 else "tell"
@@ -168,7 +171,7 @@ def _refuse_twice(where: str, rows: Sequence[Row], found: Sequence[Judgement], l
     raise InputError(where, rule, cure=cure)
 
 
-def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout:
+def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOptions) -> Layout:
     """What the columns of a table are, from their cells, their names, and what was told.
 
     Raises
@@ -176,9 +179,8 @@ def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout
     InputError
         Columns may be raters or questions, or what a rating needs is not there.
     """
-    heads = heads_of(rows)
-    known = recognise(texts({name: [row.get(name) for row in rows] for name in heads}))
-    roles, rest = _roles(where, rows, heads, options, known)
+    heads = list(columns)
+    roles, rest = _roles(where, columns, options, known)
     named = set(options.kinds) - {options.rater}
     if named & set(heads) and "rater" in roles and options.rater_column is None and not options.columns:
         rest = [*rest, *(roles.pop(name) for name in ("rater", "verdict") if name in roles)]
@@ -194,7 +196,9 @@ def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout
     sides = {name: _beside(name, rest) for name in rest}
     beside = {column for found in sides.values() for column in found.values()}
     by_rater = "rater" not in roles and not options.rater and not any(plain(name) in AXES for name in rest)
-    answers = [name for name in rest if name not in beside and not _is_text(name) and _are_answers(rows, name)]
+    answers = [
+        name for name in rest if name not in beside and not _is_text(name) and _are_answers(known, columns, name)
+    ]
     answers = [name for name in answers if name in named or not of_candidate(known, name)]
     if by_rater:
         answers = _raters(where, answers, named, known, options)
@@ -324,10 +328,9 @@ def _refuse_undecided(where: str, names: Sequence[str]) -> None:
     raise InputError(where, rule, cure=f"raters (llm or human each): {raters}; questions: {questions}")
 
 
-def _roles(
-    where: str, rows: Sequence[Row], heads: Sequence[str], options: ImportOptions, known: Recognised
-) -> tuple[dict[str, str], list[str]]:
+def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised) -> tuple[dict[str, str], list[str]]:
     """Our field -> column, told or by cells and names, and the columns that are none."""
+    heads = list(cells)
     fields = (*NAMES, *Rating.model_fields, IGNORED)
     roles: dict[str, str] = {}
     columns = {**options.columns, **({options.rater_column: "rater"} if options.rater_column else {})}
@@ -341,7 +344,7 @@ def _roles(
             roles[ours] = theirs
     taken = {*columns, *(set(options.kinds) & set(heads))}
     for ours, names in NAMES.items():
-        free = [name for name in heads if name not in taken and _fits(rows, name, ours)]
+        free = [name for name in heads if name not in taken and _fits(known, cells, name, ours)]
         if ours == "rater":
             free = [
                 name
@@ -388,21 +391,35 @@ def _beside(name: str, heads: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _are_answers(rows: Sequence[Row], name: str) -> bool:
+def _distinct(cells: Cells) -> list[Any]:
+    """The different cells of a column that are filled, but for lists and records."""
+    every = (
+        cells.unique(maintain_order=True) if isinstance(cells, pl.Series) else dict.fromkeys(filter(_hashable, cells))
+    )
+    return [cell for cell in every if cell not in (None, "")]
+
+
+def _hashable(cell: object) -> bool:
+    return not isinstance(cell, dict | list)
+
+
+def _are_answers(known: Recognised, columns: Columns, name: str) -> bool:
     """Whether the cells of a column are answers: numbers, or few and short words."""
-    cells = {cell for row in rows if not isinstance(cell := row.get(name), dict | list) and cell not in (None, "")}
-    if not cells:
-        return False
+    if known.columns[name].numbers:
+        return True
+    cells = _distinct(columns[name])
     words = {str(cell) for cell in cells if number_of(cell) is None}
-    few = len(words) <= min(_MOST_WORDS, max(3, len(rows) // 2))
-    return few and max((len(word) for word in words), default=0) <= _LONGEST
+    few = len(words) <= min(_MOST_WORDS, max(3, known.frame.height // 2))
+    return bool(cells) and few and max((len(word) for word in words), default=0) <= _LONGEST
 
 
-def _fits(rows: Sequence[Row], name: str, ours: str) -> bool:
+def _fits(known: Recognised, columns: Columns, name: str, ours: str) -> bool:
     """Whether the cells of a column can be what its name says: a question may be a prompt, a kind that of a task."""
-    cells = [cell for row in rows if (cell := row.get(name)) not in (None, "")]
     if ours == "question":
-        return _are_answers(rows, name)
+        return _are_answers(known, columns, name)
+    if ours not in (*_WHOLE, "confidence", "rater_kind", "scale"):
+        return True
+    cells = _distinct(columns[name])
     if ours == "confidence" and cells and all(number_of(cell) is None for cell in cells):
         return False  # high, medium, low
     if plain(name) == ours:  # our own name is meant; a cell that does not fit is refused later
@@ -477,39 +494,101 @@ def _command(where: str, layout: Layout, options: ImportOptions, known: Recognis
 
 
 def _judgements(
-    where: str, row: Row, layout: Layout, options: ImportOptions, empty: Counter[str]
-) -> Iterator[Judgement]:
-    """The judgements of a row; an empty cell of a judge is a verdict that did not come, one of a person no label."""
-    roles = layout.roles
-    thing = row.get(roles["trajectory_id"])
-    if thing in (None, ""):
-        raise InputError(where, f"the cell {roles['trajectory_id']} is empty", cure="name what was rated in every row")
-    about = {ours: _cell(where, ours, row.get(column)) for ours, column in roles.items() if ours not in _OWN}
-    if roles.get("trajectory_id") == roles.get("task_id"):
-        about.pop("task_id", None)
-    rater, question = (_text(row.get(roles[name])) if name in roles else None for name in ("rater", "question"))
-    kind = _kind(where, row.get(roles["rater_kind"])) if "rater_kind" in roles else None
+    path: Path, columns: Columns, known: Recognised, layout: Layout, options: ImportOptions
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """The judgements of all rows; an empty cell of a judge is a verdict that did not come, one of a person no label."""
+    first = 2 if path.suffix in (".csv", ".tsv") else 1
+    roles, frame = layout.roles, known.frame
+
+    def field(ours: str, column: str) -> pl.Series:
+        return _field(f"{path}", first, ours, columns[column])
+
+    things = frame[roles["trajectory_id"]]
+    if things.null_count():
+        where = f"{path}:{first + things.is_null().arg_true()[0]}"
+        raise InputError(where, f"the cell {things.name} is empty", cure="name what was rated in every row")
+    said = {
+        "row": pl.int_range(first, first + frame.height, dtype=pl.UInt32, eager=True),
+        "thing": things,
+        **{name: frame[roles[name]] for name in ("question", "rater") if name in roles},
+        **({"kind": field("rater_kind", roles["rater_kind"])} if "rater_kind" in roles else {}),
+        **{ours: field(ours, column) for ours, column in roles.items() if ours not in _OWN},
+    }
+    if roles["trajectory_id"] == roles.get("task_id"):
+        said.pop("task_id")
+    rows = pl.DataFrame({name: column.alias(name) for name, column in said.items()})
+    whole = [
+        pl.lit(str(path)).alias("where"),
+        *(
+            pl.lit(None, dtype=pl.String).alias(name)
+            for name in JUDGED
+            if name not in rows.columns and name not in ("where", "word")
+        ),
+    ]
+    rows = rows.with_columns(whole)
     if not layout.answers:
-        yield Judgement(where, str(thing), question, rater, row.get(roles["verdict"]), kind, None, about)
+        return rows.with_columns(word=_words(columns[roles["verdict"]])), {}
+    parts, empty = [], {}
     for name in layout.answers:
-        word = row.get(name)
-        if word in (None, "") or word != word:
-            said_by = name if layout.by_rater else str(options.rater or rater)
-            if (options.kinds.get(said_by) or kind or options.kind or likely_kind(said_by)) == "human":
-                continue
-            empty[name] += 1
-            word = None
-        beside = {ours: _cell(where, ours, row.get(column)) for ours, column in layout.sides[name].items()}
-        asked, by = (question, name) if layout.by_rater else (name, rater)
-        yield Judgement(where, str(thing), asked, by, word, kind, None, {**about, **beside})
+        beside = [field(ours, column).alias(ours) for ours, column in layout.sides[name].items()]
+        part = rows.with_columns(
+            pl.lit(name).alias("rater" if layout.by_rater else "question"), _words(columns[name]).alias("word"), *beside
+        )
+        lost = part["word"].is_null()
+        if lost.any():
+            lost &= ~_of_people(part, options)
+            part = part.filter(pl.col("word").is_not_null() | lost)
+        empty[name] = int(lost.sum())
+        parts.append(part)
+    return _row_by_row(parts), empty
+
+
+def _of_people(part: pl.DataFrame, options: ImportOptions) -> pl.Series:
+    """Of each judgement, whether a person said it, as far as it is told, written or likely by the rater's name."""
+    who = part["rater"].fill_null(str(options.rater))
+    raters = who.unique().to_list()
+    told = who.replace_strict(raters, [options.kinds.get(name) for name in raters], return_dtype=pl.String)
+    likely = who.replace_strict(raters, [options.kind or likely_kind(name) for name in raters], return_dtype=pl.String)
+    return part.select(pl.coalesce(told, "kind", likely) == "human").to_series()
+
+
+def _row_by_row(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The judgements of several columns in the order of the rows, one column at a time for the memory's sake."""
+    if len(parts) == 1:
+        return parts[0]
+    order = pl.concat([part["row"].cast(pl.Int64) * len(parts) + n for n, part in enumerate(parts)]).arg_sort()
+    names = dict.fromkeys(name for part in parts for name in part.columns)
+    absent = {
+        name: pl.Series(name, [None], dtype=next(p.schema[name] for p in parts if name in p.columns)) for name in names
+    }
+    return pl.DataFrame(
+        [
+            pl.concat(
+                [part[name] if name in part.columns else absent[name].new_from_index(0, part.height) for part in parts]
+            ).gather(order)
+            for name in names
+        ]
+    )
+
+
+def _words(cells: Cells) -> pl.Series:
+    if isinstance(cells, pl.Series) and cells.dtype == pl.String:
+        words = cells.str.strip_chars()
+        return words.set(words == "", None)
+    return pl.Series([word_or_none(cell) for cell in cells], dtype=pl.String)
+
+
+def _field(path: str, first: int, ours: str, cells: Cells) -> pl.Series:
+    """A column as our field takes it."""
+    made = []
+    for at in range(0, len(cells), AT_ONCE):
+        part = enumerate(cells[at : at + AT_ONCE], start=first + at)
+        made.append(pl.Series([_cell(f"{path}:{row}", ours, cell) for row, cell in part], dtype=SCHEMA[ours]))
+    return pl.concat(made)
 
 
 _OWN = ("trajectory_id", "question", "rater", "verdict", "rater_kind")
 _WHOLE = ("step_index", "repeat", "input_tokens", "cached_tokens", "output_tokens")
-
-
-def _text(cell: object) -> str | None:
-    return None if cell in (None, "") else str(cell)
 
 
 def _cell(where: str, ours: str, cell: object) -> Any:
@@ -526,12 +605,12 @@ def _cell(where: str, ours: str, cell: object) -> Any:
         if number is None or (ours in _WHOLE and not number.is_integer()):
             raise InputError(where, f"{ours} takes a {'whole ' if ours in _WHOLE else ''}number", cell)
         return int(number) if ours in _WHOLE else number
-    return cell if ours == "confidence" else str(cell)
+    if ours == "rater_kind":
+        return _kind(where, cell)
+    return share_of(where, cell) if ours == "confidence" else str(cell)
 
 
-def _kind(where: str, cell: object) -> RaterKind | None:
-    if cell in (None, ""):
-        return None
+def _kind(where: str, cell: object) -> RaterKind:
     if (kind := KIND_WORDS.get(plain(str(cell)))) is None:
         cure = "map the column with --column NAME=ignore and say --kind"
         raise InputError(where, f"a kind of rater is one of {', '.join(KIND_WORDS)}", cell, cure)

@@ -5,91 +5,84 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Any
 
 import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
-from axisjudge.imports.judgement import ImportOptions, Judgement
+from axisjudge.imports.judgement import ImportOptions, place_of
 from axisjudge.imports.recognise import likely_kind
 from axisjudge.labels.decisions import OPEN
-from axisjudge.labels.own import OF_RUN, item_of, word_cure
-from axisjudge.ratings.edge import ITEM_ID, LISTS, MOST_WORDS, completed, sides_of
-from axisjudge.ratings.scales import checked_scale, nominal_of, number_of, on_scale, recognised_scale, word_of
+from axisjudge.labels.own import OF_RUN, word_cure
+from axisjudge.ratings.edge import ITEM_ID, LISTS, MOST_WORDS, SCHEMA, alike, completed, sides_of
+from axisjudge.ratings.scales import checked_scale, nominal_of, number_of, on_scale, recognised_scale
 from axisjudge.verdict import AXES
 
-_NOTHING = (None, "")
 #: A record or list written into one cell.
 _SEVERAL = re.compile(r"\{.*:.*\}|\[.*,.*\]", re.DOTALL)
-#: Verdict and value of an answer on its scale.
-_Answer = tuple[str | None, float | None]
-_NO_ANSWER: _Answer = (None, None)
 
 
-def ratings_of_judgements(judgements: Sequence[Judgement], options: ImportOptions) -> tuple[pl.DataFrame, list[str]]:
-    """The judgements as a ratings table, and what was recognised, in words.
+def ratings_of_judgements(judged: pl.DataFrame, options: ImportOptions) -> tuple[pl.DataFrame, list[str]]:
+    """The judgements (`axisjudge.imports.judgement.judged`) as a ratings table, and what was recognised, in words.
 
     Raises
     ------
     InputError
         A rater, a kind or a question is not said, or a word lies on no scale of its question.
     """
-    asked = _asked(judgements, options)
-    kinds = _kinds(judgements, options)
-    words = [_mapped(one.word, options) for one in judgements]
-    scales, notes = _scales(judgements, asked, words, options)
-    notes += _of_sides(judgements, asked, words, kinds, options)
-    pairs = list(zip(asked, words, strict=True))
-    meant = {(question, word): _meant(scales[question], word) for question, word in set(pairs)}
-    answers = [meant[pair] if one.lost is None else _NO_ANSWER for one, pair in zip(judgements, pairs, strict=True)]
-    raters = [_rater(one, options) for one in judgements]
-    columns = {
-        **_columns(judgements),
-        **_things(judgements),
-        "question": asked,
-        "scale": [scales[question] for question in asked],
-        "rater": raters,
-        "rater_kind": [kinds[rater] for rater in raters],
-        "status": [one.lost or (None if word is None else "ok") for one, word in zip(judgements, words, strict=True)],
-        "verdict": [verdict for verdict, _ in answers],
-        "value": [value for _, value in answers],
-    }
-    table = _with_raters(_with_items(completed(columns), options), options)
-    again = pl.int_range(pl.len(), dtype=pl.Int64).over("item_id", "question", "rater", "rater_version")
-    if several := table.select(again=again).filter(pl.col("again") == 1).height:
+    judged = _asked(judged, options)
+    kinds = _kinds(judged, options)
+    scales, notes = _scales(judged, options)
+    notes += _of_sides(judged, kinds, options)
+    columns = {name: judged[name] for name in judged.columns if name in SCHEMA and name not in ("scale", "step_index")}
+    empty = {name: pl.lit(None, dtype=SCHEMA[name]).alias(name) for name in ("repeat", "model", "family", "cluster_id")}
+    table = judged.select(
+        *columns,
+        *(empty[name] for name in empty.keys() - columns.keys()),
+        *_things(judged),
+        pl.col("question").replace_strict(scales, return_dtype=pl.String).alias("scale"),
+        pl.col("rater").replace_strict(kinds, return_dtype=pl.String).alias("rater_kind"),
+        pl.coalesce("lost", pl.when(pl.col("word").is_not_null()).then(pl.lit("ok"))).alias("status"),
+        *_answers(judged, scales),
+    )
+    table = _with_raters(_with_items(completed(table.to_dict()), options), options)
+    key = ("item_id", "question", "rater", "rater_version")
+    again = pl.int_range(pl.len(), dtype=pl.Int64).over(key) if alike(table, *key) else pl.lit(0, dtype=pl.Int64)
+    if several := table.select((again == 1).sum()).item():
         notes.append(f"rated several times by one rater: {several}; the later ratings are repeats 1, 2 and so on")
     return table.with_columns(repeat=pl.coalesce("repeat", again)), notes
 
 
-def _asked(judgements: Sequence[Judgement], options: ImportOptions) -> list[str]:
-    """The question of each judgement; what is not said anywhere is asked for, all at once."""
+def _asked(judged: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
+    """The judgements with question, rater and word of each; what is not said anywhere is asked for, all at once."""
     lacking = []
-    if any(one.question is None for one in judgements) and len(options.question) != 1:
+    if judged["question"].null_count() and len(options.question) != 1:
         lacking.append("what was asked (--question NAME)")
-    if nobody := [one for one in judgements if one.rater is None and options.rater is None]:
+    nobody = judged["rater"].is_null() if options.rater is None else pl.Series([False])
+    if nobody.any():
         lacking.append("who rated (--rater NAME, or --rater-column COLUMN)")
     if lacking:
-        where = (nobody or judgements)[0].where.partition(":")[0]
+        where = place_of(judged.row(nobody.arg_max() or 0, named=True)).partition(":")[0]
         raise InputError(where, f"does not say {' nor '.join(lacking)}")
-    told = [one.question if one.question is not None else options.question[0] for one in judgements]
-    ours = {question: options.question_of(question) for question in set(told)}
-    return [ours[question] for question in told]
+    asked = judged["question"]
+    if asked.null_count():
+        asked = asked.fill_null(options.question[0])
+    ours = {question: options.question_of(question) for question in asked.unique()}
+    words = pl.col("word").replace(dict(options.words)) if options.words else pl.col("word")
+    return judged.with_columns(
+        asked.replace_strict(ours, return_dtype=pl.String),
+        pl.coalesce("rater", pl.lit(options.rater, dtype=pl.String)),
+        pl.when(~pl.col("word").is_in([*options.missing])).then(words).alias("word"),
+    )
 
 
-def _rater(one: Judgement, options: ImportOptions) -> str:
-    return one.rater if one.rater is not None else str(options.rater)
-
-
-def _kinds(judgements: Iterable[Judgement], options: ImportOptions) -> dict[str, str]:
+def _kinds(judged: pl.DataFrame, options: ImportOptions) -> dict[str, str]:
     """What each rater is: told by name, else what the file says, else told for all."""
-    said: defaultdict[str, set[str]] = defaultdict(set)
-    for one in judgements:
-        said[_rater(one, options)] |= {one.kind} if one.kind else set()
     kinds, unsaid = {}, []
-    for rater, known in said.items():
+    said = judged.group_by("rater", maintain_order=True).agg(pl.col("kind").drop_nulls().unique())
+    for rater, known in said.iter_rows():
         if rater in options.kinds:
             kinds[rater] = options.kinds[rater]
         elif len(known) > 1:
@@ -107,26 +100,17 @@ def _kinds(judgements: Iterable[Judgement], options: ImportOptions) -> dict[str,
     return kinds
 
 
-def _mapped(word: object, options: ImportOptions) -> str | None:
-    """The word as ours, None where it means that no rating came."""
-    if word in _NOTHING or word != word or (text := word_of(word)) in options.missing or text == "":
-        return None
-    return options.words.get(text, text)
-
-
-def _scales(
-    judgements: Sequence[Judgement], asked: Sequence[str], words: Sequence[str | None], options: ImportOptions
-) -> tuple[dict[str, str], list[str]]:
+def _scales(judged: pl.DataFrame, options: ImportOptions) -> tuple[dict[str, str], list[str]]:
     """Question -> scale, options or recognised, and what was recognised in words."""
-    used: dict[str, list[str]] = {question: [] for question in asked}
-    for question, word in dict.fromkeys(zip(asked, words, strict=True)):
-        used[question] += [] if word is None else [word]
+    used: dict[str, list[str]] = {}
+    for question, word in judged.select("question", "word").unique(maintain_order=True).iter_rows():
+        used.setdefault(question, []).extend([] if word is None else [word])
     if strangers := [name for name in options.scales if name not in used and name != "*"]:
         raise InputError("--scale", f"names a question that is not here; there are {', '.join(used)}", strangers[0])
     stated: defaultdict[str, set[str]] = defaultdict(set)
-    for question, one in zip(asked, judgements, strict=True):
-        if scale := one.fields.get("scale"):
-            stated[question].add(checked_scale(one.where, scale))
+    if "scale" in judged.columns:
+        for one in judged.filter(pl.col("scale").is_not_null()).unique(["question", "scale"]).iter_rows(named=True):
+            stated[one["question"]].add(checked_scale(place_of(one), one["scale"]))
     scales, notes = {}, []
     for question, answers in used.items():
         if several := [word for word in answers if _SEVERAL.fullmatch(word)]:
@@ -141,9 +125,8 @@ def _scales(
         elif scale == "nominal":
             scale = nominal_of(answers)
         if off := [word for word in answers if on_scale(scale, word) is None]:
-            every = zip(judgements, asked, words, strict=True)
-            where = next(one.where for one, *pair in every if pair == [question, off[0]])
-            _refuse_words(where, question, scale, off)
+            first = judged.filter(pl.col("question") == question, pl.col("word") == off[0]).row(0, named=True)
+            _refuse_words(place_of(first), question, scale, off)
         scales[question] = scale
         notes += _spellings(question, answers) if scale.startswith("nominal") else []
     return scales, notes
@@ -153,13 +136,7 @@ def _scales(
 _FEWEST_WORDS = 5
 
 
-def _of_sides(
-    judgements: Sequence[Judgement],
-    asked: Sequence[str],
-    words: Sequence[str | None],
-    kinds: dict[str, str],
-    options: ImportOptions,
-) -> list[str]:
+def _of_sides(judged: pl.DataFrame, kinds: dict[str, str], options: ImportOptions) -> list[str]:
     """Words that one side, people or judges, never says, in words; and which of two words is read as failing.
 
     Raises
@@ -168,9 +145,10 @@ def _of_sides(
         Two raters of one question have no word in common.
     """
     used: defaultdict[str, defaultdict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-    for one, question, text in zip(judgements, asked, words, strict=True):
-        if text is not None and one.lost is None:
-            used[question][_rater(one, options)][text] += 1
+    came = judged.lazy().filter(pl.col("word").is_not_null(), pl.col("lost").is_null())
+    counts = came.group_by("question", "rater", "word", maintain_order=True).len().collect()
+    for question, rater, text, count in counts.iter_rows():
+        used[question][rater][text] = count
     notes = []
     for question, by_rater in used.items():
         if any(len(said) > MOST_WORDS for said in by_rater.values()) or options.scale_of(question):
@@ -243,27 +221,30 @@ def _refuse_words(where: str, question: str, scale: str, words: Sequence[str]) -
     raise InputError(where, f"{question} must lie on the scale {scale}", [*words], cure)
 
 
-def _meant(scale: str, word: str | None) -> _Answer:
-    return (None if word is None else on_scale(scale, word)) or _NO_ANSWER
+def _answers(judged: pl.DataFrame, scales: Mapping[str, str]) -> list[pl.Series]:
+    """Verdict and value of each judgement on the scale of its question."""
+    said = judged.select("question", "word")
+    known = said.drop_nulls().unique(maintain_order=True)
+    meant = [on_scale(scales[question], word) or (None, None) for question, word in known.iter_rows()]
+    types = {"verdict": pl.String, "value": pl.Float64}
+    known = known.hstack(pl.DataFrame(meant, schema=types, orient="row"))
+    found = said.join(known, on=("question", "word"), how="left", maintain_order="left").select(*types)
+    came = judged["lost"].is_null()
+    return found.with_columns(pl.when(came).then(pl.all())).get_columns() if not came.all() else found.get_columns()
 
 
-def _columns(judgements: Sequence[Judgement]) -> dict[str, list[Any]]:
-    """The further fields of all judgements, and those that are derived from them where no file has them."""
-    names = set().union(*(one.fields for one in judgements)) | {"repeat", "model", "family", "cluster_id"}
-    columns = {name: [one.fields.get(name) for one in judgements] for name in names}
-    if "confidence" in columns:
-        columns["confidence"] = [_confidence(one.where, one.fields.get("confidence")) for one in judgements]
-    return columns
-
-
-def _things(judgements: Sequence[Judgement]) -> dict[str, list[Any]]:
+def _things(judged: pl.DataFrame) -> list[pl.Expr]:
     """Run and step of what was rated: two fields of the file, or one name, ``run#step``."""
-    named = {thing: item_of(thing) for thing in {one.thing for one in judgements}}
-    steps = [one.fields.get("step_index") for one in judgements]
-    things = [
-        named[one.thing] if step is None else (one.thing, step) for one, step in zip(judgements, steps, strict=True)
+    step = pl.col("step_index") if "step_index" in judged.columns else pl.lit(None, dtype=pl.Int64).alias("step_index")
+    if not judged["thing"].str.contains("#", literal=True).any():
+        return [pl.col("thing").alias("trajectory_id"), step]
+    parts = judged["thing"].str.extract_groups(r"(?s)^(?<run>.+)#(?<step>[0-9]+)$").struct.unnest()
+    split = step.is_null() & pl.lit(parts["run"]).is_not_null()
+    run = pl.when(split).then(parts["run"]).otherwise("thing")
+    return [
+        run.alias("trajectory_id"),
+        pl.when(split).then(parts["step"].cast(pl.Int64)).otherwise(step).alias("step_index"),
     ]
-    return {"trajectory_id": [run for run, _ in things], "step_index": [step for _, step in things]}
 
 
 def _with_items(table: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
@@ -275,10 +256,12 @@ def _with_items(table: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
             values = {run: fields.get(name) for run, fields in about.items()}
             of_run[name] = pl.col("trajectory_id").replace_strict(values, return_dtype=pl.String)
     clusters = ["cluster_id", "task_id", *filter(None, [of_run.pop("cluster_id", None)]), "trajectory_id"]
+    empty = [name for name in table.columns if table[name].null_count() == table.height]
+    parts = not {"step_index", "interaction_id"} <= {*empty}
     return table.with_columns(
-        ITEM_ID.alias("item_id"),
-        pl.coalesce(clusters).alias("cluster_id"),
-        pl.col(LISTS).fill_null([]),
+        (ITEM_ID if parts else pl.col("trajectory_id")).alias("item_id"),
+        pl.coalesce(name for name in clusters if not isinstance(name, str) or name not in empty).alias("cluster_id"),
+        *(pl.col(name).fill_null([]) for name in LISTS if table[name].null_count()),
         *(pl.coalesce(name, known) for name, known in of_run.items()),
     )
 
@@ -286,24 +269,26 @@ def _with_items(table: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
 def _with_raters(table: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
     """Model and family of each rater; what no word means of a person, and of a program."""
     people = pl.col("rater_kind") == "human"
-    who = table.select("rater", "rater_kind", "model", "family").unique(maintain_order=True)
+    rows = table.select("rater", "rater_kind", "model", "family")
+    who = rows.unique(maintain_order=True)
     models = [_model(*row) for row in who.select("rater", "rater_kind", "model").iter_rows()]
     families = [
         _family(rater, kind, model, family, options)
         for (rater, kind, _, family), model in zip(who.iter_rows(), models, strict=True)
     ]
     known = who.with_columns(pl.Series("_model", models, pl.String), pl.Series("_family", families, pl.String))
+    of_rows = rows.join(known, on=who.columns, how="left", nulls_equal=True, maintain_order="left")
     lost = pl.when(people).then(pl.lit("refused")).otherwise(pl.lit("parse_error"))
-    joined = table.join(known, on=who.columns, how="left", nulls_equal=True, maintain_order="left")
+    refused = people & (pl.col("status") != "ok").fill_null(value=True)
     flags = pl.concat_list(pl.col("flags"), pl.lit([OPEN], dtype=pl.List(pl.String)))
-    came = pl.col("status") == "ok"
-    return joined.with_columns(
-        model="_model",
-        family="_family",
-        status=pl.coalesce("status", lost),
-        confidence_source=pl.when(people & pl.col("confidence").is_not_null()).then(pl.lit("human")),
-        flags=pl.when(people & ~came.fill_null(False)).then(flags).otherwise("flags"),
-    ).select(table.columns)
+    confidence = pl.when(people & pl.col("confidence").is_not_null()).then(pl.lit("human"))
+    return table.with_columns(
+        of_rows["_model"].alias("model"),
+        of_rows["_family"].alias("family"),
+        status=pl.coalesce("status", lost) if table["status"].null_count() else "status",
+        confidence_source=confidence if table["confidence"].null_count() < table.height else "confidence_source",
+        flags=pl.when(refused).then(flags).otherwise("flags") if table.select(refused.any()).item() else "flags",
+    )
 
 
 def _model(rater: str, kind: str, model: str | None) -> str | None:
@@ -313,12 +298,3 @@ def _model(rater: str, kind: str, model: str | None) -> str | None:
 def _family(rater: str, kind: str, model: str | None, family: str | None, options: ImportOptions) -> str:
     own = kind if kind in ("human", "rules") else None
     return options.families.get(rater) or own or family or family_of(model) or family_of(rater) or model or rater
-
-
-def _confidence(where: str, said: object) -> float | None:
-    if said in _NOTHING:
-        return None
-    number = number_of(said)
-    if number is None or not 0 <= number <= 1:
-        raise InputError(where, "confidence lies in [0, 1]", said, "divide by 100, or write 87%")
-    return number

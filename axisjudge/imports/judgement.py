@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,7 +11,8 @@ import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.labels.own import Naming
-from axisjudge.ratings.scales import checked_scale
+from axisjudge.ratings.edge import SCHEMA
+from axisjudge.ratings.scales import checked_scale, number_of, word_of
 from axisjudge.verdict import RaterKind, Status
 
 #: Kinds of raters that may be told; simulated and planted ratings come from here alone.
@@ -49,12 +50,57 @@ class Judgement(NamedTuple):
     fields: Mapping[str, Any] = MappingProxyType({})
 
 
+#: The columns of judgements in a table, beside further fields of a rating; `row` is null where `where` says it all.
+JUDGED = {"where": pl.String, "row": pl.UInt32} | dict.fromkeys(
+    ("thing", "question", "rater", "word", "kind", "lost"), pl.String
+)
+_NOTHING = (None, "")
+
+
+def judged(judgements: Iterable[Judgement]) -> pl.DataFrame:
+    """Judgements as a table (`JUDGED`); `word` is null where nothing came."""
+    every = list(judgements)
+    own = {name: [getattr(one, name) for one in every] for name in JUDGED if name not in ("row", "word")}
+    names = {name: None for one in every for name in one.fields}
+    said = {name: [one.fields.get(name) for one in every] for name in names}
+    if "confidence" in said:
+        said["confidence"] = [share_of(one.where, one.fields.get("confidence")) for one in every]
+    words = [word_or_none(one.word) for one in every]
+    return pl.DataFrame(
+        {**own, "row": [None] * len(every), "word": words, **said},
+        schema_overrides={**JUDGED, **{name: SCHEMA[name] for name in said}},
+    )
+
+
+def word_or_none(answer: object) -> str | None:
+    """An answer as a word, None where there is none."""
+    return None if answer in _NOTHING or answer != answer else word_of(answer) or None
+
+
+def share_of(where: str, said: object) -> float | None:
+    """A confidence as a share of 1."""
+    if said in _NOTHING:
+        return None
+    number = number_of(said)
+    if number is None or not 0 <= number <= 1:
+        raise InputError(where, "confidence lies in [0, 1]", said, "divide by 100, or write 87%")
+    return number
+
+
+def place_of(row: Mapping[str, Any]) -> str:
+    """File and position of a row of judgements."""
+    return str(row["where"]) if row["row"] is None else f"{row['where']}:{row['row']}"
+
+
 @dataclass(frozen=True)
 class ImportedFile:
-    """What a file holds: judgements, or ratings that say all themselves; and what must be said aloud of it."""
+    """What a file holds: judgements, or ratings that say all themselves; and what must be said aloud of it.
+
+    A table's judgements are a table as well (`judged`), because it may have millions of rows.
+    """
 
     format: str
-    judgements: tuple[Judgement, ...] = ()
+    judgements: Sequence[Judgement] | pl.DataFrame = ()
     ratings: pl.DataFrame | None = None
     notes: tuple[str, ...] = ()
 

@@ -178,10 +178,13 @@ def _last(name: str) -> str:
     return plain(name.rpartition(".")[2])
 
 
-def texts(columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
+def texts(columns: Mapping[str, Sequence[Any] | pl.Series]) -> pl.DataFrame:
     """Cells of any kind as texts, null where empty."""
     series = []
     for name, cells in columns.items():
+        if isinstance(cells, pl.Series) and (cells.dtype == pl.String or cells.dtype.is_integer()):
+            series.append(cells.cast(pl.String).alias(name))
+            continue
         known: dict[Any, str | None] = {}
         made = (
             cells

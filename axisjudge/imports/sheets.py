@@ -12,7 +12,7 @@ import json
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.imports.recognise import NAMES, who
-from axisjudge.labels.own import Columns, decoded, separated
+from axisjudge.labels.own import decoded, separated
 from axisjudge.labels.reading import read_bytes, read_json, read_json_lines
 from axisjudge.ratings.scales import plain
 
@@ -33,6 +33,9 @@ _PLAIN = (".csv", ".tsv", ".json", *LINES, ".parquet", ".eval", *_EXCEL)
 SUFFIXES = (*_PLAIN, ".gz", ".zip")
 
 Row = dict[str, Any]
+#: A column's cells as the file has them: a list, or a series where there may be millions.
+Cells = list[Any] | pl.Series
+Columns = Mapping[str, Cells]
 
 #: Records without a name inside a record stand side by side up to so many; scalars up to so many, if they are short.
 _MOST_RECORDS, _MOST_SCALARS, _SHORT = 4, 12, 30
@@ -42,6 +45,8 @@ _LONGEST_ID = 120
 _CLEARLY = 3
 #: Separated values of more bytes are read by polars.
 _LARGE = 20_000_000
+#: Cells that are Python objects at once.
+AT_ONCE = 50_000
 _WEB = ("http:/", "https:/", "s3:/", "gs:/", "hf:/")
 
 
@@ -54,6 +59,14 @@ class ReadTable(NamedTuple):
     def rows(self) -> list[Row]:
         """The same row by row."""
         return [dict(zip(self.columns, cells, strict=True)) for cells in zip(*self.columns.values(), strict=True)]
+
+
+def each_cell(cells: Cells, change: Callable[[Any], Any]) -> Cells:
+    """A column with every cell changed; a series stays one, and few of its cells are objects at once."""
+    if isinstance(cells, list):
+        return [change(cell) for cell in cells]
+    parts = (cells[at : at + AT_ONCE] for at in range(0, len(cells), AT_ONCE))
+    return pl.concat([pl.Series([change(cell) for cell in part], dtype=pl.String) for part in parts])
 
 
 @contextmanager
@@ -138,7 +151,7 @@ def read_sheet(path: Path) -> ReadTable:
 
 
 def _large(path: Path) -> Columns | None:
-    """Separated values by polars, words that occur often held once; None where they are not plain."""
+    """Separated values by polars; None where they are not plain."""
     with path.open("rb") as stream:
         head = stream.readline().decode("utf-8-sig", errors="replace")
     separator = max((",", ";", "\t", "|"), key=head.count)
@@ -146,12 +159,7 @@ def _large(path: Path) -> Columns | None:
         frame = pl.read_csv(path, separator=separator, infer_schema=False).with_columns(pl.all().fill_null(""))
     except pl.exceptions.PolarsError:
         return None  # the slow reader names the row
-    columns = {}
-    for name in frame.columns:
-        known: dict[str, str] = {}
-        columns[name.strip()] = [known.setdefault(cell, cell) for cell in frame[name]]
-        frame = frame.drop(name)
-    return columns
+    return {name.strip(): frame[name] for name in frame.columns}
 
 
 def json_content(path: Path) -> Any:
@@ -406,6 +414,8 @@ def _parquet(path: Path) -> ReadTable:
         frame = pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(str(path), f"is not a Parquet file ({str(error).splitlines()[0]})") from error
+    if not any(kind.is_nested() for kind in frame.dtypes) and "metric_output" not in frame.columns:
+        return ReadTable(frame.to_dict())
     columns, notes = _columns_of(list(frame.iter_rows(named=True)))
     return ReadTable(columns or {name: [] for name in frame.columns}, tuple(notes))
 
@@ -433,8 +443,3 @@ def _excel(path: Path) -> ReadTable:
     frame = frame if len(filled) > 1 else frame.drop("sheet")
     notes = (f"sheets {', '.join(filled)} are read one below the other",) if len(filled) > 1 else ()
     return ReadTable({name: frame[name].to_list() for name in frame.columns}, notes)
-
-
-def heads_of(rows: Sequence[Row]) -> list[str]:
-    """The columns of rows, in the order in which they first occur."""
-    return list(dict.fromkeys(name for row in rows for name in row))

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from axisjudge.checks import InputError
 from axisjudge.ratings.dataset import NEVER_NULL, DatasetPart, is_dataset, parts_of
-from axisjudge.ratings.edge import ITEM_ID, LISTS, SCHEMA, completed_ratings
+from axisjudge.ratings.edge import ITEM_ID, LISTS, SCHEMA, alike, completed_ratings
 from axisjudge.verdict import AXES, IDENTITY, RATER_KINDS, SCHEMA_VERSION, STATUSES, VERDICTS, Rating
 
 if TYPE_CHECKING:
@@ -319,7 +319,7 @@ def _tables(paths: Sequence[Path], columns: Sequence[str]) -> Iterator[pl.DataFr
 
 def _last_of(table: pl.DataFrame, subset: Sequence[str]) -> pl.DataFrame:
     """The last of all rows that are alike in some columns; the table itself, not a copy, where no two are."""
-    if table.select(subset).hash_rows().n_unique() == table.height:
+    if not alike(table, *subset):
         return table
     return table.unique(subset=list(subset), keep="last", maintain_order=True)
 
