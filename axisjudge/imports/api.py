@@ -174,11 +174,12 @@ def _short(path: Path, names: Mapping[str, int]) -> str:
 
 def _one_table(readings: Sequence[tuple[Path, ImportedFile]]) -> pl.DataFrame:
     """The judgements of all files; AltTest's with what all items' names of their set say together."""
-    every = [one for _, each in readings if each.format == sets.ALTTEST for one in each.judgements]
+    of_set = [each.judgements for _, each in readings if each.format == sets.ALTTEST]
+    every = [one for each in of_set if not isinstance(each, pl.DataFrame) for one in each]
     tables = []
     for _, reading in readings:
         found = reading.judgements
-        if reading.format == sets.ALTTEST:
+        if reading.format == sets.ALTTEST and not isinstance(found, pl.DataFrame):
             found = sets.with_names(found, [one for one in every if one.fields["domain"] == found[0].fields["domain"]])
         if len(found):
             tables.append(found if isinstance(found, pl.DataFrame) else judged(found))

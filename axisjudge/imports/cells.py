@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 
 import polars as pl
 
@@ -32,7 +33,7 @@ def mended(columns: Columns, meant: Collection[str]) -> tuple[Columns, list[str]
         used = words.drop_nulls().str.strip_chars().unique()
         if (changed := _change(used.filter(~used.is_in([*meant])))) is not None:
             change, stated = changed
-            made[head] = each_cell(columns[head], lambda cell, to=change: _cell(cell, to))
+            made[head] = each_cell(columns[head], partial(_cell, change=change))
             notes.append(f"{head}: {stated}")
     return made, notes
 

@@ -255,12 +255,17 @@ def _with_items(table: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
         for name in OF_RUN:
             values = {run: fields.get(name) for run, fields in about.items()}
             of_run[name] = pl.col("trajectory_id").replace_strict(values, return_dtype=pl.String)
-    clusters = ["cluster_id", "task_id", *filter(None, [of_run.pop("cluster_id", None)]), "trajectory_id"]
+    clusters: list[str | pl.Expr] = [
+        "cluster_id",
+        "task_id",
+        *filter(None, [of_run.pop("cluster_id", None)]),
+        "trajectory_id",
+    ]
     empty = [name for name in table.columns if table[name].null_count() == table.height]
     parts = not {"step_index", "interaction_id"} <= {*empty}
     return table.with_columns(
         (ITEM_ID if parts else pl.col("trajectory_id")).alias("item_id"),
-        pl.coalesce(name for name in clusters if not isinstance(name, str) or name not in empty).alias("cluster_id"),
+        pl.coalesce([name for name in clusters if isinstance(name, pl.Expr) or name not in empty]).alias("cluster_id"),
         *(pl.col(name).fill_null([]) for name in LISTS if table[name].null_count()),
         *(pl.coalesce(name, known) for name, known in of_run.items()),
     )
