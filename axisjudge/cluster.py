@@ -30,12 +30,12 @@ Result = TypeVar("Result")
 Brief = TypeVar("Brief")
 
 
-def watched(steps: Sequence[Part], name: str) -> Iterator[Part]:
-    """The steps with a bar on standard error, on a terminal and in a notebook."""
+def watched(steps: Sequence[Part], name: str, *, delay: float = 0) -> Iterator[Part]:
+    """The steps with a bar on standard error, on a terminal and in a notebook, from `delay` seconds on."""
     from tqdm import tqdm
 
     shown: dict[str, Any] = {} if "ipykernel" in sys.modules else {"disable": None}  # a report run says TQDM_DISABLE
-    yield from tqdm(steps, desc=name, leave=False, dynamic_ncols=True, **shown)
+    yield from tqdm(steps, desc=name, leave=False, dynamic_ncols=True, delay=delay, **shown)
 
 
 #: How often a part that failed is done anew.

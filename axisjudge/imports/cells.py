@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import partial
+from typing import Any
 
 import polars as pl
 
-from axisjudge.imports.recognise import texts
-from axisjudge.imports.sheets import Columns, each_cell
+from axisjudge.checks import InputError
+from axisjudge.cluster import watched
+from axisjudge.imports.judgement import share_of
+from axisjudge.imports.recognise import KIND_WORDS, texts
+from axisjudge.imports.sheets import AT_ONCE, Cells, Columns, each_cell
+from axisjudge.labels.own import steps_of
+from axisjudge.ratings.edge import SCHEMA
+from axisjudge.ratings.scales import number_of, plain
+from axisjudge.verdict import RaterKind
 
 #: What programs write into a cell that has nothing; these are no one's answer.
 _NOTHING = frozenset({"nan", "<na>", "null", "nat", "#n/a"})
 #: These may be an answer (not applicable), but not among numbers.
 _NOTHING_AMONG_NUMBERS = _NOTHING | {"none", "na", "n/a", "-", "–", "—"}
+#: Fields that are whole numbers.
+WHOLE = ("step_index", "repeat", "input_tokens", "cached_tokens", "output_tokens")
 _PERCENT = r"^\d+(?:[.,]\d+)?\s*%$"
 _COMMA = r"^-?\d+,\d+$"
 _THOUSANDS = r"^-?\d{1,3}(?:,\d{3})+$"
@@ -59,3 +69,38 @@ def _change(words: pl.Series) -> tuple[dict[str, object], str] | None:
         change |= {word: word.replace(",", ".") for word in others.filter(comma)}
         notes.append("commas read as decimal points")
     return (change, "; ".join(notes)) if change else None
+
+
+def typed_column(path: str, first: int, ours: str, cells: Cells) -> pl.Series:
+    """A column as our field takes it."""
+    made = []
+    for at in watched(range(0, len(cells), AT_ONCE), f"reading {ours}", delay=1):
+        part = enumerate(cells[at : at + AT_ONCE], start=first + at)
+        made.append(pl.Series([_typed(f"{path}:{row}", ours, cell) for row, cell in part], dtype=SCHEMA[ours]))
+    return pl.concat(made)
+
+
+def _typed(where: str, ours: str, cell: object) -> Any:
+    """A cell as our field takes it."""
+    if cell in (None, "", []) or cell != cell:
+        return None
+    if ours in ("cited_step_indices", "invalid_citations"):
+        steps = cell if isinstance(cell, list) else str(cell).strip("[] ").replace(",", " ").replace(";", " ").split()
+        return steps_of(where, steps)
+    if ours == "flags":
+        return cell if isinstance(cell, list) else [str(cell)]
+    if ours in WHOLE or ours in ("cost_usd", "latency_s", "value"):
+        number = number_of(cell)
+        if number is None or (ours in WHOLE and not number.is_integer()):
+            raise InputError(where, f"{ours} takes a {'whole ' if ours in WHOLE else ''}number", cell)
+        return int(number) if ours in WHOLE else number
+    if ours == "rater_kind":
+        return _kind(where, cell)
+    return share_of(where, cell) if ours == "confidence" else str(cell)
+
+
+def _kind(where: str, cell: object) -> RaterKind:
+    if (kind := KIND_WORDS.get(plain(str(cell)))) is None:
+        cure = "map the column with --column NAME=ignore and say --kind"
+        raise InputError(where, f"a kind of rater is one of {', '.join(KIND_WORDS)}", cell, cure)
+    return kind

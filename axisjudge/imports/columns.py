@@ -17,8 +17,8 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.imports.cells import mended
-from axisjudge.imports.judgement import JUDGED, ImportedFile, ImportOptions, share_of, word_or_none
+from axisjudge.imports.cells import WHOLE, mended, typed_column
+from axisjudge.imports.judgement import JUDGED, ImportedFile, ImportOptions, word_or_none
 from axisjudge.imports.recognise import (
     KIND_WORDS,
     NAMES,
@@ -33,13 +33,13 @@ from axisjudge.imports.recognise import (
     tokens,
     who,
 )
-from axisjudge.imports.sheets import AT_ONCE, Cells, Columns
-from axisjudge.labels.own import steps_of
-from axisjudge.ratings.edge import SCHEMA, alike, side
+from axisjudge.imports.sheets import Cells, Columns
+from axisjudge.ratings.edge import alike, side
 from axisjudge.ratings.scales import checked_scale, number_of, plain
-from axisjudge.verdict import AXES, RaterKind, Rating
+from axisjudge.verdict import AXES, Rating
 
 IGNORED = "ignore"
+_OWN = ("trajectory_id", "question", "rater", "verdict", "rater_kind")
 #: Where a table names its raters in a column, its rows are ratings, and not items by their number.
 _RATERS = NAMES["rater"][:-1]
 #: What may stand beside a wide column, by the ending of its name.
@@ -417,7 +417,7 @@ def _fits(known: Recognised, columns: Columns, name: str, ours: str) -> bool:
     """Whether the cells of a column can be what its name says: a question may be a prompt, a kind that of a task."""
     if ours == "question":
         return _are_answers(known, columns, name)
-    if ours not in (*_WHOLE, "confidence", "rater_kind", "scale"):
+    if ours not in (*WHOLE, "confidence", "rater_kind", "scale"):
         return True
     cells = _distinct(columns[name])
     if ours == "confidence" and cells and all(number_of(cell) is None for cell in cells):
@@ -428,7 +428,7 @@ def _fits(known: Recognised, columns: Columns, name: str, ours: str) -> bool:
         return all(plain(str(cell)) in KIND_WORDS for cell in cells)
     if ours == "scale":
         return all(_is_scale(str(cell)) for cell in cells)
-    if ours in _WHOLE:
+    if ours in WHOLE:
         return all((number := number_of(cell)) is not None and number.is_integer() for cell in cells)
     return not (ours == "confidence" and any(number_of(cell) is None for cell in cells))
 
@@ -501,7 +501,7 @@ def _judgements(
     roles, frame = layout.roles, known.frame
 
     def field(ours: str, column: str) -> pl.Series:
-        return _field(f"{path}", first, ours, columns[column])
+        return typed_column(f"{path}", first, ours, columns[column])
 
     things = frame[roles["trajectory_id"]]
     if things.null_count():
@@ -576,42 +576,3 @@ def _words(cells: Cells) -> pl.Series:
         words = cells.str.strip_chars()
         return words.set(words == "", None)
     return pl.Series([word_or_none(cell) for cell in cells], dtype=pl.String)
-
-
-def _field(path: str, first: int, ours: str, cells: Cells) -> pl.Series:
-    """A column as our field takes it."""
-    made = []
-    for at in range(0, len(cells), AT_ONCE):
-        part = enumerate(cells[at : at + AT_ONCE], start=first + at)
-        made.append(pl.Series([_cell(f"{path}:{row}", ours, cell) for row, cell in part], dtype=SCHEMA[ours]))
-    return pl.concat(made)
-
-
-_OWN = ("trajectory_id", "question", "rater", "verdict", "rater_kind")
-_WHOLE = ("step_index", "repeat", "input_tokens", "cached_tokens", "output_tokens")
-
-
-def _cell(where: str, ours: str, cell: object) -> Any:
-    """A cell as our field takes it."""
-    if cell in (None, "", []) or cell != cell:
-        return None
-    if ours in ("cited_step_indices", "invalid_citations"):
-        steps = cell if isinstance(cell, list) else str(cell).strip("[] ").replace(",", " ").replace(";", " ").split()
-        return steps_of(where, steps)
-    if ours == "flags":
-        return cell if isinstance(cell, list) else [str(cell)]
-    if ours in _WHOLE or ours in ("cost_usd", "latency_s", "value"):
-        number = number_of(cell)
-        if number is None or (ours in _WHOLE and not number.is_integer()):
-            raise InputError(where, f"{ours} takes a {'whole ' if ours in _WHOLE else ''}number", cell)
-        return int(number) if ours in _WHOLE else number
-    if ours == "rater_kind":
-        return _kind(where, cell)
-    return share_of(where, cell) if ours == "confidence" else str(cell)
-
-
-def _kind(where: str, cell: object) -> RaterKind:
-    if (kind := KIND_WORDS.get(plain(str(cell)))) is None:
-        cure = "map the column with --column NAME=ignore and say --kind"
-        raise InputError(where, f"a kind of rater is one of {', '.join(KIND_WORDS)}", cell, cure)
-    return kind

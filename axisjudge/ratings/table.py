@@ -15,6 +15,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from axisjudge.checks import InputError
+from axisjudge.cluster import watched
 from axisjudge.ratings.dataset import NEVER_NULL, DatasetPart, is_dataset, parts_of
 from axisjudge.ratings.edge import ITEM_ID, LISTS, SCHEMA, alike, completed_ratings
 from axisjudge.verdict import AXES, IDENTITY, RATER_KINDS, SCHEMA_VERSION, STATUSES, VERDICTS, Rating
@@ -63,8 +64,9 @@ def write_ratings(ratings: pl.DataFrame, path: str | Path) -> None:
     target = Path(path)
     if target.suffix != ".parquet":
         with RatingsWriter(target) as writer:
-            for part in ratings.iter_slices(_AT_ONCE):  # the lines of all would take ten times the table
-                writer.append_lines(ratings_lines(part))
+            starts = range(0, ratings.height, _AT_ONCE)  # the lines of all would take ten times the table
+            for start in watched(starts, f"writing {target.name}", delay=1):
+                writer.append_lines(ratings_lines(ratings[start : start + _AT_ONCE]))
         return
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
