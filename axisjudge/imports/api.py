@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError
+from axisjudge.cluster import watched
 from axisjudge.families import family_of
 from axisjudge.imports import harness, inspect_scores, promptfoo, sets, tracing
 from axisjudge.imports.columns import read_table
@@ -93,7 +94,7 @@ def import_ratings(
     given = options or ImportOptions()
     named = [Path(path) for path in paths]
     readings, passed_over = [], []
-    for path, alone in _files(named):
+    for path, alone in watched([*_files(named)], "reading files"):
         try:
             with unpacked(path, "import") as opened:
                 readings.append((path, _reading(opened, given)))
