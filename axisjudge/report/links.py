@@ -46,7 +46,7 @@ COUNTS: dict[str, dict[str, str]] = {
     "no_common_step": {"only": "steps", "repeat": "0"},
     "labels": {"label": "any"},
     "no verdict": {"word": UNDECIDED},
-    "flagged, with label": {"word": "incorrect"},
+    "flagged, with label": {"word": "incorrect", "only": "labelled"},
     "failed, with side": {"label": "incorrect", "only": "sided"},
     **{f"judge: {word}": {"word": word} for word in VERDICTS},
     "judge: no side": {"word": UNDECIDED},

@@ -363,8 +363,8 @@ class RestatedRates(
 
     @property
     def behind(self) -> Mapping[str, str]:
-        """The old judge's verdicts."""
-        return {"judge": self.bridge.old}
+        """The old judge's verdicts that take a side."""
+        return {"judge": self.bridge.old, "word": "correct\nincorrect"}
 
     @property
     def answer(self) -> str:
