@@ -394,8 +394,8 @@ def evidence_of_change(
     clusters, largest, cluster_unit, level
         As in `evidence_of_rate`.
     """
-    options = {"largest": largest, "level": level}
-    return evidence_of_rate(halfway(before, after), clusters, rate=0.5, cluster_unit=cluster_unit, **options)  # type: ignore[arg-type]
+    halves = halfway(before, after)
+    return evidence_of_rate(halves, clusters, rate=0.5, largest=largest, cluster_unit=cluster_unit, level=level)
 
 
 def evidence_of_drift(rates: ArrayLike, *, resolution: float = 0.0, level: float = 0.05) -> SequenceEvidence:
@@ -425,7 +425,7 @@ def evidence_of_drift(rates: ArrayLike, *, resolution: float = 0.0, level: float
 
     Returns
     -------
-    Evidence
+    SequenceEvidence
         One e-value for each occasion after the first; 1 up to the fourth.
 
     Notes

@@ -246,9 +246,14 @@ def accuracies(votes: PanelVotes) -> Floats:
 
 
 # Dawid and Skene's model: each judge has its own confusion of words, and the truth is a class that nobody saw.
-# P(v_1 .. v_k | c) = prod_j P_j(v_j | c) the errors of judges are independent given the class
+#
+#     P(v_1 .. v_k | c) = prod_j P_j(v_j | c)       the errors of judges are independent given the class
+#
 # It needs no labels, and it cannot know errors that judges share: these look to it like the truth.
-# References ---------- Dawid and Skene (1979), Appl. Stat. 28:20-28, doi:10.2307/2346806.
+#
+# References
+# ----------
+# Dawid and Skene (1979), Appl. Stat. 28:20-28, doi:10.2307/2346806.
 
 #: Words that a judge is taken to have said once more in each class than it was seen to.
 SMOOTHING = 0.5
@@ -304,9 +309,13 @@ def pulls(table: Floats) -> Floats:
 
 
 # The multinomial logit with features that differ by class, by Newton's method, with a ridge on chosen coefficients.
-# p_ic = softmax_c(x_ic . beta) maximise sum_i w_i log p_i,y_i - 1/2 sum_k penalty_k beta_k^2
-# References ---------- McFadden (1974), Conditional logit analysis of qualitative choice behavior, in Frontiers in
-# Econometrics 105-142. le Cessie and van Houwelingen (1992), doi:10.2307/2347628 (ridge).
+#
+#     p_ic = softmax_c(x_ic . beta)         maximise sum_i w_i log p_i,y_i - 1/2 sum_k penalty_k beta_k^2
+#
+# References
+# ----------
+# McFadden (1974), Conditional logit analysis of qualitative choice behavior, in Frontiers in Econometrics 105-142.
+# le Cessie and van Houwelingen (1992), doi:10.2307/2347628 (ridge).
 
 _MOST_STEPS, _SMALL_CONDITIONAL_LOGIT = 50, 1e-8
 #: Scores that labels speak against count for next to nothing; at 0 all words would be level and the first one given.

@@ -32,26 +32,33 @@ from axisjudge.stats.panel_models import (
 )
 
 # Stacks: judges weighted by what labels say of them, shrunk towards one vote for each family.
-# readable (`logistic`) score_c = a_c + sum_j (s f_j + d_j) 1[v_j = c] one weight a judge, d_j with a ridge in order
-# (`ordered`) readable + c sum_j (t f_j + e_j) (v_j - m_j) words in order, m_j a mean full (`ridge`) score_c = a_c + s
-# sum_j f_j 1[v_j = c] + sum_j D_j[v_j, c] least squares on 1[label = c]
+#
+#     readable (`logistic`)  score_c = a_c + sum_j (s f_j + d_j) 1[v_j = c]        one weight a judge, d_j with a ridge
+#     in order (`ordered`)   readable + c sum_j (t f_j + e_j) (v_j - m_j)          words in order, m_j a mean
+#     full (`ridge`)         score_c = a_c + s sum_j f_j 1[v_j = c] + sum_j D_j[v_j, c]    least squares on 1[label = c]
+#
 # f_j gives each family one vote, times a power of the log odds by which the judge is right (0: all alike; 3: nearly the
 # best alone). Only the departures d and D are penalised, so that too strong a penalty ends at a calibrated vote and not
 # at a constant. Every power and penalty is tried on tasks left out within the labels. No single one is picked: each
 # counts in proportion to the likelihood that it gave the labels left out, at its own temperature,
-# mixed_c = sum_m w_m s_m score_mc w_m ~ exp(-n loss_m) score_c = b 1[v_best = c] + a mixed_c
+#
+#     mixed_c = sum_m w_m s_m score_mc      w_m ~ exp(-n loss_m)        score_c = b 1[v_best = c] + a mixed_c
+#
 # and b leans on the best judge picked by the labels: it is fitted on the same held-out scores, and is 0 where the
 # mixture alone is right more often there than that judge by more than one standard error (clustered by task). Without
 # it a stack of many judges loses to one that is better than all others together.
+#
 # Where words have an order, neither the likeliest word nor the one nearest to the expected position serves a kappa with
-# quadratic weights: both say the rare ends too seldom. The ordered stack takes the highest of u_c p_c, with u such that
-# on tasks left out each word is said as often as people say it.
-# References ---------- Agresti (2010), Analysis of ordinal categorical data, 4.1, doi:10.1002/9780470594001 (adjacent
-# categories). Lin (1989), A concordance correlation coefficient, doi:10.2307/2532051 (spread that is too narrow costs
-# agreement). Yao, Vehtari, Simpson and Gelman (2018), doi:10.1214/17-BA1091 (pseudo-BMA: weights by held-out
-# likelihood). Breiman, Friedman, Stone and Olshen (1984), Classification and regression trees, 3.4.3 (the rule of one
-# standard error). Wolpert (1992), Stacked generalization, doi:10.1016/S0893-6080(05)80023-1. Breiman (1996),
-# doi:10.1007/BF00117832.
+# quadratic weights: both say the rare ends too seldom. The ordered stack takes the highest of u_c p_c, with u such
+# that on tasks left out each word is said as often as people say it.
+#
+# References
+# ----------
+# Agresti (2010), Analysis of ordinal categorical data, 4.1, doi:10.1002/9780470594001 (adjacent categories).
+# Lin (1989), A concordance correlation coefficient, doi:10.2307/2532051 (spread that is too narrow costs agreement).
+# Yao, Vehtari, Simpson and Gelman (2018), doi:10.1214/17-BA1091 (pseudo-BMA: weights by held-out likelihood).
+# Breiman, Friedman, Stone and Olshen (1984), Classification and regression trees, 3.4.3 (one standard error's rule).
+# Wolpert (1992), Stacked generalization, doi:10.1016/S0893-6080(05)80023-1. Breiman (1996), doi:10.1007/BF00117832.
 
 Tried = tuple[float, float]
 Path = Callable[[PanelVotes, Sequence[Tried]], list[LinearPanel]]

@@ -152,7 +152,7 @@ def drift(
 ) -> list[Occasion]:
     """The anchor set judged on each occasion against the first, with a stop rule that allows looking every time.
 
-    An occasion says stop where the evidence of all occasions so far (`stats.evidence.evidence_of_drift`)
+    An occasion says stop where the evidence of all occasions so far (`stats.betting.evidence_of_drift`)
     reaches 1 / level and the task-level sign-flip p value of its change from the first is at most `level`. The evidence
     takes the occasions as the units and their noise from between them, so that a judge that never changes is stopped
     with probability `level` at most, however often one looks, where the means of its occasions are near normal and
