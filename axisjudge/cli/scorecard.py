@@ -66,7 +66,7 @@ def score(
         scored.write_ndjson(out)
     if store is not None:
         _keep(runs, store, events, chosen, cluster)
-    spread, neutral = score_spread(scored), neutral_components(scored, rules=chosen)
+    spread, neutral = score_spread(scored, rules=chosen), neutral_components(scored, rules=chosen)
     said = [sentence for sentence in (spread.answer, neutral.answer) if sentence]
     if json:
         numbers = spread.to_dict() | component_means(scored).to_dict() | neutral.to_dict()

@@ -30,7 +30,6 @@ from axisjudge.studies.run_score.scores import (
     Trend,
     component_means,
     neutral_components,
-    score_shares,
     score_spread,
     tier_changes,
     tier_table,
@@ -98,7 +97,7 @@ def answer_of(
     agents = overall.agents.answer if overall.agents else say.means(spread.means)
     if labels is not None and labels.found is None:
         return f"{labels.refusal} {ranked} {agents}"
-    return f"{ranked} {agents} {say.moved_by(score_shares(spread.scored))}"
+    return f"{ranked} {agents} {say.moved_by(spread.shares)}"
 
 
 def next_step(labels: ScoreAgainstLabels | None, overall: Competition) -> str:
@@ -179,7 +178,7 @@ def run_score(
     return RunScore(
         kind=kind,
         scored=scored,
-        spread=score_spread(scored, ci_level=ci_level, kind=kind),
+        spread=score_spread(scored, rules=rules, ci_level=ci_level, kind=kind),
         components=component_means(scored, kind=kind),
         neutral=neutral_components(scored, rules=rules, kind=kind),
         trend=trend(scored, still, periods=periods, kind=kind),

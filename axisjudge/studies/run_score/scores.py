@@ -34,13 +34,17 @@ class ScoreSpread(
     caption="Scores and tiers per agent",
     formats=dict.fromkeys(("mean", "low", "high", "median"), ".1f"),
 ):
-    """Scores and tiers per agent: `scored` has the scores, one row a run, `means` their intervals over specs."""
+    """Scores and tiers per agent: `scored` has the scores, one row a run, `means` their intervals over specs.
+
+    `shares` has of each component the share of the scores' variance (`score_shares`).
+    """
 
     _keys = ("agents", "means")
 
     scored: pl.DataFrame
     means: Mapping[str, Estimate]
     agents: pl.DataFrame
+    shares: Mapping[str, float]
     kind: Kind
 
     @property
@@ -83,8 +87,10 @@ class ScoreSpread(
         return ax
 
 
-def score_spread(scored: pl.DataFrame, *, ci_level: float = 0.95, kind: Kind = "polars") -> ScoreSpread:
-    """Per agent the mean over specs of what `score_runs` gave, median, tiers and range."""
+def score_spread(
+    scored: pl.DataFrame, *, rules: ScorecardRules = DEFAULT, ci_level: float = 0.95, kind: Kind = "polars"
+) -> ScoreSpread:
+    """Per agent the mean over specs of what `score_runs` gave by these rules, median, tiers and range."""
     table = scored.with_columns(pl.col("agent_id").fill_null("unknown"))
     unranked = UNRANKED in set(table["tier"])
     means, agents = {}, []
@@ -98,10 +104,10 @@ def score_spread(scored: pl.DataFrame, *, ci_level: float = 0.95, kind: Kind = "
         tiers = {tier: int((own["tier"] == tier).sum()) for tier in ORDER if tier != UNRANKED or unranked}
         row = {"agent": name, "runs": own.height, "mean": mean.estimate, "low": mean.ci_low, "high": mean.ci_high}
         agents.append({**row, "median": known["score"].median(), **tiers})
-    return ScoreSpread(table, means, pl.DataFrame(agents), kind)
+    return ScoreSpread(table, means, pl.DataFrame(agents), score_shares(scored, rules.weights), kind)
 
 
-def score_shares(scored: pl.DataFrame, weights: Mapping[str, float] = DEFAULT.weights) -> dict[str, float]:
+def score_shares(scored: pl.DataFrame, weights: Mapping[str, float]) -> dict[str, float]:
     """Of each component the share of the scores' variance, Cov(w c, s) / Var(s); empty where scores do not differ.
 
     Missing components stand at the neutral value, as in the score.

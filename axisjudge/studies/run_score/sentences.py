@@ -62,10 +62,8 @@ def next_step(found: Any, ranks: RankSets | None) -> str:
         return "Have people label more runs, as these labels are too few to tell."
     wrong = f"of 100 pairs {100 - round(100 * found.auc.estimate)} are the wrong way round"
     read = f"Use the score to choose what to read, not what to take: {wrong}"
-    more = (
-        "" if ranks is None or ranks.refusal or len(ranks.first) == 1 else "; more specs may separate the first agents"
-    )
-    return f"{read}{more}."
+    tied = ranks is not None and not ranks.refusal and len(ranks.first) > 1
+    return f"{read}{'; more specs may separate the first agents' if tied else ''}."
 
 
 def gain(points: Estimate) -> str:

@@ -26,7 +26,6 @@ from axisjudge.studies.run_score.labels import (
 from axisjudge.studies.run_score.scores import (
     component_means,
     neutral_components,
-    score_shares,
     score_spread,
     tier_changes,
     trend,
@@ -230,10 +229,11 @@ class TestCalibration:
 
 
 def test_the_shares_of_components_make_up_the_variance_of_scores(scored):
-    shares = score_shares(scored)
+    shares = score_spread(scored).shares
     assert sum(shares.values()) == pytest.approx(1)
-    assert score_shares(scored, dict(zip(shares, (1, 0, 0, 0), strict=True)))["completion"] == pytest.approx(1)
-    assert score_shares(scored.head(1)) == {}
+    mostly = ScorecardRules(weights=dict(zip(shares, (0.997, 0.001, 0.001, 0.001), strict=True)))
+    assert score_spread(scored, rules=mostly).shares["completion"] == pytest.approx(1, abs=0.02)
+    assert score_spread(scored.head(1)).shares == {}
 
 
 def test_agents_are_ranked_by_the_means_of_their_runs(runs, scored):
