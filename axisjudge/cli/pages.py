@@ -313,20 +313,21 @@ def labels(
         if not json:
             typer.echo(f"{labelled_pilot_sentence(rated)}\n")
     assumed: dict[str, Any] = {"prevalence": prevalence, "sensitivity": sensitivity, "specificity": specificity}
-    curve = plan_corrected_rate(half_width, **assumed, n_judged=judged)
-    gain = one_more_judged(half_width, **assumed, n_judged=judged)
+    gain, per_label = one_more_judged(half_width, **assumed, n_judged=judged), _label_price(minutes, wage)
     prices = judge_prices(judge, _tokens(input_tokens, output_tokens, None))
-    plan = study_plan(curve, usd_per_label=_label_price(minutes, wage), labels_per_unit=1)
     more: dict[str, Any] = {"one_more_judged": gain}
     further = judged_sentence(gain, prices)
     if budget is not None:
-        per_label, per_run = _label_price(minutes, wage), sum(each.usd_per_call or 0.0 for each in prices)
-        if per_label is None or not per_run:
-            raise InputError("--budget", "needs the price of a label and of a judge", cure="say --minutes and --judge")
-        shared = allocate_budget(positive("--budget", budget), usd_per_label=per_label, usd_per_run=per_run, **assumed)
+        calls = [each.usd_per_call for each in prices if each.usd_per_call is not None]
+        if per_label is None or not sum(calls) or len(calls) < len(prices):
+            cure = "say --minutes, and --judge with list prices"
+            raise InputError("--budget", "needs the price of a label and of every judge", cure=cure)
+        costs = {"usd_per_label": per_label, "usd_per_run": sum(calls)}
+        shared = allocate_budget(positive("--budget", budget), **costs, **assumed)
         more |= {"allocation": vars(shared)}
         further = f"{further} {allocation_sentence(shared, budget)}"
-    _print(plan, json, more, further)
+    curve = plan_corrected_rate(half_width, **assumed, n_judged=judged)
+    _print(study_plan(curve, usd_per_label=per_label, labels_per_unit=1), json, more, further)
 
 
 @plan_app.command("stand-in", epilog="Example: axisjudge plan stand-in --people 3 --epsilon 0.1 --power 0.8")

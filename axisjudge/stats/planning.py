@@ -397,16 +397,17 @@ def allocate_budget(
         positive(name, value)
     for name, value in (("prevalence", prevalence), ("sensitivity", sensitivity), ("specificity", specificity)):
         in_open_unit_interval(name, value)
-    within, between = _within_and_between(prevalence, sensitivity, specificity)
-    share = math.sqrt(within * usd_per_run / (between * usd_per_label)) if between > 0 else 1.0
-    judged = int(budget / (share * usd_per_label + usd_per_run)) if share < 1 else 0
-    labels = int((budget - judged * usd_per_run) / usd_per_label)
-    if labels < 2:
+    alone = int(budget / usd_per_label)
+    if alone < 2:
         raise InputError("budget", "must buy two labels", budget, f"two cost {2 * usd_per_label:g}")
-    variance = within / labels + between / judged if judged else prevalence * (1 - prevalence) / labels
-    alone = prevalence * (1 - prevalence) / int(budget / usd_per_label)
-    if alone <= variance:
-        labels, judged, variance = int(budget / usd_per_label), 0, alone
+    within, between = _within_and_between(prevalence, sensitivity, specificity)
+    ways = [(prevalence * (1 - prevalence) / alone, alone, 0)]
+    if within * usd_per_run < between * usd_per_label:
+        share = math.sqrt(within * usd_per_run / (between * usd_per_label))
+        judged = int(budget / (share * usd_per_label + usd_per_run))
+        labels = int((budget - judged * usd_per_run) / usd_per_label)
+        ways += [(within / labels + between / judged, labels, judged)] if labels > 1 and judged else []
+    variance, labels, judged = min(ways, key=lambda way: way[0])
     return Allocation(labels, judged, normal_quantile(ci_level) * math.sqrt(variance))
 
 

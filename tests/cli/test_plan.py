@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 import axisjudge
 from axisjudge.cli import app
 from axisjudge.datasets import demo_paths
+from axisjudge.studies.plan.pilots import judge_prices
 
 
 def run(*arguments):
@@ -23,6 +24,17 @@ def test_labels_with_their_price():
     full = json.loads(run("labels", "--half-width", "0.1", "--json").output)
     assert full["needed"] == pytest.approx(34, abs=8)
     assert full["usd_per_unit"] is None
+
+
+def test_a_budget_is_shared_at_the_prices_that_are_said_and_refused_without_them():
+    judge, minutes, budget = ("--judge", "anthropic:claude-sonnet-4-6"), ("--minutes", "6"), ("--budget", "400")
+    found = json.loads(run("labels", "--half-width", "0.3", *judge, *minutes, *budget, "--json").output)
+    bought, (price,) = found["allocation"], judge_prices(judge[1:])
+    assert bought["judged"] > bought["labels"] > 1
+    assert 400 - 4 < 4 * bought["labels"] + price.usd_per_call * bought["judged"] <= 400
+    unpriced = ("--judge", "openai-compatible:qwen3-8b@http://h/v1")
+    for lacking in (judge, minutes, (*minutes, "--judge", "rules"), (*minutes, *judge, *unpriced)):
+        assert "--budget: needs the price" in str(run("labels", *lacking, *budget).exception)
 
 
 def test_agreement_prices_the_judges():

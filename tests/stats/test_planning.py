@@ -121,6 +121,8 @@ def test_no_other_split_of_a_budget_is_narrower():
     prices = {"usd_per_label": 2, "usd_per_run": 3}
     dear = allocate_budget(500, **prices, prevalence=0.2, sensitivity=0.9, specificity=0.9)
     assert (dear.labels, dear.judged) == (250, 0)
+    two = allocate_budget(4, usd_per_label=2, usd_per_run=0.05, prevalence=0.2, sensitivity=0.9, specificity=0.9)
+    assert (two.labels, two.judged) == (2, 0)  # the best split would label one
     with pytest.raises(InputError, match="two labels"):
         allocate_budget(3, **prices, prevalence=0.2, sensitivity=0.9, specificity=0.9)
 
