@@ -14,6 +14,7 @@ from axisjudge.judges.pricing import price_list_version
 from axisjudge.ratings import as_ratings
 from axisjudge.spec import JudgeSpec
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
+from axisjudge.stats.alternative_annotator import FEWEST_PEOPLE
 from axisjudge.stats.estimate import plural
 from axisjudge.stats.planning import (
     ASSURANCE,
@@ -121,8 +122,6 @@ def _finished(ax: Axes, title: str, note: str) -> Axes:
 
 #: Judges by name with their sensitivity and specificity.
 QUALITIES = {"strong judge (.95, .95)": (0.95, 0.95), "fair (.85, .85)": (0.85, 0.85), "weak (.60, .50)": (0.6, 0.5)}
-#: The fewest who may label an item for the claim, and the default of its plan.
-PEOPLE = 3
 
 
 class PilotFigures(Part, name="pilot", caption="What the pilot gives to assume"):
@@ -296,7 +295,7 @@ def items_for_claim(
     power: float = 0.8,
     shares: Sequence[float] = (0.1, 0.3, 0.5),
     epsilon: float = 0.1,
-    n_people: int = PEOPLE,
+    n_people: int = FEWEST_PEOPLE,
     usd_per_label: float | None = None,
     sizes: Sequence[int] = SIZES[:7],
     seed: int = 0,
@@ -465,8 +464,8 @@ def answer(
 ) -> str:
     """What the targets take: tasks for agreement, labels for a corrected rate, items for the claim; on what terms."""
     halves = "; ".join(needs(plans) for plans in (agreement, labels) if plans)
-    people = f", each labelled by {PEOPLE} people" if claims else ""
-    power = [f"{sentence_case(needs(claims))}{people}."] if claims else []
+    people = listed([str(each) for each in {plan.curve.assumed["people"] for plan in claims.values()}])
+    power = [f"{sentence_case(needs(claims))}, each labelled by {people} people."] if claims else []
     start = "The pilot is too small to plan from, and all" if no_pilot else "All"
     words = [f"{sentence_case(halves)}."] if halves else []
     return " ".join([*words, *power, f"{start} of this is from assumptions, which only a pilot can test."])

@@ -92,6 +92,12 @@ def test_a_power_beyond_the_target_at_the_smallest_size_may_need_fewer(power, is
     assert ("40 items or fewer give" in plan_sentence(plan)) == is_met
 
 
+def test_the_answer_says_how_many_people_the_plan_itself_has():
+    power = (Planned(40, math.nan, math.nan, 0.0, 0.8, 0.02),)
+    claim = study_plan(StudyCurve("the alternative annotator test", "item", 0.8, power, 40, {"people": 5}))
+    assert "labelled by 5 people" in planning.answer({}, {}, {"claim": claim})
+
+
 @pytest.mark.slow
 def test_a_claim_that_fades_says_so():
     """Standing in does not fade any more: where the constant passes too, a judge shown to be better keeps its claim."""
