@@ -329,6 +329,7 @@ def compare(
     from axisjudge.studies.people import people
     from axisjudge.studies.people.compared import decide
 
+    shares = _mix(mix)
     source = source_of(
         read_ratings(*ratings, latest=True, lean=True), ", ".join(path.name for path in ratings), steps=steps
     )
@@ -340,7 +341,7 @@ def compare(
         sampling=sampling,
         epsilon=epsilon,
         by=[name.strip() for name in by.split(",") if name.strip()],
-        mix=_mix(mix),
+        mix=shares,
         trajectories=show.runs_of(trajectories).trajectories if trajectories else None,
         alike=alike,
         n_draws=0,
@@ -375,16 +376,12 @@ def compare(
 
 def _mix(stated: list[str]) -> dict[str, float]:
     """Shares by stratum."""
-    mix = {}
-    for text in stated:
-        name, sign, share = text.rpartition("=")
-        try:
-            mix[name.strip()] = float(share)
-        except ValueError:
-            sign = ""
-        if not sign or not name.strip():
-            raise InputError("--mix", "must be STRATUM=SHARE", text, "as --by domain --mix retail=.8 --mix airline=.2")
-    return mix
+    form, cure = "STRATUM=SHARE", "as --by domain --mix retail=.8 --mix airline=.2"
+    given = show.pairs("--mix", stated, form, at_last=True, cure=cure)
+    try:
+        return {name.strip(): float(share) for name, share in given.items()}
+    except ValueError:
+        raise InputError("--mix", f"is written {form}", ", ".join(stated), cure) from None
 
 
 #: Rows of the longest tables that are printed; all of them are in --json.

@@ -79,6 +79,28 @@ def test_where_judges_are_unfair_is_said_with_what_cannot_be_tried(ratings, call
     assert all("trajectories" in each["refusal"] for each in fairness if each["by"] == "length")
 
 
+def test_rates_are_carried_to_the_mix_that_is_stated(called, tmp_path):
+    """The judge says incorrect of all runs of bank and of none of shop: one in four there, a half here."""
+    rated, labelled = [], []
+    for n in range(40):
+        task, said = f"t{n // 2}", ("correct", "incorrect")[n >= 20]
+        of = {"question": "termination", "trajectory_id": f"r{n}", "cluster_id": task, "task_id": task, "verdict": said}
+        of |= {"domain": ("shop", "bank")[n >= 20]}
+        rated.append(Rating(**of, rater="gpt", rater_kind="llm", family="gpt"))
+        labelled.append(Rating(**of, rater="ann", rater_kind="human", family="human"))
+    for name, rows in (("r", rated), ("h", labelled)):
+        write_ratings(ratings_frame(rows), tmp_path / f"{name}.jsonl")
+    compare = ("compare", tmp_path / "r.jsonl", "--labels", tmp_path / "h.jsonl", "--by", "domain")
+    page = called(*compare, "--mix", "shop=3", "--mix", "bank=1", "--json")
+    carried = {each["measure"]: each for each in json.loads(page.stdout)["fairness"][0]["carried"]}
+    says = carried["says_failing"]
+    assert (says["here"][0], says["there"][0]) == (0.5, 0.25), page.stderr
+    for mix in (["shop"], ["shop=much"], ["=1"], ["shop=1", "shop=2"]):
+        wrong = called(*compare, *(word for each in mix for word in ("--mix", each)))
+        assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1), mix
+        assert "mix" in wrong.stderr
+
+
 @pytest.mark.slow
 def test_compare_and_agreement_say_what_counts_alike_and_all_that_stands_side_by_side_does(called, tmp_path):
     """On three tasks of 24 judges are right on half, on 30 of one item always."""
