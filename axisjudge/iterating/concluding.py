@@ -61,7 +61,8 @@ def concluded(
     confirm = runs_of(work, cut.confirm)
     number = 1 if best is None else _number(work, cut, best.text)
     largest = max(Counter(work.runs[id].cluster_id for id in confirm).values())
-    bets = partial(shown_better, largest=largest, level=level_of(level, number))
+    own_level = level_of(level, number)
+    bets = partial(shown_better, largest=largest, level=own_level)
     shown: ShownBetter | None = None
     ending: Ending = "no_candidate"
     why: list[str] = []
@@ -95,7 +96,7 @@ def concluded(
         flips=ChangedVerdicts(flips, made_up=made_up),
         sentence_worth=SentenceWorth(worth, made_up=made_up),
         more_labels=_more_labels(work, cut, found, shown, bets),
-        notes=(*notes, *([_EARLIER.format(number=number, sure=1 - level_of(level, number))] if number > 1 else [])),
+        notes=(*notes, *([_EARLIER.format(number=number, sure=1 - own_level)] if number > 1 else [])),
     )
 
 
@@ -107,7 +108,7 @@ _EARLIER = (
 
 
 def _number(work: RubricSearch, cut: Cut, best: str) -> int:
-    """The how manieth this candidate is of all that any search has asked on some of these confirm tasks.
+    """The place of this candidate among all that any search has asked on some of these confirm tasks, from 1.
 
     Written down before anything is asked. The same text, parent, judges, repeats and labels are one candidate, so that
     a search that is taken up again keeps its number; whatever differs is another look at the same tasks.

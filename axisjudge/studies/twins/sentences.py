@@ -52,21 +52,16 @@ def weakest(matrix: TwinMatrix) -> str:
 def next_step(matrix: TwinMatrix) -> str:
     """On which axes not to trust a judge, and what of it more twins may show."""
     started = [cell for cell in matrix.cells if cell.started and cell.claim]
-    failed = dict.fromkeys((cell.axis, cell.judge) for cell in started if cell.claim == "failed")
-    n_open, tasks = (
-        sum(cell.claim == "not shown" for cell in started),
-        max((cell.strict.n_clusters for cell in started), default=0),
-    )
-    who = [axis if len(matrix.judges) == 1 else f"{axis} ({judge})" for axis, judge in failed]
-    not_there = (
-        f"Do not rely on {'it' if len(matrix.judges) == 1 else 'these judges'} for {listed(who, most=_NAMED)}"
-        if failed
-        else ""
-    )
-    more = f"make twins of more tasks than {tasks}: they may settle the {many(n_open, 'open claim')}" if n_open else ""
     if not started:
         return "Make twins of runs that the judge calls correct."
-    return sentence_case(f"{'; '.join(filter(None, (not_there, more))) or 'ask people about faults of other kinds'}.")
+    several, steps = len(matrix.judges) > 1, []
+    if failed := dict.fromkeys((cell.axis, cell.judge) for cell in started if cell.claim == "failed"):
+        where = listed([f"{axis} ({judge})" if several else axis for axis, judge in failed], most=_NAMED)
+        steps.append(f"do not rely on {'these judges' if several else 'it'} for {where}")
+    if n_open := sum(cell.claim == "not shown" for cell in started):
+        tasks = max(cell.strict.n_clusters for cell in started)
+        steps.append(f"make twins of more tasks than {tasks}: they may settle the {many(n_open, 'open claim')}")
+    return sentence_case(f"{'; '.join(steps) or 'ask people about faults of other kinds'}.")
 
 
 def most_moved(rows: Sequence[Injected]) -> str:
