@@ -157,9 +157,10 @@ def test_whatever_the_seed_and_wherever_it_ends_it_says_what_would_show_a_gain(b
 def test_the_table_of_studies_holds_what_is_said_of_it():
     table = simulated_studies().frame
     ours, made_on = table.filter(way="axisjudge"), table.filter(design="made on")
-    assert ours["studies"].min() == 200
+    assert set(ours["studies"]) == {200}
+    assert set(table.filter(way="plain GEPA")["studies"]) == {500}
     assert set(ours.filter(design="made on")["tasks"]) == {15, 30, 60}
-    assert ours["falsely_accepted"].max() <= 0.05
+    assert ours["falsely_accepted"].max() <= 0.025
     missed = ours.select((1 - pl.col("covered")) * pl.col("candidates_judged")).to_series().sum()
     assert missed / ours["candidates_judged"].sum() <= 0.03
     assert ours.filter(design="made on")["covered"].min() >= 0.95
@@ -168,6 +169,9 @@ def test_the_table_of_studies_holds_what_is_said_of_it():
     plain = made_on.filter(pl.col("proposer") != "good", way="plain GEPA")["falsely_accepted"]
     align = table.filter(pl.col("way").str.starts_with("MLflow"), pl.col("proposer") != "good")
     said = Path(axisjudge.__file__).with_name("docs").joinpath("tuning.md").read_text().replace("\n", " ")
+    assert f"Of {ours['studies'][0]} simulated studies" in said
+    false = made_on.filter(pl.col("proposer") != "good", way="axisjudge")["falsely_accepted"]
+    assert f"of those that better nothing in {false.max():.0%}, where" in said
     assert f"{good[60]:.0%} at 60 tasks of four runs, {good[30]:.0%} at 30, {good[15]:.0%} at 15" in said
     assert f"plain GEPA takes {100 * plain.min():.0f} to {plain.max():.0%}" in said
     version, n = align["way"][0].split()[1], align["studies"][0]

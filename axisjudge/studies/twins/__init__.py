@@ -99,19 +99,19 @@ def plot_twin_matrix(matrix: TwinMatrix, judge: str | None = None, *, ax: Axes |
     return ax
 
 
-def plot_noticed(matrix: TwinMatrix, judge: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Of one judge the share of verdicts that moved: where an edit breaks an axis, and where it breaks nothing.
+def plot_noticed(matrix: TwinMatrix, *, ax: Axes | None = None) -> Axes:
+    """Of the first judge the share of verdicts that moved: where an edit breaks an axis, and where it breaks nothing.
 
     Of an edit that breaks nothing the axis on which the most may have moved stands for all.
     """
-    mine = [cell for cell in matrix.cells if cell.judge == (judge or matrix.judges[0]) and cell.started]
+    mine = [cell for cell in matrix.cells if cell.judge == matrix.judges[0] and cell.started]
     broken = sorted((cell for cell in mine if cell.expected == "must"), key=lambda cell: -cell.rate.estimate)
     breaking = {cell.edit for cell in matrix.cells if cell.expected == "must"}
-    whole: dict[str, TwinCell] = {}
-    for cell in mine:
-        if cell.edit not in breaking and cell.rate.ci_high >= getattr(whole.get(cell.edit), "rate", cell.rate).ci_high:
-            whole[cell.edit] = cell
-    rows = [*broken, *whole.values()]
+    whole = [
+        max((cell for cell in reversed(mine) if cell.edit == edit), key=lambda cell: cell.rate.ci_high)
+        for edit in dict.fromkeys(cell.edit for cell in mine if cell.edit not in breaking)
+    ]
+    rows = [*broken, *whole]
     ax = new_axes(7.4, 1.6 + 0.36 * len(rows)) if ax is None else ax
     for at, cell in enumerate(rows):
         interval_mark(ax, cell.rate, at, filled=cell in broken, colour=ACCENT if cell in broken else QUIET)
@@ -122,7 +122,7 @@ def plot_noticed(matrix: TwinMatrix, judge: str | None = None, *, ax: Axes | Non
     ax.axvline(declared.must_rate, color=QUIET, linewidth=1, linestyle="--")
     percent_axis(ax)
     note = f"dashed: asked for where something broke ({declared.must_rate:.0%}); hollow: nothing broken"
-    dress(ax, f"Verdicts that moved to incorrect: {matrix.judges[0] if judge is None else judge}", note)
+    dress(ax, f"Verdicts that moved to incorrect: {matrix.judges[0]}", note)
     claims = "✓ shown, ? not shown, ✗ refuted"
     describe(ax, f"{note}; {declared.ci_level:.0%} intervals over tasks; at the right moved of decided twins, {claims}")
     return ax
