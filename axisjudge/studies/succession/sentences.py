@@ -27,6 +27,10 @@ def next_step(bridge: Bridge) -> str:
     sizes = [size for each in rest if (size := anchor_tasks(each))]
     if not rest:
         return f"{use}Re-state old rates before they stand beside new ones."
+    if any(each.self_agreement is None for each in rest):
+        return f"{use}{keep}, and ask it about the anchors again: how far it agrees with itself is not known."
+    if not sizes and any(math.isnan(each.shift.ci_high) for each in rest):
+        return f"{use}{keep}, and judge more anchors by both: so few have no interval."
     if not sizes:
         return f"{use}{keep}: as observed, no number of anchors would show them to be alike."
     return (

@@ -21,6 +21,7 @@ from axisjudge.studies.succession.sentences import (
     drift_in_short,
     drift_sentence,
     largest_shift,
+    next_step,
     not_restated,
     verdict,
     widened,
@@ -217,14 +218,16 @@ def test_the_answer_names_the_largest_shift_with_its_interval(bridged):
     most = max(shifts, key=lambda question: abs(shifts[question].estimate))
     assert f"on {most}, where the failure rate is {abs(100 * shifts[most].estimate):.1f} points" in found.answer
     lost = pl.when(pl.col("rater") != NEW).then("verdict")
-    assert "no anchor did both decide" in largest_shift(
-        succession(bridged.with_columns(verdict=lost), OLD, NEW).bridge.bridge
-    )
+    nothing = succession(bridged.with_columns(verdict=lost), OLD, NEW).bridge.bridge
+    assert "no anchor did both decide" in largest_shift(nothing)
+    assert "judge more anchors" in next_step(nothing)
 
 
 def test_a_judge_that_was_asked_once_reaches_no_mark(bridged):
     once = bridged.filter(pl.col("repeat") == 0)
-    for bridge in succession(once, OLD, NEW).bridge.bridge.bridges:
+    found = succession(once, OLD, NEW).bridge.bridge
+    assert "ask it about the anchors again" in next_step(found)
+    for bridge in found.bridges:
         assert np.isnan(bridge.least_agreement)
         assert not bridge.agreement_enough
 

@@ -10,7 +10,7 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.studies.twins.matrix import NoInterval, Thresholds, halo, twin_matrix
-from axisjudge.studies.twins.sentences import brief, claims, grid, halo_sentence, weakest
+from axisjudge.studies.twins.sentences import brief, claims, grid, halo_sentence, next_step, weakest
 from axisjudge.trajectory import Trajectory
 from axisjudge.twins import EDITS, Twin
 
@@ -160,6 +160,8 @@ def test_the_answer_counts_all_judges_and_names_who_fails(table):
     assert "misreported_amount on result_interpretation by blind: the verdict moved in none of 40 twins" in weakest(
         matrix
     )
+    assert "result_interpretation (blind)" in next_step(matrix)
+    assert "(j1)" not in next_step(matrix)
     alone = twin_matrix(table(rated), twins)
     assert "by j1" not in claims(alone, *alone.judges)
     cut = [pair(number, "cut_tail") for number in (97, 98)]  # two twins of one task have no interval
