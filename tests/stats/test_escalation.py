@@ -1,4 +1,4 @@
-"""What a judge may decide alone: the chance of granting it wrongly, and refusals."""
+"""What a judge may decide alone, with the chance of granting it wrongly, and which items are read first."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from axisjudge.checks import InputError
-from axisjudge.stats.escalation import decides_alone
+from axisjudge.stats.escalation import decides_alone, triage
 
 
 def clustered_errors(rate, tasks, rng, icc=0.25):
@@ -56,3 +56,63 @@ def test_too_few_labels_one_confidence_and_no_labels_are_refused_with_their_reas
     assert "cannot be excluded" in decides_alone(np.linspace(0.5, 1, 200), np.ones(200)).refusal
     with pytest.raises(InputError):
         decides_alone(sure, np.zeros(9))
+
+
+# Triage: counts by hand, order of reading, confidences that carry nothing.
+
+
+def test_the_two_by_two_by_hand():
+    ratings = [[1, 1], [1, 0], [0, 0], [1, 0]]
+    confidence = [[0.9, 0.8], [0.9, 0.8], [0.6, 0.5], [0.5, 0.4]]
+    found = triage(ratings, confidence)
+    assert (found.agree_sure, found.disagree_sure, found.agree_unsure, found.disagree_unsure) == (1, 1, 1, 1)
+    assert found.read_first == (3, 1, 2)  # the sure agreement needs no reading
+    assert found.mean_when_disagreeing == pytest.approx([0.7, 0.6])
+    assert found.mean_when_agreeing == pytest.approx([0.75, 0.65])
+
+
+def test_scales_of_judges_do_not_matter_only_their_own_order():
+    rng = np.random.default_rng(1)
+    ratings = rng.integers(0, 2, (60, 2))
+    confidence = rng.random((60, 2))
+    first = triage(ratings, confidence)
+    second = triage(ratings, np.column_stack([confidence[:, 0] ** 4, confidence[:, 1] / 3]))
+    assert first.read_first == second.read_first
+    assert first.auc.estimate == second.auc.estimate
+
+
+def test_confidence_that_says_where_judges_disagree():
+    rng = np.random.default_rng(2)
+    score = rng.standard_normal((300, 1)) + 0.6 * rng.standard_normal((300, 2))
+    informed = triage(score > 0, 1 - np.exp(-np.abs(score)))
+    blind = triage(score > 0, rng.random((300, 2)))
+    assert informed.auc.ci_low > 0.5
+    assert blind.auc.ci_low < 0.5 < blind.auc.ci_high
+    assert informed.agreement_sure.estimate > informed.agreement_unsure.estimate
+
+
+def test_equal_confidences_make_everything_sure_and_rank_nothing():
+    found = triage([[1, 1], [1, 0]] * 20, np.full((40, 2), 0.9))
+    assert found.agree_unsure == found.disagree_unsure == 0
+    assert math.isnan(found.agreement_unsure.estimate)
+    assert found.agreement_unsure.reason
+    assert found.auc.estimate == 0.5
+
+
+def test_missing_is_counted_and_positions_are_those_of_the_input():
+    found = triage([[math.nan, 1], [1, 0], [1, 1]], [[0.9, 0.9], [0.9, 0.9], [0.9, math.nan]])
+    assert found.n_missing == 2
+    assert found.read_first == (1,)
+    with pytest.raises(InputError, match="no item has a verdict and a confidence"):
+        triage([[math.nan, 1]], [[0.5, 0.5]])
+    with pytest.raises(InputError, match="shape of the ratings"):
+        triage([[1, 1]], [[0.5]])
+
+
+def test_a_judge_that_decides_nothing_leaves_the_agreement_of_the_others_as_it_is():
+    rng = np.random.default_rng(4)
+    ratings, confidence = rng.integers(0, 2, (80, 2)).astype(float), rng.random((80, 2))
+    silent = np.full((80, 1), math.nan)
+    two, three = triage(ratings, confidence), triage(np.hstack([ratings, silent]), np.hstack([confidence, silent + 1]))
+    assert (two.agree_sure, two.disagree_unsure, two.n_missing) == (three.agree_sure, three.disagree_unsure, 0)
+    assert two.read_first == three.read_first

@@ -1,5 +1,7 @@
 """Rank sets: exact small cases, invariances, refusals and joint coverage by simulation."""
 
+import math
+from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -13,7 +15,20 @@ from statsmodels.stats.multitest import multipletests
 
 from axisjudge.checks import InputError
 from axisjudge.stats.comparisons.paired import holm, paired_sign_flip, sign_flips
-from axisjudge.stats.comparisons.ranking import RankSets, _not_first, count_contrast, pooled_by_cluster, rank_sets
+from axisjudge.stats.comparisons.ranking import (
+    RankSets,
+    _not_first,
+    count_contrast,
+    expected_maximum,
+    fewest_changes,
+    optimism_bound,
+    optimism_of_one,
+    pooled_by_cluster,
+    rank_sets,
+    standard_error,
+    worst_orders,
+)
+from axisjudge.stats.proportions import clustered_proportion
 
 
 def rng() -> np.random.Generator:
@@ -251,3 +266,119 @@ def test_values_of_clusters_have_the_mean_of_all_items() -> None:
     assert np.isnan(values[2, 0])
     one_each = np.array([[1, 0], [0, 0], [1, 1]])
     assert pooled_by_cluster(one_each, np.ones_like(one_each)).tolist() == one_each.tolist(), "exact for one run each"
+
+
+# The fewest changes that overturn a conclusion: against every subset, and as a bound where orders decide.
+
+
+def above_half(hits, clusters=None):
+    """Whether the lower end of the share of hits lies above one half after some hits became misses."""
+
+    def holds(changed):
+        now = hits.copy()
+        now[changed] = 0.0
+        return bool(clustered_proportion(now, clusters).ci_low > 0.5)
+
+    return holds
+
+
+def by_every_subset(holds, candidates):
+    for size in range(len(candidates) + 1):
+        if any(not holds(np.array(some, dtype=np.intp)) for some in combinations(candidates, size)):
+            return size
+    return None
+
+
+@pytest.mark.parametrize("n_hits", [11, 12, 13])
+def test_of_independent_items_the_number_is_that_of_every_subset(n_hits):
+    hits = np.array([1.0] * n_hits + [0.0] * (13 - n_hits))
+    found = fewest_changes(above_half(hits), [range(n_hits)], exact=True)
+    assert (found.changes, found.exact) == (by_every_subset(above_half(hits), range(n_hits)), True)
+
+
+def test_of_clustered_items_it_is_a_bound_and_a_close_one():
+    rng = np.random.default_rng(2)
+    for _ in range(3):
+        hits, task = (rng.random(15) < 0.95).astype(float), np.sort(rng.integers(0, 7, 15))
+        holds, candidates = above_half(hits, task), np.flatnonzero(hits)
+        if not holds(np.array([], dtype=np.intp)):
+            continue
+        least = by_every_subset(holds, candidates.tolist())
+        found = fewest_changes(holds, worst_orders(candidates, task), exact=False)
+        assert least <= found.changes <= least + 1
+        assert not holds(worst_orders(candidates, task)[0][: found.changes]) or not holds(
+            worst_orders(candidates, task)[1][: found.changes]
+        )
+
+
+def test_orders_change_each_candidate_once():
+    together, spread = worst_orders([1, 2, 3, 5, 7], [0, 0, 1, 1, 1, 1, 1, 2])
+    assert together.tolist() == [2, 3, 5, 1, 7]
+    assert spread.tolist() == [1, 2, 7, 3, 5]
+
+
+def test_what_no_change_overturns_and_what_does_not_hold():
+    assert fewest_changes(lambda changed: True, [range(9)], exact=True).changes is None
+    assert fewest_changes(lambda changed: len(changed) < 1, [range(0), range(4)], exact=False).exact  # one is the least
+    with pytest.raises(InputError, match="as it stands"):
+        fewest_changes(lambda changed: False, [range(3)], exact=True)
+
+
+# The optimism of the best of several looks: published order statistics, the definition's own figures, simulation.
+
+
+@pytest.mark.parametrize(
+    ("k", "expected"),
+    # Harter (1961), table 1, doi:10.2307/2333139
+    [(1, 0.0), (2, 0.56419), (3, 0.84628), (4, 1.02938), (5, 1.16296), (10, 1.53875), (20, 1.86748)],
+)
+def test_expected_maxima(k, expected):
+    assert expected_maximum(k) == pytest.approx(expected, abs=5e-6)
+
+
+@pytest.mark.parametrize(("correlation", "expected"), [(0.8, 0.026), (0.1, 0.056)])
+def test_the_figures_of_the_definition(correlation, expected):
+    """n = 50, k = 5, agreement .85: .026 to .056, for versions whose errors correlate at .8 to .1."""
+    spread = math.sqrt(2 * 0.85 * 0.15 * (1 - correlation))  # of one paired difference
+    bound = expected_maximum(5) * spread / math.sqrt(50) / math.sqrt(2)
+    assert bound == pytest.approx(expected, abs=0.0005)
+    differences = np.tile([-spread, spread], 25)
+    # the standard error of a mean has n - 1 below the line, the definition's formula n
+    assert optimism_bound(differences, 5) == pytest.approx(bound * math.sqrt(50 / 49))
+
+
+def test_it_bounds_what_selection_gains():
+    """Five versions of equal worth on 50 items: the best one flatters by no more than the bound, and not far less."""
+    rng = np.random.default_rng(5)
+    gains, bounds = [], []
+    for _ in range(2_000):
+        shared, own = rng.standard_normal((1, 50)), rng.standard_normal((5, 50))
+        right = (math.sqrt(0.5) * shared + math.sqrt(0.5) * own < 1.0364).astype(float)  # P = .85
+        gains.append(right.mean(axis=1).max() - 0.85)
+        bounds.append(optimism_bound(right[1] - right[0], 5))
+    gain, error = np.mean(gains), np.std(gains) / math.sqrt(len(gains))
+    assert gain - 3 * error < np.mean(bounds)
+    assert np.mean(bounds) < 1.25 * gain
+
+
+def test_nothing_is_selected():
+    assert optimism_bound(np.zeros(20), 5) == 0
+    assert optimism_bound(np.tile([0.0, 1.0], 10), 1) == 0
+
+
+def test_without_a_pair_the_other_versions_count_as_independent():
+    rng = np.random.default_rng(0)
+    one, other = (rng.random((2, 20_000)) < 0.85).astype(float)
+    assert optimism_of_one(one, 4) == pytest.approx(optimism_bound(one - other, 4), rel=0.05)
+
+
+def test_runs_of_a_task_are_no_independent_items():
+    values, tasks = np.repeat(np.tile([0.0, 1.0], 10), 4), np.repeat(np.arange(20), 4)
+    assert standard_error(values, tasks) == pytest.approx(standard_error(values[::4]))
+    assert optimism_of_one(values, 3, clusters=tasks) > 1.9 * optimism_of_one(values, 3)
+
+
+def test_what_cannot_be_known():
+    with pytest.raises(InputError, match="k: must be 1 or more; found 0"):
+        expected_maximum(0)
+    assert math.isnan(optimism_bound([0.0, 1.0], 3, clusters=["a", "a"]))
