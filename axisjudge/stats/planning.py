@@ -169,6 +169,8 @@ Floats = NDArray[np.float64]
 
 #: Sizes that are tried, each twice the one before.
 SIZES = (10, 20, 40, 80, 160, 320, 640, 1280, 2560)
+#: Tasks of a pilot below which none are drawn from it.
+FEWEST_PILOT_TASKS = 10
 #: Simulated studies of one size. Half widths hardly differ between studies; a power needs more of them.
 REPLICATES, POWER_REPLICATES = 40, 200
 
@@ -482,8 +484,9 @@ def _from_pilot(ratings: ArrayLike, tasks: ArrayLike) -> Callable[[int, Rng], tu
     if matrix.ndim != 2 or labels.shape != matrix.shape[:1]:
         raise InputError("pilot", "must be ratings of items x raters and the task of each item", matrix.shape)
     members = [np.flatnonzero(labels == task) for task in np.unique(labels)]
-    if len(members) < 10:
-        raise TooLittle("pilot", "needs 10 tasks or more to be drawn from", len(members), "state assumptions instead")
+    if len(members) < FEWEST_PILOT_TASKS:
+        rule = f"needs {FEWEST_PILOT_TASKS} tasks or more to be drawn from"
+        raise TooLittle("pilot", rule, len(members), "state assumptions instead")
 
     def draw(n: int, rng: Rng) -> tuple[Floats, NDArray[np.intp]]:
         chosen = [members[at] for at in rng.integers(0, len(members), n)]

@@ -18,6 +18,7 @@ from axisjudge.stats.alternative_annotator import FEWEST_PEOPLE
 from axisjudge.stats.estimate import plural
 from axisjudge.stats.planning import (
     ASSURANCE,
+    FEWEST_PILOT_TASKS,
     SIZES,
     Allocation,
     StudyCurve,
@@ -367,7 +368,8 @@ def answer_of(pilot: PilotFigures, tasks: TasksForAgreement, labels: LabelsForRa
 def next_step(pilot: PilotFigures, tasks: TasksForAgreement) -> str:
     """Make a pilot, or judge what the easiest target takes and plan again from it."""
     if pilot.pilot is None:
-        return "Judge a pilot of some 10 tasks with two judges, asked three times each, and plan again from it."
+        asked = "with two judges, asked three times each"
+        return f"Judge a pilot of {FEWEST_PILOT_TASKS} tasks or more {asked}, and plan again from it."
     sizes = [needed for needed in tasks.needed.values() if needed]
     more = max(0, min(sizes, default=0) - pilot.pilot.n_tasks)
     first = f"Judge {many(more, 'more task')}" if more else "Label some of the pilot's runs"
