@@ -333,4 +333,4 @@ def test_so_many_labels_do_show_it_in_half_of_all_cases():
         p = [(v - SHOWN_GAIN) / 2, 1 - v, (v + SHOWN_GAIN) / 2]
         drawn = rng.choice([-1.0, 0.0, 1.0], needed, p=p)
         shown += shown_better(np.maximum(drawn, 0), {"parent": np.maximum(-drawn, 0)}, np.arange(needed)).is_better
-    assert shown / 200 == pytest.approx(0.5, abs=0.15)
+    assert shown / 200 == pytest.approx(0.5, abs=0.1)  # three errors of 200 draws
