@@ -1,4 +1,4 @@
-"""`axisjudge axis-result`: an AXIS Result from 0 to 100 for every transcript."""
+"""`axisjudge axis-result|axis-baseline`: AXIS Results from 0 to 100, gated against a baseline kept in git."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from axisjudge.trajectory import Trajectory
 
 
-# `axisjudge axis-result --baseline` and `axisjudge axis-baseline`: runs gated against a baseline kept in git.
+# `axisjudge axis-result --baseline` and `axisjudge axis-baseline`: the gate and its baselines.
 
 baseline_app = show.group("Baselines of AXIS Results, files in git.")
 
 
 @dataclass(frozen=True)
-class Asked:
+class _GateAsked:
     """What a gate is asked: against which baseline, by which rules and floor, and where it is written."""
 
     baseline: Baseline | None
@@ -46,9 +46,9 @@ class Asked:
     summary: Path | None
 
 
-def asked_of(
+def _gate_asked(
     baseline: str, fail_if: Sequence[str], fail_under: float | None, junit: Path | None, summary: Path | None
-) -> Asked | None:
+) -> _GateAsked | None:
     """The gate that was asked for, read and checked before anything is scored or paid; None where none was."""
     given = {"--fail-if": fail_if and not baseline, "--junit": junit, "--summary": summary}
     if not baseline and fail_under is None:
@@ -62,10 +62,10 @@ def asked_of(
     from axisjudge.studies.axis_result.gate import read_baseline, rule_of
 
     kept = read_baseline(baseline) if baseline else None
-    return Asked(kept, tuple(map(rule_of, fail_if)), fail_under, junit, summary)
+    return _GateAsked(kept, tuple(map(rule_of, fail_if)), fail_under, junit, summary)
 
 
-def save(
+def _save(
     name: str,
     runs: Sequence[Trajectory],
     results: Sequence[AxisResult],
@@ -79,8 +79,8 @@ def save(
     typer.echo(f"Baseline {name}: {len(kept.runs)} runs in {path}; commit it.", err=True)
 
 
-def decide(
-    asked: Asked,
+def _decide(
+    asked: _GateAsked,
     runs: Sequence[Trajectory],
     results: Sequence[AxisResult],
     curves: Mapping[str, CurveFit] | None,
@@ -119,20 +119,22 @@ def decide(
     if json:
         show.as_json(decided.to_dict())
     else:
-        _print(decided)
+        _print_gate(decided)
     return decided.exit_code
 
 
-def _print(decided: Gate) -> None:
+def _print_gate(decided: Gate) -> None:
     if decided.warning:
         typer.echo(decided.warning)
-    show.table([_row(each) for each in decided.decisions], "Gate; the interval is over repeats of the same scenario")
+    show.table(
+        [_gate_row(each) for each in decided.decisions], "Gate; the interval is over repeats of the same scenario"
+    )
     if unmet := [each.sentence for each in decided.decisions if each.exit_code]:
         show.lines(unmet, apart=True)
     show.lines([decided.answer], apart=True)
 
 
-def _row(each: GateDecision) -> dict[str, Any]:
+def _gate_row(each: GateDecision) -> dict[str, Any]:
     from axisjudge.results import reached
 
     own = {name: getattr(each, name) for name in ("scenario", "agent", "rule", "outcome", "before", "after")}
@@ -154,12 +156,12 @@ def history(
         show.as_json({"baseline": name, "history": rows})
         return
     named = ("commit", "date", "scenario", "agent", "n_runs", "n_broken")
-    means = [{**{key: getattr(each, key) for key in named}, **_columns(each.means)} for each in rows]
+    means = [{**{key: getattr(each, key) for key in named}, **_score_columns(each.means)} for each in rows]
     heads = list(dict.fromkeys(key for row in means for key in row))
     show.table([{key: row.get(key) for key in heads} for row in means], f"Baseline {name}, the newest commit first")
 
 
-def _columns(means: Mapping[str, float]) -> dict[str, float]:
+def _score_columns(means: Mapping[str, float]) -> dict[str, float]:
     from axisjudge.studies.axis_result.runs import score_column
 
     return {score_column(name): mean for name, mean in means.items()}
@@ -174,6 +176,8 @@ def list_(json: show.Json = False) -> None:
     rows = [{"baseline": each.name, "pairs": len(by_pair(each.runs)), "runs": len(each.runs)} for each in kept]
     show.listed("baselines", rows, "Baselines; a pair is a scenario and an agent", json=json)
 
+
+# `axisjudge axis-result`: an AXIS Result for every transcript, its signals by rules or by judges.
 
 _MOST_SIGNALS = 12
 
@@ -250,7 +254,7 @@ def axis_result(
     from axisjudge.studies.axis_result.runs import usage_of
 
     one_of("--format", form, ("table", "axis-json"))
-    asked = asked_of(baseline, fail_if, fail_under, junit, summary)
+    asked = _gate_asked(baseline, fail_if, fail_under, junit, summary)
     _refuse_other_answers(form, gate=asked is not None, compared=bool(compare))
     how: Scoring = {
         "grades": None if grades is None else read_ratings(grades, latest=True),
@@ -269,30 +273,30 @@ def axis_result(
         return
     runs, later = (show.runs_of(paths, strict=strict).trajectories if paths else [] for paths in (transcripts, compare))
     table = None if signals == "rules" else read_ratings(signals, latest=True)
-    ratings_file = place_of(out)
+    ratings_file = _ratings_file(out)
     if judges := judges_of(judge, panel):
         if table is not None:
             raise InputError("--signals", "names ratings that are there; --judge asks for new ones", cure="give one")
         from axisjudge.judging import RunOptions
         from axisjudge.judging.signals import signals_run
 
-        questions = questions_of(how, allow_own_family=allow_own_family, exploratory=exploratory)
+        questions = _signal_questions(how, allow_own_family=allow_own_family, exploratory=exploratory)
         run = signals_run([*runs, *later], judges, questions, out=ratings_file)
         money = RunOptions(budget_usd=budget, allow_unpriced=allow_unpriced, confirm=yes)
         if dry_run:
             print_plan(run, money, f"{run.plan().n_calls} calls to make", json=json)
             return
-        table = ask(run, money, quiet=json)
+        table = _asked(run, money, quiet=json)
     scored = study(runs, later, signals=table, names=("before", "after"), **how)
     if html is not None:
         _write_page(html, runs, scored)
     exit_code = None
     if asked:
-        exit_code = decide(asked, runs, scored.runs.results, how["curves"], scored.run.made_up, json=json)
+        exit_code = _decide(asked, runs, scored.runs.results, how["curves"], scored.run.made_up, json=json)
     if save_baseline and show.account.refused:
         typer.echo(f"Baseline {save_baseline} is not saved: runs are missing.", err=True)
     elif save_baseline and not exit_code:
-        save(save_baseline, runs, scored.runs.results, how["curves"])
+        _save(save_baseline, runs, scored.runs.results, how["curves"])
     if exit_code is not None:
         raise typer.Exit(exit_code)
     _refuse_uncompared(scored, compared=bool(compare))
@@ -304,9 +308,9 @@ def axis_result(
     if json:
         return
     if scored.judged is not None and scored.judged.agreement is not None:
-        print_judges(scored.judged)
+        _print_judges(scored.judged)
     if judges and table is not None:
-        print_lost(table, ratings_file)
+        _print_lost(table, ratings_file)
 
 
 def _on_cluster(
@@ -500,7 +504,7 @@ def _rounded(row: dict[str, Any]) -> dict[str, Any]:
     return {key: round(value, 3) if isinstance(value, float) else value for key, value in row.items()}
 
 
-def questions_of(how: Scoring, *, allow_own_family: bool, exploratory: bool) -> SignalQuestions:
+def _signal_questions(how: Scoring, *, allow_own_family: bool, exploratory: bool) -> SignalQuestions:
     """What judges are asked: all signals, and the goal checks where no grades are given."""
     from axisjudge.judging.signals import SignalQuestions
 
@@ -514,14 +518,14 @@ def questions_of(how: Scoring, *, allow_own_family: bool, exploratory: bool) -> 
     )
 
 
-def place_of(out: Path | None) -> Path:
+def _ratings_file(out: Path | None) -> Path:
     """Where ratings of signals are kept."""
     from axisjudge.workbench import own
 
     return out or own() / "data" / "ratings" / "axis_signals.jsonl"
 
 
-def ask(run: JudgingRun, options: RunOptions, *, quiet: bool = False) -> pl.DataFrame:
+def _asked(run: JudgingRun, options: RunOptions, *, quiet: bool = False) -> pl.DataFrame:
     """The ratings of these judges on the runs, those that were there included; ends with 3 at the budget."""
     from axisjudge.judging.outcome import AT_BUDGET
 
@@ -532,7 +536,7 @@ def ask(run: JudgingRun, options: RunOptions, *, quiet: bool = False) -> pl.Data
     return ratings
 
 
-def print_judges(judged: JudgedResults) -> None:
+def _print_judges(judged: JudgedResults) -> None:
     """A result a judge beside the combined one, and the agreement on every signal."""
     show.table(judged.to_frame().to_dicts(), "Results by judge")
     if judged.agreement is not None:
@@ -540,7 +544,7 @@ def print_judges(judged: JudgedResults) -> None:
         show.lines(judged.agreement.sentences, apart=True)
 
 
-def print_lost(ratings: pl.DataFrame, out: Path) -> None:
+def _print_lost(ratings: pl.DataFrame, out: Path) -> None:
     """What was lost and why, and where the ratings are."""
     if lost := losses(ratings):
         show.table(lost, "Lost answers (the same command asks for them again)")

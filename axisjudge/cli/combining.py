@@ -1,4 +1,4 @@
-"""`axisjudge panel`: judges put together, their ratings, and which verdicts may stand without a person."""
+"""`axisjudge panel|curve|ratings|cost`: judges, scores and ratings files put together, and what they cost."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from axisjudge.studies.panels import Panels
     from axisjudge.studies.panels.voted import FittedPanel
 
+
+# `axisjudge panel`: judges put together, their ratings, and which verdicts may stand without a person.
 
 panel_app = show.group("Judges put together, and which of their verdicts may stand without a person.")
 
@@ -179,7 +181,7 @@ def trust(
         check_tuning(label_table["cluster_id"].unique().to_list(), where="labels")
     if panel is not None:
         fitted = read_panel(panel)
-        table = read_ratings(*(ratings or _same(fitted)), latest=True)
+        table = read_ratings(*(ratings or _files_fitted_on(fitted)), latest=True)
         votes = voted(
             table,
             label_table,
@@ -245,7 +247,7 @@ def _prices(given: list[str]) -> dict[str, float]:
     return {name: price for name, price in prices.items() if price is not None}
 
 
-def _same(panel: FittedPanel) -> list[Path]:
+def _files_fitted_on(panel: FittedPanel) -> list[Path]:
     """The ratings files that a panel was fitted on, if they are still what they were."""
     from axisjudge.studies.panels.voted import hashes
 
@@ -323,7 +325,7 @@ def fit_curve(
     if json:
         show.as_json(report.to_dict())
     else:
-        _print(report)
+        _print_curves(report)
         if out is not None:
             typer.echo(f"\nwritten: {out}" if stands else f"\nnot written, because every fit is refused: {out}")
     if not stands:
@@ -364,7 +366,7 @@ def apply_curve(
     typer.echo("The band is the curve's uncertainty; a monotone curve never changes the order of raw scores.")
 
 
-def _print(report: CurveReport) -> None:
+def _print_curves(report: CurveReport) -> None:
     from axisjudge.studies.curves import form_errors
 
     show.table([each.row for each in report.dimensions], "Curves")
@@ -382,7 +384,7 @@ def _print(report: CurveReport) -> None:
 
 # `axisjudge ratings|cost`: files of ratings put together, a dataset of them looked at, and what they have cost.
 
-MOST_NAMED = 10
+_MOST_NAMED = 10
 
 ratings_app = show.group("Put ratings files together, and look at a dataset.")
 
@@ -403,7 +405,6 @@ def merge(
 
     Files count in the order in which they are named. Identities whose lines have different verdicts are counted.
     """
-
     from axisjudge.ratings import read_every_line, write_ratings
     from axisjudge.ratings.dataset import scan_ratings
     from axisjudge.ratings.merging import merged, missing, write_dataset
@@ -419,9 +420,9 @@ def merge(
     runs = [run.id for run in show.runs_of(trajectories)] if trajectories else []
     lacking = missing(lines, runs)
     if json:
-        show.as_json({"out": str(out), **_counts(written), **({"missing": lacking} if trajectories else {})})
+        show.as_json({"out": str(out), **_merged_counts(written), **({"missing": lacking} if trajectories else {})})
     else:
-        _tell(written, out)
+        _print_merged(written, out)
         rows = [{**row, "trajectories": _few(row["trajectories"])} for row in lacking]
         if trajectories:
             show.table(rows, f"Missing of {len(runs):,} trajectories (n without a rating, lost without a verdict)")
@@ -443,9 +444,9 @@ def compact(
 
     written = write_dataset(ratings, out)
     if json:
-        show.as_json({"out": str(out), **_counts(written)})
+        show.as_json({"out": str(out), **_merged_counts(written)})
     else:
-        _tell(written, out)
+        _print_merged(written, out)
 
 
 @ratings_app.command(epilog="Example: axisjudge ratings stats ratings")
@@ -459,11 +460,11 @@ def stats(
     show.listed("questions", dataset_stats(ratings), json=json)
 
 
-def _counts(merged: Merged) -> dict[str, Any]:
+def _merged_counts(merged: Merged) -> dict[str, Any]:
     return {"ratings": merged.n_ratings, "replaced": merged.n_replaced, "conflicts": merged.n_conflicts}
 
 
-def _tell(merged: Merged, out: Path) -> None:
+def _print_merged(merged: Merged, out: Path) -> None:
     typer.echo(
         f"{merged.n_ratings:,} ratings: {out}\n{merged.n_replaced:,} lines gave way to a later one of their identity; "
         f"{merged.n_conflicts:,} identities had verdicts that differ"
@@ -471,8 +472,8 @@ def _tell(merged: Merged, out: Path) -> None:
 
 
 def _few(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
 
 
 def cost(

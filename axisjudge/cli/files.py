@@ -1,4 +1,4 @@
-"""`axisjudge read`: what is in these trajectories."""
+"""`axisjudge read|import|export|init|data|schema|demo|twins`: files read, written and made."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import typer
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.cli import show
+from axisjudge.cli.judging import carried_out, print_outcome, print_plan, stop
 from axisjudge.cli.labels import by_id
 from axisjudge.cli.show import new_file, pairs
 
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from axisjudge.twins import TwinSet
 
 
-MOST_WARNINGS = 40
+# `axisjudge read`: what is in these trajectories.
+
+_MOST_WARNINGS = 40
 
 
 def read(
@@ -88,7 +91,7 @@ def read(
     show.table([asdict(file) for file in reading.files], "Files")
     if reading.warnings:
         ordered = sorted(reading.warnings, key=lambda warning: warning.rule == NO_STEP)
-        listed = ordered[:MOST_WARNINGS]
+        listed = ordered[:_MOST_WARNINGS]
         show.table([asdict(warning) for warning in listed], "Warnings")
         if rest := len(reading.warnings) - len(listed):
             typer.echo(f"  and {rest} more, all of them counted above and listed with --json")
@@ -348,12 +351,12 @@ def fetch(
     typer.echo(str(fetch_dataset(name, to=to)))
 
 
-RECORDS = ("trajectory", "rating", "label")
+_RECORDS = ("trajectory", "rating", "label")
 
 
-def schema(record: Annotated[str, typer.Argument(help=f"One of {', '.join(RECORDS)}.")]) -> None:
+def schema(record: Annotated[str, typer.Argument(help=f"One of {', '.join(_RECORDS)}.")]) -> None:
     """Print the JSON Schema of one line: of trajectories, of ratings, or of people's labels."""
-    show.as_json(_schema(one_of("RECORD", record, RECORDS)))
+    show.as_json(_schema(one_of("RECORD", record, _RECORDS)))
 
 
 def _schema(record: str) -> dict[str, Any]:
@@ -378,7 +381,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 # `axisjudge demo`: a first measurement on the real votes that ship with the package.
 
-ABOUT = {
+_ABOUT = {
     "tau2": "customer service in three domains",
     "hotpotqa": "questions answered by search",
     "bfcl": "function calls over several turns",
@@ -401,13 +404,13 @@ def demo(
 
     votes = published_votes(subset, level="step")
     if out is not None:
-        _write(votes, out)
+        _write_votes(votes, out)
     finding = error_finding(votes, cluster_unit="query", rng=np.random.default_rng(seed))
     if json:
         show.as_json({"source": "AgentProcessBench", "subset": subset, "seed": seed, **finding.to_dict()})
         return
     typer.echo(
-        f"AgentProcessBench, {subset} ({ABOUT[subset]}): agents' steps voted +1, 0 or -1 by people and by "
+        f"AgentProcessBench, {subset} ({_ABOUT[subset]}): agents' steps voted +1, 0 or -1 by people and by "
         f"{len(finding.judges)} judge configurations of {len({judge.family for judge in finding.judges})} families."
     )
     rows: list[dict[str, Any]] = [
@@ -426,7 +429,7 @@ def demo(
     typer.echo("\nBalanced is the mean of both shares: 0.50 is what always giving the same vote reaches.")
     show.lines(finding.sentences())
     typer.echo("\nTo try next:")
-    for command, why in _next(out, subset):
+    for command, why in _to_try_next(out, subset):
         typer.echo(f"  {command:<67}  {why}")
 
 
@@ -436,8 +439,7 @@ def _interval(estimate: Estimate) -> str:
     return f"{estimate.estimate:.2f} ({estimate.ci_low:.2f}-{estimate.ci_high:.2f})"
 
 
-def _write(votes: pl.DataFrame, out: Path) -> None:
-
+def _write_votes(votes: pl.DataFrame, out: Path) -> None:
     if new_file(out).suffix not in (".parquet", ".jsonl"):
         raise InputError("--out", "must end in .parquet or .jsonl", str(out))
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -447,7 +449,7 @@ def _write(votes: pl.DataFrame, out: Path) -> None:
         votes.write_ndjson(out)
 
 
-def _next(out: Path | None, subset: str) -> list[tuple[str, str]]:
+def _to_try_next(out: Path | None, subset: str) -> list[tuple[str, str]]:
     """Commands that work as they stand, from where the user stands."""
     from axisjudge.workbench import own
 
@@ -512,7 +514,7 @@ def twins(
     ]
     reading: dict[str, Any] = {"tools": tools, "policy": policy, "tool_kinds": tool_kind, "strict": strict}
     out = out or own() / "data" / "ratings" / "twins.jsonl"
-    how = _Look(labels, must_rate, margin, out, json)
+    how = _TwinStudy(labels, must_rate, margin, out, json)
     if cluster is not None:
         from axisjudge.cluster import workers_of
         from axisjudge.judging.machines import judge_twins
@@ -522,7 +524,7 @@ def twins(
             found = judge_twins(paths, named, judge or ["rules"], out, workers, seed=seed, limit=limit, reading=reading)
         show.account.refused += found.refused
         show.lines(() if json else found.left)
-        _print(found.ratings, found.twins, found.left, how)
+        _print_twins(found.ratings, found.twins, found.left, how)
         return
     runs, left = open_runs(show.runs_of(paths, **reading).trajectories)
     runs = runs[:limit]
@@ -536,7 +538,6 @@ def twins(
         show.table(made.rows(), "Twins")
         typer.echo(f"\n{written} twins: {write}")
         return
-    from axisjudge.cli.judging import carried_out, print_outcome, print_plan, stop
     from axisjudge.judging import RunOptions, judging_run
 
     asked = [*runs, *(twin.trajectory for twin in made.twins)]
@@ -549,10 +550,10 @@ def twins(
     if code := run.outcome.code():
         print_outcome(run.outcome, quiet=json)
         stop(code)
-    _print(ratings, made, left, how)
+    _print_twins(ratings, made, left, how)
 
 
-class _Look(NamedTuple):
+class _TwinStudy(NamedTuple):
     """How the ratings are looked at, and where they are."""
 
     labels: Path | None
@@ -562,7 +563,7 @@ class _Look(NamedTuple):
     json: bool
 
 
-def _print(ratings: pl.DataFrame, made: TwinSet, left: Sequence[str], how: _Look) -> None:
+def _print_twins(ratings: pl.DataFrame, made: TwinSet, left: Sequence[str], how: _TwinStudy) -> None:
     from axisjudge.ratings import read_ratings
     from axisjudge.studies.twins import twins as study
     from axisjudge.studies.twins.sentences import grid, injection_rows

@@ -1,4 +1,4 @@
-"""`axisjudge judge`: grade trajectories; by a cascade, or on many workers file by file."""
+"""`axisjudge judge|doctor|models`: judges asked, looked at before they are asked, and described."""
 
 from __future__ import annotations
 
@@ -111,6 +111,8 @@ def losses(ratings: pl.DataFrame) -> list[dict[str, Any]]:
     return lost.agg(pl.len().alias("n"), reason).sort("rater", "status").to_dicts()
 
 
+# `axisjudge judge`: grade trajectories; by a cascade, or on many workers file by file.
+
 #: Options that are for a run in one process.
 _OF_ONE_PROCESS = (
     *("panel", "split", "exploratory", "again", "limit", "shard", "cascade", "batch", "keep_prompts", "budget"),
@@ -206,7 +208,7 @@ def judge(
     supplied["tool_kinds"] = tool_kind
     if cluster is not None:
         show.in_one_process(context, *_OF_ONE_PROCESS)
-        run_on_cluster(
+        _run_on_cluster(
             cluster,
             paths,
             judge or ["rules"],
@@ -259,7 +261,7 @@ def judge(
         from axisjudge.judging.cascade import Cascade
 
         both = Cascade.parse(cascade, below=below, audit=audit)
-        run_cascade(trajectories, both, arguments, how, max_lost=max_lost, dry_run=dry_run, json=json)
+        _run_cascade(trajectories, both, arguments, how, max_lost=max_lost, dry_run=dry_run, json=json)
         return
     run = judging_run(trajectories, judges, **arguments)
     if share is not None:
@@ -292,7 +294,7 @@ def judge(
             show.table(lost, f"Lost verdicts ({who_asks})")
         if agreement is not None:
             print_agreement(agreement)
-        print_drift(watched)
+        _print_drift(watched)
         show.standing(ratings)
         typer.echo(f"\nRatings: {out}")
         print_outcome(run.outcome)
@@ -331,7 +333,7 @@ def _watched(kept: pl.DataFrame, ratings: pl.DataFrame) -> list[Drift]:
     return [watch_drift(mine, mine["rater"][0]) for mine in by_rater if len(occasion_repeats(mine)) > 1]
 
 
-def print_drift(watched: Sequence[Drift]) -> None:
+def _print_drift(watched: Sequence[Drift]) -> None:
     """Every occasion against the first, and whether to stop."""
     from axisjudge.studies.succession.bridge import drift_rows
     from axisjudge.studies.succession.sentences import drift_sentence
@@ -341,7 +343,7 @@ def print_drift(watched: Sequence[Drift]) -> None:
         typer.echo(drift_sentence(drift))
 
 
-def run_on_cluster(
+def _run_on_cluster(
     cluster: str,
     paths: Sequence[Path],
     judges: Sequence[str],
@@ -370,7 +372,7 @@ def run_on_cluster(
         typer.echo(f"\nRatings: {out}")
 
 
-def run_cascade(
+def _run_cascade(
     trajectories: Sequence[Trajectory],
     cascade: Cascade,
     arguments: dict[str, Any],
@@ -432,7 +434,7 @@ def doctor(
 
     judges = make_judges(judges_of(judge, panel))
     if not judges:
-        show.listed("environment", environment(), json=json)
+        show.listed("environment", _environment(), json=json)
         return
     _say_price(judges, yes=yes)
     examined = asyncio.run(_examine(judges))
@@ -466,7 +468,7 @@ def _say_price(judges: Sequence[Judge], *, yes: bool) -> None:
         agree(estimate_of(examination_plan(judge), ratings_frame([]), how), how)
 
 
-def environment() -> list[dict[str, Any]]:
+def _environment() -> list[dict[str, Any]]:
     """Versions, the workbench and its data, which keys are set, and what reports and screenshots need."""
     import os
     import platform
@@ -500,7 +502,6 @@ def _version(package: str) -> str:
 
 def _chromium() -> str:
     """Whether a browser is there that playwright, or anybody, can drive."""
-    from pathlib import Path
     from shutil import which
 
     on_path = next(filter(None, map(which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -508,6 +509,8 @@ def _chromium() -> str:
     kept = [folder for cache in caches if cache.is_dir() for folder in sorted(cache.glob("chromium*"))]
     return on_path or (str(kept[-1]) if kept else "not found; python -m playwright install chromium")
 
+
+# `axisjudge models`: what no list knows of a model.
 
 models_app = show.group("Models that no list knows: their family, price, context and end, in models.toml.")
 

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 app = show.group("People's labels.")
 
+# `axisjudge label page|progress`: where people label, and how far each of them is.
 
-def blind_page(page: Path, trajectories: list[Path], plan: Sampling, rater: str | None) -> None:
+
+def _write_blind_page(page: Path, trajectories: list[Path], plan: Sampling, rater: str | None) -> None:
     """Write the page on which a person labels the items of a plan.
 
     Raises
@@ -216,7 +218,7 @@ def import_(
     found = [
         import_labels(path, terms, form=form, sampling=sampling, key=sampling_key, plan=drawn)
         if form or knows(path)
-        else with_draw(_any(path, terms), path, sampling=sampling, key=sampling_key, plan=drawn)
+        else with_draw(_of_any_tool(path, terms), path, sampling=sampling, key=sampling_key, plan=drawn)
         for path in files
     ]
     every = [rating for imported in found for rating in imported.ratings]
@@ -242,7 +244,7 @@ def import_(
             typer.echo(f"{Path(path).name}: {note}.")
 
 
-def _any(path: Path, terms: Terms) -> ImportedLabels:
+def _of_any_tool(path: Path, terms: Terms) -> ImportedLabels:
     """People's labels of a file of any other tool, as `axisjudge import --kind human` reads it."""
     from axisjudge.imports import ImportOptions, import_ratings
     from axisjudge.labels.alttest import JUDGES, PEOPLE
@@ -362,7 +364,7 @@ def queue(
     items = labelled_items(read_labels(*labels), read_ratings(*ratings, latest=True), judge)
     plan = adjudication_queue(items, n_agreements=agreements, n_contested=contested, seed=seed)
     if page is not None:
-        blind_page(page, trajectories, plan, rater)
+        _write_blind_page(page, trajectories, plan, rater)
     write_sampling(out, plan)
     there, chosen = Counter(one.stratum for one in items.values()), Counter(one.stratum for one in plan.items)
     rows = [
@@ -414,10 +416,10 @@ def adjudicate(
     show.lines(result.sentences, apart=True)
 
 
-# Which runs to label next, and when to stop: tasks in random order, looked at after every label.
+# `axisjudge label next`: which runs to label next, and when to stop: tasks in random order, looked at after each label.
 
 
-class DrawRequest(NamedTuple):
+class _Draw(NamedTuple):
     """What is drawn and for whom: the plan's file, the seed, labels so far, the runs, and a page for a person."""
 
     out: Path
@@ -429,7 +431,7 @@ class DrawRequest(NamedTuple):
     json: bool
 
 
-def label_until(draw: DrawRequest, *, half_width: float, axis: str | None, n: int) -> None:
+def _label_until(draw: _Draw, *, half_width: float, axis: str | None, n: int) -> None:
     """Draw the order of labelling once, then after every label say what comes next and whether it is enough."""
     from axisjudge.labels.decisions import read_labels
     from axisjudge.labels.uncertain import look
@@ -451,12 +453,12 @@ def label_until(draw: DrawRequest, *, half_width: float, axis: str | None, n: in
         write_page(draw.page, Session.of(runs, replace(plan, items=tuple(following)), draw.rater))
     if draw.json:
         named = {"plan": str(draw.out), "next": [item.trajectory_id for item in following], "runs": len(plan.items)}
-        show.as_json({**named, "looks": [{**each.to_dict(), **_row(each)} for each in looks]})
+        show.as_json({**named, "looks": [{**each.to_dict(), **_look_row(each)} for each in looks]})
         return
     show.table(
-        [_row(each) for each in looks], f"Failure rates after the labels so far, to be known within {half_width:g}"
+        [_look_row(each) for each in looks], f"Failure rates after the labels so far, to be known within {half_width:g}"
     )
-    show.lines(_sentences(looks, len(plan.items)), apart=True)
+    show.lines(_look_sentences(looks, len(plan.items)), apart=True)
     show.table([{"label next": item.trajectory_id} for item in following])
 
 
@@ -476,7 +478,7 @@ def _plan(runs: Sequence[Trajectory], out: Path, seed: int) -> Sampling:
     return plan
 
 
-def _row(each: Look) -> dict[str, object]:
+def _look_row(each: Look) -> dict[str, object]:
     half = (each.rate.ci_high - each.rate.ci_low) / 2
     return {
         "axis": each.question,
@@ -490,7 +492,7 @@ def _row(each: Look) -> dict[str, object]:
     }
 
 
-def _sentences(looks: list[Look], n_runs: int) -> list[str]:
+def _look_sentences(looks: list[Look], n_runs: int) -> list[str]:
     lines = ["These intervals hold however often you look; one run of each task is labelled, in random order."]
     prices = [each.price for each in looks if each.price is not None]
     if prices:
@@ -535,12 +537,11 @@ def next_(
 
     Every draw has known probabilities, so that rates can still be estimated from the labels.
     """
-
-    draw = DrawRequest(out, seed, labels, trajectories, page, rater, json)
+    draw = _Draw(out, seed, labels, trajectories, page, rater, json)
     if panel is None:
         if ratings or keep is not None:
             raise InputError("--panel", "is needed to draw by what judges said", cure="name one, or leave ratings out")
-        label_until(draw, half_width=half_width or 0.1, axis=axis, n=n or 10)
+        _label_until(draw, half_width=half_width or 0.1, axis=axis, n=n or 10)
         return
     if not ratings or n is None:
         raise InputError("--panel", "needs the ratings of its judges and --n, how many runs to draw")
@@ -549,10 +550,8 @@ def next_(
     _by_panel(ratings, panel, draw, n=n, keep=keep)
 
 
-def _by_panel(ratings: list[Path], panel: Path, draw: DrawRequest, *, n: int, keep: Path | None) -> None:
+def _by_panel(ratings: list[Path], panel: Path, draw: _Draw, *, n: int, keep: Path | None) -> None:
     """Draw runs where labels help most, with known probabilities."""
-    from dataclasses import replace
-
     import polars as pl
 
     from axisjudge.labels.decisions import read_labels
@@ -581,7 +580,7 @@ def _by_panel(ratings: list[Path], panel: Path, draw: DrawRequest, *, n: int, ke
                 writer.append(set_drawn(of_run, plan.flags_for(drawn[run])))
     if draw.page is not None:
         rest = replace(plan, items=tuple(item for item in plan.items if item.trajectory_id not in has))
-        blind_page(draw.page, draw.trajectories, rest, draw.rater)
+        _write_blind_page(draw.page, draw.trajectories, rest, draw.rater)
     write_sampling(draw.out, plan)
     rows = [
         {"run": item.trajectory_id, "probability": item.probability, "labelled": item.trajectory_id in has}
@@ -592,9 +591,6 @@ def _by_panel(ratings: list[Path], panel: Path, draw: DrawRequest, *, n: int, ke
         show.as_json({**counts, "keep": keep and str(keep)})
         return
     left = f"{len(rows) - len(again)} of {len(rows)} drawn runs are still to be labelled"
-    show.table(rows, f"{left}: {draw.out}", most=_MOST_ROWS)
+    show.table(rows, f"{left}: {draw.out}", most=20)
     if again and keep is None:
         typer.echo(f"{len(again)} have labels already: --keep FILE writes these as labels of this draw.")
-
-
-_MOST_ROWS = 20

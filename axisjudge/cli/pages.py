@@ -1,4 +1,4 @@
-"""`axisjudge report`: regenerate reports."""
+"""`axisjudge report|plan|explore`: pages made from ratings, and the plan of a study."""
 
 from __future__ import annotations
 
@@ -184,11 +184,11 @@ def _diff(before: str, after: str, json: bool) -> None:
         typer.echo("The results are the same.")
     else:
         short = [{key: _short(value) for key, value in row.items()} | {"where": _ends(row["where"])} for row in rows]
-        show.table(short, "Differences", most=_MOST)
+        show.table(short, "Differences", most=_MOST_DIFFERENCES)
 
 
 #: Differences that are printed.
-_MOST = 40
+_MOST_DIFFERENCES = 40
 
 
 def _short(value: Any) -> Any:
@@ -212,7 +212,6 @@ def _progress(result: ReportResult, done: int, of: int) -> None:
 
 
 def _pair(text: str) -> tuple[str, str]:
-
     key, given, value = text.partition("=")
     if not given:
         raise InputError("-p", "is written KEY=VALUE", text)
@@ -270,7 +269,7 @@ def agreement(
     if drawn and not json:
         typer.echo(pilot_sentence(drawn))
     calls = drawn.runs_per_task if drawn else per_task
-    _print(study_plan(curve, judges=judge_prices(judge, tokens), calls_per_unit=calls), json)
+    _print_study_plan(study_plan(curve, judges=judge_prices(judge, tokens), calls_per_unit=calls), json)
 
 
 @plan_app.command(
@@ -327,7 +326,7 @@ def labels(
         more |= {"allocation": vars(shared)}
         further = f"{further} {allocation_sentence(shared, budget)}"
     curve = plan_corrected_rate(half_width, **assumed, n_judged=judged)
-    _print(study_plan(curve, usd_per_label=per_label, labels_per_unit=1), json, more, further)
+    _print_study_plan(study_plan(curve, usd_per_label=per_label, labels_per_unit=1), json, more, further)
 
 
 @plan_app.command("stand-in", epilog="Example: axisjudge plan stand-in --people 3 --epsilon 0.1 --power 0.8")
@@ -354,7 +353,7 @@ def stand_in(
         person_accuracy=person_accuracy,
         prevalence=prevalence,
     )
-    _print(study_plan(curve, usd_per_label=_label_price(minutes, wage), labels_per_unit=people), json)
+    _print_study_plan(study_plan(curve, usd_per_label=_label_price(minutes, wage), labels_per_unit=people), json)
 
 
 @plan_app.command(epilog="Example: axisjudge plan repeats ratings.jsonl")
@@ -394,7 +393,7 @@ def _tokens(given: int | None, reply: int | None, piloted: Tokens | None) -> Tok
     return Tokens(given or basis.input, reply or basis.output)
 
 
-def _print(plan: StudyPlan, json: bool, more: dict[str, Any] | None = None, further: str = "") -> None:
+def _print_study_plan(plan: StudyPlan, json: bool, more: dict[str, Any] | None = None, further: str = "") -> None:
     from axisjudge.studies.plan import plan_sentence
     from axisjudge.studies.plan.pilots import plan_rows
 
@@ -403,11 +402,11 @@ def _print(plan: StudyPlan, json: bool, more: dict[str, Any] | None = None, furt
         show.as_json(plan.to_dict() | (more or {}) | {"sentence": sentence})
         return
     what = "Power" if plan.curve.of_power else "Half width"
-    show.table([_row(row) for row in plan_rows(plan)], f"{what} for {plan.curve.what}")
+    show.table([_plan_row(row) for row in plan_rows(plan)], f"{what} for {plan.curve.what}")
     typer.echo(f"\n{sentence}")
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
+def _plan_row(row: dict[str, Any]) -> dict[str, Any]:
     digits = {"half width": "{:.3f}", "power": "{:.0%}", "without interval": "{:.0%}", "USD": "{:,.2f}"}
     return {
         name: digits[name].format(value) if name in digits and value is not None else value

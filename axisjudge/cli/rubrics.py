@@ -1,4 +1,4 @@
-"""`axisjudge rubric|split|holdout`: what judges are told, and the discipline of held-out data."""
+"""`axisjudge rubric`: what judges are told, how it changed, and its lock."""
 
 from __future__ import annotations
 
@@ -108,15 +108,12 @@ def lint(
         raise typer.Exit(1)
 
 
-Found = Annotated[list[Path] | None, typer.Option(help="A ratings file.")]
-
-
 @app.command("diff", epilog="Example: axisjudge rubric diff argument_validity v2 v3 --ratings ratings.jsonl")
 def diff(
     axis: Annotated[str, typer.Argument(help="One of the five axes.")],
     before: Annotated[str, typer.Argument(help="The older version.")],
     after: Annotated[str, typer.Argument(help="The newer version.")],
-    ratings: Found = None,
+    ratings: Annotated[list[Path] | None, typer.Option(help="A ratings file.")] = None,
     json: show.Json = False,
 ) -> None:
     """What changed in the text; with ratings also which verdicts changed, rater by rater."""
@@ -255,7 +252,6 @@ def improve(
     Exit 0 where one is (the next version is written, a draft), 4 where none is shown, 1 where the best blinds judges to
     planted faults or moves other axes, 3 at the budget. The same command goes on where it was stopped.
     """
-    from axisjudge.checks import one_of
     from axisjudge.iterating import BudgetReachedError
     from axisjudge.iterating.improving import improve as improved
     from axisjudge.iterating.work import TARGETS

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 app = show.group("A deterministic 0-100 score of how well an agent executed its spec.")
 
-STORE = "scorecard.sqlite"
+_STORE = "scorecard.sqlite"
 #: Runs that are stored in one transaction.
 _AT_ONCE = 500
 
@@ -59,7 +59,7 @@ def score(
 
     if store and (frozen or strict):
         raise InputError("--store", "keeps scores by the rolling baseline, never strict", cure="leave it out")
-    table, chosen = _read(runs, cluster, strict=strict), read_rules(rules)
+    table, chosen = _read(runs, cluster, strict=strict), _rules_of(rules)
     baseline: Baseline = frozen_baseline(table, rules=chosen) if frozen else "rolling"
     scored = score_runs(table, rules=chosen, baseline=baseline, strict=strict)
     if out is not None:
@@ -80,10 +80,10 @@ def score(
 
 @app.command("show", epilog="Example: axisjudge scorecard show run-0001 --store scorecard.sqlite")
 def show_run(
-    run_id: Annotated[str, typer.Argument(help="The run.")], store: Store = STORE, json: show.Json = False
+    run_id: Annotated[str, typer.Argument(help="The run.")], store: Store = _STORE, json: show.Json = False
 ) -> None:
     """The stored score of a run, why it is what it is, and the scores it had before."""
-    kept = open_store(store, must_exist=True)
+    kept = _opened_store(store, must_exist=True)
     row = kept.get(run_id)
     if row is None:
         raise InputError("RUN_ID", f"the store {store} has no such run", run_id)
@@ -124,7 +124,7 @@ def rank(
     from axisjudge.scores.run_score import frozen_baseline, score_runs
     from axisjudge.studies.run_score.labels import compete
 
-    table, chosen = _read(runs), read_rules(rules)
+    table, chosen = _read(runs), _rules_of(rules)
     baseline: Baseline = frozen_baseline(table, rules=chosen) if frozen else "rolling"
     scored = score_runs(table, rules=chosen, baseline=baseline)
     found = compete(scored, table, spec=spec, rng=np.random.default_rng(seed))
@@ -169,7 +169,7 @@ def _derived(paths: list[Path], cluster: str | None, *, strict: bool = False) ->
     return runs
 
 
-def read_rules(path: Path | None) -> "ScorecardRules":
+def _rules_of(path: Path | None) -> "ScorecardRules":
     from axisjudge.scores.run_score import ScorecardRules
 
     if path is None:
@@ -186,7 +186,7 @@ def read_rules(path: Path | None) -> "ScorecardRules":
 
 
 def _keep(paths: list[Path], url: str, events: str | None, rules: "ScorecardRules", cluster: str | None) -> None:
-    kept = open_store(url, rules)
+    kept = _opened_store(url, rules)
     from axisjudge.scores.run_score.runs import runs_in
     from axisjudge.service.telemetry import sink_from
 
@@ -214,7 +214,7 @@ def _send(kept: "ScoreStore", sink: Any) -> None:
         typer.echo(f"axisjudge: warning: {message}", err=True)
 
 
-def open_store(url: str, rules: "ScorecardRules | None" = None, *, must_exist: bool = False) -> "ScoreStore":
+def _opened_store(url: str, rules: "ScorecardRules | None" = None, *, must_exist: bool = False) -> "ScoreStore":
     """The store at a path or URL, once the extra is known to be there."""
     from axisjudge.service import require_service
 
@@ -228,9 +228,7 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in row.items()}
 
 
-# `axisjudge scorecard serve | token | deploy`: the service, who may use it, and how to run it for good.
-
-__all__ = ["app"]
+# `axisjudge scorecard serve|token|deploy`: the service, who may use it, and how to run it for good.
 
 tokens_app = show.group("Who may use the service: tokens of a workspace, to read or to write.")
 app.add_typer(tokens_app, name="token")
@@ -238,7 +236,7 @@ app.add_typer(tokens_app, name="token")
 
 @app.command(epilog="Example: axisjudge scorecard serve --store scorecard.sqlite")
 def serve(
-    store: Store = STORE,
+    store: Store = _STORE,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 8765,
     behind_proxy: Annotated[
@@ -275,7 +273,7 @@ def serve(
     if (file := Database(store).file) is not None and not file.exists():  # a refused start makes no store
         check_open_door(tokens=len(fixed), host=host, no_auth=no_auth, behind_proxy=behind_proxy)
     sink = sink_from(events, store, os.environ)
-    kept = open_store(store, read_rules(rules))
+    kept = _opened_store(store, _rules_of(rules))
     book = TokenBook(kept.database)
     check_open_door(tokens=len(fixed) + len(book.valid()), host=host, no_auth=no_auth, behind_proxy=behind_proxy)
     log = beside_store(store, "access") if access_log is None else access_log
@@ -292,7 +290,7 @@ def make(
     write: Annotated[bool, typer.Option("--write", help="It may hand runs in; otherwise it only reads.")] = False,
     name: Annotated[str, typer.Option(help="Whose it is, for the list.")] = "",
     rate: Annotated[float | None, typer.Option(help="Requests a second; by default the service's limit.")] = None,
-    store: Store = STORE,
+    store: Store = _STORE,
     json: show.Json = False,
 ) -> None:
     """Make a token and print it, once: the store keeps its hash alone. A service that runs knows it at once."""
@@ -307,7 +305,7 @@ def make(
 
 
 @tokens_app.command("list", epilog="Example: axisjudge scorecard token list --store scorecard.sqlite")
-def list_tokens(store: Store = STORE, json: show.Json = False) -> None:
+def list_tokens(store: Store = _STORE, json: show.Json = False) -> None:
     """The tokens of a store, revoked ones too; never the tokens themselves."""
     rows = [token.to_dict() for token in _book(store).listed()]
     if json or rows:
@@ -318,7 +316,7 @@ def list_tokens(store: Store = STORE, json: show.Json = False) -> None:
 
 @tokens_app.command(epilog="Example: axisjudge scorecard token revoke 0123456789ab --store scorecard.sqlite")
 def revoke(
-    token_id: Annotated[str, typer.Argument(help="The id of the token, as listed.")], store: Store = STORE
+    token_id: Annotated[str, typer.Argument(help="The id of the token, as listed.")], store: Store = _STORE
 ) -> None:
     """Revoke a token for good; when this returns, no service on the store admits it."""
     token = _book(store).revoke(token_id)
@@ -327,7 +325,7 @@ def revoke(
 
 
 def _book(store: str, *, must_exist: bool = True) -> "TokenBook":
-    kept = open_store(store, must_exist=must_exist)
+    kept = _opened_store(store, must_exist=must_exist)
     from axisjudge.service.tokens import TokenBook
 
     return TokenBook(kept.database)

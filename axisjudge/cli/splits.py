@@ -1,4 +1,4 @@
-"""`axisjudge split`: which tasks stand on which side."""
+"""`axisjudge split|holdout`: which tasks stand on which side, and the discipline of the held-out one."""
 
 from dataclasses import asdict
 from itertools import chain
@@ -9,6 +9,7 @@ import typer
 
 from axisjudge.checks import InputError
 from axisjudge.cli import show
+from axisjudge.cli.judging import carried_out, losses, print_outcome, print_plan, stop, tally
 from axisjudge.cli.show import Agent, Budget, Concurrency, Domain, DryRun, Paths, Policy, ToolKinds, Tools, Yes, pairs
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 
 app = show.group("Splits: each task on one side, by a hash; some sides held out.")
-
 
 Ratings = Annotated[list[Path] | None, typer.Option(help="A ratings file [default: those in data/ratings]")]
 
@@ -162,72 +162,17 @@ def _listed(split: "Split") -> list[dict[str, object]]:
 
 
 def _share(text: str) -> float:
-
     try:
         return float(text)
     except ValueError:
         raise InputError("--side", "a share must be a number", text) from None
 
 
-# `axisjudge holdout run`: the opened side judged as the lock says, and the report of it.
-
-#: The report on judges' agreement; it prints first what was declared.
-REPORT = "02_agreement"
-
-
-def run(
-    paths: Annotated[
-        list[Path], typer.Argument(help="Trajectory files, folders or globs [default: those of the split]")
-    ] = [],  # noqa: B006
-    side: Annotated[str | None, typer.Option(help="Which side, where several are held out.")] = None,
-    concurrency: Concurrency = 16,
-    budget: Budget = None,
-    yes: Yes = False,
-    dry_run: DryRun = False,
-    report: Annotated[str, typer.Option(help="The report to make from the ratings; empty for none.")] = REPORT,
-    out: Annotated[Path | None, typer.Option(help="Ratings file [default: data/ratings/opening-K.jsonl]")] = None,
-    json: show.Json = False,
-) -> None:
-    """Judge the opened side with the judges, rubrics and axes of the lock, and make the report; run again, it resumes.
-
-    Exit codes as `axisjudge judge` has them.
-    """
-    from axisjudge.cli.judging import carried_out, losses, print_outcome, print_plan, stop, tally
-    from axisjudge.judging import RunOptions
-    from axisjudge.judging.api import held_out_run
-    from axisjudge.protocol import read_sources, read_split
-
-    with show.failed_check():
-        reading = show.runs_of(paths) if paths else read_sources(read_split().sources)
-        judging = held_out_run(reading.trajectories, side=side, out=out)
-    options = RunOptions(concurrency=concurrency, budget_usd=budget, confirm=yes)
-    if dry_run:
-        print_plan(judging, options, json=json)
-        return
-    ratings = carried_out(judging, options, quiet=json)
-    code = judging.outcome.code()
-    page = None
-    if report and not code:
-        from axisjudge.report import run_report
-
-        page = str(run_report(report, {"ratings": str(judging.kept.path)}).html)
-    if json:
-        came = {"ratings": tally(ratings), "lost": losses(ratings), "stopped": judging.outcome.sentences()}
-        show.as_json({"out": str(judging.kept.path), "report": page, **came, **show.standing_fields(ratings)})
-        stop(code)
-        return
-    show.table(tally(ratings))
-    show.standing(ratings)
-    typer.echo(f"\nRatings: {judging.kept.path}")
-    print_outcome(judging.outcome)
-    stop(code)
-    if page:
-        typer.echo(f"Report: {page}")
-
-
-# `axisjudge holdout`: opening the held-out side, and the record of it.
+# `axisjudge holdout`: opening the held-out side, judging it as the lock says, and the record of it.
 
 holdout_app = show.group("The held-out side: open it, judge it, and see who did.")
+#: The report on judges' agreement; it prints first what was declared.
+_REPORT = "02_agreement"
 
 
 @holdout_app.command("open", epilog='Example: axisjudge holdout open --reason "v3 is final"')
@@ -261,7 +206,54 @@ def open_(
     typer.echo("Next: axisjudge holdout run")
 
 
-holdout_app.command("run", epilog="Example: axisjudge holdout run --report 02_agreement")(run)
+@holdout_app.command("run", epilog="Example: axisjudge holdout run --report 02_agreement")
+def run(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Trajectory files, folders or globs [default: those of the split]")
+    ] = [],  # noqa: B006
+    side: Annotated[str | None, typer.Option(help="Which side, where several are held out.")] = None,
+    concurrency: Concurrency = 16,
+    budget: Budget = None,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    report: Annotated[str, typer.Option(help="The report to make from the ratings; empty for none.")] = _REPORT,
+    out: Annotated[Path | None, typer.Option(help="Ratings file [default: data/ratings/opening-K.jsonl]")] = None,
+    json: show.Json = False,
+) -> None:
+    """Judge the opened side with the judges, rubrics and axes of the lock, and make the report; run again, it resumes.
+
+    Exit codes as `axisjudge judge` has them.
+    """
+    from axisjudge.judging import RunOptions
+    from axisjudge.judging.api import held_out_run
+    from axisjudge.protocol import read_sources, read_split
+
+    with show.failed_check():
+        reading = show.runs_of(paths) if paths else read_sources(read_split().sources)
+        judging = held_out_run(reading.trajectories, side=side, out=out)
+    options = RunOptions(concurrency=concurrency, budget_usd=budget, confirm=yes)
+    if dry_run:
+        print_plan(judging, options, json=json)
+        return
+    ratings = carried_out(judging, options, quiet=json)
+    code = judging.outcome.code()
+    page = None
+    if report and not code:
+        from axisjudge.report import run_report
+
+        page = str(run_report(report, {"ratings": str(judging.kept.path)}).html)
+    if json:
+        came = {"ratings": tally(ratings), "lost": losses(ratings), "stopped": judging.outcome.sentences()}
+        show.as_json({"out": str(judging.kept.path), "report": page, **came, **show.standing_fields(ratings)})
+        stop(code)
+        return
+    show.table(tally(ratings))
+    show.standing(ratings)
+    typer.echo(f"\nRatings: {judging.kept.path}")
+    print_outcome(judging.outcome)
+    stop(code)
+    if page:
+        typer.echo(f"Report: {page}")
 
 
 @holdout_app.command("log", epilog="Example: axisjudge holdout log")

@@ -1,4 +1,4 @@
-"""`axisjudge check`: judges against people from one table, without a workbench or a key."""
+"""`axisjudge check|agreement|compare|confidence|profile`: how far judges can be trusted, and what they found."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from axisjudge.studies.check.compute import Checked
     from axisjudge.studies.failures.panel import PanelPart
 
+
+# `axisjudge check`: judges against people from one table, without a workbench or a key.
 
 #: ``RATER:WORD=WORD`` of --words.
 _MEANT = re.compile(r"(.*:[^=]+)=(.*)")
@@ -116,13 +118,13 @@ def check(
         known = [{**vars(each), "sentence": each.sentence()} for each in decisions]
         show.as_json({**result.to_dict(), "requirements": known})
     else:
-        _print(result.read, decisions)
+        _print_check(result.read, decisions)
         if html is not None:
             typer.echo(f"\nPage: {html}")
     raise typer.Exit(exit_code(decisions))
 
 
-def _print(read: "Checked", decisions: "Sequence[Decision]") -> None:
+def _print_check(read: "Checked", decisions: "Sequence[Decision]") -> None:
     from axisjudge.studies.check.sentences import printed, report, verdict_line
 
     if decisions:
@@ -202,7 +204,7 @@ def agreement(
             "citations": citations.to_dict() if citations.any_cited else None,
             "repeats": repeats.to_dict() if repeats.any_again else None,
         }
-        show.as_json({**_scales(overall, results), **behind, **show.standing_fields(rated)})
+        show.as_json({**_by_scale(overall, results), **behind, **show.standing_fields(rated)})
         return
     for source, result in zip(sources, results, strict=True):
         _print_agreement(_overall(source, result), result)
@@ -233,7 +235,7 @@ def _of_dataset(ratings: Path, cluster: str | None, json: bool, **choice: Any) -
         results = agreement_of_dataset(str(ratings), workers=workers, **choice)
     stamped = pl.concat(rows), sum(n_judged)
     if json:
-        show.as_json({**_scales([each.overall for each in results], results), **show.standing_fields(*stamped)})
+        show.as_json({**_by_scale([each.overall for each in results], results), **show.standing_fields(*stamped)})
         return
     for result in results:
         _print_agreement(result.overall, result)
@@ -248,7 +250,7 @@ def _standing_rows(part: "DatasetPart", *, home: Path) -> "tuple[pl.DataFrame, i
         return standing_rows(part.scan())
 
 
-def _scales(overall: "Sequence[AgreementByAxis]", results: "Sequence[PanelAgreement]") -> dict[str, Any]:
+def _by_scale(overall: "Sequence[AgreementByAxis]", results: "Sequence[PanelAgreement]") -> dict[str, Any]:
     """The agreement on the first scale, and under one name that on others, for programs."""
     panels = ({name: value for name, value in each.to_dict().items() if name != "agreement"} for each in results)
     first, *others = ({**each.to_dict(), **panel} for each, panel in zip(overall, panels, strict=True))
@@ -464,7 +466,7 @@ def profile(
         return
     if failures.banner:
         typer.echo(failures.banner)
-    show.table([_row(row) for row in plain(failures.table)], "Failed runs per agent and axis")
+    show.table([_profile_row(row) for row in plain(failures.table)], "Failed runs per agent and axis")
     answers = (failures.answer, failures.by("consensus").answer, false_failures(len(panel.judges)))
     show.lines((sample(panel), *answers), apart=True)
     show.standing(table, n_judged)
@@ -510,19 +512,19 @@ def _look(table: "pl.DataFrame") -> _Look:
     return _Look(votes_of(table), *standing_rows(table.lazy()))
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
+def _profile_row(row: dict[str, Any]) -> dict[str, Any]:
     undecided = ("uncertain", "lost", "not_rated")
     return {
         "agent": row["agent"],
         "axis": row["axis"],
-        "any judge": _share(row, "any"),
-        "consensus": _share(row, "consensus"),
+        "any judge": _counted_share(row, "any"),
+        "consensus": _counted_share(row, "consensus"),
         "n/a": row["not_applicable"],
         **{word.replace("_", " "): row[word] for word in undecided},
     }
 
 
-def _share(row: dict[str, Any], measure: str) -> str:
+def _counted_share(row: dict[str, Any], measure: str) -> str:
     low, high = row[f"{measure}_low"], row[f"{measure}_high"]
     counts = f"{row[f'{measure}_incorrect']}/{row[f'{measure}_judged']}"
     return counts if low is None or low != low else f"{counts} ({low:.0%} to {high:.0%})"
