@@ -39,6 +39,7 @@ from axisjudge.ratings.scales import checked_scale, number_of, plain
 from axisjudge.verdict import AXES, Rating
 
 IGNORED = "ignore"
+#: Fields that a judgement has in a form of its own, and not as a rating has them.
 _OWN = ("trajectory_id", "question", "rater", "verdict", "rater_kind")
 #: Where a table names its raters in a column, its rows are ratings, and not items by their number.
 _RATERS = NAMES["rater"][:-1]
@@ -501,7 +502,7 @@ def _judgements(
     roles, frame = layout.roles, known.frame
 
     def field(ours: str, column: str) -> pl.Series:
-        return typed_column(f"{path}", first, ours, columns[column])
+        return typed_column(str(path), first, ours, columns[column])
 
     things = frame[roles["trajectory_id"]]
     if things.null_count():
@@ -517,15 +518,10 @@ def _judgements(
     if roles["trajectory_id"] == roles.get("task_id"):
         said.pop("task_id")
     rows = pl.DataFrame({name: column.alias(name) for name, column in said.items()})
-    whole = [
-        pl.lit(str(path)).alias("where"),
-        *(
-            pl.lit(None, dtype=pl.String).alias(name)
-            for name in JUDGED
-            if name not in rows.columns and name not in ("where", "word")
-        ),
-    ]
-    rows = rows.with_columns(whole)
+    unsaid = [name for name in JUDGED if name not in ("where", "word", *rows.columns)]
+    rows = rows.with_columns(
+        pl.lit(str(path)).alias("where"), *(pl.lit(None, pl.String).alias(name) for name in unsaid)
+    )
     if not layout.answers:
         return rows.with_columns(word=_words(columns[roles["verdict"]])), {}
     parts, empty = [], {}
@@ -545,10 +541,10 @@ def _judgements(
 
 def _of_people(part: pl.DataFrame, options: ImportOptions) -> pl.Series:
     """Of each judgement, whether a person said it, as far as it is told, written or likely by the rater's name."""
-    who = part["rater"].fill_null(str(options.rater))
-    raters = who.unique().to_list()
-    told = who.replace_strict(raters, [options.kinds.get(name) for name in raters], return_dtype=pl.String)
-    likely = who.replace_strict(raters, [options.kind or likely_kind(name) for name in raters], return_dtype=pl.String)
+    rater = part["rater"].fill_null(str(options.rater))
+    names = rater.unique().to_list()
+    told = rater.replace_strict(names, [options.kinds.get(name) for name in names], return_dtype=pl.String)
+    likely = rater.replace_strict(names, [options.kind or likely_kind(name) for name in names], return_dtype=pl.String)
     return part.select(pl.coalesce(told, "kind", likely) == "human").to_series()
 
 

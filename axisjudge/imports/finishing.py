@@ -36,18 +36,15 @@ def ratings_of_judgements(judged: pl.DataFrame, options: ImportOptions) -> tuple
     kinds = _kinds(judged, options)
     scales, notes = _scales(judged, options)
     notes += _of_sides(judged, kinds, options)
-    columns = {name: judged[name] for name in judged.columns if name in SCHEMA and name not in ("scale", "step_index")}
-    empty = {name: pl.lit(None, dtype=SCHEMA[name]).alias(name) for name in ("repeat", "model", "family", "cluster_id")}
     table = judged.select(
-        *columns,
-        *(empty[name] for name in empty.keys() - columns.keys()),
+        *(name for name in judged.columns if name in SCHEMA and name not in ("scale", "step_index")),
         *_things(judged),
         pl.col("question").replace_strict(scales, return_dtype=pl.String).alias("scale"),
         pl.col("rater").replace_strict(kinds, return_dtype=pl.String).alias("rater_kind"),
         pl.coalesce("lost", pl.when(pl.col("word").is_not_null()).then(pl.lit("ok"))).alias("status"),
         *_answers(judged, scales),
     )
-    table = _with_raters(_with_items(completed(table.to_dict()), options), options)
+    table = _with_raters(_with_items(completed(table.to_dict(), repeat=None), options), options)
     key = ("item_id", "question", "rater", "rater_version")
     again = pl.int_range(pl.len(), dtype=pl.Int64).over(key) if alike(table, *key) else pl.lit(0, dtype=pl.Int64)
     if several := table.select((again == 1).sum()).item():

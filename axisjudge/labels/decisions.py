@@ -1,6 +1,6 @@
-"""Decisions: who is right where a verdict flipped or judges are split, kept as labels from which no rate follows.
+"""People's labels as ratings, and decisions: who is right where a verdict flipped or judges are split.
 
-A decision is a label by somebody who saw what the judges said. It therefore has a rater
+A decision is a label by somebody who saw what the judges said, and no rate follows from it. It therefore has a rater
 name and a rater version of its own, so that it never takes the place of the same person's blind label, and its flags
 say ``drawn:by_flip`` or ``drawn:by_disagreement`` (`axisjudge.labels.sampling.LOOKED_AT`) and ``decided:ANSWER``:
 
@@ -35,15 +35,18 @@ from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import SCHEMA_VERSION, VERDICTS, Rating
 
 # A person's label as a rating: who labelled what by which instructions, and what an unfinished label looks like.
-# The contract, beside the one in `axisjudge.labels.sampling` ----------------------------------------------------------
-# A label is a `Rating` of a whole trajectory on one axis with rater_kind and family ``human``:
+#
+# A label is a `Rating` of a whole trajectory on one axis with rater_kind and family ``human``; how its item was drawn
+# stands in its flags (`axisjudge.labels.sampling`):
+#
 # - `rater` is the person's name; `rater_version` is `LABELLING`, the version of the labelling instructions as a whole;
 # - `rubric_version` and `rubric_sha256` name the axis's rubric; `prompt_sha256` is a hash of all that the person was
-# shown for this label: the sections of the rubric in `SHOWN_SECTIONS` and the trajectory's content. A changed rubric or
-# trajectory therefore makes another label, as with judges; - `confidence` is null unless the person gave one; its
-# source is ``human``. `rationale` is the note. `latency_s` is the time spent on the trajectory up to this label, pauses
-# left out; - an item with a note, a confidence or cited steps but no verdict yet, or whose verdict was taken back, is a
-# line of status ``refused`` with the flag `OPEN`. It keeps what was written and counts as no label (see `read_labels`).
+#   shown for this label: the sections of the rubric in `SHOWN_SECTIONS` and the trajectory's content. A changed rubric
+#   or trajectory therefore makes another label, as with judges;
+# - `confidence` is null unless the person gave one; its source is ``human``. `rationale` is the note. `latency_s` is
+#   the time spent on the trajectory up to this label, pauses left out;
+# - an item with a note, a confidence or cited steps but no verdict yet, or whose verdict was taken back, is a line of
+#   status ``refused`` with the flag `OPEN`. It keeps what was written and counts as no label (see `read_labels`).
 
 #: Version of how people are asked to label; raised when the labeller's instructions change in meaning.
 LABELLING = "1"
@@ -114,6 +117,8 @@ def read_labels(*paths: str | Path) -> pl.DataFrame:
         warnings.warn(f"{where}: {n} labels have no verdict yet and are left out", stacklevel=2)
     return labels.filter(~unfinished)
 
+
+# Decisions, as the head of this file has them.
 
 #: Version of how people are asked to decide, the judges' words before them.
 DECIDING = "deciding-1"

@@ -1,4 +1,4 @@
-"""What a lint of labels takes and gives back: labels in order of writing, findings, and what could not be checked."""
+"""Lints of labels: what they take and give back, and those that hold one person against the others."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Our own files: ratings as JSON Lines, and the same as CSV, which a spreadsheet can edit.
+"""Label files: separated values, what is told of a file from outside, and our own JSON Lines and CSV.
 
-Both hold every field. CSV cannot tell an empty text from none. By hand a few columns will do: trajectory_id, rater,
+Ours hold every field. CSV cannot tell an empty text from none. By hand a few columns will do: trajectory_id, rater,
 and either question and verdict, or one column for each axis.
 """
 
@@ -32,8 +32,6 @@ from axisjudge.verdict import AXES, VERDICTS, Rating
 
 # Tables as separated values, with commas, semicolons, tabs or bars between them.
 
-Columns = Mapping[str, list[Any]]
-
 _SEPARATORS = (",", ";", "\t", "|")
 
 
@@ -62,7 +60,7 @@ def decoded(path: Path, raw: bytes) -> str:
     return text
 
 
-def separated(path: Path, text: str) -> Columns:
+def separated(path: Path, text: str) -> dict[str, list[str]]:
     """The columns of separated values, by their names; each row has a cell for each."""
     head = text.lstrip("\r\n").split("\n", 1)[0]
     separator = max(_SEPARATORS, key=head.count)

@@ -1,4 +1,4 @@
-"""One question as judges and people answered it: words, who was asked, cited steps, agents, how labels were drawn."""
+"""One question as judges and people, simulated ones too, answered it: words, cited steps, agents, draws of labels."""
 
 from __future__ import annotations
 
@@ -109,6 +109,8 @@ def _uniform(*key: object) -> float:
 def _normal(*key: object) -> float:
     return _NORMAL.inv_cdf(_uniform(*key))
 
+
+# One question x judges and people.
 
 Floats = NDArray[np.float64]
 

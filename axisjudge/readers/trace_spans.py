@@ -1,4 +1,4 @@
-"""Spans of traces, from the JSON of Jaeger, OTLP and Phoenix."""
+"""Spans of traces, from the JSON of Jaeger, OTLP and Phoenix, and the conversation that they tell."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,6 +27,7 @@ from axisjudge.readers.messages import ROLES, call_of, refuse_unread
 from axisjudge.trajectory import Role, Step, ToolCall
 
 # Phoenix's exports of spans, and those of OpenTelemetry's SDK, as one form: span records with a context.
+#
 # Who writes them: Phoenix's REST API and client (``GET /v1/projects/{id}/spans``, ``{"data": [span, ...]}``), its
 # command line (``px trace list``, ``px trace get``: ``{"traceId": ..., "spans": [span, ...]}``), its span dataframes
 # written by ``DataFrame.to_json`` or as JSON Lines (a row a span, columns such as ``context.trace_id`` and
@@ -99,6 +100,9 @@ def flat(attributes: dict[str, Any], prefix: str = "") -> dict[str, Any]:
         elif value is not None:
             values[key] = value
     return values
+
+
+# Spans, whichever of the three they come from.
 
 
 class Span(NamedTuple):

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.imports import ImportOptions, import_ratings
+from axisjudge.imports import ImportOptions, import_ratings, sheets
+from axisjudge.imports import cells as cells_as_left
 from axisjudge.ratings import read_ratings, write_ratings
 
 LONG = [
@@ -49,6 +50,20 @@ def test_every_container_gives_the_same_ratings(tmp_path, form, rows, told, n):
     assert found.height == n
     write_ratings(found, tmp_path / "out.jsonl")
     assert read_ratings(tmp_path / "out.jsonl").sort("item_id", "rater").equals(found.sort("item_id", "rater"))
+
+
+@pytest.mark.parametrize(("rows", "told"), [(LONG, BOTH), (WIDE, SOLVED)])
+def test_a_large_table_comes_in_piece_by_piece_to_the_same_ratings(tmp_path, monkeypatch, rows, told):
+    as_written = [{**row, **({"gpt-4o_conf": "75 %"} if "task" in row else {})} for row in rows]
+    path = write(tmp_path, as_written, "csv")
+    small = import_ratings([path], told)
+    monkeypatch.setattr(sheets, "_LARGE", 0)
+    for module in (sheets, cells_as_left):
+        monkeypatch.setattr(module, "AT_ONCE", 1)
+    assert isinstance(next(iter(sheets.read_sheet(path).columns.values())), pl.Series)
+    large = import_ratings([path], told)
+    assert large.ratings.equals(small.ratings)
+    assert large.notes == small.notes
 
 
 def test_a_long_table_says_who_what_and_why(tmp_path):

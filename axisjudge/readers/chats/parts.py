@@ -1,4 +1,4 @@
-"""The parts of a message's content, whoever's words they are in: text, thinking, calls, and what came back."""
+"""Conversations, whoever's words they are in: records of them, and messages with text, thinking, calls and results."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
@@ -177,6 +177,8 @@ def schemas(
         made_of.setdefault(schema.name, schema)
     return tuple(made_of.values())
 
+
+# Parts of a message.
 
 _TEXTS = {"text", "input_text", "output_text"}
 _CALLS = {
