@@ -65,22 +65,22 @@ class Links:
     runs: frozenset[str] = frozenset()
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
-    def of_row(self, row: Mapping[str, Any], behind: Mapping[str, str]) -> dict[str, str]:
+    def of_row(self, row: Mapping[str, Any], behind: Mapping[str, str] | None) -> dict[str, str]:
         """Addresses by column: a run's name leads to the run, a count of items to these items.
 
         The row's first cell leads to the items that the row is of: those of the judges, the axis, the agents, the
         domain, the side, the rubric version, the stratum or the edit that it names, and of `behind`, which wins: what
-        is true of them and stands in no column. A row that names something the explorer does not have leads nowhere. In
-        a map of axes by agents the column is the agent.
+        is true of them and stands in no column. A row that names something the explorer does not have leads nowhere;
+        nor does one of which it is not known what it counts (None). In a map of axes by agents the column is the agent.
         """
         from axisjudge.stats.corrected_agents import ALL_AGENTS  # brings numpy, which a page without links spares
 
-        items = self._items(row, behind)
+        items = self._items(row, behind or {})
         if named := {name: row[name] for name in RUNS if isinstance(row.get(name), str)}:
             axis = None if items is None else items.get("on")
             step = next((row[name] for name in STEPS if isinstance(row.get(name), int)), None)
             return {name: _address(run=run, axis=axis, step=step) for name, run in named.items() if run in self.runs}
-        if not items or not self.names:
+        if behind is None or not items or not self.names:
             return {}
         first = next(iter(row))
         if "run" in items:
@@ -112,7 +112,7 @@ class Links:
         columns = {**COLUMNS, str(row.get("by")): ("stratum",)} if row.get("stratum") else COLUMNS
         for name, those in columns.items():
             for value in _texts(row, those):
-                if value == ALL_AGENTS or name in behind:
+                if value == ALL_AGENTS or behind.get(name, "any") != "any":
                     continue
                 if name not in self.names or (set_to := self._set_to(name, value)) is None:
                     return None
@@ -124,7 +124,7 @@ class Links:
         if isinstance(row.get("judges"), str) and judges and judges[0].count("\n") == 1:
             judges = judges[0].split("\n")
         filters |= dict(zip(("judge", "beside"), judges, strict=False))
-        return {**filters, **behind}
+        return {**behind, **filters}  # any label yields to the one that a row names
 
     def _set_to(self, name: str, value: str) -> str | None:
         known = self.names.get(name, {})

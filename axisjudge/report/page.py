@@ -231,8 +231,8 @@ class Page:
         what : Part or matplotlib Axes
             A part of a study; or axes that the researcher drew, with the `table` and the `sentence` that go with them.
             Or a frame by itself; None for a part that these ratings do not allow, of which nothing is shown.
-        table : polars or pandas frame, optional
-            In place of the part's own.
+        table : polars or pandas frame, or str, optional
+            In place of the part's own; of the same items. A name shows a further table of the part by itself.
         caption : str
             Heading of the table; by default the part's.
         name : str
@@ -252,6 +252,10 @@ class Page:
         if what is None:
             return
         part = what if isinstance(what, Part) else None
+        behind = None if part is None else part.behind if table is None or isinstance(part.behind, Mapping) else ()
+        formats = part.formats if part is not None else {}
+        if isinstance(table, str):  # shown as a frame, but it is known what its rows are of
+            what, table, part = getattr(what, table), None, None
         alone = part is None and hasattr(what, "columns")
         frame: Any = what if alone else part.table if part is not None and table is None else table
         caption = caption or (part.caption if part is not None else "")
@@ -261,7 +265,6 @@ class Page:
             self.record(name, part if part is not None else as_polars(frame))
         of_ratings = of_ratings if of_ratings is not None else part is None or part.of_ratings
         statistic, axis = part.declared if part is not None else ("", None)
-        behind = part.behind if part is not None and table is None else ()
         known: Any = {"of_ratings": of_ratings, "statistic": statistic, "axis": axis}
         self._made_up = _MADE_UP if part is not None and part.made_up and not self.scope.short_banner else ""
         with self._gathered(caption or name.replace("_", " ").capitalize(), fold):
@@ -270,7 +273,6 @@ class Page:
                 self.figure(name, drawn, behind=behind if isinstance(behind, Mapping) else None, **known)
             self.say(sentence or (part.answer if part is not None else ""))
             if frame is not None and len(frame):
-                formats = part.formats if part is not None else {}
                 formats = {column: how for column, how in formats.items() if column in frame.columns}
                 self._folded = not fold
                 self.table(frame, caption=caption, formats=formats, behind=behind, **known)
@@ -395,7 +397,7 @@ class Page:
         of_ratings: bool = True,
         statistic: str = "",
         axis: str | None = None,
-        behind: Mapping[str, str] | Sequence[Mapping[str, str]] = (),
+        behind: Mapping[str, str] | Sequence[Mapping[str, str]] | None = (),
     ) -> None:
         """Show a table.
 
@@ -414,7 +416,8 @@ class Page:
             What the table shows and nothing else. On held-out data a table bears the word exploratory unless the
             analysis plan declares this.
         behind : filters of the explorer, or such for each row, optional
-            The items of the table's rows beyond what their columns say: `Links.of_row`.
+            The items of the table's rows beyond what their columns say: `Links.of_row`. None where it is not known what
+            rows count: they lead to runs that they name.
         """
         table, formats = as_polars(frame), formats or {}
         if table.is_empty():

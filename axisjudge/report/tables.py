@@ -78,7 +78,7 @@ def html_table(
     note: str | None,
     *,
     links: Links = NO_LINKS,
-    behind: Mapping[str, str] | Sequence[Mapping[str, str]] = (),
+    behind: Mapping[str, str] | Sequence[Mapping[str, str]] | None = (),
     whole: str | None = None,
 ) -> str:
     """The table as HTML, all text escaped; names that `links` knows lead into the explorer, as `behind` adds.
@@ -92,7 +92,8 @@ def html_table(
     kinds = {name: "number" if name in numbers else _kind(texts[name]) for name in texts.columns}
     head = "".join(f'<th scope="col" class="{kind}">{html.escape(label_of(name))}</th>' for name, kind in kinds.items())
     rows = frame.head(most)
-    filters = [behind] * rows.height if isinstance(behind, Mapping) else [*behind, *[{}] * rows.height][: rows.height]
+    each: Mapping[str, str] | None = behind if behind is None or isinstance(behind, Mapping) else {}
+    filters = [*(behind if isinstance(behind, Sequence) else ()), *[each] * rows.height][: rows.height]
     body = "".join(
         f"<tr>{_cells(shown, kinds, links.of_row(row, more), rank)}</tr>"
         for shown, row, more, rank in zip(

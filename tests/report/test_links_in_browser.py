@@ -33,7 +33,10 @@ LEADING = (
 LARGEST = "n of a mean over pairs is that of the largest pair; the row leads to the items of all pairs"
 OTHERWISE = {
     "Each judge's agreement with the labels": LARGEST,
-    "Runs on which the new judge says": "runs are those that flip; the row leads to all of the question",
+    "Judge and person against": "n are those with a majority of the others; the row leads to all that are labelled",
+    "Case-weighted": "n are those that every judge decides, with a confidence; the row leads to all with two",
+    "Agreement of all judges": "n are those held out; the row leads to those that the rubric was tuned on as well",
+    "Share of verdicts that say correct": "verdicts are of all judges of a family; the row leads to their items",
     "Confidence against labels": "n are those with a label and a side taken; the row leads to all of the judge's",
 }
 LINKS = """regions => regions.flatMap(region => {
@@ -90,7 +93,7 @@ def assert_each_link_counts(page, folder):
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_number_leads_to_the_items_that_it_counts_and_back(name, whole_bench, browser, tmp_path):
     given, names = REPORTS[name]
-    folder = run_report(name, {**given, "trajectories": str(demo_paths()[0])}, workbench=whole_bench).folder
+    folder = run_report(name, {**given, "trajectories": str(demo_paths()[0].parent)}, workbench=whole_bench).folder
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     faults = []
     page.on("pageerror", lambda error: faults.append(str(error)))

@@ -328,8 +328,8 @@ class SelfPreferenceReport(Part):
 
     @property
     def behind(self) -> dict[str, str]:
-        """Decided verdicts."""
-        return {"word": "correct\nincorrect"}
+        """Decided verdicts, with labels those on failed items."""
+        return {"word": "correct\nincorrect"} | ({"label": "incorrect"} if self.labels else {})
 
     @property
     def table(self) -> Table:

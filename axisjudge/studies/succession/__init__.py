@@ -364,7 +364,7 @@ class RestatedRates(
     @property
     def behind(self) -> Mapping[str, str]:
         """The old judge's verdicts that take a side."""
-        return {"judge": self.bridge.old, "word": "correct\nincorrect"}
+        return {"judge": self.bridge.old, "word": "correct\nincorrect", "repeat": "0"}
 
     @property
     def answer(self) -> str:
