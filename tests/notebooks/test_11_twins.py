@@ -23,5 +23,6 @@ def test_on_the_demo(bench):
     assert asked == {("cut_tail", "termination")}
     assert {path.stem for path in (folder / "figures").iterdir()} == {
         "matrix",
+        "the_matrix_of_rulesalltrue",  # of each judge, folded
         "verdicts_that_must_not_move_and_did_at_least_once",
     }
