@@ -7,6 +7,7 @@ records name themselves (DeepEval's metrics); where they do not, they stand side
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import sys
@@ -23,6 +24,7 @@ from axisjudge.checks import InputError
 from axisjudge.imports.recognise import NAMES, who
 from axisjudge.labels.own import decoded, separated
 from axisjudge.labels.reading import read_bytes, read_json, read_json_lines
+from axisjudge.ratings.edge import taken
 from axisjudge.ratings.scales import plain
 
 #: Under these a record in a list says which of them it is.
@@ -151,15 +153,18 @@ def read_sheet(path: Path) -> ReadTable:
 
 
 def _large(path: Path) -> Columns | None:
-    """Separated values by polars; None where they are not plain."""
+    """Separated values by polars; None where they are not plain, or columns share a name."""
     with path.open("rb") as stream:
         head = stream.readline().decode("utf-8-sig", errors="replace")
     separator = max((",", ";", "\t", "|"), key=head.count)
     try:
-        frame = pl.read_csv(path, separator=separator, infer_schema=False).with_columns(pl.all().fill_null(""))
+        frame = pl.read_csv(path, separator=separator, infer_schema=False, empty_string_is_null=False)
     except pl.exceptions.PolarsError:
         return None  # the slow reader names the row
-    return {name.strip(): frame[name] for name in frame.columns}
+    frame = taken(frame, ~pl.all_horizontal(pl.all() == ""))  # blank lines
+    heads = next(csv.reader([head], delimiter=separator), [])
+    names = [name.strip() or f"column {number}" for number, name in enumerate(heads, start=1)]
+    return dict(zip(names, frame.get_columns(), strict=True)) if len(names) == len(set(names)) == frame.width else None
 
 
 def json_content(path: Path) -> Any:

@@ -56,6 +56,7 @@ def test_every_container_gives_the_same_ratings(tmp_path, form, rows, told, n):
 def test_a_large_table_comes_in_piece_by_piece_to_the_same_ratings(tmp_path, monkeypatch, rows, told):
     as_written = [{**row, **({"gpt-4o_conf": "75 %"} if "task" in row else {})} for row in rows]
     path = write(tmp_path, as_written, "csv")
+    path.write_text(f"{path.read_text()}\n\n")
     small = import_ratings([path], told)
     monkeypatch.setattr(sheets, "_LARGE", 0)
     for module in (sheets, cells_as_left):
@@ -64,6 +65,18 @@ def test_a_large_table_comes_in_piece_by_piece_to_the_same_ratings(tmp_path, mon
     large = import_ratings([path], told)
     assert large.ratings.equals(small.ratings)
     assert large.notes == small.notes
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_columns_of_one_name_are_refused_and_one_without_gets_a_number(tmp_path, monkeypatch, large):
+    if large:
+        monkeypatch.setattr(sheets, "_LARGE", 0)
+    path = tmp_path / "table.csv"
+    path.write_text("task,gpt-4o,gpt-4o \na,pass,fail\n")
+    with pytest.raises(InputError, match=r"names of their own.*gpt-4o"):
+        sheets.read_sheet(path)
+    path.write_text(",task,label\n0,a,pass\n1,b,fail\n")
+    assert list(sheets.read_sheet(path).columns) == ["column 1", "task", "label"]
 
 
 def test_a_long_table_says_who_what_and_why(tmp_path):
