@@ -28,7 +28,7 @@ from axisjudge.imports.recognise import (
     who,
     wide_raters,
 )
-from axisjudge.imports.sheets import read_sheet, unpacked
+from axisjudge.imports.sheets import Cells, read_sheet, unpacked
 from axisjudge.ratings.edge import NO_VERDICT, words_in
 from axisjudge.ratings.scales import plain
 from axisjudge.studies._shared.frames import Kind, kind_of, narwhals_of
@@ -97,7 +97,7 @@ def read_cells(table: Any) -> CellTable:
     source = "table"
     notes: tuple[str, ...] = ()
     kind: Kind = "pandas"
-    given: Mapping[Any, Sequence[Any]]
+    given: Mapping[Any, Cells]
     if isinstance(table, (str, Path)):
         source = str(Path(table))
         with unpacked(Path(table)) as path:
