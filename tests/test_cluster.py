@@ -280,7 +280,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize(
-    "command", [name if name == "agreement" else pytest.param(name, marks=pytest.mark.slow) for name in COMMANDS]
+    "command", [name if name == "read" else pytest.param(name, marks=pytest.mark.slow) for name in COMMANDS]
 )
 def test_two_workers_print_and_write_the_bytes_of_one_process(tmp_path, command):
     pytest.importorskip("dask.distributed")

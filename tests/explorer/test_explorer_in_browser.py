@@ -365,9 +365,8 @@ def test_a_link_narrows_to_one_judge_to_two_or_to_versions_and_counts_among_thes
     expect(page.locator(".rows .name")).to_have_text(["run-0"])
 
 
-@pytest.mark.parametrize(
-    "look", ["light", pytest.param("dark", marks=pytest.mark.slow), pytest.param("phone", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("look", ["light", "dark", "phone"])
 def test_everybody_can_read_it(visit, pictures, look):
     narrow = {"viewport": {"width": 420, "height": 860}} if look == "phone" else {}
     page = visit(color_scheme="dark" if look == "dark" else "light", **narrow)

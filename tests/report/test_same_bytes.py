@@ -16,7 +16,7 @@ from axisjudge.results import dumps
 ROOT = Path(axisjudge.__file__).resolve().parent.parent
 
 
-@pytest.mark.parametrize("name", ["06_trace", "10_succession"])
+@pytest.mark.parametrize("name", ["06_trace", pytest.param("10_succession", marks=pytest.mark.slow)])
 def test_a_report_comes_out_as_it_is_kept(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its cells run here, without a kernel; results and figures are those under reports/."""
     staging = tmp_path / name

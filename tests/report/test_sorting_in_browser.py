@@ -141,7 +141,8 @@ def test_a_table_is_sorted_and_searched_by_keyboard_alone(visit):
     assert len(column(page, 1)) == N
 
 
-@pytest.mark.parametrize("light", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("light", ["light", "dark"])
 def test_what_sorts_is_read_by_everyone_in_both_lights(visit, light):
     page = visit(color_scheme=light)
     heading(page, "alpha").click()

@@ -77,8 +77,9 @@ def test_a_sender_that_is_stuck_does_not_keep_anybody_from_scoring(store_url):
     two.close()
 
 
-@pytest.mark.parametrize("store_url", [pytest.param("sqlite", marks=pytest.mark.slow), "postgresql"], indirect=True)
-@pytest.mark.parametrize("seconds", [1.0, pytest.param(20.0, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("store_url", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.parametrize("seconds", [1.0, 20.0])
 def test_two_services_pressed_at_once(store_url, tmp_path, seconds):
     sinks = [tmp_path / f"events-{k}.jsonl" for k in range(2)]
     services = [Service(store_url, sink) for sink in sinks]
