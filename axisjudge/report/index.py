@@ -20,8 +20,8 @@ from axisjudge.report.render import TEMPLATES, css
 #: The story: chapters in order, each with the reports that tell it, by their names without numbers.
 CHAPTERS = {
     "Look": ("failures", "trace", "located"),
-    "Do judges agree?": ("agreement", "evidence"),
-    "Do they agree with people?": ("people", "few_runs"),
+    "Do judges agree?": ("agreement",),
+    "Do they agree with people?": ("people",),
     "Which verdicts can be trusted?": ("panels", "succession", "twins"),
     "Make the rubric better": ("loop", "rubric_versions", "improvement", "plan"),
     "Scores": ("curves", "axis_result", "run_score"),

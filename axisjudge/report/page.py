@@ -264,13 +264,16 @@ class Page:
         if part is not None or frame is not None:
             self.record(name, part if part is not None else as_polars(frame))
         of_ratings = of_ratings if of_ratings is not None else part is None or part.of_ratings
+        if alone and fold and not len(frame):
+            return  # a fold of nothing
         statistic, axis = part.declared if part is not None else ("", None)
         known: Any = {"of_ratings": of_ratings, "statistic": statistic, "axis": axis}
         self._made_up = _MADE_UP if part is not None and part.made_up and not self.scope.short_banner else ""
         with self._gathered(caption or name.replace("_", " ").capitalize(), fold):
             if not alone and (part is None or type(part).plot is not Part.plot):  # rows with intervals are the table's
                 drawn: Any = part.plot(**shown) if part is not None else what
-                self.figure(name, drawn, behind=behind if isinstance(behind, Mapping) else None, **known)
+                alt = "" if part is not None else caption
+                self.figure(name, drawn, alt=alt, behind=behind if isinstance(behind, Mapping) else None, **known)
             self.say(sentence or (part.answer if part is not None else ""))
             if frame is not None and len(frame):
                 formats = {column: how for column, how in formats.items() if column in frame.columns}

@@ -18,7 +18,7 @@
 | evidence | Do judges point at the same steps, and does a judge agree with itself? | 02 | agreement |
 | panels | Which judges, how put together, and which verdicts may stand without a person? | 13 | panel |
 | located | What do rules, reference, reward and people say of the same runs? | 14 | |
-| few_runs | What can 20 runs tell? | 15 | |
+| few_runs | What can 20 runs tell? | 03 | |
 | improvement | Is an edit that a model wrote better, and on other tasks? | 16 | rubric improve |
 """
 

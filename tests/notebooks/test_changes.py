@@ -15,7 +15,7 @@ CHANGES = [
     ("05_failures", "judges=None", 'judges=["rules", "simulated:heron"]', "profile"),
     ("05_failures", 'cluster="cluster_id"', 'cluster="agent"', "agents_by_success"),
     ("02_agreement", "repeat=0", "repeat=1", "citations"),
-    ("15_few_runs", "judges=None", 'judges=["GPT-5.2", "Kimi-K2.5", "Qwen3-8B"]', "rates"),
+    ("03_people", "runs=n_runs", "runs=40", "run_rates"),
 ]
 
 

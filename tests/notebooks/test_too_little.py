@@ -59,9 +59,6 @@ CASES = [
     ("14", {"trajectories": "@unrewarded.json"}, "no failed run"),
     ("14", {"trajectories": "@all.json", "ratings": "@lost"}, "must hold verdicts"),
     ("14", {"trajectories": "@three.json"}, "in cycleshop"),
-    ("15", {"ratings": "@three"}, "one task"),
-    ("15", {"ratings": "@lost"}, "nothing can be said"),
-    ("15", {"ratings": "@one_judge", "labels": "@labels"}, "believe"),
 ]
 
 
@@ -245,7 +242,7 @@ ODD = (
     "a long name",
 )
 #: Pages that read ratings, with the parameters that take labels beside.
-ODD_PAGES = ("02", "03", "05", "06", "13", "15")
+ODD_PAGES = ("02", "03", "05", "06", "13")
 #: What no page says of any data: figures without a value, nouns that do not agree, contradictions.
 NONSENSE = {
     "a figure without a value": r"\b(nan|inf|NaN|None(?! of))\b",
@@ -267,7 +264,7 @@ def test_no_page_talks_nonsense_of_odd_data(
     people = table.filter(pl.col("rater") == "person")
     write_ratings(table.filter(pl.col("rater") != "person"), tmp_path / "ratings.jsonl")
     given = {"ratings": str(tmp_path / "ratings.jsonl")}
-    if number in ("03", "13", "15") and people.height:
+    if number in ("03", "13") and people.height:
         write_ratings(people, tmp_path / "labels.jsonl")
         given["labels"] = str(tmp_path / "labels.jsonl")
     monkeypatch.setattr("matplotlib.pyplot.show", lambda *_, **__: None)

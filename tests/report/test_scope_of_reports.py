@@ -38,7 +38,7 @@ def test_published_tables_and_figures_bear_no_banner(path: Path) -> None:
 
 def test_there_are_published_tables_to_look_at() -> None:
     told = "\n".join(path.with_name("report.md").read_text(encoding="utf-8") for path in REPORTS)
-    assert len(REPORTS) == 15
+    assert len(REPORTS) == 14
     assert "as published" in told
     assert "ratings: not measurements" in told, "pages with simulated ratings say so elsewhere"
 

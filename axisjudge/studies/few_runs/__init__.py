@@ -1,4 +1,4 @@
-"""What can 20 runs tell? (notebook 15)"""
+"""What can 20 runs tell? (in notebook 03)"""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class RunRates(Part):
     """
 
     _keys = ("rates",)
-    name: ClassVar = "rates"
+    name: ClassVar = "run_rates"
     caption: ClassVar = "What fails and what is called incorrect, by the model and by design"
 
     panel: RatedPanel
@@ -173,7 +173,7 @@ class JudgesOfRuns(Part):
     """Sensitivity, specificity and leniency of each judge: by the model, and on labelled items."""
 
     _keys = ("judges",)
-    name: ClassVar = "judges"
+    name: ClassVar = "judge_accuracy"
     caption: ClassVar = "Each judge's rates, by the model and counted on labelled items"
 
     judges: tuple[JudgeBeside, ...]
@@ -211,7 +211,7 @@ def judge_accuracy(rates: RunRates) -> JudgesOfRuns:
 class VarianceShares(Part):
     """What another task, run or judge would have changed of one verdict: shares of its variance."""
 
-    name: ClassVar = "components"
+    name: ClassVar = "variance_shares"
     caption: ClassVar = "Shares of the variance of one verdict"
 
     model: LatentPanel
@@ -254,7 +254,7 @@ def variance_shares(rates: RunRates) -> VarianceShares:
 class WorthOfPanel(Part):
     """How many independent judges the panel is worth: by the model, and by the correlation of errors on labels."""
 
-    name: ClassVar = "effective"
+    name: ClassVar = "panel_worth"
     caption: ClassVar = "Independent judges that the panel is worth"
 
     model: LatentPanel
@@ -292,7 +292,7 @@ def panel_worth(rates: RunRates) -> WorthOfPanel:
 class HiddenLabels(Part):
     """The model against labels that it did not see, beside the judges' votes counted."""
 
-    name: ClassVar = "hidden"
+    name: ClassVar = "hidden_labels"
     caption: ClassVar = "On labels that the model did not see"
 
     trial: LabelsHidden | None
