@@ -9,7 +9,10 @@ from shutil import which
 from typing import Any
 
 import pytest
+import typer.testing
 
+# A command line is built from its signatures once a process, not once for each of hundreds of calls of a test.
+typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]
 # Workers share the cores: threads of linear algebra beside them wait for each other, three times as long.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 

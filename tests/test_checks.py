@@ -1,5 +1,7 @@
 """Errors of ours in a notebook: the line of the cell and one line of what is wrong, no frames of libraries."""
 
+import atexit
+
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -10,7 +12,9 @@ from axisjudge.report import ReportError
 @pytest.fixture
 def shell(tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    return InteractiveShell()
+    shell = InteractiveShell()
+    yield shell
+    atexit.unregister(shell.atexit_operations)  # it would look through all of the process's memory at its end
 
 
 @pytest.mark.parametrize(

@@ -279,9 +279,8 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize(
-    "command", [name if name == "read" else pytest.param(name, marks=pytest.mark.slow) for name in COMMANDS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
 def test_two_workers_print_and_write_the_bytes_of_one_process(tmp_path, command):
     pytest.importorskip("dask.distributed")
     from axisjudge.ratings import read_ratings

@@ -8,6 +8,7 @@ function, so that ``--help`` stays quick.
 import sys
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -129,11 +130,17 @@ app.add_typer(scorecard.app, name="scorecard")
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 
+@cache
+def _command_line() -> Any:
+    """All commands, built from their signatures once a process."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run a command; what a user can mend is one line on standard error, never a stack trace."""
     warnings.showwarning = _show_warning
     try:
-        code = app(prog_name="axisjudge", standalone_mode=False)
+        code = _command_line()(prog_name="axisjudge", standalone_mode=False)
     except _UsageError as error:
         code = _show_usage(error)
     except InputError as error:

@@ -70,7 +70,9 @@ ACCOUNTED = {
 }
 
 
-@pytest.mark.parametrize("command", ACCOUNTED)
+@pytest.mark.parametrize(
+    "command", [pytest.param(name, marks=pytest.mark.slow) if "ratings" in name else name for name in ACCOUNTED]
+)
 def test_every_command_that_reads_runs_gives_the_same_account(
     command: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

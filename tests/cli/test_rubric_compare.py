@@ -52,8 +52,8 @@ def test_two_axes_are_one_family_and_every_figure_is_the_study_s(ratings, path):
     [
         (pl.lit("one"), 3, 0),
         (pl.col("rubric_version"), 4, 4),
-        (pl.format("{}{}", "rubric_version", "repeat"), 3, 4),
-        (pl.format("{}{}", "rubric_version", "repeat"), 4, 0),
+        pytest.param(pl.format("{}{}", "rubric_version", "repeat"), 3, 4, marks=pytest.mark.slow),
+        pytest.param(pl.format("{}{}", "rubric_version", "repeat"), 4, 0, marks=pytest.mark.slow),
     ],
 )
 def test_versions_of_two_occasions_are_no_progress_without_four_of_one(tmp_path, run_of, repeats, code):

@@ -178,7 +178,9 @@ def test_empty_verdicts_stay_counted_through_import_and_are_no_absence_of_the_wo
     assert "no verdict" in said
 
 
-@pytest.mark.parametrize("words", [("pass", "fail"), ("yes", "no"), ("good", "bad")])
+@pytest.mark.parametrize(
+    "words", [("yes", "no"), *(pytest.param(w, marks=pytest.mark.slow) for w in (("pass", "fail"), ("good", "bad")))]
+)
 def test_words_of_two_sides_mean_the_same_after_import(tmp_path, words):
     path = written(tmp_path / "t.csv", rated("gpt", words=drawn(120, words)))
     told = ImportOptions(kinds={"gpt": "llm", "human": "human"}, question=("q",), sampling="random")

@@ -233,12 +233,10 @@ def through(path: Path, folder: Path) -> tuple[Path, Path]:
     return out, people
 
 
-SLOW = [form for form in FILES if form not in ("anthropic_messages", "langsmith")]
+SLOW = [form for form in FILES if form != "langsmith"]
 
 
-@pytest.mark.parametrize(
-    "form", ["anthropic_messages", "langsmith", *(pytest.param(f, marks=pytest.mark.slow) for f in SLOW)]
-)
+@pytest.mark.parametrize("form", ["langsmith", *(pytest.param(f, marks=pytest.mark.slow) for f in SLOW)])
 def test_every_format_is_judged_and_compared(form: str, file_of: Callable[[str], Path], tmp_path: Path) -> None:
     out, _ = through(file_of(form), tmp_path)
     assert set(read_ratings(out)["rater"]) == {"rules", "second"}

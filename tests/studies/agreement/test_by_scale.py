@@ -47,6 +47,7 @@ def test_every_two_raters_equal_scikit_learn(page, votes):
         assert (pair["value"], pair["n_items"]) == (pytest.approx(expected), both.sum())
 
 
+@pytest.mark.slow
 def test_the_coefficients_of_all_judges_equal_krippendorff_and_plain_counting(page, votes):
     (step,) = page.overall.questions
     judges = np.column_stack([votes[name] for name in step.raters])
@@ -69,6 +70,7 @@ def test_the_coefficients_of_all_judges_equal_krippendorff_and_plain_counting(pa
     assert (step.n_items, step.n_common, step.raters_an_item) == (3557, int((n == 20).sum()), (19, 20))
 
 
+@pytest.mark.slow
 def test_the_panel_against_people_equals_plain_counting(page, votes):
     measured, judges = page.worth.measured, page.worth.judges
     right = np.column_stack(
