@@ -1,6 +1,6 @@
 """What users rely on stays: names, options, fields of records, exit codes and files that public.json names.
 
-With AXISJUDGE_PUBLIC=write in the environment the file is written anew: what then leaves it is Breaking in CHANGELOG.md.
+With AXISJUDGE_PUBLIC=write in the environment it is written anew: what then leaves it is Breaking in CHANGELOG.md.
 """
 
 import json
