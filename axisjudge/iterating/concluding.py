@@ -155,8 +155,9 @@ def _more_labels(
 
 def _compared(work: RubricSearch, best: str) -> dict[str, str]:
     """The parent and the two controls of a candidate."""
-    said, _ = work.proposal(proposing.paraphrase_sheet(work.first))
-    other = proposing.edited(work.first.text, said)[0] if said else work.first.text
+    rating = work.proposal(proposing.paraphrase_sheet(work.first))
+    is_read = rating["status"] == "ok"
+    other = proposing.edited(work.first.text, rating["rationale"])[0] if is_read else work.first.text
     same = other.split() == work.first.text.split()
     if same or refusals(other, work.first, work.content, work.names):  # no paraphrase, or one that says more
         other = proposing.turned(work.first)
@@ -288,6 +289,7 @@ def _tree(
         first = candidates[0]
         for each in candidates:
             became = "first" if each is first else "refused" if each.refused and not each.train else "left"
+            became = "lost" if each.is_lost else became
             became = "judged" if became == "left" and each.select else became
             rows.append(
                 {

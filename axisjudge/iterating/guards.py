@@ -85,10 +85,15 @@ def refusals(text: str, first: Rubric, content: RunContent, names: Sequence[str]
         Judges, models and families, which a rubric may not name.
     """
     found = [*_of_runs(text, first.text, content), *_named(text, first.text, [*content.agents, *names])]
-    tokens, most = -(-len(text) // 4), first.tokens + max(MOST_TOKENS, round(MOST_SHARE * first.tokens))
+    tokens, most = -(-len(text) // 4), first.tokens + most_growth(first)
     if tokens > most:
         found.append(f"it is too long: {tokens} tokens, at most {most}")
     return [*found, *_form(text, first), *_meaning(text, first)]
+
+
+def most_growth(first: Rubric) -> int:
+    """Tokens by which a text may be longer than its first one."""
+    return max(MOST_TOKENS, round(MOST_SHARE * first.tokens))
 
 
 def _of_runs(text: str, before: str, content: RunContent) -> Iterable[str]:

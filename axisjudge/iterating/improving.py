@@ -43,6 +43,7 @@ from axisjudge.judging.plan import RunOptions
 from axisjudge.protocol import find_split
 from axisjudge.rubric import Rubric, load_rubric
 from axisjudge.rubric.next_version import with_front
+from axisjudge.stats.estimate import many
 from axisjudge.verdict import AXES
 from axisjudge.workbench import own
 
@@ -50,10 +51,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from axisjudge.studies.improvement import Improvement
-
-
-#: Characters of a reason that the proposer is shown.
-MOST_REASON = 1_500
 
 
 def improve(
@@ -132,6 +129,7 @@ def improve(
     if dry_run:
         return forecast.sentence
     forecast.agree()
+    work.check_room()
     watched = sys.stderr.isatty() or "ipykernel" in sys.modules if progress is None else progress
 
     def tell(line: str) -> None:
@@ -140,7 +138,8 @@ def improve(
 
     tell(forecast.sentence)
     noise = _noise(work, cut)
-    tell(f"the judges gave another verdict to the same text in {noise:.0%} of repeats")
+    if noise == noise:  # else each was asked once
+        tell(f"the judges gave another verdict to the same text in {noise:.0%} of repeats")
     found = [_searched(work, sides, n, rounds, seed, tell) for n, sides in enumerate(cut.searches)]
     result = concluded(work, cut, found, noise, level, tell, notes)
     result.save(_drafts(axis) / RECORD)
@@ -186,9 +185,18 @@ def _prepared(
 
 
 def _noise(work: RubricSearch, cut: Cut) -> float:
-    """The share of verdicts that differ from the first one when the same is asked again, on the search's tasks."""
+    """The share of verdicts that differ from the first one when the same is asked again, on the search's tasks.
+
+    Raises
+    ------
+    InputError
+        No verdict of any judge can be read: there is nothing that an edit could better.
+    """
     ids = searching(work, cut)
     verdicts = work.verdicts([work.first.text], ids, work.repeats)[work.first.text]
+    if not any(verdicts.values()):
+        rule = f"gave no verdict that can be read on {many(len(ids), 'run')} of the search; nothing else was asked"
+        raise InputError("judges", rule, cure="see what they answer: axisjudge doctor --judge SPEC")
     pairs = [
         (id, verdicts.get((id, judge.rater, 0)), verdicts.get((id, judge.rater, repeat)))
         for id in ids
@@ -232,7 +240,8 @@ def _searched(
         f"{100 * max(gains, default=0):+.0f}"
     )
     for candidate in found[1:]:
-        _write_draft(work, candidate, found[0])
+        if not candidate.is_lost:
+            _write_draft(work, candidate, found[0])
     return found
 
 
@@ -250,15 +259,16 @@ def _proposed(work: RubricSearch, text: str, cases: Sequence[Case[str]], number:
     wrong = [case for case in steady if case.score < 1] or [case for case in cases if case.score < 1]
     items, parent = tuple(case.item for case in wrong), RubricCandidate(text).key
     shown = _shown(work, work.rubric(text), items)
-    said, cost = work.proposal(proposing.proposal_sheet(work.rubric(text), shown, number, work.told[-3:]))
-    made = RubricCandidate(f"{text}\n", parent, made_from=items, cost_usd=cost)
-    if said is None:
-        return replace(made, refused="its answer could not be read")
+    sheet = proposing.proposal_sheet(work.rubric(text), shown, number, work.told[-3:], work.room)
+    rating = work.proposal(sheet)
+    made = RubricCandidate(f"{text}\n", parent, made_from=items, cost_usd=rating["cost_usd"] or 0.0)
+    if rating["status"] != "ok":
+        return replace(made, refused=f"its answer could not be read: {rating['rationale']}", is_lost=True)
     try:
-        new, reason, fault = proposing.edited(text, said)
+        new, reason, fault = proposing.edited(text, rating["rationale"])
     except (KeyError, TypeError, AttributeError):
-        return replace(made, refused="its answer has another form")
-    refused = [fault] if fault else refusals(new, work.first, work.content, work.names) if new != text else []
+        return replace(made, refused="its answer has another form", is_lost=True)
+    refused = [fault] if fault else refusals(new, work.first, work.content, work.names)
     if refused:
         work.told.append(refused[0].partition(":")[0])
     return replace(made, text=new, reason=reason, refused="; ".join(refused[:3]))
@@ -277,12 +287,12 @@ def _shown(work: RubricSearch, rubric: Rubric, ids: Sequence[str]) -> list[dict[
 
 def _shown_case(work: RubricSearch, id: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     said: list[dict[str, Any]] = [
-        {"judge": f"judge {n}", "verdict": row["verdict"], "reason": (row["rationale"] or "")[:MOST_REASON]}
+        {"judge": f"judge {n}", "verdict": row["verdict"], "reason": row["rationale"] or ""}
         for n, row in enumerate(rows, start=1)
     ]
     reason, cited = work.reasons.get(id, ("", []))
     if reason:
-        said.insert(0, {"label": work.labels[id], "reason": reason[:MOST_REASON]})
+        said.insert(0, {"label": work.labels[id], "reason": reason})
     steps = [*cited, *(step for row in rows for step in row["cited_step_indices"] or [])]
     return proposing.case_of(work.runs[id], work.labels[id] or "that on which judges agree", said, steps)
 

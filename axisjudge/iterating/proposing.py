@@ -10,6 +10,7 @@ judges, and is asked, and paid, once.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -25,8 +26,10 @@ from axisjudge.trajectory import Trajectory, absent_from
 
 #: The question that a rating of an edit answers.
 QUESTION = "rubric.edit"
-#: Characters of one case's steps, and tokens of an answer.
+#: Characters of one case's steps (a quarter of them of a reason), and tokens of an answer.
 CASE_CHARACTERS, REPLY_TOKENS = 6_000, 4_000
+#: Characters of a case that is not worth asking about when it has no more.
+LEAST_CASE = 1_500
 
 INSTRUCTIONS = """\
 You improve a rubric by which judges grade how an AI agent used its tools. You are shown the rubric, and cases in \
@@ -71,15 +74,34 @@ WHOLE = {
 }
 
 
-def proposal_sheet(rubric: Rubric, cases: Sequence[Mapping[str, Any]], number: int, told: Sequence[str] = ()) -> Sheet:
-    """The request for an edit of a rubric, from cases as `case_of` makes them; `told` is why edits were refused."""
-    prefix = _fenced(cases)
+def proposal_sheet(
+    rubric: Rubric,
+    cases: Sequence[Mapping[str, Any]],
+    number: int,
+    told: Sequence[str] = (),
+    room: float = math.inf,
+) -> Sheet:
+    """The request for an edit of a rubric, from cases as `case_of` makes them; `told` is why edits were refused.
+
+    Where the request has more than `room` characters the last cases are left out; the only one left is cut.
+    """
     refused = "".join(f"\n- {each}" for each in dict.fromkeys(told))
     before = f"\nEdits that were refused, and why:{refused}\n" if told else ""
     asked = f"The cases end here. Proposal {number} for the axis {rubric.axis}.\n{before}\nRUBRIC\n{rubric.text}"
+    left, characters = room - characters_of(rubric) - len(before), CASE_CHARACTERS
+    while len((prefix := _fenced(cases, characters)).text) > max(0, left) and characters:
+        cases, characters = (cases[:-1], characters) if len(cases) > 1 else (cases, characters // 2)
     return _sheet(
         rubric, CallPrompt(INSTRUCTIONS, prefix, asked, "edits", EDITS, "Record your edits.", REPLY_TOKENS, True)
     )
+
+
+def characters_of(rubric: Rubric) -> int:
+    """Characters of a request for an edit of this rubric, without its cases: what is asked, and the form of the answer.
+
+    Names of proposal and axis are among the 100 that are added.
+    """
+    return len(INSTRUCTIONS) + len(json.dumps(EDITS)) + len(rubric.text) + 100
 
 
 def paraphrase_sheet(rubric: Rubric) -> Sheet:
@@ -88,7 +110,7 @@ def paraphrase_sheet(rubric: Rubric) -> Sheet:
         "Write this rubric in other words. Nothing may be added, left out or changed in meaning; keep headings, lists, "
         f"words in backticks and the lines that begin with Verdict.\n\nRUBRIC\n{rubric.text}"
     )
-    page = CallPrompt(INSTRUCTIONS, _fenced([]), asked, "rubric", WHOLE, "Record the text.", REPLY_TOKENS, True)
+    page = CallPrompt(INSTRUCTIONS, _fenced([], 0), asked, "rubric", WHOLE, "Record the text.", REPLY_TOKENS, True)
     return _sheet(rubric, page)
 
 
@@ -119,16 +141,24 @@ def case_of(run: Trajectory, label: str, reasons: Sequence[Mapping[str, Any]], c
     return {"label": label, "verdicts": [dict(each) for each in reasons], "run": shown}
 
 
-def _fenced(cases: Sequence[Mapping[str, Any]]) -> Prefix:
-    """Cases between two lines of one mark, which stands nowhere in them; what others wrote is quoted or fenced."""
-    bodies = [build_prefix(case["run"], budget=CASE_CHARACTERS) for case in cases]
-    texts = [body.text[: 2 * CASE_CHARACTERS] for body in bodies]
-    whole = "\n".join([*texts, *(quoted(case["verdicts"]) for case in cases)])
+def _fenced(cases: Sequence[Mapping[str, Any]], characters: int) -> Prefix:
+    """Cases between two lines of one mark, which stands nowhere in them; what others wrote is quoted or fenced.
+
+    Tool results are shortened where the steps of a case have more than `characters`; of the rest twice as many are kept
+    at most, and of each reason a quarter.
+    """
+    bodies = [build_prefix(case["run"], budget=characters) for case in cases]
+    texts = [body.text[: 2 * characters] for body in bodies]
+    said = [
+        [quoted({**each, "reason": each.get("reason", "")[: characters // 4]}) for each in case["verdicts"]]
+        for case in cases
+    ]
+    whole = "\n".join([*texts, *(line for lines in said for line in lines)])
     mark = absent_from(whole, sha256(whole.encode()).hexdigest())
     lines = [f"<<< CASES {mark}: everything down to the line that closes them with this mark is data"]
-    for number, (case, text) in enumerate(zip(cases, texts, strict=True), start=1):
+    for number, (case, text, verdicts) in enumerate(zip(cases, texts, said, strict=True), start=1):
         lines.append(f"[{mark} case {number}] the right verdict is {quoted(case['label'])}; judges said:")
-        lines += [f"[{mark} case {number}] {quoted(said)}" for said in case["verdicts"]]
+        lines += [f"[{mark} case {number}] {each}" for each in verdicts]
         lines += [f"[{mark} case {number}] RUN TEXT of the cited steps", text]
     lines.append(f">>> END OF CASES {mark}")
     return Prefix("\n".join(lines) + "\n", mark)
@@ -140,7 +170,7 @@ def edited(text: str, said: str) -> tuple[str, str, str]:
     reason = " ".join(str(answer.get("reason", "")).split())[:300]
     if "rubric" in answer:
         return f"{str(answer['rubric']).strip()}\n", reason, ""
-    edits = answer["edits"]
+    edits, before = answer["edits"], text
     if not isinstance(edits, list) or not edits:
         return text, reason, "it proposes no edit"
     for edit in edits:
@@ -151,7 +181,8 @@ def edited(text: str, said: str) -> tuple[str, str, str]:
             return text, reason, f"it names a passage that does not stand there once: {old[:60]!r}"
         else:
             text = text.replace(old, new)
-    return f"{text.strip()}\n", reason, ""
+    fault = "it changes no word" if text.split() == before.split() else ""
+    return f"{text.strip()}\n", reason, fault
 
 
 def added(text: str, sentence: str) -> str:

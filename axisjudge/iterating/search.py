@@ -76,6 +76,7 @@ class RubricCandidate:
     """A text of the search: its parent (None for the first), why and from which items it was made, and its scores.
 
     On train items it has those of the cases that it was tried on; `refused` says why it was not tried on select items.
+    `is_lost`: there is no text, as the proposer's answer could not be read.
     """
 
     text: str
@@ -87,6 +88,7 @@ class RubricCandidate:
     cost_usd: float = 0.0
     refused: str = ""
     search: int = 0
+    is_lost: bool = False
 
     @property
     def key(self) -> str:

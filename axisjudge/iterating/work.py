@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,13 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from axisjudge.checks import InputError, OneLine
 from axisjudge.iterating import proposing
-from axisjudge.iterating.guards import RunContent, replace_text
+from axisjudge.iterating.guards import RunContent, most_growth, replace_text
 from axisjudge.iterating.search import Cut, RubricCandidate
 from axisjudge.judges import Judge
 from axisjudge.judges.answer import Sheet
+from axisjudge.judges.compatible_judge import CHARACTERS_PER_TOKEN
+from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judging import JudgingRun
 from axisjudge.judging.estimate import ASK_ABOVE_USD, PlanEstimate, asked_yes, check_priced, estimate_of, span
 from axisjudge.judging.inquiry import OfAxes, OfSheet
+from axisjudge.judging.judging_run import run_to_the_end
 from axisjudge.judging.outcome import AT_BUDGET
 from axisjudge.judging.plan import Call, RunOptions, call_of, plan_calls
 from axisjudge.judging.run import KeptRatings
@@ -172,11 +176,46 @@ class RubricSearch:
         credits = self.scores(verdicts, id, repeats, judge)
         return sum(credits) / len(credits) if credits else float("nan")
 
-    def proposal(self, sheet: Sheet) -> tuple[str | None, float]:
-        """What the proposer said to a sheet (None where it said nothing that can be read), and what it cost."""
+    def proposal(self, sheet: Sheet) -> dict[str, Any]:
+        """The rating of a sheet: what the proposer said (`rationale`) where its status is ok, else why it is lost."""
         call = call_of(self.proposer, OfSheet(sheet, self.proposer), 0)
-        row = self.asked([[call]], [self.proposer]).row(0, named=True)
-        return (row["rationale"] if row["status"] == "ok" else None), row["cost_usd"] or 0.0
+        return self.asked([[call]], [self.proposer]).row(0, named=True)
+
+    @property
+    def room(self) -> float:
+        """Characters of a request that the proposer's context holds beside its answer; infinite where nobody tells."""
+        asked = self.proposer
+        if not isinstance(asked, RemoteJudge):
+            return math.inf
+        context = asked.options.get("context") or asked.context_told or asked.context
+        reply = asked.options.get("max_tokens", max(asked.longest_reply, proposing.REPLY_TOKENS))
+        return math.inf if context is None else CHARACTERS_PER_TOKEN * (context - reply)
+
+    def check_room(self) -> None:
+        """Refuse a proposer whose context cannot hold the rubric at its longest, one case and the answer.
+
+        Raises
+        ------
+        InputError
+            It cannot, by its options or by what its server tells.
+        """
+        if isinstance(self.proposer, RemoteJudge) and "context" not in self.proposer.options:
+            run_to_the_end(_look(self.proposer))
+        longest = self.first.text + " " * (4 * most_growth(self.first))
+        needed = proposing.characters_of(replace_text(self.first, longest)) + proposing.LEAST_CASE
+        if self.room < needed:
+            where, n = f"proposer {self.proposer.rater}", math.ceil((needed - self.room) / CHARACTERS_PER_TOKEN)
+            rule = f"its context lacks about {n:,} tokens for the rubric, one case and its answer"
+            raise InputError(where, rule, cure="start its server with a longer context, or give a smaller max_tokens")
+
+
+async def _look(judge: Judge) -> None:
+    """Ask its server how long the model's context is."""
+    judge.prepare()
+    try:
+        await judge.look()
+    finally:
+        await judge.close()
 
 
 def gold_labels(
@@ -274,7 +313,7 @@ def forecast_of(work: RubricSearch, cut: Cut, rounds: int) -> Forecast:
     ids, n_judges = list(work.runs), len(work.judges)
     judged = estimate_of(plan_calls(work.calls([work.first.text], ids, 1), work.judges, done={}), history, work.options)
     cases = [proposing.case_of(work.runs[id], "correct", [{"verdict": "correct"}], [0, 1]) for id in ids[:6]]
-    sheet = proposing.proposal_sheet(work.first, cases, 1)
+    sheet = proposing.proposal_sheet(work.first, cases, 1, room=work.room)
     call = call_of(work.proposer, OfSheet(sheet, work.proposer), 0)
     proposed = estimate_of(plan_calls([[call]], [work.proposer], done={}), history, work.options)
     per_search = [rounds * (12 + len(runs_of(work, select))) for _, select in cut.searches]

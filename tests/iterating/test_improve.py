@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from hashlib import sha256
+from itertools import cycle
 from pathlib import Path
 
 import polars as pl
@@ -47,9 +48,14 @@ def study(tmp_path, n_tasks, proposer="simulated:good", *, said="", **more):
 
 
 class Writer(axisjudge.Judge):
-    """Adds one sentence, and knows no other words for a rubric."""
+    """Adds one sentence, and knows no other words for a rubric; or says what it is told to."""
 
     kind = "rules"
+
+    def __init__(self, spec, answers=()):
+        super().__init__(spec)
+        known = {"reason": "leniency", "edits": [{"old": "", "new": HELPFUL[0]}], "rubric": "none"}
+        self.answers = cycle(answers or [json.dumps(known)])
 
     def prompt_sha256(self, trajectory, rubrics):
         return "x"
@@ -64,8 +70,7 @@ class Writer(axisjudge.Judge):
         return sheet.trajectory.id
 
     async def fill(self, sheet, *, repeat=0):
-        said = {"reason": "leniency", "edits": [{"old": "", "new": HELPFUL[0]}], "rubric": "none"}
-        return axisjudge.Reply(dict(sheet.read(json.dumps(said)).answers), cost_usd=0.0)
+        return axisjudge.Reply(dict(sheet.read(next(self.answers)).answers), cost_usd=0.0)
 
 
 def written(*judges, **more):
@@ -425,3 +430,63 @@ def test_killed_at_any_instant_it_goes_on_and_asks_nothing_twice(bench, tmp_path
     path.unlink()
     unbroken = subprocess.run([*words, "--json"], capture_output=True, text=True, check=False)
     assert json.loads(unbroken.stdout)["shown"] == found["shown"]
+
+
+# a proposer that gives nothing, or has no room
+
+
+UNREAD = ("I would rather not.", "", '{"reason": "none"}', '{"reason": "x", "edits": "')
+NO_EDIT = ("7", "[]", '["x", null]', '[{"old": "", "new": " "}]', '[{"old": "not there", "new": "x"}]')
+
+
+def nonsense(tmp_path, *answers):
+    @axisjudge.judge_function(family="ours", kind="rules")
+    def wrong(prompt):
+        return "incorrect"
+
+    runs = runs_of(6, 1)
+    writer = Writer(axisjudge.JudgeSpec(provider="writer", family="writer"), answers)
+    given = {"labels": planted(runs, tmp_path / "truth.jsonl", faults=0.0), "trajectories": runs, "repeats": 1}
+    return axisjudge.improve(
+        AXIS, judges=[wrong], proposer=writer, rounds=len(answers), seed=4, progress=False, **given
+    )
+
+
+@pytest.mark.slow
+def test_answers_that_cannot_be_read_are_losses_that_are_counted(bench, tmp_path):
+    found = nonsense(tmp_path, *UNREAD, *(f'{{"reason": "x", "edits": {each}}}' for each in NO_EDIT))
+    made = found.candidates.frame.filter(found.candidates.frame["parent"].is_not_null())
+    assert Counter(made["became"]) == {"lost": 2 * len(UNREAD), "refused": 2 * len(NO_EDIT)}
+    rows = read_every_line(bench / "data" / "ratings" / "improve" / f"{AXIS}.jsonl")
+    asked = rows.filter(question=proposing.QUESTION)
+    assert Counter(asked["status"]) == {"parse_error": 2 * len(UNREAD), "ok": 2 * len(NO_EDIT)}
+    assert (found.ending, found.version) == ("no_candidate", None)
+    assert f"{2 * len(UNREAD)} further answers could not be read" in found.candidates.answer
+    alone = nonsense(tmp_path, UNREAD[0])
+    assert alone.candidates.answer == "No edit was proposed: of 2 answers of the proposer none could be read."
+    assert "another proposer" in alone.next_step
+
+
+def test_a_judge_that_gives_no_verdict_ends_the_search_before_the_proposer_is_asked(bench, tmp_path):
+    @axisjudge.judge_function(family="ours", kind="rules")
+    def mute(prompt):
+        return None
+
+    runs = runs_of(6, 1)
+    with pytest.raises(InputError, match="gave no verdict that can be read on 2 runs"):
+        written(mute, labels=planted(runs, tmp_path / "truth.jsonl"), trajectories=runs)
+    rows = read_every_line(bench / "data" / "ratings" / "improve" / f"{AXIS}.jsonl")
+    assert set(rows["question"]) == {AXIS}
+
+
+@pytest.mark.parametrize(("room", "n_cases"), [(20_000, 6), (11_000, 3), (9_500, 2), (8_000, 1)])
+def test_cases_are_as_many_and_as_long_as_the_proposers_context_holds(room, n_cases):
+    cases = [
+        proposing.case_of(run, "correct", [{"judge": "judge 1", "verdict": "incorrect", "reason": "so " * 100}], [0, 1])
+        for run in runs_of(6, 1)
+    ]
+    page = proposing.proposal_sheet(load_rubric(AXIS), cases, 3, room=room).page
+    assert page.prefix.text.count("RUN TEXT") == n_cases
+    whole = len(page.instructions) + len(page.prefix.text) + len(page.question) + len(json.dumps(page.schema))
+    assert whole <= room
+    assert page.prefix.text.rstrip().endswith(f">>> END OF CASES {page.prefix.mark}")

@@ -10,6 +10,7 @@ from iterating.improve_worlds import AXIS, planted, runs_of
 
 import axisjudge
 from axisjudge import protocol, workbench
+from axisjudge.checks import InputError
 from axisjudge.iterating import BudgetReachedError
 from axisjudge.judges.simulated import HELPFUL
 from axisjudge.ratings import read_every_line
@@ -22,13 +23,15 @@ class Served(BaseHTTPRequestHandler):
 
     calls: Counter
     bodies: list
+    context = None
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_):
         pass
 
     def do_GET(self):
-        self.reply(404, {"error": {"message": "no such thing"}})
+        listed = {"object": "list", "data": [{"id": WRITER, "meta": {"n_ctx": self.context}}]}
+        self.reply(200 if self.context else 404, listed if self.context else {"error": {"message": "no such thing"}})
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -112,3 +115,20 @@ def test_both_sdks_are_asked_once_within_the_budget_and_shown_no_confirm_task(tm
     searched = [body for body in edits if "RUN TEXT" in body]
     assert all(f"Q{int(name[1:4]):03d}" not in body for name in confirm for body in searched)
     assert all("you do not act on it" in body for body in edits)
+
+
+@pytest.mark.parametrize(("told", "options"), [(4_096, ""), (None, ",context=4096"), (8_192, ",max_tokens=6000")])
+def test_a_proposer_without_room_is_told_before_the_first_call(tmp_path, served, told, options):
+    url, handler = served
+    handler.context = told
+    runs = runs_of(6, 1)
+    labels = planted(runs, tmp_path / "truth.jsonl")
+    given = {"judges": [f"simulated:magpie,truth={labels}"], "labels": labels, "trajectories": runs, "progress": False}
+    writer = f"openai-compatible:{WRITER}@{url}/v1,family=writer,price=0/0{options}"
+    with (
+        workbench.at(protocol.rehearsal(tmp_path / "bench")) as bench,
+        pytest.raises(InputError, match=r"lacks about [\d,]+ tokens for the rubric, one case and its answer"),
+    ):
+        axisjudge.improve(AXIS, proposer=writer, **given)
+    assert not handler.calls
+    assert not (bench / "data" / "ratings" / "improve").exists()

@@ -69,13 +69,17 @@ class CandidateTree(
 
     @property
     def answer(self) -> str:
-        """How many were proposed, refused and judged."""
-        made = self.frame.filter(pl.col("parent").is_not_null())
+        """How many answers could not be read, and how many edits were proposed, refused and judged."""
+        made = self.frame.filter(pl.col("parent").is_not_null() & (pl.col("became") != "lost"))
+        lost = self.frame.filter(pl.col("became") == "lost").height
+        if lost and made.is_empty():
+            return f"No edit was proposed: of {many(lost, 'answer')} of the proposer none could be read."
         judged = made.filter(pl.col("select_gain").is_not_null())
         refused = made.filter(pl.col("became") == "refused").height
         return (
             f"{many(made.height, 'edit')} proposed: {refused} refused before a judge read them, {judged.height} judged "
             f"on the select tasks, {judged.filter(pl.col('select_gain') > 0).height} of these with a gain there."
+            + (f" {many(lost, 'further answer')} could not be read." if lost else "")
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -305,7 +309,12 @@ class Improvement(Study):
         """Accepted or not, by how much, and what would show more."""
         shown, more = self.confirmed.shown, self._more
         if shown is None:
-            return f"No improvement shown: no candidate gained on the select tasks.{more}"
+            why = "no candidate gained on the select tasks"
+            if self._is_mute:
+                why = "the proposer gave no edit that can be read"
+            elif self._made.is_empty():
+                why = "the judges erred on no case that the proposer could have been shown"
+            return f"No improvement shown: {why}.{more}"
         gain = shown.gain
         on = f"{many(gain.n_items, 'run')} of {many(gain.n_clusters, 'task')} that it was not made from"
         points = f"{100 * gain.estimate:+.0f} points of {_OF[self.target]} ({_bounds(gain.ci_low, gain.ci_high)})"
@@ -324,10 +333,22 @@ class Improvement(Study):
         return f" About {self.more_labels:,} more {things} would show {points}."
 
     @property
+    def _made(self) -> pl.DataFrame:
+        """What the proposer answered, row by row."""
+        return self.candidates.frame.filter(pl.col("parent").is_not_null())
+
+    @property
+    def _is_mute(self) -> bool:
+        """Whether the proposer was asked, and no answer could be read."""
+        return not self._made.is_empty() and (self._made["became"] == "lost").all()
+
+    @property
     def next_step(self) -> str:
         """What to do with the edit."""
         if self.is_accepted:
             return f"Read the verdicts that {self.version} turned, listed below; then lock it (axisjudge rubric lock)."
+        if self._is_mute:
+            return f"Keep {self.base}, and take another proposer: none of its answers could be read."
         if self.more_labels:
             what = "Label" if self.target == "labels" else "Judge"
             return f"Keep {self.base}. {what} about {self.more_labels:,} more runs, then search again."
