@@ -252,9 +252,11 @@ def improve(
     Exit 0 where one is (the next version is written, a draft), 4 where none is shown, 1 where the best blinds judges to
     planted faults or moves other axes, 3 at the budget. The same command goes on where it was stopped.
     """
+    import polars as pl
+
     from axisjudge.iterating import BudgetReachedError
     from axisjudge.iterating.improving import improve as improved
-    from axisjudge.iterating.work import TARGETS
+    from axisjudge.iterating.work import DRAFTS, RECORD, TARGETS
 
     try:
         found = improved(
@@ -296,13 +298,16 @@ def improve(
             show.table(found.confirmed.frame.to_dicts(), "Gains as shares, with bounds that hold at every look")
         if not found.sentence_worth.frame.is_empty():
             show.table(found.sentence_worth.frame.to_dicts(), "What each changed sentence earned, by leaving it out")
-        for said in (found.confirmed.answer, found.flips.answer, found.front.answer):
+        front = found.front.frame.filter(pl.col("on_front")).drop("on_front")
+        show.table(front.to_dicts(), "On the front: no other candidate agrees, decides and is as short as well")
+        taken = [found.confirmed.answer, found.flips.answer] if found.confirmed.shown is not None else []
+        for said in (*taken, found.front.answer):
             typer.echo(f"\n{said}")
         typer.echo(f"\nSpent, as the server told or by list price: ${found.spent_usd:,.4f}.\n\n{found.answer}")
         if found.is_accepted:
-            typer.echo(
-                f"Next: axisjudge rubric diff {axis} {found.base} {found.version}, then axisjudge rubric promote"
-            )
+            commands = f"axisjudge rubric diff {axis} {found.base} {found.version}, then axisjudge rubric promote"
+            typer.echo(f"Next: {commands} {axis} {found.version}")
+        typer.echo(f"Page: axisjudge report 16 -p record=rubrics/{axis}/{DRAFTS}/{RECORD}")
     if code := {"accepted": 0, "refused": 1}.get(found.ending, show.CANNOT_TELL):
         raise typer.Exit(code)
 

@@ -252,12 +252,8 @@ def _with_items(table: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
         for name in OF_RUN:
             values = {run: fields.get(name) for run, fields in about.items()}
             of_run[name] = pl.col("trajectory_id").replace_strict(values, return_dtype=pl.String)
-    clusters: list[str | pl.Expr] = [
-        "cluster_id",
-        "task_id",
-        *filter(None, [of_run.pop("cluster_id", None)]),
-        "trajectory_id",
-    ]
+    by_run = [of_run.pop("cluster_id")] if of_run else []
+    clusters: list[str | pl.Expr] = ["cluster_id", "task_id", *by_run, "trajectory_id"]
     empty = [name for name in table.columns if table[name].null_count() == table.height]
     parts = not {"step_index", "interaction_id"} <= {*empty}
     return table.with_columns(

@@ -27,6 +27,7 @@ from axisjudge.iterating.work import (
     Verdicts,
     runs_of,
 )
+from axisjudge.report.digest import portable
 from axisjudge.rubric import list_rubrics
 from axisjudge.rubric.next_version import with_front
 from axisjudge.stats.acceptance import PARENT, ShownBetter, level_of, shown_better
@@ -82,7 +83,7 @@ def concluded(
         base=work.first.version,
         target=work.target,
         ending=ending,
-        version=_written(work, best) if best is not None and ending == "accepted" else None,
+        version=_written(work, best, found[best.search - 1]) if best is not None and ending == "accepted" else None,
         why=tuple(why),
         text=best.text if best else None,
         first_text=work.first.text,
@@ -96,6 +97,7 @@ def concluded(
         flips=ChangedVerdicts(flips, made_up=made_up),
         sentence_worth=SentenceWorth(worth, made_up=made_up),
         more_labels=_more_labels(work, cut, found, shown, bets),
+        ratings_path=portable(work.out, own().resolve()),
         notes=(*notes, *([_EARLIER.format(number=number, sure=1 - own_level)] if number > 1 else [])),
     )
 
@@ -147,7 +149,8 @@ def _more_labels(
         pair = max(judged, key=lambda pair: select_gain(*pair), default=None)
         after, before = (each.select for each in pair) if pair else (dict.fromkeys(confirm, 0.0),) * 2
         tasks = [work.runs[id].cluster_id for id in before]
-        shown = bets([after[id] for id in before], {PARENT: list(before.values())}, tasks, largest=None)
+        compared = {name: list(before.values()) for name in (PARENT, "paraphrase", "padding")}
+        shown = bets([after[id] for id in before], compared, tasks, largest=None)
     if shown.more_items is None:
         return None
     return max(0, math.ceil((shown.gain.n_items + shown.more_items) * len(work.runs) / len(confirm)) - len(work.runs))
@@ -255,13 +258,20 @@ def _worth(work: RubricSearch, ids: Sequence[str], best: str) -> pl.DataFrame:
     return _frame(rows, _WORTH)
 
 
-def _written(work: RubricSearch, best: RubricCandidate) -> str:
-    """The accepted text as the next version of the rubric, a draft; the one that has this text already."""
+def _written(work: RubricSearch, best: RubricCandidate, searched: Sequence[RubricCandidate]) -> str:
+    """The accepted text as the next version of the rubric, a draft; the one that has this text already.
+
+    What changed is the reason of every edit from the first text to this one.
+    """
     versions = list_rubrics(work.axis)
     if there := next((each.version for each in versions if each.text.split() == best.text.split()), None):
         return there
     version = f"v{1 + max(int(each.version[1:]) for each in versions)}"
-    changes = best.reason or "an edit that was shown to be better"
+    by_key = {each.key: each for each in searched if not each.refused or each is best}
+    at, reasons = best, [best.reason]
+    while (parent := by_key.get(at.parent or "")) is not None:
+        at, reasons = parent, [parent.reason, *reasons]
+    changes = "; ".join(dict.fromkeys(filter(None, reasons))) or "an edit that was shown to be better"
     front = {"axis": work.axis, "version": version, "date": date.today(), "status": "draft", "changes": changes}
     path = own() / "rubrics" / work.axis / f"{version}.md"
     path.write_text(with_front(front, best.text), encoding="utf-8")

@@ -41,7 +41,7 @@ from axisjudge.iterating.work import (
 from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging.plan import RunOptions
 from axisjudge.protocol import find_split
-from axisjudge.rubric import Rubric, load_rubric
+from axisjudge.rubric import SECTIONS, Rubric, load_rubric
 from axisjudge.rubric.next_version import with_front
 from axisjudge.stats.estimate import many
 from axisjudge.verdict import AXES
@@ -178,6 +178,9 @@ def _prepared(
     cut = nested_cut([run.cluster_id for run in mine.values()], f"{axis}/{seed}")
     out = Path(ratings) if ratings is not None else own() / "data" / "ratings" / "improve" / f"{axis}.jsonl"
     first = load_rubric(axis, version)
+    if tuple(first.headings) != SECTIONS:
+        rule = f"sections must be {', '.join(SECTIONS)}: edits are looked at section by section"
+        raise InputError(f"{axis} {first.version}", rule, list(first.headings), "begin with another --version")
     options = RunOptions(**money)
     work = RubricSearch(first, raters, writer, mine, gold, reasons, target, repeats, out, options)
     _ = work.stamps  # held-out runs are refused before anything is asked

@@ -175,6 +175,8 @@ def edited(text: str, said: str) -> tuple[str, str, str]:
         return text, reason, "it proposes no edit"
     for edit in edits:
         old, new = (str(edit.get(name, "")) for name in ("old", "new")) if isinstance(edit, dict) else ("", "")
+        if not old.strip() and new.strip() in text:
+            return text, reason, f"it adds what stands there already: {new[:60]!r}"
         if not old.strip():
             text = added(text, new.strip())
         elif text.count(old) != 1:

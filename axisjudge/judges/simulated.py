@@ -122,6 +122,9 @@ class SimulatedJudge(Judge):
         self.name = one_of("simulated judge", spec.model or "", self.profiles)
         self.profile = self.profiles[self.name]
         self.seed = int(spec.options.get("seed", 0))
+        if "truth" in spec.options and not self.truth_file.is_file():
+            rule = "no such file, and simulated judges know only planted truth"
+            raise InputError(str(self.truth_file), rule, cure="name the judge with its path: ,truth=FILE")
         self.mechanism = "noise_model"
         self.version = "1"
 
@@ -233,8 +236,6 @@ def read_planted(path: Path) -> dict[tuple[str, str], PlantedVerdict]:
     """
     from axisjudge.ratings import read_ratings
 
-    if not path.is_file():
-        raise InputError(str(path), "simulated judges know only planted truth; no such file", cure="give ,truth=FILE")
     columns = ("trajectory_id", "question", "verdict", "cited_step_indices", "rater_kind", "step_index")
     rows = read_ratings(path).select(columns).iter_rows(named=True)
     planted = {

@@ -140,7 +140,7 @@ def shown_better(
         gain = replace(gain, ci_low=low, ci_high=high, method=method)
     stopped = max(shown_at.values()) if len(shown_at) == len(compared) else None
     e_values = {name: float(path.max(initial=1.0)) for name, path in paths.items()}
-    more = None if stopped else _more_items(tasks, level)
+    more = None if stopped else _more_items(tasks, level, len(compared))
     return ShownBetter(replace(gain, ci_level=1 - level), e_values, level, stopped, more)
 
 
@@ -217,15 +217,19 @@ def _bound(points: Floats, items: Floats, error: float) -> float:
     return (low + high) / 2 if low > -1 else -1.0
 
 
-def _more_items(tasks: Tasks, level: float) -> int:
+def _more_items(tasks: Tasks, level: float, n_compared: int) -> int:
     """Further items of such tasks, about, after which a gain of `SHOWN_GAIN` is as likely shown as not.
 
     With v the variance between tasks per item, N items have the standard error sqrt(v N + 2) / N; it has to be
-    `SHOWN_GAIN` over the quantile z of the last look.
+    `SHOWN_GAIN` over the quantile z of the last look. A gain g of whole verdicts has a variance of g (1 - g) at least,
+    however few turned so far. Where several comparisons have to pass, z rises by the median of the largest of so many
+    errors, half of whose variance is the candidate's own and shared.
     """
     n_items = max(1.0, float(tasks.items.sum()))
     points = 2 * tasks.hits - tasks.items
     v = float(((points - tasks.items * points.sum() / n_items) ** 2).sum() / n_items)
-    k = (NormalDist().inv_cdf(1 - (1 - ON_LOOKS) * level / 2) / SHOWN_GAIN) ** 2
+    v = max(v, SHOWN_GAIN * (1 - SHOWN_GAIN))
+    worst = NormalDist().inv_cdf(0.5 ** (1 / n_compared)) / math.sqrt(2)
+    k = ((NormalDist().inv_cdf(1 - (1 - ON_LOOKS) * level / 2) + worst) / SHOWN_GAIN) ** 2
     needed = (k * v + math.sqrt((k * v) ** 2 + 8 * k)) / 2
     return max(0, math.ceil(needed - n_items))

@@ -11,6 +11,7 @@ from axisjudge.checks import InputError
 from axisjudge.imports import ImportOptions, import_ratings, sheets
 from axisjudge.imports import cells as cells_as_left
 from axisjudge.ratings import read_ratings, write_ratings
+from axisjudge.trajectory import Trajectory
 
 LONG = [
     {"item": run, "judge": judge, "criterion": "tone", "score": score, "reason": f"{judge} {run}"}
@@ -220,6 +221,13 @@ def test_columns_and_families_may_be_told(tmp_path):
     ]
     with pytest.raises(InputError, match="has no column dox; it has"):
         import_ratings([tmp_path / "table.csv"], ImportOptions(columns={"dox": "trajectory_id"}))
+
+
+def test_runs_that_are_named_say_the_agent_and_the_cluster_of_their_rows(tmp_path):
+    rows = [{"run": f"r{n}", "judge": "ada", "question": "tone", "verdict": n % 2} for n in range(2)]
+    runs = {f"r{n}": Trajectory(id=f"r{n}", source="x", agent="owl", task_id="t", domain="d", steps=()) for n in (0, 1)}
+    table = import_ratings([write(tmp_path, rows, "csv")], ImportOptions(kind="human", trajectories=runs)).ratings
+    assert set(table.select("agent", "task_id", "cluster_id", "domain").rows()) == {("owl", "t", "d/t", "d")}
 
 
 def test_several_files_share_one_scale_and_repeats_are_numbered(tmp_path):

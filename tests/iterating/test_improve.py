@@ -432,6 +432,51 @@ def test_killed_at_any_instant_it_goes_on_and_asks_nothing_twice(bench, tmp_path
     assert json.loads(unbroken.stdout)["shown"] == found["shown"]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1_200)
+def test_a_study_from_an_empty_folder_to_the_opened_held_out_side(tmp_path):
+    """Labels, split, search, page, promotion, lock, opening: every command as the page on tuning has them."""
+    place = tmp_path / "bench"
+
+    def ran(*words, code=0):
+        program = [sys.executable, "-m", "axisjudge", *words]
+        done = subprocess.run(
+            program, cwd=place if place.exists() else tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code, (words, done.stdout, done.stderr)
+        return done.stdout
+
+    ran("init", "bench")
+    runs = runs_of(120)
+    write_trajectories(place / "data" / "trajectories" / "results.jsonl", runs)
+    truth = planted(runs, place / "planted.jsonl")
+    fields = [json.loads(line) for line in truth.read_text().splitlines()]
+    labels = [{"trajectory_id": f["trajectory_id"], "axis": f["question"], "verdict": f["verdict"]} for f in fields]
+    (place / "labels.jsonl").write_text("".join(f"{json.dumps({**each, 'rater': 'p'})}\n" for each in labels))
+    judges = [f"--judge=simulated:{name},truth=planted.jsonl" for name in ("magpie", "wagtail")]
+    ran("split", "make", "data/trajectories", "--salt", "1")
+    how = ("--sampling", "random", "--trajectories", "data/trajectories", "--out", "data/labels/mine.jsonl")
+    assert "480" in ran("label", "import", "labels.jsonl", *how)
+    asked = ("rubric", "improve", AXIS, *judges, "--proposer", "simulated:good", "--labels", "data/labels/mine.jsonl")
+    said = ran(*asked, "--budget", "20")
+    assert f"{AXIS} v5 is better than v4" in said
+    assert f"Page: axisjudge report 16 -p record=rubrics/{AXIS}/drafts/improvement.json.gz" in said
+    ran("report", "16", "-p", f"record=rubrics/{AXIS}/drafts/improvement.json.gz")
+    page = (place / "reports" / "16_improvement" / "report.html").read_text()
+    assert f"{AXIS} v5 is better than v4" in page
+    assert HELPFUL[0] in page  # what each sentence earned
+    assert f"+{HELPFUL[0]}" in ran("rubric", "diff", AXIS, "v4", "v5")
+    ran("rubric", "promote", AXIS, "v5")
+    ran("judge", "--split", "calibration", *judges, "--axis", AXIS)
+    ran("rubric", "lock", "--axis", AXIS)
+    ran("holdout", "open", "--reason", "the rubric is final")
+    assert "Confirmatory, as declared" in ran("holdout", "run")
+    trail = ran("rubric", "log", AXIS)
+    assert "drafts in rubrics" in trail
+    assert f"{AXIS} v5 is better than v4" in trail
+    ran("rubric", "status")
+
+
 # a proposer that gives nothing, or has no room
 
 

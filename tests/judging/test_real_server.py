@@ -12,16 +12,24 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from iterating.improve_worlds import AXIS, planted, runs_of
 
+import axisjudge
+from axisjudge import protocol, workbench
+from axisjudge.iterating.proposing import QUESTION
 from axisjudge.judges import make_judges
 from axisjudge.judges.prompt import shared_prefix
 from axisjudge.judging.doctor import examine
 from axisjudge.ratings import read_every_line, read_ratings
 from axisjudge.readers import read_trajectories, write_trajectories
+from axisjudge.rubric import list_rubrics
+from axisjudge.rubric.next_version import with_front
+from axisjudge.verdict import IDENTITY
 
 DEMO = Path(__file__).parents[2] / "data" / "demo" / "results"
 OPTIONS = "family=smollm,max_tokens=256,temperature=0,seed=7"
@@ -93,3 +101,84 @@ def test_judge_kill_resume_agreement_and_report(model: Path, tmp_path: Path) -> 
         check=False,
     )
     assert made.returncode == 0, made.stderr
+
+
+SHORT = """\
+## Question
+
+Does every argument of every call have a ground in the record?
+
+## In scope
+
+- made up: a value that stands nowhere before the call;
+
+## Not in scope
+
+- order of calls: sequencing;
+
+## Verdicts
+
+- `correct`: every value has a ground.
+- `incorrect`: one has none.
+- `uncertain`: the record does not show it.
+- `not_applicable`: no call was made.
+
+## Worked examples
+
+### 1. The user names the order
+
+The call asks for this order. Verdict: `correct`
+
+### 2. Near-miss: nobody named the order
+
+The call asks for one all the same. Verdict: `incorrect`
+
+### 3. No call
+
+The agent talks. Verdict: `not_applicable`
+
+## Citing steps
+
+Cite the call.
+
+## Closing directive
+
+Give one verdict.
+"""
+
+
+def test_as_proposer_and_as_judge_it_betters_no_rubric(model: Path, tmp_path: Path) -> None:
+    """It writes nonsense, and judges so: what it answers is read, refused or lost, and nothing is accepted."""
+    runs = runs_of(6, 1)
+    given = {
+        "judges": [f"local:{model},{OPTIONS},confidence=list"],
+        "proposer": f"local:{model},family=smollm,max_tokens=160,temperature=0,seed=7",
+        "labels": planted(runs, tmp_path / "truth.jsonl"),
+        "trajectories": runs,
+        "version": "v5",
+        "rounds": 1,
+        "repeats": 1,
+    }
+    with workbench.at(protocol.rehearsal(tmp_path / "bench")) as bench:
+        front = {"axis": AXIS, "version": "v5", "date": date.today(), "status": "draft", "changes": "short"}
+        (bench / "rubrics" / AXIS / "v5.md").write_text(with_front(front, SHORT))
+        found = axisjudge.improve(AXIS, progress=True, **given)
+        path = bench / "data" / "ratings" / "improve" / f"{AXIS}.jsonl"
+        rows = read_every_line(path)
+        print(found.answer, found.candidates.answer, found.candidates.frame, sep="\n")
+        print(rows.select("question", "status", "verdict", "input_tokens", "output_tokens", "latency_s", "rationale"))
+        before = path.read_bytes()
+        answered = rows.filter(status="ok").select(*IDENTITY)
+        assert axisjudge.improve(AXIS, progress=False, **given).ending == found.ending
+        assert path.read_bytes().startswith(before)
+        again = read_every_line(path).slice(rows.height)
+        assert again.join(answered, on=answered.columns, how="semi").is_empty()  # what was answered is not asked again
+        assert [each.version for each in list_rubrics(AXIS)][-1] == "v5"
+    assert found.ending in ("no_candidate", "not_shown", "refused")
+    assert found.version is None
+    edits = rows.filter(question=QUESTION)
+    made = found.candidates.frame.filter(found.candidates.frame["parent"].is_not_null())
+    assert made.height == edits.height >= 1
+    assert made.filter(made["became"] == "lost").height == edits.filter(edits["status"] != "ok").height
+    assert rows.filter(question=AXIS)["input_tokens"].min() > 700
+    assert edits["input_tokens"].max() < 8_192 - 160

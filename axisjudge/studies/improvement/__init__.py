@@ -185,13 +185,19 @@ class JudgedCandidates(
     @property
     def answer(self) -> str:
         """How many candidates stand on the front, and whether an edit helps one judge and hurts another."""
-        front = self.frame.filter(pl.col("on_front"))["key"].n_unique()
+        others = self.frame.filter(pl.col("key") != self.frame["key"][0])
+        front, n = (each["key"].n_unique() for each in (others.filter(pl.col("on_front")), others))
         both = self.frame.group_by("search", "key").agg(low=pl.col("gain").min(), high=pl.col("gain").max())
         split = both.filter((pl.col("low") < 0) & (pl.col("high") > 0)).height
         judges = self.frame["judge"].n_unique()
         apart = f" Candidates that help one judge and hurt another: {split}." if split and judges > 1 else ""
-        n = self.frame["key"].n_unique()
-        return f"{many(front, 'candidate')} of {n} on the front: the choice among them is yours.{apart}"
+        aims = "agreement, decided share and length"
+        judged = many(n, "judged candidate")
+        if not n:
+            return "No candidate was judged on the select tasks."
+        if not front:
+            return f"The first text is at least as good as each of {judged} in {aims}."
+        return f"{front} of {judged} beaten by no other text in {aims}: the choice is yours.{apart}"
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Agreement against length, the front filled."""
@@ -299,6 +305,15 @@ class Improvement(Study):
     sentence_worth: SentenceWorth
     more_labels: int | None = None
     notes: tuple[str, ...] = ()
+    ratings_path: str = ""
+
+    def ratings(self) -> pl.DataFrame:
+        """What the judges were asked on this axis, from the file in the workbench; no row where it is not there."""
+        from axisjudge.ratings import ratings_frame, read_ratings
+        from axisjudge.workbench import home
+
+        path = home() / self.ratings_path
+        return read_ratings(path).filter(pl.col("question") == self.axis) if path.is_file() else ratings_frame([])
 
     @property
     def is_accepted(self) -> bool:
