@@ -45,7 +45,8 @@ def write_page(path: str | Path, session: Session) -> Path:
 def page_html(session: Session) -> str:
     """The page as text. The same session gives the same bytes."""
     n, given = len(session.trajectories), dict[str, int]()
-    order = sorted(range(n), key=lambda item: (session.trajectories[item].task_id, session.trajectories[item].agent))
+    alike = [(run.task_id or "", run.agent or "") for run in session.trajectories]
+    order = sorted(range(n), key=alike.__getitem__)
     pieces = {
         **_groups("items", range(n), lambda item: _asked(session, item), together=10 * TOGETHER),
         **_groups("runs", order, lambda item: given_apart(session.run(item), given)),

@@ -1,24 +1,27 @@
 /** The labeller's host where Python keeps the trajectories and the file, and is asked. */
 function kernelHost(kernel, about, leave) {
-  const unsent = new Unsent(about.place);
+  const unsent = new Unsent(about.place, ({ label }) => label);
   const ask = (kind, content, late) => kernel.ask(kind, { rater: about.rater, content }, late);
   return {
     about,
     leave,
-    start: async () => replayed(await ask("start", null), await unsent.left(about.rater)),
+    start: async () => {
+      const state = await ask("start", null);
+      return replayed(state, await unsent.left(about.rater, new Map(Object.entries(state.labels))));
+    },
     item: (n) => ask("item", n),
     save: async (change, labeller) => {
       unsent.keep(about.rater, change);
       await ask("save", change, (why) => labeller.warn(`Not saved: ${why}`));
-      unsent.sent(about.rater, change);
+      unsent.sent(about.rater, change, change.label);
     },
   };
 }
 
-/** Where one stopped, with what never reached Python on top; `replay` is saved as soon as the labeller is there. */
-function replayed(state, unsent) {
+/** Where one stopped, with what never reached Python on top; `replay` is saved as soon as the labeller is there, `older` can be undone to. */
+function replayed(state, { left, older }) {
   const replay = [];
-  for (const { item, axis, label } of unsent) {
+  for (const { item, axis, label } of left) {
     const name = `${item}/${axis}`;
     const before = state.labels[name] ?? NOTHING;
     if (isSame(before, label)) continue;
@@ -26,7 +29,8 @@ function replayed(state, unsent) {
     state.labels[name] = label;
     replay.push([item, axis]);
   }
-  return { ...state, replay };
+  state.history.push(...older.map(({ item, axis, label }) => ({ item, axis, before: label })));
+  return { ...state, replay, older: older.length };
 }
 
 /** A labeller in `parent` whose every question goes to Python by `asking.ask`; `who()` opens the sitting, `leave` ends it. */

@@ -39,7 +39,7 @@ function askedOf(items, run, question, judge) {
 }
 
 /** A decision as the fields of its label say it; one without an answer was taken back. */
-function wordOf({ verdict, flags, rationale, created_at }) {
+function wordIn({ verdict, flags, rationale, created_at }) {
   const said = (name) => flags.find((flag) => flag.startsWith(`${name}:`))?.slice(name.length + 1) ?? null;
   return { answer: said("decided"), verdict, way: said("drawn"), of: said("drawn_by"), stratum: said("drawn_stratum"), note: rationale ?? "", at: created_at };
 }
@@ -75,7 +75,7 @@ class Decisions {
     this.#clear();
     for (const line of lines) {
       const question = this.items.questions.findIndex(({ name }) => name === line.question);
-      if (question >= 0) this.#take(line.run, question, wordOf(line));
+      if (question >= 0) this.#take(line.run, question, wordIn(line));
     }
     this.items.remark();
     this.#draw();

@@ -114,6 +114,55 @@ function keysDialog(keys) {
   });
 }
 
+const takesText = ({ tagName, type }) => tagName === "TEXTAREA" || (tagName === "INPUT" && ["text", "search"].includes(type));
+
+/**
+ * Keys that come while something opens wait, and are pressed again when it is there, on what has the focus then: none is lost, and
+ * none lands on what is left or overtakes another.
+ */
+class KeysHeld {
+  /** isElsewhere() says whether keys go to a dialog; failed(error) hears of what did not open. */
+  constructor(element, isElsewhere, failed) {
+    Object.assign(this, { element, isElsewhere, failed, pending: null, begun: null, again: null });
+    element.addEventListener("keydown", (event) => this.takes(event), { capture: true });
+  }
+
+  /** Keys wait until this is done, and all before it. */
+  until(done) {
+    this.begun = done;
+    const held = Promise.all([this.pending, done]).catch(this.failed).finally(() => {
+      if (this.pending === held) this.pending = null;
+    });
+    this.pending = held;
+  }
+
+  isBefore = (event) => Boolean(this.pending) && event !== this.again;
+
+  /** Whether this key waits. */
+  takes(event) {
+    const { key, shiftKey } = event;
+    const target = event.composedPath()[0];
+    const isKey = (key.length === 1 || key === "Enter" || (key.startsWith("Arrow") && target.type !== "radio")) && !(event.ctrlKey || event.metaKey || event.altKey);
+    if (!this.isBefore(event) || !isKey || this.isElsewhere() || takesText(target) || target.tagName === "SELECT") return false;
+    event.preventDefault();
+    event.stopPropagation();
+    this.until(this.pending.then(() => this.#press(key, shiftKey)));
+    return true;
+  }
+
+  #press(key, shiftKey) {
+    const target = this.element.getRootNode().activeElement ?? this.element;
+    if (takesText(target) && key.length === 1) {
+      target.setRangeText(key, target.selectionStart, target.selectionEnd, "end");
+      return target.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    this.begun = null;
+    this.again = new KeyboardEvent("keydown", { key, shiftKey, bubbles: true, cancelable: true });
+    if (target.dispatchEvent(this.again) && (key === "Enter" || key === " ") && target.matches("button, summary")) target.click();
+    return this.begun;
+  }
+}
+
 /** Give a text as a file. */
 function save(name, type, text) {
   const link = make("a", { download: name });

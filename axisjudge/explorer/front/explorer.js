@@ -86,7 +86,7 @@ class Explorer {
       changed: () => this.#redecided(),
       said: (words) => this.say(words),
       open: (run, question) => this.open({ run, question }),
-      entering: (done) => this.#hold(done),
+      entering: (done) => this.held.until(done),
       answers: () => (this.opened.deciding.isArmed ? this.opened.deciding.focusAnswers() : this.list.element.focus()),
     });
     this.opened = new Opened(items, host, this.decisions, {
@@ -104,7 +104,7 @@ class Explorer {
     const notes = items.index.notes.map((words) => make("p", { class: "note" }, words));
     const browse = make("div", { class: "browse" }, this.filters.element, notes, this.list.outer);
     this.element = make("div", { class: "explorer", tabindex: "-1" }, make("h1", { class: "said" }, "Explorer"), this.decisions.element, this.waits, browse, this.opened.element, this.said, this.keys);
-    this.element.addEventListener("keydown", (event) => this.#waits(event), { capture: true });
+    this.held = new KeysHeld(this.element, () => this.keys.open, (error) => this.say(error.message));
     this.element.addEventListener("keydown", (event) => this.press(event));
   }
 
@@ -124,17 +124,9 @@ class Explorer {
   }
 
   open(place, isMove = true) {
-    this.begun = this.#open(place, isMove);
-    this.#hold(this.begun);
-    return this.begun;
-  }
-
-  /** Until this is done, and all before it, keys wait: none may land on the item that is left, or overtake another. */
-  #hold(done) {
-    const held = Promise.all([this.pending, done]).catch((error) => this.say(error.message)).finally(() => {
-      if (this.pending === held) this.pending = null;
-    });
-    this.pending = held;
+    const opening = this.#open(place, isMove);
+    this.held.until(opening);
+    return opening;
   }
 
   async #open(place, isMove) {
@@ -354,7 +346,7 @@ class Explorer {
   press(event) {
     const target = event.composedPath()[0];
     const isText = takesText(target);
-    if (this.keys.open || event.ctrlKey || event.metaKey || event.altKey || this.#waits(event)) return;
+    if (this.keys.open || event.ctrlKey || event.metaKey || event.altKey || this.held.takes(event)) return;
     if (event.key === "Escape") {
       event.preventDefault();
       if (this.opened.deciding.isArmed) this.opened.deciding.arm(false);
@@ -370,31 +362,7 @@ class Explorer {
     const action = this.#action(event);
     if (!action) return;
     event.preventDefault();
-    this.begun = action();
-  }
-
-  /** A key that comes while an item opens is pressed again when it is open, on what has the focus then. */
-  #waits(event) {
-    const { key, shiftKey } = event;
-    const target = event.composedPath()[0];
-    const isKey = (key.length === 1 || key === "Enter") && !(event.ctrlKey || event.metaKey || event.altKey);
-    if (!this.pending || !isKey || event === this.again || this.keys.open || takesText(target) || target.tagName === "SELECT") return false;
-    event.preventDefault();
-    event.stopPropagation();
-    this.#hold(this.pending.then(() => this.#pressAgain(key, shiftKey)));
-    return true;
-  }
-
-  #pressAgain(key, shiftKey) {
-    const target = this.element.getRootNode().activeElement ?? this.element;
-    if (takesText(target) && key.length === 1) {
-      target.setRangeText(key, target.selectionStart, target.selectionEnd, "end");
-      return target.dispatchEvent(new Event("input", { bubbles: true }));
-    }
-    this.begun = null;
-    this.again = new KeyboardEvent("keydown", { key, shiftKey, bubbles: true, cancelable: true });
-    target.dispatchEvent(this.again);
-    return this.begun;
+    this.held.begun = action() ?? this.held.begun;
   }
 
   #action(event) {
@@ -428,8 +396,6 @@ class Explorer {
     }[name];
   }
 }
-
-const takesText = (element) => element.tagName === "TEXTAREA" || element.tagName === "INPUT" && element.type !== "checkbox";
 
 /** A value of a table: quoted where it must be, and never a formula to a spreadsheet. */
 function quoted(value, mark) {

@@ -1,19 +1,25 @@
 /** The explorer's host in a notebook: Python keeps the runs and the files of decisions. */
-function exploringHost(model, kernel) {
-  const [unsent, index] = [new Unsent(model.get("place")), JSON.parse(model.get("grid"))];
+function exploringHost(model, kernel, said) {
+  const wordOf = ({ word }) => [word.answer, word.verdict, word.note || null];
+  const [unsent, index] = [new Unsent(model.get("place"), wordOf), JSON.parse(model.get("grid"))];
   const byId = new Map(index.runs.map(({ id }, at) => [id, at]));
   const send = async (change, run, late) => {
     await kernel.ask("decide", { ...change, run }, late);
-    await unsent.sent(change.rater, change);
+    await unsent.sent(change.rater, change, wordOf(change));
   };
+  /** What Python has of a person, after what never reached it was sent again. */
   const again = async (rater) => {
-    const left = (await unsent.left(rater)).filter(({ item }) => byId.has(item));
+    const lines = await kernel.ask("decided", rater);
+    const has = new Map(lines.map((line) => [`${index.runs[line.run].id}/${line.question}`, wordOf({ word: wordIn(line) })]));
+    const { left, older } = await unsent.left(rater, has, ({ item }) => byId.has(item));
+    if (older.length) said(`${older.length} decisions of ${rater}, which waited in this browser, are older than what stands, and left out`);
     for (const change of left) await send(change, byId.get(change.item));
+    return left.length ? kernel.ask("decided", rater) : lines;
   };
   return {
     index,
     kept: unsent.kept,
-    me: sitting(`decisions:${location.pathname}`),
+    me: sitting(`decisions:${location.pathname}:${model.get("rater") ?? ""}`),
     run: (at) => kernel.ask("run", at),
     search: (words) => kernel.ask("search", words),
     decide: ({ run, ...rest }, late) => {
@@ -21,14 +27,12 @@ function exploringHost(model, kernel) {
       unsent.keep(change.rater, change);
       return send(change, run, late);
     },
-    /** What Python has, after what never reached it was sent again. */
-    lines: async (rater) => {
-      await again(rater);
-      return kernel.ask("decided", rater);
-    },
+    lines: again,
     /** What others said while no kernel answered goes to their files, whoever sits here now. */
     replay: async (rater) => {
-      for (const person of await unsent.kept.people()) if (person !== rater) await again(person);
+      const others = (await unsent.kept.people()).filter((person) => person !== rater);
+      for (const person of others) await again(person);
+      if (others.length && rater) await again(rater); // Python's last person is whoever sits here
     },
     link: (address) => address,
     moved: (address) => {
@@ -44,7 +48,7 @@ function render({ model, el }) {
   let explorer = null;
   const kernel = new Kernel(model, (why) => explorer?.wait(why));
   const stop = followTheme(parent);
-  explorer = new Explorer(exploringHost(model, kernel));
+  explorer = new Explorer(exploringHost(model, kernel, (words) => explorer.say(words)));
   mount(parent, explorer.element);
   explorer.visit(model.get("at"));
   const rater = explorer.host.me.get() ?? model.get("rater");

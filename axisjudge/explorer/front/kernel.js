@@ -15,8 +15,19 @@ class Kernel {
     model.on("msg:custom", this.onAnswer);
   }
 
-  /** late(why) is called whenever this very answer does not come. */
+  /** late(why) is called whenever this very answer does not come. A word waits for the one before it, which it must not overtake. */
   ask(kind, content, late = () => {}) {
+    if (!["save", "decide"].includes(kind)) return this.#ask(kind, content, late);
+    const asked = () => this.#ask(kind, content, late);
+    const answered = this.saving ? this.saving.then(asked) : asked(); // at once where it can be: the page may be left
+    const saving = answered.catch(() => {}).then(() => {
+      if (this.saving === saving) this.saving = null;
+    });
+    this.saving = saving;
+    return answered;
+  }
+
+  #ask(kind, content, late) {
     return new Promise((resolve, reject) => {
       const re = `${this.view}/${(this.serial += 1)}`;
       const send = () => {
@@ -58,28 +69,49 @@ class Kernel {
   }
 }
 
-/** What was said while no kernel answered stays in this browser, each person's apart, until Python has it. */
+/**
+ * What was said while no kernel answered stays in this browser, each person's apart, until Python has it.
+ *
+ * `wordOf(change)` is what a change says of its item; `has` what Python has of each person, as far as this browser knows.
+ */
 class Unsent {
-  constructor(place) {
-    this.kept = new Kept(`unsent:${place}`);
+  constructor(place, wordOf) {
+    Object.assign(this, { kept: new Kept(`unsent:${place}`), wordOf, has: new Map() });
   }
 
-  /** Changes that never reached Python, in order, the last one of each item. */
-  async left(person) {
-    const left = new Map();
-    for (const { name, change, sent } of await this.kept.lines(person)) {
-      if (change) left.set(name, change);
-      else if (isSame(left.get(name), sent)) left.delete(name);
+  /**
+   * Changes that never reached Python, in order, the last one of each item; and `older` ones, on whose items Python has by now
+   * (`has`) what was said elsewhere since: that stands. Items that are not here are left for when they are.
+   */
+  async left(person, has, isHere = () => true) {
+    const unsent = new Map();
+    for (const { name, change, sent, base } of await this.kept.lines(person)) {
+      const before = unsent.get(name);
+      if (change) unsent.set(name, { change, known: [...(before?.known ?? [base]), this.wordOf(change)] });
+      else if (isSame(before?.change, sent)) unsent.delete(name);
     }
-    if (!left.size) this.kept.forget(person).catch(() => {});
-    return [...left.values()];
+    if (!unsent.size) this.kept.forget(person).catch(() => {});
+    this.has.set(person, has);
+    const here = [...unsent].filter(([, { change }]) => isHere(change));
+    const isOlder = ([name, { known }]) => !known.some((word) => isSame(word ?? null, has.get(name) ?? null));
+    const changes = (some) => some.map(([, { change }]) => change);
+    const older = changes(here.filter(isOlder));
+    for (const change of older) this.sent(person, change);
+    return { left: changes(here.filter((each) => !isOlder(each))), older };
   }
 
   /** A browser that keeps nothing is no fault here: Python is asked until it answers. */
-  keep = (person, change) => this.kept.append(person, { name: this.#name(change), change }).catch(() => {});
+  keep(person, change) {
+    const name = this.#name(change);
+    return this.kept.append(person, { name, change, base: this.has.get(person)?.get(name) ?? null }).catch(() => {});
+  }
 
   /** Python has it: forget it, unless something newer was said since. */
-  sent = (person, change) => this.kept.append(person, { name: this.#name(change), sent: change }).catch(() => {});
+  sent(person, change, word = null) {
+    const name = this.#name(change);
+    if (word) this.has.get(person)?.set(name, word);
+    return this.kept.append(person, { name, sent: change }).catch(() => {});
+  }
 
   #name = ({ item, axis }) => `${item}/${axis}`;
 }

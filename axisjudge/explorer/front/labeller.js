@@ -37,18 +37,27 @@ class Labeller {
     this.waits = make("p", { class: "late error", role: "status", hidden: true });
     this.keys = keysDialog(KEYS);
     this.element = make("div", { class: "labeller" }, make("h1", { class: "said" }, "Labelling"), this.pane, this.panel, this.said, this.keys);
+    this.held = new KeysHeld(this.element, () => this.keys.open, (error) => this.#say(error.message));
     this.element.addEventListener("keydown", (event) => this.#onKey(event));
     for (const kind of ["keydown", "pointerdown", "wheel"]) {
       this.element.addEventListener(kind, () => this.#count(), { passive: true, capture: true });
     }
     this.#layPanel();
     for (const [item, axis] of state.replay ?? []) this.#save(item, axis);
+    if (state.older) this.warn(`${state.older} of your words, which waited in this browser, are older than what stands; U brings them back`);
   }
 
-  async open(item = this.#whereStopped()) {
+  open(item = this.#whereStopped()) {
+    const opening = this.#open(item);
+    this.held.until(opening);
+    return opening;
+  }
+
+  async #open(item) {
     this.flush();
-    this.isOpening = true; // until it is there keys do nothing: none may land on the trajectory that is left
-    const run = await this.#run(item).finally(() => (this.isOpening = false));
+    this.awaited = item;
+    const run = await this.#run(item);
+    if (this.awaited !== item) return; // somebody went on meanwhile
     this.#count();
     this.item = item;
     this.isTyping = false;
@@ -93,6 +102,11 @@ class Labeller {
   wait(why) {
     this.waits.hidden = !why;
     this.waits.textContent = why ? `Waiting: ${why}.` : "";
+  }
+
+  /** Another tab has changed a label. */
+  takeUp() {
+    if (this.forms) this.#show();
   }
 
   // ---- what was said
@@ -234,8 +248,8 @@ class Labeller {
 
   #onKey(event) {
     const target = event.composedPath()[0];
-    const isText = target.tagName === "TEXTAREA" || target.tagName === "INPUT" && target.type === "text";
-    if (this.keys.open || this.isOpening || (event.ctrlKey || event.metaKey || event.altKey) && !(event.key === "z" && !isText)) return;
+    const isText = takesText(target);
+    if (this.keys.open || this.held.isBefore(event) || (event.ctrlKey || event.metaKey || event.altKey) && !(event.key === "z" && !isText)) return;
     if (isText) {
       if (event.key === "Escape") this.steps.go(this.steps.current);
       return;
@@ -243,7 +257,7 @@ class Labeller {
     const action = this.#action(event, target);
     if (!action) return;
     event.preventDefault();
-    action();
+    this.held.begun = action() ?? this.held.begun;
   }
 
   #action(event, target) {

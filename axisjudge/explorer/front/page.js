@@ -19,20 +19,17 @@ async function runAt(n) {
   return { ...run, ...(await givenAt(given)) };
 }
 
-/** What lines come to. */
-function cameTo(lines) {
-  const state = { labels: {}, history: [], seconds: {}, times: {} };
-  for (const line of lines) {
-    const name = `${line.item}/${line.axis}`;
-    const before = state.labels[name] ?? NOTHING;
-    if (line.how === "undo") {
-      const last = state.history.findLastIndex(({ item, axis }) => item === line.item && axis === line.axis);
-      if (last >= 0) state.history.splice(last, 1);
-    } else if (line.how !== "typed" && !isSame(before, line.label)) state.history.push({ item: line.item, axis: line.axis, before });
-    state.labels[name] = line.label;
-    state.seconds[line.item] = Math.max(state.seconds[line.item] ?? 0, line.seconds ?? 0);
-    state.times[name] = line.at;
-  }
+/** What lines come to, one after the other. */
+function take(state, line) {
+  const name = `${line.item}/${line.axis}`;
+  const before = state.labels[name] ?? NOTHING;
+  if (line.how === "undo") {
+    const last = state.history.findLastIndex(({ item, axis }) => item === line.item && axis === line.axis);
+    if (last >= 0) state.history.splice(last, 1);
+  } else if (line.how !== "typed" && !isSame(before, line.label)) state.history.push({ item: line.item, axis: line.axis, before });
+  state.labels[name] = line.label;
+  state.seconds[line.item] = Math.max(state.seconds[line.item] ?? 0, line.seconds ?? 0);
+  state.times[name] = line.at;
   return state;
 }
 
@@ -120,7 +117,7 @@ async function stateOf(rater) {
     else if (items.has(name)) lines.push({ ...line, item: items.get(name) });
     else apart[name] = line;
   }
-  return { ...cameTo(lines), rater, apart, unnamed };
+  return { ...lines.reduce(take, { labels: {}, history: [], seconds: {}, times: {} }), rater, apart, unnamed };
 }
 
 async function begin() {
@@ -128,14 +125,14 @@ async function begin() {
   const parent = document.getElementById("labeller");
   const me = sitting(KEPT.place);
   followTheme(parent);
-  let labeller, rater, file;
-  const open = async (item) => {
-    const state = await stateOf(rater);
-    file = new KeptFile(KEPT, rater, () => ratingLines(state));
+  let labeller, rater, state;
+  const open = async () => {
+    state = await stateOf(rater);
+    const file = new KeptFile(KEPT, rater, () => ratingLines(state));
     await file.resume().catch(() => {});
     labeller = new Labeller(browserHost(state, file, leave), state);
     mount(parent, labeller.element);
-    await labeller.open(item);
+    await labeller.open();
     const { size } = state.unnamed;
     if (size) labeller.warn(`${size} labels of a page that stood here before are kept in this browser: put that page back to download them`);
   };
@@ -154,8 +151,12 @@ async function begin() {
     enter();
   };
   for (const end of ["beforeunload", "pagehide"]) addEventListener(end, () => labeller?.flush());
-  // What another tab of the same person says; never while something of this one is under way.
-  KEPT.listen((person) => person === rater && labeller && !labeller.unsaved.size && !labeller.isTyping && open(labeller.item));
+  // What another tab of the same person says.
+  KEPT.listen((person, line) => {
+    if (person !== rater || !labeller) return;
+    take(state, line);
+    labeller.takeUp();
+  });
   await enter();
 }
 

@@ -29,7 +29,7 @@ class Kept {
   append(person, line) {
     const { place } = this;
     const path = location.pathname;
-    return this.#write("lines", (lines) => lines.add({ place, person, path, line })).then(() => this.tabs.postMessage(person));
+    return this.#write("lines", (lines) => lines.add({ place, person, path, line })).then(() => this.tabs.postMessage({ person, line }));
   }
 
   /** The lines of one person, in the order in which they were written; none where the browser keeps nothing. */
@@ -70,8 +70,8 @@ class Kept {
 
   name = (name, value) => this.#write("named", (named) => named.put(value, `${this.home}/${name}`));
 
-  /** on(person) is called when another tab has written a line. */
-  listen = (on) => this.tabs.addEventListener("message", ({ data }) => on(data));
+  /** on(person, line) is called when another tab has written a line. */
+  listen = (on) => this.tabs.addEventListener("message", ({ data }) => on(data.person, data.line));
 
   #write(store, act) {
     const begin = (database) =>

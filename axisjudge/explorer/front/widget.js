@@ -15,7 +15,7 @@ async function named(kernel, parent, { rater, welcome }, me) {
 async function render({ model, el }) {
   const parent = make("div", { class: "axisjudge-labeller", "data-lm-suppress-shortcuts": "true" });
   el.append(parent);
-  const me = sitting(`labels:${location.pathname}`);
+  const me = sitting(`labels:${location.pathname}:${model.get("about").rater ?? ""}`);
   const stop = followTheme(parent);
   const kernel = new Kernel(model);
   let labeller = null;
