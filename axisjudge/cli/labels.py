@@ -344,7 +344,9 @@ def queue(
     labels: LabelFiles,
     ratings: Ratings,
     out: Annotated[Path, typer.Option(help="The plan to write, NAME.sampling.json.")],
-    agreements: Annotated[int, typer.Option(min=1, help="How many items on which all agree, drawn at random.")] = 30,
+    agreements: Annotated[
+        int | None, typer.Option(min=1, help="How many items on which all agree, drawn at random; 30, or all, if none.")
+    ] = None,
     contested: Annotated[int | None, typer.Option(min=1, help="How many of the others; all if none.")] = None,
     judge: Judges = [],  # noqa: B006
     seed: DrawSeed = 0,

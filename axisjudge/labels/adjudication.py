@@ -26,6 +26,8 @@ from axisjudge.verdict import Rating
 
 #: Strata of the queue; the last is the one that is drawn from.
 PEOPLE_DIFFER, AGAINST_JUDGES, AGREEMENT = "people differ", "judges against the key", "agreement"
+#: This many agreements make the figures after adjudication worth reading.
+AGREEMENTS = 30
 #: What decides who is in the queue.
 KEY = "adjudication: agreement of people and judges"
 
@@ -100,7 +102,7 @@ def _labelled(given: Sequence[str], judged: dict[str, str | None], cluster: str)
 
 
 def adjudication_queue(
-    items: dict[Item, Labelled], *, n_agreements: int, n_contested: int | None = None, seed: int
+    items: dict[Item, Labelled], *, n_agreements: int | None = None, n_contested: int | None = None, seed: int
 ) -> Sampling:
     """What to label again, in a shuffled order that tells nothing.
 
@@ -108,8 +110,8 @@ def adjudication_queue(
     ----------
     items : dict
         From `labelled_items`.
-    n_agreements : int
-        How many of the items on which all agree; at least one.
+    n_agreements : int, optional
+        How many of the items on which all agree; at least one. By default `AGREEMENTS`, or all if there are fewer.
     n_contested : int, optional
         How many of the others; by default all.
     seed : int
@@ -124,13 +126,14 @@ def adjudication_queue(
     InputError
         There are fewer items than asked for, or no agreement is asked for.
     """
-    if n_agreements < 1:
-        cure = "disagreements alone move accuracy one way; 30 or more make the figures after adjudication worth reading"
+    if n_agreements is not None and n_agreements < 1:
+        cure = f"{AGREEMENTS} or more make the figures worth reading: disagreements alone move accuracy one way"
         raise InputError("number of agreements", "must be at least 1", n_agreements, cure)
     contested = [item for item, one in items.items() if one.contested]
     agreed = [item for item, one in items.items() if not one.contested]
     drawn: list[Drawn] = []
-    for members, wanted, name in ((contested, n_contested, "contested"), (agreed, n_agreements, "agreement")):
+    n_agreed = min(AGREEMENTS, len(agreed)) if n_agreements is None else n_agreements
+    for members, wanted, name in ((contested, n_contested, "contested"), (agreed, n_agreed, "agreement")):
         number = len(members) if wanted is None else wanted
         if number > len(members):
             raise InputError(f"number of {name} items", f"must not exceed the {len(members)} that there are", number)

@@ -21,7 +21,7 @@ from axisjudge.explorer import write_page
 from axisjudge.explorer.log import LabelLog
 from axisjudge.verdict import AXES, VERDICTS
 
-SEED = 37
+SEED = int(os.environ.get("AXISJUDGE_SEED", "37"))
 #: All lines that this browser keeps, in the order in which they were written.
 LINES = """() => new Promise((resolve, reject) => {
     const asked = indexedDB.open("axisjudge", 1);

@@ -50,10 +50,10 @@ def test_it_carries_everything_and_reaches_for_nothing(session):
 
 
 def test_each_run_stands_beside_what_is_asked_of_it(runs):
-    """Runs are packed by task: five tasks in an order that sorting does not undo by chance."""
+    """Runs are packed by task: five tasks in an order that sorting does not undo by chance, and a run without any."""
     many = [
-        runs[0].model_copy(update={"id": f"x-{task}", "task_id": task, "steps": runs[0].steps[:n]})
-        for n, task in enumerate("cebad", 2)
+        runs[0].model_copy(update={"id": f"x-{task}", "task_id": task, "agent": task, "steps": runs[0].steps[:n]})
+        for n, task in enumerate([*"cebad", None], 2)
     ]
     for seed in range(4):
         session = Session.of(many, draw_at_random(many, seed=seed), "Ann")

@@ -1,5 +1,6 @@
 """The page from disk in a real browser: label, reload, resume, undo, download; readable by everybody."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -263,6 +264,39 @@ def test_a_second_tab_takes_up_what_the_first_one_says_and_stays_where_it_is(vis
     wait_for_trajectory(second, 1)
     picker.select_option("0")
     expect(second.locator(f"input[name={AXES[0]}-verdict][value=incorrect]")).to_be_checked()
+    press(second, "m")
+    second.keyboard.type("typed while")
+    press(first, "e", "3")
+    expect(second.locator("input[name=termination-verdict][value=uncertain]")).to_be_checked(timeout=20_000)
+    second.keyboard.type(" the other labels")
+    with second.expect_download() as download:
+        second.get_by_role("button", name="Download").click()
+    kept = {label["question"]: label for label in map(json.loads, download.value.path().read_text().splitlines())}
+    assert kept["termination"]["verdict"] == "uncertain", "what the other tab saved comes with what this one says"
+    assert kept[AXES[1]]["rationale"] == "typed while the other labels"
+
+
+@pytest.mark.slow
+def test_keys_wait_until_the_trajectory_is_there(visit):
+    """All in one go, before the run is unpacked: none is lost, none lands on what is left or on another axis."""
+    page = visit()
+    page.locator(HOST).evaluate(
+        """host => {
+            const picker = host.shadowRoot.querySelector("select");
+            picker.value = "2";
+            picker.dispatchEvent(new Event("change"));
+            const options = (key) => ({ key, bubbles: true, composed: true });
+            for (const key of ["e", "2", "ArrowDown", "c", "p", "s", "3"])
+                host.shadowRoot.querySelector(".pane").dispatchEvent(new KeyboardEvent("keydown", options(key)));
+        }"""
+    )
+    wait_for_trajectory(page, 1)
+    expect(page.locator("input[name=sequencing-verdict]:checked")).to_have_value("uncertain")
+    assert verdict_on(page, "termination") is None
+    press(page, "n")
+    wait_for_trajectory(page, 2)
+    assert [verdict_on(page, axis) for axis in AXES] == [None] * 4 + ["incorrect"]
+    expect(page.locator("section.axis", has=page.locator("input[name=termination-verdict]"))).to_contain_text("step 1")
 
 
 def test_text_of_a_run_is_text(visit):
