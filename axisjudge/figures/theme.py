@@ -155,13 +155,17 @@ def describe(drawn: Axes | Figure, how: str) -> None:
     drawn.get_figure(root=True).set_label(how)  # type: ignore[union-attr]
 
 
+#: The label of texts that a caption says too.
+NOTE = "note"
+
+
 def dress(ax: Axes, title: str, note: str = "") -> Axes:
     """Title above left, the note (n and unit) in grey below it and in the caption, no frame, small ticks."""
     ax.set_title(f"{title}\n" if note else title, loc="left", fontsize=TITLE, color=INK, fontweight="bold", pad=9)
     if note:
         describe(ax, note)
         place = {"xy": (0, 1), "xycoords": "axes fraction", "xytext": (0, 7), "textcoords": "offset points"}
-        ax.annotate(note, **place, fontsize=SMALL, color=QUIET, va="bottom")  # type: ignore[arg-type]
+        ax.annotate(note, **place, fontsize=SMALL, color=QUIET, va="bottom", label=NOTE)  # type: ignore[arg-type]
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
     ax.spines["bottom"].set_color(FAINT)
@@ -263,8 +267,8 @@ def percent_ends(found: Ranged) -> str:
 
 
 def named_rows(ax: Axes, names: Sequence[str]) -> None:
-    """One row a name, the first on top."""
-    ax.set_yticks(range(len(names)), list(names))
+    """One row a name, the first on top; long names break after their first colon."""
+    ax.set_yticks(range(len(names)), [name if len(name) <= LONGEST else name.replace(": ", ":\n", 1) for name in names])
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
 
 

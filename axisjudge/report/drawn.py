@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 #: Twice the 96 dots that a page counts to an inch.
@@ -99,10 +101,27 @@ def narrow(figure: Any, banner: str | None, kind: str, *rooms: float) -> bytes |
             text.set_fontsize(min(max(SMALLEST, text.get_fontsize() * 0.85), 9.0))
         if banner:
             figure.text(0, 1, banner.upper(), va="bottom", fontsize=SMALLEST, weight="bold", color="#b3261e")
+        if len(rooms) == 1:
+            height *= _stacked(figure)
         figure.set_layout_engine(_engine(figure))
         widths = [min(room, width) for room in rooms]
         fits = any(_fits(figure, room, height * max(0.75, min(1.0, room / width))) for room in widths)
         return _saved(figure, kind, figure.get_tightbbox()) if fits or len(rooms) > 1 else None
+
+
+def _stacked(figure: Any) -> int:
+    """Let panels that stand side by side stand one below the other; how many there are."""
+    from matplotlib.gridspec import GridSpec
+
+    specs = [ax.get_subplotspec() for ax in figure.axes]
+    grids = {spec and spec.get_gridspec() for spec in specs}
+    if None in specs or len(specs) < 2 or len(grids) > 1 or specs[0].get_gridspec().nrows > 1:
+        return 1
+    column = GridSpec(len(specs), 1, figure=figure)
+    for at, ax in enumerate(figure.axes):
+        ax.set_subplotspec(column[at, 0])
+        ax.tick_params(labelleft=True, labelbottom=True)
+    return len(specs)
 
 
 def _engine(figure: Any) -> str:
@@ -115,7 +134,7 @@ def _engine(figure: Any) -> str:
 #: Points of the smallest text in a figure of a paper.
 SMALLEST = 7.0
 #: The least share of a paper figure's width that what is drawn has, beside names and legends.
-_ROOM = 0.33
+_ROOM = 0.28
 
 
 def _fits(figure: Any, room: float, height: float) -> bool:
@@ -126,6 +145,7 @@ def _fits(figure: Any, room: float, height: float) -> bool:
         _narrow_legends(figure, room)
         _wrapped(figure, room)
         figure.get_layout_engine().execute(figure)
+        _ticks_apart(figure)
         seen = figure.get_tightbbox().width
         if seen <= room:
             break
@@ -134,6 +154,21 @@ def _fits(figure: Any, room: float, height: float) -> bool:
             return False
     drawn = sum({round(ax.get_position().x0, 2): ax.get_position().width for ax in figure.axes}.values())
     return bool(seen <= room + 0.01 and drawn * width >= _ROOM * room and not _overlapping(figure))
+
+
+def _ticks_apart(figure: Any) -> None:
+    """Fewer numbers below axes where they stand on each other; names there are turned upright."""
+    from matplotlib.ticker import MaxNLocator
+
+    for ax in figure.axes:
+        texts = [text for text in ax.get_xticklabels() if text.get_visible() and text.get_text()]
+        boxes = [text.get_window_extent().shrunk(1.0, 0.7) for text in texts]
+        if not any(one.overlaps(two) for one, two in pairwise(boxes)):
+            continue
+        if isinstance(locator := ax.xaxis.get_major_locator(), MaxNLocator):
+            locator.set_params(nbins=3)
+        elif any(re.search("[a-z]", text.get_text()) for text in texts):
+            ax.tick_params(axis="x", labelrotation=90)
 
 
 def _wrapped(figure: Any, room: float) -> None:
@@ -182,7 +217,9 @@ def _is_text(artist: Any) -> bool:
 
 def _without_title(figure: Any) -> None:
     """Take off what the caption says: the title of a figure, of its only axes, and the notes under titles."""
-    how = {" ".join(line.split()) for line in str(figure.get_label()).split("\n")}
+    from axisjudge.figures.theme import NOTE
+
+    how = _flat(str(figure.get_label()))
     if figure._suptitle is not None:
         figure._suptitle.remove()
         figure._suptitle = None
@@ -190,9 +227,19 @@ def _without_title(figure: Any) -> None:
         for ax in figure.axes:
             for place in ("left", "center", "right"):
                 ax.set_title("", loc=place)
+    if (below := figure._supxlabel) is not None and _flat(below.get_text()) in how:
+        below.remove()
+        figure._supxlabel = None
     for ax in figure.axes:
-        for text in [text for text in ax.texts if " ".join(text.get_text().split()) in how]:
+        if _flat(ax.get_xlabel()) in how:
+            ax.set_xlabel("")
+        for text in [text for text in ax.texts if text.get_label() == NOTE]:
             text.remove()
+
+
+def _flat(text: str) -> str:
+    """A text in one line, without the signs between its parts."""
+    return re.sub(r"[\s;.]+", " ", text).strip()
 
 
 def title_of(ax: Any) -> str:

@@ -27,10 +27,10 @@ PREFACE = "About this page"
 #: Tags of the cells between which a section folds under its heading.
 OPENS, CLOSES = "opens-section", "closes-section"
 
-_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)\s+(?=[A-Z\"(*`])")
+_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)\s+(?=[A-Z\"(*`]|\w+: )")
 _NOT_IN_FIGURE = "Figure 1 shows none of them."
 #: What stands under the title, in this order.
-_FRONT = ("banner", "answer", "figure", "scope")
+_FRONT = ("banner", "data", "answer", "figure", "scope")
 _HEADING = re.compile(r"^##\s+(.+)$", flags=re.MULTILINE)
 
 
@@ -64,11 +64,13 @@ def sections(notebook: Any) -> list[str]:
 def arranged(notebook: Any) -> Any:
     """A copy in the order of a paper.
 
-    Under the title stand the banners, the answer, the first figure that is not folded, the scope and the contents, then
-    all else in its order. The first sentence after a figure goes into its caption; sentences beyond the first ones fold
-    away, and so does a section that shows no figure and no table: under its heading, the question that it answers.
+    Under the title stand the banners, or where there are none what the data are, the answer, the first figure that is
+    not folded, the scope and the contents, then all else in its order. The first sentence after a figure goes into its
+    caption; sentences beyond the first ones fold away, and so does a section that shows no figure and no table, under
+    its heading.
     """
     book, front, used = copy.deepcopy(notebook), [], set[str]()
+    front += _about_data(book)
     section = "start"
     for cell in book.cells:
         if cell.cell_type == "markdown":
@@ -147,6 +149,18 @@ def _not_of_figure(banners: Iterable[Any]) -> None:
         data, text = banner.data, f"{banner.data['text/plain']} {_NOT_IN_FIGURE}"
         data["text/html"] = data["text/html"].replace("</p>", f" {_NOT_IN_FIGURE}</p>")
         data["text/plain"], data[MARKDOWN_MIME] = text, f"> **{literal(text)}**"
+
+
+def _about_data(book: Any) -> list[Any]:
+    """The first sentence said before the answer, taken from there; none where a banner warns of the data."""
+    outputs = [output for cell in book.cells for output in cell.get("outputs", [])]
+    kinds = [about(output).get("is") for output in outputs]
+    if "answer" not in kinds or "banner" in kinds or "sentence" not in kinds[: kinds.index("answer")]:
+        return []
+    said = outputs[kinds.index("sentence")]
+    first, *rest = sentences_of(said.data["text/markdown"])
+    said.data["text/markdown"] = " ".join(rest)
+    return [_output(first, first, {"is": "data"})]
 
 
 def _with_front(book: Any, front: list[Any]) -> Any:

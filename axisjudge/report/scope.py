@@ -174,8 +174,7 @@ def _banner(ratings: pl.DataFrame, made: list[str]) -> str | None:
     if not made:
         return None
     chosen = ratings.filter(pl.col("rater_kind").is_in(made))
-    return (
-        f"{' and '.join(made).capitalize()} ratings: {chosen.height:,} of the {ratings.height:,} ratings behind this "
-        f"page are {' or '.join(made)} ({', '.join(_names(chosen, 'rater'))}). They show how the workbench works and "
-        "measure no real judge and no real agent."
-    )
+    names = [name for name in _names(chosen, "rater") if name not in made]
+    named = f" ({listed(names, most=_NAMED)})" if names else ""
+    kinds = f"{' and '.join(made).capitalize()} ratings: {chosen.height:,} of the {ratings.height:,}"
+    return f"{kinds} behind this page{named}. They show how the workbench works and measure no real judge or agent."

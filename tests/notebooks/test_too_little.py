@@ -52,7 +52,7 @@ CASES = [
     ("09", {"pilot": "@lost"}, "from assumptions"),
     ("10", {"ratings": "@three"}, "is open"),
     ("10", {"ratings": "@lost"}, "on no anchor did both decide"),
-    ("11", {"trajectories": "@one.json"}, "Twins show only"),
+    ("11", {"trajectories": "@one.json"}, "nothing is said of other faults"),
     ("13", {"ratings": "@all"}, "no item has a label"),
     ("13", {"ratings": "@one_judge", "labels": "@labels"}, "no panel is shown to be better"),
     ("13", {"ratings": "@lost"}, "all were lost"),

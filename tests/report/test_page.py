@@ -134,9 +134,9 @@ def test_agents_and_tasks_without_a_name_are_said_to_have_none() -> None:
 @pytest.mark.parametrize(
     ("kinds", "head"),
     [
-        (["simulated"], "Simulated ratings: 1 of the 2 ratings"),
-        (["planted"], "Planted ratings: 1 of the 2 ratings"),
-        (["planted", "simulated"], "Simulated and planted ratings: 2 of the 3 ratings"),
+        (["simulated"], "Simulated ratings: 1 of the 2 behind"),
+        (["planted"], "Planted ratings: 1 of the 2 behind"),
+        (["planted", "simulated"], "Simulated and planted ratings: 2 of the 3 behind"),
         ([], None),
     ],
 )

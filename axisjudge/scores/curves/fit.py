@@ -111,8 +111,8 @@ def refusals_of(
         return ()
     below = median < inner[0]
     outside = (
-        f"the median would be at raw {median:.3g}, {'below' if below else 'above'} the range that holds nine in ten of "
-        f"the raw scores ({inner[0]:.3g} to {inner[1]:.3g}), an extrapolation"
+        f"nine in ten raw scores lie at {inner[0]:.3g} to {inner[1]:.3g}, all {'above' if below else 'below'} where "
+        f"people would give 50 (the median, about {median:.3g})"
     )
     where = f"people's scores of {'worse' if below else 'better'} runs, some of them {'below' if below else 'above'} 50"
     return (Refusal(outside, f"{where}, until there are raw scores on both sides of the median"),)

@@ -241,11 +241,10 @@ def ranking(
         few = f"{many(sets.n_clusters, unit)}, and a ranking needs at least {FEWEST_CLUSTERS}"
         why = few if sets.n_clusters < FEWEST_CLUSTERS else sets.refusal
         return alone if len(names) == 1 else f"{head} are not ranked by {quantity}: {why}."
-    sure = f"{sets.ci_level:.0%} for all ranks together, {many(sets.n_clusters, unit)}"
+    sure = f"{sets.ci_level:.0%} sure, {many(sets.n_clusters, unit)}"
     if len(top) == 1:
         others = ends([j for j in everyone if j not in sets.first])
-        each = f"{sets.ci_level:.0%}, {many(sets.n_clusters, unit)}"
-        return f"Of {subject}, {top[0]} has the highest {quantity}, {ends(sets.first)}; the others: {others} ({each})."
+        return f"Of {subject}, {top[0]} has the highest {quantity}, {ends(sets.first)}; the others: {others} ({sure})."
     if sets.tied and sets.differ:
         return (
             f"{head} differ in their {quantity} ({ends(everyone)}), but we cannot say which has the highest ({sure})."
@@ -255,7 +254,7 @@ def ranking(
     first = listed(top) if len(top) <= _NAMED_FIRST else f"{len(top)} of {len(names)}"
     return (
         f"Of {subject}, {first} share first place by {quantity} (observed {ends(sets.first)}): "
-        f"{many(sets.n_clusters, unit)} cannot separate them ({sets.ci_level:.0%} for all ranks together)."
+        f"{many(sets.n_clusters, unit)} cannot separate them."
     )
 
 

@@ -41,6 +41,11 @@ def next_step(cells: Sequence[Cell], measure: str = "any") -> str:
 
 def _first(totals: Sequence[Cell], axes: Ranking) -> str:
     """The axis that fails most with its count and interval, where one stands alone; else what the rank sets allow."""
+    if axes.sets.tied and not axes.sets.differ and not axes.sets.refusal:
+        tasks = many(axes.sets.n_clusters, axes.unit)
+        return (
+            f"We cannot say which axis fails most: each does in {axes.ends(range(len(axes.names)))} of runs ({tasks})."
+        )
     if axes.sets.refusal or len(axes.first) != 1:
         return axes.answer
     total = next(cell.any_judge for cell in totals if cell.axis == axes.first[0])

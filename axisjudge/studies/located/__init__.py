@@ -65,6 +65,7 @@ __all__ = [
     "Located",
     "RunsByHolder",
     "SharesDecided",
+    "answer_of",
     "faults_by_judge",
     "judged_runs",
     "kinds_of_finding",
@@ -356,6 +357,11 @@ class RunsByHolder(Part, name="partings", caption="Runs by what each says; empty
         return plot_partings(self.partings, ax=ax)
 
 
+def answer_of(faults: FaultsByJudge, decided: SharesDecided) -> str:
+    """What the last judge finds of the faults that are located, and what its word is worth by reward."""
+    return say.answer(faults.faults, decided.decided)
+
+
 def next_step(faults: FaultsByJudge) -> str:
     """Whom to ask, or what to label next."""
     return say.next_step(faults.faults)
@@ -419,7 +425,7 @@ class Located(Study):
     @property
     def answer(self) -> str:
         """What the last judge finds of the faults that are located."""
-        return self.faults.answer
+        return answer_of(self.faults, self.decided)
 
 
 def located(

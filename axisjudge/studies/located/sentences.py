@@ -103,8 +103,8 @@ def _last_versions(rows: Sequence[FaultsFound]) -> list[str]:
     return list({_VERSION.sub("rules", name): name for name in names}.values())
 
 
-def answer(faults: Sequence[FaultsFound]) -> str:
-    """What judges find of the faults that each labeller locates, set by set, and what that does not show.
+def answer(faults: Sequence[FaultsFound], decided: Sequence[Decided] = ()) -> str:
+    """What judges find of the faults that each labeller locates, set by set, and what their word is worth by reward.
 
     Of versions of the rules the last counts; of several judges those that find fewest and most are named.
     """
@@ -124,7 +124,21 @@ def answer(faults: Sequence[FaultsFound]) -> str:
         parts = [f"{_found(rows, f' of {rows[0].n_faults:,}')} in {rows[0].domain}" for rows in sets]
         listing = listed(parts, most=_SETS)
         said.append(f"Of the faults {_located(labeller)}, {who} on the fault's own axis {listing}.")
-    return " ".join([*said[:_LABELLERS], "Faults that nobody located may be there too, also in passing runs."])
+    return " ".join(
+        [*said[:_LABELLERS], f"{_by_reward(judges[-1], decided)}aults that nobody located may be there too."]
+    )
+
+
+def _by_reward(judge: str, decided: Sequence[Decided]) -> str:
+    """How many of the runs that a judge calls incorrect on some axis failed, over all sets; the start of a sentence."""
+    rows = [one for one in decided if (one.half, one.axis, one.judge) == ("all", ANY_AXIS, judge)]
+    flagged, n = sum(one.n_incorrect for one in rows), sum(one.n_runs for one in rows)
+    if not flagged:
+        return "F"
+    failed = sum(round(one.precision.estimate * one.n_incorrect) for one in rows if one.n_incorrect)
+    base = sum(one.failing.estimate * one.n_runs for one in rows) / n
+    counts = f"By reward {failed:,} of the {many(flagged, 'run')} that {judge} calls incorrect failed"
+    return f"{counts} ({failed / flagged:.0%}; of all runs {base:.0%}); f"
 
 
 def next_step(faults: Sequence[FaultsFound]) -> str:

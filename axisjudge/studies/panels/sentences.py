@@ -6,8 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
+import numpy as np
+
 from axisjudge.stats.agreement.effective import EffectiveJudges
 from axisjudge.stats.calibration import ReliabilityCurve
+from axisjudge.stats.panel_models import accuracies
 from axisjudge.stats.panel_nested import REFERENCE, NestedWay
 from axisjudge.studies._shared.words import directed, in_points, listed, many, worth_of
 from axisjudge.studies.panels.trust import Frontier, PointKind, Trust, TrustVerdict
@@ -58,7 +61,8 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
         return f"The best single judge is right on {_percent(best)} {on}."
     both = f"The panel {NAMES[chosen]} is right on {_percent(mine)} {on}"
     points = in_points(mine.gain)
-    single = f"than the best single judge ({_percent(best)}), chosen on the same labels"
+    alone = votes.judges[int(np.nanargmax(accuracies(votes.votes)))]
+    single = f"than the best single judge ({_percent(best)}; on all labels that is {alone})"
     if not math.isnan(points.ci_low) and points.ci_low > 0:
         verdict = "the panel is shown to be better"
     elif not math.isnan(points.ci_high) and points.ci_high < 0:

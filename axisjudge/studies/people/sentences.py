@@ -139,8 +139,8 @@ _REFERENCE = (
     "The reference is no person: it holds what the benchmark knows of its tasks against runs that failed, and nothing "
     "else. With reward it goes round in a circle, with judges it does not."
 )
-#: So many people are named.
-_NAMED = 6
+#: So many people are named, and so many judges who share a place.
+_NAMED, _FEW = 6, 3
 
 
 def weakest_sentence(comparison: HumanComparison) -> str:
@@ -387,7 +387,7 @@ def best_by_kappa(question: QuestionComparison, *, by_name: bool = False) -> str
         return f"Of {len(judges)} judges, {first[0]} has the highest kappa with people."
     if len(first) in (1, len(judges)):
         return f"Which of the {len(judges)} judges is best cannot be told from these labels."
-    which = f" ({listed(first, most=_NAMED)})" if by_name else ""
+    which = f" ({listed(first)})" if by_name and len(first) <= _FEW else ""
     return f"{len(first)} of {len(judges)} judges share first place; these labels cannot separate them{which}."
 
 

@@ -352,7 +352,7 @@ def _panels(
         shares.setdefault(judge.judge, []).append(np.nan_to_num(judge.majority.accuracy.given.estimate))
     judges = sorted(shares, key=lambda name: -float(np.mean(shares[name])))
     n = len(comparison.questions)
-    size = (max(7.0, 2.0 + 1.75 * n), 0.27 * len(judges) + 1.5)
+    size = (max(7.0, 2.0 + 1.75 * n), (0.27 if len(judges) < 13 else 0.19) * len(judges) + 1.3)
     if ax is not None and n == 1:
         figure: Any = ax.get_figure(root=True)
         axes = np.array([[ax]])

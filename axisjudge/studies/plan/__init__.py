@@ -356,13 +356,19 @@ class Plan(Study):
     @property
     def answer(self) -> str:
         """How many tasks, labels and items the targets take."""
-        return answer_of(self.pilot, self.tasks, self.labels, self.stand_in)
+        return answer_of(self.pilot, self.tasks, self.labels, self.stand_in, self.repeats)
 
 
-def answer_of(pilot: PilotFigures, tasks: TasksForAgreement, labels: LabelsForRate, stand_in: ItemsForClaim) -> str:
-    """How many tasks, labels and items the targets take."""
+def answer_of(
+    pilot: PilotFigures,
+    tasks: TasksForAgreement,
+    labels: LabelsForRate,
+    stand_in: ItemsForClaim,
+    repeats: RepeatsBought | None = None,
+) -> str:
+    """How many tasks, labels and items the targets take, and what to spend repeats on."""
     assumed = {name: plan for name, plan in tasks.plans.items() if not name.endswith("from the pilot")}
-    return answer(assumed, labels.plans, stand_in.plans, pilot.too_little)
+    return answer(assumed, labels.plans, stand_in.plans, pilot.too_little, () if repeats is None else repeats.errors)
 
 
 def next_step(pilot: PilotFigures, tasks: TasksForAgreement) -> str:
@@ -463,11 +469,13 @@ def answer(
     labels: Mapping[str, StudyPlan],
     claims: Mapping[str, StudyPlan],
     no_pilot: str = "",
+    repeats: Sequence[PanelError] = (),
 ) -> str:
     """What the targets take: tasks for agreement, labels for a corrected rate, items for the claim; on what terms."""
     halves = "; ".join(needs(plans) for plans in (agreement, labels) if plans)
     people = listed([str(each) for each in {plan.curve.assumed["people"] for plan in claims.values()}])
-    power = [f"{sentence_case(needs(claims))}, each labelled by {people} people."] if claims else []
+    calls = _calls(repeats)
+    power = [f"{sentence_case(needs(claims))}, each item labelled by {people} people{calls}."] if claims else []
     start = "The pilot is too small to plan from, and all" if no_pilot else "All"
     words = [f"{sentence_case(halves)}."] if halves else []
     return " ".join([*words, *power, f"{start} of this is from assumptions, which only a pilot can test."])
@@ -481,11 +489,9 @@ def needs(plans: Mapping[str, StudyPlan]) -> str:
     what = _together(ends[0][1])
     takes = " to ".join(f"{_size(plan)}{_cost(plan)} ({name})" for name, plan in short if plan.peak is None)
     never = [name for name, plan in short if plan.peak is not None]
-    tried = min((plan.curve.points[-1].n for _, plan in short if plan.peak is not None), default=0)
-    upto = f"with up to {tried:,} {plural(ends[0][1].curve.unit)}"
     if not takes:
-        return f"{what} is not reached {upto} ({listed(never)})"
-    return f"{takes} are needed for {what}{f'; with {listed(never)} it is not reached {upto}' if never else ''}"
+        return f"{what} is out of reach ({listed(never)})"
+    return f"{what} takes {takes}{f'; with {listed(never)} it is out of reach' if never else ''}"
 
 
 def judged_sentence(gain: float, judges: Sequence[JudgePrice]) -> str:
@@ -514,6 +520,16 @@ def repeats_sentence(errors: Sequence[PanelError]) -> str:
         f"{by_panel[2, 1]:.3f}."
     )
     return f"{spent} {LOWER_BOUNDS}" if errors[0].fixed_judges else spent
+
+
+def _calls(errors: Sequence[PanelError]) -> str:
+    """On what two calls an item are better spent; empty without a pilot that was asked twice."""
+    by_panel = {(each.judges, each.repeats): each.standard_error for each in errors}
+    if not {(1, 2), (2, 1)} <= set(by_panel):
+        return ""
+    ways = ("two judges", "one judge asked twice")
+    better, other = ways if by_panel[2, 1] <= by_panel[1, 2] else ways[::-1]
+    return f"; two calls an item are better spent on {better} than on {other}"
 
 
 #: What agreement is measured by where several coefficients are planned together.

@@ -124,11 +124,11 @@ class AgreementByVersion(Part, caption="Agreement under each version"):
                     ax.annotate(why, (0, at), **beside, color=theme.QUIET, fontsize=theme.SMALL - 1.5)
                 else:
                     interval_mark(ax, value, at, colour=colour, marker=marker, size=6)
-            ax.plot([], [], marker, color=colour, label=version.version, linewidth=0)
+                    ends = {"xy": (np.nanmax([value.estimate, value.ci_high]), at), "color": theme.QUIET}
+                    ax.annotate(version.version, **{**beside, **ends}, fontsize=theme.SMALL)
         ax.axvline(0, color=theme.FAINT, linewidth=0.8, zorder=0)
         named_rows(ax, [sentences.LABELS[name] for name in _DRAWN])
         theme.grid(ax)
-        theme.legend_below(ax, inches=0.35, ncols=len(versions))
         repeats = ", ".join(f"{version.version} asked {version.n_repeats}x" for version in versions)
         note = f"{intervals(versions[-1].coefficients['percent'])}; {many(self.n_items[0], 'run')}; {repeats}"
         return theme.dress(ax, f"Agreement on {theme.in_words(self.axis)} by rubric version", note)

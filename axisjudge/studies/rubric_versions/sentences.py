@@ -104,7 +104,9 @@ def before(earlier: Sequence[tuple[str, str]]) -> str:
     """How the turns before the newest one came out."""
     if len(earlier) == 1:
         title, found = earlier[0]
-        told = f"The turn before ({title}) was {found}{_HEDGED if found.startswith('hedging') else ''}"
+        told = (
+            f"The turn before, {title.rpartition(', ')[2]}, was {found}{_HEDGED if found.startswith('hedging') else ''}"
+        )
     else:
         told = f"The turns before were {listed([f'{found} ({title})' for title, found in earlier], most=4)}"
     return told
@@ -117,8 +119,11 @@ def confirmed(tests: Sequence[tuple[str, Estimate, float]]) -> str:
     if len(tests) == 1:
         statistic, estimate, p = tests[0]
         name = named(COEFFICIENTS[statistic].label) if statistic in COEFFICIENTS else statistic.replace("_", " ")
-        found = estimate.worded() if math.isnan(p) else f"{estimate.estimate:.2f} ({estimate.interval()}, {p_words(p)})"
-        return f"on tasks held out, opened once, {name} is {found}"
+        if math.isnan(p):
+            return f"on tasks held out, opened once, {name} is {estimate.worded()}"
+        told = "judges agree beyond chance" if p <= progress.LEVEL else "agreement beyond chance is not shown"
+        figure = f"{name} {estimate.estimate:.2f}, {estimate.interval()}, {p_words(p)}"
+        return f"on tasks held out, opened once, {told} ({figure})"
     shown = sum(p <= progress.LEVEL for *_, p in tests)
     return f"on tasks held out {shown or 'none'} of {len(tests)} declared results {'is' if shown == 1 else 'are'} shown"
 

@@ -13,7 +13,7 @@ from axisjudge.studies.succession.bridge import Bridge, Drift
 
 def answer(bridge: Bridge, drift: Drift | None) -> str:
     """Whether the new judge may take the old one's place, the largest observed shift, and whether to stop."""
-    last = "Not shown is not different: more anchors may show it." if drift is None else drift_in_short(drift)
+    last = "More anchors may show that both are alike." if drift is None else drift_in_short(drift)
     old = "".join(f"; {each.rstrip('.')}" for each in widened(bridge)) or "; no old rate can be re-stated"
     return f"{verdict(bridge)} {largest_shift(bridge).rstrip('.')}{old}. {last}"
 
@@ -57,7 +57,7 @@ def verdict(bridge: Bridge) -> str:
     asked, margin = len(bridge.bridges), bridge.bridges[0].equivalence.margin
     if not questions:
         where = f"on {bridge.bridges[0].question}" if asked == 1 else f"on all of {many(asked, 'question')}"
-        allowed = f"the failure rate or the agreement may be off by more than {margin:.2f}"
+        allowed = f"its failure rate or agreement may be off by more than {100 * margin:.0f} points"
         return f"Whether {bridge.new} may take the place of {bridge.old} is open {where}: {allowed}."
     return (
         f"{bridge.new} is equivalent to {bridge.old} on {listed(questions)}, {len(questions)} of "
@@ -75,9 +75,7 @@ def largest_shift(bridge: Bridge) -> str:
     if not shift.estimate:
         return f"No shift of a failure rate was observed on {many(shift.n_items, 'anchor')} of {shift.clusters}."
     start = (
-        "The failure rate"
-        if len(known) == 1
-        else f"The largest observed shift of {len(known)} is on {most.question}, where the failure rate"
+        "The failure rate" if len(known) == 1 else f"The largest observed shift is on {most.question}: its failure rate"
     )
     return (
         f"{start} is {directed(in_points(shift), 'higher', 'lower', spec='.1f')} with the new judge, on "
@@ -102,7 +100,7 @@ def widened(bridge: Bridge) -> list[str]:
     wide = "its interval is" if len(wider) == 1 else "their intervals are"
     return [
         f"{len(wider)} of {many(len(bridge.restated), 'old rate')} can be re-stated; {wide} "
-        f"{np.median(wider):.1f} times as wide as before{'' if len(wider) == 1 else ' (median)'}."
+        f"{np.median(wider):.1f} times as wide."
     ]
 
 
@@ -137,8 +135,8 @@ def drift_in_short(drift: Drift) -> str:
     looked = many(len(drift.seen), "occasion")
     together = drift.evidence is not None and drift.evidence.stopped_at is not None
     if drift.stopped_at is None:
-        same = "yet all occasions together show drift" if together else "which does not show that it is the same"
-        return f"Over {looked} no change of {drift.judge} reaches the stop rule, {same}."
+        rest = "yet all occasions together show drift" if together else "small ones may be there"
+        return f"Over {looked} no change of {drift.judge} is found, {rest}."
     return (
         f"By the stop rule {drift.judge} itself has changed, on occasion {drift.stopped_at} of "
         f"{len(drift.seen)}: treat its ratings from then on as those of another judge."

@@ -24,7 +24,8 @@ def answer(matrix: TwinMatrix) -> str:
     """How many claims are met, the lowest rate on a broken axis, and what twins do not show."""
     if not any(cell.started for cell in matrix.cells):
         return f"{_NOTHING_STARTS} Nothing can be said of {listed(matrix.judges, most=_NAMED)}."
-    return f"{claims(matrix, *matrix.judges)} {weakest(matrix)} Twins show only faults that we know how to make."
+    twins = "A twin is a run with one edit of ours, so nothing is said of other faults."
+    return f"{claims(matrix, *matrix.judges)} {weakest(matrix)} {twins}"
 
 
 def claims(matrix: TwinMatrix, *judges: str) -> str:
@@ -153,7 +154,9 @@ def _kept(matrix: TwinMatrix, started: Sequence[TwinCell], several: bool) -> str
     moved = move if counts["failed"] else ""
     pairs = f"{many(len(started), 'pair')} of an edit and an axis that it leaves whole"
     if not counts["met"] and not moved:
-        return f"whether{whose} {'stay' if several else 'stays'} where nothing was broken is open on all of {pairs}"
+        n_moved, n_all = sum(cell.moved for cell in started), sum(cell.rate.n_items for cell in started)
+        count = f"where nothing was broken, {n_moved or 'none'} of {many(n_all, 'verdict')} moved"
+        return f"{count}, which is too few to be sure of any of {pairs}"
     surely = f"on {counts['met'] or 'none'} of {pairs}{whose} surely {'stay' if several else 'stays'}"
     return f"{surely} in all but {matrix.thresholds.margin:.0%} of twins{moved}{_open(counts)}"
 
