@@ -244,6 +244,13 @@ def agreement(
     per_task: Annotated[int, typer.Option(min=1, help="Runs (agents) of one task.")] = 1,
     pilot: Annotated[Path | None, typer.Option(help="Ratings to draw tasks from instead of assuming.")] = None,
     axis: Annotated[str, typer.Option(help="The pilot's question.")] = "argument_validity",
+    difference: Annotated[
+        float | None,
+        typer.Option(
+            help="With --pilot, the study's ratings so far: tasks until the first two judges (or versions) are shown "
+            "to differ by so much in how often they fail runs, at no cost in level."
+        ),
+    ] = None,
     judge: Judges = [],  # noqa: B006
     input_tokens: InputTokens = None,
     output_tokens: OutputTokens = None,
@@ -252,11 +259,19 @@ def agreement(
     """Tasks for a half width of an agreement coefficient, from assumptions or from a pilot."""
     from axisjudge.ratings import read_ratings
     from axisjudge.stats.planning import plan_agreement
-    from axisjudge.studies.plan.pilots import judge_prices, pilot_of, pilot_sentence, study_plan
+    from axisjudge.studies.plan import difference_sentence
+    from axisjudge.studies.plan.pilots import judge_prices, pilot_of, pilot_sentence, study_plan, tasks_to_differ
 
     in_open_unit_interval("--half-width", half_width)
     one_of("--coefficient", coefficient, show.coefficients())
     drawn = pilot_of(read_ratings(pilot, latest=True), axis) if pilot else None
+    more: dict[str, Any] = {}
+    further = ""
+    if difference is not None:
+        if drawn is None:
+            raise InputError("--difference", "is planned from a study's ratings so far", cure="name them by --pilot")
+        looked = tasks_to_differ(drawn, in_open_unit_interval("--difference", difference))
+        more, further = {"difference": vars(looked)}, difference_sentence(looked, drawn)
     curve = plan_agreement(
         half_width,
         coefficient=coefficient,
@@ -269,7 +284,8 @@ def agreement(
     if drawn and not json:
         typer.echo(pilot_sentence(drawn))
     calls = drawn.runs_per_task if drawn else per_task
-    _print_study_plan(study_plan(curve, judges=judge_prices(judge, tokens), calls_per_unit=calls), json)
+    plan = study_plan(curve, judges=judge_prices(judge, tokens), calls_per_unit=calls)
+    _print_study_plan(plan, json, more, further)
 
 
 @plan_app.command(

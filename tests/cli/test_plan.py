@@ -8,7 +8,10 @@ from typer.testing import CliRunner
 import axisjudge
 from axisjudge.cli import app
 from axisjudge.datasets import demo_paths
+from axisjudge.ratings import ratings_frame
+from axisjudge.ratings.table import write_ratings
 from axisjudge.studies.plan.pilots import judge_prices
+from axisjudge.verdict import Rating
 
 
 def run(*arguments):
@@ -42,6 +45,24 @@ def test_agreement_prices_the_judges():
     assert page.exit_code == 0, page.output
     assert "genai-prices" in page.output
     assert "items per task 4" in page.output
+
+
+def test_a_look_in_the_middle_plans_a_difference(tmp_path):
+    """a fails two runs each of the first 4 of 20 tasks, which b passes."""
+    rows = []
+    for number in range(40):
+        of = {"question": "termination", "trajectory_id": f"r{number}", "cluster_id": f"t{number // 2}"}
+        for judge in "ab":
+            verdict = "incorrect" if number > 30 or (judge == "a" and number < 8) else "correct"
+            rows.append(Rating(**of, rater=judge, rater_kind="llm", family=judge, verdict=verdict))
+    write_ratings(ratings_frame(rows), tmp_path / "pilot.jsonl")
+    asked = ("--pilot", tmp_path / "pilot.jsonl", "--axis", "termination", "--coefficient", "percent_agreement")
+    page = run("agreement", *asked, "--half-width", "0.9", "--difference", "0.1", "--json")
+    looked = json.loads(page.output)["difference"]
+    assert looked["deviation"] == pytest.approx((4 / 20) ** 0.5)
+    assert looked["needed"] > looked["n_tasks"] == 20
+    assert f"{looked['needed']} tasks in all" in json.loads(page.output)["sentence"]
+    assert "--pilot" in str(run("agreement", "--difference", "0.1").exception)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ import math
 import sys
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, fields
+from datetime import date
 from functools import partial
 from pathlib import Path
 from zlib import crc32
@@ -41,6 +42,7 @@ class Row:
     error: float
     width: float
     refused: float
+    measured: str = ""
 
     @property
     def held_back(self) -> bool:
@@ -66,7 +68,8 @@ def rows(what: str, design: str, truth: float, drawn: Callable[[], Methods], rep
         error = math.sqrt(max(covered * (1 - covered), 0.05 * 0.95) / max(given.sum(), 1))
         bounded = given & np.isfinite(high - low)
         width = float((high - low)[bounded].mean()) if bounded.any() else math.nan
-        table.append(Row(what, design, method, replicates, covered, error, width, 1 - float(given.mean())))
+        refused = 1 - float(given.mean())
+        table.append(Row(what, design, method, replicates, covered, error, width, refused, str(date.today())))
     return table
 
 
@@ -138,7 +141,7 @@ def measured() -> list[Row]:
     """The table as it was measured and written."""
     with MEASURED.open(newline="") as file:
         return [
-            Row(**{field.name: _READ[str(field.type)](row[field.name]) for field in fields(Row)})
+            Row(**{field.name: _READ[str(field.type)](row.get(field.name, "")) for field in fields(Row)})
             for row in csv.DictReader(file)
         ]
 

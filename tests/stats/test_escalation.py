@@ -48,6 +48,16 @@ def test_a_judge_whose_confidence_tells_is_let_alone_above_a_threshold_that_keep
     assert stricter.share < found.share
 
 
+def test_how_errors_gather_in_tasks_is_seen_where_there_are_errors():
+    """12 tasks of 60 items, 1 error in 30 sure items of each: the unsure ones err in each task alike, or in half."""
+    tasks, sure = np.repeat(np.arange(12), 60), np.tile(np.r_[np.full(30, 0.95), np.full(30, 0.6)], 12)
+    errors = np.tile(np.r_[np.eye(30)[0], np.arange(30) % 2], 12).astype(float)
+    in_half = np.where((sure < 0.9) & (tasks % 2 == 0), 1.0, np.where(sure < 0.9, 0.0, errors))
+    bounds = [decides_alone(sure, each, tasks, risk=0.2).tests[0].error for each in (errors, in_half)]
+    assert bounds[0].estimate == bounds[1].estimate == 1 / 30
+    assert bounds[0].ci_high < 0.7 * bounds[1].ci_high
+
+
 def test_too_few_labels_one_confidence_and_no_labels_are_refused_with_their_reason():
     sure = np.linspace(0.5, 1, 10)
     assert "10 labelled items" in decides_alone(sure, np.zeros(10)).refusal

@@ -4,9 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm, t
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, TooLittle
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa, gwet_ac1
+from axisjudge.stats.comparisons.paired import paired_sign_flip
 from axisjudge.stats.planning import (
     allocate_budget,
     crossing,
@@ -17,6 +19,7 @@ from axisjudge.stats.planning import (
     plan_agreement,
     plan_corrected_rate,
     plan_stand_in,
+    tasks_for_change,
 )
 
 
@@ -125,6 +128,44 @@ def test_no_other_split_of_a_budget_is_narrower():
     assert (two.labels, two.judged) == (2, 0)  # the best split would label one
     with pytest.raises(InputError, match="two labels"):
         allocate_budget(3, **prices, prevalence=0.2, sensitivity=0.9, specificity=0.9)
+
+
+def test_a_look_needs_the_same_tasks_whichever_way_differences_go():
+    """By hand: 10 of 40 tasks of one item differ, the deviation is .5; t on 39 x 3 / 4 degrees, z^2 / 2 more tasks."""
+    first, second = np.zeros(40), np.r_[np.ones(10), np.zeros(30)]
+    looked = tasks_for_change(first, second, difference=0.2)
+    reach = t.ppf(0.975, 39 * 0.75) + t.ppf(0.8, 39 * 0.75)
+    assert looked.needed == math.ceil((reach * 0.5 / 0.2) ** 2 + 1.959964**2 / 2)
+    flipped = np.arange(40) % 3 == 0
+    both = np.where(flipped, second, first), np.where(flipped, first, second)
+    assert tasks_for_change(*both, difference=0.2) == looked
+    assert tasks_for_change(first, second, difference=0.2, most=45).needed == 45
+    assert tasks_for_change(first, first, difference=0.2).needed == 40
+    with pytest.raises(TooLittle, match="10 or more"):
+        tasks_for_change(first[:9], second[:9], difference=0.2)
+
+
+@pytest.mark.slow
+def test_a_look_in_the_middle_spends_no_level_and_reaches_the_power():
+    """20 tasks of 1 to 8 items, a look, then as many as it says: probit verdicts with and without a change."""
+    rng, rejected = np.random.default_rng(3), {}
+    for shift in (0.0, 0.1):
+        said = []
+        for _ in range(400):
+            task = np.repeat(np.arange(400), rng.integers(1, 9, 400))
+            shared = 0.6 * rng.standard_normal(400)[task] + 0.5 * rng.standard_normal(task.size)
+            own = [0.4 * rng.standard_normal(400)[task] + rng.standard_normal(task.size) for _ in range(2)]
+            deviation = math.sqrt(0.36 + 0.25 + 0.16 + 1)
+            cuts = deviation * norm.ppf([0.4, 0.4 + shift])
+            before, after = ((shared + each < cut).astype(float) for each, cut in zip(own, cuts, strict=True))
+            seen = task < 20
+            n = tasks_for_change(before[seen], after[seen], task[seen], difference=0.1, most=400).needed
+            kept = task < n
+            change = np.bincount(task[kept], weights=(after - before)[kept])
+            said.append(paired_sign_flip(change, rng=rng, draws=999)[0] <= 0.05)
+        rejected[shift] = np.mean(said)
+    assert rejected[0.0] <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 400)
+    assert rejected[0.1] >= 0.8 - 2 * math.sqrt(0.8 * 0.2 / 400)
 
 
 def test_judges_and_repeats_share_the_error_as_defined():

@@ -22,6 +22,7 @@ from axisjudge.stats.planning import (
     SIZES,
     Allocation,
     StudyCurve,
+    TasksForChange,
     plan_agreement,
     plan_corrected_rate,
     plan_stand_in,
@@ -508,6 +509,18 @@ def allocation_sentence(shared: Allocation, budget: float) -> str:
     if not shared.judged:
         return f"{_usd(budget)} are best spent on {shared.labels:,} labels alone {half}: this judge is dear or weak."
     return f"{_usd(budget)} are best spent on {shared.labels:,} labels and {shared.judged:,} judged runs {half}."
+
+
+def difference_sentence(looked: TasksForChange, pilot: Pilot) -> str:
+    """How many tasks show a difference of two judges, by a look that reads how often they differ and not which way."""
+    first, second = pilot.judges[:2]
+    rest = looked.needed - looked.n_tasks
+    enough = f"{many(looked.needed, 'task')} in all, {rest:,} more," if rest else f"The {looked.n_tasks:,} tasks judged"
+    return (
+        f"{enough} show a difference of {100 * looked.difference:.3g} points between {first} and {second} with a "
+        f"power of {looked.power:.0%}. This look read how far their tasks part and not which way, so that the test of "
+        f"the whole study keeps its level of {looked.level:.0%}."
+    )
 
 
 def repeats_sentence(errors: Sequence[PanelError]) -> str:

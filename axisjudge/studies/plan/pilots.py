@@ -18,7 +18,7 @@ from axisjudge.ratings import as_ratings
 from axisjudge.results import Result, columns
 from axisjudge.spec import JudgeSpec, find_provider, parse_specs, price_list_of
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa, percent_agreement
-from axisjudge.stats.planning import Planned, StudyCurve, panel_error
+from axisjudge.stats.planning import Planned, StudyCurve, TasksForChange, panel_error, tasks_for_change
 from axisjudge.studies._shared.citations import question_variances
 from axisjudge.studies._shared.frames import Floats, Given, mean_of
 from axisjudge.studies._shared.pooled import pooled
@@ -87,6 +87,12 @@ def pilot_of(ratings: Given, question: str) -> Pilot:
         agreement=percent_agreement(codes[:, :2], categories=categories, clusters=clusters).estimate,
         tokens=_tokens(table.filter(pl.col("question") == question)),
     )
+
+
+def tasks_to_differ(pilot: Pilot, difference: float) -> TasksForChange:
+    """Tasks until its first two judges are shown to differ by so much in how often they call a run incorrect."""
+    failed = np.where(np.isnan(pilot.ratings), np.nan, pilot.ratings == _FAILED)
+    return tasks_for_change(failed[:, 0], failed[:, 1], pilot.tasks, difference=difference)
 
 
 def _tokens(asked: pl.DataFrame) -> Tokens | None:
