@@ -512,14 +512,13 @@ def allocation_sentence(shared: Allocation, budget: float) -> str:
 
 
 def difference_sentence(looked: TasksForChange, pilot: Pilot) -> str:
-    """How many tasks show a difference of two judges, by a look that reads how often they differ and not which way."""
-    first, second = pilot.judges[:2]
-    rest = looked.needed - looked.n_tasks
-    enough = f"{many(looked.needed, 'task')} in all, {rest:,} more," if rest else f"The {looked.n_tasks:,} tasks judged"
+    """How many tasks show a difference of two judges, by a look at how far their tasks part and not which way."""
+    more = looked.needed - looked.n_tasks
+    enough = f"{many(looked.needed, 'task')} in all, {more:,} more," if more else f"The {looked.n_tasks:,} tasks judged"
     return (
-        f"{enough} show a difference of {100 * looked.difference:.3g} points between {first} and {second} with a "
-        f"power of {looked.power:.0%}. This look read how far their tasks part and not which way, so that the test of "
-        f"the whole study keeps its level of {looked.level:.0%}."
+        f"{enough} show a difference of {100 * looked.difference:.3g} points between {listed(pilot.judges[:2])} with a power "
+        f"of {looked.power:.0%}. This look read how far tasks part and not which way: the test of the whole study keeps "
+        f"its level of {looked.level:.0%}."
     )
 
 
