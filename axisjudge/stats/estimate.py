@@ -434,20 +434,39 @@ def requirement_of(text: str, measures: Collection[str]) -> Requirement:
 
 
 def decided(
-    requirements: Iterable[str], measures: Collection[str], judges: Collection[Measured]
+    requirements: Iterable[str],
+    measures: Collection[str],
+    judges: Callable[[float], Collection[Measured]],
+    *,
+    ci_level: float = 0.95,
 ) -> tuple[Decision, ...]:
     """Decide ``MEASURE>=NUMBER`` for every judge, ``NAME.MEASURE>=NUMBER`` for those of that name.
 
     A requirement is met when the lower bound reaches the number, fallen short of when the upper bound does not, and
-    otherwise cannot be told from these labels; with ``<=`` the ends change places.
+    otherwise cannot be told from these labels; with ``<=`` the ends change places. All hold together: with k decisions
+    each rests on an interval at 1 - (1 - level) / k (Bonferroni), so that the chance that any is called met wrongly
+    stays below that of one.
+
+    Parameters
+    ----------
+    judges : callable
+        The judges with their measures at a level.
 
     Raises
     ------
     InputError
         Not of this form, an unknown measure or name, or a measure that none of these judges has.
     """
+    asked = list(requirements)
+    alone = _each_alone(asked, measures, judges(ci_level))
+    if len(alone) < 2:
+        return alone
+    return _each_alone(asked, measures, judges(1 - (1 - ci_level) / len(alone)))
+
+
+def _each_alone(asked: list[str], measures: Collection[str], judges: Collection[Measured]) -> tuple[Decision, ...]:
     decisions: list[Decision] = []
-    for text in requirements:
+    for text in asked:
         required = requirement_of(text, measures)
         named = [(judge, estimates) for names, judge, estimates in judges if required.of in (None, *names)]
         if not named:

@@ -11,7 +11,7 @@ from scipy.special import gammaln, ndtri
 from scipy.stats import betabinom, binom
 
 from axisjudge.checks import InputError
-from axisjudge.stats.estimate import Estimate, difference_ends
+from axisjudge.stats.estimate import Estimate, decided, difference_ends
 from axisjudge.stats.proportions import (
     clopper_pearson_interval,
     cluster_codes,
@@ -219,3 +219,16 @@ def test_ends_of_a_difference_are_newcombes():
         for low, high in [wilson_interval(hits, n)]
     )
     assert difference_ends(first, second) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+
+
+def test_requirements_of_several_judges_rest_on_intervals_that_hold_together():
+    """Three judges of 92 in 100 against .84: each passes by itself, at 1 - .05 / 3 none does."""
+
+    def judges(ci_level):
+        share = clustered_proportion([1] * 92 + [0] * 8, ci_level=ci_level)
+        return [((name,), name, lambda measure: share) for name in "abc"]
+
+    outcomes = [each.outcome for each in decided(["accuracy>=0.84"], ["accuracy"], judges)]
+    alone = decided(["b.accuracy>=0.84"], ["accuracy"], judges)
+    assert (outcomes, alone[0].outcome) == (["cannot_tell"] * 3, "met")
+    assert decided(["a.accuracy>=0.84", "a.accuracy>=0.5"], ["accuracy"], judges)[0].outcome == "cannot_tell"

@@ -22,7 +22,7 @@ from axisjudge.stats.clusters import ALIKE
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.correction import SAMPLING, CorrectedRate, corrected_rate, pairwise_level
 from axisjudge.stats.escalation import Alone, decides_alone
-from axisjudge.stats.estimate import ClusteredShare, Decision, Estimate, decided, no_interval, nothing_of
+from axisjudge.stats.estimate import ClusteredShare, Decision, Estimate, Measured, decided, no_interval, nothing_of
 from axisjudge.stats.proportions import cluster_codes, clustered_proportion, t_quantile
 from axisjudge.stats.reference import balanced_accuracy
 from axisjudge.studies._shared.frames import Floats, Kind
@@ -553,29 +553,19 @@ MEASURES = {
 def decide(read: Checked, requirements: Iterable[str]) -> tuple[Decision, ...]:
     """Decide ``MEASURE>=NUMBER`` for every judge, or ``JUDGE.MEASURE>=NUMBER`` for one; all of them hold together.
 
-    With k decisions each rests on an interval at 1 - (1 - level) / k (Bonferroni), so that the chance that any is
-    called met wrongly stays below that of one.
-
     Raises
     ------
     InputError
         As `axisjudge.stats.estimate.decided` does.
     """
-    asked = list(requirements)
 
-    def at(judges: Iterable[JudgeCheck]) -> tuple[Decision, ...]:
-        return decided(asked, MEASURES, [((one.name,), one.name, partial(_measure, one)) for one in judges])
+    def at(ci_level: float) -> list[Measured]:
+        known, terms = read.judges, replace(read.terms, ci_level=ci_level)
+        if ci_level != read.terms.ci_level:
+            known = tuple(judge_check(read.votes, number, terms) for number in range(len(read.judges)))
+        return [((one.name,), one.name, partial(_measure, one)) for one in known]
 
-    first = at(read.judges)
-    if len(first) < 2:
-        return first
-    together = replace(read.terms, ci_level=level_of_each(len(first), read.terms.ci_level))
-    return at([judge_check(read.votes, number, together) for number in range(len(read.judges))])
-
-
-def level_of_each(count: int, ci_level: float) -> float:
-    """The level of each of `count` intervals that hold together at `ci_level`."""
-    return 1 - (1 - ci_level) / count
+    return decided(requirements, MEASURES, at, ci_level=read.terms.ci_level)
 
 
 def _measure(judge: JudgeCheck, asked: str) -> Estimate:

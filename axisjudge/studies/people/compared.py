@@ -25,11 +25,19 @@ from axisjudge.stats.clustered import cluster_correlation, standardised_share
 from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.corrected_agents import CorrectedRates
 from axisjudge.stats.correction import CorrectedRate, corrected_rate
-from axisjudge.stats.estimate import Decision, Estimate, decided
+from axisjudge.stats.estimate import Decision, Estimate, Measured, decided
 from axisjudge.stats.fairness import Fair, StratumFairness, fair_shares, post_stratified_sum, reference_ranks
 from axisjudge.stats.proportions import clustered_proportion
+from axisjudge.stats.reference import AgainstReference
 from axisjudge.studies._shared.frames import Floats, Given, Kind, to_polars
-from axisjudge.studies.people.judges import Claim, JudgeComparison, claims_of, compare_judge, corrected_of
+from axisjudge.studies.people.judges import (
+    Claim,
+    JudgeComparison,
+    against_majority,
+    claims_of,
+    compare_judge,
+    corrected_of,
+)
 
 #: Labels of more than this share of the tasks would hardly differ from all labels.
 MOST_OF_ALL = 0.5
@@ -270,24 +278,36 @@ _SHARES = {
 def decide(comparison: HumanComparison, requirements: Iterable[str]) -> tuple[Decision, ...]:
     """Decide ``MEASURE>=NUMBER`` for every judge and question; ``NAME.MEASURE>=NUMBER`` for a judge or a question.
 
-    Measures are against the majority of people: shares, coverage, and the coefficients that the questions have.
+    Measures are against the majority of people: shares, coverage, and the coefficients that the questions have. All
+    hold together.
 
     Raises
     ------
     InputError
         As `axisjudge.stats.estimate.decided` does.
     """
-    pairs = [(question.question, judge) for question in comparison.questions for judge in question.judges]
+    pairs = list(comparison.pairs())
     coefficients = dict.fromkeys(name for _, judge in pairs for name in judge.majority.coefficients)
-    judges = [((question, one.judge), f"{one.judge}, {question}", partial(_measure, one)) for question, one in pairs]
-    return decided(requirements, [*_SHARES, *coefficients], judges)
+    stated = next((judge.over_constant.ci_level for _, judge in pairs), 0.95)
+
+    def at(ci_level: float) -> list[Measured]:
+        known = [
+            one.majority
+            if ci_level == stated
+            else against_majority(of.panel, of.panel.judges.index(one.judge), ci_level)
+            for of, one in pairs
+        ]
+        return [
+            ((of.question, one.judge), f"{one.judge}, {of.question}", partial(_measure, majority))
+            for (of, one), majority in zip(pairs, known, strict=True)
+        ]
+
+    return decided(requirements, [*_SHARES, *coefficients], at, ci_level=stated)
 
 
-def _measure(judge: JudgeComparison, name: str) -> Estimate | None:
+def _measure(majority: AgainstReference, name: str) -> Estimate | None:
     """The measure against the majority; None where the question's scale has no such coefficient."""
-    known: Estimate | None = (
-        reached(judge.majority, _SHARES[name]) if name in _SHARES else judge.majority.coefficients.get(name)
-    )
+    known: Estimate | None = reached(majority, _SHARES[name]) if name in _SHARES else majority.coefficients.get(name)
     return known
 
 

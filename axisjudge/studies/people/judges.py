@@ -160,6 +160,11 @@ def compare_judge(panel: LabelledPanel, number: int, *, epsilon: float, ci_level
     )
 
 
+def against_majority(panel: LabelledPanel, number: int, ci_level: float) -> AgainstReference:
+    """The judge at position `number` against the majority of people."""
+    return panel.against(panel.judged[:, number], panel.reference, asked=panel.asked[:, number], ci_level=ci_level)
+
+
 def with_verdicts(
     panel: LabelledPanel, judge: JudgeComparison, verdicts: Floats, figures: Collection[str]
 ) -> JudgeComparison:
@@ -185,7 +190,7 @@ def _figures(
     n_categories, labels = len(panel.categories), panel.decided_labels
     test = partial(standing_in, verdicts, panel.labelled, panel.categories, epsilon=epsilon, names=panel.people, **of)
     return {
-        "majority": lambda: panel.against(verdicts, panel.reference, asked=panel.asked[:, number], ci_level=ci_level),
+        "majority": lambda: against_majority(panel, number, ci_level),
         "over_constant": lambda: over_constant(panel.sided(verdicts), panel.reference, alike=alike, **of),
         "behind": lambda: behind_people(
             verdicts, labels, n_categories=n_categories, clusters=panel.groups, alike=alike, **unit
