@@ -8,6 +8,7 @@ here is said to the user, and to the proposer as the reason why its edit never j
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,21 +21,28 @@ from axisjudge.trajectory import Trajectory
 IN_A_ROW = 8
 #: How much longer than its first text a rubric may grow: tokens of four characters, or the share, whichever is more.
 MOST_TOKENS, MOST_SHARE = 150, 0.25
-#: What a run's identifiers and amounts look like: a digit among letters, or three digits and more, or a currency.
-_IDENTIFIER = re.compile(r"#?\b(?=\w*\d)(?=\w*[A-Za-z_-])[\w-]{3,}\b|\b\d{3,}\b")
-_AMOUNT = re.compile(r"[$€£]\s?\d[\d.,]*|\b\d+[.,]\d+\b|\b\d{2,}\b")
-_NAME = re.compile(r"(?<![.?!:\n#`*_-] )(?<!^)(?<!\n)\b[A-Z][a-z]{2,}\b")
+#: Of the words of a near-miss or a criterion so many stay at least, whatever an edit does.
+KEPT_SHARE = 0.5
+#: What a run's identifiers and amounts look like: a digit among letters, three digits and more, an address; a number.
+_IDENTIFIER = re.compile(
+    r"#?\b(?=\w*\d)(?=\w*[^\W\d])[\w-]{3,}\b|\b\d{3,}\b|[^\s<>\"'`]+(?:@|://)[^\s<>\"'`]*[^\s<>\"'`.,;:)]"
+)
+_NUMBER = re.compile(r"([$\u20ac\u00a3]\s?)?(\d[\d.,]*?)(?:[.,](\d{1,2}))?(?![\d.,]*\d)")
+#: Words, of scripts that set no blanks between them every letter.
+_SCRIPTS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_WORD = re.compile(rf"[{_SCRIPTS}]|[^\W{_SCRIPTS}]+")
+#: A word with a capital, and what stands before it: nothing of it where a sentence begins.
+_CAPITAL = re.compile(r"(?<![.?!] )(?<!\n)(?<!^)(?<![^\W\d_])[^\W\d_]{3,}")
+_LETTERS = re.compile(r"[^\W\d_]{3,}")
+#: A word by itself, and no part of an identifier or an address.
+_ALONE = re.compile(r"(?<![\w@./-])[^\W\d_]{3,}(?![\w@/-]|\.\w)")
 
 
 @dataclass(frozen=True)
 class RunContent:
-    """What the runs of a study hold that may not enter a rubric."""
+    """What the runs of a study hold that may not enter a rubric: words compared whatever their case and their width."""
 
     runs: tuple[Trajectory, ...]
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        return frozenset(word for text in self._texts for word in re.findall(r"[\w#$€£.,-]+", text))
 
     @cached_property
     def rows(self) -> frozenset[int]:
@@ -42,8 +50,21 @@ class RunContent:
         return frozenset(hash(row) for text in self._texts for row in _rows(text))
 
     @cached_property
+    def numbers(self) -> frozenset[str]:
+        return frozenset(number for text in self._texts for number in _numbers(text))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Words that have a capital within sentences and never go without one."""
+        capital, alone = (
+            {word for text in self._texts for word in pattern.findall(text)} for pattern in (_CAPITAL, _ALONE)
+        )
+        names = {word.casefold() for word in capital if word[0].isupper() and word[1:].islower()}
+        return frozenset(names - {word for word in alone if word.islower()})
+
+    @cached_property
     def _texts(self) -> tuple[str, ...]:
-        return tuple(text for run in self.runs for text in _said(run))
+        return tuple(dict.fromkeys(_plain(text) for run in self.runs for text in _said(run)))
 
     @cached_property
     def agents(self) -> frozenset[str]:
@@ -51,11 +72,11 @@ class RunContent:
 
     @cached_property
     def _joined(self) -> str:
-        return "\n".join(self._texts)
+        return "\n".join(self._texts).casefold()
 
     def holds(self, word: str) -> bool:
         """Whether a word stands in a run as a word of its own."""
-        return word in self.words or re.search(rf"(?<!\w){re.escape(word)}(?!\w)", self._joined) is not None
+        return re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", self._joined) is not None
 
 
 def _said(run: Trajectory) -> Iterable[str]:
@@ -66,9 +87,28 @@ def _said(run: Trajectory) -> Iterable[str]:
             yield given if isinstance(given, str) else " ".join(map(str, given.values()))
 
 
+def _plain(text: str) -> str:
+    """A text with letters of every width and composition alike."""
+    return unicodedata.normalize("NFKC", text)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(_plain(text).casefold())
+
+
 def _rows(text: str) -> Iterable[tuple[str, ...]]:
-    words = re.findall(r"\w+", text.lower())
+    words = _words(text)
     return (tuple(words[at : at + IN_A_ROW]) for at in range(len(words) - IN_A_ROW + 1))
+
+
+def _numbers(text: str) -> set[str]:
+    """Amounts of a text, without separators of thousands and zeros at the end."""
+    found = set()
+    for currency, whole, rest in set(_NUMBER.findall(text)):
+        whole, rest = re.sub(r"\D", "", whole), rest.rstrip("0")
+        if currency or rest or len(whole) > 1:
+            found.add(f"{whole}.{rest}" if rest else whole)
+    return found
 
 
 def refusals(text: str, first: Rubric, content: RunContent, names: Sequence[str]) -> list[str]:
@@ -97,22 +137,35 @@ def most_growth(first: Rubric) -> int:
 
 
 def _of_runs(text: str, before: str, content: RunContent) -> Iterable[str]:
-    known_rows = set(_rows(before))
+    text, before = _plain(text), _plain(before)
+    known_rows, known = set(_rows(before)), set(_words(before))
     row = next((each for each in _rows(text) if each not in known_rows and hash(each) in content.rows), None)
     if row is not None:
         yield f"it holds {IN_A_ROW} words in a row of a run: {' '.join(row)!r}"
-    for kind, pattern in (("an identifier", _IDENTIFIER), ("an amount", _AMOUNT), ("a name", _NAME)):
-        known = set(pattern.findall(before)) | set(re.findall(r"\w+", before))
-        for word in dict.fromkeys(pattern.findall(text)):
-            if word not in known and content.holds(word):
-                yield f"it holds {kind} of a run: {word!r}"
-                break
+    old = known | {word.casefold() for word in _IDENTIFIER.findall(before)}
+    identifiers = (word for word in _IDENTIFIER.findall(text) if word.casefold() not in old and content.holds(word))
+    amounts = iter(sorted((_numbers(text) - _numbers(before)) & content.numbers))
+    known_letters = {word.casefold() for word in _LETTERS.findall(before)}
+    new = (word for word in _LETTERS.findall(text) if word.casefold() not in known_letters)
+    names = (word for word in new if word.casefold() in content.names)
+    for kind, words in (("an identifier", identifiers), ("an amount", amounts), ("a name", names)):
+        if (word := next(words, None)) is not None:
+            yield f"it holds {kind} of a run: {word!r}"
+    if hidden := next((letter for letter in text if _is_hidden(letter) and letter not in before), None):
+        yield f"it holds a letter that is not seen: {hidden!r}"
+
+
+def _is_hidden(letter: str) -> bool:
+    return unicodedata.category(letter)[0] == "C" and letter not in "\n\t"
 
 
 def _named(text: str, before: str, names: Sequence[str]) -> Iterable[str]:
+    """Names however their parts are joined: gpt-5, GPT 5 and gpt5 are one."""
     for name in dict.fromkeys(names):
-        pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
-        if len(name) > 2 and pattern.search(text) and not pattern.search(before):
+        parts = re.findall(r"[^\W\d_]+|\d+", name)
+        joined = r"[\W_]*".join(parts)
+        pattern = re.compile(rf"(?<![^\W_]){joined}(?![^\W_])", re.IGNORECASE)
+        if len("".join(parts)) > 2 and pattern.search(text) and not pattern.search(before):
             yield f"it names an agent or a judge: {name!r}"
 
 
@@ -137,14 +190,24 @@ def _meaning(text: str, first: Rubric) -> Iterable[str]:
     kept = now.examples
     for example in first.examples:
         head, verdict = example.splitlines()[0], example.splitlines()[-1]
-        if "near-miss" in head.lower() and not any(_bare(head) in each and each.endswith(verdict) for each in kept):
-            yield f"a near-miss is gone or ends otherwise: {head!r}"
+        same = [each for each in kept if _bare(head) in each and each.endswith(verdict)]
+        if "near-miss" in head.lower() and not any(_keeps(each, example) for each in same):
+            yield f"a near-miss is gone, cut down or ends otherwise: {head!r}"
     for section in ("In scope", "Not in scope", "Verdicts"):
-        before, after = (rubric.sections.get(section, "") for rubric in (first, now))
-        heads = [match[1] for match in re.finditer(r"(?m)^- `?([\w ]+?)`?:", before)]
-        for head in heads:
-            if not re.search(rf"(?m)^- `?{re.escape(head)}`?:", after):
+        before, after = (_criteria(rubric.sections.get(section, "")) for rubric in (first, now))
+        for head, criterion in before.items():
+            if not _keeps(after.get(head, ""), criterion):
                 yield f"{section} has lost a criterion: {head!r}"
+
+
+def _criteria(section: str) -> dict[str, str]:
+    """The points of a section by their heads."""
+    return {match[1]: match[2] for match in re.finditer(r"(?m)^- `?([\w ]+?)`?:(.*)$", section)}
+
+
+def _keeps(after: str, before: str) -> bool:
+    """Whether at least `KEPT_SHARE` of the words stay, counted by their number: other words may say the same."""
+    return len(_words(after)) >= KEPT_SHARE * len(_words(before))
 
 
 def _bare(head: str) -> str:

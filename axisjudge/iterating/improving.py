@@ -243,7 +243,7 @@ def _searched(
         f"{100 * max(gains, default=0):+.0f}"
     )
     for candidate in found[1:]:
-        if not candidate.is_lost:
+        if not candidate.is_lost and candidate.key != candidate.parent:
             _write_draft(work, candidate, found[0])
     return found
 

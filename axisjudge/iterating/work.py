@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -85,8 +86,9 @@ class RubricSearch:
 
     @cached_property
     def names(self) -> list[str]:
-        """What of judges and of the proposer a rubric may not name."""
-        return [name for each in (*self.judges, self.proposer) for name in (each.family, each.model or "") if name]
+        """What of judges and of the proposer a rubric may not name: families, models, and how models are called."""
+        asked = [(each.family, (each.model or "").rpartition("/")[2]) for each in (*self.judges, self.proposer)]
+        return [name for family, model in asked for name in (family, model, re.split(r"[\W\d_]", model)[0]) if name]
 
     @cached_property
     def others(self) -> dict[Axis, Rubric]:

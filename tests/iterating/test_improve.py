@@ -253,10 +253,21 @@ def test_text_of_runs_is_fenced_for_the_proposer_as_it_is_for_judges():
     ("sentence", "why"),
     [
         ("Order Q003-1 is always fine.", "an identifier of a run"),
+        ("Order q003-1 is always fine.", "an identifier of a run"),
+        ("Mail to zo\u00eb@example.org is fine.", "an identifier of a run"),
         ("A price of 1021.50 needs no ground.", "an amount of a run"),
+        ("A price of 1,021.5 needs no ground.", "an amount of a run"),
+        ("A price of \uff11\uff10\uff12\uff11.\uff15 needs no ground.", "an amount of a run"),
         ("Where it is for Marigold the value is grounded.", "a name of a run"),
+        ("Marigold has her orders at all times.", "a name of a run"),
+        ("What marigold wants is grounded.", "a name of a run"),
+        ("What Zoe\u0308 wants is grounded.", "a name of a run"),
         ("As here: it is done, the bread are on their way.", "8 words in a row"),
+        ("As here: IT is\ndone; the *bread* are on their way.", "8 words in a row"),
+        ("\u8fd4\u54c1\u306f\u4e09\u5341\u65e5\u4ee5\u5185 is right.", "8 words in a row"),
+        ("What it is done, the br\u200bead are.", "a letter that is not seen"),
         ("What agent-1 does is correct.", "names an agent or a judge"),
+        ("What Agent 1 does is correct.", "names an agent or a judge"),
         ("The plover judge knows this best.", "names an agent or a judge"),
         ("Read it once more, and then again. " * 40, "too long"),
         ("- choice: the wrong tool was picked;", "claims what tool_selection owns"),
@@ -264,9 +275,12 @@ def test_text_of_runs_is_fenced_for_the_proposer_as_it_is_for_judges():
 )
 def test_attack_content_names_and_length_are_refused(sentence, why):
     first = load_rubric(AXIS)
-    found = refusals(proposing.added(first.text, sentence), first, RunContent(tuple(runs_of(6))), ["plover"])
+    said = "Yours, Zo\u00eb (zo\u00eb@example.org). \u8fd4\u54c1\u306f\u4e09\u5341\u65e5\u4ee5\u5185\u306b"
+    content = RunContent(tuple(runs_of(6, said=said)))
+    found = refusals(proposing.added(first.text, sentence), first, content, ["plover"])
     assert any(why in each for each in found), found
-    assert refusals(proposing.added(first.text, HELPFUL[0]), first, RunContent(tuple(runs_of(6))), ["plover"]) == []
+    for harmless in HELPFUL:
+        assert refusals(proposing.added(first.text, harmless), first, content, ["plover"]) == []
 
 
 def test_attack_a_criterion_without_its_near_miss_or_its_end_is_refused():
@@ -275,7 +289,16 @@ def test_attack_a_criterion_without_its_near_miss_or_its_end_is_refused():
     gone = first.text.replace(f"### {near}", "")
     turned = first.text.replace(near, near.replace("Verdict: `correct`", "Verdict: `incorrect`"))
     bare = re.sub(r"(?m)^- limits:.*\n", "", first.text)
-    for text, why in ((gone, "near-miss"), (turned, "near-miss"), (bare, "lost a criterion: 'limits'")):
+    lines = near.splitlines()
+    empty = first.text.replace(near, f"{lines[0]}\n\n{lines[-1]}")
+    named_alone = re.sub(r"(?m)^- limits:.*\n", "- limits: no\n", first.text)
+    for text, why in (
+        (gone, "near-miss"),
+        (turned, "near-miss"),
+        (empty, "near-miss"),
+        (bare, "lost a criterion: 'limits'"),
+        (named_alone, "lost a criterion: 'limits'"),
+    ):
         assert any(why in each for each in refusals(text, first, content, [])), why
 
 
