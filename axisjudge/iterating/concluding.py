@@ -29,7 +29,7 @@ from axisjudge.iterating.work import (
 )
 from axisjudge.report.digest import portable
 from axisjudge.rubric import list_rubrics
-from axisjudge.rubric.next_version import with_front
+from axisjudge.rubric.next_version import with_front, write_whole
 from axisjudge.stats.acceptance import PARENT, ShownBetter, level_of, shown_better
 from axisjudge.studies.improvement import (
     CandidateTree,
@@ -126,8 +126,7 @@ def _number(work: RubricSearch, cut: Cut, best: str) -> int:
     number = 1 + sum(not set(row["tasks"]).isdisjoint(cut.confirm) for row in rows)
     row = {"candidate": RubricCandidate(best).key, "number": number, "asked": mine, "tasks": list(cut.confirm)}
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    write_whole(path, "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in (*rows, row)))
     return number
 
 
@@ -274,7 +273,7 @@ def _written(work: RubricSearch, best: RubricCandidate, searched: Sequence[Rubri
     changes = "; ".join(dict.fromkeys(filter(None, reasons))) or "an edit that was shown to be better"
     front = {"axis": work.axis, "version": version, "date": date.today(), "status": "draft", "changes": changes}
     path = own() / "rubrics" / work.axis / f"{version}.md"
-    path.write_text(with_front(front, best.text), encoding="utf-8")
+    write_whole(path, with_front(front, best.text))
     return version
 
 

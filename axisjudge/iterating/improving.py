@@ -42,7 +42,7 @@ from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging.plan import RunOptions
 from axisjudge.protocol import find_split
 from axisjudge.rubric import SECTIONS, Rubric, load_rubric
-from axisjudge.rubric.next_version import with_front
+from axisjudge.rubric.next_version import with_front, write_whole
 from axisjudge.stats.estimate import many
 from axisjudge.verdict import AXES
 from axisjudge.workbench import own
@@ -323,4 +323,4 @@ def _write_draft(work: RubricSearch, candidate: RubricCandidate, first: RubricCa
         "select_gain": round(select_gain(candidate, first), 4) if candidate.select else None,
         "proposal_usd": candidate.cost_usd,
     }
-    path.write_text(with_front(front, candidate.text), encoding="utf-8")
+    write_whole(path, with_front(front, candidate.text))

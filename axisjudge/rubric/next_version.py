@@ -60,6 +60,13 @@ def with_front(front: Mapping[str, Any], text: str) -> str:
     return f"---\n{head}---\n{text}"
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Write a file of which nobody ever finds a part, whenever this is ended."""
+    unfinished = path.with_name(f".{path.name}.tmp")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)
+
+
 def promote_version(axis: str, version: str) -> tuple[Path, str | None]:
     """Make a draft the current rubric of its axis; the one that was current is superseded. No text is changed.
 
@@ -91,7 +98,7 @@ def promote_version(axis: str, version: str) -> tuple[Path, str | None]:
     written = {own() / "rubrics" / axis / f"{each}.md": status for each, status in changes.items()}
     texts = {path: _with_status(path, status) for path, status in written.items()}  # all of them, or none is written
     for path, text in texts.items():
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text)
     return next(iter(written)), current.version if current else None
 
 

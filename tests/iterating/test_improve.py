@@ -11,6 +11,7 @@ from collections import Counter
 from hashlib import sha256
 from itertools import cycle
 from pathlib import Path
+from random import Random
 
 import polars as pl
 import pytest
@@ -20,6 +21,7 @@ import axisjudge
 from axisjudge import protocol, workbench
 from axisjudge.checks import InputError
 from axisjudge.iterating import proposing
+from axisjudge.iterating.concluding import _beats as is_beaten_by
 from axisjudge.iterating.guards import RunContent, refusals
 from axisjudge.iterating.search import nested_cut
 from axisjudge.judges.prompt import build_prefix
@@ -122,10 +124,42 @@ def test_a_helpful_edit_is_accepted_written_and_loaded_again(bench, tmp_path):
 def test_the_optimism_is_the_difference_of_the_two_gains_that_stand_before_it():
     parent = [0] * 18
     shown = shown_better([1, *parent[1:]], {"parent": parent}, range(18))
-    frame = pl.DataFrame({"tasks": ["train"], "gain": [1 / 12]})
+    frame = pl.DataFrame({"judge": [None], "tasks": ["train"], "gain": [1 / 12]})
     answer = improvement.ConfirmedGain(frame, shown).answer
     made, _, kept, *_, optimism = re.findall(r"[+-]?\d+", answer)
     assert (int(made), int(kept), int(optimism)) == (8, 6, 2)
+
+
+def test_an_edit_that_helps_one_judge_and_hurts_another_is_said_to():
+    parent = [0] * 18
+    shown = shown_better([1, *parent[1:]], {"parent": parent}, range(18))
+    rows = [{"tasks": "train", "gain": 0.1, "judge": None}]
+    rows += [{"tasks": "confirm", "gain": gain, "judge": name} for name, gain in (("owl", 0.2), ("jay", -0.1))]
+    apart = improvement.ConfirmedGain(pl.DataFrame(rows), shown).answer
+    assert apart.endswith("It helps owl (+20 points) and hurts jay (-10).")
+    alike = improvement.ConfirmedGain(pl.DataFrame(rows).with_columns(pl.col("gain").abs()), shown).answer
+    assert "owl" not in alike
+    aims = {"agreement": 0.8, "decided": 1.0, "tokens": 100, "on_front": True, "gain": 0.0, "search": 1}
+    front = [{**aims, "judge": judge, "key": "first"} for judge in ("owl", "jay")]
+    front += [{**aims, "judge": judge, "key": "new", "gain": gain} for judge, gain in (("owl", 0.1), ("jay", -0.1))]
+    said = improvement.JudgedCandidates(pl.DataFrame(front)).answer
+    assert said.startswith("1 of 1 judged candidate beaten by no other text")
+    assert said.endswith("Candidates that help one judge and hurt another: 1.")
+
+
+@pytest.mark.parametrize(
+    ("other", "beaten"),
+    [
+        ((0.8, 1.0, 100), False),  # the same
+        ((0.8, 1.0, 90), True),
+        ((0.9, 1.0, 110), False),  # better, and longer
+        ((0.9, 0.9, 100), False),  # better, and decides less often
+        ((0.9, 1.0, 100), True),
+    ],
+)
+def test_on_the_front_nothing_is_beaten_in_every_aim(other, beaten):
+    names = ("agreement", "decided", "tokens")
+    assert is_beaten_by(dict(zip(names, other, strict=True)), dict(zip(names, (0.8, 1.0, 100), strict=True))) is beaten
 
 
 @pytest.mark.slow
@@ -439,7 +473,7 @@ def test_the_command_forecasts_first_and_says_what_would_show_more(bench, tmp_pa
 @pytest.mark.slow
 def test_killed_at_any_instant_it_goes_on_and_asks_nothing_twice(bench, tmp_path):
     words, path = command(bench, tmp_path, "--seed", "1"), bench / "data" / "ratings" / "improve" / f"{AXIS}.jsonl"
-    for lines in (3, 60, 150, 260):
+    for lines in sorted(Random(35).sample(range(1, 500), 6)):
         with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             while process.poll() is None and (path.read_bytes().count(b"\n") if path.exists() else 0) < lines:
                 time.sleep(0.01)

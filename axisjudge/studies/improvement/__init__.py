@@ -124,8 +124,17 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
         ends, optimism = _bounds(gain.ci_low, gain.ci_high), many(max(0, made - kept), "point")
         return (
             f"Where it was made it gained {made:+} points, on {many(gain.n_clusters, 'task')} that it was not made "
-            f"from {kept:+} ({ends}): an optimism of {optimism}."
+            f"from {kept:+} ({ends}): an optimism of {optimism}.{self._apart}"
         )
+
+    @property
+    def _apart(self) -> str:
+        """Which judges it helps and which it hurts, where there are both; bounds of each stand in the table."""
+        alone = self.frame.drop_nulls("judge").sort("gain").select("judge", "gain").rows()
+        if len(alone) < 2 or not alone[0][1] < 0 < alone[-1][1]:
+            return ""
+        (hurt, loss), (helped, gain) = alone[0], alone[-1]
+        return f" It helps {helped} ({100 * gain:+.0f} points) and hurts {hurt} ({100 * loss:+.0f})."
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A mark with its bounds for each comparison."""
