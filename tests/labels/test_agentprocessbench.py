@@ -7,6 +7,7 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.labels import read_agentprocessbench
+from axisjudge.labels.formats import Terms, import_labels
 from axisjudge.ratings import SCHEMA, read_ratings
 
 
@@ -131,3 +132,16 @@ def test_lost_labels_of_one_judge_are_not_lost_at_random(shared_data):
     assert lost.height / people.height == pytest.approx(0.041, abs=5e-4)
     assert (lost["verdict"] == "-1").mean() == pytest.approx(0.80)
     assert (people["verdict"] == "-1").mean() == pytest.approx(0.244, abs=5e-4)
+
+
+def test_a_question_that_is_called_an_axis_becomes_one(tmp_path):
+    """As the labels of a search for a better rubric, which are of an axis."""
+    record = {"record_id": "s:0:0", "data_source": "s", "query_index": 0, "step_labels": {"2": 1}, "final_label": -1}
+    path = tmp_path / "s_final.jsonl"
+    path.write_text(json.dumps({**record, "dataset": "s", "sample_index": 0}) + "\n")
+    told = Terms(axes={"final": "termination"}, words={"+1": "correct", "-1": "incorrect"})
+    labels = {each.question: each for each in import_labels(path, told).ratings}
+    assert (labels["termination"].scale, labels["termination"].verdict) == ("verdict", "incorrect")
+    assert (labels["step"].scale, labels["step"].verdict) == ("step", "+1")
+    with pytest.raises(InputError, match="say what they mean"):
+        import_labels(path, Terms(axes={"final": "termination"}))

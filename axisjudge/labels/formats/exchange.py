@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.labels import agentprocessbench, alttest, own
+from axisjudge.labels.agentrx import NO_AXIS
 from axisjudge.labels.alttest import JUDGES, PEOPLE, is_annotations
 from axisjudge.labels.decisions import OPEN
 from axisjudge.labels.formats import agentrx_failures, argilla, crowd_kit, label_studio
@@ -157,11 +158,22 @@ def import_labels(
     source = Path(path)
     name = one_of("format", form, FORMATS) if form else recognised(source)
     try:
-        ratings, notes = FORMATS[name].read(source, terms or Terms())
+        ratings, notes = FORMATS[name].read(source, terms := terms or Terms())
     except (AttributeError, KeyError, TypeError, ValidationError) as error:
         why = " ".join(str(error).split())[:120]
         raise InputError(str(source), f"does not keep to the format {name} ({type(error).__name__}: {why})") from error
+    ratings = [_on_its_axis(rating, terms, source.name) for rating in ratings]
     return with_draw(ImportedLabels(tuple(ratings), name, tuple(notes)), source, sampling=sampling, key=key, plan=plan)
+
+
+def _on_its_axis(rating: Rating, terms: Terms, where: str) -> Rating:
+    """A label whose question the importer called an axis, where the format has questions of its own."""
+    axis = terms.axes.get(rating.question, NO_AXIS)
+    if axis == NO_AXIS:
+        return rating
+    lost = {"scale": "verdict", "verdict": None, "value": None}
+    fields = lost if rating.verdict is None else terms.word_fields(where, axis, rating.verdict)
+    return rating.model_copy(update={"question": axis, **fields})
 
 
 def with_draw(
