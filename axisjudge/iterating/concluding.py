@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.iterating import proposing
-from axisjudge.iterating.guards import refusals
+from axisjudge.iterating.proposing import refusals
 from axisjudge.iterating.rubric_change import rubric_sentences
 from axisjudge.iterating.search import Cut, RubricCandidate, best_of, select_gain
 from axisjudge.iterating.work import (

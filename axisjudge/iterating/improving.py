@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 from axisjudge.checks import InputError, one_of, positive
 from axisjudge.iterating import proposing
 from axisjudge.iterating.concluding import concluded
-from axisjudge.iterating.guards import refusals
 from axisjudge.iterating.iteration import Given, calibration_runs
+from axisjudge.iterating.proposing import refusals
 from axisjudge.iterating.search import Case, Cut, RubricCandidate, nested_cut, search, select_gain
 from axisjudge.iterating.work import (
     DRAFTS,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,19 +15,21 @@ import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.datasets import demo_paths
-from axisjudge.iterating import sentences
-from axisjudge.iterating.looked_at import LookedAt, looked_at
+from axisjudge.figures.markup import cut
 from axisjudge.iterating.rubric_change import RubricSentence, beside_flips, cited_on_flips, rubric_sentences
 from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging import judging_run
-from axisjudge.judging.estimate import asked_yes
+from axisjudge.judging.estimate import PlanEstimate, asked_yes
 from axisjudge.judging.judging_run import JudgingRun
 from axisjudge.judging.outcome import AT_BUDGET
 from axisjudge.judging.plan import JudgingPlan, RunOptions, together
+from axisjudge.labels.decisions import decided
+from axisjudge.labels.sampling import drawn_of
 from axisjudge.protocol import RunSource, Split, check_tuning, find_split, make_split
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.spec import PANELS, panel
 from axisjudge.studies._shared.frames import SCOPE
+from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.rubric_versions import (
     RubricVersions,
     beliefs_moved,
@@ -36,7 +40,7 @@ from axisjudge.studies.rubric_versions import (
 )
 from axisjudge.studies.rubric_versions.sentences import occasions_apart
 from axisjudge.studies.rubric_versions.turns import Turn
-from axisjudge.studies.rubric_versions.versions import HELD_OUT
+from axisjudge.studies.rubric_versions.versions import HELD_OUT, Flip
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES, IDENTITY
 from axisjudge.workbench import home, own
@@ -82,7 +86,7 @@ class Iteration:
     @property
     def decided(self) -> str:
         """How many of the flips are improvements, in words; empty where nothing was asked."""
-        return sentences.looked_at(self.looked_at) if self.looked_at else ""
+        return looked_at_words(self.looked_at) if self.looked_at else ""
 
     @cached_property
     def explorer(self) -> Explorer | None:
@@ -121,7 +125,7 @@ class Iteration:
             return notes
         banner = f'<p style="border-left: 4px solid #b3261e; padding-left: 8px">{html.escape(self.result.banner)}</p>'
         apart = occasions_apart(self.turn.before, self.turn.after) if self.turn.pair.apart else ""
-        words = [self.result.answer, apart, self.decided, sentences.cited(self.cited)]
+        words = [self.result.answer, apart, self.decided, cited_words(self.cited)]
         said = "".join(f"<p><strong>{html.escape(each)}</strong></p>" for each in words if each)
         return f"{notes}{banner if self.result.banner else ''}{said}"
 
@@ -151,16 +155,16 @@ class Iteration:
         turn, judges, split = self.turn, judges_moved(self.turn), contested(self.turn)
         flips, trail = flipped(turn), self.result.agreement[turn.axis].plot_trail()
         charts = (trail, judges.plot_matrices(), split.plot(), judges.plot(), beliefs_moved(turn).plot())
-        tables = {flips.answer: flips.table, sentences.READ_NEXT: split.table, turn.caption: turn.table}
+        tables = {flips.answer: flips.table, READ_NEXT: split.table, turn.caption: turn.table}
         beside = beside_flips(turn.flips, self.rubric, (turn.before, turn.after))
         folds = {
-            sentences.BESIDE: beside + tables_in_notebook({sentences.CITED: self.cited}),
+            BESIDE: beside + tables_in_notebook({CITED: self.cited}),
             "Charts": "".join(inline(each, note=self.result.banner) for each in charts),
             "Flips, what to read next, and every figure of the turn": tables_in_notebook(tables),
             "In numbers": "".join(f"<p>{html.escape(each)}</p>" for each in (*turn.details, SCOPE)),
         }
         return "".join(
-            f"<details{' open' if head == sentences.BESIDE else ''}><summary>{head}</summary>"
+            f"<details{' open' if head == BESIDE else ''}><summary>{head}</summary>"
             f'<div style="max-width: 100%; overflow-x: auto">{shown}</div></details>'
             for head, shown in folds.items()
         )
@@ -246,7 +250,7 @@ def iterate(
     options = RunOptions(progress=progress, **money)
     both = JudgingRun(lambda done: together([run.plan_of(done) for run in asked]), asked[0].admitted, out)
     plan = both.plan()
-    to_come = sentences.cost(plan, both.estimate(options))
+    to_come = cost_words(plan, both.estimate(options))
     notes = (*notes, f"{axis} {new.version} against {old.version}, {times}x each. {to_come}")
     if dry_run:
         return Iteration(notes, plan, None)
@@ -300,10 +304,10 @@ def _offer_split(trajectories: Given, wanted: bool | None) -> Split | None:
     paths = _paths(trajectories)
     if wanted is False or not paths:
         return None
-    if wanted is None and not asked_yes(sentences.OFFER):
+    if wanted is None and not asked_yes(OFFER):
         return None
     made = make_split(read_trajectories(*paths).trajectories, source=RunSource.of(paths))
-    print(sentences.split_made(made), flush=True)
+    print(split_made(made), flush=True)
     return made
 
 
@@ -336,7 +340,7 @@ def calibration_runs(trajectories: Given, split: Split | None) -> tuple[list[Tra
     """The trajectories to judge, and what must be said of them."""
     from axisjudge.readers import read_trajectories
 
-    notes = [] if split else [sentences.NO_SPLIT]
+    notes = [] if split else [NO_SPLIT]
     if given := [run for run in _listed(trajectories) if isinstance(run, Trajectory)]:
         check_tuning((run.cluster_id for run in given), where="trajectories")
         return given, tuple(notes)
@@ -351,7 +355,7 @@ def calibration_runs(trajectories: Given, split: Split | None) -> tuple[list[Tra
         cure = "a rubric is tuned on the other side: name its files"
         raise InputError("trajectories", f"all {len(runs)} are held out ({', '.join(split.held_out)})", cure=cure)
     mine = [run for run in runs if split.side_of(run) == split.open_side]
-    return mine, (*notes, sentences.one_side(len(mine), split.open_side, len(runs) - len(mine)))
+    return mine, (*notes, one_side(len(mine), split.open_side, len(runs) - len(mine)))
 
 
 def _paths(trajectories: Given) -> list[str | Path]:
@@ -401,3 +405,141 @@ def _times_asked(known: pl.DataFrame, old: Rubric) -> int:
     """How many repeats the file has of the version before."""
     repeats = known.filter(pl.col("rubric_version") == old.version)["repeat"].unique()
     return max(1, len(repeats))
+
+
+# What people who looked at the flips decided: how many of them are improvements.
+
+
+class Looked(StrEnum):
+    """How a flip came out: by what most people who decided on it said, of equally many that they differ."""
+
+    IMPROVED = "new_right"
+    WORSENED = "old_right"
+    BOTH_WRONG = "both_wrong"
+    CANNOT_TELL = "cannot_tell"
+    PEOPLE_DIFFER = "people_differ"
+
+
+@dataclass(frozen=True)
+class LookedAt:
+    """The flips of one turn as people decided on them; `flips` in all, those that nobody looked at among them.
+
+    They were looked at because they flipped: the counts are no rate of anything else.
+    """
+
+    flips: int
+    counts: Mapping[Looked, int]
+
+    @property
+    def looked_at(self) -> int:
+        """Flips on which anybody decided."""
+        return sum(self.counts.values())
+
+
+def looked_at(flips: Sequence[Flip], axis: str, versions: tuple[str, str], decisions: pl.DataFrame | None) -> LookedAt:
+    """Count the decisions on the flips between two versions of one axis's rubric.
+
+    Parameters
+    ----------
+    flips : sequence of Flip
+    axis : str
+    versions : tuple of str
+        The older and the newer.
+    decisions : polars.DataFrame, optional
+        Labels, those among them that are decisions by flip (`axisjudge.labels.decisions`); of one person and flip the
+        last one counts.
+    """
+    of = {(flip.item, f"{flip.judge} {versions[0]} to {versions[1]}"): flip for flip in flips}
+    answers: dict[tuple[str, str], dict[str, str]] = {}
+    rows = () if decisions is None else decisions.filter(question=axis).sort("created_at").iter_rows(named=True)
+    for row in rows:
+        flags = row["flags"] or []
+        key, answer = (row["item_id"], drawn_of(flags)["drawn_by"]), decided(flags)
+        if answer is not None and key in of:
+            flip = of[key]
+            if drawn_of(flags)["drawn_stratum"] == f"{flip.before.verdict} to {flip.after.verdict}":
+                answers.setdefault(key, {})[row["rater"]] = answer
+    counts = Counter(_of_most(list(given.values())) for given in answers.values())
+    return LookedAt(len(flips), {each: counts[each] for each in Looked})
+
+
+def _of_most(answers: Sequence[str]) -> Looked:
+    """The commonest answer; `PEOPLE_DIFFER` where two are equally common."""
+    (first, n), *others = Counter(answers).most_common()
+    return Looked.PEOPLE_DIFFER if others and others[0][1] == n else Looked(first)
+
+
+# Words: what is to come, what is compared, and what people decided on flips.
+
+READ_NEXT = "Where the judges are split now, to be read next"
+BESIDE = "The rubric's change, and beside it each flip with the sentence that its reasons hang on"
+CITED = "Cited steps of flips, by the sentence of the new rubric that the reason shares most words with"
+NO_SPLIT = (
+    "There is no split: no task is held out yet (split=True makes one first, axisjudge split make PATHS too), so that "
+    "nothing will be left to confirm this on."
+)
+OFFER = (
+    "There is no split yet, so that no task is held out to confirm this on. Make one now, half of the tasks on either "
+    "side?"
+)
+
+
+def one_side(n_runs: int, side: str, n_others: int) -> str:
+    """Which runs are compared, and that the others are left alone."""
+    return f"{many(n_runs, 'run')} of the {side} side; {many(n_others, 'run')} of other sides left alone."
+
+
+#: What people decided on flips, by code: for one flip, and for several.
+LOOKED = {
+    Looked.IMPROVED: ("is an improvement", "are improvements"),
+    Looked.WORSENED: ("is for the worse", "are for the worse"),
+    Looked.BOTH_WRONG: ("is from one wrong verdict to another", "are from one wrong verdict to another"),
+    Looked.CANNOT_TELL: ("cannot be told", "cannot be told"),
+    Looked.PEOPLE_DIFFER: ("is one on which people differ", "are such that people differ"),
+}
+
+
+def looked_at_words(found: LookedAt) -> str:
+    """How many of the flips are improvements, by people who looked at them; no rate of anything else."""
+    if not found.flips:
+        return "No verdict flipped, so that there is nothing to decide on."
+    flips = many(found.flips, "flip")
+    if not found.looked_at:
+        return f"Of {flips} nobody has looked at any yet: decide on them in the explorer (W, then 1 to 4)."
+    given = [(each, n) for each, n in found.counts.items() if n or each is Looked.IMPROVED]
+    parts = [f"{n} {LOOKED[each][n != 1]}" for each, n in given]
+    left = found.flips - found.looked_at
+    return f"Of {flips} {listed(parts)}{f'; {left} not looked at yet' if left else ''}."
+
+
+def cited_words(on_flips: pl.DataFrame) -> str:
+    """Which sentence of the rubric most new reasons hang on; empty where nothing flipped."""
+    n, named = int(on_flips["flips"].sum()), on_flips.drop_nulls("sentence")
+    if not n:
+        return ""
+    if named.is_empty():
+        return f"No reason for {many(n, 'flip')} shares words enough with a sentence of the rubric."
+    first = named.row(0, named=True)
+    what = "a new one" if first["new"] else "one that was there before"
+    return (
+        f"Reasons of {named['flips'].sum()} of {many(n, 'flip')} point to a sentence of the rubric, "
+        f"{first['flips']} of them to the same, {what}: \u201c{cut(first['rubric'], 120)}\u201d"
+    )
+
+
+def split_made(split: Split) -> str:
+    """What the new split holds."""
+    sides = listed([f"{many(len(tasks), 'task')} for {side}" for side, tasks in split.tasks.items()])
+    return f"Split made: {sides}; held out: {', '.join(split.held_out)}."
+
+
+def cost_words(plan: JudgingPlan, estimate: PlanEstimate) -> str:
+    """What is to come, to be read before anything is asked."""
+    there = many(plan.cached + plan.kept_lost, "rating")
+    if not plan.n_calls:
+        return f"Nothing to ask: all {there} are there."
+    calls = f"To come: {many(plan.n_calls, 'call')}"
+    if plan.cached + plan.kept_lost:
+        calls += f"; {there} are there already"
+    free = "Free: programs and simulated judges are sent no prompt"
+    return f"{calls}. {estimate.sentence if estimate.judges else free}."

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from axisjudge.checks import InputError, OneLine
 from axisjudge.iterating import proposing
-from axisjudge.iterating.guards import RunContent, most_growth, replace_text
+from axisjudge.iterating.proposing import RunContent, most_growth, replace_text
 from axisjudge.iterating.search import Cut, RubricCandidate
 from axisjudge.judges import Judge
 from axisjudge.judges.answer import Sheet

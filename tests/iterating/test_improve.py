@@ -22,7 +22,7 @@ from axisjudge import protocol, workbench
 from axisjudge.checks import InputError
 from axisjudge.iterating import proposing
 from axisjudge.iterating.concluding import _beats as is_beaten_by
-from axisjudge.iterating.guards import RunContent, refusals
+from axisjudge.iterating.proposing import RunContent, refusals
 from axisjudge.iterating.search import nested_cut
 from axisjudge.judges.prompt import build_prefix
 from axisjudge.judges.simulated import HELPFUL
