@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, TypeVar
+import shlex
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +28,14 @@ class OneLine(Exception):
         return [*(f"line {cell.lineno}: {cell.line}" for cell in cells), f"{type(self).__name__}: {self}"]
 
 
+class Way(NamedTuple):
+    """Options that mend a refused command; `when` they are right, in words; `instead` of which command, if another."""
+
+    options: tuple[str, ...]
+    when: str = ""
+    instead: tuple[str, ...] = ()
+
+
 class InputError(OneLine, ValueError):
     """Something a user gave cannot be used; the message is one line that says what, where and how to mend it.
 
@@ -40,24 +49,68 @@ class InputError(OneLine, ValueError):
         The value found; shortened to 80 characters in the message.
     cure : str, optional
         What to do about it.
+    ways : sequence of Way
+        Options that would each do it; they stand behind the cure, as whole commands where the command is known.
     """
 
-    def __init__(self, where: str, rule: str, found: object = None, cure: str = "") -> None:
-        self.where, self.rule, self.found, self.cure = where, rule, found, cure
-        parts = [f"{where}: {rule}"]
-        if found is not None:
-            parts.append(f"found {_short(found)}")
-        if cure:
-            parts.append(cure)
-        super().__init__(" ".join("; ".join(parts).splitlines()))  # a file's name, say, may hold a line end
+    def __init__(self, where: str, rule: str, found: object = None, cure: str = "", ways: Sequence[Way] = ()) -> None:
+        self.where, self.rule, self.found, self.cure, self.ways = where, rule, found, cure, tuple(ways)
+        super().__init__(self.told())
+
+    def told(self, command: Sequence[str] = ()) -> str:
+        """The message; its ways out as whole commands where `command` is the one that was refused."""
+        parts = [f"{self.where}: {self.rule}"]
+        if self.found is not None:
+            parts.append(f"found {_short(self.found)}")
+        ways = [
+            f"{way.when}{': ' * bool(way.when)}{shlex.join((*(way.instead or command), *way.options))}"
+            for way in self.ways
+        ]
+        parts += [": ".join(filter(None, (self.cure, "; ".join(ways))))] if self.cure or ways else []
+        return " ".join("; ".join(parts).splitlines())  # a file's name, say, may hold a line end
 
     def inside(self, place: str) -> InputError:
         """The same fault told from further out: `place`, then where it stands there."""
-        return InputError(", ".join(filter(None, (place, self.where))), self.rule, self.found, self.cure)
+        where = ", ".join(filter(None, (place, self.where)))
+        return InputError(where, self.rule, self.found, self.cure, self.ways)
 
-    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, object, str]]:
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, object, str, tuple[Way, ...]]]:
         """What another process makes the same error of."""
-        return type(self), (self.where, self.rule, self.found, self.cure)
+        return type(self), (self.where, self.rule, self.found, self.cure, self.ways)
+
+
+#: A refusal proposes so many commands.
+_MOST_WAYS = 4
+
+
+def tried(error: InputError, attempt: Callable[[tuple[str, ...]], object], steps: int = 2) -> InputError:
+    """The same refusal with those ways out that lead to an answer, each carried on to its end.
+
+    Parameters
+    ----------
+    error : InputError
+    attempt : callable
+        Does the refused thing with further options, and raises what is refused then.
+    steps : int
+        How many refusals on the way are followed.
+    """
+    found: list[Way] = []
+    dead = ""
+    for way in error.ways:
+        if len(found) >= _MOST_WAYS:
+            break
+        try:
+            attempt(way.options)
+        except InputError as further:
+            if steps and further.ways:
+                on = tried(further, lambda more, way=way: attempt((*way.options, *more)), steps - 1).ways  # type: ignore[misc]
+                whens = [", ".join(filter(None, (way.when, each.when))) for each in on]
+                found += [Way((*way.options, *each.options), when) for each, when in zip(on, whens, strict=True)]
+            dead = dead or f"{shlex.join(way.options)} is not enough: {further.rule}"
+        else:
+            found.append(way)
+    cure = error.cure if found or not dead else f"{error.cure} ({dead})".strip()
+    return type(error)(error.where, error.rule, error.found, cure, found[:_MOST_WAYS])
 
 
 class TooLittle(InputError):

@@ -1,6 +1,5 @@
 """`axisjudge check|agreement|compare|confidence|profile`: how far judges can be trusted, and what they found."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 # `axisjudge check`: judges against people from one table, without a workbench or a key.
 
 #: ``RATER:WORD=WORD`` of --words.
-_MEANT = re.compile(r"(.*:[^=]+)=(.*)")
 #: Of larger files it is said what is being done; of so many judges the table of counts is printed.
 _LARGE, _MOST_COUNTED = 20_000_000, 4
 
@@ -75,16 +73,16 @@ def check(
     from csv import reader
 
     from axisjudge.stats.estimate import exit_code
+    from axisjudge.studies.check import MEANT, decide
     from axisjudge.studies.check import check as check_table
-    from axisjudge.studies.check import decide
 
     pairs = [each.rpartition("=")[::2] for each in confidence]
     if len(dict(pairs)) < len(pairs):
         raise InputError("--confidence", "names a judge twice", ", ".join(confidence))
-    lists = [each for each in words if not _MEANT.fullmatch(each)]
+    lists = [each for each in words if not MEANT.fullmatch(each)]
     if len(lists) > 1:
         raise InputError("--words", "names the question's words once", "; ".join(lists))
-    means = {parts[1]: parts[2] for each in words if (parts := _MEANT.fullmatch(each))}
+    means = {parts[1]: parts[2] for each in words if (parts := MEANT.fullmatch(each))}
     large = table.is_file() and table.stat().st_size > _LARGE
     if large:
         typer.echo(f"reading {table} ({table.stat().st_size / 1e6:,.0f} MB)", err=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, tried
 from axisjudge.cluster import watched
 from axisjudge.families import family_of
 from axisjudge.imports import harness, inspect_scores, promptfoo, sets, tracing
@@ -93,6 +93,15 @@ def import_ratings(
     """
     given = options or ImportOptions()
     named = [Path(path) for path in paths]
+    try:
+        return _imported(named, given, with_draw=with_draw)
+    except InputError as error:
+        if not error.ways:
+            raise
+        raise tried(error, lambda more: _imported(named, given.with_options(more), with_draw=with_draw)) from None
+
+
+def _imported(named: Sequence[Path], given: ImportOptions, *, with_draw: bool) -> Imported:
     readings, passed_over = [], []
     for path, alone in watched([*_files(named)], "reading files"):
         try:
@@ -220,7 +229,7 @@ def _chosen(
     if not wanted:
         if options.question and named and not judgements["question"].null_count():
             rule = f"names none of the questions here: {', '.join(named)}"
-            raise InputError("--question", rule, options.question[0], f"--axis-map {named[0]}=NAME renames one")
+            raise InputError("--question", rule, options.question[0])
         return judgements, list(tables), []
     is_wanted = pl.col("question").is_in(list(wanted))
     kept = judgements.filter(pl.col("question").is_null() | is_wanted)

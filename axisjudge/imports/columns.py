@@ -7,7 +7,6 @@ one rater, and neither their names nor what was told decide, both commands are w
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -16,9 +15,9 @@ from typing import Any
 
 import polars as pl
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, Way, one_of
 from axisjudge.imports.cells import WHOLE, mended, typed_column
-from axisjudge.imports.judgement import JUDGED, ImportedFile, ImportOptions, word_or_none
+from axisjudge.imports.judgement import DRAW, JUDGED, ImportedFile, ImportOptions, word_or_none
 from axisjudge.imports.recognise import (
     KIND_WORDS,
     NAMES,
@@ -98,6 +97,8 @@ def read_table(path: Path, columns: Columns, options: ImportOptions, form: str) 
     if not options.repeats:
         _refuse_twice(str(path), known, found, layout)
     notes += [layout.note(), *changed]
+    if nameless := known.frame[layout.roles["trajectory_id"]].null_count():
+        notes.append(f"{layout.roles['trajectory_id']} is empty in {nameless:,} rows, which are items by their number")
     notes += [f"rows that repeat another in every cell: {n_copies}, taken once"] if n_copies else []
     notes += [
         f"{name}: {count:,} empty cells are verdicts that did not come, and stay counted"
@@ -161,15 +162,14 @@ def _refuse_twice(where: str, known: Recognised, found: pl.DataFrame, layout: La
     keys = [layout.roles[name] for name in ("rater", "question", "step_index") if name in layout.roles]
     by = f"{one['rater']} rated" if one["rater"] else "there are two rows of"
     rule = f"{by} {one['thing']!r} twice (rows {found['row'][one['_before']]} and {one['row']})"
+    ways = []
     if extra := telling_apart(known.frame, item, keys, known):
-        told = " ".join(f"--item {shlex.quote(name)}" for name in (*item, *extra))
-        tell = "tells" if len(extra) == 1 else "tell"
-        cure = f"if {' and '.join(extra)} {tell} what was rated: {told}; if they are repeats of one rating: --repeats"
-    else:
-        cure = (
-            "if they are repeats of one rating: --repeats; else leave one out, or name what tells them apart by --item"
-        )
-    raise InputError(where, rule, cure=cure)
+        told = tuple(part for name in (*item, *extra) for part in ("--item", name))
+        ways.append(Way(told, f"if {' and '.join(extra)} {'tells' if len(extra) == 1 else 'tell'} what was rated"))
+    ways.append(Way(("--repeats",), "if they are repeats of one rating"))
+    raise InputError(
+        where, rule, cure="" if extra else "leave one out, or name by --item what tells them apart", ways=ways
+    )
 
 
 def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOptions) -> Layout:
@@ -246,7 +246,7 @@ def _raters(
     others = [name for name in answers if known.columns[name].kind == "other" and known.columns[name].words]
     sure = [name for name in verdicts if name in named or who(name)]
     if not sure and len(verdicts) > 1:
-        _refuse_undecided(where, verdicts)
+        _refuse_undecided(where, verdicts, options)
     if not sure:
         return verdicts
     groups = _groups(known, sure)
@@ -270,15 +270,13 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
     found = found or [(name, of) for name, of in rivals.items() if of and who(name) == "judge"]
     if not found:
         return
-    (judge, of), file = found[0], shlex.quote(where)
+    judge, of = found[0]
     rule = f"{judge} and {of[0]} hold the same words, and {rater} may have said either"
+    options: tuple[str, ...] = ("--column", f"{judge}=verdict", "--column", f"{of[0]}=ignore", "--kind", "llm")
     if known.columns[rater].distinct == 1:
-        kinds = f"--kind {shlex.quote(judge)}=llm --kind {shlex.quote(of[0])}=human"
-        cure = f"axisjudge import {file} {kinds} --question {_named_after(where)}"
-    else:
-        cure = f"axisjudge import {file} --column {shlex.quote(judge)}=verdict --column {shlex.quote(of[0])}=ignore"
-        cure += f" --kind llm --question {_named_after(where)}"
-    raise InputError(where, rule, cure=f"say whose they are: {cure} --out ratings.jsonl")
+        options = ("--kind", f"{judge}=llm", "--kind", f"{of[0]}=human")
+    way = Way((*options, "--question", _named_after(where)))
+    raise InputError(where, rule, cure="say whose they are", ways=[way])
 
 
 def _groups(known: Recognised, names: Sequence[str]) -> list[list[str]]:
@@ -298,10 +296,18 @@ def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognis
         f"{', '.join(group[:3])} say {', '.join(sorted(known.columns[group[0]].words)[:3]) or 'numbers'}"
         for group in groups[:3]
     ]
-    kinds = [f"--kind={name}={likely_kind(name)}" for name in groups[0][:6]]
-    name = _named_after(where)
-    command = shlex.join(["axisjudge", "import", where, *kinds, "--question", name, "--out", "ratings.jsonl"])
-    raise InputError(where, f"holds several questions: {'; '.join(said)}", cure=f"import one at a time: {command}")
+    ways = [
+        Way((*_kinds_of(group), "--question", _named_after(where)), f"only {', '.join(group[:3])}" * bool(n))
+        for n, group in enumerate(groups[:3])
+    ]
+    raise InputError(where, f"holds several questions: {'; '.join(said)}", cure="import one at a time", ways=ways)
+
+
+def _kinds_of(names: Sequence[str]) -> tuple[str, ...]:
+    """Each of these raters with its likely kind, and how labels were drawn where all are people."""
+    kinds = {name: likely_kind(name) for name in names}
+    told = tuple(part for name, kind in kinds.items() for part in ("--kind", f"{name}={kind}"))
+    return (*told, *DRAW) if set(kinds.values()) == {"human"} else told
 
 
 def _named_after(where: str) -> str:
@@ -317,16 +323,17 @@ def _alike(known: Recognised, one: str, other: str) -> bool:
     return bool(first.words & second.words)
 
 
-def _refuse_undecided(where: str, names: Sequence[str]) -> None:
+def _refuse_undecided(where: str, names: Sequence[str], options: ImportOptions) -> None:
     """Refuse columns that may be raters or questions, with the command for each."""
-    file, few = shlex.quote(where), list(names)[:6]
-    kinds = " ".join(f"--kind {shlex.quote(name)}={likely_kind(name)}" for name in few)
-    name = _named_after(where)
-    raters = f"axisjudge import {file} {kinds} --question {name} --out ratings.jsonl"
-    questions = f"axisjudge import {file} --rater {name} --kind llm --out ratings.jsonl"
-    listed = ", ".join(few) + (", ..." if len(names) > len(few) else "")
-    rule = f"{listed} may be raters of one question, or questions to one rater"
-    raise InputError(where, rule, cure=f"raters (llm or human each): {raters}; questions: {questions}")
+    name, listed = _named_after(where), ", ".join(names[:6]) + ", ..." * (len(names) > 6)
+    kinds = tuple(part for each in names for part in ("--kind", f"{each}={likely_kind(each)}"))
+    asked = () if options.question else ("--question", name)
+    ways = [
+        Way((*kinds, *asked), "if they are raters (llm, decision_model, rules or human each)"),
+        Way(("--rater", name, "--kind", "llm"), "if they are questions to one model"),
+        Way(("--rater", name, "--kind", "human", *DRAW), "if they are questions to one person"),
+    ]
+    raise InputError(where, f"{listed} may be raters of one question, or questions to one rater", ways=ways)
 
 
 def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised) -> tuple[dict[str, str], list[str]]:
@@ -456,42 +463,56 @@ def _checked(where: str, layout: Layout, known: Recognised, options: ImportOptio
     if lacking and not (options.kind or options.kinds or "rater_kind" in layout.roles):
         lacking.append("what the raters are (--kind llm, decision_model, rules or human; or NAME=KIND)")
     if lacking:
-        command = _command(where, layout, options, known, asked=bool(asked))
-        raise InputError(where, f"does not say {'; '.join(lacking)}", cure=command)
+        ways = _ways(where, layout, options, known, asked=bool(asked))
+        raise InputError(where, f"does not say {'; '.join(lacking)}", cure="say it" * bool(ways), ways=ways)
     return layout
 
 
-def _command(where: str, layout: Layout, options: ImportOptions, known: Recognised, *, asked: bool) -> str:
-    """The whole command that would work; a rater or question without a name gets the file's."""
-    words = ["axisjudge", "import", where, *(f"--item={name}" for name in options.item)]
+def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised, *, asked: bool) -> list[Way]:
+    """The options that would do, for each column that may be meant; what has no name gets the file's."""
+    items: list[tuple[str, ...]] = [()]
     if "trajectory_id" not in layout.roles:
         keys = [layout.roles[name] for name in ("rater", "question") if name in layout.roles]
-        words += [f"--item={name}" for name in telling_apart(known.frame, [], keys, known)] or ["--item", "COLUMN"]
+        tells = telling_apart(known.frame, [], keys, known)
+        likely = [name for name in (*known.of("id"), *known.of("cluster", "text")) if known.columns[name].distinct > 1]
+        may: list[tuple[str, ...]] = [(name,) for name in likely if name not in layout.roles.values()]
+        items = [tuple(tells)] if tells else may[:3]
     nothing = "verdict" not in layout.roles and not layout.answers
+    verdicts: list[tuple[str, ...]] = [()]
     if nothing:
-        likely = [
-            name
-            for name in layout.left_out
-            if len(known.columns[name].words) > 1
-            and known.columns[name].kind in ("verdict", "other")
-            and not _is_text(name)
-        ]
-        words += ["--column", f"{likely[0] if len(likely) == 1 else 'COLUMN'}=verdict"]
-    words += ["--rater", options.rater] if options.rater else []
+        answers = [name for name in layout.left_out if _may_answer(known, name)]
+        verdicts = [("--column", f"{name}=verdict") for name in answers[:3]]
+    rest: tuple[str, ...] = ()
     if "rater" not in layout.roles and not options.rater and (nothing or not layout.by_rater):
-        words += ["--rater", _named_after(where)]
-    words += [] if asked else ["--question", layout.roles.get("verdict", _named_after(where))]
-    words += ["--question", options.question[0]] if len(options.question) == 1 else []
-    if not (options.kind or options.kinds or "rater_kind" in layout.roles):
-        sure = layout.by_rater and any(map(who, layout.answers))
-        kinds = {name: likely_kind(name) for name in layout.answers} if sure else {}
-        one = likely_kind(layout.roles.get("rater") or layout.roles.get("verdict", ""))
-        words += [part for name, kind in kinds.items() for part in ("--kind", f"{name}={kind}")] or ["--kind", one]
-    words += ["--kind", options.kind] if options.kind else []
-    words += [part for name, kind in options.kinds.items() for part in ("--kind", f"{name}={kind}")]
-    told = {word.rpartition("=")[2] for word, before in zip(words[1:], words, strict=False) if before == "--kind"}
-    words += ["--sampling", "unknown"] if told == {"human"} else []  # labels alone say how they were drawn
-    return f"say it: {shlex.join([*words, '--out', 'ratings.jsonl'])}"
+        rest += ("--rater", _named_after(where))
+    rest += () if asked else ("--question", layout.roles.get("verdict", _named_after(where)))
+    whole = []
+    for item, verdict, (kinds, when) in product(items, verdicts, _kind_ways(layout, options)):
+        named = tuple(part for name in item for part in ("--item", name))
+        of = [f"{' and '.join(item)} name what was rated"] if len(items) > 1 else []
+        of += [f"{verdict[1].removesuffix('=verdict')} holds the answers"] if len(verdicts) > 1 else []
+        when = f"if {' and '.join(filter(None, (*of, when)))}" if of or when else ""
+        whole.append(Way((*named, *verdict, *rest, *kinds), when))
+    return whole
+
+
+def _may_answer(known: Recognised, name: str) -> bool:
+    column = known.columns[name]
+    return len(column.words) > 1 and column.kind in ("verdict", "other") and not _is_text(name)
+
+
+def _kind_ways(layout: Layout, options: ImportOptions) -> list[tuple[tuple[str, ...], str]]:
+    """What the raters may be, and what must hold for it: one way where names say it, else a model or people."""
+    if options.kind or options.kinds or "rater_kind" in layout.roles:
+        return [((), "")]
+    if layout.by_rater and any(map(who, layout.answers)):
+        return [(_kinds_of(layout.answers), "")]
+    both: list[tuple[tuple[str, ...], str]] = [
+        (("--kind", "llm"), "models said it"),
+        (("--kind", "human", *DRAW), "people did"),
+    ]
+    named = {who(name) for ours in ("rater", "verdict") if (name := layout.roles.get(ours, ""))} - {""}
+    return [(both["people" in named][0], "")] if len(named) == 1 else both
 
 
 def _judgements(
@@ -505,6 +526,9 @@ def _judgements(
         return typed_column(str(path), first, ours, columns[column])
 
     things = frame[roles["trajectory_id"]]
+    if things.null_count() and "rater" not in roles:
+        number = pl.format("row {}", pl.int_range(first, first + frame.height))
+        things = frame.select(pl.col(things.name).fill_null(number)).to_series()
     if things.null_count():
         where = f"{path}:{first + things.is_null().arg_true()[0]}"
         raise InputError(where, f"the cell {things.name} is empty", cure="name what was rated in every row")

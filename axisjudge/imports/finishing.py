@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from pathlib import Path
 
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, Way
 from axisjudge.families import family_of
-from axisjudge.imports.judgement import ImportOptions, place_of
+from axisjudge.imports.judgement import DRAW, ImportOptions, place_of
 from axisjudge.imports.recognise import likely_kind
 from axisjudge.labels.decisions import OPEN
-from axisjudge.labels.own import OF_RUN, word_cure
+from axisjudge.labels.own import OF_RUN, word_error
 from axisjudge.ratings.edge import ITEM_ID, LISTS, MOST_WORDS, SCHEMA, alike, completed, sides_of
 from axisjudge.ratings.scales import checked_scale, nominal_of, number_of, on_scale, recognised_scale
 from axisjudge.verdict import AXES
@@ -62,7 +62,10 @@ def _asked(judged: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
         lacking.append("who rated (--rater NAME, or --rater-column COLUMN)")
     if lacking:
         where = place_of(judged.row(nobody.arg_max() or 0, named=True)).partition(":")[0]
-        raise InputError(where, f"does not say {' nor '.join(lacking)}")
+        name = re.sub(r"\W+", "_", Path(where).name.partition(".")[0]).strip("_") or "answers"
+        told = ("--question", name) * (len(options.question) != 1 and judged["question"].null_count() > 0)
+        told += ("--rater", name) * bool(nobody.any())
+        raise InputError(where, f"does not say {' nor '.join(lacking)}", cure="say it", ways=[Way(told)])
     asked = judged["question"]
     if asked.null_count():
         asked = asked.fill_null(options.question[0])
@@ -90,10 +93,14 @@ def _kinds(judged: pl.DataFrame, options: ImportOptions) -> dict[str, str]:
         else:
             unsaid.append(rater)
     if unsaid:
-        each = shlex.join([part for name in unsaid[:6] for part in ("--kind", f"{name}={likely_kind(name)}")])
-        more = f", and so on for {len(unsaid) - 6} more" if len(unsaid) > 6 else ""
-        cure = f"add for each whether it is llm, decision_model, rules or human: {each}{more}; or --kind llm for all"
-        raise InputError("kind of raters", "is not said and never guessed", ", ".join(unsaid), cure)
+        likely = {name: likely_kind(name) for name in unsaid}
+        ways = [Way(("--kind", "llm"), "if models said it"), Way(("--kind", "human", *DRAW), "if people did")]
+        if len(set(likely.values())) > 1:
+            each = tuple(part for name, kind in likely.items() for part in ("--kind", f"{name}={kind}"))
+            ways = [Way(each, "by their names")]
+        listed = ", ".join(unsaid[:6]) + ", ..." * (len(unsaid) > 6)
+        cure = "add for each whether it is llm, decision_model, rules or human"
+        raise InputError("kind of raters", "is not said and never guessed", listed, cure, ways)
     return kinds
 
 
@@ -181,10 +188,14 @@ def _common(one: Counter[str], other: Counter[str]) -> bool:
 def _refuse_apart(question: str, one: str, of_one: Counter[str], other: str, of_other: Counter[str]) -> None:
     said, said_by_other = (", ".join(sorted(each)[:4]) for each in (of_one, of_other))
     rule = f"{one} says {said} and {other} says {said_by_other}: no word of one question in common"
-    cure = (
-        f"say what they mean, such as --word-map {sorted(of_one)[0]!r}={sorted(of_other)[0]!r}, or import the two apart"
-    )
-    raise InputError(question, rule, cure=cure)
+    ways = []
+    if len(of_one) == len(of_other) == 2:
+        mine = sorted(of_one)
+        for theirs in (sorted(of_other), sorted(of_other)[::-1]):
+            told = tuple(part for pair in zip(mine, theirs, strict=True) for part in ("--word-map", "=".join(pair)))
+            ways.append(Way(told, f"if {mine[0]} means {theirs[0]}"))
+    cure = "say by --word-map what each word of one means among the other's, or import the two apart"
+    raise InputError(question, rule, cure=cure, ways=ways)
 
 
 def _recognised(question: str, scale: str, answers: Sequence[str]) -> str:
@@ -213,7 +224,7 @@ def _refuse_words(where: str, question: str, scale: str, words: Sequence[str]) -
     """Refuse words that do not lie on a question's scale, all of them at once, at the position of the first."""
     if question in AXES or scale == "verdict":
         rule = f"{question} takes correct, incorrect, uncertain, not_applicable"
-        raise InputError(where, rule, [*words], word_cure(words))
+        raise word_error(where, rule, words)
     cure = f"map them with --word-map, or name another scale with --scale {question!r}=SCALE"
     raise InputError(where, f"{question} must lie on the scale {scale}", [*words], cure)
 

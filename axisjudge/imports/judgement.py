@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -17,6 +17,8 @@ from axisjudge.verdict import RaterKind, Status
 
 #: Kinds of raters that may be told; simulated and planted ratings come from here alone.
 KINDS = ("llm", "decision_model", "rules", "human")
+#: What people's labels alone must say too: how their items were drawn.
+DRAW = ("--sampling", "unknown")
 
 
 class Judgement(NamedTuple):
@@ -150,3 +152,25 @@ class ImportOptions(Naming):
             checked_scale(f"--scale {question}", scale)
         if self.rater and self.rater_column:
             raise InputError("--rater", "stands for a column that is not there", self.rater, "leave out one of the two")
+
+    def with_options(self, options: Sequence[str]) -> ImportOptions:
+        """The same with further options of the command ``import``."""
+        more: dict[str, Any] = {}
+        names = {"--item": "item", "--question": "question", "--missing": "missing"}
+        pairs = {"--kind": "kinds", "--column": "columns", "--word-map": "words", "--scale": "scales"}
+        words = iter(options)
+        for option in words:
+            if option == "--repeats":
+                more["repeats"] = True
+                continue
+            text = next(words)
+            theirs, equals, ours = text.rpartition("=")
+            if option in names:
+                name = names[option]
+                more[name] = (*more.get(name, getattr(self, name)), text)
+            elif option in pairs and equals:
+                name = pairs[option]
+                more[name] = {**more.get(name, getattr(self, name)), theirs: ours}
+            else:
+                more[option.lstrip("-").replace("-", "_")] = text
+        return replace(self, **more)

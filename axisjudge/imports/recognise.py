@@ -9,7 +9,6 @@ its id.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, Way
 from axisjudge.families import family_of
 from axisjudge.ratings.edge import MOST_WORDS, NO_VERDICT, side, word, words_in
 from axisjudge.ratings.scales import number_of, plain
@@ -89,6 +88,12 @@ TEXTS = (
     *("inputs", "outputs", "reference_outputs", "metadata", "name", "title", "epoch", "user_id", "tags", "state"),
     *("bookmarked", "public", "expected_output"),
 )
+#: A last word of a name that says that a column holds what was judged, where its cells do not tell.
+_OF_TEXT = words_in("prompt response completion text context token sampled_response")
+#: Columns of such a record say how something was made.
+_OF_MAKING = words_in("metadata parameters config settings optimized_parameters")
+#: A column of such a name is made of others.
+_OF_OTHERS = words_in("avg mean median max min std sum total average variance")
 _HUMAN = words_in("human humans people person gold golden truth groundtruth expert experts reviewer manual sme") | (
     words_in("annotator annotators annotated adjudicated crowd worker")
 )
@@ -217,8 +222,11 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
     used = cells.unique() if distinct <= 3 * MOST_WORDS else None
     words = frozenset(filter(None, (word(each, missing) for each in used))) if used is not None else frozenset()
     column = replace(column, numbers=_numbers(cells))
-    if column.numbers and tokens(name) & _MEASURED:
-        return replace(column, evidence="named for what is measured or counted")
+    of = plain(name.partition(".")[0])
+    if column.numbers and (tokens(name) & _MEASURED or plain(name) in _OF_OTHERS or _last(name) in _OF_OTHERS):
+        return replace(column, evidence="named for what is measured, counted or made of other columns")
+    if of in _OF_MAKING and of != plain(name) and not who(name):
+        return replace(column, evidence="says how something was made")
     few = 0 < len(words) <= MOST_WORDS and most <= _LONGEST_WORD
     column = replace(column, words=words if few else frozenset())
     kind, evidence = _kind(column, frame.height, mean, few)
@@ -246,6 +254,9 @@ def _kind(column: KnownColumn, height: int, mean: float, few: bool) -> tuple[str
     measured = column.numbers and not _whole(column)
     if mean > _LONG_TEXT or (not few and not column.numbers and mean > 25 and not unlike):
         return "text", f"{column.distinct:,} texts of {mean:.0f} letters in {column.filled:,} rows"
+    own_text = {re.sub(r"s$", "", name)} & _OF_TEXT and not who(column.name)
+    if own_text and (few or (unlike and column.distinct < column.filled)):
+        return "text", f"named so, {column.distinct:,} texts"
     if unlike and not measured:
         return "id", f"{column.distinct:,} values in {column.filled:,} rows"
     if few and (kind := _of_words(column, name, own)):
@@ -408,7 +419,9 @@ def wide_raters(
     free = {
         name: words
         for name, words in free.items()
-        if not tokens(name) >= {"annotation", "id"} and not of_candidate(known, name)
+        if not tokens(name) >= {"annotation", "id"}
+        and not of_candidate(known, name)
+        and not (known.columns[name].numbers and _last(name) in _OF_ROWS)
     }
     theirs = tuple(people) or _people(known, free, judges)
     if judges:
@@ -417,8 +430,8 @@ def wide_raters(
     for judge in ours:
         if same := next((person for person in theirs if same_in_every_row(known.frame, judge, person)), ""):
             rule = f"{judge} says the same as {same} in every row, so that one may be made from the other"
-            cure = f"if two raters said it, name both: --judge {shlex.quote(judge)} --human {shlex.quote(same)}"
-            raise InputError("--judge", rule, cure=cure)
+            both = Way(("--judge", judge, "--human", same), "if two raters said it, name both")
+            raise InputError("--judge", rule, ways=[both])
     return WideRaters(theirs, ours, copies)
 
 
@@ -432,24 +445,26 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
     if len(people) == 1 or (len(people) > 1 and len(stems) == 1 and all(numbered)):
         return tuple(people)
     if people:
-        options = " or ".join(f"--human {shlex.quote(name)}" for name in people[:4])
-        cure = f"name people's column, or several people by --human once each: {options}"
-        raise InputError("--human", f"{', '.join(people)} could each be what people said", cure=cure)
+        cure = "name people's column, or several people by --human once each"
+        ways = [Way(("--human", name)) for name in people[:6]]
+        raise InputError("--human", f"{', '.join(people)} could each be what people said", cure=cure, ways=ways)
     verdicts = [name for name in free if known.columns[name].kind == "verdict" and len(free[name]) > 1]
     judged = [name for name in verdicts if who(name) == "judge"]
     alike = [
         name for name in verdicts if name not in judged and any(share_words(free[name], free[one]) for one in judged)
     ]
-    listed = ", ".join(verdicts[:6])
-    if alike or verdicts:
-        which = (alike or [name for name in verdicts if name not in judged] or verdicts)[0]
+    listed = ", ".join(verdicts[:6]) + ", ..." * (len(verdicts) > 6)
+    if len(verdicts) == 1:
+        rule = f"{listed} is the one column of verdicts, and a judge's and people's are compared"
+        raise InputError("--human", rule, cure="the other's verdicts are missing in this table")
+    if verdicts:
         rule = f"no column is recognised as what people said; columns of verdicts are {listed}"
-        cure = f"name people's, such as --human {shlex.quote(which)}; without people's labels see axisjudge import"
-        raise InputError("--human", rule, cure=cure)
+        may = alike or (verdicts if len(verdicts) == 2 and not judged else [])
+        ways = [Way(("--human", name), f"if people said {name}") for name in may]
+        cure = "name by --human what people said" if len(judged) < len(verdicts) else "people's words are missing"
+        raise InputError("--human", rule, cure=cure, ways=ways)
     rule = "no column is recognised as what people said, and none holds verdicts"
-    raise InputError(
-        "--human", rule, cure=f"name one with --human; the columns are {', '.join(list(known.columns)[:20])}"
-    )
+    raise InputError("--human", rule, cure=f"the columns are {', '.join(list(known.columns)[:20])}")
 
 
 def _of_a_pair(known: Recognised, name: str) -> bool:
@@ -486,21 +501,23 @@ def _judges(
     alike = [name for name in alike if name not in copies]
     places = [name for name in (*alike, *copies) if re.sub(r"\.\d+(?=\.|$)", "", name) != name]
     if len({re.sub(r"\.\d+(?=\.|$)", "", name) for name in places}) < len(places):
-        each = "; or ".join(f"--judge {shlex.quote(name)}" for name in sorted(places)[:4])
         rule = (
             f"{', '.join(sorted(places)[:4])} stand at several places of one list: repeats, or answers in another order"
         )
-        raise InputError("--judge", rule, cure=f"take one: {each}")
+        raise InputError("--judge", rule, cure="take one", ways=[Way(("--judge", name)) for name in sorted(places)])
     if any(name in judged for name in alike) or len(alike) == 1:
         return tuple(alike), copies
     if alike:
-        each = " ".join(f"--judge {shlex.quote(name)}" for name in alike[:6])
-        raise InputError("--judge", f"{', '.join(alike)} could each be a judge", cure=f"name each that is one: {each}")
-    raise InputError("--judge", *_no_judge(known, people, theirs))
+        every = tuple(part for name in alike[:6] for part in ("--judge", name))
+        ways = [Way(every, "all of them"), *(Way(("--judge", name), "one") for name in alike)]
+        raise InputError(
+            "--judge", f"{', '.join(alike)} could each be a judge", cure="name each that is one", ways=ways
+        )
+    raise _no_judge(known, people, theirs)
 
 
-def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) -> tuple[str, None, str]:
-    """The rule and the cure where no column uses people's words."""
+def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) -> InputError:
+    """The refusal where no column uses people's words."""
     scores = [
         name
         for name, each in known.columns.items()
@@ -519,22 +536,19 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         bars = {
             name: 0.5 if low >= 0 and high <= 1 else round((low + high) / 2, 2) for name, (low, high) in ends.items()
         }
-        rules = " ".join(f"--pass-if {shlex.quote(f'{name} >= {bar:g}')}" for name, bar in bars.items())
-        return rule, None, f"say from where on a number passes: --judge {shlex.quote(scores[0])} {rules}"
+        rules = [part for name, bar in bars.items() for part in ("--pass-if", f"{name} >= {bar:g}")]
+        way = Way(("--judge", scores[0], *rules))
+        return InputError("--judge", rule, cure="say from where on a number passes", ways=[way])
     others = [
         name
         for name, each in known.columns.items()
         if len(each.words) > 1 and name not in people and each.kind == "verdict" and who(name) == "judge"
     ]
     if others:
-        said = ", ".join(sorted(known.columns[others[0]].words, key=_in_order)[:4])
-        first = sorted(known.columns[others[0]].words, key=_in_order)[0]
+        own = sorted(known.columns[others[0]].words, key=_in_order)
+        said = ", ".join(own[:4]) + ", ..." * (len(own) > 4)
         rule = f"no column has the words that people used ({listed}); {others[0]} says {said}"
-        return (
-            rule,
-            None,
-            f"say what they mean: --judge {shlex.quote(others[0])} --words {shlex.quote(f'{others[0]}:{first}=WORD')}",
-        )
+        return InputError("--judge", rule, cure="say what they mean", ways=words_meant(others[0], own, theirs))
     rows = [
         name
         for name, each in known.columns.items()
@@ -542,11 +556,34 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
     ]
     if rows:
         rule = f"people's words ({listed}) stand elsewhere only in {', '.join(rows[:4])}, which is named for rows"
-        return rule, None, f"if that is the judge: --judge {shlex.quote(rows[0])}"
+        return InputError("--judge", rule, ways=[Way(("--judge", rows[0]), "if that is the judge")])
     rule = f"only people's words are here ({', '.join(people[:4])} say {listed}): no other column has them"
-    cure = "name the judge's column with --judge; people beside each other: axisjudge import FILE --kind human "
-    cure += "--question NAME --sampling unknown --out people.jsonl && axisjudge agreement people.jsonl"
-    return rule, None, f"{cure}; the columns are {', '.join(known.columns)}"
+    judges = [
+        name
+        for name, each in known.columns.items()
+        if name not in people and each.kind in ("verdict", "other") and len(each.words) > 1
+    ]
+    cure = f"the columns of few words are {', '.join(judges[:6])}" if judges else "a judge's column is missing"
+    said_by = {name: sorted(known.columns[name].words, key=_in_order) for name in judges[:3]}
+    ways = [way for name, own in said_by.items() for way in words_meant(name, own, theirs)]
+    return InputError("--judge", rule, cure=cure, ways=ways)
+
+
+def words_meant(judge: str, own: Sequence[str], theirs: Iterable[str]) -> list[Way]:
+    """What a judge's two words may stand for among people's two: by their sides, else both ways round."""
+    words = sorted(theirs, key=_in_order)
+    if len(own) != 2 or len(words) != 2 or {*own} & {*words}:
+        return []
+    same_side = all(map(side, own)) and all(map(side, words))
+    orders = [words, words[::-1]]
+    if same_side and side(own[0]) != side(own[1]) and side(words[0]) != side(words[1]):
+        orders = [[next(each for each in words if side(each) == side(one)) for one in own]]
+    made = []
+    for order in orders:
+        pairs = [f"{judge}:{one}={other}" for one, other in zip(own, order, strict=True)]
+        when = f"if {own[0]} means {order[0]}" if len(orders) > 1 else ""
+        made.append(Way(("--judge", judge, "--words", pairs[0], "--words", pairs[1]), when))
+    return made
 
 
 def several_raters(known: Recognised, taken: Iterable[str]) -> str:
@@ -567,6 +604,7 @@ def telling_apart(frame: pl.DataFrame, item: Sequence[str], keys: Sequence[str],
     order = {"candidate": 0, "cluster": 1, "question": 1, "other": 2, "id": 2, "rater": 3, "verdict": 4}
     usable.sort(key=lambda name: order[known.columns[name].kind])
     usable = [name for name in usable if known.columns[name].kind != "verdict"][:12]
+    usable += [name for name in known.of("text") if name in frame.columns and name not in (*item, *keys)][:3]
     rows = frame.unique()
     for count in (1, 2):
         for extra in combinations(usable, count):

@@ -96,7 +96,8 @@ def unpacked(path: Path, command: str = "check") -> Iterator[Path]:
             yield inner
         except InputError as error:
             where = error.where.replace(str(inner), f"{path}" if path.suffix == ".gz" else f"{path} ({name})")
-            raise InputError(where, error.rule, error.found, error.cure.replace(str(inner), str(path))) from error
+            cure = error.cure.replace(str(inner), str(path))
+            raise InputError(where, error.rule, error.found, cure, error.ways) from error
 
 
 def _unpacked(path: Path, command: str) -> tuple[str, bytes]:
@@ -212,22 +213,32 @@ def _tables(content: Any, name: str = "", depth: int = 0) -> list[tuple[str, lis
     if not isinstance(content, Mapping) or depth > 3:
         return []
     values = list(content.values())
-    lists = [value for value in values if isinstance(value, list)]
-    if (
-        len(lists) == len(values) > 1
-        and len({len(each) for each in lists}) == 1
-        and not isinstance(next(iter(lists[0]), None), dict)
-    ):
-        return [(name, [dict(zip(content, cells, strict=True)) for cells in zip(*lists, strict=True)])]
+    if columns := _column_lists(content):
+        return [(name, [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)])]
     inner = [each for key, value in content.items() for each in _tables(value, f"{name}.{key}".lstrip("."), depth + 1)]
     if len(values) > 1 and _alike(values):  # a map of records by id
         long = any(len(str(key)) > _LONGEST_ID for key in content)
         whole = [
             {"id": f"record {n}" if long else key, **value} for n, (key, value) in enumerate(content.items(), start=1)
         ]
-        if not inner or all(len(rows) < len(whole) * _CLEARLY or not name for _, rows in inner):
+        columnar = any(
+            _column_lists(part) for value in values for part in (value, *value.values()) if isinstance(part, Mapping)
+        )
+        few = all(len(rows) < len(whole) * _CLEARLY or not name for _, rows in inner)
+        if not inner or (few and not columnar):
             return [(name, whole)]
     return inner
+
+
+def _column_lists(content: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Lists of one length that stand beside each other, which are columns, and those of records below; else nothing."""
+    lists = [value for value in content.values() if isinstance(value, list)]
+    records = any(isinstance(next(iter(each), None), dict) for each in lists)
+    if len(lists) < 2 or len({len(each) for each in lists}) > 1 or records:
+        return {}
+    return {
+        name: cell for name, cell in _spread(content).items() if isinstance(cell, list) and len(cell) == len(lists[0])
+    }
 
 
 def _alike(values: Sequence[Any]) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, Way, one_of
 from axisjudge.families import family_of
 from axisjudge.labels.agentrx import NO_AXIS
 from axisjudge.labels.decisions import OPEN
@@ -321,17 +321,22 @@ _MEANT = {
 }
 
 
-def word_cure(words: Iterable[str]) -> str:
-    """How to say what words of another file mean on an axis, each with the verdict that it can mean."""
+def word_error(where: str, rule: str, words: Iterable[str]) -> InputError:
+    """The refusal of words of another file that say nothing on an axis, with what they can mean where that is known."""
     each = sorted(set(words))
-    meant = [f"--word-map {word!r}={_MEANT.get(word.casefold().strip(), 'VERDICT')}" for word in each]
-    return "say what they mean: " + " ".join(meant)
+    meant = {word: _MEANT.get(word.casefold().strip(), "") for word in each}
+    told = tuple(part for word, verdict in meant.items() if verdict for part in ("--word-map", f"{word}={verdict}"))
+    cure = "say what they mean"
+    if unknown := [word for word, verdict in meant.items() if not verdict]:
+        cure = f"say by --word-map which of them is meant by {', '.join(map(repr, unknown))}"
+        cure += f", and {' '.join(told)}" * bool(told)
+    return InputError(where, rule, each if len(each) > 1 else each[0], cure, [] if unknown else [Way(told)])
 
 
 def _verdict(where: str, word: str) -> str:
     if (name := plain(word)) in VERDICTS:
         return name
-    raise InputError(where, f"a verdict is one of {', '.join(VERDICTS)}", word, word_cure([word]))
+    raise word_error(where, f"a verdict is one of {', '.join(VERDICTS)}", [word])
 
 
 def _on_scale(where: str, scale: str, answer: object) -> dict[str, Any]:

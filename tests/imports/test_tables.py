@@ -171,7 +171,7 @@ def test_a_hint_never_turns_a_verdict_round(tmp_path, word):
     rows = [{"id": "a", "rater": "gpt-4o", "termination": word}, {"id": "b", "rater": "gpt-4o", "termination": "yes"}]
     with pytest.raises(InputError) as told:
         import_ratings([write(tmp_path, rows, "csv")], ImportOptions(kind="llm"))
-    assert f"--word-map {word!r}=incorrect" in str(told.value)
+    assert f"--word-map {word}=incorrect" in str(told.value)
     assert "'yes'=correct" not in str(told.value), "whether yes is good depends on the question"
     mapped = ImportOptions(kind="llm", words={word: "incorrect", "yes": "correct"})
     table = import_ratings([tmp_path / "table.csv"], mapped).ratings

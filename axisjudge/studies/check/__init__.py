@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
+from csv import reader
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from axisjudge.checks import InputError, in_open_unit_interval, one_of
+from axisjudge.checks import InputError, in_open_unit_interval, one_of, tried
 from axisjudge.figures.markup import template
 from axisjudge.figures.theme import (
     FAINT,
@@ -24,14 +27,14 @@ from axisjudge.figures.theme import (
     plot_heatmap,
     side_by_side,
 )
-from axisjudge.imports.recognise import recognise
+from axisjudge.imports.recognise import Recognised, recognise
 from axisjudge.ratings.edge import NO_VERDICT, word
 from axisjudge.stats.clusters import ALIKE, Alike
 from axisjudge.stats.estimate import Decision, Estimate
 from axisjudge.studies._shared.frames import Table, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies.check import sentences as say
-from axisjudge.studies.check.columns import Roles, read_cells, roles_of
+from axisjudge.studies.check.columns import CellTable, Roles, ratings_ways, read_cells, roles_of
 from axisjudge.studies.check.compute import (
     CHANCE_CORRECTED,
     COLUMNS,
@@ -48,7 +51,7 @@ from axisjudge.studies.check.compute import (
 )
 from axisjudge.studies.check.sentences import answer as first_finding
 from axisjudge.studies.check.sentences import report
-from axisjudge.studies.check.votes import one_line, votes_of
+from axisjudge.studies.check.votes import Votes, one_line, votes_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -360,23 +363,18 @@ def check(
     in_open_unit_interval("risk", risk)
     in_open_unit_interval("ci_level", ci_level)
     report_progress = progress or (lambda _: None)
-    cells = read_cells(table).where(where).passing(_names(pass_if))
+    cells = read_cells(table)
     report_progress(f"{cells.frame.height:,} rows read; working out what the columns are")
-    cells, named_by = cells.with_item(_names(item))
-    wishes = Roles(
-        judges=_names(judges),
-        people=_names(human),
-        cluster=cluster,
-        item=named_by,
-        confidence={"": confidence} if isinstance(confidence, str) else dict(confidence or {}),
-        rater=rater,
-        value=value,
-        missing=NO_VERDICT | {word(each, frozenset()) or "" for each in missing},
-    )
-    known = recognise(cells.frame, wishes.missing)
-    roles = roles_of(known, wishes)
-    meant = _meant(means or {}, (*roles.judges, *roles.people))
-    votes = votes_of(known, roles, words=words, positive=positive, scale=scale, meant=meant)
+    told: dict[str, Any] = {
+        "judge": _names(judges), "human": _names(human), "item": _names(item), "cluster": cluster, "rater": rater,
+        "value": value, "confidence": {"": confidence} if isinstance(confidence, str) else dict(confidence or {}),
+        "words": tuple(words), "means": dict(means or {}), "pass-if": _names(pass_if), "missing": tuple(missing),
+        "where": tuple(where), "positive": positive, "scale": scale,
+    }  # fmt: skip
+    try:
+        known, roles, votes = _votes(cells, told)
+    except InputError as error:
+        raise _with_ways(error, cells, told) from None
     one_of("alike", alike, ALIKE)
     votes = replace(votes, alike=alike)
     terms = terms_of(sampling, risk, ci_level, votes)
@@ -406,6 +404,51 @@ def check(
         disagreements=SaidOtherwise(read),
         beside=RatersBeside(read) if several else None,
     )
+
+
+def _votes(cells: CellTable, told: Mapping[str, Any]) -> tuple[Recognised, Roles, Votes]:
+    """What the columns are, and what they say, by what is told of them."""
+    cells = cells.where(told["where"]).passing(told["pass-if"])
+    cells, named_by = cells.with_item(told["item"])
+    missing = NO_VERDICT | {word(each, frozenset()) or "" for each in told["missing"]}
+    fields = {name: told[name] for name in ("cluster", "confidence", "rater", "value")}
+    known = recognise(cells.frame, missing)
+    roles = roles_of(known, Roles(told["judge"], told["human"], item=named_by, missing=missing, **fields))
+    meant = _meant(told["means"], (*roles.judges, *roles.people))
+    more = {name: told[name] for name in ("words", "positive", "scale")}
+    return known, roles, votes_of(known, roles, meant=meant, **more)
+
+
+#: What a rater's word stands for, as ``--words`` takes it.
+MEANT = re.compile(r"(.*:[^=]+)=(.*)")
+#: Ways out are tried on so many rows.
+_TRIED_ON = 50_000
+
+
+def _with_ways(error: InputError, cells: CellTable, told: Mapping[str, Any]) -> InputError:
+    """A refusal with those commands that lead to an answer; else with those that take the file as ratings."""
+    some = replace(cells, frame=cells.frame.head(_TRIED_ON))
+    if error.ways:
+        error = tried(error, lambda options: _votes(some, _with_options(told, options)))
+    is_file = cells.source not in ("table", "-") and Path(cells.source).is_file()
+    if error.ways or not is_file or error.where not in ("--human", "--judge") or told["judge"] or told["human"]:
+        return error
+    ways = ratings_ways(Path(cells.source), cells.source)
+    return InputError(error.where, error.rule, error.found, error.cure, ways)
+
+
+def _with_options(told: Mapping[str, Any], options: Sequence[str]) -> dict[str, Any]:
+    """What is told, and further options of the command: pairs of a name and a text."""
+    more = dict(told)
+    for option, text in zip(options[::2], options[1::2], strict=True):
+        name = option.lstrip("-")
+        if name == "words" and (parts := MEANT.fullmatch(text)):
+            more["means"] = {**more["means"], parts[1]: parts[2]}
+        elif name == "words":
+            more["words"] = next(reader([text], skipinitialspace=True))
+        else:
+            more[name] = (*more[name], text) if isinstance(more[name], tuple) else text
+    return more
 
 
 def _meant(means: Mapping[str, str], raters: Sequence[str]) -> dict[tuple[str, str], str | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import ge, gt, le, lt
@@ -12,13 +11,14 @@ from typing import Any
 
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, Way
 from axisjudge.imports.recognise import (
     CLUSTERS,
     KIND_WORDS,
     NAMES,
     Recognised,
     cluster_candidates,
+    is_model,
     named_column,
     several_raters,
     share_words,
@@ -123,8 +123,21 @@ def _refuse_export(path: Path, source: str) -> None:
 
     if tool := tool_of(path):
         rule = f"is an export of {tool}, which says itself who rated what"
-        cure = f"axisjudge import {source} --out ratings.jsonl && axisjudge agreement ratings.jsonl"
-        raise InputError(source, rule, cure=cure)
+        raise InputError(source, rule, cure="take it as ratings", ways=ratings_ways(path, source))
+
+
+def ratings_ways(path: Path, source: str) -> list[Way]:
+    """The commands that take a file as ratings, where no comparison of a judge with people can be made of it."""
+    from axisjudge.imports import import_ratings
+
+    when, out = "to take it as ratings without a comparison", ("--out", "ratings.jsonl")
+    whole = ("axisjudge", "import", source)
+    try:
+        import_ratings([path])
+    except InputError as error:
+        ways = [Way((*way.options, *out), f"{when}, {way.when}".rstrip(", "), whole) for way in error.ways]
+        return ways[:2]
+    return [Way(out, when, whole)]
 
 
 _CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
@@ -203,13 +216,13 @@ def _wide(known: Recognised, wishes: Roles) -> Roles:
 def _refuse_several(known: Recognised, rater: str, verdicts: Sequence[str]) -> None:
     """Refuse verdicts of several raters in one column, with the command for each."""
     names = sorted(known.columns[rater].words) or known.frame[rater].unique().drop_nulls().to_list()
-    first = next(each for each in known.frame[rater].drop_nulls())
     rule = f"holds verdicts of {len(names)} raters in one column ({rater}: {', '.join(names[:4])})"
-    cure = (
-        f"check one at a time: --where {shlex.quote(f'{rater}={first.strip()}')}; or, if {rater} is what was rated, "
-        f"name the judge: --judge {shlex.quote(verdicts[0])}"
-    )
-    raise InputError(f"column {verdicts[0]!r}", rule, cure=cure)
+    first = next(each for each in known.frame[rater].drop_nulls()).strip()
+    ways = [
+        Way(("--where", f"{rater}={first}"), "check one at a time"),
+        Way(("--judge", verdicts[0]), f"if {rater} is what was rated, name the judge"),
+    ]
+    raise InputError(f"column {verdicts[0]!r}", rule, ways=ways)
 
 
 def _is_long(known: Recognised, wishes: Roles) -> bool:
@@ -277,8 +290,10 @@ def _long_people(known: Recognised, rater: str, raters: Sequence[str], wishes: R
         human = human or set(raters) - set(wishes.judges)
     if not human - set(wishes.judges):
         listed = ", ".join(raters[:8])
-        cure = f"name them, once each, such as --human {shlex.quote(raters[-1])}"
-        raise InputError("--human", f"which raters of column {rater!r} are people?", listed, cure)
+        may = [name for name in raters if not is_model(name) and name not in wishes.judges] or raters
+        ways = [Way(("--human", name)) for name in may[::-1]]
+        rule = f"which raters of column {rater!r} are people?"
+        raise InputError("--human", rule, listed, "name them, once each", ways)
     return tuple(name for name in raters if name in human and name not in wishes.judges)
 
 
@@ -290,10 +305,9 @@ def _cluster(known: Recognised, wishes: Roles, taken: set[str], item: str = "") 
     repeated = [name for name in names if 1 < of_items[name].n_unique() < of_items.height]
     groups = of_items.select(repeated).unique().height if repeated else 0
     if any(of_items[name].n_unique() != groups for name in repeated):
-        cure = (
-            f"choose one, such as --cluster {shlex.quote(repeated[0])}; --cluster none takes every row as independent"
-        )
-        raise InputError("--cluster", f"{', '.join(repeated)} could each say which rows belong together", cure=cure)
+        ways = [Way(("--cluster", name), "choose one" * (not n)) for n, name in enumerate(repeated[:3])]
+        ways.append(Way(("--cluster", "none"), "to take every row as independent"))
+        raise InputError("--cluster", f"{', '.join(repeated)} could each say which rows belong together", ways=ways)
     return next(iter(repeated), "")
 
 
@@ -315,14 +329,18 @@ def refuse_twice(known: Recognised, roles: Roles, rule: str) -> None:
     keys = [roles.rater] if roles.long else []
     parts = roles.item.split(" + ")
     own = Recognised(known.frame.drop(roles.item) if len(parts) > 1 else known.frame, known.columns)
+    where = f"column {roles.rater or roles.item!r}"
     if extra := telling_apart(own.frame, parts, keys, known):
-        options = " ".join(f"--item {shlex.quote(name)}" for name in (*parts, *extra))
-        cure = f"if {' and '.join(extra)} tell{'s' * (len(extra) == 1)} what was rated, say {options}"
-    elif roles.long:
-        cure = "keep one question and one repeat, as with --where COLUMN=WORD"
-    else:
-        cure = f"keep one; or, if its rows belong together, say --cluster {shlex.quote(roles.item)}"
-    raise InputError(f"column {roles.rater or roles.item!r}", rule, cure=cure)
+        options = tuple(part for name in (*parts, *extra) for part in ("--item", name))
+        when = f"if {' and '.join(extra)} tell{'s' * (len(extra) == 1)} what was rated"
+        raise InputError(where, rule, ways=[Way(options, when)])
+    if roles.long:
+        groups = [each for each in known.of("question", "cluster") if each not in (roles.rater, *parts)]
+        firsts = {name: known.frame[name].drop_nulls()[0].strip() for name in groups if known.columns[name].filled}
+        ways = [Way(("--where", f"{name}={first}")) for name, first in firsts.items()]
+        raise InputError(where, rule, cure="keep one question and one repeat", ways=ways)
+    together = Way(("--cluster", roles.item), "if its rows belong together")
+    raise InputError(where, rule, cure="keep one" * (not roles.item), ways=[together] if roles.item else ())
 
 
 def _confidences(known: Recognised, judges: Sequence[str], wishes: Roles) -> dict[str, str]:

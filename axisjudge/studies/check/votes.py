@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from csv import writer
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, Way
 from axisjudge.imports.recognise import NAMES, Recognised, named_column
 from axisjudge.ratings.edge import AFFIRMING, DENYING, FAILING, MOST_WORDS, PASSING, side, word, words_in
 from axisjudge.ratings.scales import Level
@@ -104,9 +104,11 @@ def question(
     if len(counts) > MOST_WORDS:
         few = ", ".join(each for each, _ in counts.most_common(4))
         rule = f"hold {len(counts)} different values ({few}, ...); a question has {MOST_WORDS} words at most"
-        name = next((name for name, said in spoken.items() if len(said) > MOST_WORDS), next(iter(spoken)))
-        cure = f"say from where on a score passes, such as --pass-if '{name} >= 0.5', or name other columns"
-        raise InputError("ratings", rule, cure=cure)
+        many = [name for name, said in spoken.items() if len(said) > MOST_WORDS] or [*spoken]
+        scores = [name for name in many if all(map(_is_number, spoken[name]))]
+        rules = [part for name in scores for part in ("--pass-if", f"{name} >= {_bar(spoken[name])}")]
+        cure = "say from where on a score passes" if scores else "name other columns"
+        raise InputError("ratings", rule, cure=cure, ways=[Way(tuple(rules))] if rules else ())
     if scale:
         return _on_scale(scale, counts)
     if words:
@@ -114,6 +116,13 @@ def question(
     if positive:
         return _caught(word(positive) or positive, counts)
     return _recognised(counts, spoken, people)
+
+
+def _bar(said: Iterable[str]) -> str:
+    """A number from where on a score may pass: the middle of its range, of shares .5."""
+    numbers = [float(each) for each in said]
+    low, high = min(numbers), max(numbers)
+    return "0.5" if low >= 0 and high <= 1 else f"{round((low + high) / 2, 2):g}"
 
 
 def _on_scale(scale: str, counts: Counter[str]) -> Question:
@@ -143,8 +152,8 @@ def _named(named: Sequence[str], counts: Counter[str]) -> Question:
     if others := [each for each in counts if each not in code]:
         none = len(others) == len(counts)
         occur = f"PASS,FAIL are two of the words that occur, the passing one first: {' or '.join(sorted(others))}"
-        cure = occur if none else _ways_out(others)
-        raise InputError("--words", f"leaves out {_listed(others, counts)}", cure=cure)
+        ways = () if none else _ways_out(others, [*named, *others])
+        raise InputError("--words", f"leaves out {_listed(others, counts)}", cure=occur if none else "", ways=ways)
     if len(named) > 2:
         return Question(tuple(named), code)
     return Question((named[0], named[1]), code, failing=named[1], passing=named[0])
@@ -183,7 +192,7 @@ def _recognised(counts: Counter[str], spoken: Mapping[str, Counter[str]], people
         unknown = [each for each in found if each not in known]
         where = [name for name, said in spoken.items() if said.keys() & set(unknown)]
         rule = f"hold {_listed(unknown, counts)} beside {_listed(clear, counts)} (in {', '.join(where)})"
-        raise InputError("ratings", rule, cure=_ways_out(unknown))
+        raise InputError("ratings", rule, ways=_ways_out(unknown, found))
     return Question(tuple(found), {each: place for place, each in enumerate(found)})
 
 
@@ -217,12 +226,15 @@ def _listed(words: Sequence[str], counts: Counter[str]) -> str:
     return ", ".join(f"{each!r} ({counts[each]:,})" for each in words[:6]) + (", ..." if len(words) > 6 else "")
 
 
-def _ways_out(words: Sequence[str]) -> str:
-    left_out = " ".join(f"--missing {each!r}" for each in words[:3])
-    return (
-        f"{left_out} leaves them out and counts them; --positive WORD asks for one word against all others; "
-        "--words A,B,C takes every word as it stands"
-    )
+def _ways_out(words: Sequence[str], every: Sequence[str]) -> list[Way]:
+    """What may be done with words that lie on neither side."""
+    left_out = tuple(part for each in words for part in ("--missing", each))
+    ways = [Way(left_out, "to leave them out and count them")]
+    if caught := [each for each in every if side(each) == "fail"]:
+        ways.append(Way(("--positive", caught[0]), f"to ask for {caught[0]} against all others"))
+    if len(every) > 2:  # two would be the passing and the failing one
+        ways.append(Way(("--words", one_line(every)), "to take every word as it stands"))
+    return ways
 
 
 #: What a rater's word stands for: (rater, or nothing for all) and word -> word; nothing for no verdict.
