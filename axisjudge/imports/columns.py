@@ -414,7 +414,7 @@ def _hashable(cell: object) -> bool:
 def _are_answers(known: Recognised, columns: Columns, name: str) -> bool:
     """Whether the cells of a column are answers: numbers, or few and short words."""
     if known.columns[name].numbers:
-        return True
+        return known.columns[name].kind != "other" or bool(known.columns[name].words)
     cells = _distinct(columns[name])
     words = {str(cell) for cell in cells if number_of(cell) is None}
     few = len(words) <= min(_MOST_WORDS, max(3, known.frame.height // 2))
@@ -498,7 +498,7 @@ def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised,
 
 def _may_answer(known: Recognised, name: str) -> bool:
     column = known.columns[name]
-    return len(column.words) > 1 and column.kind in ("verdict", "other") and not _is_text(name)
+    return len(column.words) > 1 and (column.kind == "verdict" or (column.kind == "other" and not _is_text(name)))
 
 
 def _kind_ways(layout: Layout, options: ImportOptions) -> list[tuple[tuple[str, ...], str]]:

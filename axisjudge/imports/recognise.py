@@ -94,6 +94,10 @@ _OF_TEXT = words_in("prompt response completion text context token sampled_respo
 _OF_MAKING = words_in("metadata parameters config settings optimized_parameters")
 #: A column of such a name is made of others.
 _OF_OTHERS = words_in("avg mean median max min std sum total average variance")
+#: Seconds since 1970 of 2001 to 2065, and thousandths and millionths of them.
+_EPOCHS = tuple((1e9 * unit, 3e9 * unit) for unit in (1, 1e3, 1e6))
+#: Names of a column that a program wrote before a table's own.
+_NAMELESS = frozenset({"column 1", "unnamed: 0", "index", "__index_level_0__", "_c0"})
 _HUMAN = words_in("human humans people person gold golden truth groundtruth expert experts reviewer manual sme") | (
     words_in("annotator annotators annotated adjudicated crowd worker")
 )
@@ -222,6 +226,10 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
     used = cells.unique() if distinct <= 3 * MOST_WORDS else None
     words = frozenset(filter(None, (word(each, missing) for each in used))) if used is not None else frozenset()
     column = replace(column, numbers=_numbers(cells))
+    if column.numbers and name.casefold() in _NAMELESS and filled == frame.height and _counts_rows(cells):
+        return replace(column, kind="id", evidence="numbers the rows in their order")
+    if column.numbers and any(low <= column.numbers[0] and column.numbers[1] <= high for low, high in _EPOCHS):
+        return replace(column, evidence="times, in seconds or their thousandths since 1970")
     of = plain(name.partition(".")[0])
     if column.numbers and (tokens(name) & _MEASURED or plain(name) in _OF_OTHERS or _last(name) in _OF_OTHERS):
         return replace(column, evidence="named for what is measured, counted or made of other columns")
@@ -231,6 +239,12 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
     column = replace(column, words=words if few else frozenset())
     kind, evidence = _kind(column, frame.height, mean, few)
     return replace(column, kind=kind, evidence=evidence)
+
+
+def _counts_rows(cells: pl.Series) -> bool:
+    """Whether cells are 0, 1, 2 and so on, or 1, 2, 3."""
+    numbers = cells.cast(pl.Int64, strict=False)
+    return bool((numbers - pl.int_range(len(cells), eager=True)).n_unique() == 1 and numbers[0] in (0, 1))
 
 
 def _numbers(cells: pl.Series) -> tuple[float, float] | None:
@@ -254,6 +268,8 @@ def _kind(column: KnownColumn, height: int, mean: float, few: bool) -> tuple[str
     measured = column.numbers and not _whole(column)
     if mean > _LONG_TEXT or (not few and not column.numbers and mean > 25 and not unlike):
         return "text", f"{column.distinct:,} texts of {mean:.0f} letters in {column.filled:,} rows"
+    if re.sub(r"\.\d+$", "", column.name) != column.name and plain(column.name.partition(".")[0]) in NAMES["rater"]:
+        return "other", "further parts of who rated"
     own_text = {re.sub(r"s$", "", name)} & _OF_TEXT and not who(column.name)
     if own_text and (few or (unlike and column.distinct < column.filled)):
         return "text", f"named so, {column.distinct:,} texts"

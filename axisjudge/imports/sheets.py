@@ -236,9 +236,10 @@ def _column_lists(content: Mapping[str, Any]) -> dict[str, list[Any]]:
     records = any(isinstance(next(iter(each), None), dict) for each in lists)
     if len(lists) < 2 or len({len(each) for each in lists}) > 1 or records:
         return {}
-    return {
-        name: cell for name, cell in _spread(content).items() if isinstance(cell, list) and len(cell) == len(lists[0])
-    }
+    count = len(lists[0])
+    alone = {name: cell for name, cell in content.items() if isinstance(cell, str) and len(cell) <= _LONGEST_ID}
+    columns = {name: cell for name, cell in _spread(content).items() if isinstance(cell, list) and len(cell) == count}
+    return {**columns, **{name: [cell] * count for name, cell in alone.items()}}  # what is said once is said of all
 
 
 def _alike(values: Sequence[Any]) -> bool:

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import random
+import shlex
 import zipfile
 
 import polars as pl
@@ -422,3 +423,49 @@ def test_what_tools_write_today_comes_in_whole_and_proposed_commands_leave_nobod
     options = ImportOptions(kind="llm", rater="mine", question=("solved",), columns={"is_solved": "verdict"})
     with pytest.raises(InputError, match="several answers each"):
         import_ratings([written(tmp_path / "several.csv", several)], options)
+
+
+def _shapes():
+    """Files of shapes that others publish: a gap and a twin among ids, facts in lists, two who are not named."""
+    n, long = 24, "some words of an answer that is longer than sixty letters, for number"
+    said = drawn(n, ("yes", "no"))
+    gaps = [{"ID": str(k), "question": f"{long} {k}", "invented": word} for k, word in enumerate(said)]
+    gaps[3]["ID"], gaps[7]["ID"] = "", "6"
+    yield "gaps", gaps, {"import"}
+    facts = [{"text": f"fact {k % 20}", "label": word} for k, word in enumerate(drawn(n, ("S", "NS")))]
+    yield "facts", [{"topic": f"t{k}", "human-facts": facts[k * 6 : k * 6 + 6]} for k in range(4)], {"import"}
+    twice = [{"instance_id": k // 2, "tone_label": k % 3, "facts_label": k % 4 % 3} for k in range(n)]
+    yield "twice", twice, {"import"}
+    scores = [{"id": k, "judge_score": k / n, "human": word} for k, word in enumerate(said)]
+    yield "scores", scores, {"check"}
+    other = [{"id": k, "gpt_verdict": "ab"[word == "no"], "human": word} for k, word in enumerate(said)]
+    yield "other words", other, {"check", "import"}
+    apart = [{"id": k, "judge": "AB"[k % 2], "human_1": said[k], "human_tone": said[-k]} for k in range(n)]
+    yield "no judge", apart, {"import"}
+    yield "columns", {"prompts": ["p"] * n, "scores": {"judge_1": said, "judge_2": said[::-1]}, "n": 2}, {"import"}
+    raters = [{"item": k // 2, "annotator": ("ann", "bot")[k % 2], "label": said[k]} for k in range(n)]
+    yield "raters", raters, {"check", "import"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "content", "answered"), [*_shapes()])
+def test_commands_that_a_refusal_prints_run_as_they_stand(name, content, answered, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "theirs.json").write_text(json.dumps(content))
+
+    def run(words):
+        monkeypatch.setattr("sys.argv", words)
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return stop.value.code or 0, capsys.readouterr().err
+
+    for command in ("check", "import"):
+        code, said = run(["axisjudge", command, "theirs.json", *(["--out", "r.jsonl"] * (command == "import"))])
+        if command in answered:
+            assert (code, "axisjudge " + command in said) == (2, True), said
+        printed = [shlex.split("axisjudge " + each.split("; ")[0]) for each in said.split("axisjudge ")[1:]]
+        for words in printed:
+            for file in tmp_path.glob("*.jsonl"):
+                file.unlink()
+            code, said = run(words)
+            assert code == 0, (name, words, said)
