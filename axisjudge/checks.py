@@ -28,7 +28,7 @@ class OneLine(Exception):
         return [*(f"line {cell.lineno}: {cell.line}" for cell in cells), f"{type(self).__name__}: {self}"]
 
 
-class Way(NamedTuple):
+class WayOut(NamedTuple):
     """Options that mend a refused command; `when` they are right, in words; `instead` of which command, if another."""
 
     options: tuple[str, ...]
@@ -49,11 +49,13 @@ class InputError(OneLine, ValueError):
         The value found; shortened to 80 characters in the message.
     cure : str, optional
         What to do about it.
-    ways : sequence of Way
+    ways : sequence of WayOut
         Options that would each do it; they stand behind the cure, as whole commands where the command is known.
     """
 
-    def __init__(self, where: str, rule: str, found: object = None, cure: str = "", ways: Sequence[Way] = ()) -> None:
+    def __init__(
+        self, where: str, rule: str, found: object = None, cure: str = "", ways: Sequence[WayOut] = ()
+    ) -> None:
         self.where, self.rule, self.found, self.cure, self.ways = where, rule, found, cure, tuple(ways)
         super().__init__(self.told())
 
@@ -74,7 +76,7 @@ class InputError(OneLine, ValueError):
         where = ", ".join(filter(None, (place, self.where)))
         return InputError(where, self.rule, self.found, self.cure, self.ways)
 
-    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, object, str, tuple[Way, ...]]]:
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, object, str, tuple[WayOut, ...]]]:
         """What another process makes the same error of."""
         return type(self), (self.where, self.rule, self.found, self.cure, self.ways)
 
@@ -94,7 +96,7 @@ def tried(error: InputError, attempt: Callable[[tuple[str, ...]], object], steps
     steps : int
         How many refusals on the way are followed.
     """
-    found: list[Way] = []
+    found: list[WayOut] = []
     dead = ""
     for way in error.ways:
         if len(found) >= _MOST_WAYS:
@@ -105,7 +107,7 @@ def tried(error: InputError, attempt: Callable[[tuple[str, ...]], object], steps
             if steps and further.ways:
                 on = tried(further, lambda more, way=way: attempt((*way.options, *more)), steps - 1).ways  # type: ignore[misc]
                 whens = [", ".join(filter(None, (way.when, each.when))) for each in on]
-                found += [Way((*way.options, *each.options), when) for each, when in zip(on, whens, strict=True)]
+                found += [WayOut((*way.options, *each.options), when) for each, when in zip(on, whens, strict=True)]
             dead = dead or f"{shlex.join(way.options)} is not enough: {further.rule}"
         else:
             found.append(way)

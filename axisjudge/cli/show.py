@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from axisjudge.checks import InputError, Way
+from axisjudge.checks import InputError, WayOut
 
 if TYPE_CHECKING:
     import polars as pl
@@ -347,8 +347,8 @@ def must_say_the_draw(unknown: int, labels: int, where: str) -> None:
     if unknown:
         rule = "must say how the items were drawn: a failure rate follows from a known draw alone"
         ways = [
-            Way(("--sampling", "random"), "if at random"),
-            Way(("--sampling", "unknown"), "for labels without a rate"),
+            WayOut(("--sampling", "random"), "if at random"),
+            WayOut(("--sampling", "unknown"), "for labels without a rate"),
         ]
         raise InputError("--sampling", rule, f"{unknown} of {labels} labels of {where} do not", ways=ways)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from axisjudge.checks import InputError, Way, one_of
+from axisjudge.checks import InputError, WayOut, one_of
 from axisjudge.imports.cells import WHOLE, mended, typed_column
 from axisjudge.imports.judgement import DRAW, JUDGED, ImportedFile, ImportOptions, word_or_none
 from axisjudge.imports.recognise import (
@@ -165,8 +165,8 @@ def _refuse_twice(where: str, known: Recognised, found: pl.DataFrame, layout: La
     ways = []
     if extra := telling_apart(known.frame, item, keys, known):
         told = tuple(part for name in (*item, *extra) for part in ("--item", name))
-        ways.append(Way(told, f"if {' and '.join(extra)} {'tells' if len(extra) == 1 else 'tell'} what was rated"))
-    ways.append(Way(("--repeats",), "if they are repeats of one rating"))
+        ways.append(WayOut(told, f"if {' and '.join(extra)} {'tells' if len(extra) == 1 else 'tell'} what was rated"))
+    ways.append(WayOut(("--repeats",), "if they are repeats of one rating"))
     raise InputError(
         where, rule, cure="" if extra else "leave one out, or name by --item what tells them apart", ways=ways
     )
@@ -275,7 +275,7 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
     options: tuple[str, ...] = ("--column", f"{judge}=verdict", "--column", f"{of[0]}=ignore", "--kind", "llm")
     if known.columns[rater].distinct == 1:
         options = ("--kind", f"{judge}=llm", "--kind", f"{of[0]}=human")
-    way = Way((*options, "--question", _named_after(where)))
+    way = WayOut((*options, "--question", _named_after(where)))
     raise InputError(where, rule, cure="say whose they are", ways=[way])
 
 
@@ -297,7 +297,7 @@ def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognis
         for group in groups[:3]
     ]
     ways = [
-        Way((*_kinds_of(group), "--question", _named_after(where)), f"only {', '.join(group[:3])}" * bool(n))
+        WayOut((*_kinds_of(group), "--question", _named_after(where)), f"only {', '.join(group[:3])}" * bool(n))
         for n, group in enumerate(groups[:3])
     ]
     raise InputError(where, f"holds several questions: {'; '.join(said)}", cure="import one at a time", ways=ways)
@@ -329,9 +329,9 @@ def _refuse_undecided(where: str, names: Sequence[str], options: ImportOptions) 
     kinds = tuple(part for each in names for part in ("--kind", f"{each}={likely_kind(each)}"))
     asked = () if options.question else ("--question", name)
     ways = [
-        Way((*kinds, *asked), "if they are raters (llm, decision_model, rules or human each)"),
-        Way(("--rater", name, "--kind", "llm"), "if they are questions to one model"),
-        Way(("--rater", name, "--kind", "human", *DRAW), "if they are questions to one person"),
+        WayOut((*kinds, *asked), "if they are raters (llm, decision_model, rules or human each)"),
+        WayOut(("--rater", name, "--kind", "llm"), "if they are questions to one model"),
+        WayOut(("--rater", name, "--kind", "human", *DRAW), "if they are questions to one person"),
     ]
     raise InputError(where, f"{listed} may be raters of one question, or questions to one rater", ways=ways)
 
@@ -468,7 +468,7 @@ def _checked(where: str, layout: Layout, known: Recognised, options: ImportOptio
     return layout
 
 
-def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised, *, asked: bool) -> list[Way]:
+def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised, *, asked: bool) -> list[WayOut]:
     """The options that would do, for each column that may be meant; what has no name gets the file's."""
     items: list[tuple[str, ...]] = [()]
     if "trajectory_id" not in layout.roles:
@@ -492,7 +492,7 @@ def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised,
         of = [f"{' and '.join(item)} name what was rated"] if len(items) > 1 else []
         of += [f"{verdict[1].removesuffix('=verdict')} holds the answers"] if len(verdicts) > 1 else []
         when = f"if {' and '.join(filter(None, (*of, when)))}" if of or when else ""
-        whole.append(Way((*named, *verdict, *rest, *kinds), when))
+        whole.append(WayOut((*named, *verdict, *rest, *kinds), when))
     return whole
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from axisjudge.checks import InputError, Way
+from axisjudge.checks import InputError, WayOut
 from axisjudge.families import family_of
 from axisjudge.imports.judgement import DRAW, ImportOptions, place_of
 from axisjudge.imports.recognise import likely_kind
@@ -65,7 +65,7 @@ def _asked(judged: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
         name = re.sub(r"\W+", "_", Path(where).name.partition(".")[0]).strip("_") or "answers"
         told = ("--question", name) * (len(options.question) != 1 and judged["question"].null_count() > 0)
         told += ("--rater", name) * bool(nobody.any())
-        raise InputError(where, f"does not say {' nor '.join(lacking)}", cure="say it", ways=[Way(told)])
+        raise InputError(where, f"does not say {' nor '.join(lacking)}", cure="say it", ways=[WayOut(told)])
     asked = judged["question"]
     if asked.null_count():
         asked = asked.fill_null(options.question[0])
@@ -94,10 +94,10 @@ def _kinds(judged: pl.DataFrame, options: ImportOptions) -> dict[str, str]:
             unsaid.append(rater)
     if unsaid:
         likely = {name: likely_kind(name) for name in unsaid}
-        ways = [Way(("--kind", "llm"), "if models said it"), Way(("--kind", "human", *DRAW), "if people did")]
+        ways = [WayOut(("--kind", "llm"), "if models said it"), WayOut(("--kind", "human", *DRAW), "if people did")]
         if len(set(likely.values())) > 1:
             each = tuple(part for name, kind in likely.items() for part in ("--kind", f"{name}={kind}"))
-            ways = [Way(each, "by their names")]
+            ways = [WayOut(each, "by their names")]
         listed = ", ".join(unsaid[:6]) + ", ..." * (len(unsaid) > 6)
         cure = "add for each whether it is llm, decision_model, rules or human"
         raise InputError("kind of raters", "is not said and never guessed", listed, cure, ways)
@@ -193,7 +193,7 @@ def _refuse_apart(question: str, one: str, of_one: Counter[str], other: str, of_
         mine = sorted(of_one)
         for theirs in (sorted(of_other), sorted(of_other)[::-1]):
             told = tuple(part for pair in zip(mine, theirs, strict=True) for part in ("--word-map", "=".join(pair)))
-            ways.append(Way(told, f"if {mine[0]} means {theirs[0]}"))
+            ways.append(WayOut(told, f"if {mine[0]} means {theirs[0]}"))
     cure = "say by --word-map what each word of one means among the other's, or import the two apart"
     raise InputError(question, rule, cure=cure, ways=ways)
 

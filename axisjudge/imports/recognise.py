@@ -17,7 +17,6 @@ from typing import Any
 
 import polars as pl
 
-from axisjudge.checks import InputError, Way
 from axisjudge.families import family_of
 from axisjudge.ratings.edge import MOST_WORDS, NO_VERDICT, side, word, words_in
 from axisjudge.ratings.scales import number_of, plain
@@ -80,7 +79,7 @@ CLUSTERS = (
     *("conversation_id", "session_id"),
 )
 #: Such a column is no rater, whatever words it holds.
-_NAMED_FOR_ROWS = frozenset({*NAMES["trajectory_id"], *CLUSTERS})
+NAMED_FOR_ROWS = frozenset({*NAMES["trajectory_id"], *CLUSTERS})
 #: Columns that hold what was judged, not what was said of it.
 TEXTS = (
     *("prompt", "input", "output", "response", "text", "content", "completion", "context", "reference", "expected"),
@@ -98,13 +97,13 @@ _OF_OTHERS = words_in("avg mean median max min std sum total average variance")
 _EPOCHS = tuple((1e9 * unit, 3e9 * unit) for unit in (1, 1e3, 1e6))
 #: Names of a column that a program wrote before a table's own.
 _NAMELESS = frozenset({"column 1", "unnamed: 0", "index", "__index_level_0__", "_c0"})
-_HUMAN = words_in("human humans people person gold golden truth groundtruth expert experts reviewer manual sme") | (
+HUMAN = words_in("human humans people person gold golden truth groundtruth expert experts reviewer manual sme") | (
     words_in("annotator annotators annotated adjudicated crowd worker")
 )
-_LABEL = words_in("label labels target expected reference actual annotation correct oracle")
+LABEL_WORDS = words_in("label labels target expected reference actual annotation correct oracle")
 _VERDICT = frozenset({*NAMES["verdict"]}) | words_in("labels quality correctness class outcome choice")
 #: Names of what rows are numbered by.
-_OF_ROWS = words_in(
+OF_ROWS = words_in(
     "id idx index number turn timestamp time date created step seed repeat repetition trial round fold epoch"
 )
 #: What may stand beside such a word without changing what it says.
@@ -172,18 +171,18 @@ class Recognised:
         """The column that names items: an own id in nine rows of ten, by the name that is best; else nothing."""
         own = [name for name in self.of("id") if self.columns[name].distinct >= LEAST_OWN_IDS * self.frame.height]
         ranks = {each: rank for rank, each in enumerate(NAMES["trajectory_id"])}
-        return min(own, key=lambda name: ranks.get(_last(name), len(ranks)), default="")
+        return min(own, key=lambda name: ranks.get(last_part(name), len(ranks)), default="")
 
 
 def named_column(heads: Iterable[str], names: Sequence[str]) -> str:
     """The column that bears the first of these names, whole or as the last part of its own."""
     every = list(heads)
     every = [name for name in every if not re.search(r"\.\d+(\.|$)", name)]  # a place in a list is no name
-    whole, ends = ({key(name): name for name in reversed(every)} for key in (plain, _last))
+    whole, ends = ({key(name): name for name in reversed(every)} for key in (plain, last_part))
     return next((by[name] for by in (whole, ends) for name in names if name in by), "")
 
 
-def _last(name: str) -> str:
+def last_part(name: str) -> str:
     return plain(name.rpartition(".")[2])
 
 
@@ -231,7 +230,7 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
     if column.numbers and any(low <= column.numbers[0] and column.numbers[1] <= high for low, high in _EPOCHS):
         return replace(column, evidence="times, in seconds or their thousandths since 1970")
     of = plain(name.partition(".")[0])
-    if column.numbers and (tokens(name) & _MEASURED or plain(name) in _OF_OTHERS or _last(name) in _OF_OTHERS):
+    if column.numbers and (tokens(name) & _MEASURED or plain(name) in _OF_OTHERS or last_part(name) in _OF_OTHERS):
         return replace(column, evidence="named for what is measured, counted or made of other columns")
     if of in _OF_MAKING and of != plain(name) and not who(name):
         return replace(column, evidence="says how something was made")
@@ -256,8 +255,8 @@ def _numbers(cells: pl.Series) -> tuple[float, float] | None:
 
 def _kind(column: KnownColumn, height: int, mean: float, few: bool) -> tuple[str, str]:
     """The kind of a column and why."""
-    name, words, own = _last(column.name), column.words, tokens(column.name)
-    listed = ", ".join(sorted(words, key=_in_order)[:4]) + (", ..." if len(words) > 4 else "")
+    name, words, own = last_part(column.name), column.words, tokens(column.name)
+    listed = ", ".join(sorted(words, key=in_order)[:4]) + (", ..." if len(words) > 4 else "")
     unlike = column.distinct > max(MOST_WORDS, LEAST_OWN_IDS * column.filled) or (
         column.filled > 2 and column.distinct == column.filled == height and name in NAMES["trajectory_id"]
     )
@@ -265,7 +264,7 @@ def _kind(column: KnownColumn, height: int, mean: float, few: bool) -> tuple[str
         return "confidence", f"named so, numbers from {column.numbers[0]:g} to {column.numbers[1]:g}"
     if (name in NAMES["rationale"] or own & {*NAMES["rationale"]}) and not few:
         return "reason", f"named so, {column.distinct:,} texts"
-    measured = column.numbers and not _whole(column)
+    measured = column.numbers and not is_whole(column)
     if mean > _LONG_TEXT or (not few and not column.numbers and mean > 25 and not unlike):
         return "text", f"{column.distinct:,} texts of {mean:.0f} letters in {column.filled:,} rows"
     if re.sub(r"\.\d+$", "", column.name) != column.name and plain(column.name.partition(".")[0]) in NAMES["rater"]:
@@ -280,7 +279,7 @@ def _kind(column: KnownColumn, height: int, mean: float, few: bool) -> tuple[str
     if column.numbers and (measured or name in NAMES["verdict"]):
         low, high = column.numbers
         return "verdict", f"{column.distinct:,} numbers from {low:g} to {high:g}"
-    if plain(column.name) in CLUSTERS or name in _NAMED_FOR_ROWS:
+    if plain(column.name) in CLUSTERS or name in NAMED_FOR_ROWS:
         return "cluster", f"named so, {column.distinct:,} values in {column.filled:,} rows"
     if column.distinct <= _MOST_NAMES and (name in NAMES["rater"] or _says_who(own)):
         return "rater", f"named so, {column.distinct} names"
@@ -293,11 +292,11 @@ def _of_words(column: KnownColumn, name: str, own: set[str]) -> str:
     models = sum(family_of(each) is not None for each in words)
     if models * 2 >= len(words):
         return "rater" if name in NAMES["rater"][:-1] or _says_who(own) else "candidate"
-    if name in _NAMED_FOR_ROWS:
+    if name in NAMED_FOR_ROWS:
         return "cluster"
     if _says_who(own) or (len(words) > 1 and all(re.fullmatch(_NUMBERED, each) for each in words)):
         return "rater"
-    if own & _OF_ROWS:
+    if own & OF_ROWS:
         return "cluster"
     if says_verdicts(words):
         return "verdict"
@@ -316,7 +315,7 @@ def _says_who(own: set[str]) -> bool:
     return bool(own & _WHO_RATED and own & words_in("name id model")) and not own <= words_in("eval evaluation id name")
 
 
-def _whole(column: KnownColumn) -> bool:
+def is_whole(column: KnownColumn) -> bool:
     return bool(column.numbers) and all(number.is_integer() for number in column.numbers or ())
 
 
@@ -329,7 +328,7 @@ def says_verdicts(words: Iterable[str]) -> bool:
     return 2 * sum(map(bool, known)) >= len(every)
 
 
-def _in_order(text: str) -> tuple[float, str]:
+def in_order(text: str) -> tuple[float, str]:
     number = number_of(text)
     return (float("inf") if number is None else number, text)
 
@@ -353,11 +352,11 @@ def who(name: str) -> str:
     stems = {each.rstrip("0123456789") for each in own}
     if own & _CONFIDENCE:
         return ""
-    if stems & _HUMAN:
+    if stems & HUMAN:
         return "people"
     if own & _JUDGE or is_model(name):
         return "judge"
-    return "people" if stems & _LABEL and stems - {""} <= _LABEL | _BESIDE else ""
+    return "people" if stems & LABEL_WORDS and stems - {""} <= LABEL_WORDS | _BESIDE else ""
 
 
 def of_candidate(known: Recognised, name: str) -> bool:
@@ -408,198 +407,6 @@ def says_agreement(frame: pl.DataFrame, name: str, one: str, other: str) -> bool
         return False
     passed = texts_of["name"].is_in([each for each, which in said.items() if which == "pass"])
     return bool((passed == texts_of["alike"]).all())
-
-
-@dataclass(frozen=True)
-class WideRaters:
-    """The columns of a wide table that answer one question; `copies` maps a column to the one that it repeats."""
-
-    people: tuple[str, ...]
-    judges: tuple[str, ...]
-    copies: Mapping[str, str] = field(default_factory=dict)
-
-
-def wide_raters(
-    known: Recognised, *, people: Sequence[str] = (), judges: Sequence[str] = (), taken: Iterable[str] = ()
-) -> WideRaters:
-    """People's and judges' columns of a table with a column a rater.
-
-    Raises
-    ------
-    InputError
-        No column, or several, could be what is sought; the message names them with the option that decides.
-    """
-    free = {name: each.words for name, each in known.columns.items() if each.words and name not in taken}
-    free = {name: words for name, words in free.items() if known.columns[name].kind in ("verdict", "other", "cluster")}
-    free = {name: words for name, words in free.items() if _last(name) not in _NAMED_FOR_ROWS}
-    free = {
-        name: words
-        for name, words in free.items()
-        if not tokens(name) >= {"annotation", "id"}
-        and not of_candidate(known, name)
-        and not (known.columns[name].numbers and _last(name) in _OF_ROWS)
-    }
-    theirs = tuple(people) or _people(known, free, judges)
-    if judges:
-        return WideRaters(theirs, tuple(judges))
-    ours, copies = _judges(known, {name: words for name, words in free.items() if name not in theirs}, theirs)
-    for judge in ours:
-        if same := next((person for person in theirs if same_in_every_row(known.frame, judge, person)), ""):
-            rule = f"{judge} says the same as {same} in every row, so that one may be made from the other"
-            both = Way(("--judge", judge, "--human", same), "if two raters said it, name both")
-            raise InputError("--judge", rule, ways=[both])
-    return WideRaters(theirs, ours, copies)
-
-
-def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Sequence[str]) -> tuple[str, ...]:
-    people = [name for name in free if who(name) == "people" and name not in judges and not _of_a_pair(known, name)]
-    if len(people) > 1:  # those that answer what a judge answers
-        theirs = [free[name] for name in free if name in judges or who(name) == "judge"]
-        people = [name for name in people if any(free[name] & words for words in theirs)] or people
-    stems = {re.sub(r"[\W_]*\w?\d*$", "", name.casefold()) for name in people}
-    numbered = [bool(re.search(r"([\W_]\w|\d+)$", name)) or tokens(name) <= _HUMAN | _LABEL for name in people]
-    if len(people) == 1 or (len(people) > 1 and len(stems) == 1 and all(numbered)):
-        return tuple(people)
-    if people:
-        cure = "name people's column, or several people by --human once each"
-        ways = [Way(("--human", name)) for name in people[:6]]
-        raise InputError("--human", f"{', '.join(people)} could each be what people said", cure=cure, ways=ways)
-    verdicts = [name for name in free if known.columns[name].kind == "verdict" and len(free[name]) > 1]
-    judged = [name for name in verdicts if who(name) == "judge"]
-    alike = [
-        name for name in verdicts if name not in judged and any(share_words(free[name], free[one]) for one in judged)
-    ]
-    listed = ", ".join(verdicts[:6]) + ", ..." * (len(verdicts) > 6)
-    if len(verdicts) == 1:
-        rule = f"{listed} is the one column of verdicts, and a judge's and people's are compared"
-        raise InputError("--human", rule, cure="the other's verdicts are missing in this table")
-    if verdicts:
-        rule = f"no column is recognised as what people said; columns of verdicts are {listed}"
-        may = alike or (verdicts if len(verdicts) == 2 and not judged else [])
-        ways = [Way(("--human", name), f"if people said {name}") for name in may]
-        cure = "name by --human what people said" if len(judged) < len(verdicts) else "people's words are missing"
-        raise InputError("--human", rule, cure=cure, ways=ways)
-    rule = "no column is recognised as what people said, and none holds verdicts"
-    raise InputError("--human", rule, cure=f"the columns are {', '.join(list(known.columns)[:20])}")
-
-
-def _of_a_pair(known: Recognised, name: str) -> bool:
-    """Whether a target stands beside its source: what is compared, and nobody's truth."""
-    return "target" in tokens(name) and name.replace("target", "source") in known.columns
-
-
-def _judges(
-    known: Recognised, free: Mapping[str, frozenset[str]], people: Sequence[str]
-) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The judges' columns, by the words that people use; and columns left out because they repeat another."""
-    theirs = frozenset().union(*(known.columns[name].words for name in people))
-    alike = [
-        name
-        for name, words in free.items()
-        if (len(words) > 1 or who(name) == "judge")
-        and who(name) != "people"
-        and not tokens(name) & _CONFIDENCE
-        and share_words(words, theirs, leave=who(name) == "judge")
-    ]
-    judged = [name for name in alike if who(name) == "judge"]
-    for name in list(alike):
-        if who(name) == "judge" and not tokens(name) & words_in("correct match agree agreement"):
-            continue
-        pairs = ((one, other) for one in judged or alike for other in people if one != name)
-        if any(says_agreement(known.frame, name, one, other) for one, other in pairs):
-            alike.remove(name)
-    judged = [name for name in alike if who(name) == "judge"]
-    copies: dict[str, str] = {}
-    for one, other in combinations(alike, 2):
-        fresh = not {one, other} & copies.keys() and (one in judged) != (other in judged)
-        if fresh and same_in_every_row(known.frame, one, other):
-            copies |= {one: other} if other in judged else {other: one}
-    alike = [name for name in alike if name not in copies]
-    places = [name for name in (*alike, *copies) if re.sub(r"\.\d+(?=\.|$)", "", name) != name]
-    if len({re.sub(r"\.\d+(?=\.|$)", "", name) for name in places}) < len(places):
-        rule = (
-            f"{', '.join(sorted(places)[:4])} stand at several places of one list: repeats, or answers in another order"
-        )
-        raise InputError("--judge", rule, cure="take one", ways=[Way(("--judge", name)) for name in sorted(places)])
-    if any(name in judged for name in alike) or len(alike) == 1:
-        return tuple(alike), copies
-    if alike:
-        every = tuple(part for name in alike[:6] for part in ("--judge", name))
-        ways = [Way(every, "all of them"), *(Way(("--judge", name), "one") for name in alike)]
-        raise InputError(
-            "--judge", f"{', '.join(alike)} could each be a judge", cure="name each that is one", ways=ways
-        )
-    raise _no_judge(known, people, theirs)
-
-
-def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) -> InputError:
-    """The refusal where no column uses people's words."""
-    scores = [
-        name
-        for name, each in known.columns.items()
-        if each.numbers
-        and name not in people
-        and (who(name) == "judge" or each.kind == "verdict")
-        and not (each.words and _whole(each))
-    ]
-    listed = ", ".join(sorted(theirs, key=_in_order)[:6])
-    if scores:
-        rule = f"{', '.join(scores[:4])} {'holds' if len(scores) == 1 else 'hold'} numbers, where people said {listed}"
-        both = [scores[0]] + [
-            name for name in people if known.columns[name].numbers and not _whole(known.columns[name])
-        ]
-        ends = {name: known.columns[name].numbers or (0.0, 1.0) for name in both}
-        bars = {
-            name: 0.5 if low >= 0 and high <= 1 else round((low + high) / 2, 2) for name, (low, high) in ends.items()
-        }
-        rules = [part for name, bar in bars.items() for part in ("--pass-if", f"{name} >= {bar:g}")]
-        way = Way(("--judge", scores[0], *rules))
-        return InputError("--judge", rule, cure="say from where on a number passes", ways=[way])
-    others = [
-        name
-        for name, each in known.columns.items()
-        if len(each.words) > 1 and name not in people and each.kind == "verdict" and who(name) == "judge"
-    ]
-    if others:
-        own = sorted(known.columns[others[0]].words, key=_in_order)
-        said = ", ".join(own[:4]) + ", ..." * (len(own) > 4)
-        rule = f"no column has the words that people used ({listed}); {others[0]} says {said}"
-        return InputError("--judge", rule, cure="say what they mean", ways=words_meant(others[0], own, theirs))
-    rows = [
-        name
-        for name, each in known.columns.items()
-        if name not in people and _last(name) in _NAMED_FOR_ROWS and share_words(each.words, theirs)
-    ]
-    if rows:
-        rule = f"people's words ({listed}) stand elsewhere only in {', '.join(rows[:4])}, which is named for rows"
-        return InputError("--judge", rule, ways=[Way(("--judge", rows[0]), "if that is the judge")])
-    rule = f"only people's words are here ({', '.join(people[:4])} say {listed}): no other column has them"
-    judges = [
-        name
-        for name, each in known.columns.items()
-        if name not in people and each.kind in ("verdict", "other") and len(each.words) > 1
-    ]
-    cure = f"the columns of few words are {', '.join(judges[:6])}" if judges else "a judge's column is missing"
-    said_by = {name: sorted(known.columns[name].words, key=_in_order) for name in judges[:3]}
-    ways = [way for name, own in said_by.items() for way in words_meant(name, own, theirs)]
-    return InputError("--judge", rule, cure=cure, ways=ways)
-
-
-def words_meant(judge: str, own: Sequence[str], theirs: Iterable[str]) -> list[Way]:
-    """What a judge's two words may stand for among people's two: by their sides, else both ways round."""
-    words = sorted(theirs, key=_in_order)
-    if len(own) != 2 or len(words) != 2 or {*own} & {*words}:
-        return []
-    same_side = all(map(side, own)) and all(map(side, words))
-    orders = [words, words[::-1]]
-    if same_side and side(own[0]) != side(own[1]) and side(words[0]) != side(words[1]):
-        orders = [[next(each for each in words if side(each) == side(one)) for one in own]]
-    made = []
-    for order in orders:
-        pairs = [f"{judge}:{one}={other}" for one, other in zip(own, order, strict=True)]
-        when = f"if {own[0]} means {order[0]}" if len(orders) > 1 else ""
-        made.append(Way(("--judge", judge, "--words", pairs[0], "--words", pairs[1]), when))
-    return made
 
 
 def several_raters(known: Recognised, taken: Iterable[str]) -> str:

@@ -260,6 +260,8 @@ def _columns_of(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[An
         notes.append(f"each record in {named} is a row of its own")
         if dropped:
             notes.append(f"{dropped} rows have no record in {named}")
+    if any("" in row for row in rows):
+        rows = [{name or "column 1": cell for name, cell in row.items()} for row in rows]
     heads = list(dict.fromkeys(name for row in rows for name in row))
     columns: dict[str, list[Any]] = {}
     for head in heads:

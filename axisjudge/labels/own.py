@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
-from axisjudge.checks import InputError, Way, one_of
+from axisjudge.checks import InputError, WayOut, one_of
 from axisjudge.families import family_of
 from axisjudge.labels.agentrx import NO_AXIS
 from axisjudge.labels.decisions import OPEN
@@ -330,7 +330,7 @@ def word_error(where: str, rule: str, words: Iterable[str]) -> InputError:
     if unknown := [word for word, verdict in meant.items() if not verdict]:
         cure = f"say by --word-map which of them is meant by {', '.join(map(repr, unknown))}"
         cure += f", and {' '.join(told)}" * bool(told)
-    return InputError(where, rule, each if len(each) > 1 else each[0], cure, [] if unknown else [Way(told)])
+    return InputError(where, rule, each if len(each) > 1 else each[0], cure, [] if unknown else [WayOut(told)])
 
 
 def _verdict(where: str, word: str) -> str:

@@ -173,6 +173,10 @@ def _read_qwen(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
 def _is_goose(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
+    if value.get("type") == "message" and isinstance(
+        value.get("message"), dict
+    ):  # goose run --output-format stream-json
+        return "role" in value["message"] and _is_goose(value["message"])
     if "working_dir" in value and {"conversation", "description", "name", "message_count"} & value.keys():
         return True
     kinds = {type_of(part) for part in list_of_objects(value.get("content"))}
@@ -181,16 +185,40 @@ def _is_goose(value: Any) -> bool:
 
 def _read_goose(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
     run, name = LoggedRun("goose", "", tally), None
-    for position, event in events_of(lines, tally):
+    for position, event in _unstreamed(events_of(lines, tally)):
         run.position = run.position or position
         if "working_dir" in event:
             name = text_at(event, "id", "session_id") or name
             run.models.update(filter(None, [text_at(dict_of(event, "model_config"), "model_name")]))
+        if type_of(event) in ("notification", "model_change", "complete") and "role" not in event:
+            tally.add(NO_STEP, type_of(event), position)
+        elif type_of(event) == "error" and "role" not in event:
+            run.steps.error(as_text(event.get("error")), None)
         own = [event] if "role" in event else []
         for message in own or members(event, "conversation", "") or members(event, "messages", ""):
             with tally.forgiving(position, message):
                 _add_goose(run, message, position)
     yield run.found(name)
+
+
+def _unstreamed(events: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Events whose message stands inside them as that message; pieces of one message's text are put together."""
+    last: tuple[str, dict[str, Any]] | None = None
+    for position, event in events:
+        inner = dict_of(event, "message") if type_of(event) == "message" else {}
+        message = inner or event
+        kinds = [
+            [type_of(part) for part in list_of_objects(each.get("content"))] for each in (message, *(last or ())[1:])
+        ]
+        if last and inner and inner.get("id") and inner["id"] == last[1].get("id") and kinds == [["text"], ["text"]]:
+            text = last[1]["content"][0]["text"] + inner["content"][0]["text"]
+            last = (last[0], {**inner, "content": [{"type": "text", "text": text}]})
+            continue
+        if last:
+            yield last
+        last = (position, message)
+    if last:
+        yield last
 
 
 def _add_goose(run: LoggedRun, message: dict[str, Any], position: str) -> None:
@@ -293,33 +321,44 @@ def _add_opencode(run: LoggedRun, part: dict[str, Any], role: Any, time: str | N
 def _is_replay(value: Any) -> bool:
     prompts = list_of_objects(value.get("prompts")) if isinstance(value, dict) else []
     prompts = prompts or [value]
-    return bool(prompts) and isinstance(prompts[0], dict) and {"promptId", "logs"} <= prompts[0].keys()
+    first = prompts[0]
+    if not isinstance(first, dict) or "logs" not in first:
+        return False
+    logged = [each.get("kind") for each in list_of_objects(first["logs"])]
+    return "promptId" in first or (
+        "prompt" in first and {*logged} <= {"request", "toolCall", "element"} and bool(logged)
+    )
 
 
 def _read_replay(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
-    run, name = LoggedRun("copilot_chat_replay", "", tally), None
+    run, name, last, answered = LoggedRun("copilot_chat_replay", "", tally), None, "", None
     for position, event in events_of(lines, tally):
         run.position = run.position or position
         for prompt in members(event, "prompts", "") or [event]:
             name = name or text_at(prompt, "promptId")
-            run.steps.text("user", as_text(prompt.get("prompt")), None)
+            said = as_text(prompt.get("prompt"))
+            if said != last or prompt.get("hasSeen") is not True:  # else the same prompt goes on
+                run.steps.text("user", said, None)
+            last = said
             for log in members(prompt, "logs", "prompts"):
                 with tally.forgiving(position, log):
-                    _add_replay(run, log, position)
+                    _add_replay(run, log, position, answered)
+                answered = text_at(dict_of(log, "metadata"), "endTime") or answered
     yield run.found(name)
 
 
-def _add_replay(run: LoggedRun, log: dict[str, Any], position: str) -> None:
+def _add_replay(run: LoggedRun, log: dict[str, Any], position: str, answered: str | None) -> None:
+    """Add what a log says; a call's own time is when it was done, and `answered` when a model's answer ended."""
     kind, identity = type_of(log, "kind"), word(log.get("id"))
     about = dict_of(log, "metadata")
     if kind == "toolCall":
         time, name = _time(log.get("time")), field(log, "tool", str, "logs")
         if thought := text_at(dict_of(log, "thinking"), "text"):
-            run.steps.thinking(thought, time)
-        run.steps.call(call_of("logs", name, json_of(log.get("args")), id=identity), time)
+            run.steps.thinking(thought, answered or time)
+        run.steps.call(call_of("logs", name, json_of(log.get("args")), id=identity), answered or time)
         if "response" in log:
             notes: list[Note] = []
-            run.steps.result(identity, result_text(log["response"], "response", notes), None, error=None, name=name)
+            run.steps.result(identity, result_text(log["response"], "response", notes), time, error=None, name=name)
             run.tally.take(notes, position)
     elif kind == "request":
         refuse_unread(log, "logs", ("requestMessages", "response", "metadata", "tools"))
@@ -337,9 +376,9 @@ def _add_replay(run: LoggedRun, log: dict[str, Any], position: str) -> None:
 
 
 SESSIONS = (
+    SessionFormat("goose", _is_goose, _read_goose),  # before pi, which has the same envelope
     SessionFormat("pi", _is_pi, _read_pi),
     SessionFormat("qwen_code", _is_qwen, _read_qwen),
-    SessionFormat("goose", _is_goose, _read_goose),
     SessionFormat("opencode", _is_opencode, _read_opencode),
     SessionFormat("copilot_chat_replay", _is_replay, _read_replay),
 )

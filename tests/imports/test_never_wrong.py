@@ -425,6 +425,36 @@ def test_what_tools_write_today_comes_in_whole_and_proposed_commands_leave_nobod
         import_ratings([written(tmp_path / "several.csv", several)], options)
 
 
+def test_times_row_numbers_and_parts_of_a_name_are_no_answers(tmp_path):
+    rows = [
+        {"": k, "question_id": k, "judge": ["gpt-4", f"pair-{k % 2}"], "g1_winner": word, "tstamp": 1.7e9 + k}
+        for k, word in enumerate(drawn(20, ("model_1", "tie")))
+    ]
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = import_ratings([tmp_path / "pairs.jsonl"], ImportOptions(kind="llm")).ratings
+    assert (set(found["question"]), found.height, set(found["rater"])) == ({"g1_winner"}, 20, {"gpt-4"})
+    path = written(
+        tmp_path / "index.csv", {"": list(range(9)), "record": [f"{{'name': 'span {k}'}}" for k in range(9)]}
+    )
+    with pytest.raises(InputError, match="does not say the answers"):
+        import_ratings([path])
+
+
+def test_columns_beside_what_is_said_once_of_all_and_rows_without_an_id(tmp_path):
+    scores = {"id": [1, 2, 3, 4], "results": [1, 0, 1, 1], "prompt": ["p", "q", "r", "s"], "model": "org/reward-model"}
+    (tmp_path / "scores.json").write_text(json.dumps({**scores, "inner": {"subset": ["a", "b", "a", "b"]}, "n": 4}))
+    found = import_ratings([tmp_path / "scores.json"], ImportOptions(kind="llm")).ratings
+    assert (found["verdict"].to_list(), set(found["rater"])) == (["1", "0", "1", "1"], {"org/reward-model"})
+    parts = {name: {"data": {"prompts": ["p", "q"], "judge_1": [1, 0]}, "n": 3} for name in ("first", "second")}
+    (tmp_path / "parts.json").write_text(json.dumps(parts))
+    with pytest.raises(InputError, match=r"several lists of records: first\.data \(2\).*second\.data"):
+        import_ratings([tmp_path / "parts.json"])
+    gaps = {"ID": ["a", "", "c", ""], "wrong": ["yes", "no", "no", "yes"]}
+    made = import_ratings([written(tmp_path / "gaps.csv", gaps)], ImportOptions(kind="llm", rater="m"))
+    assert made.ratings["item_id"].to_list() == ["a", "row 3", "c", "row 5"]
+    assert any("ID is empty in 2 rows" in note for note in made.notes)
+
+
 def _shapes():
     """Files of shapes that others publish: a gap and a twin among ids, facts in lists, two who are not named."""
     n, long = 24, "some words of an answer that is longer than sixty letters, for number"

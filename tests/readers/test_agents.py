@@ -129,6 +129,44 @@ REPLAY = {
         }
     ],
 }
+#: As it is exported since: no id of a prompt, and one that goes on stands again, as seen.
+REPLAY_AGAIN = {
+    "exportedAt": TIME.format(0),
+    "prompts": [
+        {"prompt": "Light it.", "hasSeen": seen, "logs": REPLAY["prompts"][0]["logs"][seen : seen + 1]}
+        for seen in (False, True)
+    ],
+}
+GOOSE_STREAM = [
+    {"type": "message", "message": {"role": "user", "created": 1, "content": [{"type": "text", "text": "Light it."}]}},
+    *(
+        {"type": "message", "message": {"id": "m", "role": "assistant", "created": 2, "content": [part]}}
+        for part in (
+            {"type": "text", "text": "I l"},
+            {"type": "text", "text": "ook."},
+            {
+                "type": "toolRequest",
+                "id": "1",
+                "toolCall": {"status": "success", "value": {"name": "read", "arguments": CALL}},
+            },
+        )
+    ),
+    {
+        "type": "message",
+        "message": {
+            "role": "user",
+            "created": 3,
+            "content": [
+                {
+                    "type": "toolResponse",
+                    "id": "1",
+                    "toolResult": {"status": "success", "value": {"content": [{"type": "text", "text": "x"}]}},
+                }
+            ],
+        },
+    },
+    {"type": "complete", "total_tokens": 7},
+]
 WRITTEN = {"id": "1", "function": {"name": "run", "arguments": json.dumps(CALL)}, "type": "function"}
 META = {
     "function_name": "run",
@@ -374,6 +412,8 @@ FILES = {
         1,
     ),
     "replay.json": ("copilot_chat_replay", REPLAY, 1, 1, 1, 0),
+    "replay-again.json": ("copilot_chat_replay", REPLAY_AGAIN, 1, 1, 1, 0),
+    "goose-stream.jsonl": ("goose", GOOSE_STREAM, 1, 1, 1, 0),
     "openhands-0.jsonl": ("openhands", [OPENHANDS_0, OPENHANDS_0 | {"instance_id": "t"}], 2, 2, 2, 0),
     "openhands-1.json": ("openhands", OPENHANDS_1, 1, 1, 1, 1),
     "openhands-1.jsonl": ("openhands", OPENHANDS_1, 1, 1, 1, 1),
@@ -392,6 +432,13 @@ def written(folder: Path, name: str, records: object) -> Path:
     lines = "\n".join(map(json.dumps, records)) if name.endswith(".jsonl") else json.dumps(records)
     (folder / name).write_text(lines)
     return folder / name
+
+
+def test_what_goes_on_is_no_further_turn(tmp_path: Path) -> None:
+    names = ("replay-again.json", "goose-stream.jsonl")
+    again, streamed = (next(iter(read_trajectories(written(tmp_path, name, FILES[name][1])))) for name in names)
+    assert [step.content for step in again.steps if step.role == "user"] == ["Light it."]
+    assert [step.content for step in streamed.steps if step.content][:2] == ["Light it.", "I look."]
 
 
 @pytest.mark.parametrize("name", FILES)

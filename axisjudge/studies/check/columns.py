@@ -5,31 +5,41 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from operator import ge, gt, le, lt
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from axisjudge.checks import InputError, Way
+from axisjudge.checks import InputError, WayOut
 from axisjudge.imports.recognise import (
     CLUSTERS,
+    HUMAN,
     KIND_WORDS,
+    LABEL_WORDS,
+    NAMED_FOR_ROWS,
     NAMES,
+    OF_ROWS,
     Recognised,
     cluster_candidates,
+    in_order,
     is_model,
+    is_whole,
+    last_part,
     named_column,
+    of_candidate,
+    same_in_every_row,
+    says_agreement,
     several_raters,
     share_words,
     telling_apart,
     texts,
     tokens,
     who,
-    wide_raters,
 )
 from axisjudge.imports.sheets import Cells, read_sheet, unpacked
-from axisjudge.ratings.edge import NO_VERDICT, words_in
+from axisjudge.ratings.edge import NO_VERDICT, side, words_in
 from axisjudge.ratings.scales import plain
 from axisjudge.studies._shared.frames import Kind, kind_of, narwhals_of
 
@@ -126,7 +136,7 @@ def _refuse_export(path: Path, source: str) -> None:
         raise InputError(source, rule, cure="take it as ratings", ways=ratings_ways(path, source))
 
 
-def ratings_ways(path: Path, source: str) -> list[Way]:
+def ratings_ways(path: Path, source: str) -> list[WayOut]:
     """The commands that take a file as ratings, where no comparison of a judge with people can be made of it."""
     from axisjudge.imports import import_ratings
 
@@ -135,9 +145,9 @@ def ratings_ways(path: Path, source: str) -> list[Way]:
     try:
         import_ratings([path])
     except InputError as error:
-        ways = [Way((*way.options, *out), f"{when}, {way.when}".rstrip(", "), whole) for way in error.ways]
+        ways = [WayOut((*way.options, *out), f"{when}, {way.when}".rstrip(", "), whole) for way in error.ways]
         return ways[:2]
-    return [Way(out, when, whole)]
+    return [WayOut(out, when, whole)]
 
 
 _CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
@@ -219,8 +229,8 @@ def _refuse_several(known: Recognised, rater: str, verdicts: Sequence[str]) -> N
     rule = f"holds verdicts of {len(names)} raters in one column ({rater}: {', '.join(names[:4])})"
     first = next(each for each in known.frame[rater].drop_nulls()).strip()
     ways = [
-        Way(("--where", f"{rater}={first}"), "check one at a time"),
-        Way(("--judge", verdicts[0]), f"if {rater} is what was rated, name the judge"),
+        WayOut(("--where", f"{rater}={first}"), "check one at a time"),
+        WayOut(("--judge", verdicts[0]), f"if {rater} is what was rated, name the judge"),
     ]
     raise InputError(f"column {verdicts[0]!r}", rule, ways=ways)
 
@@ -291,7 +301,7 @@ def _long_people(known: Recognised, rater: str, raters: Sequence[str], wishes: R
     if not human - set(wishes.judges):
         listed = ", ".join(raters[:8])
         may = [name for name in raters if not is_model(name) and name not in wishes.judges] or raters
-        ways = [Way(("--human", name)) for name in may[::-1]]
+        ways = [WayOut(("--human", name)) for name in may[::-1]]
         rule = f"which raters of column {rater!r} are people?"
         raise InputError("--human", rule, listed, "name them, once each", ways)
     return tuple(name for name in raters if name in human and name not in wishes.judges)
@@ -305,8 +315,8 @@ def _cluster(known: Recognised, wishes: Roles, taken: set[str], item: str = "") 
     repeated = [name for name in names if 1 < of_items[name].n_unique() < of_items.height]
     groups = of_items.select(repeated).unique().height if repeated else 0
     if any(of_items[name].n_unique() != groups for name in repeated):
-        ways = [Way(("--cluster", name), "choose one" * (not n)) for n, name in enumerate(repeated[:3])]
-        ways.append(Way(("--cluster", "none"), "to take every row as independent"))
+        ways = [WayOut(("--cluster", name), "choose one" * (not n)) for n, name in enumerate(repeated[:3])]
+        ways.append(WayOut(("--cluster", "none"), "to take every row as independent"))
         raise InputError("--cluster", f"{', '.join(repeated)} could each say which rows belong together", ways=ways)
     return next(iter(repeated), "")
 
@@ -333,13 +343,13 @@ def refuse_twice(known: Recognised, roles: Roles, rule: str) -> None:
     if extra := telling_apart(own.frame, parts, keys, known):
         options = tuple(part for name in (*parts, *extra) for part in ("--item", name))
         when = f"if {' and '.join(extra)} tell{'s' * (len(extra) == 1)} what was rated"
-        raise InputError(where, rule, ways=[Way(options, when)])
+        raise InputError(where, rule, ways=[WayOut(options, when)])
     if roles.long:
         groups = [each for each in known.of("question", "cluster") if each not in (roles.rater, *parts)]
         firsts = {name: known.frame[name].drop_nulls()[0].strip() for name in groups if known.columns[name].filled}
-        ways = [Way(("--where", f"{name}={first}")) for name, first in firsts.items()]
+        ways = [WayOut(("--where", f"{name}={first}")) for name, first in firsts.items()]
         raise InputError(where, rule, cure="keep one question and one repeat", ways=ways)
-    together = Way(("--cluster", roles.item), "if its rows belong together")
+    together = WayOut(("--cluster", roles.item), "if its rows belong together")
     raise InputError(where, rule, cure="keep one" * (not roles.item), ways=[together] if roles.item else ())
 
 
@@ -378,3 +388,195 @@ def _column(known: Recognised, option: str, name: str) -> str:
         cure = f"the columns are {', '.join(known.columns)}"
         raise InputError(option, "must name a column of the file", name or "none that is known", cure)
     return name
+
+
+@dataclass(frozen=True)
+class WideRaters:
+    """The columns of a wide table that answer one question; `copies` maps a column to the one that it repeats."""
+
+    people: tuple[str, ...]
+    judges: tuple[str, ...]
+    copies: Mapping[str, str] = field(default_factory=dict)
+
+
+def wide_raters(
+    known: Recognised, *, people: Sequence[str] = (), judges: Sequence[str] = (), taken: Iterable[str] = ()
+) -> WideRaters:
+    """People's and judges' columns of a table with a column a rater.
+
+    Raises
+    ------
+    InputError
+        No column, or several, could be what is sought; the message names them with the option that decides.
+    """
+    free = {name: each.words for name, each in known.columns.items() if each.words and name not in taken}
+    free = {name: words for name, words in free.items() if known.columns[name].kind in ("verdict", "other", "cluster")}
+    free = {name: words for name, words in free.items() if last_part(name) not in NAMED_FOR_ROWS}
+    free = {
+        name: words
+        for name, words in free.items()
+        if not tokens(name) >= {"annotation", "id"}
+        and not of_candidate(known, name)
+        and not (known.columns[name].numbers and last_part(name) in OF_ROWS)
+    }
+    theirs = tuple(people) or _people(known, free, judges)
+    if judges:
+        return WideRaters(theirs, tuple(judges))
+    ours, copies = _judges(known, {name: words for name, words in free.items() if name not in theirs}, theirs)
+    for judge in ours:
+        if same := next((person for person in theirs if same_in_every_row(known.frame, judge, person)), ""):
+            rule = f"{judge} says the same as {same} in every row, so that one may be made from the other"
+            both = WayOut(("--judge", judge, "--human", same), "if two raters said it, name both")
+            raise InputError("--judge", rule, ways=[both])
+    return WideRaters(theirs, ours, copies)
+
+
+def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Sequence[str]) -> tuple[str, ...]:
+    people = [name for name in free if who(name) == "people" and name not in judges and not _of_a_pair(known, name)]
+    if len(people) > 1:  # those that answer what a judge answers
+        theirs = [free[name] for name in free if name in judges or who(name) == "judge"]
+        people = [name for name in people if any(free[name] & words for words in theirs)] or people
+    stems = {re.sub(r"[\W_]*\w?\d*$", "", name.casefold()) for name in people}
+    numbered = [bool(re.search(r"([\W_]\w|\d+)$", name)) or tokens(name) <= HUMAN | LABEL_WORDS for name in people]
+    if len(people) == 1 or (len(people) > 1 and len(stems) == 1 and all(numbered)):
+        return tuple(people)
+    if people:
+        cure = "name people's column, or several people by --human once each"
+        ways = [WayOut(("--human", name)) for name in people[:6]]
+        raise InputError("--human", f"{', '.join(people)} could each be what people said", cure=cure, ways=ways)
+    verdicts = [name for name in free if known.columns[name].kind == "verdict" and len(free[name]) > 1]
+    judged = [name for name in verdicts if who(name) == "judge"]
+    alike = [
+        name for name in verdicts if name not in judged and any(share_words(free[name], free[one]) for one in judged)
+    ]
+    listed = ", ".join(verdicts[:6]) + ", ..." * (len(verdicts) > 6)
+    if len(verdicts) == 1:
+        rule = f"{listed} is the one column of verdicts, and a judge's and people's are compared"
+        raise InputError("--human", rule, cure="the other's verdicts are missing in this table")
+    if verdicts:
+        rule = f"no column is recognised as what people said; columns of verdicts are {listed}"
+        may = alike or (verdicts if len(verdicts) == 2 and not judged else [])
+        ways = [WayOut(("--human", name), f"if people said {name}") for name in may]
+        cure = "name by --human what people said" if len(judged) < len(verdicts) else "people's words are missing"
+        raise InputError("--human", rule, cure=cure, ways=ways)
+    rule = "no column is recognised as what people said, and none holds verdicts"
+    raise InputError("--human", rule, cure=f"the columns are {', '.join(list(known.columns)[:20])}")
+
+
+def _of_a_pair(known: Recognised, name: str) -> bool:
+    """Whether a target stands beside its source: what is compared, and nobody's truth."""
+    return "target" in tokens(name) and name.replace("target", "source") in known.columns
+
+
+def _judges(
+    known: Recognised, free: Mapping[str, frozenset[str]], people: Sequence[str]
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The judges' columns, by the words that people use; and columns left out because they repeat another."""
+    theirs = frozenset().union(*(known.columns[name].words for name in people))
+    alike = [
+        name
+        for name, words in free.items()
+        if (len(words) > 1 or who(name) == "judge")
+        and who(name) != "people"
+        and not tokens(name) & _CONFIDENCE
+        and share_words(words, theirs, leave=who(name) == "judge")
+    ]
+    judged = [name for name in alike if who(name) == "judge"]
+    for name in list(alike):
+        if who(name) == "judge" and not tokens(name) & words_in("correct match agree agreement"):
+            continue
+        pairs = ((one, other) for one in judged or alike for other in people if one != name)
+        if any(says_agreement(known.frame, name, one, other) for one, other in pairs):
+            alike.remove(name)
+    judged = [name for name in alike if who(name) == "judge"]
+    copies: dict[str, str] = {}
+    for one, other in combinations(alike, 2):
+        fresh = not {one, other} & copies.keys() and (one in judged) != (other in judged)
+        if fresh and same_in_every_row(known.frame, one, other):
+            copies |= {one: other} if other in judged else {other: one}
+    alike = [name for name in alike if name not in copies]
+    places = [name for name in (*alike, *copies) if re.sub(r"\.\d+(?=\.|$)", "", name) != name]
+    if len({re.sub(r"\.\d+(?=\.|$)", "", name) for name in places}) < len(places):
+        rule = (
+            f"{', '.join(sorted(places)[:4])} stand at several places of one list: repeats, or answers in another order"
+        )
+        raise InputError("--judge", rule, cure="take one", ways=[WayOut(("--judge", name)) for name in sorted(places)])
+    if any(name in judged for name in alike) or len(alike) == 1:
+        return tuple(alike), copies
+    if alike:
+        every = tuple(part for name in alike[:6] for part in ("--judge", name))
+        ways = [WayOut(every, "all of them"), *(WayOut(("--judge", name), "one") for name in alike)]
+        raise InputError(
+            "--judge", f"{', '.join(alike)} could each be a judge", cure="name each that is one", ways=ways
+        )
+    raise _no_judge(known, people, theirs)
+
+
+def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) -> InputError:
+    """The refusal where no column uses people's words."""
+    scores = [
+        name
+        for name, each in known.columns.items()
+        if each.numbers
+        and name not in people
+        and (who(name) == "judge" or each.kind == "verdict")
+        and not (each.words and is_whole(each))
+    ]
+    listed = ", ".join(sorted(theirs, key=in_order)[:6])
+    if scores:
+        rule = f"{', '.join(scores[:4])} {'holds' if len(scores) == 1 else 'hold'} numbers, where people said {listed}"
+        both = [scores[0]] + [
+            name for name in people if known.columns[name].numbers and not is_whole(known.columns[name])
+        ]
+        ends = {name: known.columns[name].numbers or (0.0, 1.0) for name in both}
+        bars = {
+            name: 0.5 if low >= 0 and high <= 1 else round((low + high) / 2, 2) for name, (low, high) in ends.items()
+        }
+        rules = [part for name, bar in bars.items() for part in ("--pass-if", f"{name} >= {bar:g}")]
+        way = WayOut(("--judge", scores[0], *rules))
+        return InputError("--judge", rule, cure="say from where on a number passes", ways=[way])
+    others = [
+        name
+        for name, each in known.columns.items()
+        if len(each.words) > 1 and name not in people and each.kind == "verdict" and who(name) == "judge"
+    ]
+    if others:
+        own = sorted(known.columns[others[0]].words, key=in_order)
+        said = ", ".join(own[:4]) + ", ..." * (len(own) > 4)
+        rule = f"no column has the words that people used ({listed}); {others[0]} says {said}"
+        return InputError("--judge", rule, cure="say what they mean", ways=words_meant(others[0], own, theirs))
+    rows = [
+        name
+        for name, each in known.columns.items()
+        if name not in people and last_part(name) in NAMED_FOR_ROWS and share_words(each.words, theirs)
+    ]
+    if rows:
+        rule = f"people's words ({listed}) stand elsewhere only in {', '.join(rows[:4])}, which is named for rows"
+        return InputError("--judge", rule, ways=[WayOut(("--judge", rows[0]), "if that is the judge")])
+    rule = f"only people's words are here ({', '.join(people[:4])} say {listed}): no other column has them"
+    judges = [
+        name
+        for name, each in known.columns.items()
+        if name not in people and each.kind in ("verdict", "other") and len(each.words) > 1
+    ]
+    cure = f"the columns of few words are {', '.join(judges[:6])}" if judges else "a judge's column is missing"
+    said_by = {name: sorted(known.columns[name].words, key=in_order) for name in judges[:3]}
+    ways = [way for name, own in said_by.items() for way in words_meant(name, own, theirs)]
+    return InputError("--judge", rule, cure=cure, ways=ways)
+
+
+def words_meant(judge: str, own: Sequence[str], theirs: Iterable[str]) -> list[WayOut]:
+    """What a judge's two words may stand for among people's two: by their sides, else both ways round."""
+    words = sorted(theirs, key=in_order)
+    if len(own) != 2 or len(words) != 2 or {*own} & {*words}:
+        return []
+    same_side = all(map(side, own)) and all(map(side, words))
+    orders = [words, words[::-1]]
+    if same_side and side(own[0]) != side(own[1]) and side(words[0]) != side(words[1]):
+        orders = [[next(each for each in words if side(each) == side(one)) for one in own]]
+    made = []
+    for order in orders:
+        pairs = [f"{judge}:{one}={other}" for one, other in zip(own, order, strict=True)]
+        when = f"if {own[0]} means {order[0]}" if len(orders) > 1 else ""
+        made.append(WayOut(("--judge", judge, "--words", pairs[0], "--words", pairs[1]), when))
+    return made

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from axisjudge.checks import InputError, Way
+from axisjudge.checks import InputError, WayOut
 from axisjudge.imports.recognise import NAMES, Recognised, named_column
 from axisjudge.ratings.edge import AFFIRMING, DENYING, FAILING, MOST_WORDS, PASSING, side, word, words_in
 from axisjudge.ratings.scales import Level
@@ -108,7 +108,7 @@ def question(
         scores = [name for name in many if all(map(_is_number, spoken[name]))]
         rules = [part for name in scores for part in ("--pass-if", f"{name} >= {_bar(spoken[name])}")]
         cure = "say from where on a score passes" if scores else "name other columns"
-        raise InputError("ratings", rule, cure=cure, ways=[Way(tuple(rules))] if rules else ())
+        raise InputError("ratings", rule, cure=cure, ways=[WayOut(tuple(rules))] if rules else ())
     if scale:
         return _on_scale(scale, counts)
     if words:
@@ -226,14 +226,14 @@ def _listed(words: Sequence[str], counts: Counter[str]) -> str:
     return ", ".join(f"{each!r} ({counts[each]:,})" for each in words[:6]) + (", ..." if len(words) > 6 else "")
 
 
-def _ways_out(words: Sequence[str], every: Sequence[str]) -> list[Way]:
+def _ways_out(words: Sequence[str], every: Sequence[str]) -> list[WayOut]:
     """What may be done with words that lie on neither side."""
     left_out = tuple(part for each in words for part in ("--missing", each))
-    ways = [Way(left_out, "to leave them out and count them")]
+    ways = [WayOut(left_out, "to leave them out and count them")]
     if caught := [each for each in every if side(each) == "fail"]:
-        ways.append(Way(("--positive", caught[0]), f"to ask for {caught[0]} against all others"))
+        ways.append(WayOut(("--positive", caught[0]), f"to ask for {caught[0]} against all others"))
     if len(every) > 2:  # two would be the passing and the failing one
-        ways.append(Way(("--words", one_line(every)), "to take every word as it stands"))
+        ways.append(WayOut(("--words", one_line(every)), "to take every word as it stands"))
     return ways
 
 
