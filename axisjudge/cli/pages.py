@@ -259,8 +259,14 @@ def agreement(
     """Tasks for a half width of an agreement coefficient, from assumptions or from a pilot."""
     from axisjudge.ratings import read_ratings
     from axisjudge.stats.planning import plan_agreement
-    from axisjudge.studies.plan import difference_sentence
-    from axisjudge.studies.plan.pilots import judge_prices, pilot_of, pilot_sentence, study_plan, tasks_to_differ
+    from axisjudge.studies.plan.pilots import (
+        difference_sentence,
+        judge_prices,
+        pilot_of,
+        pilot_sentence,
+        study_plan,
+        tasks_to_differ,
+    )
 
     in_open_unit_interval("--half-width", half_width)
     one_of("--coefficient", coefficient, show.coefficients())
@@ -315,8 +321,14 @@ def labels(
     """Labels, drawn at random, for a half width of a corrected failure rate."""
     from axisjudge.ratings import read_ratings
     from axisjudge.stats.planning import allocate_budget, one_more_judged, plan_corrected_rate
-    from axisjudge.studies.plan import allocation_sentence, judged_sentence
-    from axisjudge.studies.plan.pilots import judge_prices, labelled_pilot, labelled_pilot_sentence, study_plan
+    from axisjudge.studies.plan.pilots import (
+        allocation_sentence,
+        judge_prices,
+        judged_sentence,
+        labelled_pilot,
+        labelled_pilot_sentence,
+        study_plan,
+    )
 
     in_open_unit_interval("--half-width", half_width)
     if pilot:

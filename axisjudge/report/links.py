@@ -73,7 +73,7 @@ class Links:
         is true of them and stands in no column. A row that names something the explorer does not have leads nowhere;
         nor does one of which it is not known what it counts (None). In a map of axes by agents the column is the agent.
         """
-        from axisjudge.stats.corrected_agents import ALL_AGENTS  # brings numpy, which a page without links spares
+        from axisjudge.stats.correction import ALL_AGENTS  # brings numpy, which a page without links spares
 
         items = self._items(row, behind or {})
         if named := {name: row[name] for name in RUNS if isinstance(row.get(name), str)}:
@@ -106,7 +106,7 @@ class Links:
 
     def _items(self, row: Mapping[str, Any], behind: Mapping[str, str]) -> dict[str, str] | None:
         """The filters that a row's names stand for; None where one of them is not to be had."""
-        from axisjudge.stats.corrected_agents import ALL_AGENTS
+        from axisjudge.stats.correction import ALL_AGENTS
 
         filters: dict[str, str] = {}
         columns = {**COLUMNS, str(row.get("by")): ("stratum",)} if row.get("stratum") else COLUMNS

@@ -247,6 +247,7 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
 PARTS = {
     "all_fail",
     "any_fails",
+    "corrected_by_agent",
     "count_contrast",
     "decided",
     "exit_code",
@@ -366,7 +367,6 @@ ELSEWHERE = {
     "agreement.pairs",
     "betting",
     "comparisons.progress",
-    "corrected_agents",
     "latent_nuts",
     "latent_panel",
     "latent_sampler",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from axisjudge.stats.corrected_agents import ALL_AGENTS
+from axisjudge.stats.correction import ALL_AGENTS
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.result import Study, open_door
 from axisjudge.studies.failures import sentences as say

@@ -29,7 +29,7 @@ from axisjudge.results import columns, plain
 from axisjudge.stats.agreement.effective import Coincidence, coincidence_test
 from axisjudge.stats.comparisons.paired import ProfileTest, holm, paired_sign_flip, profile_test
 from axisjudge.stats.comparisons.ranking import Reversal, fewest_changes, pooled_by_cluster, rank_sets
-from axisjudge.stats.corrected_agents import ALL_AGENTS
+from axisjudge.stats.correction import ALL_AGENTS
 from axisjudge.stats.estimate import QUANTITIES
 from axisjudge.studies._shared.frames import Kind, Table, frame_of, mean_of, rows_of, table_of, with_ends
 from axisjudge.studies._shared.ranking import Ranking

@@ -30,7 +30,7 @@ from axisjudge.figures.theme import (
 from axisjudge.results import columns
 from axisjudge.stats.comparisons.paired import holm
 from axisjudge.stats.comparisons.ranking import count_contrast
-from axisjudge.stats.corrected_agents import ALL_AGENTS
+from axisjudge.stats.correction import ALL_AGENTS
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import Kind, Table, frame_of, kind_of, rows_of, table_of, to_polars

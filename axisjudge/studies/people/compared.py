@@ -23,8 +23,7 @@ from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coef
 from axisjudge.stats.agreement.coefficients import coefficient_names, coefficient_of_two
 from axisjudge.stats.clustered import cluster_correlation, standardised_share
 from axisjudge.stats.comparisons.ranking import RankSets
-from axisjudge.stats.corrected_agents import CorrectedRates
-from axisjudge.stats.correction import CorrectedRate, corrected_rate
+from axisjudge.stats.correction import CorrectedRate, CorrectedRates, corrected_rate
 from axisjudge.stats.estimate import Decision, Estimate, Measured, decided
 from axisjudge.stats.fairness import Fair, StratumFairness, fair_shares, post_stratified_sum, reference_ranks
 from axisjudge.stats.proportions import clustered_proportion

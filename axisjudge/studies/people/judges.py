@@ -17,8 +17,7 @@ from axisjudge.labels.panel import LabelledPanel
 from axisjudge.results import Result, columns
 from axisjudge.stats.alternative_annotator import FEWEST_PEOPLE, FailingWord, StandIn, failing_word, standing_in
 from axisjudge.stats.comparisons.ranking import Reversal, fewest_changes, worst_orders
-from axisjudge.stats.corrected_agents import CorrectedRates, corrected_by_agent
-from axisjudge.stats.correction import CorrectedRate, Sampling, corrected_rate
+from axisjudge.stats.correction import CorrectedRate, CorrectedRates, Sampling, corrected_by_agent, corrected_rate
 from axisjudge.stats.estimate import Estimate, nothing_of
 from axisjudge.stats.reference import (
     AgainstReference,

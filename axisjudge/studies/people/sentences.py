@@ -7,8 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from axisjudge.stats.alternative_annotator import FEWEST_PEOPLE
-from axisjudge.stats.corrected_agents import CorrectedRates
-from axisjudge.stats.correction import FEWEST_LABELS, CorrectedRate
+from axisjudge.stats.correction import FEWEST_LABELS, CorrectedRate, CorrectedRates
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.fairness import Fair, StratumFairness
 from axisjudge.studies._shared.words import (

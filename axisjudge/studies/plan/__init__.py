@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from axisjudge.checks import enough_for
 from axisjudge.cluster import watched
 from axisjudge.figures.theme import QUIET, SMALL, describe, dress, grid, legend_below, new_axes, percent_tick
-from axisjudge.judges.pricing import price_list_version
 from axisjudge.ratings import as_ratings
 from axisjudge.spec import JudgeSpec
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
@@ -20,9 +19,7 @@ from axisjudge.stats.planning import (
     ASSURANCE,
     FEWEST_PILOT_TASKS,
     SIZES,
-    Allocation,
     StudyCurve,
-    TasksForChange,
     plan_agreement,
     plan_corrected_rate,
     plan_stand_in,
@@ -32,10 +29,10 @@ from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import listed, many, named, sentence_case
 from axisjudge.studies.plan.pilots import (
     TOKENS,
-    JudgePrice,
     PanelError,
     Pilot,
     StudyPlan,
+    in_dollars,
     judge_prices,
     panel_errors,
     pilot_of,
@@ -495,33 +492,6 @@ def needs(plans: Mapping[str, StudyPlan]) -> str:
     return f"{what} takes {takes}{f'; with {listed(never)} it is out of reach' if never else ''}"
 
 
-def judged_sentence(gain: float, judges: Sequence[JudgePrice]) -> str:
-    """What one more judged run buys beside one more label."""
-    costs = [price.usd_per_call for price in judges if price.usd_per_call is not None]
-    known = costs and len(costs) == len(judges)
-    price = f" for {_usd(sum(costs))} (genai-prices {price_list_version()})" if known else ""
-    return f"One more judged run{price} narrows the half width by {gain:.2g}, by the large-sample formula."
-
-
-def allocation_sentence(shared: Allocation, budget: float) -> str:
-    """What a budget buys."""
-    half = f"for a half width of about {shared.half_width:.3f}, by the large-sample formula"
-    if not shared.judged:
-        return f"{_usd(budget)} are best spent on {shared.labels:,} labels alone {half}: this judge is dear or weak."
-    return f"{_usd(budget)} are best spent on {shared.labels:,} labels and {shared.judged:,} judged runs {half}."
-
-
-def difference_sentence(looked: TasksForChange, pilot: Pilot) -> str:
-    """How many tasks show a difference of two judges, by a look at how far their tasks part and not which way."""
-    more = looked.needed - looked.n_tasks
-    enough = f"{many(looked.needed, 'task')} in all, {more:,} more," if more else f"The {looked.n_tasks:,} tasks judged"
-    return (
-        f"{enough} show a difference of {100 * looked.difference:.3g} points between {listed(pilot.judges[:2])} with a "
-        f"power of {looked.power:.0%}. This look read how far tasks part and not which way: the test of the whole "
-        f"study keeps its level of {looked.level:.0%}."
-    )
-
-
 def repeats_sentence(errors: Sequence[PanelError]) -> str:
     """Two calls spent either way on one question, and what the figures leave out."""
     if not errors:
@@ -576,7 +546,7 @@ def _size(plan: StudyPlan) -> str:
 def _cost(plan: StudyPlan) -> str:
     """What so many cost; empty where a price or the number is not known."""
     needed, price = plan.curve.needed, plan.usd_per_unit
-    return "" if needed is None or price is None else f" for {_usd(needed * price)}"
+    return "" if needed is None or price is None else f" for {in_dollars(needed * price)}"
 
 
 def _needed(plan: StudyPlan) -> str:
@@ -588,14 +558,14 @@ def _needed(plan: StudyPlan) -> str:
     )
     if curve.needed is None:
         return f"Up to {many(curve.points[-1].n, curve.unit)} do not give {_wanted(plan)}. Assumed: {assumed}."
-    cost = "" if price is None else f" (about {_usd(curve.needed * price)})"
+    cost = "" if price is None else f" (about {in_dollars(curve.needed * price)})"
     return f"{sentence_case(_size(plan))}{cost} give {_wanted(plan)}. Assumed: {assumed}."
 
 
 def _one_more(plan: StudyPlan) -> str:
     if math.isnan(plan.one_more):
         return ""
-    price = "" if plan.usd_per_unit is None else f", for {_usd(plan.usd_per_unit)},"
+    price = "" if plan.usd_per_unit is None else f", for {in_dollars(plan.usd_per_unit)},"
     return f"At that size one more {plan.curve.unit}{price} narrows the half width by {plan.one_more:.2g}."
 
 
@@ -607,10 +577,6 @@ def _fading(plan: StudyPlan) -> str:
         "more, because a judge that always says one word passes too: ask for a smaller epsilon, or draw items by a "
         "recorded key so that failures are not rare."
     )
-
-
-def _usd(amount: float) -> str:
-    return f"${amount:,.0f}" if amount >= 100 else f"${amount:,.2f}" if amount >= 0.1 else f"${amount:.3f}"
 
 
 open_door(plan)

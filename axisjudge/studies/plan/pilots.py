@@ -18,7 +18,7 @@ from axisjudge.ratings import as_ratings
 from axisjudge.results import Result, columns
 from axisjudge.spec import JudgeSpec, find_provider, parse_specs, price_list_of
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa, percent_agreement
-from axisjudge.stats.planning import Planned, StudyCurve, TasksForChange, panel_error, tasks_for_change
+from axisjudge.stats.planning import Allocation, Planned, StudyCurve, TasksForChange, panel_error, tasks_for_change
 from axisjudge.studies._shared.citations import question_variances
 from axisjudge.studies._shared.frames import Floats, Given, mean_of
 from axisjudge.studies._shared.pooled import pooled
@@ -333,3 +333,37 @@ def labelled_pilot_sentence(pilot: LabelledPilot) -> str:
         f"The pilot: {pilot.judge} on {pilot.n_items} {items}, failures {pilot.prevalence:.0%}, sensitivity "
         f"{pilot.sensitivity:.2f}, specificity {pilot.specificity:.2f}."
     )
+
+
+def judged_sentence(gain: float, judges: Sequence[JudgePrice]) -> str:
+    """What one more judged run buys beside one more label."""
+    costs = [price.usd_per_call for price in judges if price.usd_per_call is not None]
+    known = costs and len(costs) == len(judges)
+    price = f" for {in_dollars(sum(costs))} (genai-prices {price_list_version()})" if known else ""
+    return f"One more judged run{price} narrows the half width by {gain:.2g}, by the large-sample formula."
+
+
+def allocation_sentence(shared: Allocation, budget: float) -> str:
+    """What a budget buys."""
+    half = f"for a half width of about {shared.half_width:.3f}, by the large-sample formula"
+    if not shared.judged:
+        return (
+            f"{in_dollars(budget)} are best spent on {shared.labels:,} labels alone {half}: this judge is dear or weak."
+        )
+    return f"{in_dollars(budget)} are best spent on {shared.labels:,} labels and {shared.judged:,} judged runs {half}."
+
+
+def difference_sentence(looked: TasksForChange, pilot: Pilot) -> str:
+    """How many tasks show a difference of two judges, by a look at how far their tasks part and not which way."""
+    more = looked.needed - looked.n_tasks
+    enough = f"{many(looked.needed, 'task')} in all, {more:,} more," if more else f"The {looked.n_tasks:,} tasks judged"
+    return (
+        f"{enough} show a difference of {100 * looked.difference:.3g} points between {listed(pilot.judges[:2])} with a "
+        f"power of {looked.power:.0%}. This look read how far tasks part and not which way: the test of the whole "
+        f"study keeps its level of {looked.level:.0%}."
+    )
+
+
+def in_dollars(amount: float) -> str:
+    """An amount of US dollars, to what matters."""
+    return f"${amount:,.0f}" if amount >= 100 else f"${amount:,.2f}" if amount >= 0.1 else f"${amount:.3f}"

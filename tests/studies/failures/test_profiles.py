@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.stats.corrected_agents import ALL_AGENTS
+from axisjudge.stats.correction import ALL_AGENTS
 from axisjudge.studies.failures import (
     agent_success,
     by_domain,
