@@ -103,13 +103,13 @@ def of_run(result: AxisResult) -> list[str]:
 def of_means(means: Sequence[tuple[str, Estimate, int]]) -> str:
     """The mean AXIS Result of every agent: its name, its mean and how many runs it has."""
     each_agent = [
-        f"{agent} {mean.estimate:.1f} ({mean.interval('.1f')}; {mean.n_items} of {many(n_runs, 'run')} on "
-        f"{mean.clusters})"
+        f"{agent} {mean.estimate:.1f} ({f'{mean.n_items} of ' if mean.n_items < n_runs else ''}{many(n_runs, 'run')} "
+        f"on {mean.clusters}; {mean.interval('.1f')})"
         if mean.n_items
         else f"{agent} none, as no goal was graded in {many(n_runs, 'run')}"
         for agent, mean, n_runs in means
     ]
-    return f"Mean AXIS Result: {listed(each_agent, most=_NAMED)}."
+    return f"Mean AXIS Result, of 100: {listed(each_agent, most=_NAMED)}."
 
 
 def change(quantity: str, points: Estimate) -> str:

@@ -101,8 +101,8 @@ def where_50(fits: Mapping[str, CurveFit]) -> str:
             for name, median in medians.items()
         ]
     else:
-        stand = [f"{_ends(fit.median)}{_of(name)} ({_sample(fit)})" for name, fit in curves.items()]
-        words = [f"People give 50 of 100 to a raw score of {listed(stand)}."] if stand else []
+        stand = [f"{_ends(fit.median)}{_of(name)}" for name, fit in curves.items()]
+        words = [f"People give 50 of 100 to a raw score of {listed(stand)} ({_samples(curves)})."] if stand else []
     return " ".join([*words, *_refused(fits)])
 
 
@@ -123,7 +123,7 @@ def answer(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:
         return where_50(fits)
     bands = {name: fit.band(HIGH) for name, fit in curves.items()}
     worth = [
-        f"{band.score:.0f} of 100{_of(name, ' in ')} ({band.low:.0f} to {band.high:.0f}; {_sample(curves[name])})"
+        f"{band.score:.0f} of 100{_of(name, ' in ')} ({band.low:.0f} to {band.high:.0f})"
         for name, band in bands.items()
     ]
     where = f" in {listed(worse)}" if len(fits) > 1 and worse else ""
@@ -132,7 +132,9 @@ def answer(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:
         if worse
         else "No difference is shown between the assumed and the fitted curve on unseen tasks."
     )
-    return " ".join([f"To people a raw score of {HIGH:g} is worth {listed(worth)}.", *_refused(fits), missed])
+    return " ".join(
+        [f"To people a raw score of {HIGH:g} is worth {listed(worth)}, by {_samples(curves)}.", *_refused(fits), missed]
+    )
 
 
 def next_step(fits: Mapping[str, CurveFit]) -> str:
@@ -145,6 +147,12 @@ def next_step(fits: Mapping[str, CurveFit]) -> str:
 
 def _sample(fit: CurveFit) -> str:
     return f"{many(fit.median.n_items, 'raw score')} in {fit.median.clusters}"
+
+
+def _samples(fits: Mapping[str, CurveFit]) -> str:
+    """How many raw scores in how many tasks, once where all fits have as many."""
+    samples = dict.fromkeys(_sample(fit) for fit in fits.values())
+    return f"{listed(list(samples))}{' each' if len(fits) > len(samples) == 1 else ''}"
 
 
 def _kind(names: Sequence[str]) -> str:

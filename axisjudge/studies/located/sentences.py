@@ -119,11 +119,11 @@ def answer(faults: Sequence[FaultsFound], decided: Sequence[Decided] = ()) -> st
         if len(sets) == 1:
             n, where = own[0].n_faults, f"in {own[0].domain} ({own[0].on_axis.clusters})"
             faults_of = f"Of {'the ' if n > 1 else ''}{many(n, 'fault')} {_located(labeller)} {where}"
-            said.append(f"{faults_of}, {who} on the fault's own axis {_found(sets[0])}.")
+            said.append(f"{faults_of}, {who} {_found(sets[0])} on the fault's own axis.")
             continue
         parts = [f"{_found(rows, f' of {rows[0].n_faults:,}')} in {rows[0].domain}" for rows in sets]
         listing = listed(parts, most=_SETS)
-        said.append(f"Of the faults {_located(labeller)}, {who} on the fault's own axis {listing}.")
+        said.append(f"Of the faults {_located(labeller)}, {who}, on the fault's own axis, {listing}.")
     return " ".join(
         [*said[:_LABELLERS], f"{_by_reward(judges[-1], decided)}aults that nobody located may be there too."]
     )
@@ -155,6 +155,8 @@ def _found(rows: Sequence[FaultsFound], of: str = "") -> str:
     fewest, most = (pick(rows, key=lambda one: one.on_axis.estimate) for pick in (min, max))
     counts = [f"{round(one.on_axis.estimate * one.on_axis.n_items) or 'none'}{of}" for one in (fewest, most)]
     if len(rows) == 1:
+        if of:
+            return counts[0]
         share = fewest.on_axis
         ends = no_interval(share.reason) if math.isnan(share.ci_low) else share.interval(".0%")
         return f"{counts[0]} ({share.estimate:.0%}, {ends})"

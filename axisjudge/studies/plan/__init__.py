@@ -471,9 +471,8 @@ def answer(
 ) -> str:
     """What the targets take: tasks for agreement, labels for a corrected rate, items for the claim; on what terms."""
     halves = "; ".join(needs(plans) for plans in (agreement, labels) if plans)
-    people = listed([str(each) for each in {plan.curve.assumed["people"] for plan in claims.values()}])
     calls = _calls(repeats)
-    power = [f"{sentence_case(needs(claims))}, each item labelled by {people} people{calls}."] if claims else []
+    power = [f"{sentence_case(needs(claims))}{calls}."] if claims else []
     start = "The pilot is too small to plan from, and all" if no_pilot else "All"
     words = [f"{sentence_case(halves)}."] if halves else []
     return " ".join([*words, *power, f"{start} of this is from assumptions, which only a pilot can test."])
@@ -522,7 +521,7 @@ def _together(plan: StudyPlan) -> str:
     curve = plan.curve
     what = _AGREEMENT if curve.what in COEFFICIENTS else curve.what
     if curve.of_power:
-        return f"a power of {curve.target:.0%} with {what}"
+        return f"a power of {curve.target:.0%} with {what}, each item labelled by {curve.assumed['people']} people,"
     return f"{what} to within {curve.target:.3g} in {ASSURANCE:.0%} of studies"
 
 

@@ -111,7 +111,7 @@ class AgreementByVersion(Part, caption="Agreement under each version"):
         import seaborn as sns
 
         versions = self.versions
-        ax = theme.new_axes(7.4, 1.5 + 0.27 * len(_DRAWN) * len(versions)) if ax is None else ax
+        ax = theme.new_axes(7.4, 1.5 + 0.18 * len(_DRAWN) * len(versions)) if ax is None else ax
         colours = sns.light_palette(theme.ACCENT, len(versions) + 1).as_hex()[1:]
         beside: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
         step = 0.7 / len(versions)

@@ -136,7 +136,7 @@ def drift_in_short(drift: Drift) -> str:
     together = drift.evidence is not None and drift.evidence.stopped_at is not None
     if drift.stopped_at is None:
         rest = "yet all occasions together show drift" if together else "small ones may be there"
-        return f"Over {looked} no change of {drift.judge} is found, {rest}."
+        return f"Over {looked} no change of {drift.judge} is found; {rest}."
     return (
         f"By the stop rule {drift.judge} itself has changed, on occasion {drift.stopped_at} of "
         f"{len(drift.seen)}: treat its ratings from then on as those of another judge."

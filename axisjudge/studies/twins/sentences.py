@@ -156,7 +156,7 @@ def _kept(matrix: TwinMatrix, started: Sequence[TwinCell], several: bool) -> str
     if not counts["met"] and not moved:
         n_moved, n_all = sum(cell.moved for cell in started), sum(cell.rate.n_items for cell in started)
         count = f"where nothing was broken, {n_moved or 'none'} of {many(n_all, 'verdict')} moved"
-        return f"{count}, which is too few to be sure of any of {pairs}"
+        return f"{count}; each of {pairs} has too few twins to be sure"
     surely = f"on {counts['met'] or 'none'} of {pairs}{whose} surely {'stay' if several else 'stays'}"
     return f"{surely} in all but {matrix.thresholds.margin:.0%} of twins{moved}{_open(counts)}"
 
