@@ -134,7 +134,7 @@ def _engine(figure: Any) -> str:
 #: Points of the smallest text in a figure of a paper.
 SMALLEST = 7.0
 #: The least share of a paper figure's width that what is drawn has, beside names and legends.
-_ROOM = 0.28
+_ROOM = 0.25
 
 
 def _fits(figure: Any, room: float, height: float) -> bool:
