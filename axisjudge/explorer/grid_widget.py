@@ -110,7 +110,7 @@ def sought(find: str) -> re.Pattern[str]:
     InputError
         The regular expression is none.
     """
-    between = re.fullmatch(r"/(.+)/", find.strip(), re.DOTALL)
+    between = re.fullmatch(r"/(.+)/[gim]*", find.strip(), re.DOTALL)
     pattern = between[1] if between else r"\s*".join(map(re.escape, find.split()))
     try:
         return re.compile(pattern, re.IGNORECASE | re.MULTILINE)

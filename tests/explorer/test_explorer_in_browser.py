@@ -87,6 +87,10 @@ def test_words_are_found_in_ids_reasons_and_folded_text(visit):
     assert len(set(steps[:3])) == 3, "each step with the words in turn"
     assert steps[3] == steps[0], "round and round"
     assert page.evaluate("CSS.highlights.get('found').size") >= 3
+    page.get_by_label("Search runs and reasons").fill("/no \\w+ came$/i")
+    expect(page.locator(".rows .name")).to_have_text(["run-2"])
+    page.get_by_label("Search runs and reasons").fill("/no (answer/")
+    expect(page.locator(".counted")).to_contain_text("no regular expression")
     page.get_by_label("Search runs and reasons").fill("nowhere to be found")
     page.get_by_text("No item passes these filters.").wait_for()
 

@@ -210,11 +210,14 @@ class Explorer {
   async #changed() {
     const { filters } = this.filters;
     const sought = filters.find.trim();
+    let isPattern = true; // or none yet: somebody types it
     try {
       soughtFor(sought);
     } catch {
-      return this.say("This is no regular expression yet"); // somebody types it
+      isPattern = false;
     }
+    this.filters.isPattern(isPattern);
+    if (!isPattern) return;
     if (this.sought !== sought) {
       this.sought = sought;
       this.searched = null;

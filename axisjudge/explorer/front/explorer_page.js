@@ -61,22 +61,20 @@ let owners = null;
 /** Read whose text is whose while somebody thinks of words to search for. */
 const prepareSearch = () => (owners ??= ownersOf());
 
-/** The numbers of a block's texts in which something is found. */
-function foundIn({ text, start, ends, first }, { words, pattern }) {
+/** The numbers of a block's texts in which something is found; words in the whole block at once, which is fastest. */
+function foundIn({ text, start, ends, first }, { every, pattern }) {
   const found = [];
   if (pattern) {
     ends.forEach((end, n) => pattern.test(text.slice(n ? ends[n - 1] : start, end)) && found.push(first + n));
     return found;
   }
-  const small = text.toLowerCase();
-  const isSame = small.length === text.length; // a letter that grows when it is small moves the ends
-  for (let n = 0, at = small.indexOf(words, isSame ? start : 0); at >= 0 && isSame; ) {
-    while (ends[n] <= at) n += 1;
-    const isWithin = at + words.length <= ends[n];
+  every.lastIndex = start;
+  for (let n = 0, match = every.exec(text); match; match = every.exec(text)) {
+    while (ends[n] <= match.index) n += 1;
+    const isWithin = every.lastIndex <= ends[n];
     if (isWithin) found.push(first + n);
-    at = small.indexOf(words, isWithin ? ends[n] : at + 1);
+    every.lastIndex = isWithin ? ends[n] : match.index + 1;
   }
-  if (!isSame) ends.forEach((end, n) => text.slice(n ? ends[n - 1] : start, end).toLowerCase().includes(words) && found.push(first + n));
   return found;
 }
 

@@ -108,6 +108,12 @@ class Filters {
     );
   }
 
+  /** Say that what is typed is no regular expression, and what is shown older; or nothing. */
+  isPattern(isPattern) {
+    this.find.setAttribute("aria-invalid", String(!isPattern));
+    if (!isPattern) this.count.textContent = "This is no regular expression yet; what is shown was found before";
+  }
+
   #orderInWords(sort) {
     const [name, at] = sort.replace(/^-/, "").split(":");
     const { judges, columns, questions } = this.items.index;

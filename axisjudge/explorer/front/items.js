@@ -23,7 +23,7 @@ const MARKS = {
 /** What is searched for: words in any case, a space for any or none as in JSON laid out, or between two slashes a regular expression. */
 function soughtFor(find) {
   const words = find.trim().toLowerCase();
-  const between = /^\/(.+)\/$/s.exec(find.trim())?.[1];
+  const between = /^\/(.+)\/[gim]*$/s.exec(find.trim())?.[1];
   const text = between ?? words.split(/\s+/).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("\\s*");
   return { words, pattern: between || /\s/.test(words) ? new RegExp(text, "im") : null, every: new RegExp(text, "gim") };
 }

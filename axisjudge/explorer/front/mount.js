@@ -61,16 +61,16 @@ async function browserAnswers() {
   await navigator.locks?.query().catch(() => {});
 }
 
-/** The bytes of a packed piece: letters of 7 bits each. */
+/** The bytes of a packed piece: letters of 7 bits each, eight of them seven bytes. */
 function bytesOf(letters) {
   const bytes = new Uint8Array(Math.floor((letters.length * 7) / 8));
-  for (let at = 0, k = 0, bits = 0, held = 0; k < letters.length; k += 1) {
-    held = ((held << 7) | (letters.charCodeAt(k) & 127)) & 0xffff;
-    bits += 7;
-    if (bits < 8) continue;
-    bits -= 8;
-    bytes[at] = held >> bits;
-    at += 1;
+  for (let at = 0, k = 0; at < bytes.length; k += 8) {
+    let held = letters.charCodeAt(k); // past the end NaN, which counts as 0
+    for (let n = 1; n < 8; n += 1, at += 1) {
+      const next = letters.charCodeAt(k + n) & 127;
+      bytes[at] = (held << n) | (next >> (7 - n)); // past the end nothing is kept
+      held = next;
+    }
   }
   return bytes;
 }
