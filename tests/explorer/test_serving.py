@@ -185,7 +185,7 @@ def labels_on_page(page, name, *keys):
 
 
 def decides(page, name, key):
-    """Say who one is in the explorer, decide on the flip, leave a word, and keep a view."""
+    """Say who one is in the explorer, decide on the flip, and leave a word."""
     page.get_by_label("Your name, as it shall stand with your decisions").fill(name)
     press(page, "Enter", "w", key)
     page.get_by_text("1 decided").wait_for()
@@ -245,6 +245,11 @@ def test_two_people_in_three_browsers_of_one_machine_see_and_change_nothing_of_e
             if context_of(name) is both:
                 press(pages["served"], "a", digit)  # goes on with what was said in the other browser
                 saved(pages["served"])
+            press(pages["explorer"], "Escape")  # with a view kept, and the run closed over one's word
+            pages["explorer"].locator("summary", has_text="Views").click()
+            pages["explorer"].get_by_label("Name of this view").fill(f"a word of {name}")
+            press(pages["explorer"], "Enter")
+            expect(pages["explorer"].locator(".views li")).to_have_count(1)
             for page in pages.values():
                 page.get_by_role("button", name="Not you?").click()
                 expect(page.get_by_text(f"a word of {name}")).to_have_count(0)

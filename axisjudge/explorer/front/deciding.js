@@ -49,7 +49,7 @@ const inAWord = ({ answer, verdict, note }) => `${answer ? answer.replace("_", "
 
 /** One person's decisions: what stands on each item, how it came to that, and whether it is on the disk; nobody else's. */
 class Decisions {
-  /** on: changed(), said(words), open(run, question), entering(promise), answers() -> focus the answers. */
+  /** on: changed(), left() where somebody goes, said(words), open(run, question), entering(promise), answers() -> focus the answers. */
   constructor(items, host, on) {
     Object.assign(this, { items, host, on, rater: null, unsaved: new Set(), failed: null, given: new Map(items.decisions) });
     this.saved = make("span", { class: "saved", role: "status" });
@@ -60,10 +60,12 @@ class Decisions {
 
   /** From now on this person decides; without a name nobody does, and nothing of theirs is left in sight. */
   async enter(rater) {
+    const isLeft = this.rater !== null && rater !== this.rater;
     this.rater = rater;
     this.host.me.set(rater);
     this.#clear();
     this.#draw();
+    if (isLeft) this.on.left();
     await this.read();
   }
 

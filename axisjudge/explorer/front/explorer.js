@@ -84,6 +84,10 @@ class Explorer {
     });
     this.decisions = new Decisions(items, host, {
       changed: () => this.#redecided(),
+      left: () => {
+        this.opened.deciding.draw(); // of a run that is closed, too
+        this.filters.set(this.filters.filters); // the name of a view is theirs
+      },
       said: (words) => this.say(words),
       open: (run, question) => this.open({ run, question }),
       entering: (done) => this.held.until(done),

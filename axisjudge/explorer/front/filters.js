@@ -188,6 +188,7 @@ class Filters {
       event.preventDefault();
       event.stopPropagation();
       if (name.value.trim()) this.#keepView(name.value.trim(), addressOf({ ...this.filters, view: "" }, this.items));
+      name.value = "";
     };
     name.addEventListener("keydown", (event) => event.key === "Enter" && keep(event));
     const element = make("details", { class: "columns" }, this.viewed, make("div", { class: "boxes views" }, this.ownViews, name, make("button", { type: "button", onclick: keep }, "Keep")));
