@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -94,6 +95,11 @@ class LabelServer(ThreadingHTTPServer):
         except (OSError, OverflowError) as error:
             raise InputError("--port", f"cannot be listened on ({error})", port) from None
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that went away without its answer asks again, and is no fault to show."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
     def links(self) -> dict[str, str]:
         """Each person's link; the token stands behind the #, which no browser sends and no log keeps."""
         return {name: f"http://127.0.0.1:{self.server_port}/#{token}" for token, name in self.tokens.items()}
@@ -143,11 +149,12 @@ class _Answering(BaseHTTPRequestHandler):
         if name is None:
             return self._json(HTTPStatus.FORBIDDEN, {"error": "this link opens nobody's labels; ask for your own"})
         try:
-            return self._json(HTTPStatus.OK, self.server.answer(name, json.loads(body)))
+            status, answer = HTTPStatus.OK, self.server.answer(name, json.loads(body))
         except (InputError, KeyError, TypeError, ValueError, IndexError) as error:
-            return self._json(HTTPStatus.BAD_REQUEST, {"error": str(error)})
+            status, answer = HTTPStatus.BAD_REQUEST, {"error": str(error)}
         except OSError as error:  # a full disk: asked again later
-            return self._json(HTTPStatus.SERVICE_UNAVAILABLE, {"error": str(error)})
+            status, answer = HTTPStatus.SERVICE_UNAVAILABLE, {"error": str(error)}
+        return self._json(status, answer)
 
     def _json(self, status: HTTPStatus, content: Mapping[str, Any]) -> None:
         self._send(status, json.dumps(content).encode(), "application/json")
