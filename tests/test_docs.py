@@ -6,11 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import axisjudge
-from axisjudge.studies.improvement import simulated_studies
 
 DOCS = Path(axisjudge.__file__).parent / "docs"
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -57,17 +55,3 @@ def test_what_a_page_prints_is_what_the_commands_print(page: str, tmp_path: Path
         return
     plain = [DATED.sub("", form.replace(str(bench), "bench")).splitlines() for form in (now, text)]
     assert plain[0] == plain[1]
-
-
-def test_shares_that_the_tuning_page_tells_are_those_of_the_simulated_studies() -> None:
-    text = " ".join((DOCS / "tuning.md").read_text(encoding="utf-8").split())
-    table = simulated_studies().frame.filter(design="made on")
-    ours = table.filter(way="axisjudge")
-    good = dict(ours.filter(proposer="good").select("tasks", "accepted").iter_rows())
-    assert f"Of {ours['studies'].unique().item()} simulated studies" in text
-    assert f"in {good[60]:.0%} at 60 tasks of four runs, {good[30]:.0%} at 30, {good[15]:.0%} at 15" in text
-    false = {
-        way: rows["falsely_accepted"] for (way,), rows in table.filter(pl.col("proposer") != "good").group_by("way")
-    }
-    assert f"of those that better nothing in {false['axisjudge'].max():.0%}" in text
-    assert f"plain GEPA takes {100 * false['plain GEPA'].min():.0f} to {false['plain GEPA'].max():.0%}" in text

@@ -1,6 +1,6 @@
 """Writes data/reference/improvement.csv: what is accepted over simulated studies, beside plain GEPA.
 
-    python tests/iterating/improve_table.py 200 500 200  # studies of a row: ours, plain GEPA, designs held back
+    python tests/iterating/improve_table.py 500 500 500  # studies of a row: ours, plain GEPA, designs held back
 
 The world is that of `axisjudge.judges.simulated`, counted with arrays instead of runs: the same features, errors,
 repeats, proposers, search (real `gepa`), cut, looks and bets as `axisjudge.improve`. Left out: the guards, which

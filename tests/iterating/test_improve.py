@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -196,7 +197,7 @@ def test_whatever_the_seed_and_wherever_it_ends_it_says_what_would_show_a_gain(b
 def test_the_table_of_studies_holds_what_is_said_of_it():
     table = simulated_studies().frame
     ours, made_on = table.filter(way="axisjudge"), table.filter(design="made on")
-    assert set(ours["studies"]) == {200}
+    assert set(ours["studies"]) == {500}
     assert set(table.filter(way="plain GEPA")["studies"]) == {500}
     assert set(ours.filter(design="made on")["tasks"]) == {15, 30, 60}
     assert ours["falsely_accepted"].max() <= 0.025
@@ -532,6 +533,20 @@ def test_a_study_from_an_empty_folder_to_the_opened_held_out_side(tmp_path):
     assert "drafts in rubrics" in trail
     assert f"{AXIS} v5 is better than v4" in trail
     ran("rubric", "status")
+
+
+@pytest.mark.slow
+def test_on_the_demo_the_page_s_command_ends_with_4_and_says_what_the_page_says(tmp_path):
+    page = Path(axisjudge.__file__).with_name("docs").joinpath("tuning.md").read_text()
+    words, shown = page.partition("$ axisjudge rubric improve ")[2].partition("```")[0].split("\n  ...\n")
+    program = [sys.executable, "-m", "axisjudge"]
+    subprocess.run([*program, "init", "bench", "--demo"], cwd=tmp_path, check=True, capture_output=True)
+    split = ["split", "make", "data/demo/results", "--salt", "1"]
+    subprocess.run([*program, *split], cwd=tmp_path / "bench", check=True, capture_output=True)
+    asked = [*program, "rubric", "improve", *shlex.split(words.replace("\\\n", " "))]
+    done = subprocess.run(asked, cwd=tmp_path / "bench", capture_output=True, text=True, check=False)
+    assert done.returncode == 4, done.stderr
+    assert done.stdout.rstrip().endswith(shown.rstrip())
 
 
 # a proposer that gives nothing, or has no room
