@@ -98,10 +98,16 @@ def concluded(
         sentence_worth=SentenceWorth(worth, made_up=made_up),
         more_labels=_more_labels(work, cut, found, shown, bets),
         ratings_path=portable(work.out, own().resolve()),
-        notes=(*notes, *([_EARLIER.format(number=number, sure=1 - own_level)] if number > 1 else [])),
+        notes=(
+            *notes,
+            *([_NOISE.format(noise=noise)] if noise == noise else []),
+            *([_EARLIER.format(number=number, sure=1 - own_level)] if number > 1 else []),
+        ),
     )
 
 
+#: What is said of repeats of the first text.
+_NOISE = "The judges gave another verdict to the same text in {noise:.0%} of repeats."
 #: What is said where earlier searches have asked on the same tasks.
 _EARLIER = (
     "candidate number {number} that is asked on these tasks: it has to be {sure:.1%} sure, so that all together are "

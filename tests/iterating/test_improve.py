@@ -200,11 +200,10 @@ def test_the_table_of_studies_holds_what_is_said_of_it():
     assert set(ours["studies"]) == {500}
     assert set(table.filter(way="plain GEPA")["studies"]) == {500}
     assert set(ours.filter(design="made on")["tasks"]) == {15, 30, 60}
-    assert ours["falsely_accepted"].max() <= 0.025
+    assert ours["falsely_accepted"].max() <= 0.01
     missed = ours.select((1 - pl.col("covered")) * pl.col("candidates_judged")).to_series().sum()
     assert missed / ours["candidates_judged"].sum() <= 0.03
-    assert ours.filter(design="made on")["covered"].min() >= 0.95
-    assert ours["covered"].min() >= 0.94  # 5 of 89 were missed: as many as .05 may be
+    assert ours["covered"].min() >= 0.95
     good = dict(made_on.filter(way="axisjudge", proposer="good").select("tasks", "accepted").iter_rows())
     plain = made_on.filter(pl.col("proposer") != "good", way="plain GEPA")["falsely_accepted"]
     align = table.filter(pl.col("way").str.starts_with("MLflow"), pl.col("proposer") != "good")

@@ -344,7 +344,8 @@ class Improvement(Study):
         points = f"{100 * gain.estimate:+.0f} points of {_OF[self.target]} ({_bounds(gain.ci_low, gain.ci_high)})"
         if self.ending == "accepted":
             better = f"{self.axis} {self.version} is better than {self.base}"
-            return f"{better}: {points} on {on}, and better than both controls."
+            paid = f" It cost ${self.spent_usd:,.2f}, ${self.cost_per_point:,.2f} a point." if self.spent_usd else ""
+            return f"{better}: {points} on {on}, and better than both controls.{paid}"
         if self.ending == "refused":
             return f"Not taken, although it gained {points} on {on}: {'; '.join(self.why)}."
         return f"No improvement shown: the best candidate gained {points} on {on}.{more}"
