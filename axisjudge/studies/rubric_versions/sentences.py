@@ -31,8 +31,8 @@ LABELS = {"percent": "agreement (raw)", "ac1": "Gwet's AC1", "alpha": "Krippendo
 REASONS = {
     ProgressReason.TOO_FEW_TASKS: "both versions have verdicts on {tasks} alone, and nothing is said of fewer than "
     "{fewest}",
-    ProgressReason.ROSE: "agreement rose, as a test over tasks shows, and by more than repeats of one version differ",
-    ProgressReason.FELL: "agreement fell, as a test over tasks shows, and by more than repeats of one version differ",
+    ProgressReason.ROSE: "agreement rose over tasks, and by more than repeats of one version differ",
+    ProgressReason.FELL: "agreement fell over tasks, and by more than repeats of one version differ",
     ProgressReason.ROSE_UNREPEATED: "agreement rose over tasks, but one version asked again might differ as much",
     ProgressReason.FELL_UNREPEATED: "agreement fell over tasks, but one version asked again might differ as much",
     ProgressReason.WITHIN_NOISE: "the change of {change:+z.2f} does not exceed what repeats of one version differ by "
