@@ -105,7 +105,9 @@ class _Sums:
         every = (items, items**2, errors, errors**2, items * errors, (items > 0).astype(float))
         return cls(*(np.take_along_axis(draws @ each, at, axis=1) for each in every))
 
-    def upper(self, share: np.ndarray, seen: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
+    def upper(
+        self, share: np.ndarray, seen: tuple[np.ndarray, np.ndarray] | None, icc: np.ndarray | float = ERROR_ICC
+    ) -> np.ndarray:
         """Upper end at a share, by the design effect seen and its degrees; the least one without."""
         worth = self.n**2 / self.squares
         largest = self.n / worth
@@ -113,9 +115,8 @@ class _Sums:
         normal = np.where(odds > 0, np.minimum(1, 3 * odds / (1 - 3 * odds)), 0.0)
         alone = largest <= 1 + 1e-12
         effect, degrees = seen or (np.ones(worth.shape), np.where(alone, worth - 1, (worth - 1) * normal))
-        expected = 1 + (largest - 1) * ERROR_ICC
-        held = np.minimum(PRIOR_DEGREES * (expected / (expected - 1)) ** 2, MOST_PRIOR_DEGREES)
-        joined = np.where(alone, 1.0, (held * expected + degrees * effect) / (held + degrees))
+        joined, held = _joined(effect, degrees, largest, icc)
+        joined = np.where(alone, 1.0, joined)
         t = stdtrit(np.where(alone, degrees, held + degrees), (1 + 2 * LEVEL - 1) / 2)
         n = self.n / joined
         end = share + t**2 / (2 * n) + t * np.sqrt(odds / n + t**2 / (4 * n**2))
@@ -123,15 +124,11 @@ class _Sums:
         return np.where(self.clusters < 2, np.nan, end)
 
     def tested(self) -> np.ndarray:
-        """Upper end of the error that was seen."""
-        p = self.errors / self.n
-        worth = self.n**2 / self.squares
-        spread = (self.squared_errors - 2 * p * self.products + p**2 * self.squares) / self.n**2
-        independent = p * (1 - p) / (self.n - 1)
-        effect = np.where(independent > 0, np.maximum(1, worth / (worth - 1) * spread / independent), 1.0)
-        normal = np.minimum(1, 3 * p * (1 - p) / (1 - 3 * p * (1 - p)))
-        degrees = np.where(independent > 0, (worth - 1) * normal, 0.0)
-        clustered = self.upper(p, (np.minimum(effect, self.n / worth), degrees))
+        """Upper end of the error that was seen, where errors gather in tasks as they do in the largest set."""
+        p, largest = self.errors / self.n, self.squares / self.n
+        effect, degrees = self._effect()
+        gathered = (_joined(effect, degrees, largest, ERROR_ICC)[0] - 1) / (largest - 1)
+        clustered = self.upper(p, (effect, degrees), gathered[:, -1:])
         exact = np.where(self.errors == self.n, 1.0, betaincinv(self.errors + 1, self.n - self.errors, LEVEL))
         z = ndtri(LEVEL)
         wilson = (p + z**2 / (2 * self.n) + z * np.sqrt(p * (1 - p) / self.n + z**2 / (4 * self.n**2))) / (
@@ -139,3 +136,21 @@ class _Sums:
         )
         rare = np.minimum(self.errors, self.n - self.errors) < FEWEST_FOR_WILSON
         return np.where(self.clusters == self.n, np.where(rare, exact, wilson), clustered)
+
+    def _effect(self) -> tuple[np.ndarray, np.ndarray]:
+        """The design effect of the errors that were seen, and the degrees that it is seen on."""
+        p, worth = self.errors / self.n, self.n**2 / self.squares
+        spread = (self.squared_errors - 2 * p * self.products + p**2 * self.squares) / self.n**2
+        independent = p * (1 - p) / (self.n - 1)
+        effect = np.where(independent > 0, np.maximum(1, worth / (worth - 1) * spread / independent), 1.0)
+        normal = np.minimum(1, 3 * p * (1 - p) / (1 - 3 * p * (1 - p)))
+        return np.minimum(effect, self.n / worth), np.where(independent > 0, (worth - 1) * normal, 0.0)
+
+
+def _joined(
+    effect: np.ndarray, degrees: np.ndarray, largest: np.ndarray, icc: np.ndarray | float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The design effect joined with that of an expected correlation, and the degrees of the latter."""
+    expected = 1 + (largest - 1) * icc
+    held = np.minimum(PRIOR_DEGREES * (expected / (expected - 1)) ** 2, MOST_PRIOR_DEGREES)
+    return (held * expected + degrees * effect) / (held + degrees), held
