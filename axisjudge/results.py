@@ -21,7 +21,7 @@ class Result:
 
     `_keys` and `_also` hold names of fields or properties, or a mapping of key to such a name where the two differ. A
     name with dots reaches into a part (``rate.ci_low``); where the part is None, so is the value. `_flat` names parts
-    whose own values stand beside these.
+    whose own values stand beside these, or alone where no `_keys` are named.
     """
 
     _keys: ClassVar[Iterable[str]] = ()
@@ -31,12 +31,12 @@ class Result:
     def named_values(self) -> dict[str, Any]:
         """The named values as they are, NaN and parts included: a row of a table."""
         fields = (each.name for each in dataclasses.fields(self) if each.metadata.get("plain", True))  # type: ignore[arg-type]
-        names = {**_named(self._keys or fields), **_named(self._also)}
+        names = {**_named(self._keys or (() if self._flat else fields)), **_named(self._also)}
         return {key: reached(self, name) for key, name in names.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, unrounded; NaN becomes None, so that the result is valid JSON."""
-        flat = (plain(getattr(self, name), name) or {} for name in self._flat)
+        flat = (plain(reached(self, name), name) or {} for name in self._flat)
         own = {key: plain(value, key) for key, value in self.named_values().items()}
         return {key: value for part in flat for key, value in part.items()} | own
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -15,9 +15,9 @@ from axisjudge.checks import InputError
 from axisjudge.stats.estimate import Estimate, no_interval
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
     from matplotlib.colors import Colormap
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Figure
 
 
 # What a figure needs whatever it draws: names that leave room for the marks, and something to be seen.
@@ -159,13 +159,32 @@ def describe(drawn: Axes | Figure, how: str) -> None:
 NOTE = "note"
 
 
-def dress(ax: Axes, title: str, note: str = "") -> Axes:
-    """Title above left, the note (n and unit) in grey below it and in the caption, no frame, small ticks."""
+def dress(
+    ax: Axes,
+    title: str,
+    note: str = "",
+    *,
+    how: str = "",
+    x: str | None = None,
+    y: str | None = None,
+    lines: Literal["x", "y", "both", ""] = "",
+) -> Axes:
+    """Title above left, the note (n and unit) in grey below it, no frame, small ticks: what ends every plot.
+
+    `how` is how the figure is read, for its caption, where that is more than the note; `x` and `y` name the axes in
+    small grey letters, and `lines` are quiet ones behind what is drawn.
+    """
     ax.set_title(f"{title}\n" if note else title, loc="left", fontsize=TITLE, color=INK, fontweight="bold", pad=9)
+    if note or how:
+        describe(ax, how or note)
     if note:
-        describe(ax, note)
         place = {"xy": (0, 1), "xycoords": "axes fraction", "xytext": (0, 7), "textcoords": "offset points"}
         ax.annotate(note, **place, fontsize=SMALL, color=QUIET, va="bottom", label=NOTE)  # type: ignore[arg-type]
+    for named, text in ((ax.set_xlabel, x), (ax.set_ylabel, y)):
+        if text is not None:
+            named(text, fontsize=SMALL, color=QUIET)
+    if lines:
+        grid(ax, lines)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
     ax.spines["bottom"].set_color(FAINT)
@@ -189,13 +208,22 @@ def in_words(axis: str) -> str:
     return axis.replace("_", " ")
 
 
-def legend_below(ax: Axes, *, inches: float, ncols: int) -> None:
+#: How the two marks of a pair are drawn: what is spoken of, and what stands beside it.
+FILLED, HOLLOW = {"color": ACCENT}, {"color": QUIET, "markerfacecolor": "white"}
+
+
+def legend_below(
+    ax: Axes, marks: Mapping[str, Mapping[str, Any]] | None = None, *, inches: float = 0.35, ncols: int = 2
+) -> None:
     """The legend under the axes, `inches` below their lower edge whatever their height.
 
-    Long names take fewer than `ncols` columns, so that the legend never takes the room of what is drawn.
+    `marks` are names and how their marks look (matplotlib's arguments), beside what is drawn with a label. Long names
+    take fewer than `ncols` columns, so that the legend never takes the room of what is drawn.
     """
     from matplotlib.transforms import offset_copy
 
+    for name, look in (marks or {}).items():
+        ax.plot([], [], **{"marker": "o", "linestyle": "", **look}, label=name)
     names = ax.get_legend_handles_labels()[1]
     widths = [0.45 + SMALL / 120 * min(LONGEST, len(name)) for name in names]  # inches: the mark, and the name
     room = 0.85 * ax.get_figure(root=True).get_figwidth()  # type: ignore[union-attr]
@@ -285,9 +313,9 @@ def percent_axis(ax: Axes, largest: float = 1.0) -> None:
     grid(ax)
 
 
-def at_the_right(ax: Axes, at: float, text: str) -> None:
+def at_the_right(ax: Axes, at: float, text: str, *, size: float = LABEL, colour: str = INK) -> None:
     """Words outside the axes at the height of a mark."""
-    ax.annotate(text, (1.02, at), xycoords=("axes fraction", "data"), va="center", fontsize=LABEL, color=INK)
+    ax.annotate(text, (1.02, at), xycoords=("axes fraction", "data"), va="center", fontsize=size, color=colour)
 
 
 #: Rows of a table that a figure shows; the table has all of them.

@@ -8,29 +8,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.figures.theme import (
-    ACCENT,
-    INK,
-    LABEL,
-    QUIET,
-    SMALL,
-    describe,
-    dress,
-    grid,
-    in_words,
-    interval_mark,
-    intervals,
-    named_rows,
-    new_axes,
-    percent_tick,
-    side_by_side,
-)
+from axisjudge.figures import theme
 from axisjudge.ratings.edge import BY_JUDGE, VERDICT_ON_RUN, as_ratings, once
 from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import Estimate, IntervalTerms
@@ -59,10 +43,6 @@ from axisjudge.studies._shared.frames import (
 from axisjudge.studies._shared.result import Part
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import check_citations
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 class NoChance(StrEnum):
@@ -169,7 +149,7 @@ class SharedSteps(Part, name="citations", caption="Shared evidence per question 
         """What citations show and what they do not."""
         return " ".join(self.sentences)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Overlap of cited steps, a panel a question; the tick is chance."""
         return plot_citation_overlap(self, ax=ax) if any(pair.cited.n_both for pair in self.pairs) else super().plot(ax)
 
@@ -218,27 +198,27 @@ class SharedSteps(Part, name="citations", caption="Shared evidence per question 
         return tuple(sentences)
 
 
-def plot_citation_overlap(report: SharedSteps, *, ax: Axes | None = None) -> Axes:
+def plot_citation_overlap(report: SharedSteps, *, ax: theme.Axes | None = None) -> theme.Axes:
     """Overlap of cited steps for each pair of judges, a panel a question; the tick is chance."""
     pairs = [pair for pair in report.pairs if pair.cited.n_both]
     questions = list(dict.fromkeys(pair.question for pair in pairs))
     names = list(dict.fromkeys(_names(pair.judges, pair.rubric_version) for pair in pairs))
     figure, axes = panels_of_questions(questions, names, ax)
+    tick: dict[str, Any] = {"color": "#A34700", "markersize": 11, "markeredgewidth": 1.8}
     for ax, question in zip(axes, questions, strict=True):
         for pair in (pair for pair in pairs if pair.question == question):
             at = names.index(_names(pair.judges, pair.rubric_version))
             overlap = pair.cited.overlap
-            interval_mark(ax, overlap, at, size=5)
-            ax.plot(pair.cited.chance, at, "|", color="#A34700", markersize=11, markeredgewidth=1.8)
+            theme.interval_mark(ax, overlap, at, size=5)
+            ax.plot(pair.cited.chance, at, "|", **tick)
         named_panel(ax, question)
     axes[0].set_xlim(left=0)
-    axes[0].plot([], [], "o-", color=ACCENT, label="overlap (Jaccard) with its interval over tasks")
-    axes[0].plot(
-        [], [], "|", color="#A34700", markersize=11, markeredgewidth=1.8, label="the same by chance in these runs"
-    )
-    figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=SMALL, labelcolor=QUIET)
+    axes[0].plot([], [], "o-", color=theme.ACCENT, label="overlap (Jaccard) with its interval over tasks")
+    axes[0].plot([], [], "|", **tick, label="the same by chance in these runs")
+    figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=theme.SMALL, labelcolor=theme.QUIET)
     widest = max((pair.cited.overlap for pair in pairs), key=lambda estimate: estimate.n_clusters)
-    describe(figure, f"dots: shared steps over steps cited by either; ticks: the same by chance; {intervals(widest)}")
+    dots = "dots: shared steps over steps cited by either; ticks: the same by chance"
+    theme.describe(figure, f"{dots}; {theme.intervals(widest)}")
     return axes[0]
 
 
@@ -252,24 +232,26 @@ def short_name(judge: str) -> str:
     return judge.removeprefix("simulated:")
 
 
-def named_panel(ax: Axes, question: str) -> None:
+def named_panel(ax: theme.Axes, question: str) -> None:
     """Name a panel by its question."""
-    dress(ax, "")
-    ax.set_title(in_words(question), loc="left", fontsize=LABEL, fontweight="bold", color=INK)
+    theme.dress(ax, "")
+    ax.set_title(theme.in_words(question), loc="left", fontsize=theme.LABEL, fontweight="bold", color=theme.INK)
 
 
-def panels_of_questions(questions: list[str], names: list[str], ax: Axes | None) -> tuple[Figure, list[Axes]]:
+def panels_of_questions(
+    questions: list[str], names: list[str], ax: theme.Axes | None
+) -> tuple[theme.Figure, list[theme.Axes]]:
     """A panel a question with a row a name, shares across."""
     import matplotlib as mpl
 
-    ax = new_axes(1.85 * len(questions) + 1.6, 0.34 * len(names) + 1.3) if ax is None else ax
-    axes = side_by_side(ax, len(questions), sharex=True)
+    ax = theme.new_axes(1.85 * len(questions) + 1.6, 0.34 * len(names) + 1.3) if ax is None else ax
+    axes = theme.side_by_side(ax, len(questions), sharex=True)
     for each in axes:
-        named_rows(each, names)
-        each.tick_params(axis="y", labelsize=SMALL)
+        theme.named_rows(each, names)
+        each.tick_params(axis="y", labelsize=theme.SMALL)
         each.xaxis.set_major_locator(mpl.ticker.MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
-        each.xaxis.set_major_formatter(percent_tick)
-        grid(each)
+        each.xaxis.set_major_formatter(theme.percent_tick)
+        theme.grid(each)
     return axes[0].figure, axes  # type: ignore[return-value]
 
 
@@ -315,10 +297,10 @@ def shared_steps(
         )
     )
     n_steps = None if steps is None else _checked_steps(per_run(steps, "n_steps", where="steps"), kept)
-    intervals: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
+    terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
     return SharedSteps(
-        judges=tuple(_judge(mine, intervals) for mine in _parts(kept, "family", "rater")),
-        pairs=tuple(_pairs(kept, n_steps, intervals)),
+        judges=tuple(_judge(mine, terms) for mine in _parts(kept, "family", "rater")),
+        pairs=tuple(_pairs(kept, n_steps, terms)),
         refusal=NoChance.NO_STEPS if n_steps is None else NoChance.NONE,
         repeats_left_out=table.height - kept.height,
         kind=kind_of(ratings),
@@ -356,9 +338,9 @@ def _parts(table: pl.DataFrame, *columns: str) -> list[pl.DataFrame]:
     return table.sort(columns).partition_by(columns, maintain_order=True)
 
 
-def _judge(mine: pl.DataFrame, intervals: IntervalTerms) -> JudgeCitations:
+def _judge(mine: pl.DataFrame, terms: IntervalTerms) -> JudgeCitations:
     cited, invalid = mine["cited_step_indices"].to_list(), mine["invalid_citations"].to_list()
-    validity = citation_validity(cited, invalid, clusters=mine["cluster_id"].to_list(), **intervals)
+    validity = citation_validity(cited, invalid, clusters=mine["cluster_id"].to_list(), **terms)
     return JudgeCitations(
         judge=mine["rater"][0],
         family=mine["family"][0],
@@ -370,7 +352,7 @@ def _judge(mine: pl.DataFrame, intervals: IntervalTerms) -> JudgeCitations:
     )
 
 
-def _pairs(kept: pl.DataFrame, n_steps: dict[str, int] | None, intervals: IntervalTerms) -> list[PairCitations]:
+def _pairs(kept: pl.DataFrame, n_steps: dict[str, int] | None, terms: IntervalTerms) -> list[PairCitations]:
     pairs: list[PairCitations] = []
     if not kept["cited_step_indices"].list.len().sum():
         return pairs  # nothing to compare, and pairs of many judges take their time
@@ -381,7 +363,7 @@ def _pairs(kept: pl.DataFrame, n_steps: dict[str, int] | None, intervals: Interv
             under = asked.filter(pl.col("rubric_version").is_null() | pl.col("rubric_version").eq_missing(version))
             _once(under.with_columns(rubric_version=pl.lit(version)))
             judges = _parts(under, "family", "rater")
-            pairs += [_pair(one, other, version, n_steps, intervals) for one, other in combinations(judges, 2)]
+            pairs += [_pair(one, other, version, n_steps, terms) for one, other in combinations(judges, 2)]
     return [pair for pair in pairs if pair.n_items]
 
 
@@ -390,7 +372,7 @@ def _pair(
     other: pl.DataFrame,
     version: str | None,
     n_steps: dict[str, int] | None,
-    intervals: IntervalTerms,
+    terms: IntervalTerms,
 ) -> PairCitations:
     both = one.join(other, on="trajectory_id", suffix="_other").sort("trajectory_id")
     runs: list[str] = both["trajectory_id"].to_list()
@@ -398,7 +380,7 @@ def _pair(
     verdicts, verdicts_other = both["verdict"].to_list(), both["verdict_other"].to_list()
     known = n_steps or {run: max(a | b, default=-1) + 1 for run, a, b in zip(runs, first, second, strict=True)}
     lengths = [known[run] for run in runs]
-    overlap = citation_overlap(first, second, lengths, clusters=both["cluster_id"].to_list(), **intervals)
+    overlap = citation_overlap(first, second, lengths, clusters=both["cluster_id"].to_list(), **terms)
     apart = same_verdict_other_evidence(verdicts, verdicts_other, first, second)
     return PairCitations(
         question=one["question"][0],

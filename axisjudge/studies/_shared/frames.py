@@ -149,9 +149,18 @@ def rows_of(parts: Iterable[object], columns: Mapping[str, str]) -> list[dict[st
     return [{column: reached(part, name) for column, name in columns.items()} for part in parts]
 
 
+def rows_by(column: str, parts: Mapping[str, object], columns: Mapping[str, str]) -> list[dict[str, Any]]:
+    """One row a part as `frame_of` takes them, its name first, in `column`."""
+    return [{column: name} | row for name, row in zip(parts, rows_of(parts.values(), columns), strict=True)]
+
+
 def with_ends(column: str, name: str, *, low: str = "low", high: str = "high") -> dict[str, str]:
     """Columns of an estimate and its interval, for `frame_of`."""
     return {column: f"{name}.estimate", low: f"{name}.ci_low", high: f"{name}.ci_high"}
+
+
+#: Columns of an estimate by itself.
+ENDS = {"low": "ci_low", "high": "ci_high"}
 
 
 def with_own_ends(name: str) -> dict[str, str]:

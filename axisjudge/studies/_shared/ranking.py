@@ -5,29 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.figures.theme import (
-    ACCENT,
-    LABEL,
-    QUIET,
-    SMALL,
-    at_the_right,
-    cell_text,
-    describe,
-    dress,
-    grid,
-    in_words,
-    intervals,
-    named_rows,
-    new_axes,
-    percent_ends,
-    plot_heatmap,
-)
+from axisjudge.figures import theme
 from axisjudge.protocol import frozen_maps
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.results import Result, columns
@@ -42,9 +26,6 @@ from axisjudge.studies._shared.frames import Floats, Given, Kind, Table, frame_o
 from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.words import listed, many, sentence_case
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class Ranking(Part, caption="Ranks that each may hold"):
@@ -113,35 +94,27 @@ class Ranking(Part, caption="Ranks that each may hold"):
         """What the rank sets allow to be said, with the observed range: no name that they do not support."""
         return words.ranking(self.subject, self.quantity, self.names, self.sets, self.ends, self.unit)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """For each name the ranks it may hold, its place by the point estimate, and the estimate itself in words.
 
         Empty where nothing can be ranked: an order by point estimates would say what the ranking refuses to say.
         """
         sets = self.sets
         count = len(self.names)
-        ax = new_axes(7.0, 1.1 + 0.4 * count) if ax is None else ax
+        ax = theme.new_axes(7.0, 1.1 + 0.4 * count) if ax is None else ax
         for index, j in enumerate(() if sets.refusal else sets.order):
-            ax.plot([sets.rank_low[j], sets.rank_high[j]], [index, index], color=ACCENT, linewidth=7, alpha=0.25)
-            ax.plot(index + 1, index, "o", color=ACCENT, markersize=8)
-            at_the_right(ax, index, "–" if np.isnan(sets.means[j]) else f"{sets.means[j]:.0%}")
-        named_rows(ax, [in_words(self.names[j]) for j in sets.order])
+            ax.plot([sets.rank_low[j], sets.rank_high[j]], [index, index], color=theme.ACCENT, linewidth=7, alpha=0.25)
+            ax.plot(index + 1, index, "o", color=theme.ACCENT, markersize=8)
+            theme.at_the_right(ax, index, "–" if np.isnan(sets.means[j]) else f"{sets.means[j]:.0%}")
+        theme.named_rows(ax, [theme.in_words(self.names[j]) for j in sets.order])
         ax.set_xticks(range(1, count + 1, 1 + count // 16))
         ax.set_xlim(0.6, count + 0.4)
-        grid(ax)
-        ax.set_xlabel(
-            f"rank by {self.quantity} (1 = highest); at the right the rate itself", fontsize=SMALL, color=QUIET
-        )
-        note = sets.refusal or f"bars: {sets.ci_level:.0%} rank sets, all together; {many(sets.n_clusters, 'task')}"
-        subject = sentence_case(self.subject)
-        dress(ax, f"{subject}: possible ranks", note)
-        of = many(sets.n_clusters, "task")
+        level, of = f"{sets.ci_level:.0%}", many(sets.n_clusters, "task")
+        note = sets.refusal or f"bars: {level} rank sets, all together; {of}"
         meaning = f"of {of}; dots: ranks by the observed rate, bars: all ranks that cannot be excluded"
-        describe(
-            ax,
-            note if sets.refusal else f"{sets.ci_level:.0%} intervals of ranks, all together, by sign flips {meaning}",
-        )
-        return ax
+        how = sets.refusal or f"{level} intervals of ranks, all together, by sign flips {meaning}"
+        x = f"rank by {self.quantity} (1 = highest); at the right the rate itself"
+        return theme.dress(ax, f"{sentence_case(self.subject)}: possible ranks", note, how=how, x=x, lines="x")
 
     def _worded(self, mean: float) -> str:
         return f"{mean:.0%}" if self.share else f"{mean:.1f}"
@@ -196,30 +169,28 @@ class PanelTriage(Part):
             return words.NO_TRIAGE.format(where=self.where, reason=self.reason)
         return words.triage(self.where, self.cells)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The four cells of agreement by confidence, counts and shares inside."""
         if (found := self.cells) is None:
             return super().plot(ax)
-        ax = new_axes(5.6, 3.2) if ax is None else ax
+        ax = theme.new_axes(5.6, 3.2) if ax is None else ax
         cells = np.array([[found.agree_sure, found.disagree_sure], [found.agree_unsure, found.disagree_unsure]])
         advice = [["trust most", "question the rubric"], ["agree, but ask why unsure", "read first"]]
         total = cells.sum()
         rows = [f"all sure\n{_agree(found.agreement_sure)}", f"not all\n{_agree(found.agreement_unsure)}"]
-        plot_heatmap(
-            cells / total, ax=ax, rows=rows, columns=["judges agree", "judges are split"], palette="Blues", gap=3
-        )
+        across = ["judges agree", "judges are split"]
+        theme.plot_heatmap(cells / total, ax=ax, rows=rows, columns=across, palette="Blues", gap=3)
         for row, column in np.ndindex(2, 2):
             text = f"{cells[row, column]:,} ({cells[row, column] / total:.0%})"
-            cell_text(ax, row, column, text, down=-0.1, fontsize=LABEL + 2)
-            cell_text(ax, row, column, advice[row][column], down=0.18, fontsize=SMALL)
-        dress(ax, f"{self.where[:1].upper()}{self.where[1:]}: agreement by confidence")
+            theme.cell_text(ax, row, column, text, down=-0.1, fontsize=theme.LABEL + 2)
+            theme.cell_text(ax, row, column, advice[row][column], down=0.18, fontsize=theme.SMALL)
         note = (
             f"sure: from each judge's own {found.quantile:.0%} quantile on; AUC {found.auc.worded()}; "
             f"{many(total, 'item')} in {found.auc.clusters}"
         )
-        ax.set_xlabel(note, fontsize=SMALL, color=QUIET, loc="left", labelpad=6)
-        describe(ax, f"{note}; {intervals(found.auc)}")
-        return ax
+        ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=6)
+        how = f"{note}; {theme.intervals(found.auc)}"
+        return theme.dress(ax, f"{sentence_case(self.where)}: agreement by confidence", how=how)
 
 
 def panel_triage(
@@ -235,11 +206,11 @@ def panel_triage(
     having = np.flatnonzero(both.any(axis=0)).tolist()
     if not (both.sum(axis=1) >= 2).any():
         return PanelTriage(panel.where, None, (), NoRanks.NO_CONFIDENCES, panel.kind)
-    intervals: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
+    terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
     two_by_two = triage_of(
-        panel.codes[:, having], panel.confidences[:, having], quantile=quantile, clusters=panel.clusters, **intervals
+        panel.codes[:, having], panel.confidences[:, having], quantile=quantile, clusters=panel.clusters, **terms
     )
-    judges = tuple(_judge(panel, number, intervals) for number in having)
+    judges = tuple(_judge(panel, number, terms) for number in having)
     return PanelTriage(panel.where, two_by_two, judges, NoRanks.NONE, panel.kind)
 
 
@@ -249,10 +220,10 @@ def sides_with_others(codes: Floats, number: int, n_categories: int) -> Floats:
     return np.where(np.isnan(own) | np.isnan(others), np.nan, own == others)
 
 
-def _judge(panel: Pooled, number: int, intervals: IntervalTerms) -> JudgeConfidence:
+def _judge(panel: Pooled, number: int, terms: IntervalTerms) -> JudgeConfidence:
     confidence = panel.confidences[:, number]
     siding = sides_with_others(panel.judged, number, len(panel.categories))
-    found = auroc(confidence, siding, clusters=panel.clusters, **intervals)
+    found = auroc(confidence, siding, clusters=panel.clusters, **terms)
     return JudgeConfidence(
         judge=panel.raters[number],
         family=panel.families[number],
@@ -326,4 +297,4 @@ def fitted_maps(given: pl.DataFrame) -> tuple[dict[str, ConfidenceMap], bool]:
 
 
 def _agree(rate: Estimate) -> str:
-    return f"{rate.estimate:.0%} agree ({percent_ends(rate)})"
+    return f"{rate.estimate:.0%} agree ({theme.percent_ends(rate)})"
