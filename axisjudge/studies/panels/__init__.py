@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.cluster import watched
-from axisjudge.figures.theme import plot_rows
+from axisjudge.figures import theme
 from axisjudge.ratings import as_ratings
 from axisjudge.results import columns, plain
 from axisjudge.stats.agreement.effective import EffectiveJudges, effective_judges
@@ -20,36 +20,24 @@ from axisjudge.stats.calibration import ReliabilityCurve, reliability_curve
 from axisjudge.stats.panel_models import LinearPanel, probability_of
 from axisjudge.stats.panel_nested import REFERENCE, JudgeWorth, NestedWay, judges_worth, nested
 from axisjudge.stats.panel_ways import FEWEST_TASKS, fit_panel
-from axisjudge.studies._shared.frames import Given, Table, frame_of, table_of, with_ends, with_own_ends
+from axisjudge.studies._shared.frames import Given, Table, frame_of, native, rows_of, table_of, with_ends, with_own_ends
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies.panels import sentences as say
 from axisjudge.studies.panels.figures import plot_frontier, plot_reliability, plot_trust, plot_ways, plot_weights
 from axisjudge.studies.panels.trust import Frontier, Trust, frontier, item_prices, trust_panel
 from axisjudge.studies.panels.voted import FittedPanel, Voted, kept, voted
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = [
-    "MoneySpent",
-    "PanelCalibration",
-    "PanelMembers",
-    "Panels",
-    "StandingOfStrata",
-    "VerdictsThatStand",
-    "WaysTogether",
-    "money_spent",
-    "panel_calibration",
-    "panel_members",
-    "panels",
-    "put_together",
-    "standing",
-    "standing_by_stratum",
-]
-
 #: Where there are labels, on words without and with an order, and where there are none.
 BY_LABELS, IN_ORDER, WITHOUT = "logistic", "ordered", "families_equal"
-_GAIN = with_ends("gain", "gain", low="gain_low", high="gain_high")
+_GAIN = with_own_ends("gain")
+#: Columns of the tables, and where their figures stand.
+_WAY = columns(with_ends("accuracy", "accuracy"), "kappa=kappa.estimate", _GAIN, "log_loss")
+_STANDS = columns(
+    "risk=alone.risk stand=n_kept share confidence_from=alone.threshold error=alone.error.estimate",
+    "at_most=alone.error.ci_high labelled=n_labelled_kept people_read=n_rest more_labels=alone.more_labels",
+)
+_STRATUM = columns("by name items=n_items stand=n_kept share labelled=error.n_items", with_ends("error", "error"))
+_MONEY = columns("what judges=named dollars=price", with_ends("error", "error"), with_own_ends("kappa"))
 
 
 class WaysTogether(
@@ -60,6 +48,8 @@ class WaysTogether(
 ):
     """Every way of putting judges together on tasks left out (`ways`, empty without labels), and the chosen `panel`."""
 
+    _flat = ("ways",)
+
     votes: Voted
     panel: FittedPanel
     ways: Mapping[str, NestedWay]
@@ -69,13 +59,9 @@ class WaysTogether(
     @property
     def table(self) -> Table:
         """A row a way; the best single judge, which has no gain, among them."""
-        own = with_ends("accuracy", "accuracy") | {"kappa": "kappa.estimate"}
         rows = [
-            {"way": say.NAMES[way]}
-            | {column: _reached(each, path) for column, path in own.items()}
-            | {column: None if way == REFERENCE else _reached(each, path) for column, path in _GAIN.items()}
-            | {"log_loss": each.log_loss}
-            for way, each in self.ways.items()
+            {"way": say.NAMES[way]} | row | (dict.fromkeys(_GAIN) if way == REFERENCE else {})
+            for way, row in zip(self.ways, rows_of(self.ways.values(), _WAY), strict=True)
         ]
         return table_of(rows, self.votes.kind)
 
@@ -84,18 +70,9 @@ class WaysTogether(
         """Whether the chosen panel is shown to be better than the best single judge."""
         return say.gain(self.votes, self.panel.way, self.ways)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The gain of every way over the best single judge; the chosen panel's weights where no way was tried."""
         return plot_ways(self.ways, ax=ax) if self.ways else plot_weights(self.panel, ax=ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The ways."""
-        return {name: plain(way) for name, way in self.ways.items()}
-
-
-def _reached(way: NestedWay, path: str) -> Any:
-    part, _, end = path.partition(".")
-    return getattr(getattr(way, part), end)
 
 
 def put_together(
@@ -143,24 +120,14 @@ def put_together(
     InputError
         No judges, several questions and none named, or a way by labels without labels of tasks enough.
     """
-    votes = voted(
-        ratings,
-        labels,
-        question=question,
-        judges=judges,
-        step_level=step_level,
-        sampling=sampling,
-        cluster_unit=cluster_unit,
-    )
+    asked: dict[str, Any] = {"question": question, "judges": judges, "step_level": step_level, "sampling": sampling}
+    votes = voted(ratings, labels, **asked, cluster_unit=cluster_unit)
     arrays = votes.votes
     enough = bool(votes.n_voted) and arrays.n_labelled_groups >= FEWEST_TASKS
     chosen = way or ((IN_ORDER if arrays.ordered else BY_LABELS) if enough else WITHOUT)
     linear = fit_panel(arrays, chosen, rng=np.random.default_rng(seed))
-    ways = (
-        nested(arrays, seed=seed, cluster_unit=cluster_unit, watch=partial(watched, name="ways on tasks left out"))
-        if enough
-        else {}
-    )
+    bar = partial(watched, name="ways on tasks left out")
+    ways = nested(arrays, seed=seed, cluster_unit=cluster_unit, watch=bar) if enough else {}
     held = ways[chosen].probabilities if ways else linear.probabilities(votes.words[arrays.labelled])
     panel = kept(name, chosen, linear, votes, held, files or {})
     return WaysTogether(votes, panel, ways, linear, seed, made_up=votes.made_up)
@@ -210,9 +177,13 @@ class PanelMembers(
         """What was put together, and how many independent judges it is worth."""
         return f"{say.read(self.votes, self.panel)} {say.members(self.panel, self.effective)}"
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Each judge's weight; nothing where no judge gave a word."""
-        return plot_weights(self.panel, ax=ax) if self.votes.n_voted else plot_rows(pl.DataFrame(), self.caption, ax=ax)
+        return (
+            plot_weights(self.panel, ax=ax)
+            if self.votes.n_voted
+            else theme.plot_rows(pl.DataFrame(), self.caption, ax=ax)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Way, weights and what each judge adds."""
@@ -259,6 +230,8 @@ class PanelCalibration(
 ):
     """The panel's probability of its own word against how often it is right, on tasks left out; None without labels."""
 
+    _flat = ("curve",)
+
     curve: ReliabilityCurve | None
     votes: Voted
 
@@ -268,21 +241,16 @@ class PanelCalibration(
         names = ("confidence", "calibrated", "band_low", "band_high", "count")
         if self.curve is None:
             return table_of([], self.votes.kind, columns=names)
-        values = zip(*(getattr(self.curve, name).tolist() for name in names), strict=True)
-        return table_of([dict(zip(names, row, strict=True)) for row in values], self.votes.kind)
+        return native(pl.DataFrame({name: getattr(self.curve, name) for name in names}), self.votes.kind)
 
     @property
     def answer(self) -> str:
         """How far the panel's probabilities can be taken at their word."""
         return say.calibrated(self.curve)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The curve with the band of a perfectly calibrated panel."""
         return super().plot(ax) if self.curve is None else plot_reliability(self.curve, ax=ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The curve."""
-        return {} if self.curve is None else plain(self.curve)
 
 
 def panel_calibration(ways: WaysTogether) -> PanelCalibration:
@@ -302,49 +270,35 @@ def panel_calibration(ways: WaysTogether) -> PanelCalibration:
 class VerdictsThatStand(Part, name="trust", caption="What may stand without a person, by the error that is allowed"):
     """Which verdicts may stand without a person, by the error that is allowed; the strictest first."""
 
+    _keys = columns("trust=trusts")
+
     trusts: tuple[Trust, ...]
     votes: Voted
 
     @property
+    def foremost(self) -> Trust:
+        """At the least risk at which anything may stand; at the largest one where nothing may."""
+        return next((each for each in self.trusts if each.granted), self.trusts[-1])
+
+    @property
     def table(self) -> Table:
         """A row a risk."""
-        rows = []
-        for each in self.trusts:
-            error = each.alone.error
-            rows.append(
-                {
-                    "risk": each.alone.risk,
-                    "stand": each.n_kept,
-                    "share": each.n_kept / each.n_items,
-                    "confidence_from": each.alone.threshold,
-                    "error": None if error is None else error.estimate,
-                    "at_most": None if error is None else error.ci_high,
-                    "labelled": 0 if error is None else error.n_items,
-                    "people_read": each.n_rest,
-                    "more_labels": each.alone.more_labels,
-                }
-            )
-        return table_of(rows, self.votes.kind)
+        return frame_of(self.trusts, _STANDS, self.votes.kind)
 
     @property
     def answer(self) -> str:
         """What may stand at the least risk at which anything may, or why nothing may."""
-        foremost = [each for each in self.trusts if each.granted] or self.trusts[-1:]
-        return say.stands_in_full(foremost[0])
+        return say.stands_in_full(self.foremost)
 
     @property
     def each_risk(self) -> tuple[str, ...]:
         """What may stand at every risk."""
         return tuple(say.stands_in_full(each) for each in self.trusts)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The error among what would stand, with its bound, as more and more is let stand."""
         tested = any(each.alone.tests for each in self.trusts)
         return plot_trust(self.trusts, ax=ax) if tested else super().plot(ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All risks."""
-        return {"trust": plain(self.trusts)}
 
 
 def standing(
@@ -375,31 +329,25 @@ class StandingOfStrata(
 ):
     """What stands by word and by agent, at one risk: the bound does not hold for each."""
 
+    _keys = columns("strata=trust.strata")
+
     trust: Trust
     votes: Voted
 
     @property
     def table(self) -> Table:
         """A row a word and an agent."""
-        counts = columns("by name items=n_items stand=n_kept share labelled=error.n_items")
-        return frame_of(self.trust.strata, counts | with_ends("error", "error"), self.votes.kind)
+        return frame_of(self.trust.strata, _STRATUM, self.votes.kind)
 
     @property
     def answer(self) -> str:
         """The word or agent with the highest error among the verdicts that stand."""
         return say.worst(self.trust)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The strata."""
-        return {"strata": plain(self.trust.strata)}
-
 
 def standing_by_stratum(of: VerdictsThatStand) -> StandingOfStrata:
     """The parts of what stands at the largest risk."""
     return StandingOfStrata(of.trusts[-1], of.votes, made_up=of.made_up)
-
-
-_MONEY = {"what": "what", "judges": "named", "dollars": "price"} | with_ends("error", "error") | with_own_ends("kappa")
 
 
 class MoneySpent(
@@ -409,6 +357,8 @@ class MoneySpent(
     formats={"dollars": ".4f"} | dict.fromkeys(("error", "low", "high", "kappa"), ".3f"),
 ):
     """Error, or kappa with people on words in order, against price: judges, pairs, cascades and panels."""
+
+    _flat = ("frontier",)
 
     frontier: Frontier
     votes: Voted
@@ -423,13 +373,9 @@ class MoneySpent(
         """What money buys, and the cascade with a guarantee."""
         return say.spending(self.frontier)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Every point; what another one beats in both is grey."""
         return plot_frontier(self.frontier, ax=ax) if self.frontier.points else super().plot(ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All points."""
-        return self.frontier.to_dict()
 
 
 def money_spent(
@@ -470,18 +416,16 @@ class Panels(Study):
 
 def answer_of(ways: WaysTogether, trust: VerdictsThatStand) -> str:
     """Whether a panel is shown to be better than the best single judge, and what may stand at the least risk."""
-    foremost = [each for each in trust.trusts if each.granted] or trust.trusts[-1:]
-    return f"{ways.answer} {say.stands(foremost[0])}"
+    return f"{ways.answer} {say.stands(trust.foremost)}"
 
 
 def next_step(trust: VerdictsThatStand) -> str:
     """Which verdicts people should look at, or what must be labelled first."""
-    granted = next((each for each in trust.trusts if each.granted), None)
-    if granted is None:
+    if not trust.foremost.granted:
         return "Have people label more items, drawn at random with recorded chances (axisjudge label next)."
-    if not granted.n_rest:
+    if not (n_rest := trust.foremost.n_rest):
         return "Have people label a few new tasks now and then: the bound holds for tasks like these."
-    return f"Give the {granted.n_rest:,} verdicts that are left to people, the least sure first (axisjudge label next)."
+    return f"Give the {n_rest:,} verdicts that are left to people, the least sure first (axisjudge label next)."
 
 
 def panels(

@@ -95,20 +95,14 @@ def read(votes: Voted, panel: FittedPanel) -> str:
     """What was put together."""
     families = Counter(panel.families)
     of_families = "1 family" if len(families) == 1 else f"{len(families)} families"
-    some = "" if votes.n_voted == len(votes.items) else f"{votes.n_voted:,} of "
+    some, n = "" if votes.n_voted == len(votes.items) else f"{votes.n_voted:,} of ", votes.n_confident
+    them = "The confidences that one judge gave are" if n == 1 else f"Confidences of {n} judges are"
+    unread = f" {them} not used: a panel takes words alone (one judge by its own confidence: panel trust --judge)."
     return (
         f"{many(len(panel.judges), 'judge')} of {of_families} voted on "
         f"{some}{many(len(votes.items), 'item')}; "
-        f"the panel asks {len(panel.asked)} of these judges.{_unread(votes.n_confident)}"
+        f"the panel asks {len(panel.asked)} of these judges.{unread if n else ''}"
     )
-
-
-def _unread(n_confident: int) -> str:
-    """That a panel hears words alone, where there is more."""
-    if not n_confident:
-        return ""
-    them = "The confidences that one judge gave are" if n_confident == 1 else f"Confidences of {n_confident} judges are"
-    return f" {them} not used: a panel takes words alone (one judge by its own confidence: panel trust --judge)."
 
 
 def calibrated(curve: ReliabilityCurve | None) -> str:

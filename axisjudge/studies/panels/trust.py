@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -88,6 +89,16 @@ class Trust(Result):
     def n_kept(self) -> int:
         """How many verdicts stand."""
         return round(self.alone.share * self.alone.n_items)
+
+    @property
+    def share(self) -> float:
+        """Share of the verdicts that stand."""
+        return self.n_kept / self.n_items
+
+    @property
+    def n_labelled_kept(self) -> int:
+        """How many of those that stand have a label."""
+        return 0 if self.alone.error is None else self.alone.error.n_items
 
     @property
     def n_rest(self) -> int:
@@ -179,23 +190,19 @@ def _trust(
     families = known if votes.draw is DrawScheme.RANDOM else ()
     apart = tuple(name for features in families for name in drawn_apart(labelled, features, tasks))
     unlabelled, unseen = _unlabelled(votes, words, labelled & ~np.isnan(sure))
-    if not n_labelled or not votes.draw.carries or apart or np.isnan(sure[~unseen]).all():
-        verdict = TrustVerdict.TUNED if n_tuned else TrustVerdict.NO_LABELS
-        if n_labelled:
-            verdict = TrustVerdict.DRAW if not votes.draw.carries else TrustVerdict.APART
-            verdict = verdict if apart or not votes.draw.carries else TrustVerdict.UNLABELLED
+    refused = {
+        TrustVerdict.TUNED: not n_labelled and bool(n_tuned),
+        TrustVerdict.NO_LABELS: not n_labelled,
+        TrustVerdict.DRAW: not votes.draw.carries,
+        TrustVerdict.APART: bool(apart),
+        TrustVerdict.UNLABELLED: bool(np.isnan(sure[~unseen]).all()),
+    }
+    if why := [verdict for verdict, holds in refused.items() if holds]:
+        verdict = why[0]
         alone = Alone(0.0, np.nan, None, risk, level, int((~np.isnan(sure)).sum()), verdict.value)
     else:
-        sure = np.where(unseen, np.nan, sure)
-        alone = decides_alone(
-            sure,
-            wrong,
-            tasks,
-            weights=votes.weights,
-            risk=risk,
-            confidence_level=level,
-            cluster_unit=votes.cluster_unit,
-        )
+        sure, terms = np.where(unseen, np.nan, sure), {"weights": votes.weights, "cluster_unit": votes.cluster_unit}
+        alone = decides_alone(sure, wrong, tasks, risk=risk, confidence_level=level, **terms)  # type: ignore[arg-type]
         verdict = TrustVerdict.NOT_SHOWN if alone.refusal else TrustVerdict.GRANTED
     kept = sure >= alone.threshold  # False everywhere where the threshold is NaN
     return Trust(
@@ -229,24 +236,16 @@ def _strata(
     votes: Voted, words: Floats, kept: NDArray[np.bool_], wrong: Floats, tasks: NDArray[np.intp], level: float
 ) -> tuple[TrustStratum, ...]:
     """By the word that was given and by agent, where there are several."""
-    of_word = {name: words == code for code, name in enumerate(votes.categories)}
     agents = sorted(set(votes.agents) - {""})
-    of_agent = {name: np.array(votes.agents) == name for name in agents} if len(agents) > 1 else {}
-    strata = []
-    for by, members in (("word", of_word), ("agent", of_agent)):
-        for name, inside in members.items():
-            if not inside.any():
-                continue
-            counted = kept & inside
-            error = clustered_proportion(
-                np.where(counted, wrong, np.nan),
-                tasks,
-                weights=votes.weights,
-                cluster_unit=votes.cluster_unit,
-                ci_level=2 * level - 1,
-            )
-            strata.append(TrustStratum(by, name, int(inside.sum()), int(counted.sum()), error))
-    return tuple(strata)
+    parts = [("word", name, words == code) for code, name in enumerate(votes.categories)]
+    parts += [("agent", name, np.array(votes.agents) == name) for name in agents if len(agents) > 1]
+    how: dict[str, Any] = {"weights": votes.weights, "cluster_unit": votes.cluster_unit, "ci_level": 2 * level - 1}
+    return tuple(
+        TrustStratum(by, name, int(inside.sum()), int((kept & inside).sum()), error)
+        for by, name, inside in parts
+        if inside.any()
+        for error in [clustered_proportion(np.where(kept & inside, wrong, np.nan), tasks, **how)]
+    )
 
 
 #: Confidences at which a stage of a cascade keeps an item.
@@ -341,11 +340,11 @@ def frontier(
     seen = arrays.only(arrays.labelled)
     if np.isnan(seen.words).all() or not known:
         return Frontier((), unpriced, (), None)
-    terms = {"weights": seen.weights, "cluster_unit": votes.cluster_unit}
+    terms: dict[str, Any] = {"weights": seen.weights, "cluster_unit": votes.cluster_unit}
 
     def point(kind: PointKind, columns: Sequence[int], words: Floats, price: float, sure: float | None = None) -> Point:
         wrong = (words != seen.labels).astype(float)  # NaN differs from any label
-        error = clustered_proportion(wrong, seen.groups, **terms)  # type: ignore[arg-type]
+        error = clustered_proportion(wrong, seen.groups, **terms)
         kappa = kappa_with(words, seen, cluster_unit=votes.cluster_unit)
         return Point(kind, tuple(votes.judges[column] for column in columns), price, error, kappa, False, sure)
 
@@ -368,15 +367,8 @@ def frontier(
             points.append(point(PointKind.CASCADE, ladder, words[np.arange(len(stage)), stage], price, limit))
         wrong = np.where(np.isnan(words), np.nan, words != seen.labels[:, None])
         if votes.draw.carries:
-            guaranteed = cascade(
-                sure,
-                wrong,
-                cost[ladder].tolist(),
-                seen.groups,
-                risk=risk,
-                confidence_level=level,
-                **terms,  # type: ignore[arg-type]
-            )
+            bound = {"risk": risk, "confidence_level": level} | terms
+            guaranteed = cascade(sure, wrong, cost[ladder].tolist(), seen.groups, **bound)
     marked = tuple(replace(each, dominated=_dominated(each, points, votes.ordered)) for each in points)
     return Frontier(marked, unpriced, tuple(votes.judges[j] for j in ladder), guaranteed, votes.ordered)
 
@@ -446,12 +438,10 @@ def item_prices(
     if "cost_usd" in ratings.columns:
         costs = ratings.filter(pl.col("cost_usd").is_not_null()).group_by("rater").agg(pl.col("cost_usd").mean())
         paid = dict(costs.iter_rows())
-    found: dict[str, float | None] = {}
-    for judge, family, model in zip(votes.judges, votes.families, votes.models, strict=True):
-        if judge in given:
-            found[judge] = given[judge]
-        elif {judge, family, model} & set(local):
-            found[judge] = 0.0
-        else:
-            found[judge] = paid.get(judge) if judge in paid else cost_usd(tokens, model, judge, at=LISTED_AT)
-    return found
+    judges = list(zip(votes.judges, votes.families, votes.models, strict=True))
+    free = {judge: 0.0 for judge, *of in judges if {judge, *of} & set(local)}
+    known: dict[str, float | None] = {**paid, **free, **given}
+    return {
+        judge: known[judge] if judge in known else cost_usd(tokens, model, judge, at=LISTED_AT)
+        for judge, _, model in judges
+    }

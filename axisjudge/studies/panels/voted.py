@@ -155,8 +155,7 @@ def voted(
     given = to_polars(ratings, COLUMNS, where="ratings")
     told = given.filter(BY_PEOPLE) if labels is None else to_polars(labels, COLUMNS, where="labels").filter(BY_PEOPLE)
     judged = _chosen(given.filter(~BY_PEOPLE), question, judges, step_level)
-    asked = str(judged["question"][0])
-    steps = bool(judged["step_index"].is_not_null().any())
+    asked, steps = str(judged["question"][0]), bool(judged["step_index"].is_not_null().any())
     of_question = (pl.col("question") == asked) & (pl.col("step_index").is_not_null() == steps)
     word = of_question & (pl.col("repeat") == 0) & pl.col("verdict").is_not_null()
     people = told.filter(word & pl.col("item_id").is_in(judged["item_id"].unique().implode()))
@@ -173,9 +172,7 @@ def voted(
     if not matrix.categories:
         raise TooLittle("ratings", "must hold a verdict of a judge: all were lost", asked, "judge again")
     k = len(names)
-    reference = (
-        majority(matrix.codes[:, k:], len(matrix.categories)) if labellers else np.full(len(matrix.items), np.nan)
-    )
+    reference = majority(matrix.codes[:, k:], len(matrix.categories))
     agent = dict(judged.drop_nulls("agent").select("item_id", "agent").iter_rows())
     model = dict(judged.drop_nulls("model").select("rater", "model").iter_rows())
     draw, weights = _drawn(people, matrix.items, reference, sampling)
@@ -226,36 +223,34 @@ def _drawn(
     people: pl.DataFrame, items: tuple[str, ...], reference: Floats, sampling: str | None
 ) -> tuple[DrawScheme, Floats]:
     """How the labels were drawn, and what each labelled item stands for."""
-    weights = np.ones(len(items))
+    alike = np.ones(len(items))
     if people.is_empty():
-        return DrawScheme.NONE, weights
+        return DrawScheme.NONE, alike
     if people["item_id"].n_unique() == len(items):
-        return DrawScheme.FULL, weights
+        return DrawScheme.FULL, alike
     stated = with_drawn(people)
     ways = set(stated.select("drawn", "drawn_by").unique().rows())
     methods = {way for way, _ in ways}
-    if methods == {"unknown"}:
-        if sampling is None or one_of("sampling", sampling, SAMPLING) == "unknown":
-            return DrawScheme.UNKNOWN, weights
-        methods = {sampling}
-        return (DrawScheme.BY_LABEL if "by_human_label" in methods else _without(methods)), weights
-    if methods <= set(LOOKED_AT):
-        return DrawScheme.LOOKED_AT, weights
-    if len(ways) > 1:
-        return DrawScheme.SEVERAL, weights
-    if methods == {"by_human_label"}:
-        return DrawScheme.BY_LABEL, weights
-    if stated["drawn_probability"].null_count():
-        return _without(methods), weights
+    if methods == {"unknown"} and sampling is not None:
+        methods = {one_of("sampling", sampling, SAMPLING)}
+    no_rate = {
+        DrawScheme.UNKNOWN: methods == {"unknown"},
+        DrawScheme.LOOKED_AT: methods <= set(LOOKED_AT),
+        DrawScheme.SEVERAL: len(ways) > 1,
+        DrawScheme.BY_LABEL: methods == {"by_human_label"},
+    }
+    if schemes := [scheme for scheme, holds in no_rate.items() if holds]:
+        return schemes[0], alike
+    if stated["drawn_probability"].null_count():  # only a draw at random needs no probabilities
+        return DrawScheme.RANDOM if methods == {"random"} else DrawScheme.UNKNOWN, alike
     known = dict(stated.select("item_id", "drawn_probability").iter_rows())
     probability = np.array([cast(float, known.get(item, np.nan)) for item in items])
     given = ~np.isnan(probability) & ~np.isnan(reference)
-    weights[given] = 1.0 / probability[given]
-    if methods != {"random"} and _stand_for_fewer(weights[given], len(items)):
-        return DrawScheme.PARTIAL, np.ones(len(items))
+    if methods != {"random"} and _stand_for_fewer(1 / probability[given], len(items)):
+        return DrawScheme.PARTIAL, alike
     if given.any() and np.ptp(probability[given]) < 1e-12:
-        return DrawScheme.RANDOM, np.ones(len(items))
-    return DrawScheme.WEIGHTED, weights
+        return DrawScheme.RANDOM, alike
+    return DrawScheme.WEIGHTED, np.where(given, 1 / probability, 1.0)
 
 
 def _stand_for_fewer(weights: Floats, n_items: int) -> bool:
@@ -266,11 +261,6 @@ def _stand_for_fewer(weights: Floats, n_items: int) -> bool:
     """
     error = np.sqrt((weights * (weights - 1)).sum())
     return bool(weights.sum() < min(0.9 * n_items, n_items - 2 * error))
-
-
-def _without(methods: set[str]) -> DrawScheme:
-    """A draw of which no probabilities are known: only one at random needs none."""
-    return DrawScheme.RANDOM if methods == {"random"} else DrawScheme.UNKNOWN
 
 
 #: Version of the file; raised when its fields change in meaning.
@@ -452,7 +442,7 @@ def kept(
         judges=votes.judges,
         families=votes.families,
         intercept=tuple(panel.intercept.tolist()),
-        table=_frozen(panel.table.tolist()),
+        table=tuple(tuple(map(tuple, of_judge)) for of_judge in panel.table.tolist()),
         weights=tuple(panel.weights.tolist()),
         temperature=panel.temperature,
         shared=panel.shared,
@@ -474,13 +464,6 @@ def kept(
 def hashes(paths: list[Path]) -> dict[str, str]:
     """Each file with its sha256, by the name under which it was given."""
     return {path.as_posix(): sha256(path.read_bytes()).hexdigest() for path in paths}
-
-
-def _frozen(value: Any) -> Any:
-    """Lists as tuples, all the way down."""
-    if isinstance(value, list):
-        return tuple(_frozen(each) for each in value)
-    return {key: _frozen(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 #: How many characters of the hash stand in the version of the ratings' rater.
@@ -508,22 +491,15 @@ def panel_ratings(panel: FittedPanel, ratings: pl.DataFrame) -> pl.DataFrame:
     words = panel.words(probabilities)
     member = pl.col("rater").is_in(panel.asked) & (pl.col("question") == panel.question) & (pl.col("repeat") == 0)
     rows = ratings.filter(member & (pl.col("step_index").is_not_null() == steps))
-    kinds = set(rows["rater_kind"])
+    kinds, families = set(rows["rater_kind"]), set(rows["family"])
     made_up = sorted(kinds & set(MADE_UP))
-    families = set(rows["family"])
-    flags = pl.col("flags").list.eval(
-        pl.element().filter(pl.element().str.starts_with("opening:") | (pl.element() == "exploratory"))
+    flag = pl.col("flags").explode().drop_nulls().unique().sort()
+    of_item = rows.group_by("item_id", maintain_order=True).agg(
+        *(pl.col(name).drop_nulls().first() for name in _OF_ITEM),
+        flag.filter(flag.str.starts_with("opening:") | (flag == "exploratory")),
+        pl.col("created_at").max(),
     )
-    items = {
-        row["item_id"]: row
-        for row in rows.group_by("item_id", maintain_order=True)
-        .agg(
-            *(pl.col(name).drop_nulls().first() for name in _OF_ITEM),
-            flags.explode().drop_nulls().unique().sort(),
-            pl.col("created_at").max(),
-        )
-        .iter_rows(named=True)
-    }
+    items = {row["item_id"]: row for row in of_item.iter_rows(named=True)}
     sha = panel.sha256
     common: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
