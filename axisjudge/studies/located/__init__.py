@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from axisjudge.checks import TooLittle
-from axisjudge.figures.theme import (
-    ACCENT,
-    INK,
-    QUIET,
-    SMALL,
-    at_the_right,
-    describe,
-    dress,
-    in_words,
-    interval_mark,
-    legend_below,
-    level,
-    named_rows,
-    new_axes,
-    percent_axis,
-)
+from axisjudge.figures import theme
 from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN, once
 from axisjudge.results import columns
 from axisjudge.stats.estimate import Estimate, plural
@@ -35,6 +20,7 @@ from axisjudge.studies._shared.frames import (
     frame_of,
     kind_of,
     made_up_raters,
+    native,
     to_polars,
     with_ends,
     with_own_ends,
@@ -42,157 +28,31 @@ from axisjudge.studies._shared.frames import (
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.located import sentences as say
+from axisjudge.studies.located.counts import ANY_AXIS as ANY_AXIS
 from axisjudge.studies.located.counts import (
-    ANY_AXIS,
     Decided,
     FaultsFound,
     KindCount,
-    Parting,
     decided_by,
     faults_found,
     kind_counts,
     partings,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = [
-    "ANY_AXIS",
-    "FaultsByJudge",
-    "JudgedRuns",
-    "KindsOfFinding",
-    "Located",
-    "RunsByHolder",
-    "SharesDecided",
-    "answer_of",
-    "faults_by_judge",
-    "judged_runs",
-    "kinds_of_finding",
-    "located",
-    "runs_by_holder",
-    "shares_decided",
-]
-
-_COLOURS = (QUIET, ACCENT, "#D55E00", "#009E73", "#CC79A7")
-
-#: Hatches beside colours, so that segments differ in print as well.
-_HATCHED: dict[str, Any] = {"edgecolor": "white", "linewidth": 0}
-
-
-def plot_decided(decided: Sequence[Decided], *, ax: Axes | None = None) -> Axes:
-    """Share of runs on which each judge takes a side, by data set and axis, with counts at the right."""
-    rows = [one for one in decided if one.half == "all" and one.axis != ANY_AXIS]
-    places = list(dict.fromkeys((one.domain, one.axis) for one in rows))
-    judges = list(dict.fromkeys(one.judge for one in rows))
-    ax = new_axes(7.4, 1.4 + 0.34 * len(places)) if ax is None else ax
-    for one in rows:
-        number = judges.index(one.judge)
-        height = places.index((one.domain, one.axis)) + 0.22 * (number - (len(judges) - 1) / 2)
-        interval_mark(ax, one.decided, height, colour=_COLOURS[number % len(_COLOURS)], filled=number > 0, size=5)
-        if number == len(judges) - 1:
-            at_the_right(ax, height, f"{one.n_incorrect} incorrect, {one.n_correct} correct")
-    for number, judge in enumerate(judges):
-        colour = _COLOURS[number % len(_COLOURS)]
-        ax.plot([], [], "o", color=colour, markerfacecolor=colour if number else "white", label=judge)
-    legend_below(ax, inches=0.35, ncols=len(judges))
-    named_rows(ax, [f"{domain}, {in_words(axis).lower()}" for domain, axis in places])
-    percent_axis(ax)
-    dress(ax, "Share decided", f"runs to which the axis applies; at the right what {judges[-1]} says")
-    describe(ax, f"{_over_tasks(one.decided for one in rows)}; at the right: how many verdicts {judges[-1]} gave")
-    return ax
-
-
-def plot_faults_found(faults: Sequence[FaultsFound], *, by_axis: bool = False, ax: Axes | None = None) -> Axes:
-    """Share of located faults that the last judge finds: on their axis (filled), and at their step (hollow).
-
-    A row a set and labeller, or each of its axes.
-    """
-    judges = list(dict.fromkeys(one.judge for one in faults))
-    own = [one for one in faults if one.judge == judges[-1]]
-    whole = {
-        (one.domain, one.labeller) for one in own if one.axis == ANY_AXIS
-    }  # steps without an axis have no such row
-    rows = [one for one in own if (one.axis == ANY_AXIS) != by_axis or (one.domain, one.labeller) not in whole]
-    ax = new_axes(7.4, 1.4 + 0.4 * len(rows)) if ax is None else ax
-    for height, one in enumerate(rows):
-        interval_mark(ax, one.on_axis, height - 0.15, size=6)
-        interval_mark(ax, one.at_step, height + 0.15, colour=QUIET, filled=False, size=6)
-        at_the_right(ax, height, many(one.n_faults, "fault"))
-    ax.plot([], [], "o", color=ACCENT, label="called incorrect on its axis")
-    ax.plot([], [], "o", color=QUIET, markerfacecolor="white", label="and at the step, of those placed")
-    legend_below(ax, inches=0.35, ncols=2)
-    named_rows(ax, [_of_axis(one) if by_axis else f"{one.domain}, by {one.labeller}" for one in rows])
-    percent_axis(ax)
-    dress(ax, f"Located faults that {judges[-1]} finds", "share of runs and axes with a located fault")
-    describe(
-        ax,
-        f"filled: on the axis, hollow: at the step too, of those placed; {_over_tasks(one.on_axis for one in rows)}",
-    )
-    return ax
-
-
-def _of_axis(one: FaultsFound) -> str:
-    return f"{one.domain}, {one.labeller}: {in_words(one.axis).lower()}"
-
-
-def plot_partings(partings: Sequence[Parting], *, ax: Axes | None = None) -> Axes:
-    """Failed runs of each data set by who holds a fault against them, and passing runs that the judge flags."""
-    judge = partings[-1].judge
-    own = [one for one in partings if one.judge == judge]
-    names = {
-        "both": (ACCENT, "white", "", f"{judge} and the reference"),
-        "reference": ("#56B4E9", INK, "//", "the reference alone"),
-        "judge": ("#D55E00", INK, "xx", f"{judge} alone"),
-        "neither": ("#d9d9d9", INK, "", "neither"),
-    }
-    domains = list(dict.fromkeys(one.domain for one in own))
-    rows = [(domain, failed) for domain in domains for failed in (True, False)]
-    ax = new_axes(7.4, 1.5 + 0.42 * len(rows)) if ax is None else ax
-    for height, (domain, failed) in enumerate(rows):
-        here = [one for one in own if (one.domain, one.failed) == (domain, failed)]
-        total, left = sum(one.n_runs for one in here), 0.0
-        counts = dict.fromkeys(names, 0)
-        for one in here:
-            counts[_who(one)] += one.n_runs
-        for who, count in counts.items():
-            width = count / max(total, 1)
-            colour, ink, hatch, _ = names[who]
-            ax.barh(height, width, left=left, color=colour, height=0.62, hatch=hatch, **_HATCHED)
-            if width > 0.04:
-                under = {"facecolor": colour, "edgecolor": "none", "pad": 1.5}
-                ax.text(
-                    left + width / 2,
-                    height,
-                    str(count),
-                    ha="center",
-                    va="center",
-                    fontsize=SMALL,
-                    color=ink,
-                    bbox=under,
-                )
-            left += width
-        at_the_right(ax, height, f"{total} runs")
-    for colour, _, hatch, label in names.values():
-        ax.barh(0, 0, color=colour, hatch=hatch, label=label, **_HATCHED)
-    legend_below(ax, inches=0.35, ncols=4)
-    named_rows(ax, [f"{domain}, {'failed' if failed else 'passed'}" for domain, failed in rows])
-    percent_axis(ax)
-    dress(ax, "Who holds a fault against the run", "the reference says nothing of runs that passed")
-    describe(ax, "counts of runs, without intervals; the reference says nothing of runs that passed")
-    return ax
+_COLOURS = (theme.QUIET, theme.ACCENT, "#D55E00", "#009E73", "#CC79A7")
+#: Who holds a fault against a run (the judge, the reference): colour, ink, hatch, for print as well, and name.
+_HOLDERS = {
+    (True, True): (theme.ACCENT, "white", "", "{judge} and the reference"),
+    (False, True): ("#56B4E9", theme.INK, "//", "the reference alone"),
+    (True, False): ("#D55E00", theme.INK, "xx", "{judge} alone"),
+    (False, False): ("#d9d9d9", theme.INK, "", "neither"),
+}
 
 
 def _over_tasks(rates: Iterable[Estimate]) -> str:
     """Level and unit of intervals whose numbers of tasks differ."""
     first = next(iter(rates), None)
-    return level(first) if first is None else f"{level(first)} over {plural(first.cluster_unit)}"
-
-
-def _who(one: Parting) -> str:
-    if one.judge_says:
-        return "both" if one.reference else "judge"
-    return "reference" if one.reference else "neither"
+    return theme.level(first) if first is None else f"{theme.level(first)} over {plural(first.cluster_unit)}"
 
 
 _RATINGS = (
@@ -230,6 +90,7 @@ def judged_runs(ratings: Given, runs: Given, *, labels: Given | None = None) -> 
         No verdict of a judge on a run with an outcome, or two ratings of one judge on one run and axis.
     """
     outcomes = to_polars(runs, ("trajectory_id", "domain", "half", "failed"), where="runs")
+    outcomes = outcomes.with_columns(pl.col("failed").cast(pl.Boolean))
     given = to_polars(ratings, _RATINGS, where="ratings").filter(VERDICT_ON_RUN, pl.col("repeat") == 0)
     labelled = given if labels is None else to_polars(labels, _RATINGS, where="labels").filter(VERDICT_ON_RUN)
     truth = labelled.filter(BY_LABELLER, pl.col("verdict").is_not_null())
@@ -255,9 +116,10 @@ class SharesDecided(Part, name="decided", caption="What each judge decides, and 
     @property
     def table(self) -> Table:
         """A row a judge, set, half (all: both) and axis; ``any axis`` is a run called incorrect on some axis."""
-        counts = columns("judge domain half axis n_runs incorrect=n_incorrect correct=n_correct uncertain=n_uncertain")
-        counts |= columns("not_applicable=n_not_applicable", *map(with_own_ends, ("decided", "precision", "recall")))
-        return frame_of(self.decided, counts | {"failing": "failing.estimate"}, self.kind)
+        counts = "n_runs incorrect=n_incorrect correct=n_correct uncertain=n_uncertain not_applicable=n_not_applicable"
+        shares = map(with_own_ends, ("decided", "precision", "recall"))
+        named = columns(f"judge domain half axis {counts}", *shares, "failing=failing.estimate")
+        return frame_of(self.decided, named, self.kind)
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -274,9 +136,27 @@ class SharesDecided(Part, name="decided", caption="What each judge decides, and 
         """What an `incorrect` is worth against the outcome, and on each half of the tasks."""
         return f"{say.precision_sentence(self.decided)} {say.halves_sentence(self.decided)}"
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Share of runs on which each judge takes a side."""
-        return plot_decided(self.decided, ax=ax)
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
+        """Share of runs on which each judge takes a side, by data set and axis, with counts at the right."""
+        rows = [one for one in self.decided if one.half == "all" and one.axis != ANY_AXIS]
+        places = list(dict.fromkeys((one.domain, one.axis) for one in rows))
+        judges = list(dict.fromkeys(one.judge for one in rows))
+        colours = {judge: _COLOURS[number % len(_COLOURS)] for number, judge in enumerate(judges)}
+        ax = theme.new_axes(7.4, 1.4 + 0.34 * len(places)) if ax is None else ax
+        for one in rows:
+            number = judges.index(one.judge)
+            height = places.index((one.domain, one.axis)) + 0.22 * (number - (len(judges) - 1) / 2)
+            theme.interval_mark(ax, one.decided, height, colour=colours[one.judge], filled=number > 0, size=5)
+            if one.judge == judges[-1]:
+                theme.at_the_right(ax, height, f"{one.n_incorrect} incorrect, {one.n_correct} correct")
+        marks = {judge: {"color": colour, "markerfacecolor": colour} for judge, colour in colours.items()}
+        marks |= {judge: marks[judge] | {"markerfacecolor": "white"} for judge in judges[:1]}
+        theme.legend_below(ax, marks, ncols=len(judges))
+        theme.named_rows(ax, [f"{domain}, {theme.in_words(axis).lower()}" for domain, axis in places])
+        theme.percent_axis(ax)
+        note = f"runs to which the axis applies; at the right what {judges[-1]} says"
+        how = f"{_over_tasks(one.decided for one in rows)}; at the right: how many verdicts {judges[-1]} gave"
+        return theme.dress(ax, "Share decided", note, how=how)
 
 
 def shares_decided(judged: JudgedRuns, *, ci_level: float = 0.95) -> SharesDecided:
@@ -299,13 +179,9 @@ class FaultsByJudge(Part, name="faults", caption="Located faults, and how many o
     def table(self) -> Table:
         """A row a labeller, judge, set and axis."""
         on_any = with_ends("on_any_axis", "on_any", low="on_any_low", high="on_any_high")
-        found = columns(
-            "labeller judge domain axis n_faults",
-            *map(with_own_ends, ("on_axis", "at_step")),
-            on_any,
-            "undecided=undecided.estimate not_applicable=not_applicable.estimate",
-        )
-        return frame_of(self.faults, found, self.kind)
+        shares = (with_own_ends("on_axis"), with_own_ends("at_step"), on_any)
+        rest = "undecided=undecided.estimate not_applicable=not_applicable.estimate"
+        return frame_of(self.faults, columns("labeller judge domain axis n_faults", *shares, rest), self.kind)
 
     @property
     def answer(self) -> str:
@@ -317,9 +193,32 @@ class FaultsByJudge(Part, name="faults", caption="Located faults, and how many o
         """What is found, on the axis and at the step, by the last version of the rules and every other judge."""
         return say.faults_sentence(self.faults)
 
-    def plot(self, ax: Axes | None = None, *, by_axis: bool = False) -> Axes:
-        """Shares found on the axis, and at the step, of each set or each of its axes."""
-        return plot_faults_found(self.faults, by_axis=by_axis, ax=ax) if self.faults else super().plot(ax)
+    def plot(self, ax: theme.Axes | None = None, *, by_axis: bool = False) -> theme.Axes:
+        """Share of located faults that the last judge finds: on their axis (filled), and at their step (hollow).
+
+        A row a set and labeller, or each of its axes.
+        """
+        if not self.faults:
+            return super().plot(ax)
+        judge = list(dict.fromkeys(one.judge for one in self.faults))[-1]
+        own = [one for one in self.faults if one.judge == judge]
+        whole = {(one.domain, one.labeller) for one in own if one.axis == ANY_AXIS}  # steps without an axis have none
+        rows = [one for one in own if (one.axis == ANY_AXIS) != by_axis or (one.domain, one.labeller) not in whole]
+        ax = theme.new_axes(7.4, 1.4 + 0.4 * len(rows)) if ax is None else ax
+        for height, one in enumerate(rows):
+            theme.interval_mark(ax, one.on_axis, height - 0.15, size=6)
+            theme.interval_mark(ax, one.at_step, height + 0.15, colour=theme.QUIET, filled=False, size=6)
+            theme.at_the_right(ax, height, many(one.n_faults, "fault"))
+        found, placed = "called incorrect on its axis", "and at the step, of those placed"
+        theme.legend_below(ax, {found: theme.FILLED, placed: theme.HOLLOW})
+        axes = [f": {theme.in_words(one.axis).lower()}" if by_axis else "" for one in rows]
+        by = ", " if by_axis else ", by "
+        theme.named_rows(ax, [f"{one.domain}{by}{one.labeller}{axis}" for one, axis in zip(rows, axes, strict=True)])
+        theme.percent_axis(ax)
+        filled = "filled: on the axis, hollow: at the step too, of those placed"
+        how = f"{filled}; {_over_tasks(one.on_axis for one in rows)}"
+        title, note = f"Located faults that {judge} finds", "share of runs and axes with a located fault"
+        return theme.dress(ax, title, note, how=how)
 
 
 def faults_by_judge(judged: JudgedRuns, *, within: int = 1, ci_level: float = 0.95) -> FaultsByJudge:
@@ -339,22 +238,47 @@ class RunsByHolder(Part, name="partings", caption="Runs by what each says; empty
 
     _keys = ("partings",)
 
-    partings: tuple[Parting, ...]
+    partings: pl.DataFrame
     kind: Kind
 
     @property
     def table(self) -> Table:
         """A row a judge, set, outcome and what each says."""
-        return frame_of(self.partings, columns("judge domain failed judge_says reference people n_runs"), self.kind)
+        return native(self.partings, self.kind)
 
     @property
     def answer(self) -> str:
         """Where the last judge and the reference part."""
         return say.parting_sentence(self.partings)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Runs of each set and outcome, cut by who holds a fault against them; of the last judge."""
-        return plot_partings(self.partings, ax=ax)
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
+        """Failed and passing runs of each set, cut by who holds a fault against them; of the last judge."""
+        judge = self.partings["judge"][-1]
+        own = self.partings.filter(judge=judge).with_columns(pl.col("reference").fill_null(False))
+        rows = [(domain, failed) for domain in own["domain"].unique(maintain_order=True) for failed in (True, False)]
+        ax = theme.new_axes(7.4, 1.5 + 0.42 * len(rows)) if ax is None else ax
+        hatched: dict[str, Any] = {"edgecolor": "white", "linewidth": 0}
+        for height, (domain, failed) in enumerate(rows):
+            here, left = own.filter(domain=domain, failed=failed), 0.0
+            total = int(here["n_runs"].sum())
+            for (says, reference), (colour, ink, hatch, _) in _HOLDERS.items():
+                count = int(here.filter(judge_says=says, reference=reference)["n_runs"].sum())
+                width = count / max(total, 1)
+                ax.barh(height, width, left=left, color=colour, height=0.62, hatch=hatch, **hatched)
+                if width > 0.04:
+                    words: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": theme.SMALL, "color": ink}
+                    under = {"facecolor": colour, "edgecolor": "none", "pad": 1.5}
+                    ax.text(left + width / 2, height, str(count), **words, bbox=under)
+                left += width
+            theme.at_the_right(ax, height, f"{total} runs")
+        for colour, _, hatch, label in _HOLDERS.values():
+            ax.barh(0, 0, color=colour, hatch=hatch, label=label.format(judge=judge), **hatched)
+        theme.legend_below(ax, ncols=4)
+        theme.named_rows(ax, [f"{domain}, {'failed' if failed else 'passed'}" for domain, failed in rows])
+        theme.percent_axis(ax)
+        note = "the reference says nothing of runs that passed"
+        how = f"counts of runs, without intervals; {note}"
+        return theme.dress(ax, "Who holds a fault against the run", note, how=how)
 
 
 def answer_of(faults: FaultsByJudge, decided: SharesDecided) -> str:
@@ -369,7 +293,7 @@ def next_step(faults: FaultsByJudge) -> str:
 
 def runs_by_holder(judged: JudgedRuns) -> RunsByHolder:
     """Who holds a fault against the same run, by its outcome."""
-    return RunsByHolder(tuple(partings(judged.verdicts, judged.labels)), judged.kind, made_up=judged.made_up)
+    return RunsByHolder(partings(judged.verdicts, judged.labels), judged.kind, made_up=judged.made_up)
 
 
 class KindsOfFinding(

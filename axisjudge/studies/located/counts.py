@@ -118,6 +118,16 @@ ANY_RUN = "any run"
 SIDES = ("made on", "kept back")
 
 
+#: The verdicts on several axes as one.
+_ON_SOME_AXIS = (
+    pl.when((pl.col("verdict") == "incorrect").any())
+    .then(pl.lit("incorrect"))
+    .when((pl.col("verdict") == "uncertain").any())
+    .then(pl.lit("uncertain"))
+    .otherwise(pl.lit("correct"))
+)
+
+
 @dataclass(frozen=True)
 class Decided(Result):
     """One judge on one axis of one data set, or of one half of it.
@@ -159,17 +169,8 @@ def decided_by(table: pl.DataFrame, halves: tuple[str, ...], ci_level: float) ->
 
 def over_axes(table: pl.DataFrame) -> pl.DataFrame:
     """One row a judge and run: incorrect if any axis is, else uncertain if any is, else correct."""
-    words = pl.col("verdict")
-    return table.group_by("judge", "trajectory_id", maintain_order=True).agg(
-        pl.first("domain", "cluster_id", "failed"),
-        pl.lit(ANY_AXIS).alias("question"),
-        pl.when((words == "incorrect").any())
-        .then(pl.lit("incorrect"))
-        .when((words == "uncertain").any())
-        .then(pl.lit("uncertain"))
-        .otherwise(pl.lit("correct"))
-        .alias("verdict"),
-    )
+    first = pl.first("domain", "cluster_id", "failed")
+    return table.group_by("judge", "trajectory_id", maintain_order=True).agg(first, verdict=_ON_SOME_AXIS)
 
 
 def _decided(table: pl.DataFrame, judge: str, domain: str, half: str, axis: str, ci_level: float) -> Decided:
@@ -229,38 +230,45 @@ def faults_found(table: pl.DataFrame, labels: pl.DataFrame, *, within: int, ci_l
     step where it cites that on one of these. Such faults do not count among those of ``any axis``.
     """
     faults = labels.filter(pl.col("verdict") == "incorrect", pl.col("question").is_in([*AXES, ANY_STEP]))
-    flagged = table.group_by("judge", "trajectory_id").agg((pl.col("verdict") == "incorrect").any().alias("flagged"))
-    said = table.select("judge", "trajectory_id", "question", "verdict", pl.col("cited_step_indices").alias("cited"))
-    said = pl.concat([said, _on_whichever_axis(said)])
-    met = faults.join(said, on=["trajectory_id", "question"]).join(flagged, on=["judge", "trajectory_id"])
+    wrong, of_run = pl.col("verdict") == "incorrect", ("judge", "trajectory_id")
+    said = table.select(*of_run, "question", "verdict", cited="cited_step_indices")
+    cited = pl.col("cited").filter(wrong).list.explode()
+    anywhere = said.group_by(of_run, maintain_order=True).agg(
+        question=pl.lit(ANY_STEP), verdict=_ON_SOME_AXIS, cited=cited
+    )
+    flagged = table.group_by(of_run).agg(flagged=wrong.any())
+    met = faults.join(pl.concat([said, anywhere]), on=["trajectory_id", "question"]).join(flagged, on=of_run)
     if met.is_empty():
         return
     met = met.sort("rater", "judge", "domain", "trajectory_id", "question")
-    rows = zip(met["cited_step_indices"], met["cited"], met["verdict_right"], strict=True)
     near = [
         None if not len(steps) else word == "incorrect" and any(abs(a - b) <= within for a in steps for b in cited)
-        for steps, cited, word in rows
+        for steps, cited, word in met.select("cited_step_indices", "cited", "verdict_right").iter_rows()
     ]
     met = met.with_columns(pl.Series("near", near, dtype=pl.Boolean))
+
+    def share(of: pl.Expr, among: pl.DataFrame) -> Estimate:
+        values = among.select(of.cast(pl.Float64).fill_null(np.nan)).to_series().to_numpy()
+        return clustered_proportion(values, among["cluster_id"].to_numpy(), cluster_unit="task", ci_level=ci_level)
+
+    word, on_axis = pl.col("verdict_right"), pl.col("question")
     for (labeller, judge, domain), of_set in met.group_by("rater", "judge", "domain", maintain_order=True):
-        for axis in (*AXES, ANY_STEP, "any axis"):
-            of_axis = of_set.filter(
-                pl.col("question") != ANY_STEP if axis == "any axis" else pl.col("question") == axis
-            )
-            if not of_axis.is_empty():
-                who = {"labeller": str(labeller), "judge": str(judge), "domain": str(domain)}
-                yield _faults_of(of_axis, axis=axis, within=within, ci_level=ci_level, **who)
-
-
-def _on_whichever_axis(said: pl.DataFrame) -> pl.DataFrame:
-    """One row a judge and run under `ANY_STEP`: incorrect if any axis is, with all steps cited there."""
-    wrong = pl.col("verdict") == "incorrect"
-    open_axis = pl.when((pl.col("verdict") == "uncertain").any()).then(pl.lit("uncertain")).otherwise(pl.lit("correct"))
-    return said.group_by("judge", "trajectory_id", maintain_order=True).agg(
-        pl.lit(ANY_STEP).alias("question"),
-        pl.when(wrong.any()).then(pl.lit("incorrect")).otherwise(open_axis).alias("verdict"),
-        pl.col("cited").filter(wrong).list.explode().alias("cited"),
-    )
+        for axis in (*AXES, ANY_STEP, ANY_AXIS):
+            mine = of_set.filter(on_axis != ANY_STEP if axis == ANY_AXIS else on_axis == axis)
+            if not mine.is_empty():
+                yield FaultsFound(
+                    labeller=str(labeller),
+                    judge=str(judge),
+                    domain=str(domain),
+                    axis=axis,
+                    n_faults=mine.height,
+                    within=within,
+                    on_axis=share(word == "incorrect", mine),
+                    at_step=share(pl.col("near"), mine),
+                    on_any=share(pl.col("flagged"), mine),
+                    undecided=share(word == "uncertain", mine),
+                    not_applicable=share(word == "not_applicable", mine),
+                )
 
 
 def faults_in(
@@ -270,45 +278,6 @@ def faults_in(
     judged = ratings.filter(VERDICT_ON_RUN, BY_JUDGE, pl.col("repeat") == 0, pl.col("verdict").is_not_null())
     located = labels.filter(VERDICT_ON_RUN, BY_LABELLER).with_columns(pl.col("domain").fill_null("all"))
     return list(faults_found(judged.with_columns(judge="rater"), located, within=within, ci_level=ci_level))
-
-
-def _faults_of(
-    faults: pl.DataFrame, *, labeller: str, judge: str, domain: str, axis: str, within: int, ci_level: float
-) -> FaultsFound:
-    def share(of: pl.Expr) -> Estimate:
-        values = faults.select(of.cast(pl.Float64).alias("x"))["x"].fill_null(float("nan")).to_numpy()
-        return clustered_proportion(values, faults["cluster_id"].to_numpy(), cluster_unit="task", ci_level=ci_level)
-
-    return FaultsFound(
-        labeller=labeller,
-        judge=judge,
-        domain=domain,
-        axis=axis,
-        n_faults=faults.height,
-        within=within,
-        on_axis=share(pl.col("verdict_right") == "incorrect"),
-        at_step=share(pl.col("near")),
-        on_any=share(pl.col("flagged")),
-        undecided=share(pl.col("verdict_right") == "uncertain"),
-        not_applicable=share(pl.col("verdict_right") == "not_applicable"),
-    )
-
-
-@dataclass(frozen=True)
-class Parting(Result):
-    """Runs of one data set on which a judge, the reference and people say the same, by outcome.
-
-    `reference` and `people` are None where they say nothing of such runs: the reference of runs that passed, people of
-    runs that they did not label.
-    """
-
-    judge: str
-    domain: str
-    failed: bool
-    judge_says: bool
-    reference: bool | None
-    people: bool | None
-    n_runs: int
 
 
 @dataclass(frozen=True)
@@ -329,52 +298,38 @@ class KindCount(Result):
     holds: bool | None
 
 
-def partings(table: pl.DataFrame, labels: pl.DataFrame) -> Iterator[Parting]:
-    """For every judge and data set, the runs by who holds a fault against them."""
-    by = labels.group_by("trajectory_id", "rater_kind").agg((pl.col("verdict") == "incorrect").any().alias("says"))
-    held = {kind: dict(by.filter(rater_kind=kind).select("trajectory_id", "says").iter_rows()) for kind in KINDS}
-    knows = set(labels.filter(rater_kind="reference")["domain"])
-    runs = over_axes(table)
-    rows = [
-        (
-            *(row["judge"], row["domain"], row["failed"], row["verdict"] == "incorrect"),
-            held["reference"].get(row["trajectory_id"], False) if row["failed"] and row["domain"] in knows else None,
-            held["human"].get(row["trajectory_id"]),
-        )
-        for row in runs.iter_rows(named=True)
-    ]
-    names = ("judge", "domain", "failed", "judge_says", "reference", "people")
-    counted = pl.DataFrame(rows, schema=names, orient="row").group_by(names, maintain_order=True).len("n_runs")
-    for row in counted.sort(names, nulls_last=True).iter_rows(named=True):
-        yield Parting(**row)
+def partings(table: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+    """Runs by judge, data set and outcome, and by who holds a fault against them: the judge, the reference, people.
 
-
-KINDS = ("reference", "human")
+    `reference` and `people` are null where they say nothing of such runs: the reference of runs that passed, people of
+    runs that they did not label.
+    """
+    wrong, by = pl.col("verdict") == "incorrect", ("judge", "domain", "failed", "judge_says", "reference", "people")
+    kinds = {"reference": "reference", "people": "human"}
+    held = labels.group_by("trajectory_id").agg(
+        wrong.filter(pl.col("rater_kind") == kind).max().alias(name) for name, kind in kinds.items()
+    )
+    known = pl.col("failed") & pl.col("domain").is_in(labels.filter(rater_kind="reference")["domain"].implode())
+    runs = over_axes(table).join(held, on="trajectory_id", how="left")
+    runs = runs.with_columns(judge_says=wrong, reference=pl.when(known).then(pl.col("reference").fill_null(False)))
+    return runs.group_by(by).agg(n_runs=pl.len().cast(pl.Int64)).sort(by, nulls_last=True)
 
 
 def kind_counts(findings: pl.DataFrame, ci_level: float) -> Iterator[KindCount]:
     """Every kind of finding over all data sets of each side; intervals are over tasks."""
     runs, kinds = findings.filter(kind=ANY_RUN), findings.filter(pl.col("kind") != ANY_RUN)
     for (kind, axis), rows in kinds.sort("axis", "kind").group_by("kind", "axis", maintain_order=True):
-        sides = [_share(rows.filter(side=side), "failed", "flagged", ci_level) for side in SIDES]
+        made_on, kept_back = (_share(rows.filter(side=side), "failed", "flagged", ci_level) for side in SIDES)
         among = runs.filter(pl.col("side") == SIDES[1], pl.col("subset").is_in(rows["subset"].unique().implode()))
-        n_failed, n_runs = (int(among[name].sum()) for name in ("failed", "flagged"))
-        base = n_failed / max(n_runs, 1)
-        kept = sides[1]
-        yield KindCount(
-            kind=str(kind),
-            axis=str(axis),
-            made_on=sides[0],
-            kept_back=kept,
-            base=base,
-            on_steps=_share(rows, "wrong_steps", "steps", ci_level),
-            holds=None if kept.n_items < FEWEST_FLAGGED else bool(kept.ci_low > base + STATED_MARGIN),
-        )
+        base = int(among["failed"].sum()) / max(int(among["flagged"].sum()), 1)
+        holds = None if kept_back.n_items < FEWEST_FLAGGED else bool(kept_back.ci_low > base + STATED_MARGIN)
+        on_steps = _share(rows, "wrong_steps", "steps", ci_level)
+        yield KindCount(str(kind), str(axis), made_on, kept_back, base, on_steps, holds)
 
 
 def _share(rows: pl.DataFrame, ones: str, of: str, ci_level: float) -> Estimate:
     """A share with its interval over tasks, from counts by task."""
-    counts = [*rows.group_by("task_id", maintain_order=True).agg(pl.col(ones, of).sum()).iter_rows()]
-    values = [value for _, hits, n in counts for value in (*(1.0,) * hits, *(0.0,) * (n - hits))]
-    tasks = [task for task, _, n in counts for _ in range(n)]
-    return clustered_proportion(values, np.array(tasks), cluster_unit="task", ci_level=ci_level)
+    tasks = rows.group_by("task_id", maintain_order=True).agg(pl.col(ones, of).sum())
+    values = [np.repeat([1.0, 0.0], [hits, n - hits]) for hits, n in tasks.select(ones, of).iter_rows()]
+    clusters = np.repeat(tasks["task_id"].to_numpy(), tasks[of].to_numpy())
+    return clustered_proportion(np.concatenate([*values, []]), clusters, cluster_unit="task", ci_level=ci_level)

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+import polars as pl
 
 from axisjudge.judges.rules.findings import FEWEST_FLAGGED, STATED_MARGIN
 from axisjudge.labels.crosswalk import ANY_STEP
 from axisjudge.stats.estimate import Estimate, no_interval
 from axisjudge.studies._shared.words import listed, many
-from axisjudge.studies.located.counts import ANY_AXIS, Decided, FaultsFound, KindCount, Parting
+from axisjudge.studies.located.counts import ANY_AXIS, Decided, FaultsFound, KindCount
 
 #: So many labellers stand in an answer.
 _LABELLERS, _SETS = 2, 4
 _VERSION = re.compile(r"^rules-\d+$")
+#: Whether the judge and the reference hold a fault against a run.
+_HOLD = ((True, True), (False, True), (True, False), (False, False))
 _HALVES = {"looked at": "of the tasks that was looked at", "unseen": "that was not"}
+
+
+def ones(shares: Iterable[Estimate]) -> int:
+    """How many items of these shares are counted in them."""
+    return sum(round(share.estimate * share.n_items) for share in shares if share.n_items)
 
 
 def decided_sentences(decided: Sequence[Decided]) -> tuple[str, ...]:
@@ -28,10 +36,7 @@ def decided_sentences(decided: Sequence[Decided]) -> tuple[str, ...]:
         own = [one for one in rows if one.judge == judge]
         applies = sum(one.n_runs - one.n_not_applicable for one in own)
         taken = sum(one.n_incorrect + one.n_correct for one in own)
-        missed = sum(
-            round(one.said_correct.estimate * one.said_correct.n_items) for one in own if one.said_correct.n_items
-        )
-        of_failed = sum(one.said_correct.n_items for one in own)
+        missed, of_failed = ones(one.said_correct for one in own), sum(one.said_correct.n_items for one in own)
         lines.append(
             f"{judge} takes a side on {taken:,} of {applies:,} pairs of a run and an axis "
             f"({taken / max(applies, 1):.0%}); of {of_failed:,} pairs whose run failed it calls "
@@ -67,7 +72,7 @@ def halves_sentence(decided: Sequence[Decided]) -> str:
     for half in dict.fromkeys(one.half for one in rows):
         own = [one for one in rows if one.half == half and one.judge == last and one.n_incorrect]
         flagged = sum(one.n_incorrect for one in own)
-        failed = sum(round(one.precision.estimate * one.n_incorrect) for one in own)
+        failed = ones(one.precision for one in own)
         parts.append(f"{failed} of {flagged} failed in the half {_HALVES.get(half, half)}")
     return f"Of the runs that {last} calls incorrect on some axis, {' and '.join(parts)}."
 
@@ -84,15 +89,12 @@ def faults_sentence(faults: Sequence[FaultsFound]) -> str:
     for labeller, judge in dict.fromkeys((one.labeller, one.judge) for one in rows if one.judge in last):
         own = [one for one in rows if (one.labeller, one.judge) == (labeller, judge)]
         n = sum(one.n_faults for one in own)
-        on_axis, on_any = (
-            sum(round(of.estimate * of.n_items) for of in column)
-            for column in ([one.on_axis for one in own], [one.on_any for one in own])
+        on_axis, at_step, on_any = (
+            ones(getattr(one, name) for one in own) for name in ("on_axis", "at_step", "on_any")
         )
-        with_step = [one.at_step for one in own if one.at_step.n_items]
-        step = sum(round(one.estimate * one.n_items) for one in with_step)
         parts.append(
             f"Of {many(n, 'fault')} {_located(labeller)}, {judge} finds {on_axis or 'none'} on the fault's own axis"
-            f"{f' ({step or 0} at its step too)' if on_axis else ''}, and {on_any or 'none'} on any axis."
+            f"{f' ({at_step} at its step too)' if on_axis else ''}, and {on_any or 'none'} on any axis."
         )
     return " ".join(parts)
 
@@ -153,7 +155,7 @@ def next_step(faults: Sequence[FaultsFound]) -> str:
 def _found(rows: Sequence[FaultsFound], of: str = "") -> str:
     """How many faults of one set are found, by the one judge, or by those that find fewest and most."""
     fewest, most = (pick(rows, key=lambda one: one.on_axis.estimate) for pick in (min, max))
-    counts = [f"{round(one.on_axis.estimate * one.on_axis.n_items) or 'none'}{of}" for one in (fewest, most)]
+    counts = [f"{ones([one.on_axis]) or 'none'}{of}" for one in (fewest, most)]
     if len(rows) == 1:
         if of:
             return counts[0]
@@ -170,25 +172,27 @@ def _located(labeller: str) -> str:
     return words.get(labeller, f"that the {labeller} locates")
 
 
-def parting_sentence(partings: Sequence[Parting]) -> str:
+def parting_sentence(partings: pl.DataFrame) -> str:
     """Over all sets for the last judge: failed runs by who holds a fault against them, and passing runs flagged."""
-    if not partings:
+    if partings.is_empty():
         return "Nothing was judged."
-    last = partings[-1].judge
-    failed = [one for one in partings if one.judge == last and one.failed and one.reference is not None]
-    by: Counter[tuple[bool, bool]] = Counter()
-    for one in failed:
-        by[one.judge_says, bool(one.reference)] += one.n_runs
-    n, passing = sum(by.values()), [one for one in partings if one.judge == last and not one.failed]
-    flagged = sum(one.n_runs for one in passing if one.judge_says)
+    last = partings["judge"][-1]
+    own, holds = partings.filter(judge=last), ("judge_says", "reference")
+    known = own.filter(pl.col("failed"), pl.col("reference").is_not_null())
+    by = {says: _runs(known.filter(**dict(zip(holds, says, strict=True)))) for says in _HOLD}
+    passing = own.filter(~pl.col("failed"))
     start = (
-        f"Of {many(n, 'failed run')} whose task the reference knows, {last} and the reference both hold a fault "
-        f"against {by[True, True]}, the reference alone against {by[False, True]}, {last} alone against "
+        f"Of {many(sum(by.values()), 'failed run')} whose task the reference knows, {last} and the reference both hold "
+        f"a fault against {by[True, True]}, the reference alone against {by[False, True]}, {last} alone against "
         f"{by[True, False]}, and neither against {by[False, False]}. "
-        if n
+        if any(by.values())
         else ""
     )
-    return f"{start}Of {many(sum(one.n_runs for one in passing), 'passing run')} {last} flags {flagged}."
+    return f"{start}Of {many(_runs(passing), 'passing run')} {last} flags {_runs(passing.filter('judge_says'))}."
+
+
+def _runs(partings: pl.DataFrame) -> int:
+    return int(partings["n_runs"].sum())
 
 
 def kinds_sentence(kinds: Sequence[KindCount]) -> str:
@@ -201,13 +205,13 @@ def kinds_sentence(kinds: Sequence[KindCount]) -> str:
         f"{hold} of the {len(known)} kinds that flag {FEWEST_FLAGGED} kept-back runs or more hold there: the lower end "
         f"of the share that failed lies {STATED_MARGIN:.0%} or more above the share of all runs."
     )
-    most = listed([f"{one.kind} ({_of(one)})" for one in sorted(known, key=lambda one: -one.kept_back.n_items)[:3]])
-    return f"{start} Those that flag most: {most}." if known else "No kind flags kept-back runs often enough to tell."
-
-
-def _of(one: KindCount) -> str:
-    n = one.kept_back.n_items
-    return f"{round(one.kept_back.estimate * n)} of {n} failed, {one.base:.0%} of all"
+    most = [
+        f"{one.kind} ({ones([one.kept_back])} of {one.kept_back.n_items} failed, {one.base:.0%} of all)"
+        for one in sorted(known, key=lambda one: -one.kept_back.n_items)[:3]
+    ]
+    if not known:
+        return "No kind flags kept-back runs often enough to tell."
+    return f"{start} Those that flag most: {listed(most)}."
 
 
 #: From so many items on a share has an interval beside it; of fewer the count says all.
@@ -239,4 +243,4 @@ def count(rate: Estimate) -> str:
     if not rate.n_items:
         return "–"
     ends = f" ({rate.interval('.0%')})" if rate.n_items >= FEWEST else ""
-    return f"{round(rate.estimate * rate.n_items)} of {rate.n_items:,}{ends}"
+    return f"{ones([rate])} of {rate.n_items:,}{ends}"

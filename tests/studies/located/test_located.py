@@ -123,9 +123,9 @@ def test_every_run_is_parted_once(shipped, found):
     _, runs = shipped
     for judge in found.decided.judges:
         for domain in SETS:
-            n = sum(one.n_runs for one in found.partings.partings if (one.judge, one.domain) == (judge, domain))
+            n = found.partings.partings.filter(judge=judge, domain=domain)["n_runs"].sum()
             assert n == runs.filter(domain=domain).height
-    assert not [one for one in found.partings.partings if not one.failed and one.reference]
+    assert found.partings.partings.filter(~pl.col("failed"), "reference").is_empty()
 
 
 def test_rules_that_abstain_call_no_failed_run_correct(found):
