@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from axisjudge.checks import TooLittle
-from axisjudge.figures.theme import (
-    ACCENT,
-    FAINT,
-    INK,
-    QUIET,
-    SMALL,
-    describe,
-    dress,
-    in_words,
-    interval_mark,
-    intervals,
-    named_rows,
-    new_axes,
-    percent_tick,
-    side_by_side,
-)
+from axisjudge.figures import theme
 from axisjudge.ratings import to_matrix
 from axisjudge.ratings.edge import BY_LABELLER, as_ratings
 from axisjudge.ratings.scales import level_of
-from axisjudge.results import Result, columns, plain
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.comparisons.equivalence import MARGIN
 from axisjudge.stats.correction import Sampling
@@ -61,69 +45,7 @@ from axisjudge.studies.succession.bridge import (
     watch_drift,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = [
-    "AgainstLabels",
-    "DriftOfJudge",
-    "JudgeBridge",
-    "RestatedRates",
-    "Succession",
-    "against_labels",
-    "drift_of_judge",
-    "judge_bridge",
-    "restated_rates",
-    "succession",
-]
-
 _NO = "#A34700"
-
-
-def plot_bridge(bridge: Bridge, *, ax: Axes | None = None) -> Axes:
-    """Both conditions per question: the shift within its margin, and agreement against what the old judge reaches.
-
-    On axes that are given the left half is the shift, the right half the agreement.
-    """
-    rows = bridge.bridges
-    ax = new_axes(8.2, 0.42 * len(rows) + 1.7) if ax is None else ax
-    left, right = side_by_side(ax, 2)
-    margin, level = rows[0].equivalence.margin, f"{1 - 2 * rows[0].equivalence.level:.0%} intervals"
-    left.axvspan(-margin, margin, color="#e8eef3", linewidth=0)
-    left.axvline(0, color=FAINT, linewidth=1)
-    for at, row in enumerate(rows):
-        interval_mark(left, row.equivalence.shift, at, colour=ACCENT if row.shift_within else _NO)
-        interval_mark(right, row.equivalence.agreement, at, colour=ACCENT if row.agreement_enough else _NO)
-        right.plot([row.least_agreement] * 2, [at - 0.28, at + 0.28], color=INK, linewidth=1.6)
-    named_rows(left, [in_words(row.question) for row in rows])
-    left.xaxis.set_major_formatter(_signed)
-    right.xaxis.set_major_formatter(lambda share, _: "" if share > 1 else percent_tick(share))
-    dress(left, "Shift of the failure rate", f"{level}; band: the margin")
-    dress(right, "Agreement of the two judges", f"{level}; mark: the old judge with itself, minus the margin")
-    unit = rows[0].equivalence.shift.clusters
-    marks = "Right: the mark is the old judge's agreement with itself, minus the margin"
-    describe(left, f"left: the band is the margin. {marks}. Bars are {level} over {unit}")
-    return left
-
-
-def plot_drift(drift: Drift, *, ax: Axes | None = None) -> Axes:
-    """The change of the failure rate from the first occasion, with its interval; a cross says stop."""
-    ax = new_axes(6.4, 3.0) if ax is None else ax
-    ax.axhline(0, color=FAINT, linewidth=1)
-    ax.plot(1, 0, "o", color=QUIET, markersize=6)
-    for each in drift.occasions:
-        colour, marker = (_NO, "X") if each.stop or each.number in drift.model_changed else (ACCENT, "o")
-        interval_mark(ax, each.change.change, each.number, colour=colour, marker=marker, upright=True)
-    ax.set_xticks([seen.number for seen in drift.seen])
-    ax.set_xlabel("occasion", fontsize=SMALL, color=QUIET)
-    ax.yaxis.set_major_formatter(_signed)
-    ax.set_xlim(0.5, len(drift.seen) + 0.5)
-    title = "Change of the failure rate since the first occasion"
-    note = f"{drift.n_items:,} anchor items; a cross says stop"
-    changes = [each.change.change for each in drift.occasions]
-    dress(ax, title, note)
-    describe(ax, f"{note}; {intervals(changes[0])}" if changes else note)
-    return ax
 
 
 def _signed(share: float, _: object) -> str:
@@ -199,8 +121,7 @@ def against_labels(
     InputError
         No label is of an item that one of the judges rated.
     """
-    judged = _verdicts(ratings, steps)
-    judged = judged.filter(pl.col("rater").is_in([old, new]))
+    judged = _verdicts(ratings, steps).filter(pl.col("rater").is_in([old, new]))
     first = judged.filter(pl.col("repeat") == pl.col("repeat").min().over("rater")).with_columns(repeat=pl.lit(0))
     stated = _verdicts(labels, steps).filter(BY_LABELLER)
     people = stated["rater"].unique().sort().to_list()
@@ -209,8 +130,20 @@ def against_labels(
     if not questions:
         raise TooLittle("labels", f"must be of items that {old} or {new} rated")
     table = pl.concat([labelled, stated.with_columns(repeat=pl.lit(0))], how="diagonal_relaxed")
-    terms = BridgeTerms(cluster_unit=cluster_unit, ci_level=ci_level)
-    rows = [row for question in questions for row in _rows(table, question, (old, new), people, steps, terms)]
+    rows: list[BesideLabels] = []
+    for question in questions:
+        matrix = to_matrix(table, question, raters=[old, new, *people], step_level=steps)
+        words, label = range(len(matrix.categories)), majority(matrix.codes[:, 2:], len(matrix.categories))
+        ordered = level_of(table.filter(question=question)["scale"][0]) == "ordinal"
+        name = "cohen_kappa_quadratic" if ordered else "cohen_kappa"
+        clusters = np.unique(matrix.clusters, return_inverse=True)[1]
+        how: dict[str, Any] = {"clusters": clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
+        for column, judge in enumerate((old, new)):
+            pair = np.column_stack([matrix.codes[:, column], label])
+            same = np.where(np.isnan(pair).any(axis=1), np.nan, pair[:, 0] == pair[:, 1])
+            if not np.isnan(same).all():
+                kappa = agreement_coefficients(pair, [name], categories=words, **how)[name]
+                rows.append(BesideLabels(question, judge, clustered_proportion(same, **how), kappa))
     return AgainstLabels(tuple(rows), kind_of(ratings))
 
 
@@ -220,28 +153,10 @@ def _verdicts(ratings: Given, steps: bool) -> pl.DataFrame:
     return as_ratings(ratings).join(kept, on=["item_id", "question", "scale"], how="semi")
 
 
-def _rows(
-    table: pl.DataFrame, question: str, judges: Sequence[str], people: Sequence[str], steps: bool, terms: BridgeTerms
-) -> list[BesideLabels]:
-    matrix = to_matrix(table, question, raters=[*judges, *people], step_level=steps)
-    label = majority(matrix.codes[:, len(judges) :], len(matrix.categories))
-    ordered = level_of(table.filter(pl.col("question") == question)["scale"][0]) == "ordinal"
-    name = "cohen_kappa_quadratic" if ordered else "cohen_kappa"
-    clusters = np.unique(matrix.clusters, return_inverse=True)[1]
-    how: dict[str, Any] = {"clusters": clusters, "cluster_unit": terms.cluster_unit, "ci_level": terms.ci_level}
-    rows = []
-    for column, judge in enumerate(judges):
-        pair = np.column_stack([matrix.codes[:, column], label])
-        same = np.where(np.isnan(pair).any(axis=1), np.nan, pair[:, 0] == pair[:, 1])
-        if not np.isnan(same).all():
-            categories = range(len(matrix.categories))
-            kappa = agreement_coefficients(pair, [name], categories=categories, **how)[name]
-            rows.append(BesideLabels(question, judge, clustered_proportion(same, **how), kappa))
-    return rows
-
-
 class JudgeBridge(Part, name="bridge", caption="Old judge against new judge on the anchor set"):
     """Whether the new judge is equivalent to the old one, question by question: shift, and agreement."""
+
+    _flat = ("bridge",)
 
     bridge: Bridge
     kind: Kind
@@ -249,28 +164,13 @@ class JudgeBridge(Part, name="bridge", caption="Old judge against new judge on t
     @property
     def table(self) -> Table:
         """One row a question: shift and agreement with their bounds, and what is shown."""
-        rows = []
-        for each in self.bridge.bridges:
-            both, own = each.equivalence, each.equivalence.self_agreement
-            rows.append(
-                {
-                    "question": each.question,
-                    "anchors": each.n_anchors,
-                    "tasks": both.agreement.n_clusters,
-                    "decided": both.shift.n_items,
-                    "shift": both.shift.estimate,
-                    "shift_low": both.shift.ci_low,
-                    "shift_high": both.shift.ci_high,
-                    "agreement": both.agreement.estimate,
-                    "at_least": both.agreement.ci_low,
-                    "old_with_itself": math.nan if own is None else own.estimate,
-                    "kappa": each.kappa.estimate,
-                    "to_incorrect": each.to_incorrect,
-                    "to_correct": each.to_correct,
-                    "shown": "equivalent" if both.equivalent else "not shown",
-                }
-            )
-        return table_of(rows, self.kind)
+        shown = columns(
+            "question anchors=n_anchors tasks=equivalence.agreement.n_clusters decided=equivalence.shift.n_items",
+            with_ends("shift", "equivalence.shift", low="shift_low", high="shift_high"),
+            "agreement=equivalence.agreement.estimate at_least=equivalence.agreement.ci_low",
+            "old_with_itself=equivalence.self_agreement.estimate kappa=kappa.estimate to_incorrect to_correct shown",
+        )
+        return frame_of(self.bridge.bridges, shown, self.kind)
 
     @property
     def behind(self) -> Mapping[str, str]:
@@ -282,13 +182,30 @@ class JudgeBridge(Part, name="bridge", caption="Old judge against new judge on t
         """On which questions the new judge may take the old one's place, and why not on others."""
         return " ".join([say.verdict(self.bridge), *say.doubts(self.bridge), *say.widened(self.bridge)])
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Both conditions per question."""
-        return plot_bridge(self.bridge, ax=ax)
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
+        """Both conditions per question: the shift within its margin, and agreement against what the old judge reaches.
 
-    def to_dict(self) -> dict[str, Any]:
-        """The bridge of every question, and rates re-stated."""
-        return self.bridge.to_dict()
+        On axes that are given the left half is the shift, the right half the agreement.
+        """
+        rows = self.bridge.bridges
+        ax = theme.new_axes(8.2, 0.42 * len(rows) + 1.7) if ax is None else ax
+        left, right = theme.side_by_side(ax, 2)
+        terms = rows[0].equivalence
+        left.axvspan(-terms.margin, terms.margin, color="#e8eef3", linewidth=0)
+        left.axvline(0, color=theme.FAINT, linewidth=1)
+        for at, row in enumerate(rows):
+            both = row.equivalence
+            theme.interval_mark(left, both.shift, at, colour=theme.ACCENT if row.shift_within else _NO)
+            theme.interval_mark(right, both.agreement, at, colour=theme.ACCENT if row.agreement_enough else _NO)
+            right.plot([row.least_agreement] * 2, [at - 0.28, at + 0.28], color=theme.INK, linewidth=1.6)
+        theme.named_rows(left, [theme.in_words(row.question) for row in rows])
+        left.xaxis.set_major_formatter(_signed)
+        right.xaxis.set_major_formatter(lambda share, _: "" if share > 1 else theme.percent_tick(share))
+        level = f"{1 - 2 * terms.level:.0%} intervals"
+        theme.dress(right, "Agreement of the two judges", f"{level}; mark: the old judge with itself, minus the margin")
+        marks = "Right: the mark is the old judge's agreement with itself, minus the margin"
+        how = f"left: the band is the margin. {marks}. Bars are {level} over {terms.shift.clusters}"
+        return theme.dress(left, "Shift of the failure rate", f"{level}; band: the margin", how=how)
 
 
 def judge_bridge(
@@ -347,6 +264,8 @@ class RestatedRates(
 ):
     """Failure rates by the old judge, and as the new one would give them."""
 
+    _keys = columns("restated=bridge.restated")
+
     bridge: Bridge
     kind: Kind
 
@@ -371,10 +290,6 @@ class RestatedRates(
         """Which rates are not re-stated, and why."""
         return " ".join([*say.widened(self.bridge), *say.not_restated(self.bridge)])
 
-    def to_dict(self) -> dict[str, Any]:
-        """The rates."""
-        return {"restated": plain(self.bridge.restated)}
-
 
 def restated_rates(bridge: JudgeBridge) -> RestatedRates:
     """What becomes of old failure rates, agent by agent, with the doubt of both judges in their intervals."""
@@ -385,6 +300,8 @@ class DriftOfJudge(
     Part, name="drift", caption="Occasion by occasion against the first", formats={"p": ".4f", "stops_at_p": ".4f"}
 ):
     """A judge that stays, occasion by occasion on its own anchor set; None where no occasions were given."""
+
+    _flat = ("drift",)
 
     drift: Drift | None
     kind: Kind
@@ -406,13 +323,24 @@ class DriftOfJudge(
         """Whether the judge has drifted; empty where it was not watched."""
         return say.drift_sentence(self.drift) if self.drift else ""
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """The change of the failure rate from the first occasion."""
-        return plot_drift(self.drift, ax=ax) if self.drift else super().plot(ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All occasions."""
-        return self.drift.to_dict() if self.drift else {}
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
+        """The change of the failure rate from the first occasion, with its interval; a cross says stop."""
+        if self.drift is None:
+            return super().plot(ax)
+        drift, changes = self.drift, [each.change.change for each in self.drift.occasions]
+        ax = theme.new_axes(6.4, 3.0) if ax is None else ax
+        ax.axhline(0, color=theme.FAINT, linewidth=1)
+        ax.plot(1, 0, "o", color=theme.QUIET, markersize=6)
+        for each, change in zip(drift.occasions, changes, strict=True):
+            stop = each.stop or each.number in drift.model_changed
+            colour, marker = (_NO, "X") if stop else (theme.ACCENT, "o")
+            theme.interval_mark(ax, change, each.number, colour=colour, marker=marker, upright=True)
+        ax.set_xticks([seen.number for seen in drift.seen])
+        ax.yaxis.set_major_formatter(_signed)
+        ax.set_xlim(0.5, len(drift.seen) + 0.5)
+        note = f"{drift.n_items:,} anchor items; a cross says stop"
+        how = f"{note}; {theme.intervals(changes[0])}" if changes else note
+        return theme.dress(ax, "Change of the failure rate since the first occasion", note, how=how, x="occasion")
 
 
 def drift_of_judge(

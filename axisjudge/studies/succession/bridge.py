@@ -22,7 +22,7 @@ from axisjudge.stats.correction import CorrectedRate, Sampling, corrected_rate
 from axisjudge.stats.estimate import FAILED, Estimate
 from axisjudge.stats.proportions import clustered_proportion, jeffreys_interval
 from axisjudge.stats.repeats import self_agreement
-from axisjudge.studies._shared.frames import Floats, Given, questions_in_order, rows_of
+from axisjudge.studies._shared.frames import Floats, Given, questions_in_order, rows_of, with_ends
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.verdict import VERDICTS
 
@@ -42,19 +42,15 @@ def verdicts_of(ratings: Given, *, steps: bool = False) -> pl.DataFrame:
     of_step, known = pl.col("step_index").is_not_null(), pl.col("scale").is_in(SCALES)
     chosen = table.filter(known & (of_step if steps else WHOLE_RUN))
     if chosen.is_empty() and not table.is_empty():
-        raise _only_others(table.filter(of_step).height, table.height, table.filter(known).is_empty(), steps)
+        rule = f"must hold ratings of {'steps' if steps else 'whole trajectories'} on a scale with failure"
+        kinds = {"steps": table.filter(of_step).height, "whole trajectories": table.filter(~of_step).height}
+        there = " and ".join(f"{many(count, 'rating')} of {of}" for of, count in kinds.items() if count)
+        if table.filter(known).is_empty():
+            scales = f"scales with failure are {', '.join(SCALES)}"
+            raise InputError("ratings", rule, f"{there}, on other scales", scales)
+        raise InputError("ratings", rule, there, "leave out steps" if steps else "say steps=true for ratings of steps")
     failed = pl.col("verdict").replace_strict(FAILED, default=None, return_dtype=pl.Float64)
     return chosen.with_columns(failed=failed)
-
-
-def _only_others(n_steps: int, n: int, unknown: bool, steps: bool) -> InputError:
-    rule = f"must hold ratings of {'steps' if steps else 'whole trajectories'} on a scale with failure"
-    counts = {"steps": n_steps, "whole trajectories": n - n_steps}
-    there = " and ".join(f"{many(count, 'rating')} of {of}" for of, count in counts.items() if count)
-    if unknown:
-        return InputError("ratings", rule, f"{there}, on other scales", f"scales with failure are {', '.join(SCALES)}")
-    cure = "leave out steps" if steps else "say steps=true for ratings of steps"
-    return InputError("ratings", rule, there, cure)
 
 
 def of_rater(table: pl.DataFrame, rater: str) -> pl.DataFrame:
@@ -69,10 +65,10 @@ def of_rater(table: pl.DataFrame, rater: str) -> pl.DataFrame:
 
 def check_rubrics(table: pl.DataFrame) -> None:
     """Refuse judges that were shown different rubrics for a question: what changed could be the rubric."""
-    rubrics = (
-        table.drop_nulls("rubric_sha256").group_by("question").agg(pl.col("rubric_version", "rubric_sha256").unique())
-    )
-    for question, versions, hashes in rubrics.sort("question").iter_rows():
+    shown = table.drop_nulls("rubric_sha256").group_by("question")
+    for question, versions, hashes in (
+        shown.agg(pl.col("rubric_version", "rubric_sha256").unique()).sort("question").iter_rows()
+    ):
         if len(hashes) > 1:
             texts = f"{len(hashes)} texts of {listed(sorted(map(str, versions)))}"
             raise InputError("ratings", f"need one rubric for {question}", texts, "keep those of one rubric_sha256")
@@ -141,6 +137,11 @@ class QuestionBridge(Result):
         """The lower bound of agreement reaches that."""
         return self.equivalence.agreement.ci_low >= self.least_agreement
 
+    @property
+    def shown(self) -> str:
+        """Whether equivalence is shown, for a cell."""
+        return "equivalent" if self.equivalence.equivalent else "not shown"
+
 
 @dataclass(frozen=True)
 class Restated(Result):
@@ -199,8 +200,8 @@ def bridge_judges(
     for question in questions or questions_in_order(shared):
         mine = before.filter(pl.col("question") == question)
         both = _joined(mine, after.filter(pl.col("question") == question))
-        bridge = _bridge(question, mine, both.filter("asked"), terms)
-        bridges.append(bridge if drawn == "random" else _doubted(bridge, Doubt.NOT_RANDOM))
+        doubts = () if drawn == "random" else (Doubt.NOT_RANDOM.value,)
+        bridges.append(_bridge(question, mine, both.filter("asked"), terms, doubts))
         restated += restated_rates(question, both, drawn, cluster_unit=terms.cluster_unit, ci_level=terms.ci_level)
     if not any(bridge.n_anchors for bridge in bridges):
         raise TooLittle("ratings", f"must hold items that both {old} and {new} rated", cure="judge an anchor set")
@@ -216,39 +217,33 @@ def _joined(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     return first.join(new, on="item_id", how="left").sort("item_id").with_columns(pl.col("asked").fill_null(False))
 
 
-def _bridge(question: str, mine: pl.DataFrame, anchors: pl.DataFrame, terms: BridgeTerms) -> QuestionBridge:
-    old, new = (floats(anchors[name]) for name in ("failed", "failed_new"))
-    clusters = anchors["cluster_id"].to_numpy()
+def _bridge(
+    question: str, mine: pl.DataFrame, anchors: pl.DataFrame, terms: BridgeTerms, doubts: tuple[str, ...]
+) -> QuestionBridge:
+    old, new, same = (
+        floats(anchors["failed"]),
+        floats(anchors["failed_new"]),
+        anchors["verdict"] == anchors["verdict_new"],
+    )
+    groups: dict[str, Any] = {"clusters": anchors["cluster_id"].to_numpy(), "cluster_unit": terms.cluster_unit}
+    how: dict[str, Any] = {"margin": terms.margin, "level": terms.level, **groups}
+    both = equivalence(old, new, floats(same), self_agreement=_own_agreement(mine, terms), **how)
+    scale = mine["scale"][0]
     return QuestionBridge(
         question=question,
         n_anchors=anchors.height,
-        equivalence=equivalence(
-            old,
-            new,
-            floats(anchors["verdict"] == anchors["verdict_new"]),
-            self_agreement=_own_agreement(mine, terms),
-            clusters=clusters,
-            cluster_unit=terms.cluster_unit,
-            margin=terms.margin,
-            level=terms.level,
-        ),
+        equivalence=replace(both, reasons=(*both.reasons, *doubts)),
         kappa=cohen_kappa(
             np.column_stack([_codes(anchors[name]) for name in ("verdict", "verdict_new")]),
-            weights="quadratic" if level_of(mine["scale"][0]) == "ordinal" else "unweighted",
-            categories=range(len(VERDICTS)) if mine["scale"][0] == "verdict" else (-1, 0, 1),
-            clusters=clusters,
-            cluster_unit=terms.cluster_unit,
+            weights="quadratic" if level_of(scale) == "ordinal" else "unweighted",
+            categories=range(len(VERDICTS)) if scale == "verdict" else (-1, 0, 1),
             ci_level=terms.ci_level,
+            **groups,
         ),
         to_incorrect=int(((old == 0) & (new == 1)).sum()),
         to_correct=int(((old == 1) & (new == 0)).sum()),
         one_sided=int((np.isnan(old) != np.isnan(new)).sum()),
     )
-
-
-def _doubted(bridge: QuestionBridge, doubt: Doubt) -> QuestionBridge:
-    reasons = (*bridge.equivalence.reasons, doubt.value)
-    return replace(bridge, equivalence=replace(bridge.equivalence, reasons=reasons))
 
 
 def _own_agreement(mine: pl.DataFrame, terms: BridgeTerms) -> Estimate | None:
@@ -273,21 +268,21 @@ def restated_rates(
     for agent in both["agent"].unique().sort(nulls_last=True):
         runs = both.filter(pl.col("agent").eq_missing(agent))
         old, new, clusters = floats(runs["failed"]), floats(runs["failed_new"]), runs["cluster_id"].to_numpy()
-        before = clustered_proportion(old, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
-        rate = corrected_rate(old, new, sampling=drawn, clusters=clusters, cluster_unit=cluster_unit, ci_level=ci_level)
-        rates.append(Restated(agent, question, int((~np.isnan(new)).sum()), _posterior(before), rate))
+        how: dict[str, Any] = {"clusters": clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
+        before, rate = clustered_proportion(old, **how), corrected_rate(old, new, sampling=drawn, **how)
+        if before.n_items and before.n_clusters >= before.n_items:  # of independent runs the posterior, as of clusters
+            n_failed = round(before.estimate * before.n_items)
+            low, high = jeffreys_interval(n_failed, before.n_items, ci_level=ci_level)
+            before = replace(before, ci_low=low, ci_high=high, method="Beta(1/2) posterior")
+        rates.append(Restated(agent, question, int((~np.isnan(new)).sum()), before, rate))
     return rates
 
 
-def _posterior(rate: Estimate) -> Estimate:
-    """The rate of independent runs with the posterior interval that clustered ones have too."""
-    if not rate.n_items or rate.n_clusters < rate.n_items:
-        return rate
-    low, high = jeffreys_interval(round(rate.estimate * rate.n_items), rate.n_items, ci_level=rate.ci_level)
-    return replace(rate, ci_low=low, ci_high=high, method="Beta(1/2) posterior")
-
-
 _CHANGE = columns("occasion=number change=change.change p_value=change.p_value allowed stop in_reach noise threshold")
+#: Columns of the table of occasions, and where their figures stand: of an occasion, and of what changed until then.
+_SEEN = columns("occasion=number from=first_day to=last_day model runs=n_runs ratings=n_ratings")
+_SINCE = columns(with_ends("shift", "change.change"), "p=change.p_value", {"stops at p": "allowed"})
+_SINCE |= {"noise up to": "threshold"}
 
 
 @dataclass(frozen=True)
@@ -300,6 +295,11 @@ class JudgedAnchors:
     last_day: str | None
     returned_models: tuple[str, ...]
     n_ratings: int
+
+    @property
+    def model(self) -> str | None:
+        """The models that answered in a row; None where none is recorded."""
+        return ", ".join(self.returned_models) or None
 
 
 @dataclass(frozen=True)
@@ -412,29 +412,10 @@ def _seen(number: int, mine: pl.DataFrame) -> JudgedAnchors:
 
 def drift_rows(drift: Drift) -> list[dict[str, Any]]:
     """One row an occasion: when, by which model, and the change from the first."""
-    rows = []
-    e_values: list[float | None] = list(drift.evidence.e_values.tolist()) if drift.evidence else []
-    lost = [not each.change.change.n_items for each in drift.occasions]  # an occasion without verdicts has no evidence
-    left = iter(e_values)
-    e_values = [None if gone else next(left, None) for gone in lost]
-    for seen, each, e_value in zip(drift.seen, (None, *drift.occasions), (None, *e_values), strict=True):
-        change = each and each.change.change
-        rows.append(
-            {
-                "occasion": seen.number,
-                "from": seen.first_day,
-                "to": seen.last_day,
-                "model": ", ".join(seen.returned_models) or None,
-                "runs": seen.n_runs,
-                "ratings": seen.n_ratings,
-                "shift": change and change.estimate,
-                "low": change and change.ci_low,
-                "high": change and change.ci_high,
-                "p": each and each.change.p_value,
-                "stops at p": each and each.allowed,
-                "noise up to": each and each.threshold,
-                "evidence": e_value,
-                "stop": each and each.stop,
-            }
-        )
-    return rows
+    e_values = iter(drift.evidence.e_values.tolist() if drift.evidence else ())
+    ends: list[dict[str, Any]] = [{"evidence": None, "stop": None}]
+    for each in drift.occasions:  # one without verdicts has no evidence
+        evidence = next(e_values, None) if each.change.change.n_items else None
+        ends.append({"evidence": evidence, "stop": each.stop})
+    seen, since = rows_of(drift.seen, _SEEN), rows_of((None, *drift.occasions), _SINCE)
+    return [row | change | end for row, change, end in zip(seen, since, ends, strict=True)]
