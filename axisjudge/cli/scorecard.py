@@ -55,7 +55,7 @@ def score(
 ) -> None:
     """Score runs: per agent what was scored, its tiers, and what could not be computed."""
     from axisjudge.scores.run_score import frozen_baseline, score_runs
-    from axisjudge.studies.run_score.scores import component_means, neutral_components, score_spread
+    from axisjudge.studies.run_score import component_means, neutral_components, score_spread
 
     if store and (frozen or strict):
         raise InputError("--store", "keeps scores by the rolling baseline, never strict", cure="leave it out")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, TooLittle, enough_for
 from axisjudge.figures import theme
-from axisjudge.figures.theme import at_the_right, interval_mark, intervals, named_rows, percent_tick
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.results import Result, columns, plain
 from axisjudge.scores.curves.fit import fit_criterion_curve
@@ -25,16 +24,24 @@ from axisjudge.stats.calibration import auroc
 from axisjudge.stats.comparisons.ranking import pooled_by_cluster, rank_sets
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import clustered_mean, clustered_proportion
-from axisjudge.studies._shared.frames import Floats, Given, Kind, Table, made_up_raters, table_of, to_polars
+from axisjudge.studies._shared.frames import (
+    ENDS,
+    Floats,
+    Given,
+    Kind,
+    Table,
+    made_up_raters,
+    rows_by,
+    rows_of,
+    table_of,
+    to_polars,
+)
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.run_score import sentences as say
 from axisjudge.studies.run_score.sentences import Ranks
 from axisjudge.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: A reward from here on counts as success.
 SUCCESS = 1.0
@@ -69,11 +76,9 @@ class Competition(Part, caption="Probability that an agent's next run scores hig
     @property
     def table(self) -> Table:
         """One row an agent, the likeliest to win first."""
-        rows = [
-            {"agent": name, "wins": each.estimate, "low": each.ci_low, "high": each.ci_high, "specs": each.n_clusters}
-            for name, each in sorted(self.wins.items(), key=lambda each: -np.nan_to_num(each[1].estimate))
-        ]
-        return table_of(rows, self.kind, columns=("agent", "wins"))
+        wins = dict(sorted(self.wins.items(), key=lambda each: -np.nan_to_num(each[1].estimate)))
+        shown = {"wins": "estimate"} | ENDS | {"specs": "n_clusters"}
+        return table_of(rows_by("agent", wins, shown), self.kind, columns=("agent", "wins"))
 
     @property
     def answer(self) -> str:
@@ -216,6 +221,8 @@ class ScoreAgainstLabels(Part, name="aucs", caption="AUC of the score and of eac
     The AUC is the chance that a good run scores higher than another; one half is chance.
     """
 
+    _flat = ("found",)
+
     found: ScoreCalibration | None
     refusal: str = ""
     kind: Kind = "polars"
@@ -223,41 +230,33 @@ class ScoreAgainstLabels(Part, name="aucs", caption="AUC of the score and of eac
     @property
     def table(self) -> Table:
         """One row for the score and one for each component."""
-        rows = [
-            {"score": name, "auc": each.estimate, "low": each.ci_low, "high": each.ci_high, "note": each.reason}
-            for name, each in (self.found.aucs if self.found else {}).items()
-        ]
-        return table_of(rows, self.kind, columns=("score", "auc"))
+        aucs, shown = self.found.aucs if self.found else {}, {"auc": "estimate"} | ENDS | {"note": "reason"}
+        return table_of(rows_by("score", aucs, shown), self.kind, columns=("score", "auc"))
 
     @property
     def answer(self) -> str:
         """Whether the score ranks runs as the labels do, and which components would rank them against."""
         if self.found is None:
             return self.refusal
-        said = [say.against_labels(self.found.labels, self.found.dropped, self.found.auc, self.found.share_good)]
-        against = [name for name, each in self.found.components.items() if each.ci_high < 0.5]
-        return " ".join(said + ([say.wrong_way([name.replace("_", " ") for name in against])] if against else []))
+        against = [theme.in_words(name) for name, each in self.found.components.items() if each.ci_high < 0.5]
+        said = say.against_labels(self.found.labels, self.found.dropped, self.found.auc, self.found.share_good)
+        return f"{said} {say.wrong_way(against)}" if against else said
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Each AUC with its interval."""
         if self.found is None:
             return super().plot(ax)
         aucs = self.found.aucs
         ax = theme.new_axes(6.4, 1.2 + 0.42 * len(aucs)) if ax is None else ax
         for row, auc in enumerate(aucs.values()):
-            interval_mark(ax, auc, row)
-            at_the_right(ax, row, "undefined" if np.isnan(auc.estimate) else f"{auc.estimate:.2f}")
+            theme.interval_mark(ax, auc, row)
+            theme.at_the_right(ax, row, "undefined" if np.isnan(auc.estimate) else f"{auc.estimate:.2f}")
         ax.axvline(0.5, color=theme.QUIET, linewidth=1, linestyle=":")
-        named_rows(ax, [theme.in_words(name) for name in aucs])
+        theme.named_rows(ax, [theme.in_words(name) for name in aucs])
         ax.set_xlim(0.2, 1.02)
-        theme.grid(ax)
         whole = self.found.auc
-        note = f"labels: {self.found.labels}; {whole.n_items} runs, {intervals(whole)}; dotted: chance"
-        return theme.dress(ax, "Chance that a good run scores higher (AUC)", note)
-
-    def to_dict(self) -> dict[str, Any]:
-        """AUCs, the S-curve and its losses; nothing where labels say nothing of these scores."""
-        return self.found.to_dict() if self.found else {}
+        note = f"labels: {self.found.labels}; {whole.n_items} runs, {theme.intervals(whole)}; dotted: chance"
+        return theme.dress(ax, "Chance that a good run scores higher (AUC)", note, lines="x")
 
 
 def against_labels(
@@ -304,11 +303,8 @@ class ScoreForecast(Part, name="good_runs", caption="Share of good runs in fifth
     @property
     def table(self) -> Table:
         """One row a fifth of the runs: their mean score, the share that is good, and what the S-curve says."""
-        bands = self.found.bands() if self.found else []
-        rows = [
-            {"score": score, "good": share.estimate, "low": share.ci_low, "high": share.ci_high, "runs": share.n_items}
-            for score, share in bands
-        ]
+        bands, shown = self.found.bands() if self.found else [], {"good": "estimate"} | ENDS | {"runs": "n_items"}
+        rows = [{"score": score} | rows_of([share], shown)[0] for score, share in bands]
         return table_of(rows, self.kind, columns=("score", "good"))
 
     @property
@@ -321,29 +317,26 @@ class ScoreForecast(Part, name="good_runs", caption="Share of good runs in fifth
         said = [say.forecast(self.found.fit.median, self.found.loss)] if self.found.loss else []
         return " ".join(said + ([say.gain(self.found.gain)] if self.found.gain is not None else []))
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Share of good runs by score, with the S-curve and the score itself as forecasts."""
         if self.found is None:
             return super().plot(ax)
         ax = theme.new_axes(6.4, 4.0) if ax is None else ax
         for score, share in self.found.bands():
-            interval_mark(ax, share, score, colour=theme.INK, size=5, upright=True)
+            theme.interval_mark(ax, share, score, colour=theme.INK, size=5, upright=True)
         ax.plot([0, 100], [0, 1], ":", color=theme.QUIET, label="score / 100 as it stands")
         if self.found.fit.curve is not None:
             scores = np.linspace(1, 100, 200)
             ax.plot(scores, self.found.forecast(scores), color=theme.ACCENT, linewidth=1.8, label="fitted S-curve")
-        marks = "share of good runs in a fifth of all runs, with its interval over specs"
-        ax.plot([], [], "o", color=theme.INK, label=marks)
         ax.set_xlim(0, 102)
         ax.set_ylim(-0.03, 1.09)
-        dropped, labels = self.found.dropped, self.found.labels
-        ax.set_xlabel("score" + (f" without {dropped}" if dropped else ""), color=theme.QUIET)
-        ax.yaxis.set_major_formatter(percent_tick)
-        theme.grid(ax, "both")
-        theme.legend_below(ax, inches=0.55, ncols=1)
-        theme.dress(ax, "Good runs by score", f"labels: {labels}")
-        theme.describe(ax, f"marks: a fifth of all runs each; labels: {labels}; {intervals(self.found.auc)}")
-        return ax
+        ax.yaxis.set_major_formatter(theme.percent_tick)
+        marks = "share of good runs in a fifth of all runs, with its interval over specs"
+        theme.legend_below(ax, {marks: {"color": theme.INK}}, inches=0.55, ncols=1)
+        x = f"score without {self.found.dropped}" if self.found.dropped else "score"
+        note = f"labels: {self.found.labels}"
+        how = f"marks: a fifth of all runs each; {note}; {theme.intervals(self.found.auc)}"
+        return theme.dress(ax, "Good runs by score", note, how=how, x=x, lines="both")
 
     def to_dict(self) -> dict[str, Any]:
         """The losses of the three forecasts, and the gain of the S-curve."""
@@ -400,20 +393,21 @@ def calibrate_score(
     score = without(table, dropped, rules=rules) if dropped else table["score"].cast(pl.Float64).to_numpy()
     specs = np.asarray(table.select(pl.coalesce("spec_id", "run_id")).to_series().to_list())
 
-    def area(values: Floats, why: pl.Series | None = None) -> Estimate:
-        known = np.ones(len(good), bool) if why is None else why.is_null().to_numpy()
-        return auroc(
-            np.where(known, values / 100, np.nan), good, clusters=specs, cluster_unit="spec", ci_level=ci_level
-        )
+    def area(points: Floats) -> Estimate:
+        return auroc(points / 100, good, clusters=specs, cluster_unit="spec", ci_level=ci_level)
 
     kept = [name for name in COMPONENTS if name != dropped and table[f"{name}_reason"].null_count()]
+    known = {name: pl.when(pl.col(f"{name}_reason").is_null()).then(pl.col(name).cast(pl.Float64)) for name in kept}
+    of_component = {
+        name: table.select(points.fill_null(np.nan)).to_series().to_numpy() for name, points in known.items()
+    }
     fit = _fit(score, good, specs, ci_level)
     loss, gain = _held_out(score, good, specs, ci_level) if fit.curve else ({}, None)
     return ScoreCalibration(
         labels=name,
         dropped=dropped,
         auc=area(score),
-        components={part: area(table[part].cast(pl.Float64).to_numpy(), table[f"{part}_reason"]) for part in kept},
+        components={name: area(points) for name, points in of_component.items()},
         share_good=float(good.mean()),
         fit=fit,
         loss=loss,

@@ -15,6 +15,13 @@ from axisjudge.figures.theme import is_empty
 from axisjudge.ratings import read_ratings
 from axisjudge.readers import read_trajectories
 from axisjudge.scores.run_score import ScorecardRules, frozen_baseline, read_runs, runs_frame, score_runs
+from axisjudge.studies.run_score import (
+    component_means,
+    neutral_components,
+    score_spread,
+    tier_changes,
+    trend,
+)
 from axisjudge.studies.run_score.labels import (
     ScoreAgainstLabels,
     ScoreForecast,
@@ -22,13 +29,6 @@ from axisjudge.studies.run_score.labels import (
     compete,
     rated_labels,
     reward_labels,
-)
-from axisjudge.studies.run_score.scores import (
-    component_means,
-    neutral_components,
-    score_spread,
-    tier_changes,
-    trend,
 )
 from axisjudge.studies.run_score.sentences import Ranks
 
