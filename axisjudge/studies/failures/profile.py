@@ -7,40 +7,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.figures.theme import (
-    LABEL,
-    LONGEST,
-    QUIET,
-    SMALL,
-    cell_text,
-    describe,
-    dress,
-    in_words,
-    new_axes,
-    percent_ends,
-    plot_heatmap,
-)
+from axisjudge.figures import theme
 from axisjudge.results import columns
 from axisjudge.stats.comparisons.paired import holm
 from axisjudge.stats.comparisons.ranking import count_contrast
 from axisjudge.stats.correction import ALL_AGENTS
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import clustered_proportion
-from axisjudge.studies._shared.frames import Kind, Table, frame_of, kind_of, rows_of, table_of, to_polars
+from axisjudge.studies._shared.frames import Kind, Table, frame_of, kind_of, table_of, to_polars
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.failures import sentences as say
 from axisjudge.studies.failures.panel import MEASURES, Cell, Panel, failures_of, panel_of, rate_over_tasks
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class FailureProfile(Part, name="profile", caption="Failures per agent and axis"):
@@ -106,7 +91,7 @@ class FailureProfile(Part, name="profile", caption="Failures per agent and axis"
         """Decided verdicts; what failed, where a column counts it."""
         return {"word": "correct\nincorrect"}
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """A map of axes by agents, count, n and interval in each cell."""
         agents = (*self.agents, ALL_AGENTS)
         cells = [[self.cell(agent, axis).failures(self.rule) for agent in agents] for axis in self.axes]
@@ -280,21 +265,12 @@ class PublishedProfile(
         """The smallest p value among all contrasts of two agents on one axis."""
         return min(contrast.p_value for contrast in self.contrasts)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The counts with their exact intervals."""
         cells = [[(self.counts[axis, agent], self.rates[axis, agent]) for agent in self.agents] for axis in self.axes]
         title = "Failed runs per axis and agent, as published: any judge says incorrect"
         note = f"{self.ci_level:.0%} exact intervals; 2 judges, {self.n} runs an agent, {self.n} tasks"
         return plot_rates(self.axes, self.agents, cells, title, note, ax=ax)
-
-    def per_cell(self) -> Table:
-        """One row per axis and agent."""
-        rates = rows_of((self.rates[cell] for cell in self.counts), columns("rate=estimate low=ci_low high=ci_high"))
-        rows = [
-            {"axis": axis, "agent": agent, "incorrect": count, "n": self.n} | rate
-            for ((axis, agent), count), rate in zip(self.counts.items(), rates, strict=True)
-        ]
-        return table_of(rows, self.kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""
@@ -394,35 +370,35 @@ def plot_rates(
     note: str,
     *,
     marks: Sequence[Sequence[int | None]] | None = None,
-    ax: Axes | None = None,
-) -> Axes:
+    ax: theme.Axes | None = None,
+) -> theme.Axes:
     """Failure rates, axes down and agents across; each cell says count, n and interval, so colour is never needed.
 
     Where there are many agents they stand down and the axes across. `marks` are second counts of the cells, a number
     beside a dot.
     """
     down = len(agents) > _BESIDE
-    names_of_axes = [fill(in_words(axis), 16) if down else in_words(axis) for axis in axes]
+    names_of_axes = [fill(theme.in_words(axis), 16) if down else theme.in_words(axis) for axis in axes]
     names_of_agents = [agent if down else fill(agent, 16) or agent for agent in agents]
     rows, columns = (names_of_agents, names_of_axes) if down else (names_of_axes, names_of_agents)
-    names = max(1.9, 0.5 + LABEL / 120 * min(LONGEST, max(map(len, rows))))  # inches
-    ax = new_axes(names + 1.35 * len(columns), 1.0 + 0.62 * len(rows)) if ax is None else ax
+    names = max(1.9, 0.5 + theme.LABEL / 120 * min(theme.LONGEST, max(map(len, rows))))  # inches
+    ax = theme.new_axes(names + 1.35 * len(columns), 1.0 + 0.62 * len(rows)) if ax is None else ax
     rates = np.array([[rate.estimate for _, rate in row] for row in cells])
-    plot_heatmap(rates.T if down else rates, ax=ax, rows=rows, columns=columns, gamma=0.6)
+    theme.plot_heatmap(rates.T if down else rates, ax=ax, rows=rows, columns=columns, gamma=0.6)
     for axis, line in enumerate(cells):
         for agent, (count, rate) in enumerate(line):
             row, column = (agent, axis) if down else (axis, agent)
             if not rate.n_items:
-                cell_text(ax, row, column, "not judged", quiet=True, fontsize=SMALL)
+                theme.cell_text(ax, row, column, "not judged", quiet=True, fontsize=theme.SMALL)
                 continue
-            cell_text(ax, row, column, f"{count}/{rate.n_items}", down=-0.15, fontsize=LABEL + 1.5)
-            cell_text(ax, row, column, percent_ends(rate), down=0.22, fontsize=SMALL)
+            theme.cell_text(ax, row, column, f"{count}/{rate.n_items}", down=-0.15, fontsize=theme.LABEL + 1.5)
+            theme.cell_text(ax, row, column, theme.percent_ends(rate), down=0.22, fontsize=theme.SMALL)
             if marks and (more := marks[axis][agent]):
-                cell_text(ax, row, column, f"● {more}", down=-0.36, fontsize=SMALL - 2)
+                theme.cell_text(ax, row, column, f"● {more}", down=-0.36, fontsize=theme.SMALL - 2)
     if ALL_AGENTS in agents[1:]:
         apart = ax.axhline if down else ax.axvline
         apart(agents.index(ALL_AGENTS), color="white", linewidth=9)
-    dress(ax, title)
-    describe(ax, f"in each cell failed runs of those decided; {note}")
-    ax.set_xlabel(note, fontsize=SMALL, color=QUIET, loc="left")
+    theme.dress(ax, title)
+    theme.describe(ax, f"in each cell failed runs of those decided; {note}")
+    ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left")
     return ax

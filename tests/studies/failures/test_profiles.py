@@ -20,9 +20,9 @@ from axisjudge.studies.failures import (
     published_profile,
     rank_agents,
     rank_axes,
+    rank_success,
     shared_failures,
 )
-from axisjudge.studies.failures.comparisons import rank_success
 from axisjudge.studies.failures.profile import reward_table, success_of
 from axisjudge.studies.failures.sentences import false_failures
 from axisjudge.trajectory import Trajectory
