@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from axisjudge.checks import TooLittle
 from axisjudge.figures import theme
-from axisjudge.figures.theme import interval_mark, named_rows
+from axisjudge.results import columns
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, GOAL
 from axisjudge.scores.axis.scenario import axis_results
 from axisjudge.scores.curves.curve import AXIS_CURVE, Floats, LogNormalCurve, MendedCurve, axis_score
@@ -22,42 +22,18 @@ from axisjudge.studies._shared.frames import Given, Kind, Table, columns_of, kin
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import listed
 from axisjudge.studies.curves import sentences as say
-from axisjudge.studies.curves.fits import (
-    _ORANGE,
-    ControlPoints,
-    CurveReport,
-    FormErrors,
-    control_points,
-    curve_report,
-    form_errors,
-)
-from axisjudge.studies.curves.sources import ScoreColumns, ScoreSource, axis_raw_scores, load_scores, source_of
+from axisjudge.studies.curves.fits import _ORANGE
+from axisjudge.studies.curves.fits import ControlPoints as ControlPoints
+from axisjudge.studies.curves.fits import CurveReport as CurveReport
+from axisjudge.studies.curves.fits import FormErrors as FormErrors
+from axisjudge.studies.curves.fits import control_points as control_points
+from axisjudge.studies.curves.fits import curve_report as curve_report
+from axisjudge.studies.curves.fits import form_errors as form_errors
+from axisjudge.studies.curves.sources import ScoreColumns as ScoreColumns
+from axisjudge.studies.curves.sources import ScoreSource as ScoreSource
+from axisjudge.studies.curves.sources import axis_raw_scores, source_of
+from axisjudge.studies.curves.sources import load_scores as load_scores
 from axisjudge.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = [
-    "Cliff",
-    "CompositeComparison",
-    "ControlPoints",
-    "CurveReport",
-    "Curves",
-    "FormErrors",
-    "PublishedCurve",
-    "ScoreColumns",
-    "ScoreSource",
-    "answer_of",
-    "cliff",
-    "compare_composites",
-    "control_points",
-    "curve_report",
-    "curves",
-    "form_errors",
-    "lighthouse",
-    "load_scores",
-    "norm_curves",
-]
 
 #: The control points of Lighthouse's published curve: raw milliseconds and share.
 LIGHTHOUSE_MEDIAN, LIGHTHOUSE_P10 = (7300.0, 0.5), (3785.0, 0.9)
@@ -75,7 +51,7 @@ class PublishedCurve(
 ):
     """Published points of a curve beside ours through its two control points, and ours over the range."""
 
-    _keys = ("points", "largest")
+    _keys = columns("points largest sentence=answer")
 
     points: pl.DataFrame
     line: pl.DataFrame
@@ -92,11 +68,7 @@ class PublishedCurve(
         """How far apart they are."""
         return say.PUBLISHED.format(n=self.points.height, largest=self.largest)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Points, the largest difference, and the sentence."""
-        return {**super().to_dict(), "sentence": self.answer}
-
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Published points on the curve through their two control points; lower raw values are better."""
         ax = theme.new_axes(6.4, 3.1) if ax is None else ax
         ax.plot(self.line["raw_ms"], self.line["score"], color=theme.ACCENT, linewidth=1.8)
@@ -104,12 +76,9 @@ class PublishedCurve(
         ax.set_xscale("log")
         ax.set_xticks([1000, 2500, 5000, 10_000, 30_000], ["1,000", "2,500", "5,000", "10,000", "30,000"])
         ax.minorticks_off()
-        ax.set_xlabel("milliseconds", fontsize=theme.SMALL, color=theme.QUIET)
-        theme.grid(ax, "y")
-        note = "score; circles: published; line: ours"
-        theme.dress(ax, "Published points on a falling log-normal curve", note)
-        theme.describe(ax, f"{note}; computed from a formula, so no interval")
-        return ax
+        title, note = "Published points on a falling log-normal curve", "score; circles: published; line: ours"
+        how = f"{note}; computed from a formula, so no interval"
+        return theme.dress(ax, title, note, how=how, x="milliseconds", lines="y")
 
 
 def lighthouse(published: Given) -> PublishedCurve:
@@ -148,26 +117,23 @@ class Cliff(
         """The cliff, and what noise in a raw score becomes."""
         return f"{self.sentence} {self.noise}"
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The top end of the assumed curve: the program's rounded scores with their jump, and the mended curve."""
         ax = theme.new_axes(6.4, 3.3) if ax is None else ax
-        line, raw = self.line, self.line["raw"]
-        ax.axhspan(min(self.unreachable) - 0.5, max(self.unreachable) + 0.5, color="#f2e3d8", linewidth=0)
-        ax.plot(raw, line["curve"], color=_ORANGE, linewidth=1.8, label="assumed curve")
-        ax.plot(
-            raw, line["mended"], color=theme.ACCENT, linewidth=1.8, linestyle=(0, (5, 2)), label="mended: F(x) / F(1)"
-        )
+        raw, assumed, highest = self.line["raw"], self.line["curve"], max(self.unreachable)
+        ax.axhspan(min(self.unreachable) - 0.5, highest + 0.5, color="#f2e3d8", linewidth=0)
+        ax.plot(raw, assumed, color=_ORANGE, linewidth=1.8, label="assumed curve")
+        dashed: dict[str, Any] = {"color": theme.ACCENT, "linewidth": 1.8, "linestyle": (0, (5, 2))}
+        ax.plot(raw, self.line["mended"], **dashed, label="mended: F(x) / F(1)")
         ax.plot([1.0], [100], "o", color=_ORANGE, markersize=7)
-        ax.plot([1.0], [line["curve"][-1]], "o", color=_ORANGE, markersize=7, fillstyle="none")
-        ax.text(0.852, max(self.unreachable) - 0.9, "cannot occur", fontsize=theme.SMALL, color=theme.INK, va="center")
+        ax.plot([1.0], [assumed[-1]], "o", color=_ORANGE, markersize=7, fillstyle="none")
+        ax.text(0.852, highest - 0.9, "cannot occur", fontsize=theme.SMALL, color=theme.INK, va="center")
         ax.set_xlim(0.85, 1.004)
-        ax.set_xlabel("raw score", fontsize=theme.SMALL, color=theme.QUIET)
-        theme.grid(ax, "y")
-        theme.legend_below(ax, inches=0.5, ncols=2)
+        theme.legend_below(ax, inches=0.5)
         note = "score from 0 to 100; the filled point is raw 1"
-        theme.dress(ax, "The last step of the assumed curve is a cliff", note)
-        theme.describe(ax, f"{note}; shaded: scores that cannot occur; computed from a formula, so no interval")
-        return ax
+        how = f"{note}; shaded: scores that cannot occur; computed from a formula, so no interval"
+        title = "The last step of the assumed curve is a cliff"
+        return theme.dress(ax, title, note, how=how, x="raw score", lines="y")
 
     @property
     def sentence(self) -> str:
@@ -252,38 +218,33 @@ class CompositeComparison(
         """What changes, in words."""
         return " ".join(self.sentences)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Each agent's mean composite under assumed and under fitted curves; bars: the fitted curves' uncertainty."""
         ax = theme.new_axes(6.4, 0.55 * self.agents.height + 1.3) if ax is None else ax
         rows = self.agents.sort("fitted", descending=True).to_dicts()
         for height, row in enumerate(rows):
             ax.plot([row["assumed"], row["fitted"]], [height, height], color=theme.FAINT, linewidth=2, zorder=1)
             ax.plot(row["assumed"], height, "D", color=_ORANGE, markersize=7, fillstyle="none", zorder=2)
-            interval_mark(ax, Mark(row["fitted"], row["low"], row["high"]), height, size=6, zorder=3)
-        named_rows(ax, [row["agent"] for row in rows])
-        ax.set_xlabel("mean composite", fontsize=theme.SMALL, color=theme.QUIET)
-        theme.grid(ax)
+            theme.interval_mark(ax, Mark(row["fitted"], row["low"], row["high"]), height, size=6, zorder=3)
+        theme.named_rows(ax, [row["agent"] for row in rows])
         note = "diamond: assumed curves; dot: fitted curves with the band of their uncertainty"
-        theme.dress(ax, "What fitting the curves does to composites", note)
-        theme.describe(ax, f"{note} alone, no interval over runs")
-        return ax
+        how = f"{note} alone, no interval over runs"
+        title = "What fitting the curves does to composites"
+        return theme.dress(ax, title, note, how=how, x="mean composite", lines="x")
 
     @property
     def sentences(self) -> list[str]:
         """What changes, in words."""
         moved = self.runs["fitted"].to_numpy() - self.runs["assumed"].to_numpy()
         order = [self.agents.sort(name, descending=True)["agent"].to_list() for name in ("assumed", "fitted")]
+        within, kept = list(self.reversed_within), self.kept
+        pairs = sum(self.reversed_within.values())
         return [
             say.MOVED.format(mean=np.abs(moved).mean(), least=moved.min(), most=moved.max(), share=self.reversed_pairs),
-            *([self._within] if self.reversed_within else []),
+            *([say.WITHIN.format(pairs=pairs, names=listed(within))] if within else []),
             say.order(*order),
-            *([say.KEPT.format(names=listed(self.kept))] if self.kept else []),
+            *([say.KEPT.format(names=listed(kept))] if kept else []),
         ]
-
-    @property
-    def _within(self) -> str:
-        pairs = sum(self.reversed_within.values())
-        return say.WITHIN.format(pairs=pairs, names=listed(list(self.reversed_within)))
 
 
 def compare_composites(given: Given | ScoreSource, report: CurveReport) -> CompositeComparison | None:
@@ -310,25 +271,22 @@ def compare_composites(given: Given | ScoreSource, report: CurveReport) -> Compo
     raw = {name: _of_dimension(first, about, name) for name in names}
     known = [name for name in names if name in fits and fits[name].curve is not None]
     goal = DEFAULT_WEIGHTS[GOAL] * about["goal"].to_numpy().astype(np.float64)
-    before = goal + sum(DEFAULT_WEIGHTS[name] * AXIS_CURVE.score(raw[name]) for name in names)
-    after = goal + sum(
-        DEFAULT_WEIGHTS[name] * (fits[name].band(raw[name]).score if name in known else AXIS_CURVE.score(raw[name]))
-        for name in names
-    )
+    assumed = {name: AXIS_CURVE.score(raw[name]) for name in names}
+    fitted = assumed | {name: fits[name].band(raw[name]).score for name in known}
+    before, after = (goal + sum(DEFAULT_WEIGHTS[name] * of[name] for name in names) for of in (assumed, fitted))
     changes = _joint_changes([(DEFAULT_WEIGHTS[name], fits[name], raw[name]) for name in known], about.height)
     width = max((fits[name].line.width(fits[name].median.ci_level) for name in known), default=math.nan)
     half = width * np.sqrt((changes**2).sum(axis=0))
     runs = about.select("run", "agent", "task").with_columns(
         assumed=pl.Series(before), fitted=pl.Series(after), low=pl.Series(after - half), high=pl.Series(after + half)
     )
-    within = {name: _reversed(AXIS_CURVE.score(raw[name]), fits[name].band(raw[name]).score) for name in known}
     n_pairs = about.height * (about.height - 1) // 2
     return CompositeComparison(
         runs=runs,
         agents=_agent_means(runs, changes, width),
         kept=tuple(name for name in names if name not in known),
         reversed_pairs=_reversed(before, after) / n_pairs if n_pairs else math.nan,
-        reversed_within=within,
+        reversed_within={name: _reversed(assumed[name], fitted[name]) for name in known},
         kind=report.kind,
         made_up=report.made_up,
     )

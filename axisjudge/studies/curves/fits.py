@@ -6,15 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.figures import theme
-from axisjudge.figures.theme import named_rows
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.scores.curves.curve import AXIS_CURVE, LogNormalCurve, MendedCurve
 from axisjudge.scores.curves.fit import fit_criterion_curve, fit_norm_curve, fit_ordinal_curve
 from axisjudge.scores.curves.fitted import CurveFit
@@ -37,9 +36,6 @@ from axisjudge.studies._shared.result import Part
 from axisjudge.studies.curves import sentences as say
 from axisjudge.studies.curves.sentences import ALL
 from axisjudge.studies.curves.sources import ScoreColumns, ScoreSource
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _ORANGE = "#D55E00"
 #: Raw scores at which a curve is drawn.
@@ -89,10 +85,8 @@ class DimensionCurve(Result):
     @property
     def remarks(self) -> list[str]:
         """The warnings of the fit and the judge's noise."""
-        words = (
-            *(self.fit.warnings if self.fit.curve else ()),
-            *([self.noise.sentence.rstrip(".")] if self.noise else []),
-        )
+        noise = [self.noise.sentence.rstrip(".")] if self.noise else []
+        words = [*(self.fit.warnings if self.fit.curve else ()), *noise]
         return [f"{self.dimension}: {each[:1].lower()}{each[1:]}." for each in words]
 
 
@@ -129,7 +123,7 @@ class CurveReport(
         planted = [say.recovered(name, curve, self.fits[name]) for name, curve in self.planted.items()]
         return [*(sentence for each in self.dimensions for sentence in each.remarks), *filter(None, planted)]
 
-    def plot(self, ax: Axes | None = None, *, dimension: str = "") -> Axes:
+    def plot(self, ax: theme.Axes | None = None, *, dimension: str = "") -> theme.Axes:
         """One panel a dimension, or that of `dimension` alone: runs as people see them, fitted and assumed curve.
 
         A bar at 50 is the interval of the median. Where the fit is refused the panel says why, and shows the data.
@@ -156,7 +150,7 @@ class CurveReport(
         return {each.dimension: each.to_dict() for each in self.dimensions}
 
 
-def _panel(ax: Axes, each: DimensionCurve) -> Axes:
+def _panel(ax: theme.Axes, each: DimensionCurve) -> theme.Axes:
     ax.scatter(each.points["raw"], each.points["human"], s=9, color=theme.QUIET, alpha=0.35, linewidths=0, zorder=1)
     drawn, fit = each.drawn(), each.fit
     ax.plot(drawn["raw"], drawn["assumed"], color=_ORANGE, linewidth=1.3, linestyle=(0, (5, 3)), zorder=2)
@@ -212,17 +206,12 @@ def curve_report(
         Whether rival forms are compared on unseen tasks.
     """
     one_of("reference", reference, ("criterion", "norm"))
-    kind: Kind
     if isinstance(scores, ScoreSource):
-        table, kind, named = scores.scores, scores.kind, columns or scores.columns
-        planted, made_up = scores.planted, made_up_raters(scores.ratings)
+        source, made_up = scores, made_up_raters(scores.ratings)
     else:
-        table, kind, named = (
-            to_polars(scores, columns_of(scores), where="table"),
-            kind_of(scores),
-            columns or ScoreColumns(),
-        )
-        planted, made_up = {}, ()
+        table = to_polars(scores, columns_of(scores), where="table")
+        source, made_up = ScoreSource(table, "", kind=kind_of(scores), columns=ScoreColumns()), ()
+    table, named = source.scores, columns or source.columns
     if cluster:
         named = replace(named, task=cluster)
     human = named.human if reference == "criterion" else None
@@ -255,8 +244,8 @@ def curve_report(
         noise = noise_effect(fit.curve.median, fit.curve.sigma, raw, runs) if fit.curve and human else None
         points = pl.DataFrame({"raw": raw, "human": given, "task": tasks if tasks is not None else np.arange(raw.size)})
         fitted.append(DimensionCurve(name, fit, losses, noise, points))
-    held = {name: curve for name, curve in planted.items() if not dimensions or name in dimensions}
-    return CurveReport(tuple(fitted), kind, held, made_up=made_up)
+    held = {name: curve for name, curve in source.planted.items() if not dimensions or name in dimensions}
+    return CurveReport(tuple(fitted), source.kind, held, made_up=made_up)
 
 
 class FormErrors(
@@ -266,6 +255,8 @@ class FormErrors(
     formats={"error": ".1f", **dict.fromkeys(("excess", "excess_low", "excess_high"), ".0f")},
 ):
     """Error of every form on unseen tasks, by dimension, and squared error beyond the log-normal fit's."""
+
+    _keys = ("forms",)
 
     losses: Mapping[str, tuple[FormLoss, ...]]
     kind: Kind
@@ -283,48 +274,35 @@ class FormErrors(
     def table(self) -> Table:
         """One row a dimension and form."""
         columns = ("dimension", "form", "error", "excess", "excess_low", "excess_high")
-        return table_of(
-            [{"dimension": name, **loss.to_dict()} for name, loss in self._rows], self.kind, columns=columns
-        )
+        return table_of(self.forms, self.kind, columns=columns)
 
     @property
-    def _rows(self) -> list[tuple[str, FormLoss]]:
-        return [(name, loss) for name, losses in self.losses.items() for loss in losses]
+    def forms(self) -> list[dict[str, Any]]:
+        """Every form of every dimension."""
+        return [{"dimension": name, **loss.to_dict()} for name, losses in self.losses.items() for loss in losses]
 
     @property
     def answer(self) -> str:
         """How far each fitted dimension's forms are off on unseen tasks, and whether the assumed curve is worse."""
         return " ".join(say.of_forms(name, losses) for name, losses in self.losses.items())
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Cross-validated error of every form, one mark a dimension."""
         import seaborn as sns
 
         ax = theme.new_axes(6.4, 3.2) if ax is None else ax
-        if self._rows:
-            names = [theme.in_words(name) for name, _ in self._rows]
-            sns.scatterplot(
-                x=[loss.error for _, loss in self._rows],
-                y=[loss.form.replace("_", "-") for _, loss in self._rows],
-                ax=ax,
-                hue=names,
-                style=names,
-                palette=sns.color_palette("colorblind", len(set(names))),
-                s=55,
-                linewidth=0,
-            )
+        if self.losses:
+            errors = [loss["error"] for loss in self.forms]
+            forms = [loss["form"].replace("_", "-") for loss in self.forms]
+            names = [theme.in_words(loss["dimension"]) for loss in self.forms]
+            look = {"palette": "colorblind", "s": 55, "linewidth": 0}
+            sns.scatterplot(x=errors, y=forms, hue=names, style=names, ax=ax, **look)
             ax.margins(y=0.15)
             theme.legend_below(ax, inches=0.5, ncols=3)
         ax.set_xlim(left=0)
-        ax.set_xlabel("error on unseen tasks, in points", fontsize=theme.SMALL, color=theme.QUIET)
-        theme.grid(ax)
-        note = "root mean squared difference"
-        theme.describe(ax, f"{note}, in points of the score; intervals of the differences over tasks are in the table")
-        return theme.dress(ax, "Which form predicts people's scores of unseen tasks", note)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every form of every dimension."""
-        return {"forms": [{"dimension": name, **loss.to_dict()} for name, loss in self._rows]}
+        title, note = "Which form predicts people's scores of unseen tasks", "root mean squared difference"
+        how = f"{note}, in points of the score; intervals of the differences over tasks are in the table"
+        return theme.dress(ax, title, note, how=how, x="error on unseen tasks, in points", y="", lines="x")
 
 
 def form_errors(report: CurveReport) -> FormErrors:
@@ -340,11 +318,14 @@ class ControlPoints(
 ):
     """The raw scores that get 50 and 90 points, of the assumed curve and of each fitted one."""
 
+    _keys = columns("curves=rows")
+
     curves: Mapping[str, LogNormalCurve]
     kind: Kind
 
     @property
-    def _rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
+        """Every curve's points."""
         return [
             {"curve": name, "raw_at_50": curve.median, "raw_at_90": float(curve.invert(0.9)), "sigma": curve.sigma}
             for name, curve in self.curves.items()
@@ -353,27 +334,21 @@ class ControlPoints(
     @property
     def table(self) -> Table:
         """One row a curve."""
-        return table_of(self._rows, self.kind)
+        return table_of(self.rows, self.kind)
 
     @property
     def answer(self) -> str:
         """Each curve's two points."""
-        return say.control_points(self._rows)
+        return say.control_points(self.rows)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """One line a curve, from the raw score that gets 50 to the one that gets 90."""
         ax = theme.new_axes(6.4, 0.4 * len(self.curves) + 1.3) if ax is None else ax
-        for height, row in enumerate(self._rows):
+        for height, row in enumerate(self.rows):
             colour = _ORANGE if row["curve"] == ASSUMED else theme.ACCENT
             ax.plot([row["raw_at_50"], row["raw_at_90"]], [height, height], "o-", color=colour, linewidth=2)
-        named_rows(ax, [theme.in_words(name) for name in self.curves])
-        ax.set_xlabel("raw score, from 50 to 90 points", fontsize=theme.SMALL, color=theme.QUIET)
-        theme.grid(ax)
-        return theme.dress(ax, self.caption)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every curve's points."""
-        return {"curves": self._rows}
+        theme.named_rows(ax, [theme.in_words(name) for name in self.curves])
+        return theme.dress(ax, self.caption, x="raw score, from 50 to 90 points", lines="x")
 
 
 def control_points(report: CurveReport) -> ControlPoints:

@@ -112,7 +112,8 @@ def _refused(fits: Mapping[str, CurveFit]) -> list[str]:
     for name, fit in fits.items():
         if not fit.curve:
             refused.setdefault(fit.refusals[0].reason, []).append(name)
-    why = [f"{_of(listed(names), f' for the {_kind(names)} ')}, because {reason}" for reason, names in refused.items()]
+    one, several = " for the dimension ", " for the dimensions "
+    why = [f"{_of(listed(of), several if of[1:] else one)}, because {reason}" for reason, of in refused.items()]
     return [f"No curve can be fitted{'; none'.join(why)}."] if why else []
 
 
@@ -153,10 +154,6 @@ def _samples(fits: Mapping[str, CurveFit]) -> str:
     """How many raw scores in how many tasks, once where all fits have as many."""
     samples = dict.fromkeys(_sample(fit) for fit in fits.values())
     return f"{listed(list(samples))}{' each' if len(fits) > len(samples) == 1 else ''}"
-
-
-def _kind(names: Sequence[str]) -> str:
-    return "dimension" if len(names) == 1 else "dimensions"
 
 
 def _of(dimension: str, then: str = " in the dimension ") -> str:

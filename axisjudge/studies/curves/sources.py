@@ -128,18 +128,11 @@ def _is_ratings(source: str) -> bool:
     path = Path(source)
     if not path.is_file() or path.suffix == ".csv":
         return False
-    fields = pl.read_parquet_schema(path) if path.suffix == ".parquet" else _first_line(path)
-    return {"rater", "rater_kind"} <= set(fields) & set(Rating.model_fields)
-
-
-def _first_line(path: Path) -> set[str]:
-    import json
-
-    with path.open(encoding="utf-8") as lines:
-        try:
-            return set(json.loads(next(lines, "{}")))
-        except (json.JSONDecodeError, TypeError):
-            return set()
+    try:
+        scanned = pl.scan_parquet(path) if path.suffix == ".parquet" else pl.scan_ndjson(path, infer_schema_length=1)
+        return {"rater", "rater_kind"} <= set(scanned.collect_schema())
+    except pl.exceptions.PolarsError:
+        return False
 
 
 def _counts(scores: pl.DataFrame, origin: str) -> str:
@@ -277,33 +270,23 @@ def planted_scores(n_tasks: int = 40, *, judgings: int = 2, judge_noise: float =
     polars.DataFrame
         run, task, agent, dimension, repeat, raw, human, goal; one row a run, dimension and judging.
     """
-    rng = np.random.default_rng(seed)
-    task = np.repeat(np.arange(n_tasks), len(AGENTS))
-    agent = np.tile(np.arange(len(AGENTS)), n_tasks)
-    names = list(AGENTS)
+    rng, names = np.random.default_rng(seed), list(AGENTS)
+    task, agent = np.repeat(np.arange(n_tasks), len(AGENTS)), np.tile(np.arange(len(AGENTS)), n_tasks)
     goal = np.clip(np.round(np.array([AGENTS[name][1] for name in names])[agent] + 15 * _shared(rng, task)), 0, 100)
+    runs = pl.DataFrame({"task": [f"task-{t:02}" for t in task], "agent": [names[a] for a in agent], "goal": goal})
+    runs = runs.with_columns(run=pl.col("agent") + "/" + pl.col("task").str.strip_prefix("task-"))
     parts = []
     for position, (name, planted) in enumerate(DIMENSIONS.items()):
         lead = np.array([AGENTS[each][0][position] for each in names])[agent]
         z = np.minimum(math.log(planted.centre) + planted.spread * (lead + _shared(rng, task)), 0.0)
         eta = (z - math.log(planted.curve.median)) / planted.curve.sigma
-        opinion = LogNormalCurve(1.0, 1.0).score(
-            np.exp(eta * math.sqrt(1 + _OPINION**2) + _OPINION * _shared(rng, task))
-        )
+        thought = np.exp(eta * math.sqrt(1 + _OPINION**2) + _OPINION * _shared(rng, task))
+        opinion = np.round(LogNormalCurve(1.0, 1.0).score(thought))
         for repeat in range(judgings):
             judged = np.exp(np.minimum(z + judge_noise * planted.spread * rng.normal(size=z.size), 0.0))
-            columns = {
-                "run": [f"{names[a]}/{t:02}" for a, t in zip(agent, task, strict=True)],
-                "task": [f"task-{t:02}" for t in task],
-                "agent": [names[a] for a in agent],
-                "dimension": [name] * z.size,
-                "repeat": [repeat] * z.size,
-                "raw": np.round(judged, 4),
-                "human": np.round(opinion),
-                "goal": goal,
-            }
-            parts.append(pl.DataFrame(columns))
-    return pl.concat(parts)
+            said = {"raw": pl.Series(np.round(judged, 4)), "human": pl.Series(opinion)}
+            parts.append(runs.with_columns(dimension=pl.lit(name), repeat=pl.lit(repeat, pl.Int64), **said))
+    return pl.concat(parts).select("run", "task", "agent", "dimension", "repeat", "raw", "human", "goal")
 
 
 def _shared(rng: np.random.Generator, task: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
