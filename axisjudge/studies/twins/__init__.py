@@ -4,29 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
 
 import polars as pl
 
-from axisjudge.figures.theme import (
-    ACCENT,
-    LABEL,
-    QUIET,
-    SMALL,
-    at_the_right,
-    cell_text,
-    describe,
-    dress,
-    in_words,
-    interval_mark,
-    legend_below,
-    named_rows,
-    new_axes,
-    percent_axis,
-    plot_heatmap,
-)
+from axisjudge.figures import theme
 from axisjudge.ratings import as_ratings
-from axisjudge.results import columns, plain
+from axisjudge.results import columns
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, made_up_raters, table_of, with_ends
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import many
@@ -45,32 +29,15 @@ from axisjudge.studies.twins.matrix import (
     injected,
     twin_matrix,
 )
-from axisjudge.studies.twins.sentences import percent_interval
 from axisjudge.twins import Twin, TwinSet
 from axisjudge.verdict import AXES
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = [
-    "EditsMade",
-    "HaloOfJudges",
-    "MovedVerdicts",
-    "TextForJudges",
-    "Twins",
-    "edits_made",
-    "halo_of_judges",
-    "moved_verdicts",
-    "text_for_judges",
-    "twins",
-]
 
 #: How an expectation and a claim stand in a cell.
 _EXPECTED = {"must": "must move", "must_not": "must not", "may": "may"}
 _CLAIM = {"met": "✓", "not shown": "?", "failed": "✗", "": ""}
 
 
-def plot_twin_matrix(matrix: TwinMatrix, judge: str | None = None, *, ax: Axes | None = None) -> Axes:
+def plot_twin_matrix(matrix: TwinMatrix, judge: str | None = None, *, ax: theme.Axes | None = None) -> theme.Axes:
     """Moved rates of one judge, edits down and axes across.
 
     Colour is the rate; each cell says what is expected, moved of decided, the interval over tasks, and whether the
@@ -78,28 +45,24 @@ def plot_twin_matrix(matrix: TwinMatrix, judge: str | None = None, *, ax: Axes |
     """
     judge = judge or matrix.judges[0]
     cells = [[matrix.cell(judge, edit, axis) for axis in AXES] for edit in matrix.edits]
-    ax = new_axes(2.4 + 1.5 * len(AXES), 1.2 + 0.72 * len(cells)) if ax is None else ax
-    rows = [
-        f"{in_words(edit)}\n{many(line[0].n_twins, 'twin')}" for edit, line in zip(matrix.edits, cells, strict=True)
-    ]
-    columns = [in_words(axis).replace(" ", "\n") for axis in AXES]
-    plot_heatmap([[cell.rate.estimate for cell in line] for line in cells], ax=ax, rows=rows, columns=columns)
+    ax = theme.new_axes(2.4 + 1.5 * len(AXES), 1.2 + 0.72 * len(cells)) if ax is None else ax
+    rows = [f"{theme.in_words(line[0].edit)}\n{many(line[0].n_twins, 'twin')}" for line in cells]
+    columns = [theme.in_words(axis).replace(" ", "\n") for axis in AXES]
+    theme.plot_heatmap([[cell.rate.estimate for cell in line] for line in cells], ax=ax, rows=rows, columns=columns)
     for row, line in enumerate(cells):
         for column, cell in enumerate(line):
             _write(ax, row, column, cell)
-    dress(ax, f"Verdicts that moved to incorrect: {judge}")
-    declared = matrix.thresholds
-    note = (
-        f"moved / decided twins of originals called correct; {declared.ci_level:.0%} intervals over tasks\n"
-        f"✓ shown ({declared.must_rate:.0%} or more where it must move, under {declared.margin:.0%} where it must "
-        "not), ? not shown, ✗ refuted; undecided twins count against the claim"
+    asked = matrix.thresholds
+    claims = (
+        f"✓ shown ({asked.must_rate:.0%} or more where it must move, under {asked.margin:.0%} where it must not), "
+        "? not shown, ✗ refuted; undecided twins count against the claim"
     )
-    ax.set_xlabel(note, fontsize=SMALL, color=QUIET, loc="left")
-    describe(ax, note.replace("\n", "; "))
-    return ax
+    note = f"moved / decided twins of originals called correct; {asked.ci_level:.0%} intervals over tasks"
+    ax.set_xlabel(f"{note}\n{claims}", fontsize=theme.SMALL, color=theme.QUIET, loc="left")
+    return theme.dress(ax, f"Verdicts that moved to incorrect: {judge}", how=f"{note}; {claims}")
 
 
-def plot_noticed(matrix: TwinMatrix, *, ax: Axes | None = None) -> Axes:
+def plot_noticed(matrix: TwinMatrix, *, ax: theme.Axes | None = None) -> theme.Axes:
     """Of the first judge the share of verdicts that moved: where an edit breaks an axis, and where it breaks nothing.
 
     Of an edit that breaks nothing the axis on which the most may have moved stands for all.
@@ -111,64 +74,38 @@ def plot_noticed(matrix: TwinMatrix, *, ax: Axes | None = None) -> Axes:
         max((cell for cell in reversed(mine) if cell.edit == edit), key=lambda cell: cell.rate.ci_high)
         for edit in dict.fromkeys(cell.edit for cell in mine if cell.edit not in breaking)
     ]
-    rows = [*broken, *whole]
-    ax = new_axes(7.4, 1.6 + 0.36 * len(rows)) if ax is None else ax
+    rows, asked = [*broken, *whole], matrix.thresholds
+    ax = theme.new_axes(7.4, 1.6 + 0.36 * len(rows)) if ax is None else ax
     for at, cell in enumerate(rows):
-        interval_mark(ax, cell.rate, at, filled=cell in broken, colour=ACCENT if cell in broken else QUIET)
-        at_the_right(ax, at, f"{cell.moved} of {cell.rate.n_items} {_CLAIM[cell.claim]}".strip())
-    names = [f"{in_words(cell.edit)}: {in_words(cell.axis) if cell in broken else 'nothing broken'}" for cell in rows]
-    named_rows(ax, names)
-    declared = matrix.thresholds
-    ax.axvline(declared.must_rate, color=QUIET, linewidth=1, linestyle="--")
-    percent_axis(ax)
-    note = f"dashed: asked for where something broke ({declared.must_rate:.0%}); hollow: nothing broken"
-    dress(ax, f"Verdicts that moved to incorrect: {matrix.judges[0]}", note)
+        colour = theme.ACCENT if cell in broken else theme.QUIET
+        theme.interval_mark(ax, cell.rate, at, filled=cell in broken, colour=colour)
+        theme.at_the_right(ax, at, f"{cell.moved} of {cell.rate.n_items} {_CLAIM[cell.claim]}".strip())
+    parts = [theme.in_words(cell.axis) if cell in broken else "nothing broken" for cell in rows]
+    theme.named_rows(ax, [f"{theme.in_words(cell.edit)}: {part}" for cell, part in zip(rows, parts, strict=True)])
+    ax.axvline(asked.must_rate, color=theme.QUIET, linewidth=1, linestyle="--")
+    theme.percent_axis(ax)
+    note = f"dashed: asked for where something broke ({asked.must_rate:.0%}); hollow: nothing broken"
     claims = "✓ shown, ? not shown, ✗ refuted"
-    describe(ax, f"{note}; {declared.ci_level:.0%} intervals over tasks; at the right moved of decided twins, {claims}")
-    return ax
+    how = f"{note}; {asked.ci_level:.0%} intervals over tasks; at the right moved of decided twins, {claims}"
+    return theme.dress(ax, f"Verdicts that moved to incorrect: {matrix.judges[0]}", note, how=how)
 
 
-def _write(ax: Axes, row: int, column: int, cell: TwinCell) -> None:
-    cell_text(ax, row, column, _EXPECTED[cell.expected], down=-0.3, quiet=cell.rate.estimate <= 0.3, fontsize=SMALL)
+def _write(ax: theme.Axes, row: int, column: int, cell: TwinCell) -> None:
+    write = partial(theme.cell_text, ax, row, column)
+    write(_EXPECTED[cell.expected], down=-0.3, quiet=cell.rate.estimate <= 0.3, fontsize=theme.SMALL)
     if not cell.started:
-        cell_text(ax, row, column, "none correct", down=0.05, quiet=True, fontsize=SMALL)
+        write("none correct", down=0.05, quiet=True, fontsize=theme.SMALL)
         return
-    weight = "bold" if cell.expected == "must" else "normal"
     share = f"{cell.moved}/{cell.rate.n_items} {_CLAIM[cell.claim]}".strip()
-    cell_text(ax, row, column, share, fontsize=LABEL + 1, fontweight=weight)
+    write(share, fontsize=theme.LABEL + 1, fontweight="bold" if cell.expected == "must" else "normal")
     undecided = f", {cell.undecided} undecided" if cell.undecided else ""
-    cell_text(ax, row, column, percent_interval(cell) + undecided, down=0.3, fontsize=SMALL - 0.5)
-
-
-def plot_injections(rows: Sequence[Injected], judge: str, *, ax: Axes | None = None) -> Axes:
-    """Flip rate of one judge by kind of text, filled, and of the runs not called correct those taken in, hollow."""
-    mine = [row for row in rows if row.judge == judge and row.place == ANYWHERE]
-    ax = new_axes(8.4, 1.6 + 0.5 * len(mine)) if ax is None else ax
-    for at, row in enumerate(mine):
-        interval_mark(ax, row.flips, at - 0.12)
-        interval_mark(ax, row.taken_in, at + 0.14, colour=QUIET, filled=False, size=5)
-        at_the_right(ax, at, f"{round(row.confidence.estimate, 3) + 0.0:+.3f}" if row.confidence.n_items else "–")
-    named_rows(ax, [f"{in_words(row.edit)}{' (control)' if row.edit == CONTROL else ''}" for row in mine])
-    ends = [end for row in mine for end in (row.flips.ci_high, row.taken_in.ci_high, row.flips.estimate) if end == end]
-    percent_axis(ax, min(1.0, max([0.05, *ends])))
-    dress(ax, f"Verdicts that flipped after text for the judge: {judge}")
-    ax.plot([], [], "o", color=ACCENT, label="flipped, of all pairs")
-    ax.plot(
-        [], [], "o", color=QUIET, markerfacecolor="white", markersize=5, label="taken in: became correct, of the rest"
-    )
-    legend_below(ax, inches=0.5, ncols=2)
-    note = "share of pairs, with its interval over tasks; at the right the mean move of confidence"
-    ax.set_xlabel(note, fontsize=SMALL, color=QUIET, loc="left")
-    filled = (
-        "filled: share of all pairs that flipped; hollow: of pairs whose original was not called correct, the share "
-        "that became correct"
-    )
-    describe(ax, f"{filled}; {mine[0].flips.ci_level:.0%} intervals over tasks" if mine else filled)
-    return ax
+    write(say.percent_interval(cell) + undecided, down=0.3, fontsize=theme.SMALL - 0.5)
 
 
 class EditsMade(Part, name="edits", caption="Twins made, and runs refused by reason", of_ratings=False):
     """Twins made, and runs refused by reason; `examples` has what each edit did to one run."""
+
+    _keys = columns("edits=rows")
 
     rows: tuple[Mapping[str, str | int], ...]
     runs_behind: tuple[Mapping[str, str], ...]
@@ -192,10 +129,6 @@ class EditsMade(Part, name="edits", caption="Twins made, and runs refused by rea
         made = sum(int(row["runs"]) for row in self.rows if row["what came of it"] == "twin made")
         return f"Twins made: {made:,}; runs edited: {self.n_runs:,}."
 
-    def to_dict(self) -> dict[str, Any]:
-        """The rows."""
-        return {"edits": plain(self.rows)}
-
 
 def edits_made(made: TwinSet, n_runs: int, *, kind: Kind = "polars") -> EditsMade:
     """What `axisjudge.twins.make_twins` made of so many runs."""
@@ -209,6 +142,8 @@ def edits_made(made: TwinSet, n_runs: int, *, kind: Kind = "polars") -> EditsMad
 
 class MovedVerdicts(Part, name="matrix", caption="Moved verdicts, by what is expected of them"):
     """How often verdicts move between originals and twins, judge by judge, edit by edit, axis by axis."""
+
+    _flat = ("matrix",)
 
     matrix: TwinMatrix
     kind: Kind
@@ -228,15 +163,11 @@ class MovedVerdicts(Part, name="matrix", caption="Moved verdicts, by what is exp
         """The claims of each judge that are met, not shown and refuted."""
         return " ".join(say.claims(self.matrix, judge) for judge in self.matrix.judges)
 
-    def plot(self, ax: Axes | None = None, *, judge: str | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None, *, judge: str | None = None) -> theme.Axes:
         """Of the first judge what moved where something broke and where nothing did; of a `judge` the whole matrix."""
         if not any(cell.started for cell in self.matrix.cells):
             return super().plot(ax)
         return plot_twin_matrix(self.matrix, judge, ax=ax) if judge else plot_noticed(self.matrix, ax=ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Thresholds and cells."""
-        return self.matrix.to_dict()
 
 
 def moved_verdicts(
@@ -284,6 +215,8 @@ class TextForJudges(
 ):
     """What text that speaks to the judge did to each judge, by kind of text, beside plain text as the control."""
 
+    _keys = columns("injections=rows")
+
     rows: tuple[Injected, ...]
     kind: Kind
 
@@ -312,13 +245,31 @@ class TextForJudges(
         """Whether each judge's verdicts flip more than beside the control."""
         return " ".join(say.injection_sentence(self.rows, judge) for judge in self.judges)
 
-    def plot(self, ax: Axes | None = None, *, judge: str | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None, *, judge: str | None = None) -> theme.Axes:
         """Flip rate of one judge (the first) by kind of text, and of those taken in."""
-        return plot_injections(self.rows, judge or self.judges[0], ax=ax) if self.rows else super().plot(ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every row."""
-        return {"injections": plain(self.rows)}
+        if not self.rows:
+            return super().plot(ax)
+        judge = judge or self.judges[0]
+        mine = [row for row in self.rows if row.judge == judge and row.place == ANYWHERE]
+        ax = theme.new_axes(8.4, 1.6 + 0.5 * len(mine)) if ax is None else ax
+        for at, row in enumerate(mine):
+            theme.interval_mark(ax, row.flips, at - 0.12)
+            theme.interval_mark(ax, row.taken_in, at + 0.14, colour=theme.QUIET, filled=False, size=5)
+            move = f"{round(row.confidence.estimate, 3) + 0.0:+.3f}" if row.confidence.n_items else "–"
+            theme.at_the_right(ax, at, move)
+        theme.named_rows(
+            ax, [f"{theme.in_words(row.edit)}{' (control)' if row.edit == CONTROL else ''}" for row in mine]
+        )
+        ends = (end for row in mine for end in (row.flips.ci_high, row.taken_in.ci_high, row.flips.estimate))
+        theme.percent_axis(ax, min(1.0, max([0.05, *(end for end in ends if end == end)])))  # without NaN
+        taken_in = "taken in: became correct, of the rest"
+        theme.legend_below(ax, {"flipped, of all pairs": theme.FILLED, taken_in: theme.HOLLOW}, inches=0.5)
+        note = "share of pairs, with its interval over tasks; at the right the mean move of confidence"
+        ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left")
+        pairs = "of pairs whose original was not called correct, the share that became correct"
+        how = f"filled: share of all pairs that flipped; hollow: {pairs}"
+        level = f"; {mine[0].flips.ci_level:.0%} intervals over tasks" if mine else ""
+        return theme.dress(ax, f"Verdicts that flipped after text for the judge: {judge}", how=f"{how}{level}")
 
 
 def text_for_judges(
@@ -332,6 +283,8 @@ def text_for_judges(
 
 class HaloOfJudges(Part, name="halo", caption="Correlation between axes"):
     """Correlation of each judge's verdicts between axes, on the originals, beside that of labels."""
+
+    _keys = columns("halo=halos")
 
     halos: tuple[Halo, ...]
     kind: Kind
@@ -351,10 +304,6 @@ class HaloOfJudges(Part, name="halo", caption="Correlation between axes"):
     def answer(self) -> str:
         """How far each judge's verdicts hang together beyond the faults."""
         return " ".join(say.halo_sentence(each) for each in self.halos)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every judge."""
-        return {"halo": plain(self.halos)}
 
 
 def halo_of_judges(
