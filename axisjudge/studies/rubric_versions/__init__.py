@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,47 +16,38 @@ import polars as pl
 from axisjudge import workbench
 from axisjudge.checks import InputError
 from axisjudge.figures import theme
-from axisjudge.figures.theme import interval_mark, intervals, named_rows
 from axisjudge.protocol import make_split, rehearsal
 from axisjudge.protocol.split import PLACE, read_split
-from axisjudge.results import Result, columns, plain
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.soft import beliefs, raw_soft_agreement, split_change
 from axisjudge.stats.betting import ConfidenceSequence, SequenceEvidence, change_sequence, evidence_of_change
 from axisjudge.stats.comparisons.progress import VersionOutcome, adjusted, decide, mean_of_repeats, moved
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import clustered_mean
 from axisjudge.studies._shared.declared import Declared
-from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, native, rows_of, table_of, to_polars
+from axisjudge.studies._shared.frames import (
+    Given,
+    Kind,
+    Table,
+    frame_of,
+    kind_of,
+    native,
+    rows_by,
+    rows_of,
+    table_of,
+    to_polars,
+    with_ends,
+)
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import many, sentence_case
 from axisjudge.studies.rubric_versions import sentences
-from axisjudge.studies.rubric_versions.turns import (
-    FLIPPED,
-    Steps,
-    Turn,
-    beliefs_moved,
-    contested,
-    flipped,
-    judges_moved,
-    turn_of,
-)
+from axisjudge.studies.rubric_versions.turns import FLIPPED, Steps, Turn, turn_of
+from axisjudge.studies.rubric_versions.turns import beliefs_moved as beliefs_moved
+from axisjudge.studies.rubric_versions.turns import contested as contested
+from axisjudge.studies.rubric_versions.turns import flipped as flipped
+from axisjudge.studies.rubric_versions.turns import judges_moved as judges_moved
 from axisjudge.studies.rubric_versions.versions import HELD_OUT, VersionAgreement, Versions, read_versions
 from axisjudge.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = [
-    "RubricVersions",
-    "agreement_by_version",
-    "beliefs_moved",
-    "contested",
-    "flipped",
-    "judges_moved",
-    "published_course",
-    "refused_task",
-    "rubric_versions",
-]
 
 #: Columns of the table of turns, and where their figures stand.
 TURN = columns(
@@ -76,6 +67,8 @@ class AgreementByVersion(Part, caption="Agreement under each version"):
     `n_items` are the runs that each version was last compared on, `outcomes` what may be said of each turn.
     """
 
+    _keys = ("versions",)
+
     axis: str
     versions: tuple[VersionAgreement, ...]
     n_items: tuple[int, ...]
@@ -87,13 +80,11 @@ class AgreementByVersion(Part, caption="Agreement under each version"):
     @property
     def table(self) -> Table:
         """One row a version and coefficient, with its interval."""
-        values = columns("estimate low=ci_low high=ci_high tasks=n_clusters")
+        shown = columns("estimate low=ci_low high=ci_high tasks=n_clusters")
         rows = [
-            {"axis": self.axis, "version": version.version, "coefficient": name}
-            | rows_of([value], values)[0]
-            | {"repeats": version.n_repeats}
+            {"axis": self.axis, "version": version.version} | row | {"repeats": version.n_repeats}
             for version in self.versions
-            for name, value in version.named.items()
+            for row in rows_by("coefficient", version.named, shown)
         ]
         return table_of(rows, self.kind)
 
@@ -102,38 +93,32 @@ class AgreementByVersion(Part, caption="Agreement under each version"):
         """What may be said of each turn."""
         return " ".join(self.headlines)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The versions."""
-        return {"versions": plain(self.versions)}
-
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Raw and chance-corrected agreement under each version, with intervals over tasks; older ones paler."""
         import seaborn as sns
 
         versions = self.versions
         ax = theme.new_axes(7.4, 1.5 + 0.18 * len(_DRAWN) * len(versions)) if ax is None else ax
         colours = sns.light_palette(theme.ACCENT, len(versions) + 1).as_hex()[1:]
-        beside: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
-        step = 0.7 / len(versions)
+        beside: dict[str, Any] = {"va": "center", "color": theme.QUIET, "fontsize": theme.SMALL - 1.5}
         for number, (version, colour) in enumerate(zip(versions, colours, strict=True)):
             marker = _MARKERS[number % len(_MARKERS)]
             for row, name in enumerate(_DRAWN):
-                at, value = row + (number - (len(versions) - 1) / 2) * step, version.named.get(name)
+                at, value = row + (number - (len(versions) - 1) / 2) * 0.7 / len(versions), version.named.get(name)
                 if value is None or math.isnan(value.estimate):
-                    why = "several pairs" if value is None else "undefined"
-                    ax.annotate(why, (0, at), **beside, color=theme.QUIET, fontsize=theme.SMALL - 1.5)
+                    ax.text(0.01, at, "several pairs" if value is None else "undefined", **beside)
                 else:
-                    interval_mark(ax, value, at, colour=colour, marker=marker, size=6)
-                    ends = {"xy": (np.nanmax([value.estimate, value.ci_high]), at), "color": theme.QUIET}
-                    ax.annotate(version.version, **{**beside, **ends}, fontsize=theme.SMALL)
+                    theme.interval_mark(ax, value, at, colour=colour, marker=marker, size=6)
+                    right = float(np.nanmax([value.estimate, value.ci_high]))
+                    name_at: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+                    ax.annotate(version.version, (right, at), **name_at, color=theme.QUIET, fontsize=theme.SMALL)
         ax.axvline(0, color=theme.FAINT, linewidth=0.8, zorder=0)
-        named_rows(ax, [sentences.LABELS[name] for name in _DRAWN])
-        theme.grid(ax)
+        theme.named_rows(ax, [sentences.LABELS[name] for name in _DRAWN])
         repeats = ", ".join(f"{version.version} asked {version.n_repeats}x" for version in versions)
-        note = f"{intervals(versions[-1].coefficients['percent'])}; {many(self.n_items[0], 'run')}; {repeats}"
-        return theme.dress(ax, f"Agreement on {theme.in_words(self.axis)} by rubric version", note)
+        note = f"{theme.intervals(versions[-1].coefficients['percent'])}; {many(self.n_items[0], 'run')}; {repeats}"
+        return theme.dress(ax, f"Agreement on {theme.in_words(self.axis)} by rubric version", note, lines="x")
 
-    def plot_trail(self, ax: Axes | None = None) -> Axes:
+    def plot_trail(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Agreement under every version in order, with intervals over tasks, and between two what may be said."""
         ax = theme.new_axes(max(5.0, 1.6 + 1.5 * len(self.versions)), 3.6) if ax is None else ax
         for number, (name, (colour, marker)) in enumerate(_TRAIL.items()):
@@ -141,8 +126,7 @@ class AgreementByVersion(Part, caption="Agreement under each version"):
             values = [version.named[name] for version in self.versions]
             ax.plot(at, [value.estimate for value in values], color=colour, linewidth=1, alpha=0.45)
             for position, value in zip(at, values, strict=True):
-                interval_mark(ax, value, position, colour=colour, marker=marker, upright=True)
-            ax.plot([], [], marker, color=colour, label=sentences.LABELS[name], linewidth=0)
+                theme.interval_mark(ax, value, position, colour=colour, marker=marker, upright=True)
         for position, outcome in enumerate(self.outcomes):
             steps = "\n".join(str(outcome).split(" ", 1))
             ax.annotate(steps, (position + 0.5, 1.06), ha="center", va="bottom", fontsize=theme.SMALL, color=theme.INK)
@@ -153,10 +137,10 @@ class AgreementByVersion(Part, caption="Agreement under each version"):
         ax.set_ylim(min(0.0, *ax.get_ylim()), 1.3)
         ax.set_yticks([0, 0.25, 0.5, 0.75, 1.0])
         ax.axhline(0, color=theme.FAINT, linewidth=0.8, zorder=0)
-        ax.grid(axis="y", color=theme.FAINT, linewidth=0.8)
-        theme.legend_below(ax, inches=0.55, ncols=2)
-        note = f"{intervals(self.versions[-1].coefficients['percent'])}; {many(self.n_judges, 'judge')}"
-        return theme.dress(ax, f"The trail of {theme.in_words(self.axis)}", note)
+        looks = {sentences.LABELS[name]: {"color": colour, "marker": mark} for name, (colour, mark) in _TRAIL.items()}
+        theme.legend_below(ax, looks, inches=0.55)
+        note = f"{theme.intervals(self.versions[-1].coefficients['percent'])}; {many(self.n_judges, 'judge')}"
+        return theme.dress(ax, f"The trail of {theme.in_words(self.axis)}", note, lines="y")
 
 
 def agreement_by_version(turns: Sequence[Turn]) -> AgreementByVersion:
@@ -293,46 +277,24 @@ def rubric_versions(
 _COLUMNS = ("version", "judge", "verdict", "confidence", "cited_step_indices", "citation_overlap")
 
 
-@dataclass(frozen=True)
-class PublishedItem:
-    """Raw soft agreement of two judges on the single published item by rubric version, each change split.
-
-    `overlaps` says in the text's words how far the judges cite the same steps. Raw values are shown for a single
-    published item only.
-    """
-
-    versions: tuple[str, ...]
-    agreement: tuple[float, ...]
-    changes: tuple[str, ...]
-    overlaps: tuple[str, ...]
-
-    @property
-    def sentence(self) -> str:
-        """Agreement by version, and what of each change is flips and what is hedging."""
-        return sentences.published_item(self.versions, self.agreement, self.changes, self.overlaps)
-
-
 class PublishedCourse(Part, caption="The published verdicts on one run, by version", of_ratings=False):
     """One run under several versions: verdicts and beliefs, raw soft agreement, and the rule's word on each turn."""
 
-    _keys = columns("versions rows agree raw_soft_agreement words changes=soft.changes")
+    _keys = ("versions", "rows", "agree", "raw_soft_agreement", "words", "changes")
 
     rows: pl.DataFrame
     judges: tuple[str, ...]
     agree: Mapping[str, bool]
-    soft: PublishedItem
+    raw_soft_agreement: Mapping[str, float]
+    changes: tuple[str, ...]
+    overlaps: tuple[str, ...]
     words: tuple[VersionOutcome, ...]
     kind: Kind
 
     @property
     def versions(self) -> tuple[str, ...]:
         """The versions in their order."""
-        return self.soft.versions
-
-    @property
-    def raw_soft_agreement(self) -> dict[str, float]:
-        """Raw soft agreement by version."""
-        return dict(zip(self.versions, self.soft.agreement, strict=True))
+        return tuple(self.agree)
 
     def beliefs(self, judge: str) -> list[float]:
         """A judge's belief that the run is correct under each version."""
@@ -347,9 +309,10 @@ class PublishedCourse(Part, caption="The published verdicts on one run, by versi
     def answer(self) -> str:
         """What moved: verdicts, beliefs, and what one run allows to be said."""
         beliefs = {judge: self.beliefs(judge) for judge in self.judges}
-        return sentences.published_course(self.agree, beliefs, self.soft.sentence, sorted(set(self.words)))
+        soft = sentences.published_item(self.raw_soft_agreement, self.changes, self.overlaps)
+        return sentences.published_course(self.agree, beliefs, soft, sorted(set(self.words)))
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Each judge's belief that the one published run is correct, version by version; crosses say incorrect."""
         ax = theme.new_axes(6.4, 3.2) if ax is None else ax
         across = range(len(self.versions))
@@ -364,9 +327,9 @@ class PublishedCourse(Part, caption="The published verdicts on one run, by versi
         ax.set_xticks(across, self.versions)
         ax.set_xlim(-0.2, len(self.versions) - 0.8)
         ax.set_ylim(-0.1, 1.05)
-        ax.set_ylabel("belief that the run is correct", fontsize=theme.SMALL, color=theme.QUIET)
+        title = f"The published run under {many(len(self.versions), 'version')}"
         note = "one run of one task, so there is no interval; a cross marks the verdict incorrect"
-        return theme.dress(ax, f"The published run under {many(len(self.versions), 'version')}", note)
+        return theme.dress(ax, title, note, y="belief that the run is correct")
 
 
 def published_course(verdicts: Given) -> PublishedCourse:
@@ -384,17 +347,14 @@ def published_course(verdicts: Given) -> PublishedCourse:
         raise InputError("verdicts", "needs two judges for each version", counts)
     given = [([rows["verdict"].to_list()], [rows["confidence"].to_list()]) for rows in by_version.values()]
     agree = {name: rows["verdict"].n_unique() == 1 for name, rows in by_version.items()}
-    soft = PublishedItem(
-        versions=tuple(by_version),
-        agreement=tuple(float(raw_soft_agreement(*beliefs(*each)[0])) for each in given),
-        changes=tuple(split_change(*old, *new).sentence() for old, new in pairwise(given)),
-        overlaps=tuple(rows["citation_overlap"][0] for rows in by_version.values()),
-    )
+    agreement = [float(raw_soft_agreement(*beliefs(*each)[0])) for each in given]
     return PublishedCourse(
         rows=table.with_columns(belief=beliefs(table["verdict"].to_list(), table["confidence"].to_numpy())),
         judges=tuple(table["judge"].unique(maintain_order=True)),
         agree=agree,
-        soft=soft,
+        raw_soft_agreement=dict(zip(by_version, agreement, strict=True)),
+        changes=tuple(split_change(*old, *new).sentence() for old, new in pairwise(given)),
+        overlaps=tuple(rows["citation_overlap"][0] for rows in by_version.values()),
         words=tuple(_word(*both) for both in pairwise(agree.values())),
         kind=kind_of(verdicts),
     )
@@ -449,15 +409,14 @@ def refused_task(tasks: Given, *, salt: str = "published") -> RefusedTask:
         split = make_split(runs, salt=salt, tuned_on=dict.fromkeys(used, "a rubric was revised by looking at it"))
         side = split.side_of(used[0])
         _move(used[0], side, split.held_out[0])
-        return RefusedTask(
-            task=used[0],
-            n_items=sum(run.task_id == used[0] for run in runs),
-            n_all=len(runs),
-            held_out=tuple(split.held_out_tasks),
-            side=side,
-            refusal=_refusal(),
-            kind=kind_of(tasks),
-        )
+        try:
+            read_split()
+        except InputError as error:
+            refusal = str(error)
+        else:
+            raise RuntimeError("a split with a moved task was read as if nothing had happened")
+    n_items, held_out = sum(run.task_id == used[0] for run in runs), tuple(split.held_out_tasks)
+    return RefusedTask(used[0], n_items, len(runs), held_out, side, refusal, kind_of(tasks))
 
 
 def _move(task: str, side: str, other: str) -> None:
@@ -468,14 +427,6 @@ def _move(task: str, side: str, other: str) -> None:
     content = read_json(path, PLACE)
     content["tasks"].setdefault(other, {})[task] = content["tasks"][side].pop(task)
     write_json(path, content)
-
-
-def _refusal() -> str:
-    try:
-        read_split()
-    except InputError as error:
-        return str(error)
-    raise RuntimeError("a split with a moved task was read as if nothing had happened")
 
 
 @dataclass(frozen=True, eq=False)
@@ -500,12 +451,10 @@ class LookedChange(Result):
 
     def row(self) -> dict[str, Any]:
         """One row of the table."""
-        ends = {"change": "estimate", "low": "ci_low", "high": "ci_high"}
         return {
             "axis": self.axis,
             "versions": f"{self.before} to {self.after}",
-            "tasks": self.change.n_clusters,
-            **{name: getattr(self.change, end) for name, end in ends.items()},
+            **rows_of([self], columns("tasks=change.n_clusters", with_ends("change", "change")))[0],
             "evidence": self.evidence.largest,
             "stop": "yes" if self.evidence.stopped_at else "no",
             "times the tasks": self.times,
@@ -527,19 +476,14 @@ def looked_change(
     Holds whenever one stops, if the order of tasks does not depend on verdicts.
     """
     first, second = mean_of_repeats(pair.agreement)
-    both_judged = rated.group_by("item_id", "rubric_version").agg(pl.col("created_at").max())
-    came = dict(both_judged.group_by("item_id").agg(pl.col("created_at").max()).iter_rows())
+    came = dict(rated.group_by("item_id").agg(pl.col("created_at").max()).iter_rows())
     order = np.array(sorted(range(len(pair.items)), key=lambda at: (came[pair.items[at]] or "~", pair.items[at])))
     before, after, tasks = first[order], second[order], pair.clusters[order]
-    largest = int(np.bincount(tasks).max())
-    return LookedChange(
-        pair.axis,
-        pair.before,
-        pair.after,
-        change_sequence(before, after, tasks, largest=largest, cluster_unit=cluster_unit, ci_level=ci_level),
-        evidence_of_change(before, after, tasks, largest=largest, cluster_unit=cluster_unit, level=1 - ci_level),
-        clustered_mean(after - before, tasks, cluster_unit=cluster_unit, ci_level=ci_level),
-    )
+    how: dict[str, Any] = {"largest": int(np.bincount(tasks).max()), "cluster_unit": cluster_unit}
+    change = change_sequence(before, after, tasks, ci_level=ci_level, **how)
+    evidence = evidence_of_change(before, after, tasks, level=1 - ci_level, **how)
+    fixed = clustered_mean(after - before, tasks, cluster_unit=cluster_unit, ci_level=ci_level)
+    return LookedChange(pair.axis, pair.before, pair.after, change, evidence, fixed)
 
 
 def looked_sentences(looks: list[LookedChange]) -> list[str]:

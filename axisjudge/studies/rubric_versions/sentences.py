@@ -305,14 +305,12 @@ def looked(times: Sequence[float], stopped: Sequence[tuple[str, int]]) -> list[s
     ]
 
 
-def published_item(
-    versions: Sequence[str], agreement: Sequence[float], changes: Sequence[str], overlaps: Sequence[str]
-) -> str:
+def published_item(agreement: Mapping[str, float], changes: Sequence[str], overlaps: Sequence[str]) -> str:
     """Agreement by version, what of each change is flips and what is hedging, and how far cited steps overlap."""
-    by_version = listed([f"{value:.2f} under {version}" for version, value in zip(versions, agreement, strict=True)])
-    turns = zip(pairwise(versions), changes, strict=True)
+    by_version = listed([f"{value:.2f} under {version}" for version, value in agreement.items()])
+    turns = zip(pairwise(agreement), changes, strict=True)
     split = "; ".join(f"from {old} to {new}: {change}" for (old, new), change in turns)
-    cited = listed([f"{word} under {version}" for version, word in zip(versions, overlaps, strict=True)])
+    cited = listed([f"{word} under {version}" for version, word in zip(agreement, overlaps, strict=True)])
     return (
         f"On the one published item raw soft agreement, one minus the distance of the two judges' beliefs, is "
         f"{by_version}. {sentence_case(split)}. The published overlap of cited steps is {cited}."

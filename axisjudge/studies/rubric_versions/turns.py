@@ -6,20 +6,19 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from axisjudge.figures import theme
 from axisjudge.figures.markup import cut
-from axisjudge.figures.theme import cell_text, named_rows, percent_axis, plot_heatmap
-from axisjudge.results import columns, plain
+from axisjudge.results import columns
 from axisjudge.stats.comparisons.progress import Moved, ProgressVerdict, VersionOutcome, decide
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.citations import SharedSteps, shared_steps
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
-from axisjudge.studies._shared.frames import Kind, Table, frame_of, made_up_raters, table_of, words_of
+from axisjudge.studies._shared.frames import Kind, Table, frame_of, made_up_raters, native, table_of, words_of
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.ranking import PanelTriage, panel_triage
 from axisjudge.studies._shared.result import Part
@@ -38,9 +37,6 @@ from axisjudge.studies.rubric_versions.versions import (
     version_agreement,
 )
 from axisjudge.verdict import VERDICTS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Number of steps of each run.
 Steps = Mapping[str, int] | Table | None
@@ -253,14 +249,15 @@ class _OfTurn(Part):
         return self.turn.behind
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class JudgesMoved(_OfTurn):
+class JudgesMoved(
+    _OfTurn,
+    caption="Each judge: flips beside noise between repeats, confidence where the verdict stayed",
+    formats={"turnover": ".1%", "noise": ".1%", "p_holm": ".3f"}
+    | dict.fromkeys(("shift", "shift_low", "shift_high"), "+.3f"),
+):
     """Each judge between the versions: flips beside noise, and its confidence where its verdict stayed."""
 
-    caption: ClassVar = "Each judge: flips beside noise between repeats, confidence where the verdict stayed"
-    formats: ClassVar = {"turnover": ".1%", "noise": ".1%", "p_holm": ".3f"} | dict.fromkeys(
-        ("shift", "shift_low", "shift_high"), "+.3f"
-    )
+    _keys = columns("judges=turn.shifts")
 
     @property
     def table(self) -> Table:
@@ -272,11 +269,7 @@ class JudgesMoved(_OfTurn):
         """How many verdicts of each judge flipped."""
         return sentences.judges_flipped([(each.judge, each.n_flipped, each.n_items) for each in self.turn.shifts])
 
-    def to_dict(self) -> dict[str, Any]:
-        """The judges."""
-        return {"judges": plain(self.turn.shifts)}
-
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Share of differing verdicts: between repeats of one version (open), across the versions (filled)."""
         ax = theme.new_axes(7.4, 1.5 + 0.55 * len(self.turn.shifts)) if ax is None else ax
         beside: dict[str, Any] = {"xytext": (9, 0), "textcoords": "offset points", "va": "center", "color": theme.QUIET}
@@ -286,25 +279,20 @@ class JudgesMoved(_OfTurn):
                 ax.plot([shift.noise, shift.turnover], [row, row], color=theme.FAINT, linewidth=2.5, zorder=1)
                 ax.plot(shift.noise, row, "o", **hollow, markersize=9)
             ax.plot(shift.turnover, row, "o", color=FLIPPED, markersize=7)
-            directions = (
-                ", ".join(f"{count} {name}" for name, count in shift.directions.items()) or "no verdict flipped"
-            )
-            right = max(shift.turnover, 0.0 if math.isnan(shift.noise) else shift.noise)
-            ax.annotate(directions, (right, row), **beside, fontsize=theme.SMALL)
-        ax.plot([], [], "o", **hollow, label="between repeats of one version: noise")
-        ax.plot([], [], "o", color=FLIPPED, label="across the versions")
-        named_rows(ax, [shift.judge.removeprefix("simulated:") for shift in self.turn.shifts])
-        percent_axis(ax)
-        theme.legend_below(ax, inches=0.35, ncols=2)
+            directions = ", ".join(f"{count} {name}" for name, count in shift.directions.items())
+            right = float(np.fmax(shift.turnover, shift.noise))
+            ax.annotate(directions or "no verdict flipped", (right, row), **beside, fontsize=theme.SMALL)
+        theme.named_rows(ax, [_short(shift.judge) for shift in self.turn.shifts])
+        theme.percent_axis(ax)
+        marks = {"between repeats of one version: noise": hollow, "across the versions": {"color": FLIPPED}}
+        theme.legend_below(ax, marks)
         where = f"{many(self.turn.n_items, 'run')} in {self.turn.agreement.change.clusters}"
+        title = f"Flips on {theme.in_words(self.turn.axis)}, {self.turn.before} to {self.turn.after}"
         note = f"share of pairs of verdicts on one run that differ; {where}"
-        theme.dress(ax, f"Flips on {theme.in_words(self.turn.axis)}, {self.turn.before} to {self.turn.after}", note)
-        theme.describe(
-            ax, f"{_flipped(self.turn)}; {note}; open marks, the noise between repeats, stand in place of intervals"
-        )
-        return ax
+        how = f"{_flipped(self.turn)}; {note}; open marks, the noise between repeats, stand in place of intervals"
+        return theme.dress(ax, title, note, how=how)
 
-    def plot_matrices(self) -> Axes:
+    def plot_matrices(self) -> theme.Axes:
         """One matrix a judge: its verdict under the old version (down) against that under the new one (across).
 
         Counts of runs, shaded by the share of the row; off the diagonal the verdict flipped.
@@ -317,29 +305,20 @@ class JudgesMoved(_OfTurn):
             counts = np.array(shift.matrix, dtype=float)[np.ix_(used, used)]
             rows = counts.sum(axis=1, keepdims=True)
             shares = np.divide(counts, rows, out=np.full_like(counts, math.nan), where=rows > 0)
-            plot_heatmap(shares, ax=ax, rows=names, columns=names, palette="Blues")
-            for row, column in np.ndindex(*counts.shape):
-                flipped = row != column and counts[row, column] > 0
-                cell_text(
-                    ax,
-                    row,
-                    column,
-                    f"{counts[row, column]:.0f}",
-                    quiet=not counts[row, column],
-                    fontweight="bold" if flipped else "normal",
-                    fontsize=theme.LABEL,
-                )
+            theme.plot_heatmap(shares, ax=ax, rows=names, columns=names, palette="Blues")
+            for (row, column), count in np.ndenumerate(counts):
+                weight = "bold" if row != column and count else "normal"
+                style: dict[str, Any] = {"quiet": not count, "fontweight": weight, "fontsize": theme.LABEL}
+                theme.cell_text(ax, row, column, f"{count:.0f}", **style)
             ax.tick_params(labelsize=theme.SMALL)
             ax.set_xticklabels([name.replace(" ", "\n") for name in names])
             ax.set_xlabel(f"{shift.n_flipped} of {shift.n_items} flipped", fontsize=theme.SMALL, color=theme.QUIET)
-            ax.set_title(shift.judge.removeprefix("simulated:"), loc="left", fontsize=theme.LABEL, color=theme.INK)
+            ax.set_title(_short(shift.judge), loc="left", fontsize=theme.LABEL, color=theme.INK)
         axes[0].set_yticklabels(names, rotation=0)
         for ax in left:
             ax.set_ylabel(self.turn.before, fontsize=theme.SMALL, color=theme.QUIET)
-        title = (
-            f"{theme.in_words(self.turn.axis)}: verdicts under {self.turn.before} (down) and {self.turn.after} (across)"
-        )
-        figure.suptitle(title, x=0.01, ha="left", fontsize=theme.LABEL, color=theme.INK)
+        both = f"verdicts under {self.turn.before} (down) and {self.turn.after} (across)"
+        _over_panels(figure, f"{theme.in_words(self.turn.axis)}: {both}")
         return axes[0]
 
     @property
@@ -360,80 +339,59 @@ def judges_moved(turn: Turn) -> JudgesMoved:
     return JudgesMoved(turn, made_up=turn.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class BeliefsMoved(_OfTurn):
+class BeliefsMoved(_OfTurn, caption="Each judge's belief that the run is correct, before and after"):
     """Each judge's belief that a run is correct, before and after, on its own scale; the runs first that moved most."""
 
-    caption: ClassVar = "Each judge's belief that the run is correct, before and after"
+    _keys = columns("soft=turn.soft")
 
     most: int = 24
 
     @property
     def table(self) -> Table:
         """One row a run and judge; all of them."""
-        pair = self.turn.pair
-        rows = [
-            {
-                "run": pair.items[item],
-                "judge": judge,
-                "before": float(pair.beliefs[0, item, at]),
-                "after": float(pair.beliefs[1, item, at]),
-                "flipped": bool(pair.flipped[item, at]),
-            }
-            for item in self.turn.moved_most(len(pair.items))
-            for at, judge in enumerate(pair.judges)
-        ]
-        return table_of(rows, self.turn.kind, columns=("run", "judge", "before", "after", "flipped"))
+        pair, order = self.turn.pair, self.turn.moved_most(len(self.turn.pair.items))
+        before, after = pair.beliefs[:, order].reshape(2, -1)
+        moved = {"before": before, "after": after, "flipped": pair.flipped[order].ravel()}
+        names = list(product((pair.items[at] for at in order), pair.judges))
+        runs = pl.DataFrame(names, schema={"run": pl.String, "judge": pl.String}, orient="row")
+        return native(runs.with_columns(**{name: pl.Series(values) for name, values in moved.items()}), self.turn.kind)
 
     @property
     def answer(self) -> str:
         """What of the change is flips and what is hedging."""
         return self.turn.split_sentence
 
-    def to_dict(self) -> dict[str, Any]:
-        """The split of the change."""
-        return {"soft": plain(self.turn.soft)}
-
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """One panel a judge: its belief that the run is correct, from the old version (open) to the new one (filled).
 
         The runs with a flipped verdict, orange, in one order for all judges, at most `most`; where none flipped, those
         on which any judge moved farthest.
         """
-        moved = self.turn.moved_most(len(self.turn.pair.items))
-        flipped_runs = [at for at in moved if self.turn.pair.flipped[at].any()]
+        turn, pair = self.turn, self.turn.pair
+        moved = turn.moved_most(len(pair.items))
+        flipped_runs = [at for at in moved if pair.flipped[at].any()]
         items = (flipped_runs or moved)[: self.most]
-        _, axes, _ = theme.panels(len(self.turn.judges), width=3.4, height=1.5 + 0.2 * len(items))
-        for number, (ax, judge) in enumerate(zip(axes, self.turn.judges, strict=True)):
-            flipped = self.turn.pair.flipped[items, number]
-            for row, (before, after) in enumerate(self.turn.pair.beliefs[:, items, number].T):
-                colour = FLIPPED if flipped[row] else theme.ACCENT
+        figure, axes, _ = theme.panels(len(turn.judges), width=3.4, height=1.5 + 0.2 * len(items))
+        for number, (ax, judge) in enumerate(zip(axes, turn.judges, strict=True)):
+            for row, (before, after) in enumerate(pair.beliefs[:, items, number].T):
+                colour = FLIPPED if pair.flipped[items[row], number] else theme.ACCENT
                 ax.plot([before, after], [row, row], color=colour, linewidth=1.4, alpha=0.7, zorder=1)
                 if not math.isnan(before + after):
                     ax.plot(before, row, "o", color="white", markeredgecolor=colour, markersize=5)
                     ax.plot(after, row, "o", color=colour, markersize=5)
             ax.axvline(0.5, color=theme.FAINT, linewidth=1, zorder=0)
             ax.set_xlim(-0.03, 1.03)
-            theme.dress(ax, "").set_title(
-                judge.removeprefix("simulated:"), loc="left", fontsize=theme.LABEL, color=theme.INK
-            )
-            ax.set_xlabel("belief that the run is correct", fontsize=theme.SMALL, color=theme.QUIET)
+            theme.dress(ax, "", x="belief that the run is correct")
+            ax.set_title(_short(judge), loc="left", fontsize=theme.LABEL, color=theme.INK)
             ax.tick_params(labelsize=theme.SMALL - 0.5)
-        first: Axes = axes[0]
-        figure: Any = first.get_figure(root=True)
-        axes[0].set_yticks(range(len(items)), [self.turn.pair.items[at] for at in items])
+        axes[0].set_yticks(range(len(items)), [pair.items[at] for at in items])
         axes[0].set_ylim(len(items) - 0.4, -0.6)
-        beliefs = f"beliefs under {self.turn.before} (open) and {self.turn.after} (filled)"
-        title = f"{theme.in_words(self.turn.axis)}: {beliefs}; orange: the verdict flipped"
-        figure.suptitle(title, x=0.01, ha="left", fontsize=theme.LABEL, color=theme.INK)
-        shown = (
-            f"{len(items)} of {many(len(flipped_runs), 'run')} with a flip"
-            if flipped_runs
-            else "the runs that moved most"
-        )
-        most_moved = f"{shown}, of {self.turn.n_items} in all, one line each"
-        theme.describe(figure, f"{_flipped(self.turn)} (orange); {most_moved}; single beliefs, without intervals")
-        return first
+        beliefs = f"beliefs under {turn.before} (open) and {turn.after} (filled)"
+        _over_panels(figure, f"{theme.in_words(turn.axis)}: {beliefs}; orange: the verdict flipped")
+        flips = f"{len(items)} of {many(len(flipped_runs), 'run')} with a flip"
+        shown = f"{flips if flipped_runs else 'the runs that moved most'}, of {turn.n_items} in all, one line each"
+        theme.describe(figure, f"{_flipped(turn)} (orange); {shown}; single beliefs, without intervals")
+        return axes[0]
 
 
 def beliefs_moved(turn: Turn, *, most: int = 24) -> BeliefsMoved:
@@ -441,36 +399,25 @@ def beliefs_moved(turn: Turn, *, most: int = 24) -> BeliefsMoved:
     return BeliefsMoved(turn, most, made_up=turn.made_up)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Flipped(_OfTurn):
+class Flipped(_OfTurn, caption="Flips, those first that changed agreement most"):
     """Every flip with both verdicts and reasons side by side; the `most` that changed agreement most are listed."""
 
-    caption: ClassVar = "Flips, those first that changed agreement most"
+    _keys = columns("flips=turn.flips")
 
     most: int = 12
 
     @property
     def table(self) -> Table:
         """One row a flip."""
-        names = (
-            "run",
-            "axis",
-            "judge",
-            *(name for one in (self.turn.before, self.turn.after) for name in (one, f"{one}, because")),
-        )
+        turn = self.turn
+        both = [name for version in (turn.before, turn.after) for name in (version, f"{version}, because")]
         rows = [
-            (
-                flip.item,
-                self.turn.axis,
-                flip.judge,
-                _given(flip.before),
-                flip.before.rationale,
-                _given(flip.after),
-                flip.after.rationale,
-            )
-            for flip in self.turn.flips[: self.most]
+            {"run": flip.item, "axis": turn.axis, "judge": flip.judge}
+            | {turn.before: _given(flip.before), f"{turn.before}, because": flip.before.rationale}
+            | {turn.after: _given(flip.after), f"{turn.after}, because": flip.after.rationale}
+            for flip in turn.flips[: self.most]
         ]
-        return table_of([dict(zip(names, row, strict=True)) for row in rows], self.turn.kind, columns=names)
+        return table_of(rows, turn.kind, columns=("run", "axis", "judge", *both))
 
     @property
     def answer(self) -> str:
@@ -478,10 +425,6 @@ class Flipped(_OfTurn):
         turn = self.turn
         where = f"{theme.in_words(turn.axis)} from {turn.before} to {turn.after}"
         return sentences.flips_counted(len(turn.flips), self.most, where)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All flips."""
-        return {"flips": plain(self.turn.flips)}
 
     @property
     def text(self) -> str:
@@ -506,11 +449,10 @@ def _given(one: VersionVerdict) -> str:
     return f"{theme.look_of(one.verdict).sign} {theme.in_words(one.verdict)}{sure} {cited}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Contested(_OfTurn):
+class Contested(_OfTurn, caption="Contested items, to be read next"):
     """What judges are split on under the new version: the next version of the rubric begins there."""
 
-    caption: ClassVar = "Contested items, to be read next"
+    _flat = ("turn.contested",)
 
     @property
     def table(self) -> Table:
@@ -522,43 +464,34 @@ class Contested(_OfTurn):
         """How many items are split, and how many verdicts would need a person."""
         return f"{self.turn.contested.answer} {self.turn.triage.answer}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The splits."""
-        return self.turn.contested.to_dict()
-
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Runs x judges: the verdicts under the new version on runs that judges are split on; framed, they flipped.
 
         The thirty runs with most flips come first; what the old version said stands small beside a flipped verdict.
         """
-        pair, (old, new) = self.turn.pair, words_of(self.turn.pair.verdicts, VERDICTS)
+        turn, pair, (old, new) = self.turn, self.turn.pair, words_of(self.turn.pair.verdicts, VERDICTS)
         split = [at for at, words in enumerate(new) if len({*words} - {None}) > 1]
         flips = pair.flipped.sum(axis=1)
         rows = sorted(split, key=lambda at: (-flips[at], pair.items[at]))[:30]
-        ax = theme.new_axes(3.2 + 1.15 * len(self.turn.judges), 1.5 + 0.24 * max(len(rows), 1)) if ax is None else ax
-        for (y, at), x in product(enumerate(rows), range(len(self.turn.judges))):
+        ax = theme.new_axes(3.2 + 1.15 * len(turn.judges), 1.5 + 0.24 * max(len(rows), 1)) if ax is None else ax
+        for (y, at), x in product(enumerate(rows), range(len(turn.judges))):
             look = theme.look_of(new[at, x])
             ax.plot(x, y, "s", color=look.colour, alpha=0.22, markersize=14, markeredgewidth=0)
-            ax.annotate(look.sign, (x, y), ha="center", va="center", color=look.colour, fontsize=theme.LABEL)
+            ax.text(x, y, look.sign, ha="center", va="center", color=look.colour, fontsize=theme.LABEL)
             if pair.flipped[at, x]:
+                was = f"was {theme.look_of(old[at, x]).sign}"
                 ax.plot(x, y, "s", color="none", markeredgecolor=theme.INK, markersize=14)
-                ax.annotate(
-                    f"was {theme.look_of(old[at, x]).sign}",
-                    (x + 0.2, y),
-                    va="center",
-                    color=theme.QUIET,
-                    fontsize=theme.SMALL - 1,
-                )
-        ax.set_xticks(range(len(self.turn.judges)), [judge.removeprefix("simulated:") for judge in self.turn.judges])
+                ax.text(x + 0.2, y, was, va="center", color=theme.QUIET, fontsize=theme.SMALL - 1)
+        ax.set_xticks(range(len(turn.judges)), [_short(judge) for judge in turn.judges])
         ax.xaxis.tick_top()
-        ax.set_xlim(-0.5, len(self.turn.judges) - 0.3)
+        ax.set_xlim(-0.5, len(turn.judges) - 0.3)
         ax.set_yticks(range(len(rows)), [pair.items[at] for at in rows])
         ax.set_ylim(max(len(rows), 1) - 0.4, -0.6)
         listed = "" if len(rows) == len(split) else f"; the {len(rows)} with most flips"
         signs = ", ".join(f"{theme.look_of(word).sign} {theme.in_words(word)}" for word in VERDICTS)
-        where = f"split on {len(split)} of {many(self.turn.n_items, 'run')} under {self.turn.after}{listed}"
-        note = f"{where}; framed: flipped from {self.turn.before}\n{signs}\n\n"
-        theme.dress(ax, f"Contested on {theme.in_words(self.turn.axis)}\n\n", note)
+        where = f"split on {len(split)} of {many(turn.n_items, 'run')} under {turn.after}{listed}"
+        note = f"{where}; framed: flipped from {turn.before}\n{signs}\n\n"
+        theme.dress(ax, f"Contested on {theme.in_words(turn.axis)}\n\n", note)
         ax.spines["bottom"].set_visible(False)
         ax.tick_params(labelsize=theme.SMALL)
         return ax
@@ -572,3 +505,11 @@ def contested(turn: Turn) -> Contested:
 def _flipped(turn: Turn) -> str:
     given = sum(shift.n_items for shift in turn.shifts)
     return f"{turn.n_flipped or 'none'} of {many(given, 'verdict')} flipped"
+
+
+def _short(judge: str) -> str:
+    return judge.removeprefix("simulated:")
+
+
+def _over_panels(figure: theme.Figure, title: str) -> None:
+    figure.suptitle(title, x=0.01, ha="left", fontsize=theme.LABEL, color=theme.INK)

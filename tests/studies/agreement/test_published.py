@@ -49,8 +49,8 @@ def test_tables_that_contradict_each_other_are_refused():
 
 
 def test_the_single_item_moves_by_hedging_and_then_by_a_flip():
-    found = published_course(published("sim14_argument_validity_by_version")).soft
-    assert found.agreement == pytest.approx((0.08, 0.44, 0.98))
+    found = published_course(published("sim14_argument_validity_by_version"))
+    assert [*found.raw_soft_agreement.values()] == pytest.approx([0.08, 0.44, 0.98])
     assert "all of it hedging" in found.changes[0]
     assert "none of it is progress" in found.changes[0]
     assert "1 flipped verdict," in found.changes[1]

@@ -253,7 +253,7 @@ def test_the_published_course_is_hedging_then_one_flip():
     folder = home() / "data" / "published"
     course = published_course(pl.read_csv(folder / "sim14_argument_validity_by_version.csv"))
     assert course.agree == {"v1": False, "v2": False, "v3": True}
-    assert [round(value, 2) for value in course.soft.agreement] == [0.08, 0.44, 0.98]
+    assert [round(value, 2) for value in course.raw_soft_agreement.values()] == [0.08, 0.44, 0.98]
     assert "+0.36, all of it hedging" in course.answer
     assert set(course.words) == {VersionOutcome.TOO_FEW}
 
