@@ -24,36 +24,18 @@ from axisjudge.stats.agreement.chance_corrected import Agreement, krippendorff_a
 from axisjudge.stats.calibration import auroc
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import FEWEST_CLUSTERS, clustered_proportion
-from axisjudge.studies._shared.frames import Given, Kind, kind_of, made_up_raters, mean_of
+from axisjudge.studies._shared.frames import Floats, Given, Kind, kind_of, made_up_raters, mean_of
 from axisjudge.studies._shared.result import Study, open_door
 from axisjudge.studies._shared.words import in_cell, many
 from axisjudge.studies.axis_result import sentences as say
-from axisjudge.studies.axis_result.runs import (
-    AllRuns,
-    MeansOfAgents,
-    OneRun,
-    RunComparison,
-    WeakestSignals,
-    agent_means,
-    all_runs,
-    compare_runs,
-    compare_sources,
-    one_run,
-    weakest_signals,
-)
+from axisjudge.studies.axis_result.runs import AllRuns, MeansOfAgents, OneRun, RunComparison, WeakestSignals
+from axisjudge.studies.axis_result.runs import agent_means as agent_means
+from axisjudge.studies.axis_result.runs import all_runs as all_runs
+from axisjudge.studies.axis_result.runs import compare_runs as compare_runs
+from axisjudge.studies.axis_result.runs import compare_sources as compare_sources
+from axisjudge.studies.axis_result.runs import one_run as one_run
+from axisjudge.studies.axis_result.runs import weakest_signals as weakest_signals
 from axisjudge.trajectory import Trajectory
-
-__all__ = [
-    "AxisResults",
-    "agent_means",
-    "all_runs",
-    "answer_of",
-    "axis_result",
-    "compare_runs",
-    "compare_sources",
-    "one_run",
-    "weakest_signals",
-]
 
 #: Two numbers this near to each other agree; twentieths are the finest steps that judges commonly use.
 WITHIN = 0.1
@@ -176,11 +158,14 @@ def _signal(name: str, table: pl.DataFrame, ci_level: float) -> SignalAgreement:
     wide = items.join(table.pivot("rater", index="item", values="number"), on="item", how="left")
     numbers = wide.select(pl.col(raters).cast(pl.Float64).fill_null(math.nan)).to_numpy()
     clusters = wide["cluster_id"].rank("dense").to_numpy()
+    how: dict[str, Any] = {"cluster_unit": unit, "ci_level": ci_level}
     pairs, across = [], []
     for first, second in itertools.combinations(range(len(raters)), 2):
         difference = numbers[:, second] - numbers[:, first]
-        near, cross_family = _near(difference), families[first] != families[second]
-        within = clustered_proportion(near, clusters, cluster_unit=unit, ci_level=ci_level)
+        # .8 and .9 differ by a little more than a tenth in floats
+        near = np.where(np.isnan(difference), math.nan, np.abs(difference) <= WITHIN + 1e-9)
+        cross_family = families[first] != families[second]
+        within = clustered_proportion(near, clusters, **how)
         pairs.append(JudgePair((raters[first], raters[second]), cross_family, within, mean_of(difference)))
         across += [near] if cross_family else []
     across = across or [np.full(len(clusters), math.nan)]
@@ -192,19 +177,10 @@ def _signal(name: str, table: pl.DataFrame, ci_level: float) -> SignalAgreement:
         n_common=int((~np.isnan(numbers)).all(axis=1).sum()),
         means=means,
         lost={rater: lost.get(rater, 0) for rater in raters},
-        alpha=krippendorff_alpha(numbers, level="interval", clusters=clusters, cluster_unit=unit, ci_level=ci_level),
-        within=clustered_proportion(
-            np.concatenate(across), np.tile(clusters, len(across)), cluster_unit=unit, ci_level=ci_level
-        ),
+        alpha=krippendorff_alpha(numbers, level="interval", clusters=clusters, **how),
+        within=clustered_proportion(np.concatenate(across), np.tile(clusters, len(across)), **how),
         pairs=tuple(pairs),
     )
-
-
-def _near(difference: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 where two judges' numbers agree within the tolerance, 0 where not, NaN where one is missing."""
-    near = (np.abs(difference) <= WITHIN + 1e-9).astype(np.float64)  # .8 and .9 differ by a little more in floats
-    near[np.isnan(difference)] = math.nan
-    return near
 
 
 @dataclass(frozen=True)
@@ -354,15 +330,9 @@ def axis_result(
     how = Scoring(grades=graded, scenarios=scenarios, combine=combine, rules=rules, weights=weights, curves=curves)
     results, others = (axis_results(runs, signals=given, **how) for runs in (trajectories, compare))
     table = signals if signals is not None else grades
-    found = behind_results(
-        results,
-        others,
-        made_up=made_up_raters(given, graded),
-        run_id=run_id,
-        names=names,
-        ci_level=ci_level,
-        kind="polars" if table is None else kind_of(table),
-    )
+    kind: Kind = "polars" if table is None else kind_of(table)
+    shown: dict[str, Any] = {"made_up": made_up_raters(given, graded), "kind": kind}
+    found = behind_results(results, others, run_id=run_id, names=names, ci_level=ci_level, **shown)
     judged = None if given is None else judged_results([*trajectories, *compare], given, **how)
     return replace(found, judged=judged)
 
@@ -419,26 +389,23 @@ def spreads(results: Sequence[AxisResult], rewards: Mapping[str, float | None]) 
     rewards : mapping
         Run -> reward, None where it has none; 1 is full.
     """
-    scores: dict[str, list[float]] = {
-        "result, low end": [each.bounds[0] for each in results],
-        "result, high end": [each.bounds[1] for each in results],
-    }
+    scores = {f"result, {end} end": [each.bounds[at] for each in results] for at, end in enumerate(("low", "high"))}
     for name in DIMENSIONS:
         if name != GOAL:
             of = [each.dimension(name) for each in results]
             scores[name] = [np.nan if one.score is None else one.score for one in of]
             scores[f"{name}, low end"] = [one.low for one in of]
-    return [_spread(name, np.array(values, float), results, rewards) for name, values in scores.items()]
+    rewarded = np.array([rewards.get(each.trajectory_id) for each in results], float)
+    tasks = np.array([each.cluster_id for each in results])
+    return [_spread(name, np.array(values, float), rewarded, tasks) for name, values in scores.items()]
 
 
-def _spread(name: str, values: Any, results: Sequence[AxisResult], rewards: Mapping[str, float | None]) -> Spread:
+def _spread(name: str, values: Floats, rewarded: Floats, tasks: NDArray[np.str_]) -> Spread:
     known = ~np.isnan(values)
     ends = np.quantile(values[known], (0, 0.25, 0.5, 0.75, 1)) if known.any() else np.full(5, np.nan)
-    rewarded = np.array([rewards.get(each.trajectory_id) for each in results], float)
     both = known & ~np.isnan(rewarded)
-    tasks = np.array([each.cluster_id for each in results])
     auc = auroc(values[both] / 100, rewarded[both] >= 1, clusters=tasks[both]) if both.any() else None
-    least, lower, median, upper, most = map(float, ends)
+    least, lower, median, upper, most = ends.tolist()
     return Spread(name, int(known.sum()), len(np.unique(values[known])), least, lower, median, upper, most, auc)
 
 

@@ -5,36 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from axisjudge.checks import TooLittle
 from axisjudge.figures import theme
-from axisjudge.figures.theme import at_the_right, interval_mark, level, named_rows
 from axisjudge.protocol import no_such_run
-from axisjudge.results import Result, columns, plain
+from axisjudge.results import Result, columns
 from axisjudge.scores.axis.judged.signals import SIGNALS
 from axisjudge.scores.axis.result import DIMENSIONS, AxisResult
 from axisjudge.scores.axis.transcript.interactions import ACTING, Interaction
 from axisjudge.stats.comparisons.paired import PairedChange, paired_change, stratified_change
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import clustered_mean
-from axisjudge.studies._shared.frames import Kind, Table, frame_of, mean_of, native, rows_of, with_ends
+from axisjudge.studies._shared.frames import Kind, Table, frame_of, mean_of, native, rows_by, rows_of, with_ends
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.axis_result import sentences as say
 from axisjudge.studies.axis_result.sentences import WAITS, Direction, NotCompared
 from axisjudge.trajectory import Trajectory
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 #: What is compared: the composite and the four dimensions.
 QUANTITIES = ("composite", *DIMENSIONS)
 _OF_INTERACTIONS = SIGNALS[:4]
 _MOST_ROWS = 20
+_RUN = columns("trajectory_id agent task=task_id axis_result=shown band")
+_COUNTS = columns("interactions=counts.interactions errors=counts.errors")
 _MEAN = columns("mean=estimate low=ci_low high=ci_high runs=n_items tasks=n_clusters")
 #: Columns of the table of changes, and where their figures stand.
 _CHANGE = columns(
@@ -59,6 +57,8 @@ class OneRun(
 ):
     """One run taken apart: its four dimensions and their signals, on a line of time."""
 
+    _flat = ("run",)
+
     run: AxisResult
     kind: Kind
 
@@ -72,11 +72,7 @@ class OneRun(
         """The run in a few sentences, with the marks that must be known of it."""
         return " ".join([*say.of_run(self.run), *map(say.marked, self.run.marks)])
 
-    def to_dict(self) -> dict[str, Any]:
-        """The whole result of the run."""
-        return self.run.to_dict()
-
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Interactions from left to right, one row a category; a bar is as long as the interaction took.
 
         A diamond stands where the duration of a call or of a text is unknown, a cross where the interaction failed; a
@@ -94,39 +90,25 @@ class OneRun(
                 if each.duration_ms is None and each.type in ACTING:
                     ax.plot(start, row, "D", color=colour, markersize=4, markerfacecolor="white")
                 elif each.duration_ms is not None:
-                    ax.barh(
-                        row,
-                        max(length, _LEAST_WIDTH * end),
-                        left=start,
-                        height=0.55,
-                        color=colour,
-                        alpha=0.25 if each.wait else 0.75,
-                    )
+                    bar: dict[str, Any] = {"left": start, "height": 0.55, "color": colour}
+                    ax.barh(row, max(length, _LEAST_WIDTH * end), **bar, alpha=0.25 if each.wait else 0.75)
                 if each.has_error:
                     ax.plot(start, row - 0.42, "X", color=_ERROR, markersize=6)
         ax.set_xlim(-0.01 * end, 1.01 * end)
         for name, row in rows.items():
             _name_longest(ax, [each for each in timed if each.categories[0] == name and each.duration_ms], row)
-        ax.plot([], [], "D", color=theme.QUIET, markerfacecolor="white", markersize=4, label="duration unknown")
-        ax.plot([], [], "X", color=_ERROR, markersize=6, linestyle="none", label="failed")
+        unknown = theme.HOLLOW | {"marker": "D", "markersize": 4}
+        marks: dict[str, Any] = {"duration unknown": unknown, "failed": {"marker": "X", "color": _ERROR}}
         if any(each.wait for each in timed):
-            ax.plot(
-                [], [], "s", color=theme.QUIET, alpha=0.25, markersize=7, linestyle="none", label="waits for a person"
-            )
-        theme.legend_below(ax, inches=0.55, ncols=3)
+            marks["waits for a person"] = {"marker": "s", "color": theme.QUIET, "alpha": 0.25, "markersize": 7}
+        theme.legend_below(ax, marks, inches=0.55, ncols=3)
         ax.set_yticks(list(rows.values()), list(rows))
         ax.set_ylim(len(rows) - 0.4, -0.75)
-        ax.set_xlabel("seconds from the run's start", fontsize=theme.LABEL, color=theme.INK)
-        theme.grid(ax)
-        counts = self.run.counts
-        note = (
-            f"{many(counts.interactions, 'interaction')}, {many(counts.errors, 'error')}; AXIS Result {self.run.shown}"
-        )
-        if not timed:
-            note += "; no time stamps, so there is nothing to draw"
-        theme.dress(ax, "One run, by category", note)
-        theme.describe(ax, f"a bar is an interaction, a cross one that failed; {note}; one run, so no interval")
-        return ax
+        counts, nothing = self.run.counts, "" if timed else "; no time stamps, so there is nothing to draw"
+        happened = f"{many(counts.interactions, 'interaction')}, {many(counts.errors, 'error')}"
+        note = f"{happened}; AXIS Result {self.run.shown}{nothing}"
+        how = f"a bar is an interaction, a cross one that failed; {note}; one run, so no interval"
+        return theme.dress(ax, "One run, by category", note, how=how, x="seconds from the run's start", lines="x")
 
 
 def one_run(
@@ -139,22 +121,20 @@ def one_run(
     InputError
         When there is no run, or none of that id.
     """
-    return OneRun(_chosen(results, run_id), kind, made_up=made_up)
-
-
-def _chosen(results: Sequence[AxisResult], run_id: str) -> AxisResult:
     if not results:
         raise TooLittle("source", "holds no transcript")
-    if not run_id:
-        return max(results, key=lambda each: each.counts.errors + len(each.dimension("agent").necessity.unnecessary))
-    for each in results:
-        if each.trajectory_id == run_id:
-            return each
-    raise no_such_run("run_id", run_id, [each.trajectory_id for each in results])
+    by_id = {each.trajectory_id: each for each in reversed(results)}  # of one id the first
+    if run_id and run_id not in by_id:
+        raise no_such_run("run_id", run_id, [each.trajectory_id for each in results])
+    chosen = [by_id[run_id]] if run_id else results
+    most = max(chosen, key=lambda each: each.counts.errors + len(each.dimension("agent").necessity.unnecessary))
+    return OneRun(most, kind, made_up=made_up)
 
 
 class WeakestSignals(Part, caption="Interactions of this run with a signal below 1"):
     """Where one run lost points: interactions with a signal below 1, the lowest first, with the judge's reason."""
+
+    _keys = ("rows",)
 
     rows: tuple[Mapping[str, Any], ...]
     kind: Kind
@@ -172,20 +152,18 @@ class WeakestSignals(Part, caption="Interactions of this run with a signal below
         """How many there are, and the lowest."""
         return say.weakest(len(self.rows), self.rows[0] if self.rows else None)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The rows."""
-        return {"rows": plain(self.rows)}
-
 
 def weakest_signals(of: OneRun) -> WeakestSignals:
     """Interactions of the run with a signal below 1, the lowest first."""
-    rows = [(lowest, row) for row in of.run.signal_rows if (lowest := _lowest(row)) < 1]
-    ordered = tuple(row for _, row in sorted(rows, key=lambda each: each[0]))
-    return WeakestSignals(ordered, of.kind, made_up=of.made_up)
+    given = [([row[name] for name in _OF_INTERACTIONS if row[name] is not None], row) for row in of.run.signal_rows]
+    weak = sorted(((min(signals), row) for signals, row in given if min(signals) < 1), key=lambda each: each[0])
+    return WeakestSignals(tuple(row for _, row in weak), of.kind, made_up=of.made_up)
 
 
 class AllRuns(Part, caption="Every run with its slowest call and its weakest signals below 75"):
     """Every run's composite or the ends of its interval, its dimensions, its slowest call and its weakest signals."""
+
+    _keys = columns("runs=table")
 
     results: tuple[AxisResult, ...]
     kind: Kind
@@ -193,23 +171,13 @@ class AllRuns(Part, caption="Every run with its slowest call and its weakest sig
     @property
     def table(self) -> Table:
         """One row a run."""
-        rows = [
-            {
-                "trajectory_id": each.trajectory_id,
-                "agent": each.agent,
-                "task": each.task_id,
-                "axis_result": each.shown,
-                "band": each.band,
-                **{score_column(dimension.name): dimension.score for dimension in each.dimensions},
-                "bounds": f"{each.bounds[0]:g} to {each.bounds[1]:g}",
-                "interactions": each.counts.interactions,
-                "errors": each.counts.errors,
-                "slowest_call": _slowest(each),
-                "weakest": "; ".join(map(str, each.insights)) or None,
-                "marks": len(each.marks),
-            }
-            for each in self.results
-        ]
+        rows = []
+        for each in self.results:
+            slow, low, high = each.slowest, *each.bounds
+            row = rows_of([each], _RUN)[0] | {score_column(of.name): of.score for of in each.dimensions}
+            row |= {"bounds": f"{low:g} to {high:g}"} | rows_of([each], _COUNTS)[0]
+            row["slowest_call"] = slow and f"#{slow.id} {slow.tool_name} {slow.duration_ms / 1000:,.1f} s"
+            rows.append(row | {"weakest": "; ".join(map(str, each.insights)) or None, "marks": len(each.marks)})
         return native(pl.DataFrame(rows, infer_schema_length=None), self.kind)
 
     @property
@@ -218,37 +186,29 @@ class AllRuns(Part, caption="Every run with its slowest call and its weakest sig
         agents = {each.agent or "" for each in self.results}
         return say.runs_counted(len(self.results), len(agents), sum(each.failed for each in self.results))
 
-    def to_dict(self) -> dict[str, Any]:
-        """The table's rows."""
-        return {"runs": plain(self.table)}
-
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Every run's composite, one row a task and agent; a line where it is an interval, whiskers for its bounds."""
-        groups = sorted({(each.task_id or each.cluster_id, each.agent or "not stated") for each in self.results})
+        groups: dict[tuple[str, str], list[AxisResult]] = {}
+        for each in self.results:
+            groups.setdefault((each.task_id or each.cluster_id, each.agent or "not stated"), []).append(each)
         ax = theme.new_axes(8.0, 1.2 + 0.34 * len(groups)) if ax is None else ax
-        for row, group in enumerate(groups):
-            runs = [
-                each for each in self.results if (each.task_id or each.cluster_id, each.agent or "not stated") == group
-            ]
+        for row, (_, runs) in enumerate(sorted(groups.items())):
+            middle = (len(runs) - 1) / 2
             for repeat, each in enumerate(runs):
-                level = row + 0.22 * (repeat - (len(runs) - 1) / 2) / max(1, (len(runs) - 1) / 2)
-                ax.plot(each.bounds, [level, level], color=theme.FAINT, linewidth=1.2)
-                ax.plot(each.interval, [level, level], color=theme.ACCENT, linewidth=2)
+                height = row + 0.22 * (repeat - middle) / max(1, middle)
+                ax.plot(each.bounds, [height, height], color=theme.FAINT, linewidth=1.2)
+                ax.plot(each.interval, [height, height], color=theme.ACCENT, linewidth=2)
                 if each.composite is not None:
-                    ax.plot(each.composite, level, "o", color=theme.ACCENT, markersize=5)
-        named_rows(ax, [f"{task}, {agent}" for task, agent in groups])
+                    ax.plot(each.composite, height, "o", color=theme.ACCENT, markersize=5)
+        theme.named_rows(ax, [f"{task}, {agent}" for task, agent in sorted(groups)])
         ax.set_xlim(-1, 101)
-        ax.set_xlabel("AXIS Result", fontsize=theme.LABEL, color=theme.INK)
-        theme.grid(ax)
-        theme.dress(
-            ax, "Every run's AXIS Result", f"{many(len(self.results), 'run')}; grey: what is missing at its ends"
+        runs_drawn = many(len(self.results), "run")
+        how = (
+            f"a dot is one of {runs_drawn}. Blue lines go from goal 0 to goal 100 where the goal was not graded, grey "
+            "lines from missing signals at their worst to their best: both are bounds, not confidence intervals"
         )
-        ends = (
-            "Blue lines go from goal 0 to goal 100 where the goal was not graded, grey lines from missing signals at "
-            "their worst to their best: both are bounds, not confidence intervals"
-        )
-        theme.describe(ax, f"a dot is one of {many(len(self.results), 'run')}. {ends}")
-        return ax
+        note = f"{runs_drawn}; grey: what is missing at its ends"
+        return theme.dress(ax, "Every run's AXIS Result", note, how=how, x="AXIS Result", lines="x")
 
 
 def all_runs(results: Sequence[AxisResult], *, kind: Kind = "polars", made_up: tuple[str, ...] = ()) -> AllRuns:
@@ -282,12 +242,8 @@ class MeansOfAgents(
     @property
     def table(self) -> Table:
         """One row an agent and quantity, with the interval over tasks where there is one."""
-        rows = [
-            {"agent": each.agent, "quantity": name, **rows_of([mean], _MEAN)[0]}
-            for each in self.agents
-            for name, mean in each.means.items()
-            if mean.n_items
-        ]
+        rows = [{"agent": each.agent} | row for each in self.agents for row in rows_by("quantity", each.means, _MEAN)]
+        rows = [row for row in rows if row["runs"]]
         return native(pl.DataFrame(rows, infer_schema_length=None), self.kind)
 
     @property
@@ -316,16 +272,6 @@ def values(results: Sequence[AxisResult], quantity: str) -> np.ndarray[Any, np.d
     """The composite or a dimension's score of every run; NaN where it has none."""
     scores = [each.composite if quantity == "composite" else each.dimension(quantity).score for each in results]
     return np.array([math.nan if score is None else score for score in scores], dtype=np.float64)
-
-
-def _lowest(row: Mapping[str, Any]) -> float:
-    signals: list[float] = [row[name] for name in _OF_INTERACTIONS if row[name] is not None]
-    return min(signals)
-
-
-def _slowest(result: AxisResult) -> str | None:
-    slow = result.slowest
-    return None if slow is None else f"#{slow.id} {slow.tool_name} {slow.duration_ms / 1000:,.1f} s"
 
 
 @dataclass(frozen=True)
@@ -400,24 +346,20 @@ class RunComparison(Part, name="comparison", caption="Points per quantity", form
         runs = (self.n_before, self.n_after, len(self.tasks))
         return say.comparison(changes, rest, *runs, without=without, reason=reason)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Change of the composite and of each dimension, with intervals over repeats; clear of 0 is a change."""
         rows = self.changes
         ax = theme.new_axes(7.5, 1.3 + 0.4 * len(rows)) if ax is None else ax
         for row, each in enumerate(rows):
-            interval_mark(ax, each.over_repeats, row, filled=each.direction is not Direction.NOT_SHOWN)
-            at_the_right(ax, row, f"{each.before:.1f} to {each.after:.1f}")
+            theme.interval_mark(ax, each.over_repeats, row, filled=each.direction is not Direction.NOT_SHOWN)
+            theme.at_the_right(ax, row, f"{each.before:.1f} to {each.after:.1f}")
         ax.axvline(0, color=theme.QUIET, linewidth=1)
-        named_rows(ax, [theme.in_words(each.quantity) for each in rows] or [""])
-        ax.set_xlabel(
-            f"points, {self.names[1]} minus {self.names[0]}; filled where the interval leaves out 0",
-            fontsize=theme.SMALL,
-        )
-        theme.grid(ax)
-        bars = level(rows[0].over_repeats if rows else None)
+        theme.named_rows(ax, [theme.in_words(each.quantity) for each in rows] or [""])
+        bars = theme.level(rows[0].over_repeats if rows else None)
         note = f"{many(self.n_before, 'run')} and {many(self.n_after, 'run')}; {bars} over repeats"
         note = self.reason or f"{note} of {many(len(self.tasks), 'task')}"
-        return theme.dress(ax, "Change on the same tasks", note)
+        x = f"points, {self.names[1]} minus {self.names[0]}; filled where the interval leaves out 0"
+        return theme.dress(ax, "Change on the same tasks", note, x=x, lines="x")
 
 
 def compare_sources(
@@ -448,29 +390,20 @@ def compare_runs(
     when its interval leaves out 0. Runs that called nothing are not compared with runs that each called something: an
     environment that is not there deducts nothing.
     """
-    shown: Any = {"kind": kind, "made_up": made_up}
-    tasks = {name: {each.cluster_id for each in side} for name, side in (("before", before), ("after", after))}
-    shared = tasks["before"] & tasks["after"]
+    first, second = ({each.cluster_id for each in side} for side in (before, after))
+    shared = first & second
+    kept = [[each for each in side if not shared or each.cluster_id in shared] for side in (before, after)]
+    shown: Any = {"kind": kind, "made_up": made_up, "names": names, "tasks": tuple(sorted(shared))}
+    shown |= {"n_before": len(kept[0]), "n_after": len(kept[1])}
+    only: Any = {"only_before": tuple(sorted(first - shared)), "only_after": tuple(sorted(second - shared))}
     if not shared:
-        only = (_sorted(tasks["before"]), _sorted(tasks["after"]))
-        return RunComparison(names, (), len(before), len(after), (), *only, refusal=NotCompared.NO_SHARED_TASK, **shown)
-    kept = [[each for each in side if each.cluster_id in shared] for side in (before, after)]
+        return RunComparison(changes=(), refusal=NotCompared.NO_SHARED_TASK, **shown, **only)
     n_silent = [sum(not any(step.is_call for step in each.interactions) for each in side) for side in kept]
     if n_silent in ([0, len(kept[1])], [len(kept[0]), 0]):
-        return RunComparison(
-            names, (), len(kept[0]), len(kept[1]), _sorted(shared), refusal=NotCompared.CALLED_NOTHING, **shown
-        )
-    changes = tuple(_change(name, *kept, ci_level=ci_level) for name in QUANTITIES)
-    return RunComparison(
-        names=names,
-        changes=tuple(each for each in changes if not math.isnan(each.over_repeats.estimate)),
-        n_before=len(kept[0]),
-        n_after=len(kept[1]),
-        tasks=_sorted(shared),
-        only_before=_sorted(tasks["before"] - shared),
-        only_after=_sorted(tasks["after"] - shared),
-        **shown,
-    )
+        return RunComparison(changes=(), refusal=NotCompared.CALLED_NOTHING, **shown)
+    changes = (_change(name, *kept, ci_level=ci_level) for name in QUANTITIES)
+    known = tuple(each for each in changes if not math.isnan(each.over_repeats.estimate))
+    return RunComparison(changes=known, **shown, **only)
 
 
 def _change(quantity: str, before: list[AxisResult], after: list[AxisResult], *, ci_level: float) -> Change:
@@ -483,11 +416,7 @@ def _change(quantity: str, before: list[AxisResult], after: list[AxisResult], *,
     return Change(quantity, mean_of(np.array(means[0])), mean_of(np.array(means[1])), repeats, over_tasks)
 
 
-def _sorted(names: set[str]) -> tuple[str, ...]:
-    return tuple(sorted(names))
-
-
-def _name_longest(ax: Axes, bars: Sequence[Interaction], row: int) -> None:
+def _name_longest(ax: theme.Axes, bars: Sequence[Interaction], row: int) -> None:
     """The longest bar of a row, by what its time was: its end of the line where the text would leave the figure."""
     if not bars:
         return
