@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 from axisjudge.checks import enough_for
 from axisjudge.cluster import watched
-from axisjudge.figures.theme import QUIET, SMALL, describe, dress, grid, legend_below, new_axes, percent_tick
+from axisjudge.figures import theme
 from axisjudge.ratings import as_ratings
+from axisjudge.results import columns
 from axisjudge.spec import JudgeSpec
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.alternative_annotator import FEWEST_PEOPLE
@@ -41,26 +42,8 @@ from axisjudge.studies.plan.pilots import (
     study_plan,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
-__all__ = [
-    "ItemsForClaim",
-    "LabelsForRate",
-    "PilotFigures",
-    "Plan",
-    "RepeatsBought",
-    "TasksForAgreement",
-    "items_for_claim",
-    "labels_for_rate",
-    "pilot_figures",
-    "plan",
-    "repeats_bought",
-    "tasks_for_agreement",
-]
-
-
-def plot_plans(curves: Mapping[str, StudyCurve], *, title: str, ax: Axes | None = None) -> Axes:
+def plot_plans(curves: Mapping[str, StudyCurve], *, title: str, ax: theme.Axes | None = None) -> theme.Axes:
     """Half width (or power) against size, one line a scenario; a ring marks the size at which the target is met.
 
     Bars show the standard deviation of the half width between studies: yours may be luckier or not.
@@ -68,55 +51,29 @@ def plot_plans(curves: Mapping[str, StudyCurve], *, title: str, ax: Axes | None 
     import matplotlib as mpl
     import seaborn as sns
 
-    ax = new_axes(6.8, 3.9) if ax is None else ax
+    ax = theme.new_axes(6.8, 3.9) if ax is None else ax
     first = next(iter(curves.values()))
-    ax.axhline(first.target, color=QUIET, linewidth=1, linestyle=(0, (4, 3)))
+    ax.axhline(first.target, color=theme.QUIET, linewidth=1, linestyle=(0, (4, 3)))
     for colour, (label, curve) in zip(sns.color_palette("colorblind", len(curves)), curves.items(), strict=True):
         sizes = [point.n for point in curve.points]
         values = [point.power if curve.of_power else point.half_width for point in curve.points]
         spread = None if curve.of_power else [point.spread for point in curve.points]
-        ax.errorbar(
-            sizes, values, yerr=spread, fmt="o-", color=colour, markersize=4, linewidth=1.6, elinewidth=1, label=label
-        )
+        line: dict[str, Any] = {"fmt": "o-", "color": colour, "markersize": 4, "linewidth": 1.6, "elinewidth": 1}
+        ax.errorbar(sizes, values, yerr=spread, label=label, **line)
         if curve.needed is not None:
             ax.plot(curve.needed, curve.target, "o", color=colour, markersize=11, fillstyle="none", markeredgewidth=1.8)
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter(lambda size, _: f"{size:,.0f}")
     ax.set_xticks(sorted({point.n for curve in curves.values() for point in curve.points}))
     ax.xaxis.set_minor_locator(mpl.ticker.NullLocator())
-    ax.set_xlabel(f"{first.unit}s", fontsize=SMALL, color=QUIET)
     ax.set_ylim(0, 1.02 if first.of_power else None)
     if first.of_power:
-        ax.yaxis.set_major_formatter(percent_tick)
+        ax.yaxis.set_major_formatter(theme.percent_tick)
     what = "power" if first.of_power else "half width of the interval"
-    _finished(ax, title, f"{what}; dashed: the target")
     bars = "" if first.of_power else "; bars: the standard deviation of the half width between studies"
-    describe(ax, f"{what} by number of {plural(first.unit)}; dashed: the target, ring: where it is met{bars}")
-    return ax
-
-
-def plot_repeats(errors: Sequence[PanelError], *, ax: Axes | None = None) -> Axes:
-    """Standard error of an item's mean verdict against the number of calls, one line a number of judges."""
-    import seaborn as sns
-
-    ax = new_axes(6.4, 3.4) if ax is None else ax
-    counts = sorted({each.judges for each in errors})
-    for colour, count in zip(sns.color_palette("colorblind", len(counts)), counts, strict=True):
-        calls, values = zip(
-            *((each.calls, each.standard_error) for each in errors if each.judges == count), strict=True
-        )
-        ax.plot(calls, values, "o-", color=colour, label=many(count, "judge"))
-    ax.set_xlabel("calls per item (judges x repeats)", fontsize=SMALL, color=QUIET)
-    ax.set_ylim(bottom=0)
-    _finished(ax, "More judges or more repeats", "standard error of an item's mean verdict")
-    describe(ax, "standard error of an item's mean verdict, from variances estimated once and without interval")
-    return ax
-
-
-def _finished(ax: Axes, title: str, note: str) -> Axes:
-    grid(ax, "y")
-    legend_below(ax, inches=0.55, ncols=4)
-    return dress(ax, title, note)
+    theme.legend_below(ax, inches=0.55, ncols=4)
+    how = f"{what} by number of {plural(first.unit)}; dashed: the target, ring: where it is met{bars}"
+    return theme.dress(ax, title, f"{what}; dashed: the target", how=how, x=f"{first.unit}s", lines="y")
 
 
 #: Judges by name with their sensitivity and specificity.
@@ -126,6 +83,8 @@ QUALITIES = {"strong judge (.95, .95)": (0.95, 0.95), "fair (.85, .85)": (0.85, 
 class PilotFigures(Part, name="pilot", caption="What the pilot gives to assume"):
     """What a pilot says of one question; None where it says too little, for the reason in `too_little`."""
 
+    _flat = ("pilot",)
+
     pilot: Pilot | None
     too_little: str
     kind: Kind
@@ -133,17 +92,13 @@ class PilotFigures(Part, name="pilot", caption="What the pilot gives to assume")
     @property
     def table(self) -> Table:
         """One row: prevalence, agreement and kappa of the first two judges, tasks."""
-        columns = {name: name for name in ("question", "prevalence", "kappa", "agreement", "n_tasks")}
-        return frame_of([self.pilot] if self.pilot else [], columns, self.kind)
+        named = columns("question prevalence kappa agreement n_tasks")
+        return frame_of([self.pilot] if self.pilot else [], named, self.kind)
 
     @property
     def answer(self) -> str:
         """The pilot in words, or why it says too little; empty where none was given."""
         return pilot_sentence(self.pilot) if self.pilot else self.too_little
-
-    def to_dict(self) -> dict[str, Any]:
-        """Its figures."""
-        return self.pilot.to_dict() if self.pilot else {}
 
 
 def pilot_figures(ratings: Given | None, *, question: str = "argument_validity") -> PilotFigures:
@@ -159,16 +114,16 @@ def pilot_figures(ratings: Given | None, *, question: str = "argument_validity")
 class _Plans(Part):
     """Plans by scenario: what studies of growing size give, simulated, and what they cost."""
 
+    _flat = ("plans",)
+
     plans: Mapping[str, StudyPlan]
     kind: Kind
 
     @property
     def table(self) -> Table:
         """A row a scenario and size."""
-        rows = [(name, row) for name, plan in self.plans.items() for row in plan_rows(plan)]
-        return table_of(
-            [{"scenario": name, **{_column(head): cell for head, cell in row.items()}} for name, row in rows], self.kind
-        )
+        rows = [{"scenario": name} | row for name, plan in self.plans.items() for row in plan_rows(plan)]
+        return table_of([{head.lower().replace(" ", "_"): row[head] for head in row} for row in rows], self.kind)
 
     @property
     def needed(self) -> dict[str, int | None]:
@@ -180,41 +135,27 @@ class _Plans(Part):
         """Every plan with its assumptions."""
         return " ".join(plan_sentence(plan, sentence_case(name)) for name, plan in self.plans.items())
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """One line a scenario; a ring where the target is met."""
         curves = {name: plan.curve for name, plan in self.plans.items()}
         return plot_plans(curves, title=self.caption, ax=ax)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The plans by scenario."""
-        return {name: plan.to_dict() for name, plan in self.plans.items()}
 
-
-def _column(head: str) -> str:
-    return head.lower().replace(" ", "_")
-
-
-class TasksForAgreement(_Plans):
+class TasksForAgreement(_Plans, name="agreement", caption="Tasks for agreement of two judges"):
     """Tasks for a wanted half width of agreement of two judges; the first coefficient has prices."""
 
-    name: ClassVar = "agreement"
-    caption: ClassVar = "Tasks for agreement of two judges"
 
-
-class LabelsForRate(_Plans):
+class LabelsForRate(_Plans, name="labels", caption="Labels for a corrected failure rate", of_ratings=False):
     """Labels for a wanted half width of a corrected failure rate, by quality of the judge."""
 
-    name: ClassVar = "labels"
-    caption: ClassVar = "Labels for a corrected failure rate"
-    of_ratings: ClassVar = False
 
-
-class ItemsForClaim(_Plans):
+class ItemsForClaim(
+    _Plans,
+    name="stand_in",
+    caption="Items for the claim that a judge may stand in for a person",
+    of_ratings=False,
+):
     """Items for a wanted power of the claim that a judge may stand in for a person, by share of failures."""
-
-    name: ClassVar = "stand_in"
-    caption: ClassVar = "Items for the claim that a judge may stand in for a person"
-    of_ratings: ClassVar = False
 
 
 def tasks_for_agreement(
@@ -311,27 +252,39 @@ def items_for_claim(
 class RepeatsBought(Part, name="repeats", caption="More judges or more repeats"):
     """Standard error of an item's mean verdict for panels of k judges asked r times, from a pilot with repeats."""
 
+    _keys = ("errors",)
+
     errors: tuple[PanelError, ...]
     kind: Kind
 
     @property
     def table(self) -> Table:
         """A row a panel."""
-        columns = {name: name for name in ("question", "judges", "repeats", "calls", "standard_error", "fixed_judges")}
-        return frame_of(self.errors, columns, self.kind)
+        named = columns("question judges repeats calls standard_error fixed_judges")
+        return frame_of(self.errors, named, self.kind)
 
     @property
     def answer(self) -> str:
         """What a repeat buys beside a judge."""
         return repeats_sentence(self.errors)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """One line a number of judges."""
-        return plot_repeats(self.errors, ax=ax) if self.errors else super().plot(ax)
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
+        """Standard error of an item's mean verdict against the number of calls, one line a number of judges."""
+        import seaborn as sns
 
-    def to_dict(self) -> dict[str, Any]:
-        """Every panel."""
-        return {"errors": [error.to_dict() for error in self.errors]}
+        if not self.errors:
+            return super().plot(ax)
+        ax = theme.new_axes(6.4, 3.4) if ax is None else ax
+        counts = sorted({each.judges for each in self.errors})
+        for colour, count in zip(sns.color_palette("colorblind", len(counts)), counts, strict=True):
+            mine = [each for each in self.errors if each.judges == count]
+            values = [each.standard_error for each in mine]
+            ax.plot([each.calls for each in mine], values, "o-", color=colour, label=many(count, "judge"))
+        ax.set_ylim(bottom=0)
+        theme.legend_below(ax, inches=0.55, ncols=4)
+        note, x = "standard error of an item's mean verdict", "calls per item (judges x repeats)"
+        how = f"{note}, from variances estimated once and without interval"
+        return theme.dress(ax, "More judges or more repeats", note, how=how, x=x, lines="y")
 
 
 def repeats_bought(ratings: Given | None, *, question: str = "argument_validity") -> RepeatsBought:
@@ -452,14 +405,21 @@ _NAMES = {"ci_level": "interval level", "per_task": "items a task"}
 
 def plan_sentence(plan: StudyPlan, of: str = "") -> str:
     """What is needed, what it costs, what one more buys, on which assumptions; `of` names the line that is meant."""
-    prices = (
-        f"Costs of judging follow the list prices of the package genai-prices {plan.price_list}."
-        if plan.price_list
-        else ""
-    )
     needed = _needed(plan)
-    start = f"{of}: {needed[:1].lower()}{needed[1:]}" if of else needed
-    return " ".join(filter(None, (start, _one_more(plan), _fading(plan), prices)))
+    parts = [f"{of}: {needed[:1].lower()}{needed[1:]}" if of else needed]
+    if not math.isnan(plan.one_more):
+        price = "" if plan.usd_per_unit is None else f", for {in_dollars(plan.usd_per_unit)},"
+        one = f"At that size one more {plan.curve.unit}{price} narrows"
+        parts.append(f"{one} the half width by {plan.one_more:.2g}.")
+    if plan.peak is not None:
+        parts.append(
+            f"The power is highest, at {plan.peak.power:.0%}, near {many(plan.peak.n, plan.curve.unit)} and falls with "
+            "more, because a judge that always says one word passes too: ask for a smaller epsilon, or draw items by a "
+            "recorded key so that failures are not rare."
+        )
+    if plan.price_list:
+        parts.append(f"Costs of judging follow the list prices of the package genai-prices {plan.price_list}.")
+    return " ".join(parts)
 
 
 def answer(
@@ -483,8 +443,17 @@ def needs(plans: Mapping[str, StudyPlan]) -> str:
     order = sorted(plans.items(), key=lambda plan: plan[1].curve.needed or math.inf)
     ends = order if len(order) < 3 else (order[0], order[-1])
     short = [(name.partition(" (")[0], plan) for name, plan in ends]
-    what = _together(ends[0][1])
-    takes = " to ".join(f"{_size(plan)}{_cost(plan)} ({name})" for name, plan in short if plan.peak is None)
+    curve = ends[0][1].curve
+    what = "agreement of two judges" if curve.what in COEFFICIENTS else curve.what
+    what = (
+        f"a power of {curve.target:.0%} with {what}, each item labelled by {curve.assumed['people']} people,"
+        if curve.of_power
+        else f"{what} to within {curve.target:.3g} in {ASSURANCE:.0%} of studies"
+    )
+    reached = [(name, plan, plan.usd_needed) for name, plan in short if plan.peak is None]
+    takes = " to ".join(
+        f"{_size(plan)}{'' if cost is None else f' for {in_dollars(cost)}'} ({name})" for name, plan, cost in reached
+    )
     never = [name for name, plan in short if plan.peak is not None]
     if not takes:
         return f"{what} is out of reach ({listed(never)})"
@@ -513,18 +482,6 @@ def _calls(errors: Sequence[PanelError]) -> str:
     return f"; two calls an item are better spent on {better} than on {other}"
 
 
-#: What agreement is measured by where several coefficients are planned together.
-_AGREEMENT = "agreement of two judges"
-
-
-def _together(plan: StudyPlan) -> str:
-    curve = plan.curve
-    what = _AGREEMENT if curve.what in COEFFICIENTS else curve.what
-    if curve.of_power:
-        return f"a power of {curve.target:.0%} with {what}, each item labelled by {curve.assumed['people']} people,"
-    return f"{what} to within {curve.target:.3g} in {ASSURANCE:.0%} of studies"
-
-
 def _wanted(plan: StudyPlan) -> str:
     curve = plan.curve
     what = named(COEFFICIENTS[curve.what].label) if curve.what in COEFFICIENTS else curve.what
@@ -542,14 +499,8 @@ def _size(plan: StudyPlan) -> str:
     return f"{needed} or fewer" if plan.met_by_smallest else f"about {needed}"
 
 
-def _cost(plan: StudyPlan) -> str:
-    """What so many cost; empty where a price or the number is not known."""
-    needed, price = plan.curve.needed, plan.usd_per_unit
-    return "" if needed is None or price is None else f" for {in_dollars(needed * price)}"
-
-
 def _needed(plan: StudyPlan) -> str:
-    curve, price = plan.curve, plan.usd_per_unit
+    curve = plan.curve
     assumed = "; ".join(
         f"{_NAMES.get(name, name)} {value:.3g}" if isinstance(value, float) else f"{_NAMES.get(name, name)} {value}"
         for name, value in curve.assumed.items()
@@ -557,25 +508,8 @@ def _needed(plan: StudyPlan) -> str:
     )
     if curve.needed is None:
         return f"Up to {many(curve.points[-1].n, curve.unit)} do not give {_wanted(plan)}. Assumed: {assumed}."
-    cost = "" if price is None else f" (about {in_dollars(curve.needed * price)})"
+    cost = "" if plan.usd_needed is None else f" (about {in_dollars(plan.usd_needed)})"
     return f"{sentence_case(_size(plan))}{cost} give {_wanted(plan)}. Assumed: {assumed}."
-
-
-def _one_more(plan: StudyPlan) -> str:
-    if math.isnan(plan.one_more):
-        return ""
-    price = "" if plan.usd_per_unit is None else f", for {in_dollars(plan.usd_per_unit)},"
-    return f"At that size one more {plan.curve.unit}{price} narrows the half width by {plan.one_more:.2g}."
-
-
-def _fading(plan: StudyPlan) -> str:
-    if plan.peak is None:
-        return ""
-    return (
-        f"The power is highest, at {plan.peak.power:.0%}, near {many(plan.peak.n, plan.curve.unit)} and falls with "
-        "more, because a judge that always says one word passes too: ask for a smaller epsilon, or draw items by a "
-        "recorded key so that failures are not rare."
-    )
 
 
 open_door(plan)

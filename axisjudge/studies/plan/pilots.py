@@ -76,16 +76,18 @@ def pilot_of(ratings: Given, question: str) -> Pilot:
     codes = panel.codes[:, : panel.n_judges]
     if np.isnan(codes[:, :2]).any(axis=1).all():
         raise TooLittle("--pilot", f"needs runs on which two judges gave a verdict on {question}")
-    categories, clusters = range(len(panel.categories)), panel.clusters
+    how: dict[str, Any] = {"categories": range(len(panel.categories)), "clusters": panel.clusters}
+    asked = table.filter(question=question).drop_nulls("input_tokens")
+    prompt, reply = asked.select(pl.col("input_tokens", "output_tokens").mean()).row(0)
     return Pilot(
         question=question,
         judges=panel.judges,
         ratings=codes,
-        tasks=clusters,
+        tasks=panel.clusters,
         prevalence=mean_of((codes[~np.isnan(codes)] == _FAILED).astype(float)),
-        kappa=cohen_kappa(codes[:, :2], categories=categories, clusters=clusters).estimate,
-        agreement=percent_agreement(codes[:, :2], categories=categories, clusters=clusters).estimate,
-        tokens=_tokens(table.filter(pl.col("question") == question)),
+        kappa=cohen_kappa(codes[:, :2], **how).estimate,
+        agreement=percent_agreement(codes[:, :2], **how).estimate,
+        tokens=None if prompt is None else Tokens(round(prompt), round(reply or 0)),
     )
 
 
@@ -93,11 +95,6 @@ def tasks_to_differ(pilot: Pilot, difference: float) -> TasksForChange:
     """Tasks until its first two judges are shown to differ by so much in how often they call a run incorrect."""
     failed = np.where(np.isnan(pilot.ratings), np.nan, pilot.ratings == _FAILED)
     return tasks_for_change(failed[:, 0], failed[:, 1], pilot.tasks, difference=difference)
-
-
-def _tokens(asked: pl.DataFrame) -> Tokens | None:
-    prompt, reply = asked.drop_nulls("input_tokens").select(pl.col("input_tokens", "output_tokens").mean()).row(0)
-    return None if prompt is None else Tokens(round(prompt), round(reply or 0))
 
 
 @dataclass(frozen=True)
@@ -154,10 +151,9 @@ class PanelError(Result):
     out, so that the figure is a lower bound.
     """
 
-    _keys: ClassVar = {name: name for name in ("question", "judges", "repeats", "calls")} | {
-        "standard error": "standard_error",
-        "fixed judges": "fixed_judges",
-    }
+    _keys = columns(
+        "question judges repeats calls", {"standard error": "standard_error", "fixed judges": "fixed_judges"}
+    )
 
     question: str
     judges: int
@@ -178,27 +174,17 @@ def panel_errors(ratings: Given, *, question: str | None = None) -> tuple[PanelE
     the pilot the component between judges is not known and left out, with fewer than 4 occasions that of occasions.
     Nothing for a question without two judges asked twice.
     """
-    return tuple(
-        PanelError(
-            question=variance.question,
-            judges=k,
-            repeats=r,
-            standard_error=panel_error(
-                0.0 if math.isnan(parts.judge) else parts.judge,
-                parts.item_judge,
-                parts.error,
-                k,
-                r,
-                occasion=0.0 if math.isnan(parts.occasion) else parts.occasion + parts.item_occasion,
-            ),
-            fixed_judges=math.isnan(parts.judge),
-        )
-        for variance in question_variances(ratings)
-        if question in (None, variance.question)
-        and (parts := variance.components) is not None
-        and not math.isnan(parts.error)
-        for k, r in itertools.product(NUMBERS, NUMBERS)
-    )
+    errors = []
+    for variance in question_variances(ratings):
+        parts = variance.components
+        if question not in (None, variance.question) or parts is None or math.isnan(parts.error):
+            continue
+        fixed, between = math.isnan(parts.judge), 0.0 if math.isnan(parts.judge) else parts.judge
+        occasion = 0.0 if math.isnan(parts.occasion) else parts.occasion + parts.item_occasion
+        for k, r in itertools.product(NUMBERS, NUMBERS):
+            error = panel_error(between, parts.item_judge, parts.error, k, r, occasion=occasion)
+            errors.append(PanelError(variance.question, k, r, error, fixed))
+    return tuple(errors)
 
 
 #: A typical call of the shipped rubrics on a retail run: prompt and reply, in tokens.
@@ -232,6 +218,12 @@ class StudyPlan(Result):
     price_list: str = ""
 
     @property
+    def usd_needed(self) -> float | None:
+        """What so many units cost; None where a price or the number is not known."""
+        price, needed = self.usd_per_unit, self.curve.needed
+        return None if price is None or needed is None else needed * price
+
+    @property
     def one_more(self) -> float:
         """By how much one more unit narrows the interval where the target is met; NaN where no size tried is wider."""
         curve = self.curve
@@ -260,13 +252,10 @@ class StudyPlan(Result):
 def judge_prices(judges: Sequence[str | JudgeSpec], tokens: Tokens = TOKENS) -> list[JudgePrice]:
     """What one call of each judge costs at list price; programs cost nothing, unknown models are not free."""
     prices = []
-    for judge in judges:
-        (spec,) = parse_specs([judge])
-        if find_provider(spec.provider).free:
-            prices.append(JudgePrice(spec.rater, 0.0))
-            continue
+    for (spec,) in (parse_specs([judge]) for judge in judges):
         price_list = None if spec.base_url else price_list_of(spec.provider)
-        cost = cost_usd(tokens, spec.model, provider=price_list, url=spec.base_url, at=LISTED_AT)
+        free = find_provider(spec.provider).free
+        cost = 0.0 if free else cost_usd(tokens, spec.model, provider=price_list, url=spec.base_url, at=LISTED_AT)
         prices.append(JudgePrice(spec.rater, cost))
     return prices
 
