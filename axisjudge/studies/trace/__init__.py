@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.figures.theme import (
-    FAINT,
-    INK,
-    LABEL,
-    QUIET,
-    SMALL,
-    VERDICTS,
-    describe,
-    dress,
-    in_words,
-    legend_below,
-    look_of,
-    new_axes,
-)
+from axisjudge.figures import theme
 from axisjudge.protocol import no_such_run
-from axisjudge.results import plain
+from axisjudge.results import columns
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of, to_polars
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import listed, many
@@ -31,27 +17,10 @@ from axisjudge.studies.trace.run import TracedRun, TracedStep, TracedVerdict, mo
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import VERDICTS as WORDS
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = [
-    "PublishedTrace",
-    "RunOverlaps",
-    "RunTimeline",
-    "RunVerdicts",
-    "Trace",
-    "pick",
-    "published_trace",
-    "run_overlaps",
-    "run_timeline",
-    "run_verdicts",
-    "trace",
-]
-
 _ROLES = {"system": "#efefef", "user": "#cfe3d4", "assistant": "#c9d9ee", "tool": "#efe3c4"}
 
 
-def plot_trace(run: TracedRun, *, ax: Axes | None = None) -> Axes:
+def plot_trace(run: TracedRun, *, ax: theme.Axes | None = None) -> theme.Axes:
     """Steps from left to right, one row per judge and axis in conflict, a mark at every step that the judge cites.
 
     The mark's shape and colour are the verdict; at the right stand the verdict and the judge's own confidence. All axes
@@ -59,19 +28,18 @@ def plot_trace(run: TracedRun, *, ax: Axes | None = None) -> Axes:
     """
     axes = run.contested or run.axes
     n_steps, n_rows = len(run.steps), len(axes) + sum(len(run.on(axis)) for axis in axes)
-    ax = new_axes(min(max(7.5, 3.5 + 0.24 * n_steps), 14), 1.5 + 0.25 * n_rows) if ax is None else ax
+    ax = theme.new_axes(min(max(7.5, 3.5 + 0.24 * n_steps), 14), 1.5 + 0.25 * n_rows) if ax is None else ax
     for step in run.steps:
-        tile = {"color": _ROLES[step.role], "width": 0.92, "height": 0.8, "align": "center", "linewidth": 0}
-        ax.barh(-1.2, left=step.index - 0.46, **tile)  # type: ignore[arg-type]
+        ax.barh(-1.2, 0.92, left=step.index - 0.46, color=_ROLES[step.role], height=0.8, linewidth=0)
         if step.calls:
-            ax.plot(step.index, -1.2, marker="v", color=INK, markersize=4)
+            ax.plot(step.index, -1.2, marker="v", color=theme.INK, markersize=4)
     labels = {-1.2: "who acts"}
     row = 0
     for number, axis in enumerate(axes):
         judged = run.on(axis)
         if number % 2 == 0:
             ax.axhspan(row - 0.5, row + len(judged) + 0.5, color="#f6f6f6", zorder=0, linewidth=0)
-        ax.text(-0.5, row, in_words(axis), va="center", fontsize=SMALL, fontweight="bold", color=INK)
+        ax.text(-0.5, row, theme.in_words(axis), va="center", fontsize=theme.SMALL, fontweight="bold", color=theme.INK)
         for place, given in enumerate(judged, start=row + 1):
             _row(ax, place, given, n_steps)
             labels[place] = given.judge
@@ -79,73 +47,70 @@ def plot_trace(run: TracedRun, *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(list(labels), list(labels.values()))
     ax.set_ylim(n_rows - 0.4, -1.9)
     ax.set_xlim(-0.8, max(n_steps, 1) - 0.2)
-    ax.set_xlabel("step", fontsize=LABEL, color=INK)
-    _legend(ax, run)
+    roles, cited = {step.role for step in run.steps}, {each.verdict for each in run.verdicts if each.cited}
+    marks: dict[str, Any] = {role: {"marker": "s", "color": _ROLES[role]} for role in _ROLES if role in roles}
+    marks["calls a tool"] = {"marker": "v", "color": theme.INK, "markersize": 4}
+    for verdict, look in theme.VERDICTS.items():
+        if verdict in cited:
+            marks[f"cited for {theme.in_words(verdict)}"] = {"marker": look.marker, "color": look.colour}
+    theme.legend_below(ax, marks, inches=0.5, ncols=4)
     which = f"; the {len(axes)} of {len(run.axes)} axes on which they contradict each other" if run.contested else ""
     note = f"one run of {many(n_steps, 'step')}; {many(len(run.judges), 'judge')}{which}"
-    dress(ax, "Steps that the judges cite, per axis", note)
-    describe(ax, f"a mark is a cited step, its shape the verdict; {note}; of one run there is no interval")
-    ax.tick_params(axis="y", labelsize=SMALL)
+    how = f"a mark is a cited step, its shape the verdict; {note}; of one run there is no interval"
+    theme.dress(ax, "Steps that the judges cite, per axis", note, how=how, x="step")
+    ax.tick_params(axis="y", labelsize=theme.SMALL)
     ax.locator_params(axis="x", integer=True)
     return ax
 
 
-def _row(ax: Axes, row: int, given: TracedVerdict, n_steps: int) -> None:
-    colour, marker, _ = look_of(given.verdict)
+def _row(ax: theme.Axes, row: int, given: TracedVerdict, n_steps: int) -> None:
+    colour, marker, _ = theme.look_of(given.verdict)
     inside = [step for step in given.cited if 0 <= step < n_steps]
-    ax.plot([-0.5, n_steps - 0.5], [row, row], color=FAINT, linewidth=0.6, zorder=1)
+    ax.plot([-0.5, n_steps - 0.5], [row, row], color=theme.FAINT, linewidth=0.6, zorder=1)
     ax.plot(inside, [row] * len(inside), marker, color=colour, markersize=7.5, markeredgewidth=1.2, zorder=3)
     sure = "" if given.confidence is None else f" {given.confidence:.2f}"
     beyond = f", cites {len(given.invalid)} that do not exist" if given.invalid else ""
-    words = f"{in_words(given.word)}{sure}{beyond}"
-    ax.annotate(words, (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=SMALL, color=colour)
+    theme.at_the_right(ax, row, f"{theme.in_words(given.word)}{sure}{beyond}", size=theme.SMALL, colour=colour)
 
 
-def _legend(ax: Axes, run: TracedRun) -> None:
-    for role, colour in _ROLES.items():
-        if any(step.role == role for step in run.steps):
-            ax.plot([], [], "s", color=colour, markersize=8, label=role)
-    ax.plot([], [], "v", color=INK, markersize=4, linestyle="none", label="calls a tool")
-    for verdict, (colour, marker, _) in VERDICTS.items():
-        if any(each.verdict == verdict and each.cited for each in run.verdicts):
-            ax.plot([], [], marker, color=colour, linestyle="none", label=f"cited for {in_words(verdict)}")
-    legend_below(ax, inches=0.5, ncols=4)
-
-
-class RunTimeline(Part, name="trace", caption="The steps of the run, and who cites them for what"):
-    """One run step by step, with the steps that each judge cites; `n_runs` is how many it was chosen from."""
+@dataclass(frozen=True, eq=False, repr=False)
+class _OfRun(Part):
+    """A part of one run: its rows lead to that run."""
 
     run: TracedRun
-    n_runs: int
     kind: Kind
-
-    @property
-    def table(self) -> Table:
-        """One row a step: role, short text, calls, and who cites it for what."""
-        columns = ("step", "role", "text", "calls", "error", "cited_by")
-        rows = [
-            (step.index, step.role, step.short, _joined(name for name, _, _ in step.calls), step.error, _citing(step))
-            for step in self.run.steps
-        ]
-        return _table(columns, rows, self.kind)
 
     @property
     def behind(self) -> dict[str, str]:
         """This run."""
         return {"run": self.run.trajectory_id}
 
+
+class RunTimeline(_OfRun, name="trace", caption="The steps of the run, and who cites them for what"):
+    """One run step by step, with the steps that each judge cites; `n_runs` is how many it was chosen from."""
+
+    _flat = ("run",)
+
+    n_runs: int
+
+    @property
+    def table(self) -> Table:
+        """One row a step: role, short text, calls, and who cites it for what."""
+        names = ("step", "role", "text", "calls", "error", "cited_by")
+        rows = [
+            (step.index, step.role, step.short, _joined(name for name, _, _ in step.calls), step.error, _citing(step))
+            for step in self.run.steps
+        ]
+        return _table(names, rows, self.kind)
+
     @property
     def answer(self) -> str:
         """Which run this is, and how far the judges are of one mind."""
         return answer(self.run, self.n_runs)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The steps from left to right, with every judge's marks."""
         return plot_trace(self.run, ax=ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Facts, verdicts and overlaps; the steps' text is left out."""
-        return self.run.to_dict()
 
 
 def run_timeline(
@@ -177,7 +142,7 @@ def run_timeline(
     else:
         run, n_runs = pick(runs, trajectory_id or most_contested(verdicts)), len(runs)
     shown = traced(run, verdicts)
-    return RunTimeline(shown, n_runs, kind_of(ratings), made_up=shown.made_up)
+    return RunTimeline(shown, kind_of(ratings), n_runs, made_up=shown.made_up)
 
 
 def pick(runs: Sequence[Trajectory], trajectory_id: str) -> Trajectory:
@@ -190,21 +155,20 @@ def pick(runs: Sequence[Trajectory], trajectory_id: str) -> Trajectory:
     raise no_such_run("trajectory_id", trajectory_id, [run.id for run in runs])
 
 
-class RunVerdicts(Part, name="verdicts", caption="Who says what, how sure, and citing which steps"):
+class RunVerdicts(_OfRun, name="verdicts", caption="Who says what, how sure, and citing which steps"):
     """Who says what of the run, how sure, and citing which steps."""
 
-    run: TracedRun
-    kind: Kind
+    _keys = columns("verdicts=run.verdicts")
 
     @property
     def table(self) -> Table:
         """One row per axis and judge."""
-        columns = ("axis", "judge", "verdict", "confidence", "cited_steps", "not_in_the_run")
+        names = ("axis", "judge", "verdict", "confidence", "cited_steps", "not_in_the_run")
         rows = [
-            (each.axis, each.judge, each.word, _number(each.confidence), _joined(each.cited), _joined(each.invalid))
+            (each.axis, each.judge, each.word, each.confidence, _joined(each.cited), _joined(each.invalid))
             for each in self.run.verdicts
         ]
-        return _table(columns, rows, self.kind)
+        return _table(names, rows, self.kind)
 
     @property
     def side_by_side(self) -> Table:
@@ -212,18 +176,9 @@ class RunVerdicts(Part, name="verdicts", caption="Who says what, how sure, and c
         return table_of(side_by_side(self.run.verdicts), self.kind, columns=("axis",))
 
     @property
-    def behind(self) -> dict[str, str]:
-        """This run."""
-        return {"run": self.run.trajectory_id}
-
-    @property
     def answer(self) -> str:
         """Who says what on each axis that is not found correct by all."""
         return " ".join(verdict_sentences(self.run))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every verdict."""
-        return {"verdicts": plain(self.run.verdicts)}
 
 
 def run_verdicts(timeline: RunTimeline) -> RunVerdicts:
@@ -232,17 +187,16 @@ def run_verdicts(timeline: RunTimeline) -> RunVerdicts:
 
 
 class RunOverlaps(
-    Part, name="overlaps", caption="Shared evidence: cited by both over cited by either, and the same by chance"
+    _OfRun, name="overlaps", caption="Shared evidence: cited by both over cited by either, and the same by chance"
 ):
     """Steps that two judges share on an axis: cited by both over cited by either, and the same by chance."""
 
-    run: TracedRun
-    kind: Kind
+    _keys = columns("overlaps=run.overlaps")
 
     @property
     def table(self) -> Table:
         """One row per axis and two judges."""
-        columns = ("axis", "judges", "same_verdict", "both_cite", "either_cites", "overlap", "by_chance", "distance")
+        names = ("axis", "judges", "same_verdict", "both_cite", "either_cites", "overlap", "by_chance", "distance")
         rows = [
             (
                 *(pair.axis, " / ".join(pair.judges), pair.same_verdict, _joined(pair.shared)),
@@ -250,21 +204,12 @@ class RunOverlaps(
             )
             for pair in self.run.overlaps
         ]
-        return _table(columns, rows, self.kind)
-
-    @property
-    def behind(self) -> dict[str, str]:
-        """This run."""
-        return {"run": self.run.trajectory_id}
+        return _table(names, rows, self.kind)
 
     @property
     def answer(self) -> str:
         """How far equal verdicts share evidence."""
         return evidence(self.run)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every pair."""
-        return {"overlaps": plain(self.run.overlaps)}
 
 
 def run_overlaps(timeline: RunTimeline) -> RunOverlaps:
@@ -274,6 +219,8 @@ def run_overlaps(timeline: RunTimeline) -> RunOverlaps:
 
 class PublishedTrace(Part, caption="Simulation 14 as published", of_ratings=False):
     """The published verdicts of the judges on one run; steps that were not published are not known, not absent."""
+
+    _keys = columns("judgements steps sentence=answer")
 
     judgements: tuple[TracedVerdict, ...]
     kind: Kind
@@ -289,31 +236,27 @@ class PublishedTrace(Part, caption="Simulation 14 as published", of_ratings=Fals
         """How far the judges are of one mind, where they cite common steps, and how their confidences differ."""
         return published(self.judgements)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """What happened, from above to below, with the axes on which judges call a step wrong; empty without steps."""
-        ax = new_axes(5.4, 0.9 + 0.42 * len(self.steps)) if ax is None else ax
+        ax = theme.new_axes(5.4, 0.9 + 0.42 * len(self.steps)) if ax is None else ax
         blamed: dict[int, dict[str, list[str]]] = {}
         for each in self.judgements:
             for step in each.cited if each.verdict == "incorrect" else ():
                 blamed.setdefault(step, {}).setdefault(each.axis, []).append(each.judge)
         for row, (step, what) in enumerate(self.steps):
-            look = VERDICTS["incorrect"] if step in blamed else VERDICTS["not_applicable"]
-            ax.plot(0, row, "X" if step in blamed else "o", color=look.colour, markersize=10 if step in blamed else 6)
-            ax.text(-0.04, row, f"step {step}", ha="right", va="center", fontsize=LABEL, color=QUIET)
-            ax.text(0.04, row, what, va="center", fontsize=LABEL, color=INK if step in blamed else QUIET)
-            named = "; ".join(
-                f"{in_words(axis)}: {many(len(of), 'judge')}" for axis, of in blamed.get(step, {}).items()
-            )
-            ax.text(0.04, row + 0.36, named, va="center", fontsize=SMALL, color=look.colour)
-        ax.plot([0, 0], [0, max(0, len(self.steps) - 1)], color=FAINT, linewidth=2, zorder=0)
+            wrong = blamed.get(step, {})
+            look = theme.VERDICTS["incorrect" if wrong else "not_applicable"]
+            ax.plot(0, row, "X" if wrong else "o", color=look.colour, markersize=10 if wrong else 6)
+            words: dict[str, Any] = {"va": "center", "fontsize": theme.LABEL}
+            ax.text(-0.04, row, f"step {step}", **words, ha="right", color=theme.QUIET)
+            ax.text(0.04, row, what, **words, color=theme.INK if wrong else theme.QUIET)
+            named = "; ".join(f"{theme.in_words(axis)}: {many(len(of), 'judge')}" for axis, of in wrong.items())
+            ax.text(0.04, row + 0.36, named, va="center", fontsize=theme.SMALL, color=look.colour)
+        ax.plot([0, 0], [0, max(0, len(self.steps) - 1)], color=theme.FAINT, linewidth=2, zorder=0)
         ax.set(xlim=(-0.2, 1), ylim=(len(self.steps) - 0.3, -0.5))
         ax.set_axis_off()
-        describe(ax, "from above to below what happened; a cross: judges call the step wrong, on the axis below it")
-        return dress(ax, "A refund of $1,619.34 that the user was told is $95.08")
-
-    def to_dict(self) -> dict[str, Any]:
-        """The verdicts, and what they show."""
-        return {"judgements": plain(self.judgements), "steps": plain(self.steps), "sentence": self.answer}
+        how = "from above to below what happened; a cross: judges call the step wrong, on the axis below it"
+        return theme.dress(ax, "A refund of $1,619.34 that the user was told is $95.08", how=how)
 
 
 def published_trace(verdicts: Given, steps: Given | None = None) -> PublishedTrace:
@@ -366,10 +309,6 @@ def side_by_side(judgements: Sequence[TracedVerdict], *, unknown: str = "–") -
 
 def _table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], kind: Kind) -> Table:
     return table_of([dict(zip(columns, row, strict=True)) for row in rows], kind, columns=columns)
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
 
 
 def _joined(things: Iterable[object]) -> str:
@@ -498,15 +437,14 @@ def brief(judgement: TracedVerdict) -> str:
 
 def published(judgements: Sequence[TracedVerdict]) -> str:
     """Of one mind or not, common steps, and confidences of the published judges on one run."""
-    axes = {
-        axis: [each for each in judgements if each.axis == axis] for axis in dict.fromkeys(j.axis for j in judgements)
-    }
+    names = dict.fromkeys(each.axis for each in judgements)
+    axes = {axis: [each for each in judgements if each.axis == axis] for axis in names}
     agree = [axis for axis, of in axes.items() if len({each.word for each in of}) == 1]
     failed = [axis for axis in agree if axes[axis][0].word == "incorrect"]
     common = {axis: sorted(set.intersection(*(set(each.cited) for each in axes[axis]))) for axis in failed}
     judges = list(dict.fromkeys(each.judge for each in judgements))
     found = [
-        f"{in_words(axis)} is wrong{f' ({_steps(common[axis])})' if common[axis] else ', citing no common step'}"
+        f"{theme.in_words(axis)} is wrong{f' ({_steps(common[axis])})' if common[axis] else ', citing no common step'}"
         for axis in failed
     ]
     called = f"; by all of them {listed(found)}" if found else ""

@@ -13,8 +13,8 @@ from typing import ClassVar
 import polars as pl
 
 from axisjudge.checks import InputError, TooLittle
+from axisjudge.figures import theme
 from axisjudge.figures.markup import cut, literal, markdown_rows, template, visible
-from axisjudge.figures.theme import in_words, look_of
 from axisjudge.ratings.edge import VERDICT_ON_RUN, as_ratings, once
 from axisjudge.results import Result
 from axisjudge.stats.repeats import chance_jaccard, jaccard, step_distance
@@ -285,7 +285,7 @@ class TracePage:
         """The trace as HTML with inline styles only: no script, no address, long texts folded."""
         warning = banner(self.run.made_up)
         return template("axisjudge.studies.trace", "trace.html.j2").render(
-            run=self.run, banner=warning, look_of=look_of, in_words=in_words, fold=FOLD
+            run=self.run, banner=warning, look_of=theme.look_of, in_words=theme.in_words, fold=FOLD
         )
 
     def to_markdown(self) -> str:
@@ -300,14 +300,15 @@ class TracePage:
 def _verdict_lines(run: TracedRun) -> list[str]:
     given = {(each.axis, each.judge): each for each in run.verdicts}
     rows = [
-        [in_words(axis), *(literal(_spoken(given.get((axis, judge)))) for judge in run.judges)] for axis in run.axes
+        [theme.in_words(axis), *(literal(_spoken(given.get((axis, judge)))) for judge in run.judges)]
+        for axis in run.axes
     ]
     return markdown_rows(["axis", *map(literal, run.judges)], rows)
 
 
 def _step_lines(step: TracedStep) -> list[str]:
     who = f"{step.role} ({literal(step.answers)})" if step.answers else step.role
-    cited = "; ".join(f"{in_words(each.axis)}, {each.word}, by {literal(each.judge)}" for each in step.cited_by)
+    cited = "; ".join(f"{theme.in_words(each.axis)}, {each.word}, by {literal(each.judge)}" for each in step.cited_by)
     head = f"**Step {step.index}, {who}**{' (error)' if step.error else ''}{f' (cited for {cited})' if cited else ''}"
     parts = [step.text, *(f"{name}({arguments})" for name, arguments, _ in step.calls)]
     return [head, "", *_fenced("\n".join(cut(part, CUT) for part in parts if part)), ""]
@@ -324,4 +325,4 @@ def _spoken(given: TracedVerdict | None) -> str:
         return "–"
     sure = "" if given.confidence is None else f" {given.confidence:.2f}"
     cited = f" @ {', '.join(map(str, given.cited))}" if given.cited else ""
-    return f"{look_of(given.verdict).sign} {in_words(given.word)}{sure}{cited}"
+    return f"{theme.look_of(given.verdict).sign} {theme.in_words(given.word)}{sure}{cited}"
