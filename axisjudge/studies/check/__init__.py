@@ -8,25 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from csv import reader
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of, tried
+from axisjudge.figures import theme
 from axisjudge.figures.markup import template
-from axisjudge.figures.theme import (
-    FAINT,
-    INK,
-    QUIET,
-    SMALL,
-    cell_text,
-    dress,
-    interval_mark,
-    named_rows,
-    new_axes,
-    plot_heatmap,
-    side_by_side,
-)
 from axisjudge.imports.recognise import Recognised, recognise
 from axisjudge.ratings.edge import NO_VERDICT, word
 from axisjudge.stats.clusters import ALIKE, Alike
@@ -53,29 +41,28 @@ from axisjudge.studies.check.sentences import answer as first_finding
 from axisjudge.studies.check.sentences import report
 from axisjudge.studies.check.votes import Votes, one_line, votes_of
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 __all__ = ["Check", "Decision", "JudgeCheck", "beside", "beyond_chance", "check", "decide", "measures"]
 
 
-def _panels(read: Checked, names: Sequence[str], span: tuple[float, float], ax: Axes | None) -> Axes:
+def _panels(read: Checked, names: Sequence[str], span: tuple[float, float], ax: theme.Axes | None) -> theme.Axes:
     """A panel a measure, one row a judge."""
     names = [name for name in names if name in read.judges[0].measures] or ["agreement"]
-    ax = new_axes(3.2 * len(names) + 1.5, 1.1 + 0.28 * len(read.judges)) if ax is None else ax
-    axes = side_by_side(ax, len(names))
+    ax = theme.new_axes(3.2 * len(names) + 1.5, 1.1 + 0.28 * len(read.judges)) if ax is None else ax
+    axes = theme.side_by_side(ax, len(names))
     for panel, name in zip(axes, names, strict=True):
         for row, judge in enumerate(read.judges):
-            interval_mark(panel, judge.measures[name], row, size=5)
+            theme.interval_mark(panel, judge.measures[name], row, size=5)
             if math.isnan(judge.measures[name].estimate):
                 where = (sum(span) / 2, row)
-                panel.annotate("not given", where, fontsize=SMALL, color=QUIET, ha="center", va="center")
-        named_rows(panel, [judge.name for judge in read.judges])
-        dress(panel, "")
-        panel.set_title(heading(read, name), loc="left", fontsize=10, color=INK)
+                panel.annotate("not given", where, fontsize=theme.SMALL, color=theme.QUIET, ha="center", va="center")
+        theme.named_rows(panel, [judge.name for judge in read.judges])
+        theme.dress(panel, "")
+        panel.set_title(heading(read, name), loc="left", fontsize=10, color=theme.INK)
         panel.set_xlim(*span)
-        panel.axvline(0.5 if name == "balanced_accuracy" else 0, color=FAINT, linewidth=1, zorder=0)
-    axes[0].set_xlabel(f"{read.terms.ci_level:.0%} intervals by {read.votes.unit}", fontsize=SMALL, color=QUIET)
+        panel.axvline(0.5 if name == "balanced_accuracy" else 0, color=theme.FAINT, linewidth=1, zorder=0)
+    axes[0].set_xlabel(
+        f"{read.terms.ci_level:.0%} intervals by {read.votes.unit}", fontsize=theme.SMALL, color=theme.QUIET
+    )
     return axes[0]
 
 
@@ -131,7 +118,7 @@ class Measures(Part, caption="What each judge passes and catches"):
         """What each judge passes and catches; of many judges the span of the bounds."""
         return first_finding(self.read)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """What each judge passes and catches, or how often it agrees where the question has no sides."""
         return _panels(self.read, ("specificity", "sensitivity", "balanced_accuracy"), (0, 1), ax)
 
@@ -153,7 +140,7 @@ class BeyondChance(Part, caption="Agreement with people beyond chance"):
         """Whether each judge tells the words apart."""
         return say.beyond_chance(self.read)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """One row a judge, a panel a coefficient."""
         return _panels(self.read, tuple(CHANCE_CORRECTED), (-1, 1), ax)
 
@@ -207,20 +194,20 @@ class SaidOtherwise(Part, name="disagreements", caption="Where judges say someth
         """On how many items each judge differs, and in which words most."""
         return say.differing(self.read)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """What the first judges said of each word of people, as shares of it."""
         judges = list(self.read.counts.items())[:MOST_ABREAST]
-        ax = new_axes(3.0 * len(judges) + 1.0, 1.4 + 0.4 * len(judges[0][1])) if ax is None else ax
-        axes = side_by_side(ax, len(judges))
+        ax = theme.new_axes(3.0 * len(judges) + 1.0, 1.4 + 0.4 * len(judges[0][1])) if ax is None else ax
+        axes = theme.side_by_side(ax, len(judges))
         for panel, (judge, counted) in zip(axes, judges, strict=True):
             columns = [name for name in counted[0] if name != "people"]
             numbers = np.array([[row[name] for name in columns] for row in counted], dtype=float)
             shares = numbers / np.maximum(numbers.sum(axis=1, keepdims=True), 1)
             words = [name.removeprefix(f"{judge}: ") for name in columns]
-            plot_heatmap(shares, ax=panel, rows=[row["people"] for row in counted], columns=words)
+            theme.plot_heatmap(shares, ax=panel, rows=[row["people"] for row in counted], columns=words)
             for (row, column), n in np.ndenumerate(numbers):
-                cell_text(panel, row, column, f"{n:.0f}")
-            panel.set_title(judge, loc="left", fontsize=10, color=INK)
+                theme.cell_text(panel, row, column, f"{n:.0f}")
+            panel.set_title(judge, loc="left", fontsize=10, color=theme.INK)
         return axes[0]
 
 

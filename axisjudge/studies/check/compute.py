@@ -25,7 +25,7 @@ from axisjudge.stats.escalation import Alone, decides_alone
 from axisjudge.stats.estimate import ClusteredShare, Decision, Estimate, Measured, decided, no_interval, nothing_of
 from axisjudge.stats.proportions import cluster_codes, clustered_proportion, t_quantile
 from axisjudge.stats.reference import balanced_accuracy
-from axisjudge.studies._shared.frames import Floats, Kind
+from axisjudge.studies._shared.frames import Floats, Kind, rows_of
 from axisjudge.studies.check.columns import Roles
 from axisjudge.studies.check.votes import Votes, counted, differing
 
@@ -176,16 +176,13 @@ def hits(codes: Floats, truth: Floats, word: float) -> Floats:
 def coefficients(votes: Votes, pair: Sequence[Floats], ci_level: float) -> dict[str, Estimate]:
     """Agreement of two raters beyond chance, by the coefficients of the words' level."""
     asked = votes.question
-    names = coefficients_of(asked.level)
-    values = np.column_stack(pair)
-    categories: list[float] = list(range(len(asked.words)))
+    names, values = coefficients_of(asked.level), np.column_stack(pair)
+    how = {"categories": list(range(len(asked.words))), "alike": votes.alike, **votes.how(ci_level)}
     if asked.level == "ordinal":
         order = np.array(asked.values)
         values = np.where(np.isnan(values), np.nan, order[np.nan_to_num(values).astype(np.intp)])
-        categories = list(asked.values)
-    estimates = agreement_coefficients(
-        values, list(names.values()), categories=categories, alike=votes.alike, **votes.how(ci_level)
-    )
+        how["categories"] = list(asked.values)
+    estimates = agreement_coefficients(values, list(names.values()), **how)
     return {name: estimates[of] for name, of in names.items()}
 
 
@@ -201,23 +198,21 @@ def _directed(votes: Votes, codes: Floats, terms: CheckTerms) -> dict[str, Estim
     either = (codes == 1) | (truth == 1)
     known = ~np.isnan(codes) & ~np.isnan(truth)
     overlap = share(np.where(either & known, (codes == 1) & (truth == 1), np.nan), votes, level)
+    right = np.where(truth == 1, caught, passed)
     return {
         "sensitivity": share(caught, votes, level),
         "specificity": share(passed, votes, level),
         "precision": share(hits(truth, codes, 1), votes, level),
         "f1": _f1(overlap),
-        "balanced_accuracy": balanced_accuracy(
-            np.where(truth == 1, caught, passed), truth, words=(0, 1), **votes.how(level)
-        ),
+        "balanced_accuracy": balanced_accuracy(right, truth, words=(0, 1), **votes.how(level)),
     }
 
 
 def _f1(overlap: ClusteredShare) -> Estimate:
     """F1 = 2 J / (1 + J), with J the share of items called failing by both among those called so by either."""
-    ends = {
-        end: 2 * value / (1 + value) for end in ("estimate", "ci_low", "ci_high") for value in [getattr(overlap, end)]
-    }
-    return replace(overlap, **ends, method=overlap.method and f"2 J / (1 + J), J by {overlap.method}")
+    ends = {end: getattr(overlap, end) for end in ("estimate", "ci_low", "ci_high")}
+    f1 = {end: 2 * share / (1 + share) for end, share in ends.items()}
+    return replace(overlap, **f1, method=overlap.method and f"2 J / (1 + J), J by {overlap.method}")
 
 
 def _failing(votes: Votes, number: int, measures: dict[str, Any], terms: CheckTerms) -> dict[str, Any]:
@@ -226,15 +221,11 @@ def _failing(votes: Votes, number: int, measures: dict[str, Any], terms: CheckTe
     n, n_lost = int((truth == 1).sum()), int(((truth == 1) & np.isnan(codes)).sum())
     n_caught = float(np.nansum(hits(codes, truth, 1)))
     sampling: Any = "unknown" if _by_another(terms, votes, number) else terms.sampling
-    corrected = None
-    if not votes.in_full:
-        corrected = corrected_rate(
-            codes, truth, sampling=sampling, features=votes.families, **votes.how(terms.ci_level)
-        )
+    how: dict[str, Any] = {"sampling": sampling, **votes.how(terms.ci_level)}
+    corrected = None if votes.in_full else corrected_rate(codes, truth, features=votes.families, **how)
+    counted = np.where(votes.labelled, codes, np.nan) if votes.in_full else codes
     return {
-        "said_failing": share(
-            np.where(votes.labelled, codes, np.nan) if votes.in_full else codes, votes, terms.ci_level
-        ),
+        "said_failing": share(counted, votes, terms.ci_level),
         "corrected": corrected,
         "more_failures": more_for_half_width(sensitivity, WANTED_HALF_WIDTH),
         "caught_bounds": (n_caught / n, (n_caught + n_lost) / n) if n_lost else None,
@@ -250,14 +241,9 @@ def _alone(votes: Votes, number: int, terms: CheckTerms) -> Alone | str:
     if not votes.in_full and votes.apart:
         return votes.apart
     wrong = np.where(np.isnan(codes) | ~votes.labelled, np.nan, codes != votes.reference)
-    return decides_alone(
-        np.where(np.isnan(codes), np.nan, sure),
-        wrong,
-        votes.clusters,
-        risk=terms.risk,
-        confidence_level=terms.ci_level,
-        cluster_unit=votes.unit,
-    )
+    sure = np.where(np.isnan(codes), np.nan, sure)
+    how: dict[str, Any] = {"confidence_level": terms.ci_level, "cluster_unit": votes.unit}
+    return decides_alone(sure, wrong, votes.clusters, risk=terms.risk, **how)
 
 
 def _by_another(terms: CheckTerms, votes: Votes, number: int) -> bool:
@@ -303,23 +289,6 @@ class PeoplePair(Result):
     coefficients: dict[str, Estimate]
 
 
-def differences(votes: Votes, ci_level: float) -> tuple[Difference, ...]:
-    """Every pair of judges."""
-    truth = votes.reference
-    how = {**votes.how(pairwise_level(len(votes.judges), ci_level)), "alike": votes.alike}
-    every = []
-    for first, second in itertools.combinations(range(len(votes.judges)), 2):
-        one, other = votes.ratings[:, first], votes.ratings[:, second]
-        right = [np.where(np.isnan(codes) | np.isnan(truth), np.nan, codes == truth) for codes in (one, other)]
-        sides = {}
-        if votes.question.directed:
-            for name, word in (("caught", 1), ("passed", 0)):
-                sides[name] = paired_share_difference(hits(one, truth, word), hits(other, truth, word), **how)
-        agreement = paired_share_difference(*right, **how)
-        every.append(Difference((votes.judges[first], votes.judges[second]), agreement, **sides))
-    return tuple(every)
-
-
 def ranks(votes: Votes, ci_level: float) -> RankSets | None:
     """Simultaneous rank sets by balanced accuracy (by agreement with people, without a failing word).
 
@@ -343,17 +312,6 @@ def ranks(votes: Votes, ci_level: float) -> RankSets | None:
     right = (votes.ratings[kept] == truth[:, None]) * weight[:, None]
     totals = np.column_stack([np.bincount(codes, weights=column) for column in right.T])
     return rank_sets(totals * len(totals), ci_level=ci_level, rng=np.random.default_rng(0))
-
-
-def people_pairs(votes: Votes, ci_level: float) -> tuple[PeoplePair, ...]:
-    """Every pair of people."""
-    return tuple(
-        PeoplePair(
-            (votes.people[first], votes.people[second]),
-            coefficients(votes, (votes.labels[:, first], votes.labels[:, second]), ci_level),
-        )
-        for first, second in itertools.combinations(range(len(votes.people)), 2)
-    )
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -388,7 +346,22 @@ class Checked(Result):
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
         """Every pair of judges on the same items; none where the draw of the labels bends them."""
-        return differences(self.votes, self.terms.ci_level) if comparable(self.votes, self.terms) else ()
+        votes, truth = self.votes, self.votes.reference
+        if not comparable(votes, self.terms):
+            return ()
+        how = {**votes.how(pairwise_level(len(votes.judges), self.terms.ci_level)), "alike": votes.alike}
+        every = []
+        for first, second in itertools.combinations(range(len(votes.judges)), 2):
+            pair = votes.ratings[:, [first, second]].T
+            right = [np.where(np.isnan(codes) | np.isnan(truth), np.nan, codes == truth) for codes in pair]
+            sides = {
+                name: paired_share_difference(*(hits(codes, truth, word) for codes in pair), **how)
+                for name, word in (("caught", 1), ("passed", 0))
+                if votes.question.directed
+            }
+            agreement = paired_share_difference(*right, **how)
+            every.append(Difference((votes.judges[first], votes.judges[second]), agreement, **sides))
+        return tuple(every)
 
     @cached_property
     def ranks(self) -> RankSets | None:
@@ -398,7 +371,11 @@ class Checked(Result):
     @cached_property
     def people(self) -> tuple[PeoplePair, ...]:
         """Every pair of people."""
-        return people_pairs(self.votes, self.terms.ci_level)
+        columns = zip(self.votes.people, self.votes.labels.T, strict=True)
+        return tuple(
+            PeoplePair((one, other), coefficients(self.votes, (first, second), self.terms.ci_level))
+            for (one, first), (other, second) in itertools.combinations(columns, 2)
+        )
 
     @property
     def words(self) -> dict[str, Any]:
@@ -455,6 +432,7 @@ COLUMNS = (
     *("judge", "measure", "of", "scale", "estimate", "low", "high", "items", "clusters", "effective_clusters"),
     *("missing", "method", "reason"),
 )
+_FIGURES = columns("estimate low=ci_low high=ci_high items=n_items clusters=n_clusters missing=n_missing method reason")
 #: Measure -> its name as people say it, and which word it is about.
 NAMES = {
     "sensitivity": ("sensitivity (recall)", "failing"),
@@ -526,18 +504,9 @@ def _points(value: float) -> str:
 
 def _row(judge: str, measure: str, word: str, scale: str, estimate: Estimate) -> dict[str, Any]:
     worth = estimate.effective_clusters if isinstance(estimate, ClusteredShare) else float(estimate.n_clusters)
-    cells: tuple[Any, ...] = (
-        judge,
-        measure,
-        word,
-        scale,
-        estimate.estimate,
-        estimate.ci_low,
-        estimate.ci_high,
-        estimate.n_items,
-    )
-    cells += (estimate.n_clusters, worth, estimate.n_missing, estimate.method, estimate.reason)
-    return dict(zip(COLUMNS, cells, strict=True))
+    row = {"judge": judge, "measure": measure, "of": word, "scale": scale, "effective_clusters": worth}
+    row |= rows_of([estimate], _FIGURES)[0]
+    return {name: row[name] for name in COLUMNS}
 
 
 MEASURES = {

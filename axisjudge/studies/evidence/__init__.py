@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
-from axisjudge.figures.theme import ACCENT, dress, grid, new_axes
+from axisjudge.figures import theme
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.studies._shared.citations import SharedSteps, shared_steps
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, made_up_raters, table_of
@@ -25,9 +25,6 @@ from axisjudge.studies.evidence.repeats import (
     self_preference_report,
 )
 from axisjudge.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = [
     "AskedAgain",
@@ -167,17 +164,17 @@ class BesideChance(Part):
         """How often each is right, what one word alone would reach, and whether its confidence knows the difference."""
         return " ".join(_sentence(row) for row in self.rows.iter_rows(named=True))
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Share that is right; the tick is what the commonest word of the labels would reach."""
         if self.rows.is_empty():
             return super().plot(ax)
-        ax = new_axes(6.4, 1.2 + 0.4 * self.rows.height) if ax is None else ax
+        ax = theme.new_axes(6.4, 1.2 + 0.4 * self.rows.height) if ax is None else ax
         names = [name.partition(",")[0] for name in self.rows["judge"]]
-        ax.plot(self.rows["right"] / self.rows["verdicts"], names, "o", color=ACCENT)
+        ax.plot(self.rows["right"] / self.rows["verdicts"], names, "o", color=theme.ACCENT)
         ax.plot(self.rows["one_word_right"] / self.rows["verdicts"], names, "|", color="#A34700", markersize=14)
         ax.set(xlim=(0, 1), xlabel="share of verdicts that are right; the tick: always the commonest word")
-        dress(ax, "")
-        grid(ax)
+        theme.dress(ax, "")
+        theme.grid(ax)
         return ax
 
     def to_dict(self) -> dict[str, Any]:

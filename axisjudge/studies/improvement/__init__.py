@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import polars as pl
 
+from axisjudge.figures import theme
 from axisjudge.figures.markup import cut
-from axisjudge.figures.theme import dress, grid, named_rows, new_axes
 from axisjudge.results import plain
 from axisjudge.stats.acceptance import SHOWN_GAIN, ShownBetter
 from axisjudge.stats.estimate import many
 from axisjudge.studies._shared.frames import Kind, Table, native
 from axisjudge.studies._shared.result import Part, Study, open_door
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = [
     "CandidateTree",
@@ -82,11 +79,11 @@ class CandidateTree(
             + (f" {many(lost, 'further answer')} could not be read." if lost else "")
         )
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Candidates in the order in which they were made, at their select gain, each joined with its parent."""
         from matplotlib.ticker import MaxNLocator
 
-        ax = new_axes(7.4, 3.4) if ax is None else ax
+        ax = theme.new_axes(7.4, 3.4) if ax is None else ax
         at: dict[tuple[int, str], tuple[int, float]] = {}
         for x, row in enumerate(self.frame.to_dicts()):
             if row["select_gain"] is None:
@@ -98,11 +95,10 @@ class CandidateTree(
             taken = row["became"] in ("accepted", "confirmed")
             ax.plot(*ends[1], "o", color="#0b6e4f" if taken else "0.35", markersize=8 if taken else 5, zorder=2)
         ax.axhline(0, color="0.5", linewidth=0.8)
-        ax.set_xlabel("candidate, in the order of proposals (crosses: never judged on select tasks)")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.set_ylabel("gain on select tasks, points")
-        grid(ax, "y")
-        return dress(ax, "The search as a tree: the green candidate was taken to the confirm tasks")
+        across = "candidate, in the order of proposals (crosses: never judged on select tasks)"
+        title = "The search as a tree: the green candidate was taken to the confirm tasks"
+        return theme.dress(ax, title, x=across, y="gain on select tasks, points", lines="y")
 
 
 class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit was made, and where it was not"):
@@ -136,10 +132,10 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
         (hurt, loss), (helped, gain) = alone[0], alone[-1]
         return f" It helps {helped} ({100 * gain:+.0f} points) and hurts {hurt} ({100 * loss:+.0f})."
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """A mark with its bounds for each comparison."""
         rows = self.frame.to_dicts()
-        ax = new_axes(7.4, 1.4 + 0.45 * max(1, len(rows))) if ax is None else ax
+        ax = theme.new_axes(7.4, 1.4 + 0.45 * max(1, len(rows))) if ax is None else ax
         for n, row in enumerate(rows):
             if row["low"] is not None:
                 ax.plot([100 * row["low"], 100 * row["high"]], [n, n], color="0.5", linewidth=2)
@@ -147,11 +143,11 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
         names = {"train": "on its train tasks", "confirm": "against its parent"}
         against = {"paraphrase": "against a paraphrase", "padding": "against empty words"}
         own = [against.get(row["against"], names[row["tasks"]]) for row in rows]
-        named_rows(ax, [f"{row['judge']} alone" if row["judge"] else name for row, name in zip(rows, own, strict=True)])
+        judges = [f"{row['judge']} alone" if row["judge"] else "" for row in rows]
+        theme.named_rows(ax, [judge or name for judge, name in zip(judges, own, strict=True)])
         ax.axvline(0, color="0.5", linewidth=0.8)
-        ax.set_xlabel("gain in points of agreement, with its interval")
-        grid(ax)
-        return dress(ax, "Gain where it was made (diamond), and where it was not")
+        x = "gain in points of agreement, with its interval"
+        return theme.dress(ax, "Gain where it was made (diamond), and where it was not", x=x, lines="x")
 
 
 class SentenceWorth(_Rows, name="sentences", caption="What each changed sentence earned, by leaving it out"):
@@ -172,15 +168,14 @@ class SentenceWorth(_Rows, name="sentences", caption="What each changed sentence
             f"leaving it out ({on}; not confirmed anew): \u201c{said}\u201d"
         )
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """A bar a sentence."""
         rows = self.frame.sort("points").to_dicts()
-        ax = new_axes(7.4, 1.2 + 0.45 * max(1, len(rows))) if ax is None else ax
+        ax = theme.new_axes(7.4, 1.2 + 0.45 * max(1, len(rows))) if ax is None else ax
         ax.barh(range(len(rows)), [100 * row["points"] for row in rows], color="#0b6e4f", height=0.5)
-        named_rows(ax, [cut(row["sentence"], 60) for row in rows])
-        ax.set_xlabel("points of agreement lost where it is left out")
-        grid(ax)
-        return dress(ax, "What each changed sentence earned")
+        theme.named_rows(ax, [cut(row["sentence"], 60) for row in rows])
+        x = "points of agreement lost where it is left out"
+        return theme.dress(ax, "What each changed sentence earned", x=x, lines="x")
 
 
 class JudgedCandidates(
@@ -208,19 +203,17 @@ class JudgedCandidates(
             return f"The first text is at least as good as each of {judged} in {aims}."
         return f"{front} of {judged} beaten by no other text in {aims}: the choice is yours.{apart}"
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Agreement against length, the front filled."""
-        ax = new_axes(6.4, 3.6) if ax is None else ax
+        ax = theme.new_axes(6.4, 3.6) if ax is None else ax
         for n, (judge, of) in enumerate(self.frame.group_by("judge", maintain_order=True)):
             for row in of.to_dicts():
                 face = f"C{n}" if row["on_front"] else "none"
                 ax.plot(row["tokens"], 100 * row["agreement"], "o", markerfacecolor=face, markeredgecolor=f"C{n}")
             ax.plot([], [], "o", color=f"C{n}", label=str(judge[0]))
-        ax.set_xlabel("tokens of the rubric")
-        ax.set_ylabel("agreement on select tasks, %")
         ax.legend(fontsize=7, frameon=False)
-        grid(ax, "both")
-        return dress(ax, "Agreement and length; filled: on the front")
+        axes = {"x": "tokens of the rubric", "y": "agreement on select tasks, %"}
+        return theme.dress(ax, "Agreement and length; filled: on the front", lines="both", **axes)
 
 
 class ChangedVerdicts(_Rows, name="flips", caption="Verdicts that the edit turned, on confirm tasks"):
@@ -240,15 +233,14 @@ class ChangedVerdicts(_Rows, name="flips", caption="Verdicts that the edit turne
         to, away = (self.frame.filter(pl.col("towards") == way).height for way in (True, False))
         return f"Of {turned} {to} went to the label and {away} away from it."
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Turned verdicts by what they were and became."""
         counts = self.frame.group_by("before", "after", "towards").len().sort("len", "before", "after")
-        ax = new_axes(6.4, 1.2 + 0.4 * max(1, counts.height)) if ax is None else ax
+        ax = theme.new_axes(6.4, 1.2 + 0.4 * max(1, counts.height)) if ax is None else ax
         colours = [{True: "#0b6e4f", False: "#b3261e"}.get(towards, "0.5") for towards in counts["towards"]]
         ax.barh(range(counts.height), counts["len"].to_list(), color=colours, height=0.5)
-        named_rows(ax, [f"{row['before']} to {row['after']}" for row in counts.to_dicts()])
-        ax.set_xlabel("verdicts (green: to the label, red: away from it)")
-        return dress(ax, "What the edit turned")
+        theme.named_rows(ax, [f"{row['before']} to {row['after']}" for row in counts.to_dicts()])
+        return theme.dress(ax, "What the edit turned", x="verdicts (green: to the label, red: away from it)")
 
 
 class SimulatedStudies(
@@ -270,18 +262,17 @@ class SimulatedStudies(
         what = "an edit that is no better is accepted"
         return f"Of {n} studies a row, {what} in {said} at worst; a good one, at most tasks, in {found}."
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Falsely accepted of the proposers that better nothing, a row each."""
         rows = self.frame.filter((pl.col("design") == "made on") & (pl.col("proposer") != "good"))
         names = rows.select("proposer", "tasks").unique(maintain_order=True).sort("proposer", "tasks").rows()
-        ax = new_axes(7.4, 1.4 + 0.3 * max(1, len(names))) if ax is None else ax
+        ax = theme.new_axes(7.4, 1.4 + 0.3 * max(1, len(names))) if ax is None else ax
         for row in rows.to_dicts():
             colour = "#0b6e4f" if row["way"] == "axisjudge" else "#b3261e"
             ax.plot(100 * row["falsely_accepted"], names.index((row["proposer"], row["tasks"])), "o", color=colour)
-        named_rows(ax, [f"{proposer}, {tasks} tasks" for proposer, tasks in names])
-        ax.set_xlabel("% of studies that accept an edit that is no better (green: ours, red: others)")
-        grid(ax)
-        return dress(ax, "Falsely accepted, by who proposes")
+        theme.named_rows(ax, [f"{proposer}, {tasks} tasks" for proposer, tasks in names])
+        x = "% of studies that accept an edit that is no better (green: ours, red: others)"
+        return theme.dress(ax, "Falsely accepted, by who proposes", x=x, lines="x")
 
 
 def simulated_studies(frame: pl.DataFrame | None = None) -> SimulatedStudies:
