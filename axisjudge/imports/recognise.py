@@ -230,7 +230,9 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
     if column.numbers and any(low <= column.numbers[0] and column.numbers[1] <= high for low, high in _EPOCHS):
         return replace(column, evidence="times, in seconds or their thousandths since 1970")
     of = plain(name.partition(".")[0])
-    if column.numbers and (tokens(name) & _MEASURED or plain(name) in _OF_OTHERS or last_part(name) in _OF_OTHERS):
+    if column.numbers and (
+        tokens(name) & _MEASURED or of in _MEASURED or plain(name) in _OF_OTHERS or last_part(name) in _OF_OTHERS
+    ):
         return replace(column, evidence="named for what is measured, counted or made of other columns")
     if of in _OF_MAKING and of != plain(name) and not who(name):
         return replace(column, evidence="says how something was made")
@@ -269,7 +271,8 @@ def _kind(column: KnownColumn, height: int, mean: float, few: bool) -> tuple[str
         return "text", f"{column.distinct:,} texts of {mean:.0f} letters in {column.filled:,} rows"
     if re.sub(r"\.\d+$", "", column.name) != column.name and plain(column.name.partition(".")[0]) in NAMES["rater"]:
         return "other", "further parts of who rated"
-    own_text = {re.sub(r"s$", "", name)} & _OF_TEXT and not who(column.name)
+    of_text = last_part(re.sub(r"(\.\d+)+$", "", column.name))
+    own_text = {re.sub(r"s$", "", of_text)} & _OF_TEXT and not who(column.name)
     if own_text and (few or (unlike and column.distinct < column.filled)):
         return "text", f"named so, {column.distinct:,} texts"
     if unlike and not measured:
@@ -362,8 +365,8 @@ def who(name: str) -> str:
 def of_candidate(known: Recognised, name: str) -> bool:
     """Whether a numbered column is of the answer of that number: ``human_score_1`` beside ``response_1``."""
     numbered = r"(.+?)[\W_]?(\d|[ab])"
-    if (of := re.fullmatch(numbered, plain(name))) is None or of[1] in TEXTS:
-        return False
+    if (of := re.fullmatch(numbered, plain(name))) is None or of[1] in TEXTS or of[1] in NAMES["rater"]:
+        return False  # annotator_1 is somebody, and says nothing of response_1 alone
     others = (re.fullmatch(numbered, plain(other)) for other in known.of("text", "id") if other != name)
     return any(other and other[1] in (*TEXTS, "answer") and other[2] == of[2] for other in others)
 

@@ -440,6 +440,20 @@ def test_times_row_numbers_and_parts_of_a_name_are_no_answers(tmp_path):
         import_ratings([path])
 
 
+def test_numbered_people_beside_numbered_answers_are_all_proposed(tmp_path):
+    n = 30
+    rows = {
+        f"response{k}": [f"answer {k} to question {row}, in some more words than few" for row in range(n)]
+        for k in (1, 2)
+    }
+    people = {f"annotator{k}": drawn(n, ("1", "2"), seed=k) for k in (1, 2, 3)}
+    path = written(tmp_path / "pairs.csv", {"idx": list(range(n)), **rows, **people})
+    with pytest.raises(InputError) as error:
+        import_ratings([path])
+    found = import_ratings([path], ImportOptions().with_options(error.value.ways[0].options)).ratings
+    assert (set(found["rater"]), found.height) == (set(people), 3 * n)
+
+
 def test_columns_beside_what_is_said_once_of_all_and_rows_without_an_id(tmp_path):
     scores = {"id": [1, 2, 3, 4], "results": [1, 0, 1, 1], "prompt": ["p", "q", "r", "s"], "model": "org/reward-model"}
     (tmp_path / "scores.json").write_text(json.dumps({**scores, "inner": {"subset": ["a", "b", "a", "b"]}, "n": 4}))
