@@ -89,7 +89,7 @@ def read_table(path: Path, columns: Columns, options: ImportOptions, form: str) 
     """
     if not any(map(len, columns.values())):
         return ImportedFile(form)
-    columns, n_copies = _without_copies(columns)
+    columns, n_copies = (columns, 0) if options.repeats else _without_copies(columns)  # two who agree are no copies
     columns, changed = mended(columns, {*options.words, *options.missing})
     columns, known, notes = _with_items(path, columns, options)
     layout = layout_of(str(path), columns, known, options)

@@ -104,7 +104,7 @@ LABEL_WORDS = words_in("label labels target expected reference actual annotation
 _VERDICT = frozenset({*NAMES["verdict"]}) | words_in("labels quality correctness class outcome choice")
 #: Names of what rows are numbered by.
 OF_ROWS = words_in(
-    "id idx index number turn timestamp time date created step seed repeat repetition trial round fold epoch"
+    "id idx index number turn timestamp time date created step seed repeat repetition trial round fold epoch split"
 )
 #: What may stand beside such a word without changing what it says.
 _BESIDE = words_in("id choice answer word")

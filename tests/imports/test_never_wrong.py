@@ -427,7 +427,14 @@ def test_what_tools_write_today_comes_in_whole_and_proposed_commands_leave_nobod
 
 def test_times_row_numbers_and_parts_of_a_name_are_no_answers(tmp_path):
     rows = [
-        {"": k, "question_id": k, "judge": ["gpt-4", f"pair-{k % 2}"], "g1_winner": word, "tstamp": 1.7e9 + k}
+        {
+            "": k,
+            "question_id": k,
+            "split": ("valid", "test")[k % 3 > 0],
+            "judge": ["gpt-4", f"pair-{k % 2}"],
+            "g1_winner": word,
+            "tstamp": 1.7e9 + k,
+        }
         for k, word in enumerate(drawn(20, ("model_1", "tie")))
     ]
     (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -452,6 +459,21 @@ def test_numbered_people_beside_numbered_answers_are_all_proposed(tmp_path):
         import_ratings([path])
     found = import_ratings([path], ImportOptions().with_options(error.value.ways[0].options)).ratings
     assert (set(found["rater"]), found.height) == (set(people), 3 * n)
+
+
+def test_rows_of_two_who_are_not_named_and_agree_are_two_ratings(tmp_path):
+    rows = {
+        "case": [k // 2 for k in range(40)],
+        "text": [f"t{k // 2}" for k in range(40)],
+        "good": ["yes"] * 39 + ["no"],
+    }
+    path = written(tmp_path / "twice.csv", rows)
+    told = {"kind": "human", "rater": "two people", "question": ("good",)}
+    found = import_ratings([path], ImportOptions(**told, repeats=True)).ratings
+    assert (found.height, found["item_id"].n_unique(), found["repeat"].max()) == (40, 20, 1)
+    assert any(
+        "taken once" in note for note in import_ratings([path], ImportOptions(**told, item=("case", "good"))).notes
+    )
 
 
 def test_columns_beside_what_is_said_once_of_all_and_rows_without_an_id(tmp_path):
