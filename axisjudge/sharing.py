@@ -34,6 +34,18 @@ _OURS = {
     "Hugging Face token": r"\bhf_[A-Za-z0-9]{30,}",
     "npm token": r"\bnpm_[A-Za-z0-9]{36}",
     "JSON web token": r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?",
+    # of AWS, Databricks, Groq, xAI, Vault, Google, ...: what their makers begin keys with, and a digit further on
+    "key with a known prefix": (
+        r"\b(?:gsk_|xai-|r8_|pplx-|dop_v1_|shp(?:at|ca|pa|ss)_|lin_api_|ntn_|hvs\.|dp\.\w{2,5}\.|csk-|ya29\.|GOCSPX-"
+        r"|AGE-SECRET-KEY-|xapp-|whsec_|[sr]k_test_|NRAK-|sntrys_|lsv2_|tvly-|nvapi-|figd_|ATATT|dckr_pat_|glsa_)"
+        r"(?=[\w.-]*\d)[\w.-]{20,}|\b(?:fw|secret)_(?=[a-zA-Z]*\d)[a-zA-Z0-9]{24,}|\bkey-[0-9a-f]{32}\b|\bdapi[0-9a-f]{32}|\bpat\w{14}\.[0-9a-f]{64}|[\w~.-]{3}\dQ~[\w~.-]{31,}"
+    ),
+    "value of a key": (
+        r"(?i)(?:secret|password|api[_-]?key|access[_-]?key|auth[_-]?token)[\\\"']*\s*[:=]\s*[\\\"']*"
+        r"(?=[^\s\"']*\d)[\w+/.~-]{20,}=*|[?&]sig=[\w%+/-]{30,}|\bcookie: *[\w-]+=[^\s\"']{16,}"
+    ),
+    "basic authorization": r"(?i)\bbasic\s+(?=[a-z+/]*[\d+/=])[a-z0-9+/]{16,}=*",
+    "PuTTY key": r"PuTTY-User-Key-File-\d(?s:.{0,8000}?Private-MAC: \w+|[^\"]{0,4000})",
     "password in an address": r"(?<=://)[^\s:/@\"'<>]+:[^\s:/@\"'<>]+(?=@)",
 }
 
@@ -82,7 +94,7 @@ def in_words(counted: Counter[str]) -> str:
     return f"{counted.total()} secrets were taken out ({kinds}); --no-redact leaves them in." if counted else ""
 
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"'*[+-]?\d+([.,]\d+)?(e[+-]?\d+)?", re.IGNORECASE)
 
 

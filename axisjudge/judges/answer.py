@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -73,20 +74,30 @@ _STATUSES: Mapping[FailureKind, tuple[int, ...]] = {
     "quota": (402,),
     "model": (404,),
     "timeout": (408, 504),
-    "passing": (409, 425),
+    "passing": (409, 424, 425),
     "too_long": (413,),
-    "limit": (429, 503, 529),
+    "limit": (429, 498, 503, 529),
 }
 _KINDS = {status: kind for kind, statuses in _STATUSES.items() for status in statuses}
 
 #: Codes and words by which a provider tells what a bare status does not.
 _QUOTA = re.compile(
-    "insufficient_quota|billing_hard_limit|billing_not_active|credit balance is too low|spend_limit_reached"
+    "(?i)insufficient_quota|billing_hard_limit|billing_not_active|credit balance is too low|spend_limit_reached"
+    "|budget_exceeded|used all available credits"
 )
 #: Some answer a wrong key with status 400.
-_KEY = re.compile(r"(?i)api[_ ]key[_ ](not[_ ]valid|invalid)|invalid[_ ]api[_ ]key")
-_TOO_LONG = re.compile(r"(?i)context_length_exceeded|prompt is too long|maximum context length|context (window|size)")
-_REFUSED = re.compile("content_policy_violation|content_filter|invalid_prompt|bio_policy|misalignment_policy_violation")
+_KEY = re.compile(r"(?i)api[_ ]key[_ ](not[_ ]valid|invalid|expired)|invalid[_ ]api[_ ]key")
+#: In the words of OpenAI, Anthropic, Bedrock, Gemini, LiteLLM, vLLM, SGLang, llama.cpp, LM Studio, and Hugging Face.
+_TOO_LONG = re.compile(
+    r"(?i)context_length_exceeded|(prompt|input).{0,40} is too long|maximum (model|context) length"
+    r"|context ?(window|size|limit)|context length|must have less than \d+ tokens|max_new_tokens`? must be"
+    r"|exceeds the maximum number of tokens"
+)
+_REFUSED = re.compile(
+    "content_policy_violation|content_filter|invalid_prompt|bio_policy|misalignment_policy_violation|input was flagged"
+)
+#: The model's reply came, was paid, and did not keep to the form that was asked for (Groq).
+_UNREADABLE = re.compile("json_validate_failed")
 #: Errors of clients whose connection ended before the reply did: the work may have been done, as after a timeout.
 _BROKEN_OFF = re.compile(
     "RemoteProtocolError|ReadError|DecodingError|IncompleteRead"
@@ -131,12 +142,12 @@ def failure_of(error: BaseException, *secrets: str) -> Failure | None:
     kind = _kind(status, f"{code} {message}")
     if status == 400 and _KEY.search(f"{code} {message}"):
         return Failure("key", words)
-    if status not in (401, 403):  # a provider's word on a key may quote it
+    if kind != "key":  # a provider's word on a key may quote it
         words = f"{words}: {without_secrets(message, *secrets)}"[:KEPT_OF_RAW]
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     if kind == "limit" and headers.get("x-should-retry") == "false":
         kind = "quota"
-    return Failure(kind, words, _retry_after_s(headers), maybe_paid=kind == "timeout")
+    return Failure(kind, words, _retry_after_s(headers), maybe_paid=kind in ("timeout", "unreadable"))
 
 
 #: What errors mean that come without a status, in a reply or in the results of a batch.
@@ -223,7 +234,9 @@ def _with_causes(error: BaseException) -> Iterator[BaseException]:
 def _kind(status: int, told: str) -> FailureKind:
     if _QUOTA.search(told):
         return "quota"
-    if status in (400, 413, 422):
+    if status in (400, 403, 413, 422):
+        if _UNREADABLE.search(told):
+            return "unreadable"
         if _TOO_LONG.search(told):
             return "too_long"
         if _REFUSED.search(told):
@@ -261,11 +274,13 @@ def _code(body: Any) -> str:
 
 
 def _message(body: Any) -> str:
-    """The provider's own message, from a body of either shape ({error: {message}} or {message})."""
-    if isinstance(body, Mapping):
-        inner = body.get("error")
-        said = inner.get("message") if isinstance(inner, Mapping) else body.get("message")
-        if isinstance(said, str):
+    """The provider's own message: {error: {message}} or text, {message}, {detail: text or list}, or a bare text."""
+    if not isinstance(body, Mapping):
+        return " ".join(body[: 10 * KEPT_OF_RAW].split()) if isinstance(body, str) else ""
+    for name in ("error", "message", "Message", "detail"):
+        said = body.get(name)
+        said = _message(said) if isinstance(said, Mapping) else json.dumps(said) if isinstance(said, list) else said
+        if isinstance(said, str) and said:
             return " ".join(said.split())
     return ""
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import parse_qs, urlsplit
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.judges.answer import Reply, after, broken_off, failure_in_reply, lost
+from axisjudge.judges.answer import Answer, Failure, Reply, after, broken_off, failure_in_reply, lost
 from axisjudge.judges.anthropic_judge import marked_parts
 from axisjudge.judges.base import Rubrics
 from axisjudge.judges.openai_judge import cached_and_written
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 FRAME_TOKENS = 1_500
 #: Characters that make a token, at the least, in English and JSON.
 CHARACTERS_PER_TOKEN = 3
+#: And at the most: a server that counts fewer tokens, though more than its context can be, has not read the whole.
+MOST_CHARACTERS, LEAST_CONTEXT = 8, 2_000
 #: A record that may not take so many tokens is not worth asking about.
 LEAST_RECORD = 500
 
@@ -137,6 +139,17 @@ class CompatibleJudge(WrittenJudge):
             reply = after(reply, await super().grade(trajectory, rubrics, repeat=repeat))
         return replace(reply, flags=(*reply.flags, OF_LIST)) if self.confidence_of_list else reply
 
+    async def _asked(self, body: Body, form: str) -> Received:
+        """One call; a server that read a part of the prompt and says nothing (Ollama) has judged another run."""
+        received = await super()._asked(body, form)
+        n_read = received.tokens.input if received.tokens else 0
+        n_letters = sum(len(str(message["content"])) for message in body["messages"])
+        if n_read < LEAST_CONTEXT or n_letters <= MOST_CHARACTERS * n_read:
+            return received
+        words = f"the server read {n_read:,} tokens of a prompt of {n_letters:,} characters: its context is shorter; "
+        words += "start it with a longer one (Ollama: OLLAMA_CONTEXT_LENGTH), or give ,context=N"
+        return replace(received, content=lost("truncated", words))
+
     async def send(self, client: AsyncOpenAI, body: Body) -> ChatCompletion:
         """One call, under the name for its limit that the server takes."""
         try:
@@ -173,37 +186,18 @@ class CompatibleJudge(WrittenJudge):
             raise NoReplyError(broken_off("the stream ended before the message did"))
         return answer.current_completion_snapshot
 
-    @property
-    def transport(self) -> dict[str, Any]:
-        """Arguments of the SDK's client; of Azure's where the address states a version of its interface."""
-        arguments = super().transport
-        if version := api_version(self.spec.base_url):
-            arguments |= {"api_version": version, "base_url": str(self.spec.base_url).partition("?")[0]}
-        return arguments
-
-    @property
-    def client_name(self) -> str:
-        return "AsyncAzureOpenAI" if api_version(self.spec.base_url) else self.client
-
     def read(self, response: ChatCompletion, form: str) -> Received:
-        usage = response.usage
-        return Received(
-            _said(response),
-            response.model,
-            response.id,
-            _tokens(usage),
-            stated_usd=usd_of(getattr(usage, "cost", None)),
-        )
+        usage, said = response.usage, _said(response)
+        stated = usd_of(getattr(usage, "cost", None))
+        received = Received(said, response.model, response.id, _tokens(usage), stated_usd=stated)
+        if isinstance(said, Failure):
+            raise NoReplyError(said, received)
+        return received
 
     async def look(self) -> None:
         """Ask the server how long its context is; one that does not tell is no reason not to judge."""
         if self.context_told is None:
             self.context_told = await context_of(self._connected(), self.model or "")
-
-
-def api_version(url: str | None) -> str | None:
-    """The version of an interface that an address states, as Azure's do."""
-    return next(iter(parse_qs(urlsplit(url or "").query).get("api-version", [])), None)
 
 
 def with_listed_confidence(schema: Any) -> Any:
@@ -232,28 +226,55 @@ LOOK_S = 10.0
 
 
 async def context_of(client: Any, model: str) -> int | None:
-    """Tokens of a model's context by the server's list of models; None where it does not tell."""
+    """Tokens of a model's context by the server's lists of models; None where none tells.
+
+    Ollama and LM Studio tell it beside the interface that is asked, of models that are loaded.
+    """
+    root = client.base_url.copy_with(raw_path=b"/")
     with suppress(Exception):  # whatever a server of somebody's own may answer
-        listed = await client.with_options(timeout=LOOK_S).get("/models", cast_to=object)
-        models = [each for each in listed.get("data", []) if isinstance(each, Mapping)]
-        mine = [each for each in models if model in (each.get("id"), *(each.get("aliases") or ()))]
-        (found,) = mine or (models if len(models) == 1 else [])
-        places = (found.get("meta") or {}, found)
-        told = [place[name] for place in places for name in _CONTEXTS if isinstance(place.get(name), int)]
-        return told[0] if told and told[0] > 0 else None
+        async with asyncio.timeout(LOOK_S):
+            for place in ("/models", f"{root}api/ps", f"{root}api/v0/models"):
+                with suppress(Exception):
+                    listed = await client.with_options(timeout=LOOK_S).get(place, cast_to=object)
+                    if (told := _context_in(listed, model)) is not None:
+                        return told
     return None
 
 
-def _said(completion: ChatCompletion) -> Said:
+def _context_in(listed: Any, model: str) -> int | None:
+    models = [each for each in listed.get("data") or listed.get("models") or [] if isinstance(each, Mapping)]
+    mine = [each for each in models if model in (each.get("id"), each.get("name"), *(each.get("aliases") or ()))]
+    found = (mine or models)[0] if len(mine) == 1 or len(models) == 1 else {}
+    places = (found.get("meta") or {}, found)
+    told = [place[name] for place in places for name in _CONTEXTS if isinstance(place.get(name), int)]
+    return told[0] if told and told[0] > 0 else None
+
+
+#: Why a reply ended: at a limit (Mistral has a name of its own for the context), or by its server's fault (DeepSeek;
+#: Mistral and OpenRouter; vLLM and SGLang).
+CUT_SHORT, BROKEN_OFF = ("length", "model_length"), ("insufficient_system_resource", "error", "abort")
+
+
+def _cut_short(usage: Any) -> Answer:
+    """The loss, and how much of the reply was thought, for who wonders where its tokens went."""
+    thought = getattr(getattr(usage, "completion_tokens_details", None), "reasoning_tokens", None)
+    of_it = f", {thought:,} tokens of it thought" if isinstance(thought, int) and thought else ""
+    return lost("truncated", f"the reply reached max_tokens{of_it} or the end of the context; ,max_tokens=N gives more")
+
+
+def _said(completion: ChatCompletion) -> Said | Failure:
     if not completion.choices:
         return lost("parse_error", "the reply holds no choice")
     choice = completion.choices[0]
     if error := getattr(choice, "error", None):  # a router's: who is behind it failed on its way
-        raise NoReplyError(failure_in_reply(error))
-    if choice.message.refusal or choice.finish_reason == "content_filter":
+        return failure_in_reply(error)
+    end: str = choice.finish_reason or ""
+    if choice.message.refusal or end.startswith("content_filter"):
         return lost("refused", "refused")
-    if choice.finish_reason == "length":
-        return lost("truncated", "the reply reached max_tokens or the end of the context")
+    if end in CUT_SHORT:
+        return _cut_short(completion.usage)
+    if end in BROKEN_OFF:
+        return failure_in_reply({"code": "server_error", "message": f"the reply ended by {end}"})
     content: Any = choice.message.content
     if isinstance(content, list):  # Mistral's: thought and text in parts
         texts = [part for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
@@ -262,13 +283,17 @@ def _said(completion: ChatCompletion) -> Said:
 
 
 def _tokens(usage: Any) -> Tokens | None:
-    """Tokens by the usage; those that DeepSeek found in its cache stand beside the prompt's."""
-    with suppress(AttributeError):
+    """Tokens by the usage; those that DeepSeek found in its cache stand beside the prompt's.
+
+    Thought is paid as output. Gemini and xAI leave it out of the completion's tokens and count it in the total.
+    """
+    with suppress(AttributeError, TypeError):
         read, written = cached_and_written(usage.prompt_tokens_details)
         hit = getattr(usage, "prompt_cache_hit_tokens", None)
-        return Tokens(
-            usage.prompt_tokens, usage.completion_tokens, read or (hit if isinstance(hit, int) else 0), written
-        )
+        output, total = usage.completion_tokens, usage.total_tokens
+        if isinstance(total, int) and 0 <= output < total - usage.prompt_tokens:
+            output = total - usage.prompt_tokens
+        return Tokens(usage.prompt_tokens, output, read or (hit if isinstance(hit, int) else 0), written)
     return None
 
 

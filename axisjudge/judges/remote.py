@@ -22,7 +22,17 @@ from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, get_args
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.judges.answer import Answer, Failure, Reply, all_lost, failure_in_reply, failure_of, not_sent, unreadable
+from axisjudge.judges.answer import (
+    Answer,
+    Failure,
+    Reply,
+    all_lost,
+    failure_in_reply,
+    failure_of,
+    not_sent,
+    reason_of,
+    unreadable,
+)
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.lifecycle import Retirement, known_retirement
 from axisjudge.judges.pricing import (
@@ -35,7 +45,7 @@ from axisjudge.judges.pricing import (
     price_list_version,
 )
 from axisjudge.judges.prompt import BUDGET, Prefix, shared_prefix
-from axisjudge.judges.wire import NOTED, Hook, Noted, WireError, guard
+from axisjudge.judges.wire import NOTED, Hook, Noted, api_version, guard
 from axisjudge.spec import JudgeSpec
 from axisjudge.spec.own_models import OwnPrice, own_model
 from axisjudge.trajectory import Trajectory
@@ -156,6 +166,9 @@ class RemoteJudge(Judge):
         Only judges that are asked need a key; others may be planned without.
         """
         _ = self.key, self.own_price
+        if api_version(self.spec.base_url) and self.sdk != "openai":
+            rule = "states an api-version, which only interfaces of OpenAI have"
+            raise InputError(f"judge {self.rater}", rule, self.spec.base_url, "give the address without it")
         self.check_options()
         if not 0 <= self.options.get("temperature", 0) <= self.hottest:
             raise self.refuses("temperature", f"give one from 0 to {self.hottest:g}")
@@ -341,21 +354,30 @@ class RemoteJudge(Judge):
         except TimeoutError as error:
             words = f"no whole reply within {self.deadline_s(body):g} s (timeout=SECONDS sets it)"
             raise NoReplyError(Failure("timeout", words, maybe_paid=True)) from error
-        except WireError as error:
-            raise NoReplyError(error.failure) from error
+        except NoReplyError as error:
+            raise NoReplyError(self.with_key_named(error.failure), error.received) from error
         except self.api_error() as error:
-            raise NoReplyError(self._with_key_named(failure_of(error, self.key), error)) from error
-        except json.JSONDecodeError as error:  # the SDKs let it through when a reply that calls itself JSON is none
+            raise NoReplyError(self.failure_of(error)) from error
+        except (json.JSONDecodeError, RecursionError) as error:  # the SDKs let these through
             raise NoReplyError(unreadable("the server's reply is not JSON")) from error
-        received = self._received(response, form)
+        except InputError:
+            raise
+        except Exception as error:  # a transport's own, of a reply that is no HTTP say
+            raise NoReplyError(failure_of(error) or unreadable(reason_of(error))) from error
+        try:
+            received = self._received(response, form)
+        except NoReplyError as error:
+            raise NoReplyError(self.with_key_named(error.failure), error.received) from error
         usd = noted.usd if received.stated_usd is None else received.stated_usd
         flags = (*received.flags, *(f"{REPAIRED}:{each}" for each in noted.repairs))
         return replace(received, flags=flags, stated_usd=usd)
 
-    def _with_key_named(self, failure: Failure | None, error: Exception) -> Failure:
-        """A failure of the SDK; one of the key names the variable that the key was read from."""
-        if failure is None:
-            return unreadable(type(error).__name__)
+    def failure_of(self, error: Exception) -> Failure:
+        """The failure that an error of the SDK stands for."""
+        return self.with_key_named(failure_of(error, self.key) or unreadable(type(error).__name__))
+
+    def with_key_named(self, failure: Failure) -> Failure:
+        """The same failure; one of the key names the variable that the key was read from."""
         if failure.kind != "key":
             return failure
         name = self.options.get("key_env", self.key_env)
@@ -396,7 +418,7 @@ class RemoteJudge(Judge):
         begun, flags = time.perf_counter(), (*self.prefix(trajectory, rubrics).flags, BATCH)
         try:
             if isinstance(result, Failure):
-                raise NoReplyError(result)
+                raise NoReplyError(self.with_key_named(result))
             received = self._received(result, self.axes_form)
             reply = self._reply(self.axes_answers(received.content, rubrics), received, begun, flags)
         except NoReplyError as end:
@@ -449,7 +471,7 @@ class RemoteJudge(Judge):
             told = self.lifecycle(model)
         except InputError:
             raise
-        except (self.api_error(), TimeoutError, json.JSONDecodeError, AttributeError, TypeError, ValueError):
+        except Exception:  # whatever it answers, or its transport does
             return known
         if told is None:
             return None
@@ -473,12 +495,14 @@ class RemoteJudge(Judge):
         }
         if self.base_url is not None:
             arguments["base_url"] = self.base_url
+        if version := api_version(self.spec.base_url):
+            arguments |= {"api_version": version, "base_url": str(self.spec.base_url).partition("?")[0]}
         return arguments
 
     @property
     def client_name(self) -> str:
-        """The SDK's client."""
-        return self.client
+        """The SDK's client; Azure's where the address states a version of its interface."""
+        return "AsyncAzureOpenAI" if api_version(self.spec.base_url) else self.client
 
     @property
     def base_url(self) -> str | None:

@@ -13,13 +13,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from axisjudge.judges.answer import Failure, unreadable
 
 #: Bytes of one reply, packed or unpacked: a stream of 128,000 tokens has about 40 MB.
 MOST_BYTES = 64_000_000
-#: Bytes of what is fetched (the results of a batch).
-MOST_FETCHED = 4_000_000_000
+#: Bytes of the results of a batch, which has 20,000 requests at the most.
+MOST_FETCHED = 1_000_000_000
 #: Encodings that can be unpacked piece by piece, within the limit.
 UNPACKED = ("gzip", "deflate", "x-gzip")
 
@@ -68,6 +69,11 @@ def _note_cost(response: Any) -> None:
         noted.usd = usd + (noted.usd or 0.0)
 
 
+def api_version(url: str | None) -> str | None:
+    """The version of an interface that an address states, as Azure's do."""
+    return next(iter(parse_qs(urlsplit(url or "").query).get("api-version", [])), None)
+
+
 def origin(url: Any) -> tuple[str, str, int | None]:
     """Scheme, host and port of an address of the SDKs' transport."""
     default = {"https": 443, "http": 80}.get(url.scheme)
@@ -88,7 +94,8 @@ def guard(http: Any, address: Any, watching: Hook | None = None) -> None:
         if watching is not None:
             await watching(response)
         _note_cost(response)
-        most = MOST_BYTES if response.request.method == "POST" else MOST_FETCHED
+        is_batch = response.request.url.path.endswith(("/content", "/results"))
+        most = MOST_FETCHED if is_batch and response.request.method == "GET" else MOST_BYTES
         response.stream = _capped(response, most)
 
     hooks = http.event_hooks

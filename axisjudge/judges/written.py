@@ -80,7 +80,7 @@ class WrittenJudge(RemoteJudge):
             received = await self._asked(self.body(sheet.page), sheet.page.form)
         except NoReplyError as end:
             return self._failed(sheet.points, end, begun)
-        filled = _filled(received.content, sheet)
+        filled = _filled(received.content, sheet, strict=self.is_strict)
         return self._reply(filled.answers, received, begun, filled.flags)
 
 
@@ -101,19 +101,23 @@ class UnclearError(ValueError):
     """A text that holds no object, or one that can be read in two ways; says which."""
 
 
-#: What models think aloud before they answer, where their server does not take it out.
-_THOUGHT = re.compile(r"\A\s*(?:<think(?:ing)?>)?.*</think(?:ing)?>", re.DOTALL)
-_OPEN_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>")
-#: Characters of a reply that is searched for an object.
-MOST_SEARCHED = 200_000
+#: What models think aloud before they answer, where their server does not take it out: in tags of many names, and in
+#: the marks of Mistral, Cohere, Kimi and gpt-oss.
+_NAMES = r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection)"
+_ENDS = rf"</{_NAMES}>|\[/THINK\]|<\|END_THINKING\|>|◁/think▷|<\|channel\|>final[^<]*<\|message\|>"
+_THOUGHT = re.compile(rf"\A.*(?:{_ENDS})", re.DOTALL)
+_OPEN_THOUGHT = re.compile(rf"\A\s*(?:<{_NAMES}\b[^>]*>|\[THINK\]|<\|START_THINKING\|>|◁think▷|<\|channel\|>analysis)")
+#: Characters of a reply that is searched for an object, and places in it that are tried.
+MOST_SEARCHED, MOST_TRIED = 200_000, 1_000
 _FENCE = re.compile(r"\A\s*```[\w-]*\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
 
 def object_in(text: str, *, strict: bool = False) -> tuple[Any, list[str]]:
     """The JSON object that a reply is, and what had to be mended to find it.
 
-    What stands before ``</think>`` is thought and no answer; a fence around the object, and words around the only
-    object of the text, are passed over; a key that is given twice with one value is taken once.
+    What stands before the end of a thought (``</think>`` and its like) is no answer; a fence around the object, words
+    around the only object of the text, a list around it, and line breaks in its texts are passed over; an object that
+    is given twice alike, and a key that is given twice with one value, are taken once.
 
     Parameters
     ----------
@@ -137,9 +141,8 @@ def object_in(text: str, *, strict: bool = False) -> tuple[Any, list[str]]:
             found[key] = value
         return found
 
-    reader = json.JSONDecoder(object_pairs_hook=once)
     try:
-        return reader.decode(text), repairs
+        return _alone(json.JSONDecoder(object_pairs_hook=once).decode(text), repairs, strict=strict), repairs
     except json.JSONDecodeError as error:
         if strict:
             raise UnclearError(str(error)) from error
@@ -151,24 +154,37 @@ def object_in(text: str, *, strict: bool = False) -> tuple[Any, list[str]]:
             mended = match[1] if form.groups else mended[match.end() :]
             mends.append(name)
     repairs.clear()
+    reader = json.JSONDecoder(object_pairs_hook=once, strict=False)
     try:
-        return reader.decode(mended), [*mends, *repairs]
+        return _alone(reader.decode(mended), repairs), [*(mends or ["line_break"]), *repairs]
     except json.JSONDecodeError:
         repairs.clear()
         return _only_object(reader, mended), [*mends, "words_around", *repairs]
 
 
+def _alone(found: Any, repairs: list[str], *, strict: bool = False) -> Any:
+    """What was found, or the object that stands in it as the only part of a list."""
+    if strict or not isinstance(found, list) or len(found) != 1:
+        return found
+    repairs.append("list")
+    return found[0]
+
+
 def _only_object(reader: json.JSONDecoder, text: str) -> dict[str, Any]:
-    """The one object that stands among words."""
+    """The one object that stands among words; empty ones are none, and those that are alike are one."""
     objects: list[dict[str, Any]] = []
-    at = 0
+    at = n_tried = 0
     while (at := text.find("{", at)) >= 0:
+        n_tried += 1  # each try may go through the whole text
+        if n_tried > MOST_TRIED:
+            raise UnclearError("the reply is no JSON, and too many braces stand in it")
         try:
             found, at = reader.raw_decode(text, at)
         except json.JSONDecodeError:
             at += 1
             continue
-        objects.append(found)
+        if found and found not in objects:
+            objects.append(found)
     if len(objects) != 1:
         raise UnclearError(f"the reply is no JSON, and {len(objects) or 'no'} objects stand in it")
     return objects[0]
@@ -180,7 +196,7 @@ def verdict_from(content: str | Mapping[str, Any], *, strict: bool = False) -> A
     try:
         fields, repairs = object_in(content, strict=strict) if isinstance(content, str) else (content, [])
         verdict = Verdict.model_validate(fields)
-    except (ValidationError, UnclearError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is one, too
         raw = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
         fault = fault_of(error, "reply") if isinstance(error, ValidationError) else f"reply: {error}"
         return lost("parse_error", f"{head(fault)}; received: {head(raw)}")
@@ -204,7 +220,7 @@ def verdicts_from(content: Said, rubrics: Rubrics, *, strict: bool = False) -> d
     if isinstance(content, str):
         try:
             fields, repairs = object_in(content, strict=strict)
-        except (UnclearError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             return all_lost(rubrics, "parse_error", f"reply: {error}; received: {head(content)}")
     if not isinstance(fields, Mapping):
         return all_lost(rubrics, "parse_error", f"reply: expected an object; received: {head(str(content))}")
@@ -213,7 +229,14 @@ def verdicts_from(content: Said, rubrics: Rubrics, *, strict: bool = False) -> d
     return {axis: replace(answer, flags=(*answer.flags, *flags)) for axis, answer in answers.items()}
 
 
-def _filled(content: Said, sheet: Sheet) -> Told:
+def _filled(content: Said, sheet: Sheet, *, strict: bool) -> Told:
     if isinstance(content, Answer):
         return Told(all_lost(sheet.points, content.status, content.rationale or ""))
-    return sheet.read(content if isinstance(content, str) else json.dumps(content, ensure_ascii=False))
+    if not isinstance(content, str):
+        return sheet.read(json.dumps(content, ensure_ascii=False))
+    try:
+        found, repairs = object_in(content, strict=strict)
+    except (ValueError, RecursionError):  # the sheet says what is wrong with it
+        return sheet.read(content)
+    told = sheet.read(json.dumps(found, ensure_ascii=False) if repairs else content)
+    return Told(told.answers, (*told.flags, *(f"{REPAIRED}:{each}" for each in repairs)))

@@ -20,9 +20,9 @@ from time import monotonic
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.judges.answer import LASTING, Failure, Reply, after, failure_of, whole
+from axisjudge.judges.answer import LASTING, Failure, Reply, after, whole
 from axisjudge.judges.pricing import BATCH_SHARE
-from axisjudge.judges.remote import Body, RemoteJudge
+from axisjudge.judges.remote import LONG_TIMEOUT_S, TIMEOUT_S, Body, RemoteJudge
 from axisjudge.judging.budget import Budget
 from axisjudge.judging.inquiry import OfAxes
 from axisjudge.judging.lane import Answered, LaneEnd
@@ -218,7 +218,7 @@ class BatchLane:
         batch = Batch(self.judge.rater, tag, now.isoformat(), tuple(requests))
         self.batches.open.append(batch)
         self.batches.save()
-        batch.id = await self._patiently(lambda: self._handed_in(batch, requests))
+        batch.id = await self._patiently(lambda: self._handed_in(batch, requests), LONG_TIMEOUT_S)
         self.batches.save()
         self.end.calls += len(requests)
         for name in requests:
@@ -264,7 +264,7 @@ class BatchLane:
                 raise _StoppedError(f"its batch was refused; {status.failure.words}")
             await asyncio.sleep(LOOK_S)
             return
-        results = await self._patiently(lambda: _listed(self.judge, batch.id or ""))
+        results = await self._patiently(lambda: _listed(self.judge, batch.id or ""), LONG_TIMEOUT_S)
         wanted = [name for name in batch.requests if name in self._left]
         n_alike = 0
         for name in wanted:
@@ -306,14 +306,19 @@ class BatchLane:
         self.batches.open.remove(batch)
         self.batches.save()
 
-    async def _patiently(self, ask: Any) -> Any:
+    async def _patiently(self, ask: Any, within_s: float = TIMEOUT_S) -> Any:
         """Ask the provider something; what may pass is waited out, up to the patience."""
         since, wait = monotonic(), 0.5
         while True:
             try:
-                return await ask()
-            except self.judge.api_error() as error:
-                failure = failure_of(error, self.judge.key) or Failure("passing", type(error).__name__)
+                async with asyncio.timeout(self.judge.options.get("timeout", within_s)):
+                    return await ask()
+            except TimeoutError:
+                failure = Failure("timeout", "no whole reply in time")
+            except InputError:
+                raise
+            except Exception as error:  # of the SDK, or of its transport
+                failure = self.judge.failure_of(error)
             self.end.failures[failure.words] += 1
             pause = failure.retry_after_s if failure.retry_after_s is not None else wait
             pause, wait = min(pause, LOOK_S), min(2 * wait, LOOK_S)

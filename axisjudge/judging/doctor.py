@@ -6,6 +6,7 @@ whether it tells probabilities of tokens, and how fast it is.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from contextlib import suppress
@@ -216,7 +217,8 @@ async def _small(judge: CompatibleJudge, text: str, **more: Any) -> Any:
     """A call of a few tokens beside the judge's own; None where the server takes it badly."""
     body = {"model": judge.model, "messages": [{"role": "user", "content": text}], "max_tokens": 24, **more}
     try:
-        return await judge.send(judge._connected(), body)
+        async with asyncio.timeout(judge.deadline_s(body)):
+            return await judge.send(judge._connected(), body)
     except Exception:  # a parameter that it does not know, say: that is the answer
         return None
 

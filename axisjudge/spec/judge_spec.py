@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -353,7 +354,10 @@ def _check_model(text: str, name: str, provider: Provider, model: str, url: str)
         cure = f"write {name}:{model}@http://HOST:PORT/v1 (a key belongs in the environment: key_env=NAME)"
         rule = "needs a base URL without user, password or query (but for api-version)"
         raise InputError(f"judge {text.split('@')[0]}", rule, cure=cure)
-    if provider.at_url is not True and re.search(r"@.*(:\d|/|\.\w)", model):  # a version, as in m@20250514, is a name
+    named = unicodedata.normalize("NFKC", model)
+    # where an address may follow, any other @ begins a version, as in m@20250514; plug-ins name models as they like
+    outside = r"://|@(?!(\d+|latest|default)$)" if provider.at_url is None else r"@.*(:\d|/|\.\w)"
+    if provider.at_url is not True and re.search(outside, named):
         cure = "write @http://HOST or @https://HOST behind the model; nothing else is asked"
         cure = cure if provider.at_url is None else f"take openai-compatible:MODEL@URL; {name} has one address"
         raise InputError(f"judge {text.split('@')[0]}", "names an address that would not be asked", cure=cure)

@@ -182,10 +182,10 @@ def test_no_call_two_calls_or_another_tool_is_a_parse_error(asked: Any, names: l
     assert "expected one call of record_verdict" in answer.rationale
 
 
-@pytest.mark.parametrize("text", ["First {}, then {}", "", "{}{}"], ids=range(3))
+@pytest.mark.parametrize("text", ["First {}, then <>", "", "{}<>"], ids=range(3))
 def test_two_answers_or_none_are_a_parse_error(asked: Any, text: str) -> None:
-    reply = anthropic_blocks([{"type": "text", "text": text.replace("{}", verdict_text())}], "end_turn")
-    answer, _, _ = asked(reply, FORMATTED)
+    text = text.replace("{}", verdict_text()).replace("<>", verdict_text(verdict="incorrect"))
+    answer, _, _ = asked(anthropic_blocks([{"type": "text", "text": text}], "end_turn"), FORMATTED)
     assert (answer.status, answer.verdict) == ("parse_error", None)
 
 
