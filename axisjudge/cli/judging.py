@@ -38,7 +38,11 @@ def judges_of(named: Sequence[str], panel: str | None) -> list[JudgeLike]:
 
 def plan_fields(run: JudgingRun, options: RunOptions) -> dict[str, Any]:
     """What a run will ask, and what that takes and costs, for programs."""
-    return {"plan": run.plan().rows(), "estimate": run.estimate(options).rows()}
+    from axisjudge.judging.estimate import PARTS
+
+    estimate = run.estimate(options)
+    parts = {each.judge.rater: dict(zip(PARTS, each.letters, strict=True)) for each in estimate.judges}
+    return {"plan": run.plan().rows(), "estimate": estimate.rows(), "letters of prompts": parts}
 
 
 def print_plan(run: JudgingRun, options: RunOptions, title: str = "", *, json: bool = False, **more: Any) -> None:
@@ -50,7 +54,7 @@ def print_plan(run: JudgingRun, options: RunOptions, title: str = "", *, json: b
     show.table(run.plan().rows(), title)
     if estimate.judges:
         show.table(estimate.rows(), "Tokens, list price in US dollars and minutes, low to high")
-        typer.echo(f"\n{estimate.sentence}.")
+        typer.echo(f"\n{estimate.sentence}.\nTokens of a prompt: {estimate.prompts}.")
     print_origins(run)
 
 
@@ -197,6 +201,7 @@ def judge(
     """
     from axisjudge.judges.lifecycle import known_retirement, warn_of
     from axisjudge.judging import RunOptions, judging_run
+    from axisjudge.judging.batch import check_batch, check_not_in_batch
     from axisjudge.judging.machines import Shard
     from axisjudge.protocol import read_sources, read_split
     from axisjudge.workbench import own
@@ -273,6 +278,10 @@ def judge(
             f"{len(trajectories)} trajectories{n_warnings}; {plan.n_calls} calls to make, {plan.cached} ratings there"
         )
     if dry_run:
+        if batch:
+            check_batch(plan.asked)
+        else:
+            check_not_in_batch(plan, out)
         warn_of(known_retirement(each.spec.provider, each.model) for each in plan.judges)
         print_plan(run, how, json=json, calls=plan.n_calls, cached=plan.cached, refused=refused)
         return

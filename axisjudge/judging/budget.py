@@ -67,17 +67,28 @@ class Budget:
         What the records say that was spent before.
     told : mapping of rater to CallCosts, optional
         What the records say of each judge's calls.
+    unknown : mapping of rater to int, optional
+        Calls that the records say may have been paid: each counts at its judge's largest, later at its bound.
     """
 
-    def __init__(self, limit_usd: float, spent_usd: float = 0.0, told: Mapping[str, CallCosts] | None = None) -> None:
+    def __init__(
+        self,
+        limit_usd: float,
+        spent_usd: float = 0.0,
+        told: Mapping[str, CallCosts] | None = None,
+        unknown: Mapping[str, int] | None = None,
+    ) -> None:
         self.limit_usd, self.known_usd, self.under_way_usd, self.assumed_usd = limit_usd, spent_usd, 0.0, 0.0
         self._unknown: list[tuple[CallCosts, float | None, float, float]] = []
         self._told: dict[str, CallCosts] = dict(told or {})
+        for rater, n_calls in (unknown or {}).items():
+            self._unknown += [(self._told.setdefault(rater, CallCosts()), None, 1.0, 0.0)] * n_calls
         self._reserved: dict[int, float] = {}
         self._worst: dict[int, float | None] = {}
         self._asked_first: set[str] = set()
         self._heard: set[str] = set()
         self._settled = asyncio.Event()
+        self._assume()
 
     def told_of(self, judge: Judge) -> CallCosts:
         return self._told.setdefault(judge.rater, CallCosts())
@@ -163,8 +174,13 @@ class Budget:
         elif cost_usd > 0:
             told.add(cost_usd / share, worst)
             self.known_usd += cost_usd
-        self.assumed_usd = sum(
-            part * calls.bound(most) if calls.calls >= ENOUGH else aside for calls, most, part, aside in self._unknown
-        )
+        self._assume()
         self._settled.set()
         self._settled = asyncio.Event()
+
+    def _assume(self) -> None:
+        """Count the calls whose cost nobody knows, by all that is known now."""
+        self.assumed_usd = sum(
+            part * calls.bound(most) if calls.calls >= ENOUGH else max(aside, part * calls.largest_usd)
+            for calls, most, part, aside in self._unknown
+        )

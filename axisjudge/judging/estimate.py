@@ -15,9 +15,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.checks import InputError
+from axisjudge.judges.answer import MAYBE_PAID
 from axisjudge.judges.base import Judge
 from axisjudge.judges.pricing import BATCH_SHARE, Tokens
 from axisjudge.judges.remote import RemoteJudge
+from axisjudge.judging.inquiry import CHARACTERS_PER_TOKEN
 from axisjudge.judging.plan import Call, JudgingPlan, RunOptions
 from axisjudge.results import Result
 
@@ -90,13 +92,19 @@ def call_key() -> pl.Expr:
 
 
 def calls_of(ratings: pl.DataFrame) -> pl.DataFrame:
-    """The paid calls behind ratings: ``rater``, and ``usd`` (null where nobody knows); replayed ones are left out."""
+    """The paid calls behind ratings; replayed ones are left out.
+
+    ``rater``, ``usd`` (null where nobody knows), and ``n_unknown``: tries of it that may have been paid besides.
+    """
     import polars as pl
 
     is_known = pl.when(pl.col("cost_usd").count() > 0).then(pl.col("cost_usd").sum())
     is_paid = pl.col("rater_kind").is_in(["llm", "decision_model"]) | (pl.col("cost_usd") > 0)
     paid = ratings.filter(is_paid & ~pl.col("flags").list.contains("replayed").fill_null(False))
-    return paid.group_by("rater", call_key().alias("call"), maintain_order=True).agg(is_known.alias("usd"))
+    tries = pl.col("flags").list.join(" ").str.extract(rf"\b{MAYBE_PAID}:(\d+)").cast(pl.Int64)
+    return paid.group_by("rater", call_key().alias("call"), maintain_order=True).agg(
+        is_known.alias("usd"), tries.first().fill_null(0).alias("n_unknown")
+    )
 
 
 def cost_of(ratings: pl.DataFrame) -> list[JudgeCost]:
@@ -159,6 +167,8 @@ ANSWER, SECONDS = (150, 4_000), (2.0, 60.0)
 BATCH_SECONDS = (60.0, 86_400.0)
 #: Calls that make a history.
 ENOUGH = 10
+#: The parts of a prompt, in their order.
+PARTS = ("instructions", "policy and tools", "run", "rubrics")
 #: What a provider adds to a prompt (schema, roles), in characters.
 FRAME = 1_500
 
@@ -179,6 +189,18 @@ class JudgeEstimate:
     uncached_usd: tuple[float, float] | None
     seconds: tuple[float, float]
     n_history: int
+    letters: tuple[int, ...] = ()
+
+    @property
+    def parts(self) -> str:
+        """What a call is made of, in tokens (four letters each) and shares: PARTS in their order."""
+        whole = max(1, sum(self.letters))
+        each = (
+            f"{name} {n / CHARACTERS_PER_TOKEN / self.n_calls:,.0f} ({n / whole:.0%})"
+            for name, n in zip(PARTS, self.letters, strict=True)
+            if n
+        )
+        return ", ".join(each)
 
     @property
     def cached_share(self) -> tuple[float, float]:
@@ -254,6 +276,15 @@ class PlanEstimate:
         price = f"about ${span(self.usd, 2)} by list price"
         return f"{calls} calls to models, {price}, {minutes} minutes, {read / whole:.0%} of prompts cached{unpriced}"
 
+    @property
+    def prompts(self) -> str:
+        """What the prompts of a call are made of, judge by judge; one line where they are alike."""
+        told: dict[str, list[str]] = {}
+        for each in self.judges:
+            told.setdefault(each.parts, []).append(each.judge.rater)
+        lines = (parts if len(told) == 1 else f"{', '.join(raters)}: {parts}" for parts, raters in told.items())
+        return "; ".join(lines)
+
     def rows(self) -> list[dict[str, Any]]:
         return [each.row() for each in self.judges]
 
@@ -318,9 +349,12 @@ def _of_judge(
     whole, shared, written = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
     least, writes = (judge.least_cached, judge.pays_for_writing) if isinstance(judge, RemoteJudge) else (0, False)
     settings: set[str] = set()
+    letters = [0] * len(PARTS)
     for group in groups:
         for position, call in enumerate(group):
             parts = [len(part) for part in call.inquiry.prompt(judge)]
+            for part, n in enumerate(parts):
+                letters[min(part, len(PARTS) - 1)] += n
             on_file = history.input_tokens.get(call.trajectory.id)
             is_known = position > 0 or call.trajectory.setting_mark in settings
             settings.add(call.trajectory.setting_mark)
@@ -352,6 +386,7 @@ def _of_judge(
         _pair([_price(judge, tokens, 0.0, out, n_calls=n_calls) for tokens, _, out, _ in ends]),
         (seconds[0], seconds[1]),
         history.n_calls,
+        tuple(letters),
     )
 
 

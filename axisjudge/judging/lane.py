@@ -286,13 +286,13 @@ class Lane:
                     self._count(failure, call.trajectory.id)
                 break
             else:
-                if reply is None or reply.cost_usd is None:
+                if reply is None or not _may_be_paid(reply):
                     return None
         except asyncio.CancelledError:
-            if reply is not None and reply.cost_usd:  # what was paid stands on file, and is asked again
-                self._answered(call, reply)
+            if reply is not None and _may_be_paid(reply):  # it stands on file, and is asked again
+                self._answered(call, _with_unknown(reply, timeouts))
             raise
-        return replace(reply, flags=(*reply.flags, f"{MAYBE_PAID}:{timeouts}")) if timeouts else reply
+        return _with_unknown(reply, timeouts)
 
     async def _admitted(self, call: Call) -> bool:
         """Wait until the call may be made; False where it may not be any more."""
@@ -412,6 +412,15 @@ async def _put(call: Call) -> Reply:
         status, reason = (failure.status, failure.words) if failure else ("api_error", reason_of(error))
         return Reply(all_lost(call.rubrics, status, reason), failure=failure)
     return whole(reply, call.rubrics)
+
+
+def _may_be_paid(reply: Reply) -> bool:
+    return bool(reply.cost_usd) or (reply.failure is not None and reply.failure.maybe_paid)
+
+
+def _with_unknown(reply: Reply, n_timeouts: int) -> Reply:
+    """The reply with the number of tries before it whose cost nobody knows."""
+    return replace(reply, flags=(*reply.flags, f"{MAYBE_PAID}:{n_timeouts}")) if n_timeouts else reply
 
 
 def _cost_of(reply: Reply | None) -> float | None:

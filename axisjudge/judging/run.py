@@ -266,12 +266,14 @@ class KeptRatings:
 
         if self.path is None or self._as_it_is() is None:
             return Budget(limit_usd)
-        calls = calls_of(read_every_line(self.path)).filter(pl.col("usd") > 0)
+        every = calls_of(read_every_line(self.path))
+        unknown = dict(every.group_by("rater").agg(pl.col("n_unknown").sum()).iter_rows())
+        calls = every.filter(pl.col("usd") > 0)
         told = {
             rater: CallCosts(calls=n_calls, largest_usd=largest)
             for rater, n_calls, largest in calls.group_by("rater").agg(n=pl.len(), most=pl.col("usd").max()).iter_rows()
         }
-        return Budget(limit_usd, float(calls["usd"].sum()), told)
+        return Budget(limit_usd, float(calls["usd"].sum()), told, unknown)
 
     def done(self) -> Done:
         """Status of every rating by identity."""

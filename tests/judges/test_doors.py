@@ -4,10 +4,21 @@ import asyncio
 import json
 from typing import Any
 
+import httpx2
 import pytest
-from judges.servers import Scripted, anthropic_message, chat_completion, grade, made, serving, verdict_text
+from judges.servers import (
+    Scripted,
+    anthropic_message,
+    chat_completion,
+    grade,
+    made,
+    openai_response,
+    serving,
+    verdict_text,
+)
 
 from axisjudge.checks import InputError
+from axisjudge.judges.compatible_judge import context_of
 from axisjudge.rubric import Rubric
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis
@@ -136,7 +147,7 @@ def test_vertex_has_its_path_its_token_and_names_what_is_missing(reply_of, monke
         ({"meta": {"n_ctx": 2_048}}, 2_048),  # llama.cpp
         ({"context_length": 8_192}, 8_192),  # OpenRouter
         ({"max_input_tokens": 272_000, "mode": "chat"}, 272_000),  # LiteLLM
-        ({"owned_by": "library"}, None),  # Ollama
+        ({"owned_by": "library"}, None),  # Ollama, before a model is loaded
     ],
 )
 def test_the_context_that_a_server_lists_is_known_before_the_first_call(model, told, monkeypatch):
@@ -150,3 +161,79 @@ def test_the_context_that_a_server_lists_is_known_before_the_first_call(model, t
 
         asyncio.run(looked())
     assert judge.context_told == told
+
+
+@pytest.mark.parametrize(
+    ("usage", "output"),
+    [
+        ({"prompt_tokens": 900, "completion_tokens": 80, "total_tokens": 1_400}, 500),  # Gemini, xAI: 420 of thought
+        ({"prompt_tokens": 900, "completion_tokens": 480, "total_tokens": 1_380}, 480),  # OpenAI, DeepSeek: among them
+        ({"prompt_tokens": 900, "completion_tokens": 80, "total_tokens": None}, 80),
+        ({"prompt_tokens": 900, "completion_tokens": 80, "total_tokens": 7}, 80),
+    ],
+)
+def test_thought_is_paid_wherever_a_server_counts_it(usage, output, reply_of):
+    with serving(Scripted(chat(usage=usage))) as server:
+        reply = reply_of("openai-compatible:some-model@URL,family=x,price=0/1000000", server)
+    assert reply.output_tokens == reply.cost_usd == output
+
+
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [("model_length", "truncated"), ("insufficient_system_resource", "api_error"), ("abort", "api_error")],
+)
+def test_a_reply_that_its_server_ended_is_no_verdict_and_is_paid(end, status, reply_of):
+    whole = json.loads(chat())
+    whole["choices"][0]["finish_reason"] = end
+    with serving(Scripted(json.dumps(whole))) as server:
+        reply = reply_of("openai-compatible:some-model@URL,family=x,price=1/1", server)
+    assert reply.answers[AXIS].status == status
+    assert reply.cost_usd > 0
+    assert (reply.failure is not None and reply.failure.kind == "passing") is (status == "api_error")
+
+
+@pytest.mark.parametrize(("n_read", "status"), [(2_050, "truncated"), (9_000, "ok")])
+def test_a_prompt_that_its_server_cut_without_a_word_is_not_judged(n_read, status, trajectory, rubrics, monkeypatch):
+    """As Ollama does: of a prompt of some 9,000 tokens it reads the context that it was started with."""
+    long = trajectory.model_copy(update={"policy": "Ask first. " * 3_000})
+    with serving(Scripted(chat(usage={"prompt_tokens": n_read, "total_tokens": n_read + 80}))) as server:
+        judge = made("openai-compatible:some-model@URL,family=x", server, monkeypatch)
+        answer = grade(judge, long, {AXIS: rubrics[AXIS]}).answers[AXIS]
+    assert answer.status == status
+    assert status == "ok" or "OLLAMA_CONTEXT_LENGTH" in answer.rationale
+
+
+@pytest.mark.parametrize(
+    ("place", "listed"),
+    [
+        ("ps", {"models": [{"name": "some-model", "context_length": 4_096}]}),  # Ollama
+        ("models", {"data": [{"id": "some-model", "loaded_context_length": 4_096, "max_context_length": 131_072}]}),
+    ],
+)
+def test_the_context_is_found_beside_the_interface_too(place, listed):
+    seen = []
+
+    class Client:
+        base_url = httpx2.URL("http://127.0.0.1:1/v1/")
+
+        def with_options(self, **_):
+            return self
+
+        async def get(self, path, cast_to):
+            seen.append(path)
+            return listed if path.endswith((f"api/{place}", f"api/v0/{place}")) else {"data": []}
+
+    assert asyncio.run(context_of(Client(), "some-model")) == 4_096
+    assert seen[1] == "http://127.0.0.1:1/api/ps"
+
+
+def test_azure_s_dated_interface_is_asked_by_responses_too(reply_of, monkeypatch):
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "key-of-azure")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "another-key")
+    with serving(Scripted(openai_response())) as server:
+        spec = f"openai:dep@{server.url}/openai?api-version=2025-04-01-preview,key_env=AZURE_OPENAI_API_KEY"
+        assert reply_of(spec, server).answers[AXIS].status == "ok"
+        with pytest.raises(InputError, match="api-version"):
+            made(f"anthropic:claude-sonnet-4-6@{server.url}?api-version=1", server, monkeypatch).check()
+    assert server.paths == ["/openai/responses?api-version=2025-04-01-preview"]
+    assert server.headers[0]["api-key"] == "key-of-azure"

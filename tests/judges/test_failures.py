@@ -374,3 +374,59 @@ def test_a_closed_judge_can_be_asked_again(
 def test_nothing_written_holds_the_key(asked: Any, provider: str) -> None:
     _, server = asked(provider, Scripted(GOOD[provider]()))
     assert KEY not in json.dumps(server.requests)
+
+
+#: Bodies of errors as these servers send them; what they mean. (Groq, Gemini and xAI by their documents; the others by
+#: reports in their trackers.)
+BODIES: dict[str, tuple[int, Any, str]] = {
+    "vllm": (
+        400,
+        {"message": "The decoder prompt (length 9) is longer than the maximum model length of 8."},
+        "too_long",
+    ),
+    "sglang": (
+        400,
+        {"message": "The input (9 tokens) is longer than the model's context length (8 tokens)."},
+        "too_long",
+    ),
+    "lm-studio": (400, {"error": "the model is loaded with context length of only 8 tokens"}, "too_long"),
+    "bedrock": (400, {"message": "Input is too long for requested model."}, "too_long"),
+    "gemini": (
+        400,
+        [{"error": {"message": "The input token count (9) exceeds the maximum number of tokens allowed (8)."}}],
+        "too_long",
+    ),
+    "anthropic": (
+        400,
+        {"error": {"message": "input length and `max_tokens` exceed context limit: 9 + 1 > 8"}},
+        "too_long",
+    ),
+    "tgi": (422, {"error": "Input validation error: `inputs` must have less than 8 tokens. Given: 9"}, "too_long"),
+    "litellm": (400, {"error": {"message": "Budget has been exceeded!", "type": "budget_exceeded"}}, "quota"),
+    "xai": (403, {"error": "Your team has used all available credits"}, "quota"),
+    "groq": (400, {"error": {"message": "Failed to generate JSON.", "code": "json_validate_failed"}}, "unreadable"),
+    "groq, busy": (498, {"error": {"message": "Flex tier capacity exceeded"}}, "limit"),
+    "bedrock, model": (424, {"message": "Try your request again."}, "passing"),
+    "openrouter": (403, {"error": {"message": "requires moderation and your input was flagged"}}, "refused"),
+    "gemini, key": (400, [{"error": {"message": "API key expired. Please renew the API key."}}], "key"),
+    "ollama": (404, {"error": "model 'x' not found"}, "model"),
+    "fastapi": (422, {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}, "request"),
+    "a page": (404, "404 page not found", "model"),
+}
+
+
+@pytest.mark.parametrize("server", BODIES)
+def test_an_error_is_understood_and_told_in_the_words_of_its_server(server: str) -> None:
+    status, body, kind = BODIES[server]
+    told = type("Told", (Exception,), {"status_code": status, "body": body})()
+    failure = failure_of(told)
+    assert failure is not None
+    assert failure.kind == kind
+    assert ("no message" in failure.words) is False
+    assert failure.status == {"too_long": "truncated", "refused": "refused"}.get(kind, "api_error")
+
+
+def test_a_key_that_is_refused_in_the_body_of_a_reply_names_its_variable_too(asked: Any) -> None:
+    body = json.dumps({"error": {"code": 401, "message": "No auth credentials found"}})
+    answer, _ = asked("openai-compatible", Scripted(body))
+    assert "OPENAI_COMPATIBLE_API_KEY" in answer.rationale

@@ -1,11 +1,13 @@
 """Where a run goes, how long and how large a reply may be, what is mended in it: real servers on loopback."""
 
+import asyncio
 import gzip
 import json
 import time
 import zlib
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,8 +24,9 @@ from judges.servers import (
 )
 
 from axisjudge.checks import InputError
-from axisjudge.judges import wire
+from axisjudge.judges import compatible_judge, make_judges, remote, wire
 from axisjudge.judges.written import UnclearError, object_in, verdict_from
+from axisjudge.judging.batch import Batches, BatchLane
 from axisjudge.rubric import Rubric
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
@@ -54,7 +57,12 @@ def test_an_address_behind_a_model_is_the_one_that_is_asked(spec, body, reply_of
 
 
 @pytest.mark.parametrize(
-    "spec", ["openai:gpt-5@localhost:8000/v1", "anthropic:claude-sonnet-4-6@gateway.example.org", "local:m@ftp://a/b"]
+    "spec",
+    [
+        *("openai:gpt-5@localhost:8000/v1", "anthropic:claude-sonnet-4-6@gateway.example.org", "local:m@ftp://a/b"),
+        *("openai:gpt-5@localhost", "openai:https://example.org/v1", "anthropic-bedrock:claude-x@gateway"),
+        *("openai-decisions:gpt-6-luna\uff20https://example.org/v1", "openai:gpt-5@%68ost"),
+    ],
 )
 def test_what_looks_like_an_address_and_is_none_is_refused(spec):
     with pytest.raises(InputError, match=r"address|GGUF"):
@@ -62,7 +70,8 @@ def test_what_looks_like_an_address_and_is_none_is_refused(spec):
 
 
 def test_a_version_behind_an_at_sign_is_part_of_a_name():
-    assert JudgeSpec.parse("anthropic:claude-opus-4-1@20250805").model == "claude-opus-4-1@20250805"
+    for model in ("claude-opus-4-1@20250805", "claude-opus-4-1@default"):
+        assert JudgeSpec.parse(f"anthropic-vertex:{model}").model == model
 
 
 @pytest.mark.parametrize("spec", [LOCAL, "openai:gpt-5", "anthropic:claude-sonnet-4-6"])
@@ -85,8 +94,11 @@ def pouring(pieces, *, pause_s: float = 0.0, **headers: str):
     """A server whose replies come piece by piece, without end if the pieces have none."""
 
     class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.do_POST()
+
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
             self.send_response(200)
             for name, value in {"content-type": "application/json", **headers}.items():
                 self.send_header(name, value)
@@ -116,11 +128,39 @@ def endless(piece: bytes):
 
 def test_a_byte_now_and_then_does_not_outlive_the_deadline(reply_of):
     begun = time.monotonic()
-    with pouring(endless(b" "), pause_s=0.1) as server:
-        reply = reply_of(LOCAL + ",timeout=0.6", server)
+    with pouring(endless(b" "), pause_s=0.05) as server:
+        reply = reply_of(LOCAL + ",timeout=0.2", server)
     assert reply.failure.kind == "timeout"
     assert reply.failure.maybe_paid
     assert time.monotonic() - begun < 10
+
+
+def test_no_other_question_to_a_server_outlives_its_deadline_either(reply_of, monkeypatch):
+    """Its list of models, the end of a model, how far a batch is: at a server that sends a blank now and then."""
+    monkeypatch.setattr(compatible_judge, "LOOK_S", 0.1)
+    monkeypatch.setattr(remote, "LIFECYCLE_TIMEOUT_S", 0.1)
+    with pouring(endless(b" "), pause_s=0.02) as server:
+        local, claude = (
+            make_judges([spec])[0]
+            for spec in (f"{LOCAL.replace('URL', server.url)}", f"openai:gpt-5@{server.url},timeout=0.1")
+        )
+        monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+
+        async def ask() -> list[Any]:
+            batches = Batches(Path("none.json"))
+            lane = BatchLane(
+                claude, [], batches=batches, budget=None, patience_s=0.1, answered=print, tell=lambda line: None
+            )
+            told = [await local.look(), await claude.retirement()]
+            with pytest.raises(Exception, match="no whole reply in time"):
+                await lane._patiently(lambda: claude.batch_status("b"))
+            await asyncio.gather(local.close(), claude.close())
+            return told
+
+        begun = time.monotonic()
+        asyncio.run(ask())
+    assert local.context_told is None
+    assert time.monotonic() - begun < 8
 
 
 def packed():
@@ -172,6 +212,18 @@ OTHER = verdict_text(verdict="incorrect")
         ("Sure! " + GOOD, ["words_around"]),
         (GOOD + " I hope that {this} helps.", ["words_around"]),
         (GOOD[:-1] + ', "verdict": "correct"}', ["duplicate_key"]),
+        (f"[THINK]{OTHER}[/THINK]{GOOD}", ["thought"]),  # Mistral; then Kimi, Cohere, gpt-oss, ByteDance's Seed, Gemma
+        (f"◁think▷{OTHER}◁/think▷{GOOD}", ["thought"]),
+        (f"<|START_THINKING|>{OTHER}<|END_THINKING|>{GOOD}", ["thought"]),
+        (
+            f"<|channel|>analysis<|message|>{OTHER}<|end|><|start|>assistant<|channel|>final<|message|>{GOOD}",
+            ["thought"],
+        ),
+        (f"<seed:think>{OTHER}</seed:think>{GOOD}", ["thought"]),
+        (f"<thought>{OTHER}</thought>{GOOD}", ["thought"]),
+        (f"{{}} {GOOD}, in full: {GOOD}", ["words_around"]),
+        (f"[{GOOD}]", ["list"]),
+        (GOOD.replace("Step 2", "Step\n2"), ["line_break"]),
     ],
 )
 def test_what_can_be_read_in_one_way_is_read_and_counted(text, repairs):
@@ -185,7 +237,9 @@ def test_what_can_be_read_in_one_way_is_read_and_counted(text, repairs):
     "text",
     [
         GOOD + OTHER,
-        f"Either {GOOD} or {GOOD}",
+        f"Either {GOOD} or {OTHER}",
+        "{" * 190_000,  # each brace is a beginning that would be tried
+        GOOD.replace("[2, 5]", "[" + "9" * 5_000 + "]"),
         "<think>" + GOOD,
         GOOD[:-1] + ', "verdict": "incorrect"}',
         "{" * 100_000,

@@ -6,6 +6,7 @@ import random
 import re
 import signal
 import threading
+from dataclasses import replace
 from math import isclose
 
 import pytest
@@ -219,6 +220,24 @@ def test_a_budget_binds_a_proxy_of_ones_own_that_passes_calls_on_to_a_paid_model
             assert 1000 * most - 2 <= provider.calls["m"] <= 1000 * most
     (cost,) = cost_of(read_every_line(out))
     assert isclose(cost.usd, provider.calls["m"] / 1000)
+
+
+def test_calls_that_may_have_been_paid_count_in_the_next_run_too(tmp_path, monkeypatch):
+    """Each try of the first run times out and is paid all the same; nobody is told what it took."""
+    judge, out = Stumbling(9, "timeout"), tmp_path / "r.jsonl"
+    answers, judge.grade = judge.grade, lambda *asked, **how: untold(judge, *asked, **how)
+    run = judging_run(trajectories(2), [judge], ["termination"], out=out)
+    run.carry_out(progress=False, allow_unpriced=True, budget_usd=0.025)
+    assert (sum(judge.tries.values()), run.outcome.code()) == (2, 3)
+    judge.times, judge.grade = 0, answers
+    run = judging_run(trajectories(8), [judge], ["termination"], out=out)
+    run.carry_out(progress=False, allow_unpriced=True, budget_usd=0.05)
+    assert sum(judge.tries.values()) * 0.01 <= 0.05
+
+
+async def untold(judge, trajectory, rubrics, *, repeat=0):
+    reply = await type(judge).grade(judge, trajectory, rubrics, repeat=repeat)
+    return replace(reply, cost_usd=None)
 
 
 def test_a_failure_does_not_tell_that_a_proxy_of_ones_own_is_free(tmp_path):
