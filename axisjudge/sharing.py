@@ -98,16 +98,24 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"'*[+-]?\d+([.,]\d+)?(e[+-]?\d+)?", re.IGNORECASE)
 
 
+#: What no cell shows and some programs obey: the controls, but for tab and the ends of lines.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
 def safe_cell(value: Any) -> Any:
     """A cell that no spreadsheet runs: a text that begins as a formula does, and is no number, gets a ``'`` before it.
+
+    Control characters go.
 
     Examples
     --------
     >>> safe_cell("=1+1"), safe_cell("-1"), plain_cell(safe_cell("'=a")), safe_cell(None)
     ("'=1+1", '-1', "'=a", None)
     """
-    is_formula = isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value)
-    return f"'{value}" if is_formula else value
+    if not isinstance(value, str):
+        return value
+    value = _CONTROL.sub("", value)
+    return f"'{value}" if _FORMULA.match(value) and not _NUMBER.fullmatch(value) else value
 
 
 def plain_cell(text: str) -> str:

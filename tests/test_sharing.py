@@ -126,6 +126,18 @@ def test_the_explorers_file_holds_no_secret_unless_it_is_asked_to(tmp_path):
     assert TEXT["openai"] in unpacked((folder / "f.html").read_text())
 
 
+def test_a_labelling_page_holds_no_secret_unless_it_is_asked_to(tmp_path):
+    folder = world(tmp_path)
+    command = ["label", "page", str(folder / "runs.jsonl"), "--json"]
+    told = CliRunner().invoke(app, [*command, "--out", str(folder / "l.html")])
+    assert sum(json.loads(told.stdout)["secrets"].values()) == 3 * 2
+    page = unpacked((folder / "l.html").read_text())
+    assert "My key is" in page
+    assert not any(secret in page for secret in (TEXT["openai"], "MIIEow"))
+    CliRunner().invoke(app, [*command, "--out", str(folder / "m.html"), "--no-redact"])
+    assert TEXT["openai"] in unpacked((folder / "m.html").read_text())
+
+
 def test_a_bundles_copies_hold_no_secret_packed_or_not(tmp_path):
     folder = world(tmp_path)
     packed = folder / "more.jsonl.gz"
@@ -148,6 +160,7 @@ def test_a_bundles_copies_hold_no_secret_packed_or_not(tmp_path):
 def test_a_safe_cell_is_no_formula_and_comes_back(text):
     safe = safe_cell(text)
     assert plain_cell(safe) == text
+    assert safe_cell(f"\x1b{text}\x00") == safe
     assert not re.match(r"[=+\-@\t\r\n＝＠]", safe) or re.fullmatch(r"[+-]?\d+([.,]\d+)?(e[+-]?\d+)?", safe)
 
 

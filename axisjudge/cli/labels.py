@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -81,6 +82,7 @@ def page(
     tools: show.Tools = None,
     tool_kind: show.ToolKinds = [],  # noqa: B006
     policy: show.Policy = None,
+    redact: show.Redact = True,
     json: show.Json = False,
 ) -> None:
     """Write one HTML file in which a person labels trajectories, or serve it to several people at once.
@@ -92,6 +94,7 @@ def page(
     from axisjudge.explorer.session import Session
     from axisjudge.labels.draw import draw
     from axisjudge.labels.sampling import read_sampling, sampling_path, write_sampling
+    from axisjudge.sharing import in_words
 
     runs = show.runs_of(paths, tools=tools, policy=policy, tool_kinds=tool_kind).trajectories
     if plan is not None:
@@ -105,18 +108,21 @@ def page(
         return
     if len(rater) > 1 or overlap is not None:
         raise InputError("--rater, --overlap", "of several people are for --serve", cure="write a page for each person")
-    write_page(out, Session.of(runs, sampling, rater[0] if rater else None))
+    secrets = Counter[str]()
+    write_page(out, Session.of(runs, sampling, rater[0] if rater else None), secrets, redact=redact)
     kept = sampling_path(out)
     write_sampling(kept, sampling)
     if json:
         draw_fields = {"method": sampling.method, "key": sampling.key, "trajectories": len(sampling.trajectory_ids)}
-        show.as_json({"page": str(out), "plan": str(kept), **draw_fields})
+        show.as_json({"page": str(out), "plan": str(kept), **draw_fields, "secrets": dict(secrets)})
         return
     way = f"drawn {drawn.replace('_', ' ')}" if plan is None else f"as {plan.name} says"
     typer.echo(
         f"{len(sampling.trajectory_ids)} trajectories, {way}{f' ({sampling.key})' if sampling.key else ''}: {out}"
     )
     typer.echo(f"Keep {kept.name} beside the labels that come back: import reads there how they were drawn.")
+    if secrets:
+        typer.echo(in_words(secrets))
 
 
 def _serve(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from html import escape
@@ -18,6 +19,7 @@ from axisjudge.checks import InputError
 from axisjudge.explorer.front import script, text
 from axisjudge.explorer.session import Session
 from axisjudge.labels.decisions import OPEN
+from axisjudge.sharing import shared
 
 _WELCOME = (
     "You will read runs of an AI agent, step by step, and say for each of five capabilities whether the agent used it "
@@ -31,25 +33,32 @@ TOGETHER = 25
 STYLE = ":root { color-scheme: light dark } body { margin: 0 } main { --height: 100dvh; min-height: 100dvh }"
 
 
-def write_page(path: str | Path, session: Session) -> Path:
+def write_page(path: str | Path, session: Session, secrets: Counter[str] | None = None, *, redact: bool = True) -> Path:
     """Write the page; it carries its trajectories, needs no network and is told none of the judges' verdicts.
+
+    Keys and tokens are taken out of the runs and counted in `secrets`, unless `redact` is False.
 
     Raises
     ------
     InputError
         The file cannot be written.
     """
-    return written(path, page_html(session))
+    counted = Counter[str]() if secrets is None else secrets
+    return written(path, page_html(session, counted if redact else None))
 
 
-def page_html(session: Session) -> str:
-    """The page as text. The same session gives the same bytes."""
+def page_html(session: Session, secrets: Counter[str] | None = None) -> str:
+    """The page as text, without the keys in its runs where they are counted. The same session gives the same bytes."""
     n, given = len(session.trajectories), dict[str, int]()
+
+    def shown(item: int) -> Any:
+        return session.run(item) if secrets is None else shared(session.run(item), secrets)
+
     alike = [(run.task_id or "", run.agent or "") for run in session.trajectories]
     order = sorted(range(n), key=alike.__getitem__)
     pieces = {
         **_groups("items", range(n), lambda item: _asked(session, item), together=10 * TOGETHER),
-        **_groups("runs", order, lambda item: given_apart(session.run(item), given)),
+        **_groups("runs", order, lambda item: given_apart(shown(item), given)),
         **{f"given-{at}": letters_of(each) for each, at in given.items()},
     }
     about = {"about": session.about(), "open_flag": OPEN, "welcome": _WELCOME, "together": TOGETHER}
