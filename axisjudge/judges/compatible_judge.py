@@ -142,7 +142,7 @@ class CompatibleJudge(WrittenJudge):
     async def _asked(self, body: Body, form: str) -> Received:
         """One call; a server that read a part of the prompt and says nothing (Ollama) has judged another run."""
         received = await super()._asked(body, form)
-        n_read = received.tokens.input if received.tokens else 0
+        n_read = received.tokens.input if received.tokens and received.tokens.can_be else 0
         n_letters = sum(len(str(message["content"])) for message in body["messages"])
         if n_read < LEAST_CONTEXT or n_letters <= MOST_CHARACTERS * n_read:
             return received

@@ -55,7 +55,7 @@ class Cascade:
             raise InputError("audit", "must lie in (0, 1]", self.audit, cure)
         if not 0 <= self.below <= 1:
             raise InputError("below", "must lie in [0, 1]", self.below)
-        if make_judges([self.first, self.second])[-1].joint:
+        if make_judges([self.second])[0].joint:
             rule = "answers all axes in one call, and is to be asked about single ones"
             raise InputError(f"judge {self.second}", rule, cure="let it come first, or take another")
 

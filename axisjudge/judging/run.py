@@ -137,6 +137,8 @@ def _share(tokens: int | None, share: int, position: int) -> int | None:
 # The bar of a judging run: what is done, what it costs, and what goes wrong.
 
 _KEPT, _WIDEST = 60, 120
+#: Seconds between two lines about a provider's pauses, where lines stay.
+TOLD_S = 60.0
 
 
 class Progress:
@@ -152,6 +154,7 @@ class Progress:
         costs = any(judge.kind in ("llm", "decision_model") for judge in plan.judges)
         self.delay = 0.0 if show or costs or sys.stderr.isatty() else 1.0
         self._waiting: dict[str, float] = {}
+        self._told: dict[str, float] = {}
         self._lines: dict[str, str] = {}
 
     def __enter__(self) -> Self:
@@ -170,18 +173,18 @@ class Progress:
     def wait(self, provider: str, line: str | None) -> None:
         """What a provider is waited for, on one line that changes; None where it answers again.
 
-        In a pipeline, where a line stays, the first pause of a provider is told, and that it answers again.
+        In a pipeline, where a line stays, a pause is told, and that it answers again, once in `TOLD_S` a provider.
         """
-        began = self._waiting.pop(provider, None)
-        if line is not None:
-            self._waiting[provider] = began or time.monotonic()
+        now = time.monotonic()
         if self.show and not self.bar.disable:
             self._lines[provider] = line or ""
             self.bar.set_description_str("; ".join(filter(None, self._lines.values()))[:_WIDEST])
-        elif line is not None and began is None:
+        elif line is None:
+            if (began := self._waiting.pop(provider, None)) is not None:
+                self.tell(f"{provider} answers again after {now - began:.0f} s")
+        elif now - self._told.get(provider, -TOLD_S) >= TOLD_S:
+            self._told[provider] = self._waiting[provider] = now
             self.tell(line)
-        elif line is None and began is not None:
-            self.tell(f"{provider} answers again after {time.monotonic() - began:.0f} s")
 
     def tell(self, line: str) -> None:
         """A line above the bar; who watches nothing, in a pipeline, is told too."""
