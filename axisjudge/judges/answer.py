@@ -101,7 +101,7 @@ _UNREADABLE = re.compile("json_validate_failed")
 #: Errors of clients whose connection ended before the reply did: the work may have been done, as after a timeout.
 _BROKEN_OFF = re.compile(
     "RemoteProtocolError|ReadError|DecodingError|IncompleteRead"
-    "|ServerDisconnectedError|ClientOSError|ClientConnectionResetError"
+    "|ServerDisconnectedError|ClientOSError|ClientConnectionResetError|ClientResponseError|ClientPayloadError"
 )
 
 

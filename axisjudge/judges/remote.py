@@ -30,7 +30,6 @@ from axisjudge.judges.answer import (
     failure_in_reply,
     failure_of,
     not_sent,
-    reason_of,
     unreadable,
 )
 from axisjudge.judges.base import Judge, Rubrics
@@ -356,14 +355,10 @@ class RemoteJudge(Judge):
             raise NoReplyError(Failure("timeout", words, maybe_paid=True)) from error
         except NoReplyError as error:
             raise NoReplyError(self.with_key_named(error.failure), error.received) from error
-        except self.api_error() as error:
-            raise NoReplyError(self.failure_of(error)) from error
         except (json.JSONDecodeError, RecursionError) as error:  # the SDKs let these through
             raise NoReplyError(unreadable("the server's reply is not JSON")) from error
-        except InputError:
-            raise
-        except Exception as error:  # a transport's own, of a reply that is no HTTP say
-            raise NoReplyError(failure_of(error) or unreadable(reason_of(error))) from error
+        except Exception as error:  # of the SDK or its transport
+            raise NoReplyError(self.failure_of(error)) from error
         try:
             received = self._received(response, form)
         except NoReplyError as error:
@@ -373,8 +368,11 @@ class RemoteJudge(Judge):
         return replace(received, flags=flags, stated_usd=usd)
 
     def failure_of(self, error: Exception) -> Failure:
-        """The failure that an error of the SDK stands for."""
-        return self.with_key_named(failure_of(error, self.key) or unreadable(type(error).__name__))
+        """The failure that an error of the SDK or its transport stands for; any other one is raised."""
+        failure = failure_of(error, self.key)
+        if failure is None and not isinstance(error, self.api_error()):
+            raise error
+        return self.with_key_named(failure or unreadable(type(error).__name__))
 
     def with_key_named(self, failure: Failure) -> Failure:
         """The same failure; one of the key names the variable that the key was read from."""

@@ -315,8 +315,6 @@ class BatchLane:
                     return await ask()
             except TimeoutError:
                 failure = Failure("timeout", "no whole reply in time")
-            except InputError:
-                raise
             except Exception as error:  # of the SDK, or of its transport
                 failure = self.judge.failure_of(error)
             self.end.failures[failure.words] += 1
