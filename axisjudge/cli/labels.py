@@ -117,12 +117,10 @@ def page(
         show.as_json({"page": str(out), "plan": str(kept), **draw_fields, "secrets": dict(secrets)})
         return
     way = f"drawn {drawn.replace('_', ' ')}" if plan is None else f"as {plan.name} says"
-    typer.echo(
-        f"{len(sampling.trajectory_ids)} trajectories, {way}{sampling.key and f' ({sampling.key})' or ''}: {out}"
-    )
+    way += f" ({sampling.key})" if sampling.key else ""
+    typer.echo(f"{len(sampling.trajectory_ids)} trajectories, {way}: {out}")
     typer.echo(f"Keep {kept.name} beside the labels that come back: import reads there how they were drawn.")
-    if secrets:
-        typer.echo(in_words(secrets))
+    typer.echo(in_words(secrets), nl=bool(secrets))
 
 
 def _serve(
