@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -97,12 +97,8 @@ def page(
     from axisjudge.sharing import in_words
 
     runs = show.runs_of(paths, tools=tools, policy=policy, tool_kinds=tool_kind).trajectories
-    if plan is not None:
-        sampling = read_sampling(plan)
-    else:
-        sampling = draw(
-            runs, drawn, n=sample, seed=seed, ratings=ratings, of=of, axis=axis, one_per_task=not whole_tasks
-        )
+    how: dict[str, Any] = {"n": sample, "seed": seed, "ratings": ratings, "of": of, "axis": axis}
+    sampling = draw(runs, drawn, **how, one_per_task=not whole_tasks) if plan is None else read_sampling(plan)
     if served:
         _serve(out, runs, sampling, rater, overlap=overlap, port=port, json=json)
         return
