@@ -106,7 +106,9 @@ def narrow(figure: Any, banner: str | None, kind: str, *rooms: float) -> bytes |
         figure.set_layout_engine(_engine(figure))
         widths = [min(room, width) for room in rooms]
         fits = any(_fits(figure, room, height * max(0.75, min(1.0, room / width))) for room in widths)
-        return _saved(figure, kind, figure.get_tightbbox()) if fits or len(rooms) > 1 else None
+        figure.set_layout_engine(None)  # or it would be laid out anew, and pass what was measured
+        seen = figure.get_tightbbox().padded(0.04 if len(rooms) == 1 else 0)
+        return _saved(figure, kind, seen) if fits or len(rooms) > 1 else None
 
 
 def _stacked(figure: Any) -> int:
@@ -145,7 +147,8 @@ def _fits(figure: Any, room: float, height: float) -> bool:
         _narrow_legends(figure, room)
         _wrapped(figure, room)
         figure.get_layout_engine().execute(figure)
-        _ticks_apart(figure)
+        if _ticks_apart(figure):
+            figure.get_layout_engine().execute(figure)
         seen = figure.get_tightbbox().width
         if seen <= room:
             break
@@ -153,22 +156,33 @@ def _fits(figure: Any, room: float, height: float) -> bool:
         if width < room / 2:
             return False
     drawn = sum({round(ax.get_position().x0, 2): ax.get_position().width for ax in figure.axes}.values())
-    return bool(seen <= room + 0.01 and drawn * width >= _ROOM * room and not _overlapping(figure))
+    whole = seen <= room + 0.01 and drawn * width >= _ROOM * room
+    return bool(whole and not _overlapping(figure) and not _cut(figure))
 
 
-def _ticks_apart(figure: Any) -> None:
-    """Fewer numbers below axes where they stand on each other; names there are turned upright."""
+def _cut(figure: Any) -> bool:
+    """Whether a text within axes passes the edge of the figure, as in a cell of a heatmap that is too narrow for it."""
+    seen = figure.get_tightbbox()
+    boxes = [text.get_window_extent() for ax in figure.axes for text in ax.texts if text.get_text()]
+    return any(box.x0 < seen.x0 * figure.dpi - 1 or box.x1 > seen.x1 * figure.dpi + 1 for box in boxes)
+
+
+def _ticks_apart(figure: Any) -> bool:
+    """Fewer numbers below axes where they stand on each other, and names there upright; whether there were such."""
     from matplotlib.ticker import MaxNLocator
 
+    changed = False
     for ax in figure.axes:
         texts = [text for text in ax.get_xticklabels() if text.get_visible() and text.get_text()]
         boxes = [text.get_window_extent().shrunk(1.0, 0.7) for text in texts]
         if not any(one.overlaps(two) for one, two in pairwise(boxes)):
             continue
+        changed = True
         if isinstance(locator := ax.xaxis.get_major_locator(), MaxNLocator):
             locator.set_params(nbins=3)
         elif any(re.search("[a-z]", text.get_text()) for text in texts):
             ax.tick_params(axis="x", labelrotation=90)
+    return changed
 
 
 def _wrapped(figure: Any, room: float) -> None:
