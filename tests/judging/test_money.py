@@ -66,7 +66,9 @@ def test_a_budget_is_kept_in_random_runs():
         if paid > budget * (1 + 1e-9):
             passed.append((paid - budget) / max(judge.worst for judge in judges))
         at_budget = any(end.at_budget for end in running.ends)
-        assert at_budget == any(end.not_asked for end in running.ends)
+        left = sum(end.not_asked for end in running.ends)
+        assert at_budget or not left
+        assert not at_budget or left or running.statuses["api_error"]  # a try that may be paid, and no room for another
         stopped += at_budget
     assert 100 < stopped < 500  # both ends of the road were seen
     # 1/(n + 1) is the bound of one call, and a run passes where its last ones do: none here, 2 of the next 2,000
