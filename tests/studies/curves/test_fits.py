@@ -1,5 +1,6 @@
 """Curves of a table: planted curves found, composites compared, sources told apart."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -57,10 +58,8 @@ def test_each_dimension_is_fitted_or_refused_with_a_sentence(report) -> None:
     table = {row["dimension"]: row for row in report.table.to_dicts()}
     said = [sentence for each in report.dimensions for sentence in each.sentences]
     assert [table[name]["curve"] for name in DIMENSIONS] == ["fitted", "fitted", "refused"]
-    assert any(
-        "agent: the fit is refused, because the median would be at raw" in each and "To collect" in each
-        for each in said
-    )
+    (why,) = [each for each in said if each.startswith("agent: the fit is refused, because ")]
+    assert re.search("all above where people would give 50 .* To collect", why)
     assert any("judgings of one run" in sentence for sentence in report.remarks)
     assert form_errors(report).table["dimension"].unique().sort().to_list() == ["environment", "service"]
 
