@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError, TooLittle, one_of
+from axisjudge.labels.reading import first_line_of, json_if_any
 from axisjudge.ratings.table import ratings_frame, read_ratings
 from axisjudge.scores.axis.result import GOAL, AxisResult
 from axisjudge.scores.curves.curve import Floats, LogNormalCurve
@@ -129,10 +130,10 @@ def _is_ratings(source: str) -> bool:
     if not path.is_file() or path.suffix == ".csv":
         return False
     try:
-        scanned = pl.scan_parquet(path) if path.suffix == ".parquet" else pl.scan_ndjson(path, infer_schema_length=1)
-        return {"rater", "rater_kind"} <= set(scanned.collect_schema())
+        head = pl.read_parquet_schema(path) if path.suffix == ".parquet" else json_if_any(first_line_of(path))
     except pl.exceptions.PolarsError:
         return False
+    return isinstance(head, Mapping) and {"rater", "rater_kind"} <= head.keys()
 
 
 def _counts(scores: pl.DataFrame, origin: str) -> str:

@@ -119,11 +119,16 @@ def confirmed(tests: Sequence[tuple[str, Estimate, float]]) -> str:
     if len(tests) == 1:
         statistic, estimate, p = tests[0]
         name = named(COEFFICIENTS[statistic].label) if statistic in COEFFICIENTS else statistic.replace("_", " ")
+        figure = f"{estimate.interval()}, {p_words(p)}"
         if math.isnan(p):
-            return f"on tasks held out, opened once, {name} is {estimate.worded()}"
-        told = "judges agree beyond chance" if p <= progress.LEVEL else "agreement beyond chance is not shown"
-        figure = f"{name} {estimate.estimate:.2f}, {estimate.interval()}, {p_words(p)}"
-        return f"on tasks held out, opened once, {told} ({figure})"
+            told = f"{name} is {estimate.worded()}"
+        elif statistic == "case_weighted_kappa":  # of how much it is above kappa
+            told = f"{name} is {estimate.estimate:+.2f} from kappa ({figure})"
+        else:
+            is_shown = p <= progress.LEVEL and estimate.estimate > 0
+            shown = "judges agree beyond chance" if is_shown else "agreement beyond chance is not shown"
+            told = f"{shown} ({name} {estimate.estimate:.2f}, {figure})"
+        return f"on tasks held out, opened once, {told}"
     shown = sum(p <= progress.LEVEL for *_, p in tests)
     return f"on tasks held out {shown or 'none'} of {len(tests)} declared results {'is' if shown == 1 else 'are'} shown"
 

@@ -57,7 +57,7 @@ def verdict(bridge: Bridge) -> str:
     asked, margin = len(bridge.bridges), bridge.bridges[0].equivalence.margin
     if not questions:
         where = f"on {bridge.bridges[0].question}" if asked == 1 else f"on all of {many(asked, 'question')}"
-        allowed = f"its failure rate or agreement may be off by more than {100 * margin:.0f} points"
+        allowed = f"its failure rate or agreement may be off by more than {100 * margin:.3g} points"
         return f"Whether {bridge.new} may take the place of {bridge.old} is open {where}: {allowed}."
     return (
         f"{bridge.new} is equivalent to {bridge.old} on {listed(questions)}, {len(questions)} of "
@@ -100,7 +100,7 @@ def widened(bridge: Bridge) -> list[str]:
     wide = "its interval is" if len(wider) == 1 else "their intervals are"
     return [
         f"{len(wider)} of {many(len(bridge.restated), 'old rate')} can be re-stated; {wide} "
-        f"{np.median(wider):.1f} times as wide."
+        f"{np.median(wider):.1f} times as wide{'' if len(wider) == 1 else ' (median)'}."
     ]
 
 
