@@ -233,7 +233,7 @@ def _without_title(figure: Any) -> None:
     """Take off what the caption says: the title of a figure, of its only axes, and the notes under titles."""
     from axisjudge.figures.theme import NOTE
 
-    how = _flat(str(figure.get_label()))
+    how = str(figure.get_label())
     if figure._suptitle is not None:
         figure._suptitle.remove()
         figure._suptitle = None
@@ -241,19 +241,20 @@ def _without_title(figure: Any) -> None:
         for ax in figure.axes:
             for place in ("left", "center", "right"):
                 ax.set_title("", loc=place)
-    if (below := figure._supxlabel) is not None and _flat(below.get_text()) in how:
+    if (below := figure._supxlabel) is not None and _says(how, below.get_text()):
         below.remove()
         figure._supxlabel = None
     for ax in figure.axes:
-        if _flat(ax.get_xlabel()) in how:
+        if _says(how, ax.get_xlabel()):
             ax.set_xlabel("")
         for text in [text for text in ax.texts if text.get_label() == NOTE]:
             text.remove()
 
 
-def _flat(text: str) -> str:
-    """A text in one line, without the signs between its parts."""
-    return re.sub(r"[\s;.]+", " ", text).strip()
+def _says(how: str, text: str) -> bool:
+    """Whether a caption says a text in parts of its own: a name of an axis may be a word in another sentence."""
+    words = r"[\s;.]+".join(map(re.escape, filter(None, re.split(r"[\s;.]+", text))))
+    return bool(re.search(rf"(^|[;.\n])\s*{words}\s*($|[;.\n])", how))
 
 
 def title_of(ax: Any) -> str:
