@@ -122,12 +122,12 @@ def confirmed(tests: Sequence[tuple[str, Estimate, float]]) -> str:
         figure = f"{estimate.interval()}, {p_words(p)}"
         if math.isnan(p):
             told = f"{name} is {estimate.worded()}"
-        elif statistic == "case_weighted_kappa":  # of how much it is above kappa
+        elif statistic == "case_weighted_kappa":  # declared is how far it lies from kappa
             told = f"{name} is {estimate.estimate:+.2f} from kappa ({figure})"
         else:
             is_shown = p <= progress.LEVEL and estimate.estimate > 0
-            shown = "judges agree beyond chance" if is_shown else "agreement beyond chance is not shown"
-            told = f"{shown} ({name} {estimate.estimate:.2f}, {figure})"
+            told = "judges agree beyond chance" if is_shown else "agreement beyond chance is not shown"
+            told = f"{told} ({name} {estimate.estimate:.2f}, {figure})"
         return f"on tasks held out, opened once, {told}"
     shown = sum(p <= progress.LEVEL for *_, p in tests)
     return f"on tasks held out {shown or 'none'} of {len(tests)} declared results {'is' if shown == 1 else 'are'} shown"
