@@ -15,6 +15,7 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -180,11 +181,13 @@ class Progress:
             self._lines[provider] = line or ""
             self.bar.set_description_str("; ".join(filter(None, self._lines.values()))[:_WIDEST])
         elif line is None:
-            if (began := self._waiting.pop(provider, None)) is not None:
+            if self._told.get(provider, -inf) >= (began := self._waiting.pop(provider, inf)):
                 self.tell(f"{provider} answers again after {now - began:.0f} s")
-        elif now - self._told.get(provider, -TOLD_S) >= TOLD_S:
-            self._told[provider] = self._waiting[provider] = now
-            self.tell(line)
+        else:
+            self._waiting.setdefault(provider, now)
+            if now - self._told.get(provider, -inf) >= TOLD_S:
+                self._told[provider] = now
+                self.tell(line)
 
     def tell(self, line: str) -> None:
         """A line above the bar; who watches nothing, in a pipeline, is told too."""

@@ -250,6 +250,24 @@ def test_waiting_is_one_line_that_changes_on_a_screen_and_two_in_a_pipeline(caps
     assert "answers again" in lines[False]
 
 
+def test_a_long_wait_is_told_from_where_it_began(capsys, monkeypatch):
+    """A pause that is told again after a minute, and one that begins within the minute in which nothing is told."""
+    with Progress(make_plan(trajectories(1), [CoinJudge()], rubrics()), show=False) as bar:
+        for now, line in (
+            (0, "waits"),
+            (70, "waits still"),
+            (80, None),
+            (90, "waits"),
+            (131, "waits still"),
+            (140, None),
+        ):
+            monkeypatch.setattr("time.monotonic", lambda now=now: float(now))
+            bar.wait("http://p.example", line)
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 5
+    assert (told[2].endswith("again after 80 s"), told[4].endswith("again after 50 s")) == (True, True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("theirs", [False, True])
 @pytest.mark.parametrize("fails", [False, True])
