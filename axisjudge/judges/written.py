@@ -105,7 +105,8 @@ class UnclearError(ValueError):
 #: the marks of Mistral, Cohere, Kimi and gpt-oss.
 _NAMES = r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection)"
 _ENDS = rf"</{_NAMES}>|\[/THINK\]|<\|END_THINKING\|>|◁/think▷|<\|channel\|>final[^<]*<\|message\|>"
-_THOUGHT = re.compile(rf"\A.*(?:{_ENDS})", re.DOTALL)
+#: What begins with an object is no thought: such an end stands in a text of it.
+_THOUGHT = re.compile(rf"\A(?!\s*(?:```[\w-]*\s*)?{{).*(?:{_ENDS})", re.DOTALL)
 _OPEN_THOUGHT = re.compile(rf"\A\s*(?:<{_NAMES}\b[^>]*>|\[THINK\]|<\|START_THINKING\|>|◁think▷|<\|channel\|>analysis)")
 #: Characters of a reply that is searched for an object, and places in it that are tried.
 MOST_SEARCHED, MOST_TRIED = 200_000, 1_000

@@ -221,6 +221,7 @@ OTHER = verdict_text(verdict="incorrect")
         ),
         (f"<seed:think>{OTHER}</seed:think>{GOOD}", ["thought"]),
         (f"<thought>{OTHER}</thought>{GOOD}", ["thought"]),
+        (f"```json\n{GOOD.replace('Step 2', '</reasoning> at 2')}\n```", ["fence"]),  # the agent's mark, in a text
         (f"{{}} {GOOD}, in full: {GOOD}", ["words_around"]),
         (f"[{GOOD}]", ["list"]),
         (GOOD.replace("Step 2", "Step\n2"), ["line_break"]),
