@@ -243,8 +243,13 @@ async def context_of(client: Any, model: str) -> int | None:
 
 def _context_in(listed: Any, model: str) -> int | None:
     models = [each for each in listed.get("data") or listed.get("models") or [] if isinstance(each, Mapping)]
-    mine = [each for each in models if model in (each.get("id"), each.get("name"), *(each.get("aliases") or ()))]
-    found = (mine or models)[0] if len(mine) == 1 or len(models) == 1 else {}
+    names = {model, f"{model}:latest"}  # so Ollama calls one without a tag, and names those alone that are loaded
+    mine = [
+        each
+        for each in models
+        if not names.isdisjoint((each.get("id"), each.get("name"), *(each.get("aliases") or ())))
+    ]
+    (found,) = mine if len(mine) == 1 else models if len(models) == 1 and "data" in listed else [{}]
     places = (found.get("meta") or {}, found)
     told = [place[name] for place in places for name in _CONTEXTS if isinstance(place.get(name), int)]
     return told[0] if told and told[0] > 0 else None

@@ -225,6 +225,8 @@ def test_the_context_is_found_beside_the_interface_too(place, listed):
 
     assert asyncio.run(context_of(Client(), "some-model")) == 4_096
     assert seen[1] == "http://127.0.0.1:1/api/ps"
+    if place == "ps":  # it lists what is loaded, another model alone as well
+        assert asyncio.run(context_of(Client(), "another")) is None
 
 
 def test_azure_s_dated_interface_is_asked_by_responses_too(reply_of, monkeypatch):
