@@ -404,8 +404,9 @@ def _meaning(text: str, first: Rubric) -> Iterable[str]:
 
 
 def _criteria(section: str) -> dict[str, str]:
-    """The points of a section by their heads."""
-    return {match[1]: match[2] for match in re.finditer(r"(?m)^- `?([\w ]+?)`?:(.*)$", section)}
+    """The points of a section by their heads, with the lines on which they go on."""
+    points = re.finditer(r"(?ms)^- `?([\w ]+?)`?:(.*?)(?=^- |^\s*$|\Z)", section)
+    return {match[1]: match[2] for match in points}
 
 
 def _keeps(after: str, before: str) -> bool:

@@ -334,6 +334,11 @@ def test_attack_a_criterion_without_its_near_miss_or_its_end_is_refused():
         (named_alone, "lost a criterion: 'limits'"),
     ):
         assert any(why in each for each in refusals(text, first, content, [])), why
+    wrapped = re.sub(r"(?m)^(- limits: a value) ", r"\1\n  ", first.text)
+    assert refusals(wrapped, first, content, []) == []
+    cut = re.sub(r"(?m)^(- limits: a value)\n.*", r"\1", wrapped)
+    of_lines = first.model_copy(update={"text": wrapped})
+    assert any("lost a criterion: 'limits'" in each for each in refusals(cut, of_lines, content, []))
 
 
 @pytest.mark.slow
