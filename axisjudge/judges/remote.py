@@ -22,16 +22,7 @@ from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, get_args
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.judges.answer import (
-    Answer,
-    Failure,
-    Reply,
-    all_lost,
-    failure_in_reply,
-    failure_of,
-    not_sent,
-    unreadable,
-)
+from axisjudge.judges.answer import Answer, Failure, Reply, all_lost, failure_in_reply, failure_of, not_sent, unreadable
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.lifecycle import Retirement, known_retirement
 from axisjudge.judges.pricing import (

@@ -375,7 +375,7 @@ EXIT = {"met": 0, "short": 1, "cannot_tell": 4}
 
 @dataclass(frozen=True)
 class Decision:
-    """One requirement of one judge; `bound` is the end of the interval that decided."""
+    """One requirement of one judge, and the interval that decided: of several decisions one that holds for all."""
 
     requirement: str
     judge: str
