@@ -384,13 +384,15 @@ class Decision:
     ci_low: float
     ci_high: float
     reason: str = ""
+    ci_level: float = 0.95
 
     def sentence(self) -> str:
-        """What was required, what is known."""
+        """What was required, what is known; the level of the interval where it is another than usual."""
         if math.isnan(self.ci_low):
             known = no_interval(self.reason)
         else:
-            known = f"{self.estimate:.3f}, {self.ci_low:.3f} to {self.ci_high:.3f}"
+            sure = "" if math.isclose(self.ci_level, 0.95) else f" at {100 * self.ci_level:.3g}%"
+            known = f"{self.estimate:.3f}, {self.ci_low:.3f} to {self.ci_high:.3f}{sure}"
         said = {"met": "met", "short": "fell short", "cannot_tell": "too few labels to tell"}[self.outcome]
         return f"{self.judge}: {self.requirement}: {said} ({known})"
 
@@ -411,7 +413,7 @@ class Requirement(NamedTuple):
         if self.sign == "<=":
             reached, missed = (high <= self.number, low > self.number)
         outcome: Outcome = "met" if reached else "short" if missed else "cannot_tell"  # NaN decides nothing
-        return Decision(self.text, judge, outcome, known.estimate, low, high, known.reason)
+        return Decision(self.text, judge, outcome, known.estimate, low, high, known.reason, known.ci_level)
 
 
 def requirement_of(text: str, measures: Collection[str]) -> Requirement:
