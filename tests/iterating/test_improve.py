@@ -21,6 +21,7 @@ from iterating.improve_worlds import AXIS, planted, runs_of
 import axisjudge
 from axisjudge import protocol, workbench
 from axisjudge.checks import InputError
+from axisjudge.cli import main
 from axisjudge.iterating import proposing
 from axisjudge.iterating.concluding import _beats as is_beaten_by
 from axisjudge.iterating.proposing import RunContent, refusals
@@ -218,6 +219,7 @@ def test_the_table_of_studies_holds_what_is_said_of_it():
     assert f"MLflow {version}'s `align` by GEPA {100 * low:.0f} to {high:.0%} (15 tasks, {n} studies;" in said
 
 
+@pytest.mark.slow
 def test_candidates_of_repeated_searches_on_the_same_tasks_are_one_family(bench, tmp_path):
     """Another rubric to begin with, or other repeats, is another look; the same search taken up again is not."""
     runs = runs_of(9, 1)
@@ -461,18 +463,23 @@ def command(bench, tmp_path, *more):
     return [sys.executable, "-m", "axisjudge", "--workbench", str(bench), "rubric", "improve", AXIS, *words]
 
 
-def test_the_command_forecasts_first_and_says_what_would_show_more(bench, tmp_path):
-    words = command(bench, tmp_path, "--rounds", "2")
-    dry = subprocess.run([*words, "--dry-run"], capture_output=True, text=True, check=False)
-    assert dry.returncode == 0, dry.stderr
-    assert re.match(r"At most [\d,]+ calls to judges and 5 to the proposer", dry.stdout)
+def test_the_command_forecasts_first_and_says_what_would_show_more(bench, tmp_path, monkeypatch, capsys):
+    words = command(bench, tmp_path, "--rounds", "2")[3:]
+
+    def ran(*more):
+        monkeypatch.setattr("sys.argv", ["axisjudge", *words, *more])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return stop.value.code or 0, *capsys.readouterr()
+
+    code, said, error = ran("--dry-run")
+    assert code == 0, error
+    assert re.match(r"At most [\d,]+ calls to judges and 5 to the proposer", said)
     assert not (bench / "data" / "ratings" / "improve").exists()
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 4, done.stderr
-    assert re.search(r"No improvement shown: .* About [\d,]+ more labels would show 5 points\.", done.stdout), (
-        done.stdout
-    )
-    assert "proposal 1 of 2" in done.stderr
+    code, said, error = ran()
+    assert code == 4, error
+    assert re.search(r"No improvement shown: .* About [\d,]+ more labels would show 5 points\.", said), said
+    assert "proposal 1 of 2" in error
 
 
 @pytest.mark.slow

@@ -50,11 +50,12 @@ class Priced(CoinJudge):
         return Reply(reply.answers, cost_usd=None if self.rng.random() < 0.1 else cost)
 
 
-def test_a_budget_is_kept_in_random_runs():
+@pytest.mark.parametrize("n_runs", [50, pytest.param(500, marks=pytest.mark.slow)])
+def test_a_budget_is_kept_in_random_runs(n_runs):
     """Costs with two modes, a hundred times apart: the hardest for a bound that is learned from ten calls."""
     runs, asked = trajectories(3), {axis: rubrics()[axis] for axis in ("termination", "sequencing", "tool_selection")}
     stopped, passed = 0, []
-    for seed in range(500):
+    for seed in range(n_runs):
         rng = random.Random(seed)
         judges = [Priced(rng, rng.uniform(0.001, 0.02)) for _ in range(rng.choice([1, 2]))]
         budget = rng.uniform(0.0, 0.2) + 1e-6
@@ -70,9 +71,9 @@ def test_a_budget_is_kept_in_random_runs():
         assert at_budget or not left
         assert not at_budget or left or running.statuses["api_error"]  # a try that may be paid, and no room for another
         stopped += at_budget
-    assert 100 < stopped < 500  # both ends of the road were seen
+    assert n_runs / 5 < stopped < n_runs  # both ends of the road were seen
     # 1/(n + 1) is the bound of one call, and a run passes where its last ones do: none here, 2 of the next 2,000
-    assert len(passed) <= 2
+    assert len(passed) <= n_runs // 250
     assert max(passed, default=0) <= 2  # and then by a call or two at their worst
 
 
