@@ -42,7 +42,7 @@ def plan_fields(run: JudgingRun, options: RunOptions) -> dict[str, Any]:
 
     estimate = run.estimate(options)
     parts = {each.judge.rater: dict(zip(PARTS, each.letters, strict=True)) for each in estimate.judges}
-    return {"plan": run.plan().rows(), "estimate": estimate.rows(), "letters of prompts": parts}
+    return {"plan": run.plan().rows(), "estimate": estimate.rows(), "prompt_characters": parts}
 
 
 def print_plan(run: JudgingRun, options: RunOptions, title: str = "", *, json: bool = False, **more: Any) -> None:
