@@ -145,7 +145,7 @@ def test_tables_come_back_as_they_were(scores, tmp_path, name) -> None:
 
 
 def test_a_table_and_its_people_as_ratings_are_told_apart(scores, tmp_path) -> None:
-    table, ratings = tmp_path / "table.csv", tmp_path / "ratings.jsonl"
+    table, ratings = tmp_path / "table.csv", tmp_path / "ratings[1].jsonl"
     write_table(scores.drop("goal"), table)
     people = people_as_ratings(scores.filter(pl.col("repeat") == 0))
     judge = people.with_columns(rater=pl.lit("judge"), rater_kind=pl.lit("llm"), value=pl.col("value") * 0.9)

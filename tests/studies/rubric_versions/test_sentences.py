@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from axisjudge.stats.comparisons.progress import ProgressReason, ProgressVerdict, VersionOutcome, decide, moved
+from axisjudge.stats.estimate import Estimate
 from axisjudge.studies.rubric_versions import sentences
 
 
@@ -42,3 +43,17 @@ def test_flips_that_are_not_listed_are_counted():
     assert "9" in sentences.flips_counted(9, 3, "x")
     assert "3" in sentences.flips_counted(9, 3, "x")
     assert "12" not in sentences.flips_counted(9, 12, "x")
+
+
+@pytest.mark.parametrize(
+    ("statistic", "value", "p", "agree"),
+    [
+        ("ac1", 0.4, 0.001, True),
+        ("ac1", 0.1, 0.3, False),
+        ("ac1", -0.4, 0.001, False),
+        ("case_weighted_kappa", 0.1, 0.01, False),
+    ],
+)
+def test_judges_agree_beyond_chance_only_where_what_was_declared_is_agreement_above_it(statistic, value, p, agree):
+    found = Estimate(estimate=value, ci_low=value - 0.05, ci_high=value + 0.05, n_items=50, n_clusters=12)
+    assert ("judges agree beyond chance" in sentences.confirmed([(statistic, found, p)])) == agree
