@@ -155,8 +155,8 @@ def describe(drawn: Axes | Figure, how: str) -> None:
     drawn.get_figure(root=True).set_label(how)  # type: ignore[union-attr]
 
 
-#: The label of texts that a caption says too.
-NOTE = "note"
+#: The label of texts that a caption says too; of none that begins so a legend is made.
+NOTE = "_note"
 
 
 def dress(

@@ -375,16 +375,21 @@ def test_a_figure_of_a_paper_is_as_wide_as_a_column_and_its_text_can_be_read() -
         ax.plot([1, 2], [3, 4], label=name)
     ax.set_xlabel("a long label of what is drawn " * 3, fontsize=4)
     ax.legend(ncols=4, fontsize=5)
-    describe(ax, "a line is a model by its tasks; tasks are drawn")
     pdf = narrow(ax.figure, "simulated", "pdf", COLUMN, SPREAD)
     (width,) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+)", pdf)
     assert float(width) <= 72 * COLUMN + 1
     texts = [text for text in ax.figure.findobj(match=Text) if text.get_text().strip()]
     assert min(text.get_fontsize() for text in texts) >= SMALLEST
-    for name, left in (("tasks", "tasks"), ("tasks are drawn", "")):
-        ax.set_xlabel(name)
-        narrow(ax.figure, None, "pdf", COLUMN, SPREAD)
-        assert ax.get_xlabel() == left
+
+
+def test_an_axis_of_a_paper_has_no_name_where_the_caption_says_it_in_a_part_of_its_own() -> None:
+    figure, axes = plt.subplots(1, 2, figsize=(4, 1.5), layout="constrained")
+    axes[0].set_xlabel("tasks")
+    axes[1].set_xlabel("tasks are drawn")
+    describe(figure, "a line is a model by its tasks; tasks are drawn")
+    narrow(figure, None, "svg", SPREAD)
+    plt.close(figure)
+    assert [ax.get_xlabel() for ax in axes] == ["tasks", ""]
 
 
 def test_methods_name_intervals_draws_and_seeds_of_the_code_that_ran(

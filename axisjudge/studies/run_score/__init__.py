@@ -29,7 +29,7 @@ from axisjudge.stats.proportions import clustered_mean
 from axisjudge.studies._shared.frames import Given, Kind, Table, columns_of, kind_of, native, to_polars
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies.run_score import sentences as say
-from axisjudge.studies.run_score.labels import Competition, ScoreAgainstLabels, ScoreForecast
+from axisjudge.studies.run_score.labels import NAMED, Competition, ScoreAgainstLabels, ScoreForecast
 from axisjudge.studies.run_score.labels import against_labels as against_labels
 from axisjudge.studies.run_score.labels import against_reward as against_reward
 from axisjudge.studies.run_score.labels import competition as competition
@@ -107,7 +107,7 @@ def score_spread(
     scored: pl.DataFrame, *, rules: ScorecardRules = DEFAULT, ci_level: float = 0.95, kind: Kind = "polars"
 ) -> ScoreSpread:
     """Per agent the mean over specs of what `score_runs` gave by these rules, median, tiers and range."""
-    table = scored.with_columns(pl.col("agent_id").fill_null("unknown"))
+    table = scored.with_columns(NAMED)
     unranked = UNRANKED in set(table["tier"])
     means, agents = {}, []
     for name in table["agent_id"].unique().sort():
@@ -183,7 +183,7 @@ class ComponentMeans(
 def component_means(scored: pl.DataFrame, *, kind: Kind = "polars") -> ComponentMeans:
     """What scores are made of: a component that was a neutral 50 for want of data enters no mean."""
     known = {name: pl.when(pl.col(f"{name}_reason").is_null()).then(name).cast(pl.Float64) for name in COMPONENTS}
-    points = scored.select(pl.col("agent_id").fill_null("unknown").alias("agent"), **known)
+    points = scored.select(NAMED.alias("agent"), **known)
     by = points.unpivot(index="agent", variable_name="component").group_by("agent", "component", maintain_order=True)
     means = by.agg(mean=pl.col("value").mean(), runs=pl.col("value").count().cast(pl.Int64))
     return ComponentMeans(means.sort("agent", maintain_order=True), kind)
@@ -290,7 +290,7 @@ def trend(rolling: pl.DataFrame, frozen: pl.DataFrame, *, periods: int = 6, kind
     Runs without an end time, or that were not scored, are not in it.
     """
     names = ["run_id", "score", "latency", "tier"]
-    both = rolling.select("agent_id", "ended_at", *names).join(frozen.select(names), on="run_id", suffix="_frozen")
+    both = rolling.select(NAMED, "ended_at", *names).join(frozen.select(names), on="run_id", suffix="_frozen")
     both = both.filter(pl.col("ended_at").is_not_null() & pl.col("score").is_not_null())
     times = both["ended_at"].to_physical().to_numpy()
     first, last = (int(times.min()), int(times.max())) if len(times) else (0, 1)

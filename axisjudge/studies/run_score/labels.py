@@ -43,6 +43,8 @@ from axisjudge.studies.run_score import sentences as say
 from axisjudge.studies.run_score.sentences import Ranks
 from axisjudge.trajectory import Trajectory
 
+#: The agent of a run; one that is not stated has a name too.
+NAMED = pl.col("agent_id").fill_null("unknown")
 #: A reward from here on counts as success.
 SUCCESS = 1.0
 #: A score of 0 has no logarithm; for an S-curve it counts as 1.
@@ -122,7 +124,7 @@ def compete(
     """
     handed = [name for name in ("artefact",) if name in runs.columns and runs[name].is_not_null().any()]
     timed = runs if "wall_seconds" in runs.columns else runs.with_columns(wall_seconds=pl.lit(None, pl.Float64))
-    both = scored.join(timed.select("run_id", "wall_seconds", *handed), on="run_id", how="left")
+    both = scored.with_columns(NAMED).join(timed.select("run_id", "wall_seconds", *handed), on="run_id", how="left")
     table = both.filter(pl.col("spec_id").is_not_null() & pl.col("score").is_not_null())
     if spec is not None:
         if spec not in set(scored["spec_id"].drop_nulls()):

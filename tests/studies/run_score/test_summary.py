@@ -240,3 +240,13 @@ def test_agents_are_ranked_by_the_means_of_their_runs(runs, scored):
     ranking = compete(scored, runs, rng=np.random.default_rng(0)).agents
     means = dict(scored.drop_nulls("score").group_by("agent_id").agg(pl.col("score").mean()).iter_rows())
     assert dict(zip(ranking.names, ranking.sets.means, strict=True)) == pytest.approx(means)
+
+
+@pytest.mark.filterwarnings("error")
+def test_runs_whose_agent_is_not_stated_are_of_an_unknown_one_in_every_part(runs, scored):
+    agent = scored["agent_id"].unique().sort()[0]
+    some = scored.with_columns(pl.col("agent_id").replace(agent, None))
+    names = {*scored["agent_id"].unique()} - {agent} | {"unknown"}
+    found = trend(some, some)
+    assert set(compete(some, runs, rng=np.random.default_rng(0)).wins) == set(found.table["agent"]) == names
+    assert len(found.plot().get_figure().axes) == len(names)
