@@ -306,12 +306,15 @@ class BatchLane:
         self.batches.open.remove(batch)
         self.batches.save()
 
-    async def _patiently(self, ask: Any, within_s: float = TIMEOUT_S) -> Any:
-        """Ask the provider something; what may pass is waited out, up to the patience."""
+    async def _patiently(self, ask: Any, least_s: float = 0.0) -> Any:
+        """Ask the provider something; what may pass is waited out, up to the patience.
+
+        The judge's deadline is that of a reply; where many go to and fro they have `least_s` in any case.
+        """
         since, wait = monotonic(), 0.5
         while True:
             try:
-                async with asyncio.timeout(self.judge.options.get("timeout", within_s)):
+                async with asyncio.timeout(max(least_s, self.judge.options.get("timeout", TIMEOUT_S))):
                     return await ask()
             except TimeoutError:
                 failure = Failure("timeout", "no whole reply in time")

@@ -154,6 +154,7 @@ def test_no_other_question_to_a_server_outlives_its_deadline_either(reply_of, mo
             told = [await local.look(), await claude.retirement()]
             with pytest.raises(Exception, match="no whole reply in time"):
                 await lane._patiently(lambda: claude.batch_status("b"))
+            assert await lane._patiently(lambda: asyncio.sleep(0.2, "all of them"), 60.0) == "all of them"
             await asyncio.gather(local.close(), claude.close())
             return told
 
