@@ -352,8 +352,7 @@ def _sheet(path: Path, sheet: ReadTable, options: ImportOptions) -> ImportedFile
     if (known := _of_tool(path, list(sheet.columns), sheet.rows)) is not None:
         return known
     form = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".xlsx": "excel"}.get(path.suffix, "json")
-    read = read_table(path, sheet.columns, _without_names(options), form)
-    return replace(read, notes=(*sheet.notes, *read.notes))
+    return read_table(path, sheet, _without_names(options), form)
 
 
 def _runs_of(path: Path) -> dict[str, Trajectory]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -69,6 +69,25 @@ def _change(words: pl.Series) -> tuple[dict[str, object], str] | None:
         change |= {word: word.replace(",", ".") for word in others.filter(comma)}
         notes.append("commas read as decimal points")
     return (change, "; ".join(notes)) if change else None
+
+
+def row_by_row(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The judgements of several columns in the order of the rows, one column at a time for the memory's sake."""
+    if len(parts) == 1:
+        return parts[0]
+    order = pl.concat([part["row"].cast(pl.Int64) * len(parts) + n for n, part in enumerate(parts)]).arg_sort()
+    names = dict.fromkeys(name for part in parts for name in part.columns)
+    absent = {
+        name: pl.Series(name, [None], dtype=next(p.schema[name] for p in parts if name in p.columns)) for name in names
+    }
+    return pl.DataFrame(
+        [
+            pl.concat(
+                [part[name] if name in part.columns else absent[name].new_from_index(0, part.height) for part in parts]
+            ).gather(order)
+            for name in names
+        ]
+    )
 
 
 def typed_column(path: str, first: int, ours: str, cells: Cells) -> pl.Series:

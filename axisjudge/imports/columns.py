@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError, WayOut, one_of
-from axisjudge.imports.cells import WHOLE, mended, typed_column
+from axisjudge.imports.cells import WHOLE, mended, row_by_row, typed_column
 from axisjudge.imports.judgement import DRAW, JUDGED, ImportedFile, ImportOptions, word_or_none
 from axisjudge.imports.recognise import (
     KIND_WORDS,
@@ -32,7 +32,7 @@ from axisjudge.imports.recognise import (
     tokens,
     who,
 )
-from axisjudge.imports.sheets import Cells, Columns
+from axisjudge.imports.sheets import Cells, Columns, ReadTable, of_one_level
 from axisjudge.ratings.edge import alike, side
 from axisjudge.ratings.scales import checked_scale, number_of, plain
 from axisjudge.verdict import AXES, Rating
@@ -40,6 +40,8 @@ from axisjudge.verdict import AXES, Rating
 IGNORED = "ignore"
 #: Fields that a judgement has in a form of its own, and not as a rating has them.
 _OWN = ("trajectory_id", "question", "rater", "verdict", "rater_kind")
+#: These say something of a rating or its rater, and are none where they stand in the record around it.
+_SAID = ("verdict", "confidence", "rationale", "model", "family", "rater_version", "cited_step_indices", "created_at")
 #: Where a table names its raters in a column, its rows are ratings, and not items by their number.
 _RATERS = NAMES["rater"][:-1]
 #: What may stand beside a wide column, by the ending of its name.
@@ -79,24 +81,33 @@ class Layout:
         return f"columns: {'; '.join(said)} (else: --column THEIRS=OURS)" if said else ""
 
 
-def read_table(path: Path, columns: Columns, options: ImportOptions, form: str) -> ImportedFile:
+def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) -> ImportedFile:
     """Judgements of a table, long or wide.
+
+    Where rows are those of a list in each record, columns of the record are no answers of who rated such a row; where
+    they are named as answers, rows are the records.
 
     Raises
     ------
     InputError
         Columns that are needed are missing (all are named), a cell cannot be read, or an item is rated twice by one.
     """
+    named = {*options.kinds, *(name for name, ours in options.columns.items() if ours == "verdict")}
+    sheet = of_one_level(str(path), sheet, named)
+    columns, outer = sheet.columns, frozenset(sheet.outer)
     if not any(map(len, columns.values())):
         return ImportedFile(form)
     columns, n_copies = (columns, 0) if options.repeats else _without_copies(columns)  # two who agree are no copies
     columns, changed = mended(columns, {*options.words, *options.missing})
-    columns, known, notes = _with_items(path, columns, options)
+    columns, known, notes = _with_items(path, columns, options, outer)
     layout = layout_of(str(path), columns, known, options)
     found, empty = _judgements(path, columns, known, layout, options)
     if not options.repeats:
         _refuse_twice(str(path), known, found, layout)
-    notes += [layout.note(), *changed]
+    notes = [*sheet.notes, *notes, layout.note(), *changed]
+    if of_records := [name for name in layout.left_out if name in outer and known.columns[name].kind == "verdict"]:
+        listed = ", ".join(of_records[:_MOST_NAMED])
+        notes.append(f"said once of each record, and of none of its rows: {listed} (their own: --kind COLUMN=llm)")
     if nameless := known.frame[layout.roles["trajectory_id"]].null_count():
         notes.append(f"{layout.roles['trajectory_id']} is empty in {nameless:,} rows, which are items by their number")
     notes += [f"rows that repeat another in every cell: {n_copies}, taken once"] if n_copies else []
@@ -121,9 +132,11 @@ def _without_copies(columns: Columns) -> tuple[Columns, int]:
     return made, cells.height - len(kept)
 
 
-def _with_items(path: Path, columns: Columns, options: ImportOptions) -> tuple[Columns, Recognised, list[str]]:
+def _with_items(
+    path: Path, columns: Columns, options: ImportOptions, outer: frozenset[str]
+) -> tuple[Columns, Recognised, list[str]]:
     """The columns with one that names items: told ones joined, or a number where none does; and what they are."""
-    known = recognise(texts(columns))
+    known = recognise(texts(columns), outer=outer)
     made, notes = pl.Series(dtype=pl.String), []
     if options.item:
         if absent := [name for name in options.item if name not in columns]:
@@ -145,7 +158,7 @@ def _with_items(path: Path, columns: Columns, options: ImportOptions) -> tuple[C
     if made.is_empty():
         return columns, known, notes
     whole = {made.name: made, **columns}
-    return whole, recognise(texts(whole)), notes
+    return whole, recognise(texts(whole), outer=outer), notes
 
 
 def _refuse_twice(where: str, known: Recognised, found: pl.DataFrame, layout: Layout) -> None:
@@ -183,13 +196,15 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
     heads = list(columns)
     roles, rest = _roles(where, columns, options, known)
     named = set(options.kinds) - {options.rater}
+    of_records = [name for name in rest if name in known.outer]
+    rest = [name for name in rest if name not in known.outer]
     if named & set(heads) and "rater" in roles and options.rater_column is None and not options.columns:
         rest = [*rest, *(roles.pop(name) for name in ("rater", "verdict") if name in roles)]
     long = "verdict" in roles and ("rater" in roles or bool(options.rater))
     if "rater" in roles and not set(options.columns.values()) & {"verdict"}:
         _refuse_rivals(where, known, roles)
     if long:
-        return _checked(where, Layout(roles, left_out=tuple(rest)), known, options)
+        return _checked(where, Layout(roles, left_out=(*rest, *of_records)), known, options)
     told = set(options.columns.values()) & {"verdict"}
     if "rater" not in roles and not options.rater and not told:
         rest = [name for name in heads if name in rest or name == roles.get("verdict")]
@@ -210,13 +225,14 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
         and (plain(answers[0]) in NAMES["verdict"] or not who(answers[0]))
     ):
         rest.remove(answers[0])
-        return _checked(where, Layout({**roles, "verdict": answers[0]}, left_out=tuple(rest)), known, options)
+        left_out = (*rest, *of_records)
+        return _checked(where, Layout({**roles, "verdict": answers[0]}, left_out=left_out), known, options)
     if not by_rater and any(plain(name) in AXES or name in options.axes for name in answers) and "verdict" not in roles:
         answers = [name for name in answers if plain(name) in AXES or name in options.axes or name in options.scales]
     elif not by_rater:
         answers = [name for name in answers if known.columns[name].kind == "verdict" or name in options.question]
     used = {*answers, *(column for name in answers for column in sides[name].values())}
-    left_out = tuple(name for name in rest if name not in used)
+    left_out = (*(name for name in rest if name not in used), *of_records)
     kept = {name: sides[name] for name in answers}
     return _checked(where, Layout(roles, tuple(answers), by_rater, kept, left_out), known, options)
 
@@ -259,6 +275,7 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
     """Refuse a table that names its rater and has the words of one question in several columns: whose is which?"""
     rater = roles["rater"]
     verdicts = [name for name in known.of("verdict") if known.columns[name].words and name not in roles.values()]
+    verdicts = [name for name in verdicts if name not in known.outer]
     verdicts += [roles["verdict"]] if "verdict" in roles and known.columns[roles["verdict"]].words else []
     people = [name for name in verdicts if who(name) == "people" or "correct" in tokens(name)]
     rivals = {
@@ -365,7 +382,9 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
                 for name in free
                 if plain(name) == ours or known.columns[name].kind not in ("text", "reason", "id", "rater")
             ]
-        column = named_column(free, names)
+        inner = [name for name in free if name not in known.outer]
+        column = named_column(inner, names) if ours in (*_SAID, "rater", "rater_kind", "question") else ""
+        column = column or ("" if ours in _SAID else named_column(free, names))
         if ours == "rater" and not column and len(of := [name for name in known.of("rater") if name not in taken]) == 1:
             column = of[0]
         if ours not in roles and column and not (ours == "rater" and options.rater):
@@ -560,7 +579,7 @@ def _judgements(
             part = part.filter(pl.col("word").is_not_null() | lost)
         empty[name] = int(lost.sum())
         parts.append(part)
-    return _row_by_row(parts), empty
+    return row_by_row(parts), empty
 
 
 def _of_people(part: pl.DataFrame, options: ImportOptions) -> pl.Series:
@@ -570,25 +589,6 @@ def _of_people(part: pl.DataFrame, options: ImportOptions) -> pl.Series:
     told = rater.replace_strict(names, [options.kinds.get(name) for name in names], return_dtype=pl.String)
     likely = rater.replace_strict(names, [options.kind or likely_kind(name) for name in names], return_dtype=pl.String)
     return part.select(pl.coalesce(told, "kind", likely) == "human").to_series()
-
-
-def _row_by_row(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """The judgements of several columns in the order of the rows, one column at a time for the memory's sake."""
-    if len(parts) == 1:
-        return parts[0]
-    order = pl.concat([part["row"].cast(pl.Int64) * len(parts) + n for n, part in enumerate(parts)]).arg_sort()
-    names = dict.fromkeys(name for part in parts for name in part.columns)
-    absent = {
-        name: pl.Series(name, [None], dtype=next(p.schema[name] for p in parts if name in p.columns)) for name in names
-    }
-    return pl.DataFrame(
-        [
-            pl.concat(
-                [part[name] if name in part.columns else absent[name].new_from_index(0, part.height) for part in parts]
-            ).gather(order)
-            for name in names
-        ]
-    )
 
 
 def _words(cells: Cells) -> pl.Series:

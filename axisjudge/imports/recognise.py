@@ -127,7 +127,7 @@ _CANDIDATES = words_in("generator candidate system agent llm summarizer response
 LEAST_OWN_IDS = 0.9
 #: Raters who have a number or a letter for a name.
 _NUMBERED = r"(ann|annotator|rater|judge|worker|expert|reviewer|person|user|coder|labell?er|grader)\W*\w{1,3}"
-_LONG_TEXT, _LONGEST_WORD = 60, 60
+_SENTENCE, _LONG_TEXT, _LONGEST_WORD = 25, 60, 60
 _MOST_NAMES = 200
 #: Fewer rows may be the same in two columns because two raters agreed.
 _FEWEST_ALIKE = 10
@@ -148,10 +148,14 @@ class KnownColumn:
 
 @dataclass(frozen=True)
 class Recognised:
-    """The columns of a table with their kinds; `frame` holds their cells as texts, null where empty."""
+    """The columns of a table with their kinds; `frame` holds their cells as texts, null where empty.
+
+    Rows may be those of a list in each record: `outer` are the columns of the record, which say nothing of one row.
+    """
 
     frame: pl.DataFrame
     columns: Mapping[str, KnownColumn] = field(default_factory=dict)
+    outer: frozenset[str] = frozenset()
 
     def of(self, *kinds: str) -> list[str]:
         """The names of the columns of these kinds."""
@@ -164,7 +168,8 @@ class Recognised:
 
     def named(self, ours: str) -> str:
         """The first column that bears a name of our field (its last part, for a record's in a record); else nothing."""
-        return named_column(self.frame.columns, NAMES[ours])
+        inner = [name for name in self.frame.columns if name not in self.outer]
+        return named_column(inner, NAMES[ours]) or named_column(self.frame.columns, NAMES[ours])
 
     @cached_property
     def item(self) -> str:
@@ -209,9 +214,10 @@ def _text(cell: Any, known: dict[Any, str | None]) -> str | None:
     return str(cell) if not isinstance(cell, int | float | bool) else known.setdefault((type(cell), cell), str(cell))
 
 
-def recognise(frame: pl.DataFrame, missing: frozenset[str] = NO_VERDICT) -> Recognised:
+def recognise(frame: pl.DataFrame, missing: frozenset[str] = NO_VERDICT, outer: Iterable[str] = ()) -> Recognised:
     """The kind of every column, with its evidence."""
-    return Recognised(frame, {name: _column(frame, name, missing) for name in frame.columns})
+    columns = {name: _column(frame, name, missing) for name in frame.columns}
+    return Recognised(frame, columns, frozenset(outer) & columns.keys())
 
 
 def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownColumn:
@@ -238,7 +244,8 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
         return replace(column, evidence="says how something was made")
     few = 0 < len(words) <= MOST_WORDS and most <= _LONGEST_WORD
     column = replace(column, words=words if few else frozenset())
-    kind, evidence = _kind(column, frame.height, mean, few)
+    spaced = mean > _SENTENCE and bool(cells.str.contains(r"\s\S+\s").mean() > 0.5)  # type: ignore[operator]
+    kind, evidence = _kind(column, frame.height, mean, few=few, sentences=spaced and distinct < filled)
     return replace(column, kind=kind, evidence=evidence)
 
 
@@ -255,8 +262,8 @@ def _numbers(cells: pl.Series) -> tuple[float, float] | None:
     return float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
 
 
-def _kind(column: KnownColumn, height: int, mean: float, few: bool) -> tuple[str, str]:
-    """The kind of a column and why."""
+def _kind(column: KnownColumn, height: int, mean: float, *, few: bool, sentences: bool) -> tuple[str, str]:
+    """The kind of a column and why; sentences of which some stand twice are texts, and no ids."""
     name, words, own = last_part(column.name), column.words, tokens(column.name)
     listed = ", ".join(sorted(words, key=in_order)[:4]) + (", ..." if len(words) > 4 else "")
     unlike = column.distinct > max(MOST_WORDS, LEAST_OWN_IDS * column.filled) or (
@@ -267,7 +274,7 @@ def _kind(column: KnownColumn, height: int, mean: float, few: bool) -> tuple[str
     if (name in NAMES["rationale"] or own & {*NAMES["rationale"]}) and not few:
         return "reason", f"named so, {column.distinct:,} texts"
     measured = column.numbers and not is_whole(column)
-    if mean > _LONG_TEXT or (not few and not column.numbers and mean > 25 and not unlike):
+    if mean > _LONG_TEXT or (not few and not column.numbers and mean > _SENTENCE and (sentences or not unlike)):
         return "text", f"{column.distinct:,} texts of {mean:.0f} letters in {column.filled:,} rows"
     if re.sub(r"\.\d+$", "", column.name) != column.name and plain(column.name.partition(".")[0]) in NAMES["rater"]:
         return "other", "further parts of who rated"

@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -53,10 +54,14 @@ _WEB = ("http:/", "https:/", "s3:/", "gs:/", "hf:/")
 
 
 class ReadTable(NamedTuple):
-    """The columns of a table, cells as the file has them, and what was done to get them, in words."""
+    """The columns of a table, cells as the file has them, and what was done to get them, in words.
+
+    Where rows are those of a list in each record, `outer` holds the columns of the records themselves, a row each.
+    """
 
     columns: Columns
     notes: tuple[str, ...] = ()
+    outer: Columns = MappingProxyType({})
 
     def rows(self) -> list[Row]:
         """The same row by row."""
@@ -198,12 +203,12 @@ def table_in(content: Any, path: Path | str = "file") -> ReadTable | None:
         listed = ", ".join(f"{each or 'the list'} ({len(records)})" for each, records in found[:4])
         cure = f"take one: jq '.{name}' {path} > {name.rpartition('.')[2]}.json"
         raise InputError(str(path), f"holds several lists of records: {listed}", cure=cure)
-    columns, notes = _columns_of(rows)
+    columns, notes, outer = _columns_of(rows)
     if name:
         notes.insert(0, f"rows are the {len(rows):,} records in {name}")
     if rest:
         notes.append(f"not read: {', '.join(f'{each} ({len(records)} records)' for each, records in rest)}")
-    return ReadTable(columns, tuple(notes)) if columns else None
+    return ReadTable(columns, tuple(notes), outer) if columns else None
 
 
 def _tables(content: Any, name: str = "", depth: int = 0) -> list[tuple[str, list[Row]]]:
@@ -249,24 +254,29 @@ def _alike(values: Sequence[Any]) -> bool:
     return len(shared) * 2 >= max(len(value) for value in values)
 
 
-def _columns_of(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[Any]], list[str]]:
-    """Columns of records, spread out."""
+def _columns_of(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[Any]], list[str], Columns]:
+    """Columns of records, spread out; and those of the records themselves where a list in each gave the rows."""
     rows: list[Row] = [_spread(record) for record in records]
-    notes = []
+    notes: list[str] = []
+    outer: list[Row] = []
     beside: set[str] = set()  # lists side by side are not multiplied with each other
     while named := _list_of_rows(rows, beside):
         beside = {key for row in rows for key in row}
+        outer = [{key: cell for key, cell in row.items() if key != named} for row in rows]
         rows, dropped = _exploded(rows, named)
         notes.append(f"each record in {named} is a row of its own")
         if dropped:
             notes.append(f"{dropped} rows have no record in {named}")
-    if any("" in row for row in rows):
-        rows = [{name or "column 1": cell for name, cell in row.items()} for row in rows]
-    heads = list(dict.fromkeys(name for row in rows for name in row))
+    columns = _beside_each_other(rows)
+    return columns, notes + _accepted(columns), _beside_each_other(outer)
+
+
+def _beside_each_other(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    heads = dict.fromkeys(name for row in rows for name in row)
     columns: dict[str, list[Any]] = {}
     for head in heads:
-        columns |= _side_by_side(head, [row.get(head) for row in rows])
-    return columns, notes + _accepted(columns)
+        columns |= _side_by_side(head or "column 1", [row.get(head) for row in rows])
+    return columns
 
 
 def _list_of_rows(rows: Sequence[Row], but: Set[str] = frozenset()) -> str:
@@ -370,6 +380,9 @@ def _side_by_side(head: str, cells: list[Any]) -> dict[str, list[Any]]:
     if not lists:
         return {head: cells}
     longest = max(map(len, lists))
+    as_many_as_apply = len({*map(len, lists)} - {0}) > 1 and all(map(_are_labels, cells))  # and no places of one list
+    if as_many_as_apply and plain(head.rpartition(".")[2]) in NAMES["verdict"]:
+        return {head: [" + ".join(sorted(cell)) if isinstance(cell, list) else cell for cell in cells]}
     if longest == 1:
         return (
             _positions(head, cells, 1)
@@ -398,6 +411,12 @@ def _side_by_side(head: str, cells: list[Any]) -> dict[str, list[Any]]:
     return {head: [json.dumps(cell, ensure_ascii=False) if isinstance(cell, list) else cell for cell in cells]}
 
 
+def _are_labels(cell: Any) -> bool:
+    """Whether a cell is empty or holds short words, each once, as where several labels apply."""
+    words = cell if isinstance(cell, list) else []
+    return all(isinstance(each, str) and len(each) <= _SHORT for each in words) and len({*words}) == len(words)
+
+
 def _positions(head: str, cells: Sequence[Any], count: int) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {}
     for position in range(count):
@@ -409,6 +428,21 @@ def _positions(head: str, cells: Sequence[Any], count: int) -> dict[str, list[An
         else:
             columns[name] = list(found)
     return columns
+
+
+def of_one_level(where: str, sheet: ReadTable, named: Set[str]) -> ReadTable:
+    """The table to read: that of the records alone where their columns are `named` as the answers.
+
+    Raises
+    ------
+    InputError
+        Answers are told to be columns of the record and of its rows.
+    """
+    of_records, of_rows = named & sheet.outer.keys(), (named & sheet.columns.keys()) - sheet.outer.keys()
+    if of_records and of_rows:
+        rule = f"{', '.join(sorted(of_records))} stands once in each record, {', '.join(sorted(of_rows))} in each row"
+        raise InputError(where, f"{rule} of its list", cure="import the two apart")
+    return ReadTable(sheet.outer, ("a row is a record, its lists aside",)) if of_records else sheet
 
 
 def flat(row: Mapping[str, Any]) -> Row:
@@ -435,8 +469,8 @@ def _parquet(path: Path) -> ReadTable:
         raise InputError(str(path), f"is not a Parquet file ({str(error).splitlines()[0]})") from error
     if not any(kind.is_nested() for kind in frame.dtypes) and "metric_output" not in frame.columns:
         return ReadTable(frame.to_dict())
-    columns, notes = _columns_of(list(frame.iter_rows(named=True)))
-    return ReadTable(columns or {name: [] for name in frame.columns}, tuple(notes))
+    columns, notes, outer = _columns_of(list(frame.iter_rows(named=True)))
+    return ReadTable(columns or {name: [] for name in frame.columns}, tuple(notes), outer)
 
 
 def _excel(path: Path) -> ReadTable:

@@ -392,6 +392,32 @@ def test_claims_in_a_list_are_items_and_a_list_beside_it_is_not_multiplied(tmp_p
     assert (made.height, made["item_id"].n_unique(), sorted(made["question"].unique())) == (10, 5, ["facts", "tone"])
 
 
+def test_what_is_said_once_of_a_record_is_no_answer_of_those_in_its_list(tmp_path):
+    n, judge = 30, noisy(TRUTH[:30])
+    people = {"ann": TRUTH[:n], "bob": noisy(TRUTH[:n], seed=3)}
+    rows = [
+        {"id": k, "model": "gpt-4o", "label": judge[k], "confidence": 0.9, "gpt_label": judge[k]}
+        | {"annotations": [{"annotator": who, "label": said[k]} for who, said in people.items()]}
+        for k in range(n)
+    ]
+    path = tmp_path / "records.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = import_ratings([path], ImportOptions(kind="human", question=("good",)))
+    said = {(who, str(k)): word for who, words in people.items() for k, word in enumerate(words)}
+    table = found.ratings
+    assert dict(zip(table.select("rater", "item_id").iter_rows(), table["verdict"], strict=True)) == said
+    assert (table.height, table["confidence"].null_count(), table["model"].null_count()) == (2 * n,) * 3
+    assert any("once of each record" in note and "gpt_label" in note for note in found.notes)
+    model = import_ratings([path], ImportOptions(kinds={"gpt_label": "llm"}, question=("good",))).ratings
+    assert (model["verdict"].to_list(), model["item_id"].n_unique()) == (judge, n)
+    with pytest.raises(InputError, match="gpt_label stands once in each record"):
+        import_ratings([path], ImportOptions(kinds={"gpt_label": "llm", "annotations.label": "human"}))
+    with pytest.raises(InputError, match="gpt_label stands once in each record"):
+        check(path, judges="gpt_label", human="annotations.label")
+    several = [{"id": k, "label": ["poor", "late"][: k % 3]} for k in range(n)]
+    assert set(table_in(several).columns["label"]) == {"", "poor", "late + poor"}
+
+
 def test_what_a_person_did_not_accept_is_the_other_word():
     said = [("1", True)] * 8 + [("1", False)] * 4 + [("0", True)] * 6 + [("0", False)] * 2
     rows = [

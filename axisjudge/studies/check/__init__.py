@@ -395,12 +395,15 @@ def check(
 
 def _votes(cells: CellTable, told: Mapping[str, Any]) -> tuple[Recognised, Roles, Votes]:
     """What the columns are, and what they say, by what is told of them."""
+    whole = cells
     cells = cells.where(told["where"]).passing(told["pass-if"])
     cells, named_by = cells.with_item(told["item"])
     missing = NO_VERDICT | {word(each, frozenset()) or "" for each in told["missing"]}
     fields = {name: told[name] for name in ("cluster", "confidence", "rater", "value")}
-    known = recognise(cells.frame, missing)
+    known = recognise(cells.frame, missing, () if cells.records is None else cells.records.columns)
     roles = roles_of(known, Roles(told["judge"], told["human"], item=named_by, missing=missing, **fields))
+    if whole.records is not None and roles.said <= known.outer:
+        return _votes(replace(whole, frame=whole.records, records=None), told)
     meant = _meant(told["means"], (*roles.judges, *roles.people))
     more = {name: told[name] for name in ("words", "positive", "scale")}
     return known, roles, votes_of(known, roles, meant=meant, **more)

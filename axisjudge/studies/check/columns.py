@@ -49,12 +49,16 @@ _SIGNS = {">=": ge, "<=": le, ">": gt, "<": lt}
 
 @dataclass(frozen=True)
 class CellTable:
-    """Cells as texts, null where empty; `kind` is the package whose tables the caller uses."""
+    """Cells as texts, null where empty; `kind` is the package whose tables the caller uses.
+
+    Where rows are those of a list in each record, `records` are the records without it.
+    """
 
     frame: pl.DataFrame
     source: str
     kind: Kind = "pandas"
     notes: tuple[str, ...] = ()
+    records: pl.DataFrame | None = None
 
     def where(self, conditions: Iterable[str]) -> CellTable:
         """The rows that meet every condition ``COLUMN=WORD``."""
@@ -108,12 +112,13 @@ def read_cells(table: Any) -> CellTable:
     notes: tuple[str, ...] = ()
     kind: Kind = "pandas"
     given: Mapping[Any, Cells]
+    outer: Mapping[str, Cells] = {}
     if isinstance(table, (str, Path)):
         source = str(Path(table))
         with unpacked(Path(table)) as path:
             if path.suffix in _OF_TOOLS and path.is_file():
                 _refuse_export(path, source)
-            given, notes = read_sheet(path)
+            given, notes, outer = read_sheet(path)
     elif isinstance(table, Mapping):
         given = {name: list(values) for name, values in table.items()}
     else:
@@ -124,7 +129,8 @@ def read_cells(table: Any) -> CellTable:
         raise InputError(source, "all columns must be of one length", lengths)
     if not any(lengths.values()):
         raise InputError(source, "holds no rows", cure="a header line and one row a rated item are needed")
-    return CellTable(texts({str(name): cells for name, cells in given.items()}), source, kind, tuple(notes))
+    records = texts(outer) if outer else None
+    return CellTable(texts({str(name): cells for name, cells in given.items()}), source, kind, tuple(notes), records)
 
 
 def _refuse_export(path: Path, source: str) -> None:
@@ -178,6 +184,11 @@ class Roles:
     may_cluster: tuple[str, ...] = ()
 
     @property
+    def said(self) -> set[str]:
+        """The columns that hold verdicts, or say whose they are."""
+        return {self.rater, self.value} if self.long else {*self.judges, *self.people}
+
+    @property
     def long(self) -> bool:
         """Whether a row is one rating, and not one item with all its ratings."""
         return bool(self.rater)
@@ -196,6 +207,10 @@ def roles_of(known: Recognised, wishes: Roles) -> Roles:
         if name and name != "none":
             _column(known, option, name)
     roles = _long(known, wishes) if _is_long(known, wishes) else _wide(known, wishes)
+    if (of_records := roles.said & known.outer) and (of_rows := roles.said - known.outer):
+        one, other = (", ".join(sorted(names)[:4]) for names in (of_records, of_rows))
+        rule = f"{one} stands once in each record, and {other} in each row of a list in it"
+        raise InputError("--judge", rule, cure="import the two apart, and compare their ratings")
     return replace(roles, missing=wishes.missing)
 
 

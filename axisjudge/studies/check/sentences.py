@@ -44,7 +44,7 @@ def report(read: Checked) -> dict[str, list[str]]:
         "judges": [line for judge in read.judges for line in _judge(read, judge)],
         "beside each other": beside(read),
         "supported": _supports(read),
-        "next": [_next(read)],
+        "next": [*filter(None, [_next(read)])],
     }
 
 
@@ -452,14 +452,15 @@ def _next(read: Checked) -> str:
     words += [part for person in roles.people[:3] for part in ("--human", person)]
     words += ["--cluster", roles.cluster] if roles.cluster else []
     words += read.options
-    if not votes.question.directed:
-        why, more = "to ask what is caught", ["--positive=WORD"]
-    elif any(_lacking(read, judge) for judge in read.judges):
+    may_cluster = next(iter(filter(None, (repeating_id(roles), *roles.may_cluster))), "")
+    if votes.question.directed and any(_lacking(read, judge) for judge in read.judges):
         why, more = "with labels of the other word too", []
     elif not votes.in_full and read.terms.sampling == "unknown":
         why, more = "if the labelled rows were drawn at random", ["--sampling", "random"]
-    elif not roles.cluster and "none" not in read.options:
-        why, more = "if rows share tasks", ["--cluster", "COLUMN"]
+    elif may_cluster and not roles.cluster and "none" not in read.options:
+        why, more = f"if rows of one {may_cluster!r} belong together", ["--cluster", may_cluster]
+    elif not votes.question.directed:  # which of two words fails is not in the file
+        return ""
     else:
         why, more = "as a gate", ["--require", "caught>=0.8"]
     return f"Next, {why}: {shlex.join([*words, *more])}"
