@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from axisjudge.checks import InputError, OneLine
+from axisjudge.families import family_of
 from axisjudge.iterating import proposing
 from axisjudge.iterating.proposing import RunContent, most_growth, replace_text
 from axisjudge.iterating.search import Cut, RubricCandidate
@@ -87,8 +88,11 @@ class RubricSearch:
     @cached_property
     def names(self) -> list[str]:
         """What of judges and of the proposer a rubric may not name: families, models, and how models are called."""
-        asked = [(each.family, (each.model or "").rpartition("/")[2]) for each in (*self.judges, self.proposer)]
-        return [name for family, model in asked for name in (family, model, re.split(r"[\W\d_]", model)[0]) if name]
+        named = [each for each in (*self.judges, self.proposer) if each in self.judges or each.kind != "simulated"]
+        models = [(each.model or "").rpartition("/")[2] for each in named]
+        stems = [re.split(r"[\W\d_]", model)[0] for model in models]
+        called = [stem for stem in stems if family_of(stem) and stem != "command"]  # which is a word of rubrics, too
+        return [name for name in (*(each.family for each in named), *models, *called) if name]
 
     @cached_property
     def others(self) -> dict[Axis, Rubric]:
