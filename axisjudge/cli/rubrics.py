@@ -72,20 +72,32 @@ def new(
 @app.command("promote", epilog="Example: axisjudge rubric promote argument_validity v5")
 def promote(
     axis: Annotated[str, typer.Argument(help="One of the five axes.")],
-    version: Annotated[str, typer.Argument(help="The draft, such as v5.")],
+    version: Annotated[
+        str, typer.Argument(help="The draft, such as v5; or the id of a candidate that `rubric improve` wrote.")
+    ],
     json: show.Json = False,
 ) -> None:
-    """Make a draft the current rubric of its axis; the one that was current is superseded."""
-    from axisjudge.rubric import promote_version
+    """Make a draft the current rubric of its axis; the one that was current is superseded.
+
+    A candidate of a search becomes the next version; its file, `rubric log` and the lock say that a person chose it.
+    """
+    from axisjudge.rubric import promote_version, read_rubric
     from axisjudge.workbench import home
 
     path, before = promote_version(axis, version)
-    relative = path.relative_to(home()).as_posix()
+    relative, draft = path.relative_to(home()).as_posix(), read_rubric(path).chosen_draft
     if json:
-        show.as_json({"path": relative, "axis": axis, "current": version, "superseded": before})
+        fields = {"axis": axis, "current": path.stem, "superseded": before, "chosen_draft": draft}
+        show.as_json({"path": relative, **fields})
         return
-    typer.echo(f"{relative}: {axis} {version} is current{f', {before} superseded' if before else ''}.")
+    typer.echo(f"{relative}: {axis} {path.stem} is current{f', {before} superseded' if before else ''}.")
+    _say_chosen(axis, path.stem, draft)
     typer.echo(f"Next: axisjudge rubric lint {axis}, then axisjudge rubric lock")
+
+
+def _say_chosen(axis: str, version: str, draft: str | None) -> None:
+    if draft:
+        typer.echo(f"{axis} {version}, draft {draft}: chosen by a person; the search did not show it better.")
 
 
 @app.command("lint", epilog="Example: axisjudge rubric lint argument_validity --superseded")
@@ -256,7 +268,8 @@ def improve(
 
     from axisjudge.iterating import BudgetReachedError
     from axisjudge.iterating.improving import improve as improved
-    from axisjudge.iterating.work import DRAFTS, RECORD, TARGETS
+    from axisjudge.iterating.work import RECORD, TARGETS
+    from axisjudge.rubric.next_version import DRAFTS
 
     try:
         found = improved(
@@ -300,6 +313,7 @@ def improve(
             show.table(found.sentence_worth.frame.to_dicts(), "What each changed sentence earned, by leaving it out")
         front = found.front.frame.filter(pl.col("on_front")).drop("on_front")
         show.table(front.to_dicts(), "On the front: no other candidate agrees, decides and is as short as well")
+        typer.echo(f"To choose one of them yourself, shown better or not: axisjudge rubric promote {axis} KEY")
         taken = [found.confirmed.answer, found.flips.answer] if found.confirmed.shown is not None else []
         for said in (*taken, found.front.answer):
             typer.echo(f"\n{said}")
@@ -357,6 +371,8 @@ def log(
     typer.echo(f"Agreement of judges that were shown the version, from {read}; `uncertain` is a word of its own here,")
     typer.echo("so that all versions stand on the same runs (`judge` and `agreement` leave it out). More than noise?")
     typer.echo("  axisjudge rubric compare RATINGS --change AXIS=BEFORE:AFTER")
+    for stone in trail:
+        _say_chosen(axis, stone.version, stone.chosen_draft)
     if searched:
         typer.echo(f"\nThe last search by a model ({searched['drafts']} drafts in rubrics/{axis}/drafts):")
         typer.echo(f"  {searched['improvement']['answer']}")
@@ -366,7 +382,8 @@ def log(
 
 def _searched(axis: str) -> dict[str, Any]:
     """What the last `axisjudge rubric improve` came to, and how many drafts there are; empty where none was."""
-    from axisjudge.iterating.work import DRAFTS, RECORD
+    from axisjudge.iterating.work import RECORD
+    from axisjudge.rubric.next_version import DRAFTS
     from axisjudge.studies.improvement import improvement
     from axisjudge.workbench import home
 
@@ -528,6 +545,7 @@ def lock(
         newer = [each.version for each in list_rubrics(name) if each.status == "draft"]
         if newer and newer[-1] != held["version"]:
             typer.echo(f"Locked with {held['version']}, though {newer[-1]} is a draft: {name}, no axis of the plan.")
+        _say_chosen(name, held["version"], held.get("chosen_draft"))
     show.table([{"judge": name, "mechanism": held["mechanism"]} for name, held in locked["judges"].items()])
     if fitted := locked.get("panels"):
         show.table([{"panel": name, "sha256": held["sha256"][:12]} for name, held in fitted.items()])

@@ -6,9 +6,9 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
 from functools import partial
 from hashlib import sha256
+from itertools import product
 from typing import Any
 
 import polars as pl
@@ -18,7 +18,6 @@ from axisjudge.iterating.proposing import refusals
 from axisjudge.iterating.rubric_change import rubric_sentences
 from axisjudge.iterating.search import Cut, RubricCandidate, best_of, select_gain
 from axisjudge.iterating.work import (
-    DRAFTS,
     MOST_SENTENCES,
     MOST_TWINS,
     NEIGHBOURS,
@@ -29,7 +28,7 @@ from axisjudge.iterating.work import (
 )
 from axisjudge.report.digest import portable
 from axisjudge.rubric import list_rubrics
-from axisjudge.rubric.next_version import with_front, write_whole
+from axisjudge.rubric.next_version import DRAFTS, read_draft, with_front, write_version, write_whole
 from axisjudge.stats.acceptance import PARENT, ShownBetter, level_of, shown_better
 from axisjudge.studies.improvement import (
     CandidateTree,
@@ -66,17 +65,23 @@ def concluded(
     bets = partial(shown_better, largest=largest, level=own_level)
     shown: ShownBetter | None = None
     ending: Ending = "no_candidate"
+    is_reordered = False
     why: list[str] = []
-    gains, flips, worth = _frame([], _GAINS), _frame([], _FLIPS), _frame([], _WORTH)
+    gains, flips = _frame([], _GAINS), _frame([], _FLIPS)
+    worth, turned = _frame([], _WORTH), _frame([], _TURNED)
     if best is not None:
         texts = _compared(work, best.text)
         shown, ids, verdicts = _confirmed(work, cut, best.text, texts, bets, tell)
         why = [*_blinder(work, ids, best.text), *_neighbours(work, ids, best.text, texts)] if shown.is_better else []
+        if why:
+            _refuse_draft(work, best, why)
         ending = "refused" if why else "accepted" if shown.is_better else "not_shown"
         bets = partial(bets, is_last=len(ids) == len(confirm))
         gains = _gains(work, found[best.search - 1][0], best, ids, verdicts, texts, bets)
         flips = _flips(work, best.text, ids, verdicts)
-        worth = _worth(work, ids, best.text) if ending == "accepted" else worth
+        is_reordered = REORDERED in texts
+        if ending == "accepted":
+            worth, turned = _worth(work, ids, best.text)
     made_up = tuple(judge.rater for judge in work.judges if judge.kind == "simulated")
     return Improvement(
         axis=work.axis,
@@ -95,12 +100,13 @@ def concluded(
         confirmed=ConfirmedGain(gains, shown, made_up=made_up),
         front=JudgedCandidates(_front(work, found), made_up=made_up),
         flips=ChangedVerdicts(flips, made_up=made_up),
-        sentence_worth=SentenceWorth(worth, made_up=made_up),
+        sentence_worth=SentenceWorth(worth, turned, made_up=made_up),
         more_labels=_more_labels(work, cut, found, shown, bets),
         ratings_path=portable(work.out, own().resolve()),
         notes=(
             *notes,
             *([_NOISE.format(noise=noise)] if noise == noise else []),
+            *([_NO_PARAPHRASE] if is_reordered else []),
             *([_EARLIER.format(number=number, sure=1 - own_level)] if number > 1 else []),
         ),
     )
@@ -110,8 +116,14 @@ def concluded(
 _NOISE = "The judges gave another verdict to the same text in {noise:.0%} of repeats."
 #: What is said where earlier searches have asked on the same tasks.
 _EARLIER = (
-    "candidate number {number} that is asked on these tasks: it has to be {sure:.1%} sure, so that all together are "
-    "rarely wrong"
+    "This is candidate number {number} that is asked on these tasks: it has to be {sure:.1%} sure, so that all "
+    "together are rarely wrong."
+)
+#: The controls of a candidate, and what is said where the last one stands for the first.
+PARAPHRASE, PADDING, REORDERED = "paraphrase", "padding", "reordered"
+_NO_PARAPHRASE = (
+    "The proposer gave no paraphrase that can be used (it is the same text, or says more or less): the control is the "
+    "parent with its worked examples in another order."
 )
 
 
@@ -154,7 +166,7 @@ def _more_labels(
         pair = max(judged, key=lambda pair: select_gain(*pair), default=None)
         after, before = (each.select for each in pair) if pair else (dict.fromkeys(confirm, 0.0),) * 2
         tasks = [work.runs[id].cluster_id for id in before]
-        compared = {name: list(before.values()) for name in (PARENT, "paraphrase", "padding")}
+        compared = {name: list(before.values()) for name in (PARENT, PARAPHRASE, PADDING)}
         shown = bets([after[id] for id in before], compared, tasks, largest=None)
     if shown.more_items is None:
         return None
@@ -162,14 +174,15 @@ def _more_labels(
 
 
 def _compared(work: RubricSearch, best: str) -> dict[str, str]:
-    """The parent and the two controls of a candidate."""
+    """The parent and the two controls of a candidate; `REORDERED` is the first one where no paraphrase can be used."""
     rating = work.proposal(proposing.paraphrase_sheet(work.first))
     is_read = rating["status"] == "ok"
     other = proposing.edited(work.first.text, rating["rationale"])[0] if is_read else work.first.text
     same = other.split() == work.first.text.split()
+    control = {PARAPHRASE: other}
     if same or refusals(other, work.first, work.content, work.names):  # no paraphrase, or one that says more
-        other = proposing.turned(work.first)
-    return {PARENT: work.first.text, "paraphrase": other, "padding": proposing.padded(work.first, best)}
+        control = {REORDERED: proposing.turned(work.first)}
+    return {PARENT: work.first.text, **control, PADDING: proposing.padded(work.first, best)}
 
 
 def _confirmed(
@@ -234,19 +247,20 @@ def _neighbours(work: RubricSearch, ids: Sequence[str], best: str, texts: Mappin
         if sha in text_of:
             words.setdefault(text_of[sha], {})[tuple(key)] = verdict
     first = words.get(work.first.text, {})
+    control, said = (REORDERED, "its examples in another order") if REORDERED in texts else (PARAPHRASE, "a paraphrase")
     moved = {
         name: sum(words.get(text, {}).get(key) != word for key, word in first.items()) / max(1, len(first))
-        for name, text in (("candidate", best), ("paraphrase", texts["paraphrase"]))
+        for name, text in (("candidate", best), (control, texts[control]))
     }
-    if moved["candidate"] <= moved["paraphrase"] + NEIGHBOURS:
+    if moved["candidate"] <= moved[control] + NEIGHBOURS:
         return []
-    return [f"it moves {moved['candidate']:.0%} of verdicts on other axes, a paraphrase {moved['paraphrase']:.0%}"]
+    return [f"it moves {moved['candidate']:.0%} of verdicts on other axes, {said} {moved[control]:.0%}"]
 
 
-def _worth(work: RubricSearch, ids: Sequence[str], best: str) -> pl.DataFrame:
-    """Each changed sentence left out: points that go with it, and verdicts that it turned."""
+def _worth(work: RubricSearch, ids: Sequence[str], best: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Each changed sentence left out: points that go with it, and the verdicts that it turned, one by one."""
     changed = [each for each in rubric_sentences(work.first.text, best) if each.sign == "+"][:MOST_SENTENCES]
-    rows = []
+    rows, flips = [], []
     for sentence in changed:
         old = "".join(part for sign, part in sentence.words if sign != "+") if sentence.words else ""
         without = best.replace(sentence.text, old)
@@ -258,9 +272,25 @@ def _worth(work: RubricSearch, ids: Sequence[str], best: str) -> pl.DataFrame:
         ]
         both = [(one, other) for one, other in pairs if one == one and other == other]
         points = sum(one - other for one, other in both) / max(1, len(both))
-        turned = sum(verdicts[best].get(key) != word for key, word in verdicts[without].items())
-        rows.append({"sentence": sentence.text, "points": points, "turned": turned, "items": len(both)})
-    return _frame(rows, _WORTH)
+        turned = _turned(work, ids, work.repeats, verdicts[without], verdicts[best])
+        rows.append({"sentence": sentence.text, "points": points, "turned": len(turned), "items": len(both)})
+        flips += [{"sentence": sentence.text, **flip} for flip in turned]
+    return _frame(rows, _WORTH), _frame(flips, _TURNED)
+
+
+def _turned(
+    work: RubricSearch, ids: Sequence[str], repeats: int, before: Verdicts, after: Verdicts
+) -> list[dict[str, Any]]:
+    """The verdicts that differ between two texts, without those that were lost under one of them."""
+    rows = []
+    for key in product(ids, (judge.rater for judge in work.judges), range(repeats)):
+        old, new = before.get(key), after.get(key)
+        if old is None or new is None or old == new:
+            continue
+        label = work.labels[key[0]] or None
+        row = dict(zip(("run", "judge", "repeat"), key, strict=True), task=work.runs[key[0]].cluster_id, label=label)
+        rows.append({**row, "before": old, "after": new, "towards": new == label if label in (old, new) else None})
+    return rows
 
 
 def _written(work: RubricSearch, best: RubricCandidate, searched: Sequence[RubricCandidate]) -> str:
@@ -268,19 +298,23 @@ def _written(work: RubricSearch, best: RubricCandidate, searched: Sequence[Rubri
 
     What changed is the reason of every edit from the first text to this one.
     """
-    versions = list_rubrics(work.axis)
-    if there := next((each.version for each in versions if each.text.split() == best.text.split()), None):
+    if there := next(
+        (each.version for each in list_rubrics(work.axis) if each.text.split() == best.text.split()), None
+    ):
         return there
-    version = f"v{1 + max(int(each.version[1:]) for each in versions)}"
     by_key = {each.key: each for each in searched if not each.refused or each is best}
     at, reasons = best, [best.reason]
     while (parent := by_key.get(at.parent or "")) is not None:
         at, reasons = parent, [parent.reason, *reasons]
     changes = "; ".join(dict.fromkeys(filter(None, reasons))) or "an edit that was shown to be better"
-    front = {"axis": work.axis, "version": version, "date": date.today(), "status": "draft", "changes": changes}
-    path = own() / "rubrics" / work.axis / f"{version}.md"
-    write_whole(path, with_front(front, best.text))
-    return version
+    return write_version(work.axis, best.text, changes).stem
+
+
+def _refuse_draft(work: RubricSearch, best: RubricCandidate, why: Sequence[str]) -> None:
+    """Let the draft of a candidate say why it was refused after all, so that nobody takes it."""
+    path = own() / "rubrics" / work.axis / DRAFTS / f"{best.key}.md"
+    front, text = read_draft(path)
+    write_whole(path, with_front({**front, "status": "refused", "refused": "; ".join(why)}, text))
 
 
 _TREE = ("search", "key", "parent", "became", "reason", "train_gain", "select_gain", "tokens", "proposal_usd")
@@ -288,6 +322,7 @@ _GAINS = ("judge", "tasks", "against", "gain", "low", "high", "e_value", "items"
 _FRONT = ("search", "key", "judge", "family", "agreement", "decided", "tokens", "gain", "on_front")
 _FLIPS = ("run", "task", "judge", "label", "before", "after", "towards", "reason_before", "reason_after")
 _WORTH = ("sentence", "points", "turned", "items")
+_TURNED = ("sentence", "run", "task", "judge", "repeat", "label", "before", "after", "towards")
 
 
 def _frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pl.DataFrame:
@@ -400,15 +435,8 @@ def _flips(work: RubricSearch, best: str, ids: Sequence[str], verdicts: Mapping[
     given = work.kept.table().filter(pl.col("question") == work.axis, pl.col("repeat") == 0)
     columns = given.select("rubric_sha256", "trajectory_id", "rater", "rationale")
     reasons = {(*key,): why for *key, why in columns.iter_rows()}
-    rows = []
-    for id in ids:
-        for judge in work.judges:
-            old, new = (verdicts[text].get((id, judge.rater, 0)) for text in texts)
-            if old is None or new is None or old == new:
-                continue
-            said = [reasons.get((work.rubric(text).sha256, id, judge.rater)) for text in texts]
-            label = work.labels[id] or None
-            towards = new == label if label in (old, new) else None
-            flip = (id, work.runs[id].cluster_id, judge.rater, label, old, new, towards, *said)
-            rows.append(dict(zip(_FLIPS, flip, strict=True)))
+    rows = _turned(work, ids, 1, *(verdicts[text] for text in texts))
+    for flip in rows:
+        for text, when in zip(texts, ("before", "after"), strict=True):
+            flip[f"reason_{when}"] = reasons.get((work.rubric(text).sha256, flip["run"], flip["judge"]))
     return _frame(rows, _FLIPS)

@@ -27,7 +27,6 @@ from axisjudge.iterating.iteration import Given, calibration_runs
 from axisjudge.iterating.proposing import refusals
 from axisjudge.iterating.search import Case, Cut, RubricCandidate, nested_cut, search, select_gain
 from axisjudge.iterating.work import (
-    DRAFTS,
     RECORD,
     TARGETS,
     RubricSearch,
@@ -42,7 +41,7 @@ from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging.plan import RunOptions
 from axisjudge.protocol import find_split
 from axisjudge.rubric import SECTIONS, Rubric, load_rubric
-from axisjudge.rubric.next_version import with_front, write_whole
+from axisjudge.rubric.next_version import DRAFTS, with_front, write_whole
 from axisjudge.stats.estimate import many
 from axisjudge.verdict import AXES
 from axisjudge.workbench import own

@@ -44,8 +44,8 @@ TASKS_A_LOOK = 6
 MOST_TWINS, MOST_SENTENCES = 24, 6
 #: By how many points a neighbouring axis may move more than it does under the paraphrase.
 NEIGHBOURS = 0.05
-#: Where the drafts of an axis and the last improvement's record stand.
-DRAFTS, RECORD = "drafts", "improvement.json.gz"
+#: The last improvement's record, beside the drafts.
+RECORD = "improvement.json.gz"
 
 #: Verdict by (run, judge, repeat); None where it was lost.
 Verdicts = Mapping[tuple[str, str, int], str | None]

@@ -280,11 +280,12 @@ class Milestone:
     commit: str | None
     changes: str
     sha256: str
+    chosen_draft: str | None
 
 
 def rubric_trail(axis: str) -> list[Milestone]:
     """The versions of an axis, oldest first, each with the commit that brought it in."""
-    names = ("axis", "version", "status", "changes", "sha256")
+    names = ("axis", "version", "status", "changes", "sha256", "chosen_draft")
     return [
         Milestone(
             **{name: getattr(rubric, name) for name in names},

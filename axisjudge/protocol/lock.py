@@ -193,7 +193,11 @@ def _present(
     return {
         "package_version": __version__,
         "split": {**split.rule, "sha256": digest(split.rule)} if split else None,
-        "rubrics": {axis: {"version": rubric.version, "sha256": rubric.sha256} for axis, rubric in rubrics.items()},
+        "rubrics": {
+            axis: {"version": rubric.version, "sha256": rubric.sha256}
+            | ({"chosen_draft": rubric.chosen_draft} if rubric.chosen_draft else {})
+            for axis, rubric in rubrics.items()
+        },
         "instructions_sha256": digest(INSTRUCTIONS),
         "verdict_schema_sha256": digest(verdict_schema()),
         "truncation": {"budget": BUDGET, "kept_at_least": KEPT_AT_LEAST, "probe_sha256": truncation_sha256()},

@@ -74,9 +74,10 @@ def _parts(text: str) -> tuple[tuple[str, str], ...]:
 
 
 class Rubric(RubricText):
-    """One version of one axis's rubric."""
+    """One version of one axis's rubric; `chosen_draft` is the draft of a search that a person took, not shown better."""
 
     axis: Axis
+    chosen_draft: str | None = None
 
 
 Kind = TypeVar("Kind", bound=RubricText)

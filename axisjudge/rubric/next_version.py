@@ -13,6 +13,8 @@ from axisjudge.rubric.axes import Rubric, list_rubrics, load_rubric
 from axisjudge.verdict import AXES
 from axisjudge.workbench import own
 
+#: Where the drafts of an axis stand that `axisjudge rubric improve` wrote.
+DRAFTS = "drafts"
 #: Stands for what changed until somebody has said it; the lint asks for it.
 UNSAID = "TO SAY in one sentence"
 
@@ -44,12 +46,40 @@ def begin_version(axis: str, base: str | None = None, *, changes: str = "") -> P
     if unedited := [each.version for each in versions if each.status == "draft" and same_text(each, before)]:
         rule = f"is a draft with the text of {before.version}"
         raise InputError(f"rubrics/{axis}/{unedited[-1]}.md", rule, cure="edit it, or remove it")
-    version = f"v{1 + max(int(each.version[1:]) for each in versions)}"
-    front = {"axis": axis, "version": version, "date": date.today(), "status": "draft", "changes": changes or UNSAID}
+    return write_version(axis, before.text, changes or UNSAID)
+
+
+def write_version(axis: str, text: str, changes: str, **more: str) -> Path:
+    """Write a text as the next version of an axis's rubric, a draft; `more` stands in its front matter."""
+    version = f"v{1 + max(_number(each) for each in list_rubrics(axis))}"
+    front = {"axis": axis, "version": version, "date": date.today(), "status": "draft", "changes": changes, **more}
     path = own() / "rubrics" / axis / f"{version}.md"
-    with path.open("x", encoding="utf-8") as file:
-        file.write(with_front(front, before.text))
+    write_whole(path, with_front(front, text))
     return path
+
+
+def read_draft(path: Path) -> tuple[dict[str, Any], str]:
+    """Front matter and text of a draft of a search."""
+    import yaml
+
+    head, _, text = path.read_text(encoding="utf-8").removeprefix("---\n").partition("\n---\n")
+    return yaml.safe_load(head), text
+
+
+def _take_draft(axis: str, key: str) -> str:
+    """Write a draft of a search as the next version: a person's choice, which the search has not shown better."""
+    folder, where = own() / "rubrics" / axis / DRAFTS, f"rubrics/{axis}/{DRAFTS}/{key}.md"
+    front, text = read_draft(folder / f"{key}.md")
+    if front["status"] == "refused":
+        raise InputError(where, "was refused", front["refused"], "take another candidate")
+    if there := next((each.version for each in list_rubrics(axis) if each.text.split() == text.split()), None):
+        raise InputError(where, f"has the text of {there}", cure=f"axisjudge rubric promote {axis} {there}")
+    reasons = [front["reason"]]
+    while (parent := folder / f"{front['parent']}.md").exists():
+        front, _ = read_draft(parent)
+        reasons.insert(0, front["reason"])
+    changes = "; ".join(dict.fromkeys(filter(None, reasons))) or "an edit that a model proposed"
+    return write_version(axis, text, changes, chosen_draft=key).stem
 
 
 def with_front(front: Mapping[str, Any], text: str) -> str:
@@ -70,6 +100,13 @@ def write_whole(path: Path, text: str) -> None:
 def promote_version(axis: str, version: str) -> tuple[Path, str | None]:
     """Make a draft the current rubric of its axis; the one that was current is superseded. No text is changed.
 
+    Parameters
+    ----------
+    axis : str
+    version : str
+        The draft, such as ``v5``; or a draft of a search by its id, which becomes the next version first, and says
+        for good (`Rubric.chosen_draft`) that a person chose it and that it was not shown better.
+
     Returns
     -------
     Path
@@ -80,9 +117,13 @@ def promote_version(axis: str, version: str) -> tuple[Path, str | None]:
     Raises
     ------
     InputError
-        No such version, not a draft, one that nobody has edited or said the changes of, or one older than the current.
+        No such version, not a draft, one that nobody has edited or said the changes of, or one older than the current;
+        a draft of a search that was refused, or whose text is that of a version.
     """
     axis = one_of("axis", axis, AXES)
+    if version in {path.stem for path in (own() / "rubrics" / axis / DRAFTS).glob("*.md")}:
+        load_rubric(axis)  # nothing is written where no version, or more than one, is current
+        version = _take_draft(axis, version)
     draft, versions = load_rubric(axis, version), list_rubrics(axis)
     where = f"rubrics/{axis}/{version}.md"
     if draft.status != "draft":

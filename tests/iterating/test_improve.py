@@ -31,7 +31,7 @@ from axisjudge.judges.simulated import HELPFUL
 from axisjudge.labels.reference import reference_ratings
 from axisjudge.ratings import ratings_frame, read_every_line
 from axisjudge.readers import write_trajectories
-from axisjudge.rubric import list_rubrics, load_rubric
+from axisjudge.rubric import list_rubrics, load_rubric, promote_version
 from axisjudge.stats.acceptance import shown_better
 from axisjudge.studies import improvement
 from axisjudge.studies.improvement import simulated_studies
@@ -105,9 +105,14 @@ def test_a_helpful_edit_is_accepted_written_and_loaded_again(bench, tmp_path):
     assert (draft.status, draft.text) == ("draft", found.text)
     assert len(list_rubrics(AXIS)) == len({each.version for each in list_rubrics(AXIS)})
     shown = found.confirmed.shown
-    assert set(shown.e_values) == {"parent", "paraphrase", "padding"}
+    assert set(shown.e_values) == {"parent", "reordered", "padding"}  # what a simulated proposer rewords is the same
     assert 0 < shown.gain.ci_low < shown.gain.estimate < shown.gain.ci_high
-    assert found.sentence_worth.frame["points"].max() > 0
+    worth = found.sentence_worth
+    assert worth.frame["points"].max() > 0
+    behind = worth.flips.group_by("sentence").len().rows()
+    assert dict(behind) == {row["sentence"]: row["turned"] for row in worth.frame.to_dicts() if row["turned"]}
+    assert (worth.flips["before"] != worth.flips["after"]).all()
+    assert (worth.flips["towards"] == (worth.flips["after"] == worth.flips["label"])).all()
     assert found.flips.frame["towards"].sum() > found.flips.frame.height / 2
     folder = bench / "rubrics" / AXIS / "drafts"
     drafts = {path.stem: path.read_text() for path in folder.glob("*.md")}
@@ -115,6 +120,7 @@ def test_a_helpful_edit_is_accepted_written_and_loaded_again(bench, tmp_path):
     again = improvement(folder / "improvement.json.gz")
     assert again.answer == found.answer
     assert again.to_dict() == found.to_dict()
+    assert again.sentence_worth.flips.equals(worth.flips)
     for part in found.parts.values():
         assert part.plot() is not None
         assert part.answer
@@ -239,6 +245,11 @@ def test_candidates_of_repeated_searches_on_the_same_tasks_are_one_family(bench,
     more = [run.model_copy(update={"id": f"x{run.id}", "task_id": f"x{run.task_id}"}) for run in runs]
     other = written(judge, labels=planted(more, tmp_path / "other.jsonl", faults=0.0), trajectories=more)
     assert other.confirmed.shown.level == 0.05
+    assert any("worked examples in another order" in note for note in found[0].notes)  # the writer has no other words
+    assert set(found[0].confirmed.frame["against"]) == {"parent", "reordered", "padding"}
+    key = found[0].candidates.frame.filter(became="confirmed")["key"][0]
+    promote_version(AXIS, key)  # what is not shown better a person may take
+    assert (load_rubric(AXIS).text, load_rubric(AXIS).chosen_draft) == (found[0].text, key)
 
 
 # five attacks
@@ -396,7 +407,11 @@ def test_an_edit_that_moves_the_neighbouring_axes_more_than_a_paraphrase_is_refu
     found = written(judge, labels=labels, trajectories=runs, repeats=1)
     assert found.confirmed.shown.is_better
     assert found.ending == ending
-    assert found.why == (("it moves 100% of verdicts on other axes, a paraphrase 0%",) if ending == "refused" else ())
+    why = "it moves 100% of verdicts on other axes, its examples in another order 0%"
+    assert found.why == ((why,) if ending == "refused" else ())
+    if ending == "refused":
+        with pytest.raises(InputError, match=f"was refused; found '{why}'"):
+            promote_version(AXIS, found.candidates.frame.filter(became="confirmed")["key"][0])
 
 
 # what is to rise

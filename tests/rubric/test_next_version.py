@@ -3,13 +3,16 @@
 import re
 
 import pytest
+from typer.testing import CliRunner
 
 import axisjudge
 from axisjudge import protocol, workbench
 from axisjudge.checks import InputError
+from axisjudge.cli import app
 from axisjudge.datasets import demo_paths
 from axisjudge.rubric import begin_version, list_rubrics, load_rubric, promote_version, read_rubric
 from axisjudge.rubric.lint import lint_rubrics
+from axisjudge.rubric.next_version import with_front
 
 AXIS = "argument_validity"
 
@@ -151,6 +154,34 @@ def test_no_lock_goes_past_a_newer_draft(bench, runs):
     assert protocol.make_lock(["rules"], plan, versions={AXIS: "v4"})["rubrics"][AXIS]["version"] == "v4"  # on purpose
     promote_version(AXIS, "v5")
     assert protocol.make_lock(["rules"], plan)["rubrics"][AXIS]["version"] == "v5"
+
+
+def test_a_candidate_that_a_person_takes_says_for_good_that_it_was_not_shown_better(bench):
+    before, folder = load_rubric(AXIS), bench / "rubrics" / AXIS / "drafts"
+    folder.mkdir()
+    texts = {key: before.text.replace("## Question", f"## Question\n\nRead {key} first.") for key in "abc"}
+    for key, parent, status in (("a", before.version, "judged"), ("b", "a", "judged"), ("c", "b", "refused")):
+        front = {"parent": parent, "status": status, "reason": f"as {key} says ---", "refused": "it is long"}
+        (folder / f"{key}.md").write_text(with_front(front, texts[key]), encoding="utf-8")
+    with pytest.raises(InputError, match=r"c\.md: was refused; found 'it is long'"):
+        promote_version(AXIS, "c")
+    with pytest.raises(InputError, match="must be one of"):
+        promote_version(AXIS, "d")
+    said = CliRunner().invoke(app, ["rubric", "promote", AXIS, "b"]).output
+    taken = load_rubric(AXIS)
+    assert (taken.version, taken.text, taken.chosen_draft) == ("v5", texts["b"], "b")
+    assert taken.changes == "as a says ---; as b says ---"
+    with pytest.raises(InputError, match="has the text of v5"):
+        promote_version(AXIS, "b")
+    line = f"{AXIS} v5, draft b: chosen by a person; the search did not show it better."
+    protocol.make_split(axisjudge.read_trajectories(*demo_paths()).trajectories, salt="s")
+    lock = CliRunner().invoke(app, ["rubric", "lock", "--judge", "rules", "--axis", AXIS]).output
+    assert [line in each for each in (said, CliRunner().invoke(app, ["rubric", "log", AXIS]).output, lock)] == [
+        True
+    ] * 3
+    assert protocol.status().holds
+    edit(bench / "rubrics" / AXIS / "v5.md", "chosen_draft: b\n", "")
+    assert [each.path for each in protocol.status().changes] == [f"rubrics.{AXIS}.chosen_draft"]
 
 
 @pytest.mark.parametrize("status", ['"draft"', "draft  # not yet"])

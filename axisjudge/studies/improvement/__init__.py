@@ -141,7 +141,11 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
                 ax.plot([100 * row["low"], 100 * row["high"]], [n, n], color="0.5", linewidth=2)
             ax.plot(100 * row["gain"], n, "o" if row["tasks"] == "confirm" else "D", color="#0b6e4f", markersize=6)
         names = {"train": "on its train tasks", "confirm": "against its parent"}
-        against = {"paraphrase": "against a paraphrase", "padding": "against empty words"}
+        against = {
+            "paraphrase": "against a paraphrase",
+            "reordered": "against its examples reordered",
+            "padding": "against empty words",
+        }
         own = [against.get(row["against"], names[row["tasks"]]) for row in rows]
         judges = [f"{row['judge']} alone" if row["judge"] else "" for row in rows]
         theme.named_rows(ax, [judge or name for judge, name in zip(judges, own, strict=True)])
@@ -153,8 +157,11 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
 class SentenceWorth(_Rows, name="sentences", caption="What each changed sentence earned, by leaving it out"):
     """Of each sentence that the accepted text has and the first has not: what is lost where it is left out.
 
-    One row a sentence: points of agreement on confirm tasks that go with it, and verdicts that it turned.
+    One row a sentence: points of agreement on confirm tasks that go with it, and verdicts that it turned; `flips` has
+    these one by one, ``before`` without the sentence and ``after`` with it, in all repeats.
     """
+
+    flips: pl.DataFrame = field(default_factory=pl.DataFrame, metadata={"plain": False})
 
     @property
     def answer(self) -> str:
@@ -396,6 +403,7 @@ class Improvement(Study):
                 "candidates": self.candidates.frame.to_dicts(),
                 "confirmed": self.confirmed.frame.to_dicts(),
                 "sentences": self.sentence_worth.frame.to_dicts(),
+                "sentence_flips": self.sentence_worth.flips.to_dicts(),
                 "notes": self.notes,
             }
         )
