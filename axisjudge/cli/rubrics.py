@@ -268,8 +268,10 @@ def improve(
 
     from axisjudge.iterating import BudgetReachedError
     from axisjudge.iterating.improving import improve as improved
+    from axisjudge.iterating.iteration import TRAJECTORIES
     from axisjudge.iterating.work import RECORD, TARGETS
     from axisjudge.rubric.next_version import DRAFTS
+    from axisjudge.workbench import home
 
     try:
         found = improved(
@@ -321,7 +323,9 @@ def improve(
         if found.is_accepted:
             commands = f"axisjudge rubric diff {axis} {found.base} {found.version}, then axisjudge rubric promote"
             typer.echo(f"Next: {commands} {axis} {found.version}")
-        typer.echo(f"Page: axisjudge report 16 -p record=rubrics/{axis}/{DRAFTS}/{RECORD}")
+        judged = trajectories or [each for each in (Path(TRAJECTORIES),) if (home() / each).is_dir()]
+        lead = f" -p trajectories={judged[0]}" if len(judged) == 1 else ""  # the runs that its tables lead to
+        typer.echo(f"Page: axisjudge report 16 -p record=rubrics/{axis}/{DRAFTS}/{RECORD}{lead}")
     if code := {"accepted": 0, "refused": 1}.get(found.ending, show.CANNOT_TELL):
         raise typer.Exit(code)
 

@@ -74,7 +74,7 @@ def _parts(text: str) -> tuple[tuple[str, str], ...]:
 
 
 class Rubric(RubricText):
-    """One version of one axis's rubric; `chosen_draft` is the draft of a search that a person took, not shown better."""
+    """One version of one axis's rubric; `chosen_draft` is a draft of a search that a person took, not shown better."""
 
     axis: Axis
     chosen_draft: str | None = None
