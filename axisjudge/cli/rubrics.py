@@ -16,7 +16,6 @@ from axisjudge.cli.show import Panel, pairs
 if TYPE_CHECKING:
     import polars as pl
 
-    from axisjudge.spec import JudgeSpec
     from axisjudge.studies.agreement.by_question import QuestionAgreement
 
 app = show.group("Rubrics: what judges are told, how it changed, and its lock.")
@@ -87,8 +86,8 @@ def promote(
     path, before = promote_version(axis, version)
     relative, draft = path.relative_to(home()).as_posix(), read_rubric(path).chosen_draft
     if json:
-        fields = {"axis": axis, "current": path.stem, "superseded": before, "chosen_draft": draft}
-        show.as_json({"path": relative, **fields})
+        now = {"current": path.stem, "superseded": before, "chosen_draft": draft}
+        show.as_json({"path": relative, "axis": axis, **now})
         return
     typer.echo(f"{relative}: {axis} {path.stem} is current{f', {before} superseded' if before else ''}.")
     _say_chosen(axis, path.stem, draft)
@@ -324,15 +323,13 @@ def improve(
             commands = f"axisjudge rubric diff {axis} {found.base} {found.version}, then axisjudge rubric promote"
             typer.echo(f"Next: {commands} {axis} {found.version}")
         judged = trajectories or [each for each in (Path(TRAJECTORIES),) if (home() / each).is_dir()]
-        lead = f" -p trajectories={judged[0]}" if len(judged) == 1 else ""  # the runs that its tables lead to
+        lead = f" -p trajectories={judged[0]}" if len(judged) == 1 else ""
         typer.echo(f"Page: axisjudge report 16 -p record=rubrics/{axis}/{DRAFTS}/{RECORD}{lead}")
     if code := {"accepted": 0, "refused": 1}.get(found.ending, show.CANNOT_TELL):
         raise typer.Exit(code)
 
 
 # `axisjudge rubric log`: the trail of an axis, each version's agreement, and what may be held against the one before.
-# A version's own figures rest on the runs that it was judged on. Two rows are compared on the runs, the judges and the
-# side that both have, and a row that shares none of them with the one before says so.
 
 _COLUMNS = (
     *("version", "date", "status", "commit", "judges", "n", "side", "agents", "percent", "kappa"),
@@ -448,7 +445,9 @@ def _against(before: tuple[str, pl.DataFrame] | None, own: pl.DataFrame | None) 
     old, new = older.filter(mine), own.filter(mine)
     old, new = old.join(new, **same_runs), new.join(old, **same_runs)  # type: ignore[arg-type]
     if new.is_empty():
-        why = "another side" if set(own["split"]).isdisjoint(older["split"]) else _other_runs(own, older)
+        disjoint = set(own["agent"].drop_nulls()).isdisjoint(older["agent"].drop_nulls())
+        runs = "runs of other agents" if disjoint else "other runs"
+        why = "another side" if set(own["split"]).isdisjoint(older["split"]) else runs
         return {**nothing, "compared": f"{cannot}: {why}"}
     values = [_agreement(table).coefficients.get("percent") for table in (old, new)]
     change = None if None in values else values[1].estimate - values[0].estimate  # type: ignore[union-attr]
@@ -456,14 +455,6 @@ def _against(before: tuple[str, pl.DataFrame] | None, own: pl.DataFrame | None) 
     only = "" if of == (n, n) else f", of {of[0]} and {of[1]} runs"
     fewer = "" if set(own["rater"]) == set(older["rater"]) else f", {len(judges)} judges of both"
     return {"change": change, "on": n, "compared": f"with {version}{only}{fewer}"}
-
-
-def _other_runs(own: pl.DataFrame, older: pl.DataFrame) -> str:
-    disjoint = set(own["agent"].drop_nulls()).isdisjoint(older["agent"].drop_nulls())
-    return "runs of other agents" if disjoint else "other runs"
-
-
-# `axisjudge rubric lock` and `status`: what is frozen before the held-out side is opened, and whether it still is.
 
 
 def statistics() -> Iterable[str]:
@@ -531,7 +522,8 @@ def lock(
     table = None if every is None else every.unique(subset=list(IDENTITY), keep="last", maintain_order=True)
     judges = parse_specs([*judge, *(panel_of(panel) if panel else [])] or _judges_of(split.open_side, table))
     if table is not None:
-        fields["maps"] = freeze_maps(table, split, raters=_confident(judges, table))
+        giving = set(table.drop_nulls("confidence")["rater"])
+        fields["maps"] = freeze_maps(table, split, raters=[each.rater for each in judges if each.rater in giving])
     with show.failed_check():
         locked = make_lock(
             judges,
@@ -606,9 +598,3 @@ def _judges_of(side: str, table: pl.DataFrame | None) -> list[str]:
         return rated["rater"].unique().sort().to_list()
     cure = f"name them: --judge SPEC, or judge first: axisjudge judge --split {side} --judge SPEC"
     raise InputError("--judge", f"no judge is named, and none has rated the {side} side", cure=cure)
-
-
-def _confident(judges: list[JudgeSpec], table: pl.DataFrame) -> list[str]:
-    """The judges that give confidences in a table."""
-    giving = set(table.drop_nulls("confidence")["rater"])
-    return [spec.rater for spec in judges if spec.rater in giving]
