@@ -348,7 +348,8 @@ def difference_sentence(looked: TasksForChange, pilot: Pilot) -> str:
     enough = f"{many(looked.needed, 'task')} in all, {more:,} more," if more else f"The {looked.n_tasks:,} tasks judged"
     return (
         f"{enough} would show a difference of {100 * looked.difference:.3g} points between "
-        f"{listed(pilot.judges[:2])} with a power of {looked.power:.0%}. This look read how far tasks part and not which way: the test of the whole "
+        f"{listed(pilot.judges[:2])} with a power of {looked.power:.0%}. This look read how far tasks part and not "
+        f"which way: the test of the whole "
         f"study keeps its level of {looked.level:.0%}."
     )
 
