@@ -122,9 +122,6 @@ class SimulatedJudge(Judge):
         self.name = one_of("simulated judge", spec.model or "", self.profiles)
         self.profile = self.profiles[self.name]
         self.seed = int(spec.options.get("seed", 0))
-        if "truth" in spec.options and not self.truth_file.is_file():
-            rule = "no such file, and simulated judges know only planted truth"
-            raise InputError(str(self.truth_file), rule, cure="name the judge with its path: ,truth=FILE")
         self.mechanism = "noise_model"
         self.version = "1"
 
@@ -136,6 +133,9 @@ class SimulatedJudge(Judge):
     @cached_property
     def truth(self) -> Mapping[tuple[str, str], PlantedVerdict]:
         """Planted truth by (trajectory id, axis)."""
+        if not self.truth_file.is_file():
+            rule = "no such file, and simulated judges know only planted truth"
+            raise InputError(str(self.truth_file), rule, cure="name the judge with its path: ,truth=FILE")
         return read_planted(self.truth_file)
 
     def prompt_sha256(self, trajectory: Trajectory, rubrics: Rubrics) -> str:

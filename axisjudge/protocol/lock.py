@@ -100,6 +100,9 @@ def make_lock(
     specs = parse_specs(judges)
     if not specs:
         raise InputError("judges", "a lock needs one judge at least")
+    for truth in (spec.options["truth"] for spec in specs if "truth" in spec.options):  # a lock keeps its name alone
+        if not Path(truth).is_file():
+            raise InputError(str(truth), "no such file, and simulated judges know only planted truth")
     n_held_out = sum(map(len, split.held_out_tasks.values()))
     plan = plan if plan.n is not None else plan.model_copy(update={"n": n_held_out or None})
     if plan.n is not None and plan.n > n_held_out:

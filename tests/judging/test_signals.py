@@ -188,7 +188,7 @@ def broken(**fields: Any) -> Callable[[dict[str, Any]], Any]:
         (broken(id=99), "no audit of this interaction"),
         (lambda reply: {"audits": [*reply["audits"], {**reply["audits"][0], "success": 0.1}]}, "audited 2 times"),
         (lambda reply: {**reply, "audits": "none"}, "audits must be a list"),
-        (lambda reply: "Here it is: " + json.dumps(reply), "no JSON object and nothing else"),
+        (lambda reply: json.dumps(reply)[:-1], "no JSON object"),
         (lambda reply: json.dumps(reply).replace("0.6", "NaN"), "no JSON object and nothing else"),
         (lambda reply: "[]", "no JSON object"),
     ],

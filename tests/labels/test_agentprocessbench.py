@@ -143,5 +143,5 @@ def test_a_question_that_is_called_an_axis_becomes_one(tmp_path):
     labels = {each.question: each for each in import_labels(path, told).ratings}
     assert (labels["termination"].scale, labels["termination"].verdict) == ("verdict", "incorrect")
     assert (labels["step"].scale, labels["step"].verdict) == ("step", "+1")
-    with pytest.raises(InputError, match="say what they mean"):
+    with pytest.raises(InputError, match="say by --word-map"):
         import_labels(path, Terms(axes={"final": "termination"}))

@@ -168,8 +168,13 @@ def test_trajectories_of_the_open_side_may_be_added(locked, runs, split):
     assert status().holds
 
 
-def test_transport_and_folders_are_no_part_of_a_lock(split, plan):
-    judges = ["openai:gpt-5.2-2025-12-11,rpm=5,timeout=9,key_env=MY_KEY", "simulated:wren,truth=a/b/planted.jsonl"]
+def test_transport_and_folders_are_no_part_of_a_lock(split, plan, tmp_path):
+    truth = tmp_path / "a" / "planted.jsonl"
+    judges = ["openai:gpt-5.2-2025-12-11,rpm=5,timeout=9,key_env=MY_KEY", f"simulated:wren,truth={truth}"]
+    with pytest.raises(InputError, match="no such file"):
+        make_lock(judges, plan)
+    truth.parent.mkdir()
+    truth.touch()
     lock = make_lock(judges, plan)
     assert "MY_KEY" not in json.dumps(lock)
     assert lock["judges"]["openai:gpt-5.2-2025-12-11"]["spec"]["options"] == {}
