@@ -133,9 +133,6 @@ class SimulatedJudge(Judge):
     @cached_property
     def truth(self) -> Mapping[tuple[str, str], PlantedVerdict]:
         """Planted truth by (trajectory id, axis)."""
-        if not self.truth_file.is_file():
-            rule = "no such file, and simulated judges know only planted truth"
-            raise InputError(str(self.truth_file), rule, cure="name the judge with its path: ,truth=FILE")
         return read_planted(self.truth_file)
 
     def prompt_sha256(self, trajectory: Trajectory, rubrics: Rubrics) -> str:
@@ -236,6 +233,8 @@ def read_planted(path: Path) -> dict[tuple[str, str], PlantedVerdict]:
     """
     from axisjudge.ratings import read_ratings
 
+    if not path.is_file():
+        raise InputError(str(path), "simulated judges know only planted truth; no such file", cure="give ,truth=FILE")
     columns = ("trajectory_id", "question", "verdict", "cited_step_indices", "rater_kind", "step_index")
     rows = read_ratings(path).select(columns).iter_rows(named=True)
     planted = {

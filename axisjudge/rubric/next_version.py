@@ -54,6 +54,7 @@ def write_version(axis: str, text: str, changes: str, **more: str) -> Path:
     version = f"v{1 + max(_number(each) for each in list_rubrics(axis))}"
     front = {"axis": axis, "version": version, "date": date.today(), "status": "draft", "changes": changes, **more}
     path = own() / "rubrics" / axis / f"{version}.md"
+    path.touch(exist_ok=False)  # never over a version that somebody began meanwhile
     write_whole(path, with_front(front, text))
     return path
 

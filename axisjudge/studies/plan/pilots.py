@@ -349,8 +349,7 @@ def difference_sentence(looked: TasksForChange, pilot: Pilot) -> str:
     return (
         f"{enough} would show a difference of {100 * looked.difference:.3g} points between "
         f"{listed(pilot.judges[:2])} with a power of {looked.power:.0%}. This look read how far tasks part and not "
-        f"which way: the test of the whole "
-        f"study keeps its level of {looked.level:.0%}."
+        f"which way: the test of the whole study keeps its level of {looked.level:.0%}."
     )
 
 
