@@ -27,8 +27,7 @@ from axisjudge.iterating.work import (
     runs_of,
 )
 from axisjudge.report.digest import portable
-from axisjudge.rubric import list_rubrics
-from axisjudge.rubric.next_version import DRAFTS, read_draft, with_front, write_version, write_whole
+from axisjudge.rubric.next_version import DRAFTS, read_draft, version_that_says, with_front, write_version, write_whole
 from axisjudge.stats.acceptance import PARENT, ShownBetter, level_of, shown_better
 from axisjudge.studies.improvement import (
     CandidateTree,
@@ -298,9 +297,7 @@ def _written(work: RubricSearch, best: RubricCandidate, searched: Sequence[Rubri
 
     What changed is the reason of every edit from the first text to this one.
     """
-    if there := next(
-        (each.version for each in list_rubrics(work.axis) if each.text.split() == best.text.split()), None
-    ):
+    if there := version_that_says(work.axis, best.text):
         return there
     by_key = {each.key: each for each in searched if not each.refused or each is best}
     at, reasons = best, [best.reason]

@@ -73,7 +73,7 @@ def _take_draft(axis: str, key: str) -> str:
     front, text = read_draft(folder / f"{key}.md")
     if front["status"] == "refused":
         raise InputError(where, "was refused", front["refused"], "take another candidate")
-    if there := next((each.version for each in list_rubrics(axis) if each.text.split() == text.split()), None):
+    if there := version_that_says(axis, text):
         raise InputError(where, f"has the text of {there}", cure=f"axisjudge rubric promote {axis} {there}")
     reasons = [front["reason"]]
     while (parent := folder / f"{front['parent']}.md").exists():
@@ -182,6 +182,11 @@ def _number(rubric: Rubric) -> int:
 def same_text(one: Rubric, other: Rubric) -> bool:
     """Whether two versions tell judges the same; spaces and line ends do not count."""
     return one.version != other.version and one.text.split() == other.text.split()
+
+
+def version_that_says(axis: str, text: str) -> str | None:
+    """The first version of an axis whose rubric has this text, spaces and line ends aside."""
+    return next((each.version for each in list_rubrics(axis) if each.text.split() == text.split()), None)
 
 
 def check_versions(rubrics: Iterable[Rubric]) -> None:
