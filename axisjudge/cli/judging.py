@@ -177,7 +177,7 @@ def judge(
     """
     from axisjudge.judges.lifecycle import known_retirement, warn_of
     from axisjudge.judging import RunOptions, judging_run
-    from axisjudge.judging.batch import check_batch, check_not_in_batch
+    from axisjudge.judging.judging_run import check_batches
     from axisjudge.judging.machines import Shard
     from axisjudge.protocol import read_sources, read_split
     from axisjudge.workbench import own
@@ -250,10 +250,7 @@ def judge(
             f"{len(trajectories)} trajectories{n_warnings}; {plan.n_calls} calls to make, {plan.cached} ratings there"
         )
     if dry_run:
-        if batch:
-            check_batch(plan.asked)
-        else:
-            check_not_in_batch(plan, out)
+        check_batches(run, how)
         warn_of(known_retirement(each.spec.provider, each.model) for each in plan.judges)
         print_plan(run, how, json=json, calls=plan.n_calls, cached=plan.cached, refused=refused)
         return

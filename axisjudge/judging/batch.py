@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import islice
+from math import ceil
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -30,6 +32,8 @@ from axisjudge.judging.plan import Call, Done, Identity, JudgingPlan
 
 #: Requests and bytes of one batch; the providers take 50,000 and 200 MB at least.
 MOST_REQUESTS, MOST_BYTES = 20_000, 100_000_000
+#: Batches that a budget is spent by, and requests of each, where not all fit.
+MOST_BATCHES, LEAST_REQUESTS = 3, 5
 #: Seconds between two looks at a batch: few at first, then as many as these.
 FIRST_LOOK_S, LOOK_S = 2.0, 60.0
 #: How often a request is handed in.
@@ -150,11 +154,18 @@ class BatchLane:
         self._asked_for = dict.fromkeys(self._left, 0)
         self._failed: dict[str, Reply] = {}
         self._answered, self._tell = answered, tell
+        self._n_of_budget = 0
+        self._is_idle(True)
         self._is_over = self._may_be_there = False
 
     def quit(self) -> None:
         """Hand in nothing more because the run as a whole has met an error."""
         self._is_over = True
+
+    def _is_idle(self, is_idle: bool) -> None:
+        """Whether it may take its share of what is left of the budget."""
+        if self.budget is not None:
+            (self.budget.idle.add if is_idle else self.budget.idle.discard)(self.judge.rater)
 
     async def run(self) -> None:
         """Collect what is under way, hand in what is not, until nothing is left."""
@@ -162,11 +173,14 @@ class BatchLane:
             await self._find_nameless()
             for name in (name for batch in self._mine() for name in batch.requests):
                 if name in self._left and self.budget is not None:
-                    self.budget.set_aside(self._left[name], BATCH_SHARE, anyway=True)
+                    self.budget.set_aside(self._left[name], BATCH_SHARE)
             while not self._is_over:
                 mine = self._mine()
                 under_way = {name for batch in mine for name in batch.requests}
-                for requests in self._chunks([name for name in self._left if name not in under_way]):
+                self._is_idle(not mine)
+                fitting = await self._that_fit([name for name in self._left if name not in under_way], not mine)
+                self._is_idle(False)
+                for requests in _chunks(fitting):
                     mine.append(await self._submit(requests))
                 if not mine:
                     return
@@ -175,36 +189,48 @@ class BatchLane:
             self._stop(str(end))
         except Exception as error:
             self.errors.append(error)
+        finally:
+            self._is_idle(False)
 
     def _stop(self, reason: str) -> None:
         self._is_over = True
         self.end.stopped = reason
         self._tell(f"{self.judge.rater} is stopped: {reason}")
 
-    def _chunks(self, names: Sequence[str]) -> Iterator[dict[str, Body]]:
-        """Requests that go into one batch each; what needs no batch is answered here."""
-        chunk: dict[str, Body] = {}
-        n_bytes = 0
-        for name in names:
-            call = self._left[name]
-            request = _request(call)
-            if isinstance(request, Reply):
-                self._settle(name, request)
-                continue
-            if self.budget is not None and not self.budget.set_aside(call, BATCH_SHARE):
-                self.end.at_budget = True
-                break
-            self.end.at_budget = False
-            size = len(json.dumps(request))
-            if chunk and (len(chunk) >= MOST_REQUESTS or n_bytes + size > MOST_BYTES):
-                yield chunk
-                chunk, n_bytes = {}, 0
-            chunk[name] = request
-            n_bytes += size
-        if chunk:
-            yield chunk
-        elif self.end.at_budget and self.budget is not None and not self._mine():
-            raise _StoppedError(self.budget.reason)
+    async def _that_fit(self, names: Sequence[str], is_idle: bool) -> dict[str, Body]:
+        """The requests that the budget lets in now; what needs no batch is answered here.
+
+        Raises
+        ------
+        _StoppedError
+            It lets in too few for a batch, while none is under way (`is_idle`).
+        """
+        requests = {name: _request(self._left[name]) for name in names}
+        for name, reply in requests.items():
+            if isinstance(reply, Reply):
+                self._settle(name, reply)
+        bodies = {name: body for name, body in requests.items() if not isinstance(body, Reply)}
+        if self.budget is None:
+            return bodies
+        while True:
+            calls = [self._left[name] for name in bodies]
+            n_fitting = self.budget.n_fitting(calls, BATCH_SHARE, max(1, len(self.budget.idle)))
+            self.end.at_budget = n_fitting < len(bodies)
+            if self.end.at_budget and (n_fitting < LEAST_REQUESTS or self._n_of_budget == MOST_BATCHES):
+                n_fitting = 0
+            fitting = dict(islice(bodies.items(), n_fitting))
+            for name in fitting:
+                self.budget.set_aside(self._left[name], BATCH_SHARE)
+            self._n_of_budget += bool(fitting and self.end.at_budget)
+            if fitting or not bodies or not is_idle:
+                return fitting
+            if not self.budget.under_way_usd:
+                left = self.budget.limit_usd - self.budget.spent_usd
+                raise _StoppedError(
+                    f"${left:,.4f} of the budget of ${self.budget.limit_usd:,.10g} is left, and another batch, which "
+                    "may take a day, would hold too few calls; one by one, without --batch (batch=), it is used at once"
+                )
+            await self.budget.changed()
 
     def _mine(self) -> list[Batch]:
         """Batches under way that hold something this run asks for; others are a later run's affair."""
@@ -341,6 +367,21 @@ async def _listed(judge: RemoteJudge, batch: str) -> dict[str, Any]:
     return {name: result async for name, result in judge.batch_results(batch)}
 
 
+def _chunks(requests: Mapping[str, Body]) -> Iterator[dict[str, Body]]:
+    """Requests that go into one batch each."""
+    chunk: dict[str, Body] = {}
+    n_bytes = 0
+    for name, request in requests.items():
+        size = len(json.dumps(request))
+        if chunk and (len(chunk) >= MOST_REQUESTS or n_bytes + size > MOST_BYTES):
+            yield chunk
+            chunk, n_bytes = {}, 0
+        chunk[name] = request
+        n_bytes += size
+    if chunk:
+        yield chunk
+
+
 def _request(call: Call) -> Body | Reply:
     if (answers := call.inquiry.by_definition()) is not None:
         return Reply(answers, cost_usd=0.0)
@@ -368,6 +409,34 @@ def check_not_in_batch(plan: JudgingPlan, ratings: Path) -> None:
     )
     rule = f"{len(mine)} of its calls are under way in a batch handed in on {when} UTC, and would be paid twice"
     raise InputError(f"judge {mine[0].rater}", rule, cure=cure)
+
+
+def check_batch_budget(plan: JudgingPlan, ratings: Path, budget: Budget) -> None:
+    """Refuse a budget that lets too few calls into a first batch: others would follow by ones and twos, a day each.
+
+    Raises
+    ------
+    InputError
+        How many calls it lets in, and the commands that ask.
+    """
+    every = [call for group in plan.groups for call in group if call.inquiry.by_definition() is None]
+    of_judges: dict[str, dict[str, Call]] = {}
+    for call in every:
+        if isinstance(call.judge, RemoteJudge):
+            of_judges.setdefault(call.judge.rater, {})[request_of(call)] = call
+    under_way = {name for batch in Batches.beside(ratings).open for name in batch.requests}
+    n = len(of_judges)
+    for rater, calls in of_judges.items():
+        n_fitting = budget.n_fitting(calls.values(), BATCH_SHARE, n)
+        if n_fitting >= min(LEAST_REQUESTS, len(calls)) or not under_way.isdisjoint(calls):
+            continue
+        first = [budget.of_batch_usd(call, BATCH_SHARE) for call in islice(calls.values(), LEAST_REQUESTS)]
+        enough = f"{ceil(100 * (budget.spent_usd + n * sum(first))) / 100:.2f}"
+        rule = f"lets {n_fitting} of {len(calls)} calls of {rater} into a batch, which may take a day, as the next may"
+        ways = (
+            f"leave --batch (batch=) out, as each call then teaches what the next one costs; or give {enough} or more"
+        )
+        raise InputError("--budget with --batch", rule, f"${budget.limit_usd:g}", ways)
 
 
 def check_batch(judges: Sequence[Any]) -> None:

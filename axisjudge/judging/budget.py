@@ -13,8 +13,9 @@ server of one's own is asked one by one until it has answered: it may pass calls
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate, islice, takewhile
 
 from axisjudge.judges.base import Judge
 from axisjudge.judges.remote import RemoteJudge
@@ -88,6 +89,8 @@ class Budget:
         self._asked_first: set[str] = set()
         self._heard: set[str] = set()
         self._settled = asyncio.Event()
+        #: Judges that are asked by batches and have none under way: they share what is left.
+        self.idle: set[str] = set()
         self._assume()
 
     def told_of(self, judge: Judge) -> CallCosts:
@@ -137,11 +140,25 @@ class Budget:
         usual = call.inquiry.usual_usd(call.judge) or 0.0
         return max(usual, told.bound(worst) if told.calls else 0.0), True
 
-    def set_aside(self, call: Call, share: float, *, anyway: bool = False) -> bool:
-        """Set a share of a call aside, if there is room for it now, or because it is under way in a batch."""
+    def set_aside(self, call: Call, share: float) -> None:
+        """Set a call of a batch aside, at a share of the list price."""
+        if self._worst_of(call) != 0:
+            self._take(call, self.of_batch_usd(call, share), anyway=True)
+
+    def of_batch_usd(self, call: Call, share: float) -> float:
+        """What a call is set aside at in a batch, in US dollars."""
         told, worst = self.told_of(call.judge), self._worst_of(call)
-        amount = told.bound(worst) if told.calls else (worst or 0.0) * OF_FIRST_BATCH
-        return worst == 0 or self._take(call, share * amount, anyway=anyway)
+        return share * (told.bound(worst) if told.calls else (worst or 0.0) * OF_FIRST_BATCH)
+
+    def n_fitting(self, calls: Iterable[Call], share: float, n_judges: int = 1) -> int:
+        """How many of these calls, in their order, there is room for in a batch now, where judges share it evenly."""
+        used = self.spent_usd + self.under_way_usd
+        needed = accumulate((n_judges * self.of_batch_usd(call, share) for call in calls), initial=used)
+        return sum(1 for _ in takewhile(lambda amount: amount <= self.limit_usd, islice(needed, 1, None)))
+
+    async def changed(self) -> None:
+        """Wait until a call that is under way is settled."""
+        await self._settled.wait()
 
     def _worst_of(self, call: Call) -> float | None:
         if id(call) not in self._worst:

@@ -116,7 +116,7 @@ def check_cascade(
     first, most = (judging_run(trajectories, [judge], axes, **how) for judge in (cascade.first, cascade.second))
     for run in (first, most):
         if run.plan().groups:
-            check_ready(run.plan(), run.estimate(options), options, run.kept.path)
+            check_ready(run, run.estimate(options), options)
     return first, most
 
 

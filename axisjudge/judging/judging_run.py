@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from axisjudge.checks import InputError
-from axisjudge.judging.batch import Batches, check_batch, check_not_in_batch
+from axisjudge.judging.batch import Batches, check_batch, check_batch_budget, check_not_in_batch
 from axisjudge.judging.estimate import PlanEstimate, agree, check_priced, estimate_of
 from axisjudge.judging.lane import LaneEnd
 from axisjudge.judging.plan import Done, JudgingPlan, RunOptions
@@ -87,7 +87,7 @@ class Outcome:
             lines.append(f"{left} ratings were not asked for, or were given up on their way.")
         return lines + [
             f"{end.judge.rater} is stopped: {end.stopped.rstrip('.')}. {end.not_asked} of its ratings were not asked "
-            "for; the same command asks for them."
+            f"for; the same command{' with a larger budget' if end.at_budget else ''} asks for them."
             for end in self.ends
             if end.stopped
         ]
@@ -174,7 +174,7 @@ class JudgingRun:
             batches = self._batches() if options.batch else None
             if plan.groups:
                 estimate = self.estimate(options)
-                check_ready(plan, estimate, options, self.kept.path)
+                check_ready(self, estimate, options)
                 agree(estimate, options)
                 prompts = None if options.keep_prompts is None else KeptPrompts(options.keep_prompts)
                 if prompts is not None:
@@ -214,21 +214,31 @@ class JudgingRun:
         return estimate_of(self.plan(), self.kept.table(), options)
 
 
-def check_ready(plan: JudgingPlan, estimate: PlanEstimate, options: RunOptions, path: Path | None) -> None:
+def check_ready(run: JudgingRun, estimate: PlanEstimate, options: RunOptions) -> None:
     """Refuse, before anything is asked, what would fail after something was paid.
 
     Raises
     ------
     InputError
-        A judge lacks its key, a price or the batch interface that is asked for; calls are under way in a batch.
+        A judge lacks its key, a price or the batch interface that is asked for; calls are under way in a batch; a
+        budget is too small for batches.
     """
-    if options.batch:
-        check_batch(plan.asked)
-    elif path is not None:
-        check_not_in_batch(plan, path)
+    plan = run.plan()
+    check_batches(run, options)
     for judge in plan.asked:
         judge.check()
     check_priced(estimate, options)
+
+
+def check_batches(run: JudgingRun, options: RunOptions) -> None:
+    """What `check_ready` refuses of batches: they are looked at before a dry run, too."""
+    plan, path = run.plan(), run.kept.path
+    if options.batch:
+        check_batch(plan.asked)
+        if options.budget_usd is not None and path is not None:
+            check_batch_budget(plan, path, run.kept.budget(options.budget_usd))
+    elif path is not None:
+        check_not_in_batch(plan, path)
 
 
 def _to_all(sinks: Sequence[Sink], ratings: Sequence[Rating]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ import axisjudge
 from axisjudge.checks import InputError
 from axisjudge.judges.anthropic_judge import AnthropicJudge
 from axisjudge.judges.openai_judge import OpenAIJudge
-from axisjudge.judging import RunOptions, batch, judging_run
+from axisjudge.judging import RunOptions, batch, budget, judging_run
 from axisjudge.judging.batch import Batch, Batches, request_of
 from axisjudge.judging.estimate import cost_of
+from axisjudge.judging.judging_run import check_batches
 from axisjudge.ratings import read_every_line
 
 SPECS = {"anthropic": "anthropic:claude-sonnet-4-6", "openai": "openai:gpt-6.1-sol"}
@@ -184,16 +186,42 @@ def test_what_another_run_handed_in_is_left_to_it(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.slow
-def test_a_budget_holds_back_what_could_pass_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with desk() as told:
+@pytest.mark.parametrize("judges", [["anthropic"], ["anthropic", "openai"]])
+def test_a_budget_is_spent_by_few_batches(judges: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the first batch cost tells how many fit into the next; judges that share a budget wait for each other."""
+    with desk(looks=2) as told:
         point_at(told, monkeypatch)
-        run = judging_run(trajectories(20), [SPECS["anthropic"]], AXES, out=tmp_path / "r.jsonl")
+        run = judging_run(
+            trajectories(40 * len(judges)), [SPECS[judge] for judge in judges], AXES, out=tmp_path / "r.jsonl"
+        )
         call = run.plan().groups[0][0]
-        limit = 1.2 * call.inquiry.worst_usd(call.judge) / 2
+        limit = 12 * len(judges) * budget.OF_FIRST_BATCH * (call.inquiry.worst_usd(call.judge) or 0.0) / 2
         run.carry_out(batch=True, budget_usd=limit, progress=False, confirm=True)
     assert run.outcome.code() == 3
-    assert 0.9 * limit < read_every_line(tmp_path / "r.jsonl")["cost_usd"].sum() <= limit
-    assert 1 < len(told.batches) <= 5  # what the first batch cost tells how many fit into the next ones
+    assert 0.7 * limit < read_every_line(tmp_path / "r.jsonl")["cost_usd"].sum() <= limit
+    assert 1 < len(told.batches) <= (batch.MOST_BATCHES + 1) * len(judges)
+    assert all(len(each["fates"]) >= batch.LEAST_REQUESTS for each in told.batches.values())
+    assert all(end.statuses["ok"] for end in run.outcome.ends)
+
+
+@pytest.mark.parametrize("spent_of_calls", [1, 6])
+def test_a_budget_for_batches_of_a_few_calls_is_refused_before_the_first(
+    spent_of_calls: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = judging_run(trajectories(20), [SPECS["anthropic"]], AXES, out=tmp_path / "r.jsonl")
+    call = run.plan().groups[0][0]
+    first = budget.OF_FIRST_BATCH * (call.inquiry.worst_usd(call.judge) or 0.0) / 2
+    how = RunOptions(batch=True, budget_usd=spent_of_calls * first, confirm=True)
+    if spent_of_calls >= batch.LEAST_REQUESTS:
+        check_batches(run, how)
+        return
+    with pytest.raises(InputError, match=r"1 of 40 calls") as refused:
+        check_batches(run, how)  # of a dry run
+    monkeypatch.setattr(AnthropicJudge, "submit_batch", None)
+    with pytest.raises(InputError, match=r"1 of 40 calls"):
+        run.carry_out(how)
+    enough = float(re.findall(r"give ([\d.]+) or more", str(refused.value))[0])
+    check_batches(run, RunOptions(batch=True, budget_usd=enough))
 
 
 def test_what_is_under_way_in_a_batch_is_not_asked_and_paid_again(
