@@ -1,15 +1,26 @@
 """What is made fit to leave: secrets taken out of texts, and cells that a spreadsheet would run as formulas.
 
+The rule: what is made for others (explorer, labelling and AXIS pages, served ones, reports, bundles, exports, ATIF) is
+without keys, says how many it lost, and keeps them with ``--no-redact`` (reports never); what the workbench
+itself reads again (runs as own lines, ratings, prompts) stays as it is.
+
 Secrets are found by the patterns of detect-secrets that name a kind of key; those that guess from entropy or from words
 take every order number for a key, and are left out.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
+
+import polars as pl
+from pydantic import BaseModel
+
+Record = TypeVar("Record", bound=BaseModel)
 
 #: Detectors of detect-secrets whose matches have a form of their own.
 _DETECTORS = (
@@ -50,16 +61,51 @@ _OURS = {
 }
 
 
+#: What a text must hold, in small letters, to be looked through for a kind: most texts hold nothing of the kind.
+_SIGNS = {
+    "API key": ("sk-", "rk-", "pk-"),
+    "Bearer token": ("bearer",),
+    "Google API key": ("aiza",),
+    "GitHub token": ("github_pat_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+    "Hugging Face token": ("hf_",),
+    "npm token": ("npm_",),
+    "JSON web token": ("eyj",),
+    "key with a known prefix": (
+        *(
+            "gsk_",
+            "xai-",
+            "r8_",
+            "pplx-",
+            "dop_v1_",
+            "shp",
+            "lin_api_",
+            "ntn_",
+            "hvs.",
+            "dp.",
+            "csk-",
+            "ya29.",
+            "gocspx-",
+        ),
+        *("age-secret-key-", "xapp-", "whsec_", "k_test_", "nrak-", "sntrys_", "lsv2_", "tvly-", "nvapi-", "figd_"),
+        *("atatt", "dckr_pat_", "glsa_", "fw_", "secret_", "key-", "dapi", "pat", "q~"),
+    ),
+    "value of a key": ("secret", "password", "key", "token", "sig=", "cookie:"),
+    "basic authorization": ("basic",),
+    "password in an address": ("://",),
+}
+
+
 @lru_cache(maxsize=1)
-def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+def _patterns() -> tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]:
+    """Each kind of secret, its signs (none where its form is found fast) and its form."""
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
 
-    theirs: list[tuple[str, re.Pattern[str]]] = []
+    theirs: list[tuple[str, tuple[str, ...], re.Pattern[str]]] = []
     detectors: dict[str, Any] = get_mapping_from_secret_type_to_class()
     for kind, detector in detectors.items():
         if detector.__name__ in _DETECTORS:
-            theirs += [(kind, pattern) for pattern in detector.denylist]
-    return (*((kind, re.compile(form)) for kind, form in _OURS.items()), *theirs)
+            theirs += [(kind, (), pattern) for pattern in detector.denylist]
+    return (*((kind, _SIGNS.get(kind, ()), re.compile(form)) for kind, form in _OURS.items()), *theirs)
 
 
 def without_keys(text: str, counted: Counter[str] | None = None) -> str:
@@ -70,7 +116,10 @@ def without_keys(text: str, counted: Counter[str] | None = None) -> str:
     >>> without_keys("use AKIAIOSFODNN7EXAMPLE now")
     'use [secret: AWS Access Key] now'
     """
-    for kind, pattern in _patterns():
+    small = text.lower()
+    for kind, signs, pattern in _patterns():
+        if signs and not any(sign in small for sign in signs):
+            continue
         text, n = pattern.subn(f"[secret: {kind}]", text)
         if n and counted is not None:
             counted[kind] += n
@@ -86,6 +135,54 @@ def shared(content: Any, counted: Counter[str] | None = None) -> Any:
     if isinstance(content, list | tuple):
         return [shared(each, counted) for each in content]
     return content
+
+
+def shared_frame(frame: pl.DataFrame, counted: Counter[str] | None = None) -> pl.DataFrame:
+    """The same, of all texts in a table; one without secrets comes back as it is."""
+    cleaned = {}
+    for column in frame.iter_columns():
+        if column.dtype == pl.String:
+            known = {text: without_keys(text) for text in column.drop_nulls().unique()}
+        elif column.dtype == pl.List(pl.String):
+            known = {text: without_keys(text) for text in column.explode().drop_nulls().unique()}
+        else:
+            continue
+        if not (changed := {text: clean for text, clean in known.items() if clean != text}):
+            continue
+        is_list = column.dtype != pl.String
+        for text in column.explode() if is_list else column:
+            if text in changed:
+                without_keys(text, counted)
+        of = pl.element() if is_list else pl.col(column.name)
+        cleaned[column.name] = pl.col(column.name).list.eval(of.replace(changed)) if is_list else of.replace(changed)
+    return frame.with_columns(**cleaned) if cleaned else frame
+
+
+def shared_record(record: Record, counted: Counter[str] | None = None) -> Record:
+    """The same, of all texts in a record."""
+    told = record.model_dump(mode="json")
+    return record if (clean := shared(told, counted)) == told else type(record).model_validate(clean)
+
+
+def shared_runs(runs: Mapping[str, Record], counted: Counter[str] | None = None) -> dict[str, Record]:
+    """The same, of records by their ids."""
+    return {without_keys(name): shared_record(run, counted) for name, run in runs.items()}
+
+
+def has_keys(text: str) -> bool:
+    """Whether a text may hold secrets: also one of JSON that writes plain letters as escapes."""
+    return "\\u00" in text or without_keys(text) != text
+
+
+def clean_line(line: str, counted: Counter[str]) -> str:
+    """A line of JSON Lines, or of any other text, without its secrets; one that holds none stays byte by byte."""
+    if not has_keys(line):
+        return line
+    try:
+        told = json.loads(line)
+    except ValueError:
+        return without_keys(line, counted)
+    return line if (clean := shared(told, counted)) == told else json.dumps(clean, ensure_ascii=False) + "\n"
 
 
 def in_words(counted: Counter[str]) -> str:

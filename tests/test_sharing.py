@@ -138,6 +138,61 @@ def test_a_labelling_page_holds_no_secret_unless_it_is_asked_to(tmp_path):
     assert TEXT["openai"] in unpacked((folder / "m.html").read_text())
 
 
+#: Every way by which runs and reasons leave a workbench for others, beside pages and bundles.
+WAYS = {
+    "export to jsonl": ["export", "RATINGS", "--to", "jsonl", "--out", "OUT"],
+    "export to csv": ["export", "RATINGS", "--to", "csv", "--out", "OUT"],
+    "export to label-studio": ["export", "RATINGS", "--to", "label-studio", "--trajectories", "RUNS", "--out", "OUT"],
+    "export to argilla": ["export", "RATINGS", "--to", "argilla", "--trajectories", "RUNS", "--out", "OUT"],
+    "label export": [
+        *("label", "export", "LABELS", "--format", "label-studio"),
+        *("--trajectories", "RUNS", "--out", "OUT"),
+    ],
+    "runs as ATIF": ["read", "RUNS", "--to", "atif", "--out", "OUT"],
+    "runs on a line of time": ["axis-result", "RUNS", "--html", "OUT"],
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_leaves_holds_no_secret_unless_it_is_asked_to(tmp_path, way):
+    folder = world(tmp_path)
+    labels = pl.read_ndjson(folder / "ratings.jsonl").with_columns(rater_kind=pl.lit("human"))
+    labels.write_ndjson(folder / "labels.jsonl")
+    places = {"RATINGS": "ratings.jsonl", "RUNS": "runs.jsonl", "LABELS": "labels.jsonl"}
+
+    def made(name, *more):
+        given = {each: str(folder / file) for each, file in {**places, "OUT": name}.items()}
+        told = CliRunner().invoke(app, [*(given.get(word, word) for word in WAYS[way]), *more])
+        assert told.exit_code == 0, told.output
+        return told.output, (folder / name).read_text()
+
+    told, text = made("clean.jsonl")
+    assert re.search(r"\d+ secrets were taken out", told)
+    assert "[secret: " in text
+    assert not any(secret in text for secret in (TEXT["openai"], TEXT["aws"], "MIIEow"))
+    told, text = made("whole.jsonl", "--no-redact")
+    assert "secrets" not in told
+    assert any(secret in text for secret in (TEXT["openai"], TEXT["aws"]))
+
+
+def test_runs_as_own_lines_stay_whole_unless_it_is_asked_to(tmp_path):
+    """What judges read again stays as it is: its hashes name it."""
+    folder = world(tmp_path)
+    for name, more, is_whole in (("whole.jsonl", [], True), ("clean.jsonl", ["--redact"], False)):
+        CliRunner().invoke(app, ["read", str(folder / "runs.jsonl"), "--to", str(folder / name), *more])
+        assert (TEXT["openai"] in (folder / name).read_text()) == is_whole
+
+
+def test_letters_written_as_escapes_hide_no_secret(tmp_path):
+    source = tmp_path / "s.jsonl"
+    source.write_text('{"a": "caf\\u00e9"}\n{"a": "\\u0041KIA' + TEXT["aws"][4:] + '"}\n')
+    copy_inputs([], [], [str(source)], tmp_path / "b", counted := Counter())
+    first, second = (tmp_path / "b" / "trajectories" / "s.jsonl").read_text().splitlines()
+    assert first == '{"a": "caf\\u00e9"}'
+    assert json.loads(second)["a"] == "[secret: AWS Access Key]"
+    assert counted.total() == 1
+
+
 def test_a_bundles_copies_hold_no_secret_packed_or_not(tmp_path):
     folder = world(tmp_path)
     packed = folder / "more.jsonl.gz"

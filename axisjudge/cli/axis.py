@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -209,6 +210,7 @@ def axis_result(
         str, typer.Option("--format", help="table, or axis-json: a report as the original program writes it.")
     ] = "table",
     html: Annotated[Path | None, "Write the runs on lines of time, as one page that works offline."] = None,
+    redact: show.Redact = True,
     strict: show.Strict = False,
     cluster: show.Cluster = None,
     json: show.Json = False,
@@ -262,7 +264,7 @@ def axis_result(
         table = _asked(run, money, quiet=json)
     scored = study(runs, later, signals=table, names=("before", "after"), **how)
     if html is not None:
-        _write_page(html, runs, scored)
+        _write_page(html, runs, scored, redact=redact)
     exit_code = None
     if asked:
         exit_code = _decide(asked, runs, scored.runs.results, how["curves"], scored.run.made_up, json=json)
@@ -341,14 +343,17 @@ def _refuse_other_answers(form: str, *, gate: bool, compared: bool) -> None:
         raise InputError(given[-1], f"is another answer than {given[0]} gives", cure="ask for them one by one")
 
 
-def _write_page(html: Path, runs: Sequence[Trajectory], scored: AxisResults) -> None:
+def _write_page(html: Path, runs: Sequence[Trajectory], scored: AxisResults, *, redact: bool) -> None:
     from axisjudge.explorer.timeline import write_timeline
+    from axisjudge.sharing import in_words
 
     by_id = {each.id: each for each in runs}
     of_page = [(by_id[each.trajectory_id], each) for each in scored.runs.results]
-    write_timeline(html, of_page, scored.runs.results.index(scored.run.run))
+    secrets = Counter[str]()
+    write_timeline(html, of_page, scored.runs.results.index(scored.run.run), secrets, redact=redact)
     what = f"{len(of_page)} runs" if len(of_page) > 1 else f"run {scored.run.run.trajectory_id}"
     typer.echo(f"Page of {what}: {html}", err=True)
+    typer.echo(in_words(secrets), err=True, nl=bool(secrets))
 
 
 def _refuse_uncompared(scored: AxisResults, *, compared: bool) -> None:
@@ -448,8 +453,6 @@ def _print_run(result: AxisResult, weakest: Sequence[Mapping[str, Any]]) -> None
 
 def _print_durations(results: Sequence[AxisResult]) -> None:
     """How many calls last as long as their agent states, or as time stamps say; nothing where there are no calls."""
-    from collections import Counter
-
     counts = sum((Counter(each.counts.call_durations) for each in results), Counter[str]())
     words = {
         "stated": "as the agent states",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -42,6 +42,10 @@ def read(
         str | None, "Write the trajectories to this file as axisjudge's own JSON Lines (or .gz); or atif."
     ] = None,
     out: Annotated[Path | None, "With --to atif: a folder, a file a run; or a .jsonl (.gz), a line a run."] = None,
+    redact: Annotated[
+        bool | None,
+        typer.Option("--redact/--no-redact", help="Take keys and tokens out of what --to writes [default: of atif]"),
+    ] = None,
     cluster: show.Cluster = None,
     json: show.Json = False,
 ) -> None:
@@ -55,6 +59,7 @@ def read(
     from axisjudge.readers.by_file import made_of_files
     from axisjudge.readers.events import NO_STEP
     from axisjudge.readers.own import write_lines
+    from axisjudge.sharing import in_words
 
     target = Path(to) if to is not None and to != "atif" else out
     if (to == "atif") != (out is not None):
@@ -64,7 +69,9 @@ def read(
     with _labels_told(paths), workers_of(cluster) as workers:
         work = partial(_written_and_counted, form=None if to is None else "atif" if to == "atif" else "own")
         reading = made_of_files(paths, work, workers, **vars(supplied), strict=strict)
-        lines = _counting(reading, runs)
+        is_clean = to == "atif" if redact is None else redact
+        secrets = Counter[str]()
+        lines = _counting(reading, runs, secrets if is_clean else None)
         if target is None:
             deque(lines, maxlen=0)
         elif to == "atif" and not {".jsonl", ".ndjson", ".gz"} & {target.suffix}:
@@ -75,7 +82,8 @@ def read(
     summary = summarise(runs, files=len(reading.files), warnings=reading.warnings).to_dict()
     if json:
         lists = {name: [asdict(row) for row in getattr(reading, name)] for name in ("files", "warnings", "refused")}
-        show.as_json({**summary, **lists, **({} if target is None else {"to": str(target)})})
+        written = {} if target is None else {"to": str(target), "secrets": dict(secrets)}
+        show.as_json({**summary, **lists, **written})
         return
     for name, value in summary.items():
         counts = value.items() if isinstance(value, dict) else ()
@@ -90,6 +98,7 @@ def read(
             typer.echo(f"  and {rest} more, all of them counted above and listed with --json")
     if target is not None:
         typer.echo(f"\n{len(runs)} trajectories: {target}")
+        typer.echo(in_words(secrets), nl=bool(secrets))
 
 
 @contextmanager
@@ -106,11 +115,15 @@ def _labels_told(paths: Sequence[Path]) -> Iterator[None]:
         raise InputError(error.where, error.rule, error.found, error.cure, ways) from error
 
 
-def _counting(made: Iterable[tuple[bytes, RunCounts]], runs: list[RunCounts]) -> Iterator[bytes]:
-    """The lines one by one; what the summary takes is kept in `runs`."""
+def _counting(
+    made: Iterable[tuple[bytes, RunCounts]], runs: list[RunCounts], secrets: Counter[str] | None
+) -> Iterator[bytes]:
+    """The lines one by one, without keys where these are counted; what the summary takes is kept in `runs`."""
+    from axisjudge.sharing import clean_line
+
     for line, run in made:
         runs.append(run)
-        yield line
+        yield line if secrets is None or not line else clean_line(line.decode(), secrets).encode()
 
 
 def _write_each(folder: Path, lines: Iterable[bytes]) -> None:
@@ -225,22 +238,26 @@ def export(
     rater: Annotated[list[str], "Only ratings by these."] = [],
     question: Annotated[list[str], "Only ratings of these questions."] = [],
     trajectories: show.Runs = [],
+    redact: show.Redact = True,
     json: show.Json = False,
 ) -> None:
     """Write ratings for another tool; what its format cannot hold is refused or counted."""
     from axisjudge.imports import export_ratings
     from axisjudge.ratings import read_ratings
+    from axisjudge.sharing import in_words
 
     new_file(out)
     table = _only(_only(read_ratings(*ratings), "rater", rater), "question", question)
-    made = export_ratings(table, to, trajectories=by_id(trajectories))
+    secrets = Counter[str]()
+    made = export_ratings(table, to, trajectories=by_id(trajectories), secrets=secrets, redact=redact)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_bytes(made.content)
     if json:
         held = {"out": str(out), "ratings": made.n_ratings, "not_held": dict(made.not_held), "notes": list(made.notes)}
-        show.as_json(held)
+        show.as_json({**held, "secrets": dict(secrets)})
         return
     typer.echo(f"{made.n_ratings} ratings written to {out}.")
+    typer.echo(in_words(secrets), nl=bool(secrets))
     if made.not_held:
         rows = [{"field": name, "ratings": count} for name, count in made.not_held.items()]
         show.table(rows, f"What {to} does not hold, and in how many ratings it was said")

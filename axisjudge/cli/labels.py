@@ -254,23 +254,37 @@ def export(
     form: Form,
     out: Annotated[Path, "The file to write."],
     trajectories: show.Runs = [],
+    redact: show.Redact = True,
     json: show.Json = False,
 ) -> None:
     """Write labels for another tool; what its format cannot hold is refused or counted."""
     from axisjudge.labels.formats import Terms, export_labels
     from axisjudge.labels.own import ratings_of
     from axisjudge.ratings import read_ratings
+    from axisjudge.sharing import in_words, shared_frame, shared_runs
 
     new_file(out)
-    ratings = ratings_of(read_ratings(*labels))
-    made = export_labels(ratings, str(form), Terms(trajectories=show.by_id(trajectories)))
+    table, runs, secrets = read_ratings(*labels), show.by_id(trajectories), Counter[str]()
+    if redact:
+        table, runs = shared_frame(table, secrets), shared_runs(runs, secrets)
+    ratings = ratings_of(table)
+    made = export_labels(ratings, str(form), Terms(trajectories=runs))
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(made.text, encoding="utf-8", newline="")
     needed = made.import_terms.as_options
     if json:
-        show.as_json({"out": str(out), "labels": len(ratings), "not_held": made.lost, "import_with": needed})
+        show.as_json(
+            {
+                "out": str(out),
+                "labels": len(ratings),
+                "not_held": made.lost,
+                "import_with": needed,
+                "secrets": dict(secrets),
+            }
+        )
         return
     typer.echo(f"{len(ratings)} labels written to {out}; read back and compared.")
+    typer.echo(in_words(secrets), nl=bool(secrets))
     rows = [{"field": name, "labels": count} for name, count in made.lost.items()]
     if rows:
         show.table(rows, f"What {form} does not hold, and in how many labels it was said")

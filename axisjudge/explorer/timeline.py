@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,20 @@ from axisjudge.scores.axis.result import AxisResult
 from axisjudge.scores.axis.transcript.entries import Entry
 from axisjudge.scores.axis.transcript.interactions import ACTING, Interaction
 from axisjudge.scores.axis.transcript.run import run_of_trajectory
+from axisjudge.sharing import shared
 from axisjudge.trajectory import Step, Trajectory
 
 _PERSON = "person"
 
 
-def write_timeline(path: str | Path, runs: Sequence[tuple[Trajectory, AxisResult]], opened: int = 0) -> Path:
+def write_timeline(
+    path: str | Path,
+    runs: Sequence[tuple[Trajectory, AxisResult]],
+    opened: int = 0,
+    secrets: Counter[str] | None = None,
+    *,
+    redact: bool = True,
+) -> Path:
     """Write the page of some runs, with a list of them where there are several.
 
     Parameters
@@ -28,19 +37,27 @@ def write_timeline(path: str | Path, runs: Sequence[tuple[Trajectory, AxisResult
         Each run with its result, as `axisjudge.scores.axis.scenario.axis_results` gives it.
     opened : int
         Which of them is seen first; ``#`` and a run's id behind the page's address opens another.
+    secrets : Counter, optional
+        Counts the secrets that were taken out, by kind.
+    redact : bool
+        Take keys and tokens out of the runs.
 
     Raises
     ------
     InputError
         The file cannot be written.
     """
-    return written(path, timeline_html(runs, opened))
+    counted = Counter[str]() if secrets is None else secrets
+    return written(path, timeline_html(runs, opened, counted if redact else None))
 
 
-def timeline_html(runs: Sequence[tuple[Trajectory, AxisResult]], opened: int = 0) -> str:
+def timeline_html(
+    runs: Sequence[tuple[Trajectory, AxisResult]], opened: int = 0, secrets: Counter[str] | None = None
+) -> str:
     """The page as text. The same runs and results give the same bytes."""
     listed = {"opened": opened, "runs": [_about(result) for _, result in runs]}
     contents = {"timelines": listed} | {f"run-{at}": _content(*run) for at, run in enumerate(runs)}
+    contents = contents if secrets is None else {id: shared(each, secrets) for id, each in contents.items()}
     # each run in an element of its own, so that only the one that is looked at is parsed
     data = [f'<script type="application/json" id="{id}">{embedded(each)}</script>' for id, each in contents.items()]
     title = runs[0][1].trajectory_id if len(runs) == 1 else f"{len(runs)} runs"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +16,7 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.imports.inspect_scores import score_metadata, score_value
 from axisjudge.labels.formats import FORMATS, Terms, export_labels
 from axisjudge.labels.own import ratings_of, write_own_csv, write_own_jsonl
+from axisjudge.sharing import shared_frame, shared_runs
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Rating
 
@@ -34,7 +35,12 @@ class Written:
 
 
 def export_ratings(
-    ratings: pl.DataFrame, form: str, *, trajectories: Mapping[str, Trajectory] | None = None
+    ratings: pl.DataFrame,
+    form: str,
+    *,
+    trajectories: Mapping[str, Trajectory] | None = None,
+    secrets: Counter[str] | None = None,
+    redact: bool = True,
 ) -> Written:
     """Write a ratings table in a format of another tool.
 
@@ -47,6 +53,10 @@ def export_ratings(
         sample, the questions as a value of several parts (one question: the value itself).
     trajectories : mapping, optional
         Runs by id. ``inspect`` takes the number of an epoch from them; some formats show or need them.
+    secrets : Counter, optional
+        Counts the secrets that were taken out, by kind.
+    redact : bool
+        Take keys and tokens out of reasons and runs.
 
     Raises
     ------
@@ -56,6 +66,9 @@ def export_ratings(
     one_of("--to", form, EXPORTS)
     if ratings.is_empty():
         raise InputError("ratings", "there are none to export")
+    runs = dict(trajectories or {})
+    if redact:
+        ratings, runs = shared_frame(ratings, secrets), shared_runs(runs, secrets)
     if form == "parquet":
         out = io.BytesIO()
         ratings.write_parquet(out)
@@ -66,8 +79,8 @@ def export_ratings(
     if form == "jsonl":
         return Written(write_own_jsonl(records, Terms()).encode(), len(records))
     if form == "inspect":
-        return _inspect(records, trajectories or {})
-    made = export_labels(records, form, Terms(trajectories=trajectories or {}))
+        return _inspect(records, runs)
+    made = export_labels(records, form, Terms(trajectories=runs))
     options = made.import_terms.as_options
     notes = [f"to import it again: {' '.join(options)}"] if options else []
     return Written(made.text.encode(), len(records), tuple(notes), made.lost)

@@ -30,6 +30,7 @@ from axisjudge.report.notebook import (
     read_source,
     report_notebooks,
 )
+from axisjudge.sharing import shared
 
 #: Notebooks run at the same time: a kernel is one process, and takes most of a core.
 AT_ONCE = 2
@@ -337,7 +338,7 @@ def _run(job: Job, home: Path, staging: Path, lane: WarmKernels) -> Any:
 
 
 def _write_pages(job: Job, home: Path, staging: Path, executed: Any, seconds: float) -> dict[str, Any]:
-    """results.json, report.md and report.html from what the notebook said; what it read is given back."""
+    """results.json, report.md and report.html from what the notebook said, without keys; what it read is given back."""
     from axisjudge import __version__
     from axisjudge.report.notebook import notebook_text
     from axisjudge.report.page import PAGE_FILE
@@ -361,7 +362,8 @@ def _write_pages(job: Job, home: Path, staging: Path, executed: Any, seconds: fl
             "notebook": digest.notebook_sha256(job.notebook),
         },
     }
-    (staging / "results.json").write_text(dumps(results), encoding="utf-8")
+    _take_keys_out(executed)
+    (staging / "results.json").write_text(dumps(shared(results)), encoding="utf-8")
     first = facts.get("standing", {}).get("headline", "")
     (staging / "report.md").write_text(report_markdown(executed, first), encoding="utf-8")
     executed.metadata.pop("papermill", None)  # it names the folders of this machine, as the cell that it injects does
@@ -373,6 +375,16 @@ def _write_pages(job: Job, home: Path, staging: Path, executed: Any, seconds: fl
     html = report_html(executed, results["title"], job.made_from, first)
     (staging / "report.html").write_text(html, encoding="utf-8")
     return dict(read)
+
+
+def _take_keys_out(book: Any) -> None:
+    """Take keys and tokens that runs and reasons hold out of a notebook's outputs."""
+    for output in (each for cell in book.cells for each in cell.get("outputs", [])):
+        if "text" in output:
+            output["text"] = shared(output["text"])
+        for kind, content in output.get("data", {}).items():
+            if not kind.startswith("image/"):
+                output["data"][kind] = shared(content)
 
 
 def _publish(staging: Path, job: Job) -> None:

@@ -25,7 +25,7 @@ import polars as pl
 from axisjudge.figures.markup import literal, visible
 from axisjudge.report.links import NO_LINKS, Links
 from axisjudge.results import pandas_rows, rounded
-from axisjudge.sharing import safe_cell
+from axisjudge.sharing import safe_cell, shared_frame
 from axisjudge.stats.estimate import many
 
 #: Rows shown in report.md; the rest is counted, and stands in the table's CSV.
@@ -250,8 +250,9 @@ _LATEX = {
 
 
 def write_table(folder: Path, name: str, frame: pl.DataFrame, caption: str, *, columns: int = 1) -> None:
-    """Write `name`.csv and `name`.tex to a folder, which is made where there is none."""
+    """Write `name`.csv and `name`.tex, without keys, to a folder, which is made where there is none."""
     folder.mkdir(exist_ok=True)
+    frame = shared_frame(frame)
     set_in = as_latex(frame, caption, name, columns=columns, whole=f"tables/{name}.csv")
     for path, text in ((f"{name}.csv", as_csv(frame)), (f"{name}.tex", set_in)):
         (folder / path).write_text(text, encoding="utf-8", newline="\n")

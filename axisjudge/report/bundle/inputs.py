@@ -15,7 +15,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.labels.panel import BY_PEOPLE
-from axisjudge.sharing import shared, without_keys
+from axisjudge.sharing import clean_line, has_keys, shared, shared_frame
 from axisjudge.sources import Source, source_of
 from axisjudge.trajectory import Trajectory
 
@@ -85,12 +85,7 @@ def _take_out(path: Path, secrets: Counter[str]) -> None:
     """Take secrets out of a copy; one that holds none stays as it is, byte by byte."""
     if path.suffix == ".parquet":
         frame = pl.read_parquet(path)
-        names = [name for name, kind in frame.schema.items() if kind == pl.String]
-        cleaned = frame.with_columns(
-            pl.Series(name, [None if text is None else without_keys(text, secrets) for text in frame[name]], pl.String)
-            for name in names
-        )
-        if not cleaned.equals(frame):
+        if (cleaned := shared_frame(frame, secrets)) is not frame:
             cleaned.write_parquet(path)
         return
     raw = path.read_bytes()
@@ -100,22 +95,18 @@ def _take_out(path: Path, secrets: Counter[str]) -> None:
     except (UnicodeDecodeError, OSError, EOFError) as error:
         cure = "give the runs as JSON Lines (axisjudge read FILE --to runs.jsonl), or --no-redact"
         raise InputError(f"{path.name}", "cannot be searched for keys and tokens", cure=cure) from error
-    if without_keys(text) == text:
+    if not has_keys(text):
         return
     try:
-        clean_text = json.dumps(shared(json.loads(text), secrets), ensure_ascii=False, indent=1)
+        told = json.loads(text)
+        clean_told = shared(told, secrets)
+        clean_text = text if clean_told == told else json.dumps(clean_told, ensure_ascii=False, indent=1)
     except ValueError:
-        clean_text = "".join(_clean_line(line, secrets) for line in text.splitlines(keepends=True))
+        clean_text = "".join(clean_line(line, secrets) for line in text.splitlines(keepends=True))
+    if clean_text == text:
+        return
     clean = clean_text.encode("utf-8")
     path.write_bytes(gzip.compress(clean, mtime=0) if is_packed else clean)
-
-
-def _clean_line(line: str, secrets: Counter[str]) -> str:
-    """A line of JSON Lines, or of any other text."""
-    try:
-        return json.dumps(shared(json.loads(line), secrets), ensure_ascii=False) + "\n"
-    except ValueError:
-        return without_keys(line, secrets)
 
 
 def read_inputs(folder: Path, settings: Mapping[str, Any]) -> Inputs:
