@@ -86,6 +86,7 @@ def _nothing(kind: Any) -> pl.Expr:
 # What rules, reference and people say of real runs, as it ships with the workbench: verdicts, steps and counts.
 
 VERDICTS, FINDINGS = "data/reference/verdicts.parquet", "data/reference/rules_findings.csv"
+READING = "data/reference/reading.csv"
 #: The data sets: tau2-bench retail, tau-bench airline, AgentRx (tau-bench retail), HotpotQA of AgentProcessBench.
 SETS = ("retail", "airline", "agentrx", "hotpotqa")
 
@@ -143,3 +144,12 @@ def published_findings() -> pl.DataFrame:
 
 def _none(name: str) -> pl.Expr:
     return pl.lit([], dtype=SCHEMA[name]) if isinstance(SCHEMA[name], pl.List) else pl.lit(None, dtype=SCHEMA[name])
+
+
+def published_reading() -> pl.DataFrame:
+    """Runs read by hand: a fault that the `reader`, or another `rater`, holds against a run, with its step and axis.
+
+    Every run has a row of the reader's, without step and axis where it has no fault. A fault without a step is one that
+    the reference does not place.
+    """
+    return pl.read_csv(find(READING), schema_overrides={"trajectory_id": pl.String, "task_id": pl.String})

@@ -19,9 +19,11 @@ from axisjudge.studies._shared.words import many
 from axisjudge.studies.located import sentences as say
 from axisjudge.studies.located.counts import ANY_AXIS as ANY_AXIS
 from axisjudge.studies.located.counts import (
+    AgainstReading,
     Decided,
     FaultsFound,
     KindCount,
+    against_reading,
     decided_by,
     faults_found,
     kind_counts,
@@ -108,6 +110,7 @@ _KINDS = columns(
     "kind axis made_on=made_on.estimate made_on_flagged=made_on.n_items kept_back_flagged=kept_back.n_items",
     "kept_back~ base=base holds=holds labelled_steps=on_steps.n_items wrong_steps=on_steps.estimate",
 )
+_READ = columns("rater axis n_runs faults=precision.n_items precision~ read=recall.n_items recall~ at_step~")
 
 
 class SharesDecided(Part, name="decided", caption="What each judge decides, and how it stands to the outcome"):
@@ -315,6 +318,38 @@ def kinds_of_finding(findings: Given | None, *, ci_level: float = 0.95) -> Kinds
     names = ("kind", "axis", "side", "subset", "task_id", "flagged", "failed", "steps", "wrong_steps")
     counts = () if findings is None else kind_counts(to_polars(findings, names, where="findings"), ci_level)
     return KindsOfFinding(tuple(counts), kind="polars" if findings is None else kind_of(findings))
+
+
+class RunsRead(Part, name="reading", caption="Faults of rules and reference beside those of runs read by hand"):
+    """Rules and reference against runs read by hand, by axis; ``any axis``: pairs of run and axis, ``run``: runs."""
+
+    _rows = "raters", _READ
+    _keys = "raters", "sentences"
+
+    raters: tuple[AgainstReading, ...]
+    sentences: tuple[str, ...]
+
+    @property
+    def answer(self) -> str:
+        """How many runs have a fault, and how often the reference and the rules have the reader's."""
+        return " ".join(self.sentences) or "No runs were read by hand here."
+
+
+def runs_read(reading: Given | None, *, within: int = 1, ci_level: float = 0.95) -> RunsRead:
+    """What reference and rules hold against runs that were read by hand, beside what the reader does.
+
+    Parameters
+    ----------
+    reading : table, optional
+        Columns trajectory_id, task_id, failed, rater, step and axis (`axisjudge.datasets.votes.published_reading`).
+    within : int
+        How many steps a rater's may lie from the reader's, to be at the step.
+    """
+    if reading is None:
+        return RunsRead((), ())
+    table = to_polars(reading, ("trajectory_id", "task_id", "failed", "rater", "step", "axis"), where="reading")
+    raters = tuple(against_reading(table, within=within, ci_level=ci_level))
+    return RunsRead(raters, say.reading_sentences(table, raters), kind=kind_of(reading))
 
 
 class Located(Study):

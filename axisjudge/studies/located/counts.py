@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import one_of
-from axisjudge.datasets.votes import published_findings, published_verdicts
+from axisjudge.datasets.votes import published_findings, published_reading, published_verdicts
 from axisjudge.judges.rules.findings import FEWEST_FLAGGED, STATED_MARGIN
 from axisjudge.labels.agentrx import ANY_STEP
 from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN
@@ -26,13 +26,15 @@ from axisjudge.verdict import AXES
 class LocatedSource:
     """Judges' ratings with labels of kind reference or human, and the outcome of each run.
 
-    `findings` counts what the rules' kinds of finding flag, where that is known; `about` says what this is.
+    `findings` counts what the rules' kinds of finding flag, where that is known, and `reading` holds the faults of runs
+    that were read by hand; `about` says what this is.
     """
 
     ratings: pl.DataFrame
     runs: pl.DataFrame
     findings: pl.DataFrame | None
     about: str
+    reading: pl.DataFrame | None = None
 
 
 def load_located(
@@ -66,7 +68,7 @@ def load_located(
     if one_of("source", source, ("published", "demo")) == "demo":
         return _demo()
     table, runs = published_verdicts(subset)
-    return LocatedSource(table, runs, published_findings(), _PUBLISHED)
+    return LocatedSource(table, runs, published_findings(), _PUBLISHED, published_reading())
 
 
 def _own(trajectories: str, ratings: str, judges: Sequence[str], tools: str) -> LocatedSource:
@@ -114,6 +116,10 @@ _PUBLISHED = (
 ANY_AXIS = "any axis"
 #: In counts of findings: all runs of a set and task, flagged or not.
 ANY_RUN = "any run"
+#: Among axes: a run, whatever the axes.
+WHOLE_RUN = "run"
+#: Whose faults the others are held against in runs read by hand, and who says nothing of runs that passed.
+READER, REFERENCE = "reader", "reference"
 #: Sets that the rules were made on, and sets that nothing was made on.
 SIDES = ("made on", "kept back")
 
@@ -333,3 +339,57 @@ def _share(rows: pl.DataFrame, ones: str, of: str, ci_level: float) -> Estimate:
     values = [np.repeat([1.0, 0.0], [hits, n - hits]) for hits, n in tasks.select(ones, of).iter_rows()]
     clusters = np.repeat(tasks["task_id"].to_numpy(), tasks[of].to_numpy())
     return clustered_proportion(np.concatenate([*values, []]), clusters, cluster_unit="task", ci_level=ci_level)
+
+
+@dataclass(frozen=True)
+class AgainstReading(Result):
+    """One rater against the faults that another, by default a reader, holds against the same runs, on one axis.
+
+    A fault is a run and axis (``any axis``: all of these; ``run``: a run, whatever the axes). `precision` is the share
+    of the rater's faults that the reader has, `recall` the share of the reader's that the rater has, `at_step` the
+    share where it has them at the reader's step. Of the reference, which says nothing of runs that passed, the failed
+    runs alone are counted.
+    """
+
+    rater: str
+    axis: str
+    n_runs: int
+    precision: Estimate
+    recall: Estimate
+    at_step: Estimate
+
+
+def against_reading(
+    reading: pl.DataFrame, *, by: str = READER, within: int = 1, ci_level: float = 0.95
+) -> Iterator[AgainstReading]:
+    """Every rater of a table of faults against those of `by`; intervals are over tasks."""
+    runs = reading.select("trajectory_id", "task_id", "failed").unique(maintain_order=True)
+    pairs = runs.join(pl.DataFrame({"axis": AXES}), how="cross")
+    faults = reading.drop_nulls("axis").group_by("rater", "trajectory_id", "axis").agg(pl.col("step").drop_nulls())
+    for rater in reading.filter(pl.col("rater") != by)["rater"].unique(maintain_order=True):
+        table = pairs.filter("failed") if REFERENCE in (rater, by) else pairs
+        for name, who in (("read", by), ("held", rater)):
+            steps = faults.filter(rater=who).select("trajectory_id", "axis", pl.col("step").alias(name))
+            table = table.join(steps, on=("trajectory_id", "axis"), how="left", maintain_order="left")
+        near = [
+            any(abs(a - b) <= within for a in read or () for b in held or ())
+            for read, held in table.select("read", "held").iter_rows()
+        ]
+        has = pl.col("read", "held").is_not_null()
+        table = table.with_columns(has).with_columns(pl.Series("near", near, dtype=pl.Boolean))
+        whole = table.group_by("trajectory_id", "task_id", maintain_order=True).agg(
+            pl.col("read", "held", "near").any()
+        )
+        for axis in (*AXES, ANY_AXIS, WHOLE_RUN):
+            own = whole if axis == WHOLE_RUN else table if axis == ANY_AXIS else table.filter(axis=axis)
+            yield _against(own, str(rater), axis, ci_level)
+
+
+def _against(table: pl.DataFrame, rater: str, axis: str, ci_level: float) -> AgainstReading:
+    def share(of: str, among: str) -> Estimate:
+        rows = table.filter(among)
+        values, tasks = rows[of].cast(pl.Float64).to_numpy(), rows["task_id"].to_numpy()
+        return clustered_proportion(values, tasks, cluster_unit="task", ci_level=ci_level)
+
+    shares = share("read", "held"), share("held", "read"), share("near", "read")
+    return AgainstReading(rater, axis, table["trajectory_id"].n_unique(), *shares)

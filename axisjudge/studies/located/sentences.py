@@ -13,7 +13,15 @@ from axisjudge.judges.rules.findings import FEWEST_FLAGGED, STATED_MARGIN
 from axisjudge.labels.agentrx import ANY_STEP
 from axisjudge.stats.estimate import Estimate, no_interval
 from axisjudge.studies._shared.words import listed, many
-from axisjudge.studies.located.counts import ANY_AXIS, Decided, FaultsFound, KindCount
+from axisjudge.studies.located.counts import (
+    ANY_AXIS,
+    READER,
+    REFERENCE,
+    AgainstReading,
+    Decided,
+    FaultsFound,
+    KindCount,
+)
 
 _VERSION = re.compile(r"^rules-\d+$")
 #: Whether the judge and the reference hold a fault against a run.
@@ -167,6 +175,11 @@ def _found(rows: Sequence[FaultsFound]) -> str:
     return f"{counts[0]} ({fewest.judge}) to {counts[1]} ({most.judge})"
 
 
+def _count_of(share: Estimate) -> str:
+    ends = no_interval(share.reason) if math.isnan(share.ci_low) else share.interval(".0%")
+    return f"{ones([share])} of {share.n_items} ({ends})"
+
+
 def _located(labeller: str) -> str:
     words = {"people": "that people locate", "planted": "that were planted"}
     return words.get(labeller, f"that the {labeller} locates")
@@ -212,6 +225,27 @@ def kinds_sentence(kinds: Sequence[KindCount]) -> str:
     if not known:
         return "No kind flags kept-back runs often enough to tell."
     return f"{start} Those that flag most: {listed(most)}."
+
+
+def reading_sentences(reading: pl.DataFrame, rows: Sequence[AgainstReading]) -> tuple[str, ...]:
+    """How many of the runs read by hand have a fault, and how often reference and rules name the reader's axis."""
+    faulty = pl.col("axis").is_not_null().any()
+    runs = reading.filter(rater=READER).group_by("trajectory_id").agg(pl.col("failed").first(), faulty=faulty)
+    passed, failed = (runs.filter(failed=outcome) for outcome in (False, True))
+    of_all = {one.rater: one for one in rows if one.axis == ANY_AXIS}
+    counts = (
+        f"{runs.height} runs of the kept-back sets ({passed.height} passed) were read by one reader who saw neither "
+        f"outcome, rules nor reference: {passed['faulty'].sum()} of the passed ones have a fault, "
+        f"{failed['faulty'].sum()} of the failed."
+    )
+    held = {"rules": "the rules hold", REFERENCE: "the reference holds"}
+    return counts, *(_beside_the_reader(held[rater], one) for rater, one in of_all.items() if rater in held)
+
+
+def _beside_the_reader(held: str, one: AgainstReading) -> str:
+    shares = [_count_of(share) for share in (one.precision, one.recall)]
+    where = " in failed runs" if one.rater == REFERENCE else ""
+    return f"Of the faults that {held} the reader has {shares[0]}, and of the reader's{where} they are {shares[1]}."
 
 
 #: From so many items on a share has an interval beside it; of fewer the count says all.

@@ -13,12 +13,12 @@ import pytest
 
 from axisjudge import studies
 from axisjudge.checks import InputError
-from axisjudge.datasets.votes import SETS, published_findings, published_verdicts
+from axisjudge.datasets.votes import SETS, published_findings, published_reading, published_verdicts
 from axisjudge.judges.rules.findings import KINDS
 from axisjudge.judges.rules.judge import VERSION
 from axisjudge.labels.agentrx import ANY_STEP, BY_REASON, NONE, TAXONOMIES, read_crosswalk
 from axisjudge.ratings import SCHEMA, write_ratings
-from axisjudge.studies.located import ANY_AXIS
+from axisjudge.studies.located import ANY_AXIS, runs_read
 from axisjudge.studies.located.counts import faults_in, load_located
 from axisjudge.studies.located.sentences import answer, faults_sentence
 from axisjudge.verdict import AXES
@@ -166,6 +166,40 @@ def test_the_readme_counts_what_the_table_counts():
     from make_verdicts import readme_rows
 
     assert quoted == [*readme_rows(published_findings())]
+    (one,) = [one for one in runs_read(published_reading()).raters if (one.rater, one.axis) == ("reference", ANY_AXIS)]
+    n_runs, right = published_reading()["trajectory_id"].n_unique(), one.precision
+    counted = f"Of {n_runs} runs read by one reader, blind to both, its axis is the reader's in "
+    assert f"{counted}{round(right.estimate * right.n_items)} of {right.n_items} faults." in " ".join(text.split())
+
+
+@pytest.mark.parametrize("rater", ["rules", "reference"])
+def test_faults_beside_a_reader_equal_a_count_by_hand(rater):
+    rows = published_reading().rows(named=True)
+    faults = {(row["rater"], row["trajectory_id"], row["axis"]): set() for row in rows if row["axis"]}
+    for row in rows:
+        if row["step"] is not None:
+            faults[row["rater"], row["trajectory_id"], row["axis"]].add(row["step"])
+    passed = {row["trajectory_id"] for row in rows if not row["failed"]}
+    left_out = passed if rater == "reference" else set()
+    read, held = ({key[1:] for key in faults if key[0] == who and key[1] not in left_out} for who in ("reader", rater))
+    near = [
+        key
+        for key in read & held
+        if any(abs(a - b) <= 1 for a in faults[("reader", *key)] for b in faults[(rater, *key)])
+    ]
+    counts = {ANY_AXIS: (read, held, near)}
+    counts["run"] = tuple({run for run, _ in pairs} for pairs in (read, held, near))
+    counts |= {axis: tuple({key for key in pairs if key[1] == axis} for pairs in (read, held, near)) for axis in AXES}
+    shown = {one.axis: one for one in runs_read(published_reading()).raters if one.rater == rater}
+    assert shown.keys() == counts.keys()
+    for axis, (of_reader, of_rater, placed) in counts.items():
+        one = shown[axis]
+        assert one.n_runs == len({row["trajectory_id"] for row in rows} - left_out)
+        assert (one.precision.n_items, one.recall.n_items) == (len(of_rater), len(of_reader))
+        if of_rater:
+            assert one.precision.estimate == pytest.approx(len(of_reader & of_rater) / len(of_rater))
+        assert one.recall.estimate == pytest.approx(len(of_reader & of_rater) / len(of_reader))
+        assert one.at_step.estimate == pytest.approx(len(placed) / len(of_reader))
 
 
 def test_no_outcome_no_study(shipped):
