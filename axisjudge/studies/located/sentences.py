@@ -167,17 +167,14 @@ def _found(rows: Sequence[FaultsFound]) -> str:
     fewest, most = (pick(rows, key=lambda one: one.on_axis.estimate) for pick in (min, max))
     counts = [str(ones([one.on_axis]) or "none") for one in (fewest, most)]
     if len(rows) == 1:
-        share = fewest.on_axis
-        ends = no_interval(share.reason) if math.isnan(share.ci_low) else share.interval(".0%")
-        return f"{counts[0]} ({share.estimate:.0%}, {ends})"
+        return f"{counts[0]} ({fewest.on_axis.estimate:.0%}, {_ends(fewest.on_axis)})"
     if fewest.on_axis.estimate == most.on_axis.estimate:
         return f"{counts[0]} ({'both' if len(rows) == 2 else 'every one'})"
     return f"{counts[0]} ({fewest.judge}) to {counts[1]} ({most.judge})"
 
 
-def _count_of(share: Estimate) -> str:
-    ends = no_interval(share.reason) if math.isnan(share.ci_low) else share.interval(".0%")
-    return f"{ones([share])} of {share.n_items} ({ends})"
+def _ends(share: Estimate) -> str:
+    return no_interval(share.reason) if math.isnan(share.ci_low) else share.interval(".0%")
 
 
 def _located(labeller: str) -> str:
@@ -234,18 +231,21 @@ def reading_sentences(reading: pl.DataFrame, rows: Sequence[AgainstReading]) -> 
     passed, failed = (runs.filter(failed=outcome) for outcome in (False, True))
     of_all = {one.rater: one for one in rows if one.axis == ANY_AXIS}
     counts = (
-        f"{runs.height} runs of the kept-back sets ({passed.height} passed) were read by one reader who saw neither "
-        f"outcome, rules nor reference: {passed['faulty'].sum()} of the passed ones have a fault, "
+        f"{runs.height} runs of the kept-back sets ({passed.height} passed) were each read by one reader who saw "
+        f"neither outcome, rules nor reference: {passed['faulty'].sum()} of the passed ones have a fault, "
         f"{failed['faulty'].sum()} of the failed."
     )
-    held = {"rules": "the rules hold", REFERENCE: "the reference holds"}
+    held = {"rules": "The rules hold", REFERENCE: "The reference holds"}
     return counts, *(_beside_the_reader(held[rater], one) for rater, one in of_all.items() if rater in held)
 
 
 def _beside_the_reader(held: str, one: AgainstReading) -> str:
-    shares = [_count_of(share) for share in (one.precision, one.recall)]
+    right, found = one.precision, one.recall
     where = " in failed runs" if one.rater == REFERENCE else ""
-    return f"Of the faults that {held} the reader has {shares[0]}, and of the reader's{where} they are {shares[1]}."
+    return (
+        f"{held} {many(right.n_items, 'fault')}, of which the reader has {ones([right])} ({_ends(right)}); of the "
+        f"{found.n_items} that the reader has{where}, {ones([found])} are among them ({_ends(found)})."
+    )
 
 
 #: From so many items on a share has an interval beside it; of fewer the count says all.

@@ -36,6 +36,11 @@ def found(shipped):
     return studies.located(*shipped, findings=published_findings())
 
 
+@pytest.fixture(scope="module")
+def read():
+    return runs_read(published_reading())
+
+
 def test_counts_equal_a_count_by_hand(shipped, found):
     table, runs = shipped
     own = table.filter(rater_version=VERSION, domain="retail", question="termination").join(runs, on="trajectory_id")
@@ -159,21 +164,21 @@ def test_no_source_stands_on_both_sides_with_the_same_agents_runs(found):
     assert dict(counts.iter_rows()) == {"kept back": 1476, "made on": 1993}
 
 
-def test_the_readme_counts_what_the_table_counts():
+def test_the_readme_counts_what_the_table_counts(read):
     text = (ROOT / "axisjudge" / "docs" / "reference.md").read_text(encoding="utf-8")
     quoted = [line for line in text.splitlines() if re.match(r"\| `\w+` \| \w+ \| \d+ of \d+ \(", line)]
     sys.path.insert(0, str(ROOT / "data" / "reference"))
     from make_verdicts import readme_rows
 
     assert quoted == [*readme_rows(published_findings())]
-    (one,) = [one for one in runs_read(published_reading()).raters if (one.rater, one.axis) == ("reference", ANY_AXIS)]
+    (one,) = [one for one in read.raters if (one.rater, one.axis) == ("reference", ANY_AXIS)]
     n_runs, right = published_reading()["trajectory_id"].n_unique(), one.precision
     counted = f"Of {n_runs} runs read by one reader, blind to both, its axis is the reader's in "
     assert f"{counted}{round(right.estimate * right.n_items)} of {right.n_items} faults." in " ".join(text.split())
 
 
 @pytest.mark.parametrize("rater", ["rules", "reference"])
-def test_faults_beside_a_reader_equal_a_count_by_hand(rater):
+def test_faults_beside_a_reader_equal_a_count_by_hand(read, rater):
     rows = published_reading().rows(named=True)
     faults = {(row["rater"], row["trajectory_id"], row["axis"]): set() for row in rows if row["axis"]}
     for row in rows:
@@ -181,16 +186,16 @@ def test_faults_beside_a_reader_equal_a_count_by_hand(rater):
             faults[row["rater"], row["trajectory_id"], row["axis"]].add(row["step"])
     passed = {row["trajectory_id"] for row in rows if not row["failed"]}
     left_out = passed if rater == "reference" else set()
-    read, held = ({key[1:] for key in faults if key[0] == who and key[1] not in left_out} for who in ("reader", rater))
+    own, held = ({key[1:] for key in faults if key[0] == who and key[1] not in left_out} for who in ("reader", rater))
     near = [
         key
-        for key in read & held
+        for key in own & held
         if any(abs(a - b) <= 1 for a in faults[("reader", *key)] for b in faults[(rater, *key)])
     ]
-    counts = {ANY_AXIS: (read, held, near)}
-    counts["run"] = tuple({run for run, _ in pairs} for pairs in (read, held, near))
-    counts |= {axis: tuple({key for key in pairs if key[1] == axis} for pairs in (read, held, near)) for axis in AXES}
-    shown = {one.axis: one for one in runs_read(published_reading()).raters if one.rater == rater}
+    counts = {ANY_AXIS: (own, held, near)}
+    counts["run"] = tuple({run for run, _ in pairs} for pairs in (own, held, near))
+    counts |= {axis: tuple({key for key in pairs if key[1] == axis} for pairs in (own, held, near)) for axis in AXES}
+    shown = {one.axis: one for one in read.raters if one.rater == rater}
     assert shown.keys() == counts.keys()
     for axis, (of_reader, of_rater, placed) in counts.items():
         one = shown[axis]
