@@ -276,7 +276,8 @@ def interval_mark(
     ends, here, line = [found.ci_low, found.ci_high], [at, at], {"color": colour, "linewidth": 1.7, **how}
     ax.plot(*((here, ends) if upright else (ends, here)), **line)
     point = (at, found.estimate) if upright else (found.estimate, at)
-    ax.plot(*point, marker, color=colour, markersize=size, markerfacecolor=colour if filled else "white")
+    face = colour if filled else "white"
+    ax.plot(*point, marker, color=colour, markersize=size, markerfacecolor=face, zorder=3)  # whole, over lines
 
 
 def level(of: Estimate | None, kind: str = "intervals") -> str:
@@ -373,12 +374,11 @@ def plot_heatmap(
     rows: Sequence[str],
     columns: Sequence[str],
     palette: str = "YlOrBr",
-    gamma: float = 1.0,
     gap: float = 2.5,
 ) -> Axes:
     """Values from 0 to 1 as shades, rows down and columns across; a cell's words are the caller's (`cell_text`).
 
-    The scale of colour is fixed, so that heatmaps can be laid side by side.
+    The scale of colour is fixed, so that heatmaps of one quantity can be laid side by side.
 
     Parameters
     ----------
@@ -386,15 +386,11 @@ def plot_heatmap(
         NaN stays grey.
     palette : str
         Name of a matplotlib or seaborn palette.
-    gamma : float
-        Below 1 the lower end is finer.
     gap : float
         White between cells, in points.
     """
-    import matplotlib as mpl
     import seaborn as sns
 
-    norm = mpl.colors.PowerNorm(gamma, 0, 1)
     table = np.asarray(values, dtype=float)
     figure: Any = ax.get_figure(root=True)
     layout = figure.get_layout_engine()
@@ -403,7 +399,6 @@ def plot_heatmap(
         table,
         ax=ax,
         cmap=shades(palette),
-        norm=norm,
         vmin=0,
         vmax=1,
         cbar=False,

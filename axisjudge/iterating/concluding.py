@@ -101,6 +101,7 @@ def concluded(
         flips=ChangedVerdicts(flips, made_up=made_up),
         sentence_worth=SentenceWorth(worth, turned, made_up=made_up),
         more_labels=_more_labels(work, cut, found, shown, bets),
+        labelled_by=work.labelled_by,
         ratings_path=portable(work.out, own().resolve()),
         notes=(
             *notes,

@@ -169,7 +169,7 @@ def _prepared(
         raise InputError("target", "agreement needs two judges or more", len(raters), "name another --judge")
     known_split = find_split()
     runs, notes = calibration_runs(trajectories, known_split)
-    gold, reasons = gold_labels(axis, labels, runs, target)
+    gold, reasons, by = gold_labels(axis, labels, runs, target)
     mine = {run.id: run for run in runs if run.id in gold and run.steps}
     if not mine:
         rule = f"no run of the calibration side has a label on {axis}"
@@ -181,7 +181,7 @@ def _prepared(
         rule = f"sections must be {', '.join(SECTIONS)}: edits are looked at section by section"
         raise InputError(f"{axis} {first.version}", rule, list(first.headings), "begin with another --version")
     options = RunOptions(**money)
-    work = RubricSearch(first, raters, writer, mine, gold, reasons, target, repeats, out, options)
+    work = RubricSearch(first, raters, writer, mine, gold, reasons, by, target, repeats, out, options)
     _ = work.stamps  # held-out runs are refused before anything is asked
     return work, cut, notes
 

@@ -64,6 +64,7 @@ class RubricSearch:
     runs: dict[str, Trajectory]
     labels: dict[str, str]
     reasons: dict[str, tuple[str, list[int]]]
+    labelled_by: str
     target: Target
     repeats: int
     out: Path
@@ -225,8 +226,8 @@ async def _look(judge: Judge) -> None:
 
 def gold_labels(
     axis: str, labels: Any, runs: Sequence[Trajectory], target: Target
-) -> tuple[dict[str, str], dict[str, tuple[str, list[int]]]]:
-    """The label of each run that has one word more often than any other, with a reason and its steps.
+) -> tuple[dict[str, str], dict[str, tuple[str, list[int]]], str]:
+    """The label of each run that has one word more often than any other, a reason with its steps, and who labelled.
 
     The reference holds faults against failed runs alone; with it a run that passed counts as correct.
     """
@@ -236,7 +237,7 @@ def gold_labels(
     from axisjudge.sources import read_label_files
 
     if target == "agreement":
-        return {run.id: "" for run in runs}, {}
+        return {run.id: "" for run in runs}, {}, ""
     if target == "reference":
         table = reference_ratings(runs)
     elif isinstance(labels, pl.DataFrame):
@@ -262,7 +263,8 @@ def gold_labels(
     if target == "reference":
         passed = (run for run in runs if run.reward is not None and run.reward >= 1 and "expected" in run.meta)
         gold = {**{run.id: "correct" for run in passed}, **gold}
-    return gold, reasons
+    kinds = mine["rater_kind"].unique().to_list()
+    return gold, reasons, kinds[0] if len(kinds) == 1 else ""
 
 
 def runs_of(work: RubricSearch, tasks: Sequence[str]) -> list[str]:

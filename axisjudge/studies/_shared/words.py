@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -26,6 +27,11 @@ def worth_of(n_judges: int, effective: Estimate, spec: str = ".2f") -> str:
     if effective.estimate > n_judges:
         return f"are worth no less than {n_judges} independent ones, as they rarely err on the same items"
     return f"are worth {effective.worded(spec)} independent ones"
+
+
+def judge_words(judge: str) -> str:
+    """What sentences call a judge: the rules, in whatever version and with whatever options, are no model."""
+    return "the rules (no model)" if re.fullmatch(r"rules(-\d+|,.*)?", judge) else judge
 
 
 def agreeing(count: int, noun: str, one: str, several: str) -> str:

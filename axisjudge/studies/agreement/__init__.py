@@ -240,8 +240,8 @@ class PanelAgreement(Study):
 
     @property
     def answer(self) -> str:
-        """How often two judges agree, how often with people, and how many independent judges they are worth."""
-        return answer_of(self.overall, self.together, self.worth)
+        """How often two judges agree beside chance, and which families agree with which."""
+        return answer_of(self.overall, self.together)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -271,13 +271,13 @@ def agreed(together: CrossFamily | None) -> Agreed:
     return Agreed.BELOW_CHANCE if alpha.ci_high < 0 else Agreed.NOT_SHOWN
 
 
-def answer_of(overall: AgreementByAxis, together: CrossFamily | None, worth: PanelWorth | None) -> str:
-    """How often two judges agree, how often with people, and how many independent judges they are worth."""
-    if together is None or worth is None or len(together.judges) < 2:
+def answer_of(overall: AgreementByAxis, together: CrossFamily | None) -> str:
+    """How often two judges agree beside chance, and which families agree with which."""
+    if together is None or len(together.judges) < 2:
         judges = together.judges if together else ()
         return words.one_judge(judges, sum(question.n_rated for question in overall.questions))
     decided = [question.share_decided or 0.0 for question in overall.questions]
-    return words.answer(agreed(together), together, min(decided), worth)
+    return words.answer(agreed(together), together, min(decided))
 
 
 def next_step(together: CrossFamily | None, worth: PanelWorth | None) -> str:

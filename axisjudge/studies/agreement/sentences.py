@@ -44,11 +44,13 @@ class Agreed(StrEnum):
 
 
 _AGREED = {
-    Agreed.BEYOND_CHANCE: "That is more than chance alone would give",
-    Agreed.NOT_SHOWN: "It is not shown that this is more than chance would give",
-    Agreed.BELOW_CHANCE: "That is less than chance alone would give",
-    Agreed.NOT_TOLD: "Whether that is more than chance cannot be told",
+    Agreed.BEYOND_CHANCE: "more than chance alone would give",
+    Agreed.NOT_SHOWN: "which is not shown to be more than chance would give",
+    Agreed.BELOW_CHANCE: "less than chance alone would give",
+    Agreed.NOT_TOLD: "and whether that is more than chance cannot be told",
 }
+#: How much more two families of a group agree than any other two, so that the group is told of.
+_GROUPED = 0.1
 #: Below it families in general are said to agree more within.
 _SMALL_P = 0.05
 
@@ -58,35 +60,56 @@ def of_labels(planted: bool) -> str:
     return "planted truth" if planted else "people"
 
 
-def answer(agreed: Agreed, together: Any, share_decided: float, worth: Any) -> str:
-    """Shares of equal words, then what of it is beyond chance, then what the panel is worth."""
-    alpha, same, labels = together.alpha_judges, together.same, together.same_as_labels
+def answer(agreed: Agreed, together: Any, share_decided: float) -> str:
+    """Shares of equal words beside chance, then which families agree with which."""
+    alpha, same = together.alpha_judges, together.same
     if math.isnan(alpha.estimate):
         why = alpha.reason if alpha.n_items and alpha.reason else "no item has comparable verdicts of two judges"
         return f"Whether the judges agree cannot be told: {why}."
     two = "The two judges" if len(together.judges) == 2 else f"Any two of the {len(together.judges)} judges"
-    whose = "the planted" if together.panel.planted else "people's"
-    beside = "" if math.isnan(labels.estimate) else f", and a judge gives {whose} word to {labels.estimate:.0%}"
     sided = f" ({share_decided:.0%} of verdicts take a side)" if share_decided < 1 else ""
-    first = f"{two} give the same word to {same.estimate:.0%} of {many(alpha.n_items, 'item')}{sided}{beside}."
-    apart = _apart(together)
-    beyond = f"{_AGREED[agreed]}: {named(together.alpha_label)} is {alpha.worded()}{apart}."
-    return f"{first} {beyond} {worth_in_short(together.judges, worth.measured, worth.reason)}".rstrip()
+    first = f"{two} give the same word to {same.estimate:.0%} of {many(alpha.n_items, 'item')}{sided}"
+    chance = f"{_AGREED[agreed]} ({named(together.alpha_label)} {alpha.worded()})"
+    return f"{first}, {chance}. {_by_family(together)}".rstrip()
 
 
-def _apart(together: Any) -> str:
-    """The two families of judges that agree least and most, beside the means within and across; empty without any."""
-    means, own = (together.within.estimate, together.across.estimate), set(together.families[: len(together.judges)])
-    across = [two for two in together.by_family if two.family_1 != two.family_2 and {two.family_1, two.family_2} <= own]
-    known = [two for two in across if not math.isnan(two.mean.estimate)]
-    if any(map(math.isnan, means)):
+def _by_family(together: Any) -> str:
+    """The families that agree with each other and with no other one, or the means within and across; empty without."""
+    own = sorted(set(together.families[: len(together.judges)]))
+    means = {
+        frozenset((two.family_1, two.family_2)): two.mean.estimate
+        for two in together.by_family
+        if two.family_1 != two.family_2 and {two.family_1, two.family_2} <= set(own)
+    }
+    if not any(map(math.isnan, means.values())) and (group := _group(own, means)):
+        inside = [mean for two, mean in means.items() if two <= set(group)]
+        others = [mean for two, mean in means.items() if not two <= set(group)]
+        rest = listed([family for family in own if family not in group], "or")
+        return (
+            f"Judges of {listed(group)} agree with each other (kappa {_ends(inside)} of two families), and less where "
+            f"one is of {rest} ({_ends(others)})."
+        )
+    within, across = together.within.estimate, together.across.estimate
+    if math.isnan(within + across):
         return ""
-    if len(known) < 2:
-        return ", kappa {:.2f} within families and {:.2f} across".format(*means)
-    least, most = (pick(known, key=lambda two: two.mean.estimate) for pick in (min, max))
-    ends = [f"{two.mean.estimate:.2f} ({two.family_1} and {two.family_2})" for two in (least, most)]
-    within, over = means
-    return f"; kappa is {within:.2f} within families and {over:.2f} across, of two families from {' to '.join(ends)}"
+    return f"Two of one family agree at a kappa of {within:.2f} on average, two of different families at {across:.2f}."
+
+
+def _group(families: Sequence[str], means: Mapping[frozenset[str], float]) -> list[str]:
+    """The families of which any two agree by `_GROUPED` more than any two that are not both of them; empty if none."""
+    best: list[str] = []
+    order = sorted(families, key=lambda one: -sum(mean for two, mean in means.items() if one in two))
+    for size in range(2, len(order)):
+        group = set(order[:size])
+        inside, outside = ([mean for two, mean in means.items() if (two <= group) is into] for into in (True, False))
+        if min(inside) >= max(outside) + _GROUPED:
+            best = sorted(group)
+    return best
+
+
+def _ends(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.2f}", f"{max(values):.2f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def next_step(judges: Sequence[str], families: int, worth: Any) -> str:
@@ -98,8 +121,8 @@ def next_step(judges: Sequence[str], families: int, worth: Any) -> str:
     number = worth.measured.n_effective.estimate
     if not math.isnan(number) and number < len(judges) / 2:
         return (
-            f"Do not count {len(judges)} votes as {len(judges)} opinions: page 13 says which few judges to keep, and "
-            "the items on which they are split, listed below, are those to read first."
+            f"Do not count {len(judges)} votes as {len(judges)} opinions: as these judges err on the same items, they "
+            f"{worth_of(len(judges), worth.measured.n_effective, '.1f')}. Page 13 says which few to keep."
         )
     other = "" if families > 1 else "Add a judge of another family. "
     return f"{other}Read the items on which judges are split first: they are listed below."
@@ -109,27 +132,6 @@ def one_judge(judges: Sequence[str], n_items: int) -> str:
     """That one judge cannot agree."""
     who = f"only {judges[0]} judged" if judges else "no judge gave a verdict"
     return f"Whether judges agree cannot be told: {who} ({many(n_items, 'item')}), and it takes two."
-
-
-def worth_in_short(judges: Sequence[str], measured: EffectiveJudges | None, reason: NoWorth) -> str:
-    """Effective judges in one sentence, or what would tell."""
-    if measured is None:
-        return _UNCOUNTED[reason]
-    number = measured.n_effective
-    if math.isnan(number.ci_low):
-        return f"How many independent judges they are worth cannot be told: {number.reason}."
-    if number.estimate > len(judges):
-        return f"The {len(judges)} {worth_of(len(judges), number)}."
-    return (
-        f"As judges err on the same items, the {len(judges)} are worth {number.estimate:.1f} "
-        f"({number.interval('.1f')}) independent ones."
-    )
-
-
-_UNCOUNTED = {
-    NoWorth.NO_LABELS: "Agreement does not show that the verdicts are right: that takes labels of people.",
-    NoWorth.TOO_FEW: "",
-}
 
 
 def headline(

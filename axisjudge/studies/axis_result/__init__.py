@@ -254,8 +254,7 @@ def answer_of(run: OneRun, agents: MeansOfAgents, comparison: RunComparison) -> 
     """What changed between two sets; where there is one, the agents' means, or the one run."""
     if not comparison.refusal:
         graded = any(each.means["composite"].n_items for each in agents.agents)
-        told = (comparison.answer, agents.answer if graded else say.UNGRADED)
-        return " ".join((*told, say.ASSUMED))
+        return " ".join(filter(None, (comparison.answer, "" if graded else say.UNGRADED, say.ASSUMED)))
     if sum(each.n_runs for each in agents.agents) == 1:
         return say.one_run(run.run)
     return f"{agents.answer} {comparison.answer} {say.ASSUMED}"
@@ -267,7 +266,7 @@ def next_step(run: OneRun, comparison: RunComparison) -> str:
     if comparison.refusal:
         first = "Give runs of the same tasks to compare with (-p compare=PATH)"
     elif more > 0:
-        first = f"Run both on {many(more, 'more task')}: so few say nothing of others"
+        first = f"Run both on {many(more, 'more task')}: {len(comparison.tasks)} say nothing of others"
     else:
         first = "Read the runs of the tasks that changed most"
     return f"{first}. Below stands where run {run.run.trajectory_id} lost points, call by call."

@@ -342,12 +342,13 @@ class RunComparison(Part, name="comparison", caption="Points per quantity", form
             theme.interval_mark(ax, each.over_repeats, row, filled=each.direction is not Direction.NOT_SHOWN)
             theme.at_the_right(ax, row, f"{each.before:.1f} → {each.after:.1f}")
         ax.axvline(0, color=theme.QUIET, linewidth=1)
-        theme.named_rows(ax, [theme.in_words(each.quantity) for each in rows] or [""])
+        names = {"composite": "AXIS Result (all)"}
+        theme.named_rows(ax, [names.get(each.quantity, theme.in_words(each.quantity)) for each in rows] or [""])
         bars = theme.level(rows[0].over_repeats if rows else None)
-        note = f"{many(self.n_before, 'run')} and {many(self.n_after, 'run')}; {bars} over repeats"
-        note = self.reason or f"{note} of {many(len(self.tasks), 'task')}"
-        x = f"points, {self.names[1]} minus {self.names[0]}; filled where the interval leaves out 0"
-        return theme.dress(ax, "Change on the same tasks", note, x=x, lines="x")
+        note = f"filled: a change is shown; {bars} over repeats of {many(len(self.tasks), 'task')}"
+        before, after = self.names
+        x = f"points of 100, {after} minus {before}; at the right the means of {before} and {after}"
+        return theme.dress(ax, f"Change from {before} to {after}", self.reason or note, x=x, lines="x")
 
 
 def compare_sources(

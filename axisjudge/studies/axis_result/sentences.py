@@ -70,7 +70,7 @@ def weakest(n: int, lowest: Mapping[str, Any] | None) -> str:
 
 def between(names: tuple[str, str], sentence: str) -> str:
     """The sentence of a comparison under the names of its two sides."""
-    return f"From {names[0]} to {names[1]}: {sentence}"
+    return f"From {names[0]} to {names[1]} {sentence}"
 
 
 def one_run(result: AxisResult) -> str:
@@ -114,7 +114,8 @@ def of_means(means: Sequence[tuple[str, Estimate, int]]) -> str:
 
 def change(quantity: str, points: Estimate) -> str:
     """A change that is shown, with its interval."""
-    return f"{quantity.replace('_', ' ')} is {directed(points, 'higher', 'lower', spec='.1f')}"
+    name = "the AXIS Result" if quantity == "composite" else quantity.replace("_", " ")
+    return f"{name} is {directed(points, 'higher', 'lower', spec='.1f')}"
 
 
 def untold(quantity: str, before: float, after: float) -> str:
@@ -133,7 +134,7 @@ def comparison(
     reason: str = "",
 ) -> str:
     """The changes that are shown, that there are others, and those `without` an interval with the reason."""
-    runs = f"{many(n_before, 'run')} of the first and {n_after:,} of the second on the same {many(n_tasks, 'task')}"
+    runs = f"{many(n_before, 'run')} and {n_after:,}, on the same {many(n_tasks, 'task')}"
     if without:
         told = comparison(changes, n_others, n_before, n_after, n_tasks) if changes or n_others else f"{runs}."
         return (
@@ -141,9 +142,9 @@ def comparison(
         )
     if not changes:
         return f"no change is shown ({runs})."
-    others = agreeing(n_others, "other change", "cannot", "cannot")
-    rest = f"; {others} be told from the noise of repeats" if n_others else ""
-    return f"{listed(changes)}, over {runs}{rest}."
+    others = agreeing(n_others, "other score", "is", "are")
+    rest = f"; {others} not shown to change" if n_others else ""
+    return f"{listed(changes)}{rest} ({runs})."
 
 
 def of_judges(raters: Sequence[str], families: Sequence[str], made_up: Sequence[str], within: float) -> list[str]:

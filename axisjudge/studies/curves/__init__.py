@@ -337,18 +337,18 @@ class Curves(Study):
 
     @property
     def answer(self) -> str:
-        """Which raw score people give 50 of 100, where that cannot be told, and where the assumed curve is worse."""
-        return answer_of(self.criterion, self.forms)
+        """What a high raw score is worth to people, and for which dimensions that cannot be told."""
+        return answer_of(self.criterion)
 
 
-def answer_of(criterion: CurveReport, forms: FormErrors) -> str:
-    """Which raw score people give 50 of 100, where that cannot be told, and where the assumed curve is worse."""
-    return say.answer(criterion.fits, forms.worse)
+def answer_of(criterion: CurveReport) -> str:
+    """What a high raw score is worth to people, and for which dimensions that cannot be told."""
+    return say.answer(criterion.fits)
 
 
-def next_step(criterion: CurveReport) -> str:
+def next_step(criterion: CurveReport, forms: FormErrors) -> str:
     """Which curves to score by, and of what people should score more runs."""
-    return say.next_step(criterion.fits)
+    return say.next_step(criterion.fits, forms.worse)
 
 
 def norm_curves(

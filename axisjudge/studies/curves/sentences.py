@@ -116,8 +116,8 @@ def _refused(fits: Mapping[str, CurveFit]) -> list[str]:
     return [f"No curve can be fitted{'; none'.join(why)}."] if why else []
 
 
-def answer(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:
-    """What a high raw score is worth, where that is refused, and where the assumed curve is shown to be worse."""
+def answer(fits: Mapping[str, CurveFit]) -> str:
+    """What a high raw score is worth to people, and where that is refused."""
     curves = {name: fit for name, fit in fits.items() if fit.curve}
     if not curves:
         return where_50(fits)
@@ -126,21 +126,16 @@ def answer(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:
         f"{band.score:.0f} of 100{_of(name, ' in ')} ({band.low:.0f} to {band.high:.0f})"
         for name, band in bands.items()
     ]
-    where = f" in {listed(worse)}" if len(fits) > 1 and worse else ""
-    missed = (
-        f"On unseen tasks the assumed curve is farther from people's scores than the fitted one{where}."
-        if worse
-        else "No difference is shown between the assumed and the fitted curve on unseen tasks."
-    )
-    return " ".join(
-        [f"To people a raw score of {HIGH:g} is worth {listed(worth)}, by {_samples(curves)}.", *_refused(fits), missed]
-    )
+    first = f"To people a raw score of {HIGH:g} is worth {listed(worth)}, by {_samples(curves)}."
+    return " ".join([first, *_refused(fits)])
 
 
-def next_step(fits: Mapping[str, CurveFit]) -> str:
+def next_step(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:
     """Which curves to score by, and of what people should score more runs."""
     fitted, refused = ([name for name, fit in fits.items() if bool(fit.curve) is has] for has in (True, False))
-    by = f"Score runs by the fitted curve{_of(listed(fitted), ' in ')} instead of the assumed one. " if fitted else ""
+    where = "" if worse == fitted else _of(listed(worse), " in ") if worse else ""
+    why = f": on unseen tasks the assumed one is farther from people's scores{where}" if worse else ""
+    by = f"Score runs by the fitted curve{_of(listed(fitted), ' in ')}{why}. " if fitted else ""
     more = f"Have people score more runs{_of(listed(refused), ' for the dimension ')}, good ones and poor ones."
     return f"{by}{more}" if refused else f"{by}Have people score a few runs of new tasks to see whether it holds there."
 

@@ -380,7 +380,8 @@ def plot_rates(
     names = max(1.9, 0.5 + theme.LABEL / 120 * min(theme.LONGEST, max(map(len, rows))))  # inches
     ax = theme.new_axes(names + 1.35 * len(columns), 1.0 + 0.62 * len(rows)) if ax is None else ax
     rates = np.array([[rate.estimate for _, rate in row] for row in cells])
-    theme.plot_heatmap(rates.T if down else rates, ax=ax, rows=rows, columns=columns, gamma=0.6)
+    highest = max(0.1, float(np.nanmax(rates, initial=0)))  # near shades would look alike on a scale to 1
+    theme.plot_heatmap((rates.T if down else rates) / highest, ax=ax, rows=rows, columns=columns)
     for axis, line in enumerate(cells):
         for agent, (count, rate) in enumerate(line):
             row, column = (agent, axis) if down else (axis, agent)
@@ -393,8 +394,8 @@ def plot_rates(
                 theme.cell_text(ax, row, column, f"● {more}", down=-0.36, fontsize=theme.SMALL - 2)
     if ALL_AGENTS in agents[1:]:
         apart = ax.axhline if down else ax.axvline
-        apart(agents.index(ALL_AGENTS), color="white", linewidth=9)
+        apart(agents.index(ALL_AGENTS), color="white", linewidth=5)
     theme.dress(ax, title)
-    theme.describe(ax, f"in each cell failed runs of those decided; {note}")
+    theme.describe(ax, f"in each cell failed runs of those decided, the darkest with the highest rate; {note}")
     ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left")
     return ax

@@ -21,8 +21,8 @@ def answer(panel: Panel, totals: Sequence[Cell], axes: Ranking, agents: Ranking)
     if not any(cell.any_judge.rate.n_items for cell in totals):
         return f"No failure rate can be given: no verdict was decided ({sample})."
     return (
-        f"{_first(totals, axes)} {agents.answer} A run fails on an axis if any judge calls it incorrect ({sample}); "
-        "how often these judges are right takes labels of people."
+        f"{_first(totals, axes)} {agents.answer} A run fails on an axis if any judge calls it incorrect ({sample}), "
+        "rightly or not."
     )
 
 
@@ -33,10 +33,10 @@ def next_step(cells: Sequence[Cell], measure: str = "any") -> str:
         return "Have people label some runs that passed (axisjudge label): judges may miss what people see."
     most = max(failing, key=lambda cell: (cell.failures(measure).rate.estimate, cell.failures(measure).count))
     n = many(most.failures(measure).count, "run")
-    rank = ", the highest rate observed, though not shown to be the highest" if len(cells) > 1 else ""
+    rank = ", the highest rate observed" if len(cells) > 1 else ""
     return (
-        f"Read the {n} that {most.agent} fails on {most.axis}{rank}. Then have people label some of them (axisjudge "
-        "label), which says how often these judges are right."
+        f"Read the {n} that {most.agent} fails on {most.axis}{rank}, and have people label some (axisjudge label): "
+        "only that says how often these judges are right."
     )
 
 

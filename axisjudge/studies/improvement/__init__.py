@@ -24,10 +24,11 @@ Ending = Literal["accepted", "refused", "not_shown", "no_candidate"]
 
 #: What a gain is a gain of, by the target of the search.
 _OF = {
-    "labels": "agreement with labels",
     "reference": "agreement with the reference",
     "agreement": "agreement between judges",
 }
+#: Labels by the kind of those who gave them.
+_LABELS = {"human": "people's labels", "planted": "planted labels"}
 
 
 class _Rows(Part):
@@ -122,19 +123,20 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
             if row["low"] is not None:
                 ax.plot([100 * row["low"], 100 * row["high"]], [n, n], color="0.5", linewidth=2)
             ax.plot(100 * row["gain"], n, "o" if row["tasks"] == "confirm" else "D", color="#0b6e4f", markersize=6)
-        names = {"train": "on its train tasks", "confirm": "against its parent"}
+        names = {"train": "where it was made", "confirm": "over the old rubric"}
         against = {
-            "paraphrase": "against a paraphrase",
-            "reordered": "against its examples reordered",
-            "padding": "against empty words",
+            "paraphrase": "over the old one paraphrased",
+            "reordered": "over the old one, examples reordered",
+            "padding": "over the old one with empty words",
         }
         own = [against.get(row["against"], names[row["tasks"]]) for row in rows]
-        judges = [f"{row['judge']} alone" if row["judge"] else "" for row in rows]
+        judges = [f"over the old rubric, {row['judge']} alone" if row["judge"] else "" for row in rows]
         theme.named_rows(ax, [judge or name for judge, name in zip(judges, own, strict=True)])
         ax.axvline(0, color="0.5", linewidth=0.8)
         over = "" if self.shown is None else f"; {theme.intervals(self.shown.gain)}"
-        x = f"gain in points of agreement{over}"
-        return theme.dress(ax, "Gain where it was made (diamond), and where it was not", x=x, lines="x")
+        x = f"points of agreement gained{over}"
+        note = "diamond: on the tasks that the edit was made from; dots: on others"
+        return theme.dress(ax, "What the edited rubric gains", note, how=f"{note}; {x}", x=x, lines="x")
 
 
 class SentenceWorth(_Rows, name="sentences", caption="What each changed sentence earned, by leaving it out"):
@@ -295,6 +297,7 @@ class Improvement(Study):
     more_labels: int | None = None
     notes: tuple[str, ...] = ()
     ratings_path: str = ""
+    labelled_by: str = ""
 
     def ratings(self) -> pl.DataFrame:
         """What the judges were asked on this axis, from the file in the workbench; no row where it is not there."""
@@ -321,14 +324,15 @@ class Improvement(Study):
             return f"No improvement shown: {why}.{more}"
         gain = shown.gain
         on = f"{many(gain.n_items, 'run')} of {many(gain.n_clusters, 'task')} that it was not made from"
-        points = f"{100 * gain.estimate:+.0f} points of {_OF[self.target]} ({_bounds(gain.ci_low, gain.ci_high)})"
+        of = _OF.get(self.target) or f"agreement with {_LABELS.get(self.labelled_by, 'labels')}"
+        points = f"{100 * gain.estimate:+.0f} points of {of} ({_bounds(gain.ci_low, gain.ci_high)})"
         if self.ending == "accepted":
             better = f"{self.axis} {self.version} is better than {self.base}"
             paid = f" It cost ${self.spent_usd:,.2f}, ${self.cost_per_point:,.2f} a point." if self.spent_usd else ""
             return f"{better}: {points} on {on}, and better than both controls.{paid}"
         if self.ending == "refused":
-            return f"Not taken, although it gained {points} on {on}: {'; '.join(self.why)}."
-        return f"No improvement shown: the best candidate gained {points} on {on}.{more}"
+            return f"Not taken, although the edited rubric gained {points} on {on}: {'; '.join(self.why)}."
+        return f"No improvement shown: the best edited rubric gained {points} on {on}.{more}"
 
     @property
     def _more(self) -> str:
@@ -356,7 +360,7 @@ class Improvement(Study):
             return f"Keep {self.base}, and take another proposer: none of its answers could be read."
         if self.more_labels:
             what = "Label" if self.target == "labels" else "Judge"
-            return f"Keep {self.base}. {what} about {self.more_labels:,} more runs, then search again."
+            return f"Keep the rubric {self.base}. {what} about {self.more_labels:,} more runs, then search again."
         return f"Keep {self.base}, and read where judges and labels differ: the next edit begins there."
 
     @property

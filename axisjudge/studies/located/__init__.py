@@ -15,7 +15,7 @@ from axisjudge.results import columns
 from axisjudge.stats.estimate import Estimate, plural
 from axisjudge.studies._shared.frames import Given, Kind, kind_of, made_up_raters, to_polars
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies._shared.words import many
+from axisjudge.studies._shared.words import judge_words, many
 from axisjudge.studies.located import sentences as say
 from axisjudge.studies.located.counts import ANY_AXIS as ANY_AXIS
 from axisjudge.studies.located.counts import (
@@ -203,17 +203,16 @@ class FaultsByJudge(Part, name="faults", caption="Located faults, and how many o
         for height, one in enumerate(rows):
             theme.interval_mark(ax, one.on_axis, height - 0.15, size=6)
             theme.interval_mark(ax, one.at_step, height + 0.15, colour=theme.QUIET, filled=False, size=6)
-            theme.at_the_right(ax, height, many(one.n_faults, "fault"))
-        found, placed = "called incorrect on its axis", "and at the step, of those placed"
-        theme.legend_below(ax, {found: theme.FILLED, placed: theme.HOLLOW})
+            theme.at_the_right(ax, height, f"{say.ones([one.on_axis])} of {many(one.n_faults, 'fault')}")
+        placed = "and the judge cites its step too (of faults with a step)"
+        theme.legend_below(ax, {"found": theme.FILLED, placed: theme.HOLLOW})
         axes = [f": {theme.in_words(one.axis).lower()}" if by_axis else "" for one in rows]
-        by = ", " if by_axis else ", by "
-        theme.named_rows(ax, [f"{one.domain}{by}{one.labeller}{axis}" for one, axis in zip(rows, axes, strict=True)])
+        names = [f"{one.domain}, located by {one.labeller}" for one in rows]
+        theme.named_rows(ax, [f"{name}{axis}" for name, axis in zip(names, axes, strict=True)])
         theme.percent_axis(ax)
-        filled = "filled: on the axis, hollow: at the step too, of those placed"
-        how = f"{filled}; {_over_tasks(one.on_axis for one in rows)}"
-        title, note = f"Located faults that {judge} finds", "of located faults, those found"
-        return theme.dress(ax, title, note, how=how)
+        note = f"share of located faults; {_over_tasks(one.on_axis for one in rows)}"
+        how = f"{note}; filled: found, hollow: its step cited too, of those placed at one"
+        return theme.dress(ax, f"Located faults found by {judge_words(judge)}", note, how=how)
 
 
 def faults_by_judge(judged: JudgedRuns, *, within: int = 1, ci_level: float = 0.95) -> FaultsByJudge:
@@ -272,11 +271,6 @@ class RunsByHolder(Part, name="partings", caption="Runs by what each says; empty
         note = "the reference says nothing of runs that passed"
         how = f"counts of runs, without intervals; {note}"
         return theme.dress(ax, "Who holds a fault against the run", note, how=how)
-
-
-def answer_of(faults: FaultsByJudge, decided: SharesDecided) -> str:
-    """What the last judge finds of the faults that are located, and what its word is worth by reward."""
-    return say.answer(faults.faults, decided.decided)
 
 
 def next_step(faults: FaultsByJudge) -> str:
@@ -363,7 +357,7 @@ class Located(Study):
     @property
     def answer(self) -> str:
         """What the last judge finds of the faults that are located."""
-        return answer_of(self.faults, self.decided)
+        return self.faults.answer
 
 
 def located(

@@ -12,7 +12,7 @@ import polars as pl
 from axisjudge.judges.rules.findings import FEWEST_FLAGGED, STATED_MARGIN
 from axisjudge.labels.agentrx import ANY_STEP
 from axisjudge.stats.estimate import Estimate, no_interval
-from axisjudge.studies._shared.words import listed, many
+from axisjudge.studies._shared.words import judge_words, listed, many, share
 from axisjudge.studies.located.counts import (
     ANY_AXIS,
     READER,
@@ -111,8 +111,8 @@ def _last_versions(rows: Sequence[FaultsFound]) -> list[str]:
     return list({_VERSION.sub("rules", name): name for name in names}.values())
 
 
-def answer(faults: Sequence[FaultsFound], decided: Sequence[Decided] = ()) -> str:
-    """What judges find of the faults that are located, over sets and labellers, and what their word is worth by reward.
+def answer(faults: Sequence[FaultsFound]) -> str:
+    """How many of the faults that are located judges find, over sets and labellers, and what counts as found.
 
     Of versions of the rules the last counts. Where a set names no axes its faults stand for themselves.
     """
@@ -122,35 +122,34 @@ def answer(faults: Sequence[FaultsFound], decided: Sequence[Decided] = ()) -> st
         return "No fault is located in a run that a judge judged, so nothing can be said of what judges find."
     judges = _last_versions(rows)
     own = [one for one in rows if one.judge in judges]
-    sets = {(one.domain, one.labeller): one.n_faults for one in sorted(own, key=lambda one: one.n_faults)}
-    domains = {one.domain for one in own}
-    who = f"{judges[0]} finds" if len(judges) == 1 else "judges find"
-    n = many(sum(sets.values()), "fault")
+    sets = {(one.domain, one.labeller): one.n_faults for one in own}
+    who = judge_words(judges[0]) if len(judges) == 1 else "judges"
     if len(sets) == 1:
         one = own[0]
-        found = f"{n} {_located(one.labeller)} in {one.domain} ({one.on_axis.clusters}), {who} {_found(own)}"
+        of = f"{many(one.n_faults, 'fault')} {_located(one.labeller)} in {one.domain} ({one.on_axis.clusters})"
+        found = f"{_found(own)} found by {who}"
     else:
+        labellers = listed(list(dict.fromkeys(_by(one.labeller) for one in own)), "or")
+        of = f"{sum(sets.values()):,} faults located {labellers}"
         few, most = (pick(own, key=lambda one: one.on_axis.estimate) for pick in (min, max))
-        ends = [
-            f"{one.on_axis.estimate:.0%} ({one.domain}, by {one.labeller}{f': {one.judge}' if len(judges) > 1 else ''})"
-            for one in (few, most)
-        ]
-        found = f"{n} located in {many(len(domains), 'set')}, {who} {' to '.join(ends)}"
+        ends = f"from {_of_set(few, judges)} to {_of_set(most, judges)}"
+        found = f"{who} find {ends}"
+        if len(judges) == 1:
+            found = f"{ones(one.on_axis for one in own) or 'none'} are found by {who}, {ends}"
     of_steps = [one.axis != ANY_AXIS for one in own]
-    where = "any axis" if all(of_steps) else f"the fault's own axis{', or on any where it has none' * any(of_steps)}"
-    return f"Of the {found} on {where}. {_by_reward(judges[-1], decided)}aults that nobody located may be there too."
+    axis = "some axis" if all(of_steps) else f"the fault's own axis{' (any axis, if it has none)' * any(of_steps)}"
+    return f"Of {of}, {found}. Found means that the judge calls {axis} incorrect."
 
 
-def _by_reward(judge: str, decided: Sequence[Decided]) -> str:
-    """How many of the runs that a judge calls incorrect on some axis failed, over all sets; the start of a sentence."""
-    rows = [one for one in decided if (one.half, one.axis, one.judge) == ("all", ANY_AXIS, judge)]
-    flagged, n = sum(one.n_incorrect for one in rows), sum(one.n_runs for one in rows)
-    if not flagged:
-        return "F"
-    failed = sum(round(one.precision.estimate * one.n_incorrect) for one in rows if one.n_incorrect)
-    base = sum(one.failing.estimate * one.n_runs for one in rows) / n
-    counts = f"Of the {many(flagged, 'run')} in which {judge} sees a fault, {failed:,} failed by reward"
-    return f"{counts} ({failed / flagged:.0%}; of all runs {base:.0%}); f"
+def _of_set(one: FaultsFound, judges: Sequence[str]) -> str:
+    """What is found in one set: ``1 of 11 (9%, 1% to 65%; agentrx, by people)``, with the judge where several are."""
+    by = f": {one.judge}" if len(judges) > 1 else ""
+    counts = f"{ones([one.on_axis]) or 'none'} of {one.n_faults:,}"
+    return f"{counts} ({share(one.on_axis)}; {one.domain}, {_by(one.labeller)}{by})"
+
+
+def _by(labeller: str) -> str:
+    return {"people": "by people", "planted": "as planted"}.get(labeller, f"by the {labeller}")
 
 
 def next_step(faults: Sequence[FaultsFound]) -> str:
@@ -167,10 +166,10 @@ def _found(rows: Sequence[FaultsFound]) -> str:
     fewest, most = (pick(rows, key=lambda one: one.on_axis.estimate) for pick in (min, max))
     counts = [str(ones([one.on_axis]) or "none") for one in (fewest, most)]
     if len(rows) == 1:
-        return f"{counts[0]} ({fewest.on_axis.estimate:.0%}, {_ends(fewest.on_axis)})"
+        return f"{counts[0]} ({share(fewest.on_axis)}) {'is' if counts[0] == '1' else 'are'}"
     if fewest.on_axis.estimate == most.on_axis.estimate:
-        return f"{counts[0]} ({'both' if len(rows) == 2 else 'every one'})"
-    return f"{counts[0]} ({fewest.judge}) to {counts[1]} ({most.judge})"
+        return f"{counts[0]} {'is' if counts[0] == '1' else 'are'}"
+    return f"{counts[0]} ({fewest.judge}) to {counts[1]} ({most.judge}) are"
 
 
 def _ends(share: Estimate) -> str:

@@ -393,21 +393,16 @@ class Panels(Study):
     @property
     def answer(self) -> str:
         """Whether a panel is shown to be better than the best single judge, and what may stand at the least risk."""
-        return answer_of(self.ways, self.trust)
-
-
-def answer_of(ways: WaysTogether, trust: VerdictsThatStand) -> str:
-    """Whether a panel is shown to be better than the best single judge, and what may stand at the least risk."""
-    return f"{ways.answer} {say.stands(trust.foremost)}"
+        return self.ways.answer
 
 
 def next_step(trust: VerdictsThatStand) -> str:
-    """Which verdicts people should look at, or what must be labelled first."""
-    if not trust.foremost.granted:
+    """Which verdicts may stand, and which people should look at; or what must be labelled first."""
+    if not (stands := say.stands_in_short(trust.foremost)):
         return "Have people label more items, drawn at random with recorded chances (axisjudge label next)."
     if not (n_rest := trust.foremost.n_rest):
-        return "Have people label a few new tasks now and then: the bound holds for tasks like these."
-    return f"Give the {n_rest:,} verdicts that are left to people, the least sure first (axisjudge label next)."
+        return f"{stands}, and have people label a few new tasks now and then: the bound holds for tasks like these."
+    return f"{stands}, and give the other {n_rest:,} to people, the least sure first (axisjudge label next)."
 
 
 def panels(

@@ -47,7 +47,7 @@ def plot_ways(ways: Mapping[str, NestedWay], *, ax: theme.Axes | None = None) ->
     ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:+.3g}" if share else "0")
     accuracy = ways[REFERENCE].accuracy
     note = f"{accuracy.n_items:,} labelled items, each left out where it is tried; paired {theme.intervals(accuracy)}"
-    points = "points of accuracy more than the best single judge; at the right the accuracy"
+    points = "points of accuracy more than the best single judge; at the right how often it is right"
     return theme.dress(ax, "What putting judges together gains", note, x=points, lines="x")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from axisjudge.stats.agreement.effective import EffectiveJudges
 from axisjudge.stats.calibration import ReliabilityCurve
+from axisjudge.stats.estimate import plural
 from axisjudge.stats.panel_models import accuracies
 from axisjudge.stats.panel_nested import REFERENCE, NestedWay
 from axisjudge.studies._shared.words import directed, in_points, listed, many, worth_of
@@ -55,13 +56,12 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
             "and its probabilities are shares of votes."
         )
     mine, best = ways[chosen], ways[REFERENCE]
-    tasks = many(votes.votes.n_labelled_groups, votes.cluster_unit)
-    on = f"of {votes.n_labelled:,} labelled items ({tasks}, each left out where it is tried)"
+    on = f"of {votes.n_labelled:,} labelled items of other {plural(votes.cluster_unit)} than it was made from"
     if chosen == REFERENCE:
         return f"The best single judge is right on {_percent(best)} {on}."
     panel, points = f"the panel {NAMES[chosen]}", in_points(mine.gain)
     alone = votes.judges[int(np.nanargmax(accuracies(votes.votes)))]
-    single = f"than the best single judge ({_percent(best)}; on all labels that is {alone})"
+    single = f"than the best single judge ({alone})"
     if not math.isnan(points.ci_low) and points.ci_low > 0:
         verdict, who = f"T{panel[1:]} is shown to be better {single}", "it"
     elif not math.isnan(points.ci_high) and points.ci_high < 0:
@@ -80,7 +80,8 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
         highest = (
             f" Of all ways {NAMES[top]} is right most often here, on {ways[top].accuracy.estimate:.1%} (way {top})."
         )
-    return f"{verdict}: {who} is right on {_percent(mine)} {on}, {directed(points, spec='.1f')}{common}.{highest}"
+    beside = f"{directed(points, spec='.1f')} than the judge's {_percent(best)}"
+    return f"{verdict}: {who} is right on {_percent(mine)} {on}, {beside}{common}.{highest}"
 
 
 def _percent(way: NestedWay) -> str:
@@ -140,6 +141,15 @@ def stands(trust: Trust) -> str:
         )
     terms = f"an error{off} of at most {100 * trust.alone.risk:g}% ({sure})"
     return f"No verdict of {trust.subject} may stand without a person at {terms}: {_why(trust)}."
+
+
+def stands_in_short(trust: Trust) -> str:
+    """How many verdicts may stand and how many of them are wrong at most; empty where none may."""
+    if not trust.granted or trust.alone.error is None:
+        return ""
+    sure = f"{100 * trust.alone.confidence_level:g}% sure"
+    wrong = f"at most {trust.alone.error.ci_high:.1%} of them are wrong, {sure}"
+    return f"Let the {trust.n_kept:,} of {trust.n_items:,} verdicts stand that are sure enough ({wrong})"
 
 
 def stands_in_full(trust: Trust) -> str:

@@ -174,15 +174,18 @@ def strangers_sentences(comparison: HumanComparison) -> list[str]:
 
 
 def answer(comparison: HumanComparison) -> str:
-    """How often judges say what people say, who is best, who may stand in, and how far off failure rates are.
+    """How often judges say what people say, who is best, and who may stand in where enough people labelled.
 
     Where somebody agrees with nobody, that comes first, and who is best waits for it.
     """
-    best, shares = _best(comparison), shares_sentence(comparison)
-    both = f"{shares.removesuffix('.')}; {best[:1].lower()}{best[1:]}" if best and shares else best or shares
-    first = strangers_sentences(comparison)[:1] or [both]
-    rest = (stands_in_counted(comparison), farthest_sentence(comparison))
-    return " ".join(filter(None, (*first, *rest)))
+    best = [shares_sentence(comparison), best_sentence(comparison)]
+    stands = stands_in_counted(comparison) if _people(comparison) >= FEWEST_PEOPLE else ""
+    return " ".join(filter(None, (*(strangers_sentences(comparison)[:1] or best), stands)))
+
+
+def _people(comparison: HumanComparison) -> int:
+    """How many people labelled one question at most."""
+    return max((len(question.panel.people) for question in comparison.questions), default=0)
 
 
 def shares_sentence(comparison: HumanComparison) -> str:
@@ -195,13 +198,14 @@ def shares_sentence(comparison: HumanComparison) -> str:
     n = sum(question.n_reference for question in comparison.questions)
     alone = max(judge.majority.constant_accuracy for _, judge in known)
     between = f"{most:.0%}" if f"{least:.0%}" == f"{most:.0%}" else f"{least:.0%} to {most:.0%}"
-    who = "The judge says" if len(known) == 1 else "Judges say"
+    judges = len({judge.judge for _, judge in known})
+    who = "The judge says" if judges == 1 else f"The {judges} judges say"
     several = " at most" if len(comparison.questions) > 1 else ""
     line = f"{who} what people say on {between} of {many(n, 'labelled item')}; always saying the commonest word"
     return f"{line} would match{several} {alone:.0%}."
 
 
-def _best(comparison: HumanComparison) -> str:
+def best_sentence(comparison: HumanComparison) -> str:
     """Who has the highest kappa: told on one question, counted over several."""
     if len(comparison.questions) == 1:
         return best_by_kappa(comparison.questions[0])
@@ -225,12 +229,6 @@ def stands_in_counted(comparison: HumanComparison) -> str:
     asked = [claim for claim in comparison.claims if claim.kind is ClaimKind.STANDS_IN]
     counts = {answer: sum(claim.answer is answer for claim in asked) for answer in ClaimAnswer}
     if counts[ClaimAnswer.NOT_CHECKED] == len(asked):
-        few = max((len(question.panel.people) for question in comparison.questions), default=0)
-        if asked and few < FEWEST_PEOPLE:
-            labelled = f"{many(few, 'person')} labelled here"
-            return (
-                f"Whether a judge may stand in for a person takes {FEWEST_PEOPLE} people on the same items; {labelled}."
-            )
         return f"Whether a judge may stand in for a person cannot be told: {because(asked[0])}." if asked else ""
     words = {
         ClaimAnswer.NOT_SHOWN: "not shown yet",
@@ -248,10 +246,11 @@ def next_step(comparison: HumanComparison) -> str:
     """What to label, or which page says more."""
     if comparison.strangers:
         return f"Settle the labels first: {comparison.strangers[0].cure}."
-    few = max((len(question.panel.people) for question in comparison.questions), default=0)
-    if few < FEWEST_PEOPLE:
-        more = agreeing(FEWEST_PEOPLE - few, "more person", "labels", "label")
-        return f"Report corrected failure rates, not the judges' own, until {more} the same items (axisjudge label)."
+    if (more := FEWEST_PEOPLE - _people(comparison)) > 0:
+        far = points_off(comparison)
+        rates = f"Report corrected failure rates: the judges' own lie up to {many(far, 'point')} off. " if far else ""
+        label = f"Have {many(more, 'more person')} label the same items (axisjudge label)"
+        return f"{rates}{label}, which says whether a judge may stand in for a person."
     asked = [claim for claim in comparison.claims if claim.kind is ClaimKind.STANDS_IN]
     if any(claim.answer is ClaimAnswer.NOT_SHOWN for claim in asked):
         return "Have the same people label more items: page 09 says how many, page 13 what may stand meanwhile."
@@ -469,6 +468,12 @@ def steps_sentence(comparison: HumanComparison) -> str:
 def _rated(comparison: HumanComparison) -> list[tuple[QuestionComparison, str, CorrectedRates]]:
     """The corrected rates of judges that gave a verdict."""
     return [each for each in comparison.corrected if not math.isnan(each[2].overall.apparent.estimate)]
+
+
+def points_off(comparison: HumanComparison) -> int:
+    """How many points a judge's own failure rate lies from the corrected one at most, of what is printed; 0 if none."""
+    known = [(rates.overall.apparent.estimate, rates.overall.rate.estimate) for *_, rates in _rated(comparison)]
+    return max((abs(round(100 * own) - round(100 * corrected)) for own, corrected in known), default=0)
 
 
 def farthest_sentence(comparison: HumanComparison) -> str:

@@ -275,17 +275,27 @@ def plot_against_people(comparison: HumanComparison, *, ax: theme.Axes | None = 
     Grey is what people reach among themselves; the line is a judge that always says the commonest word.
     """
 
+    first = [
+        judge
+        for question in comparison.questions
+        for judge in question.judges
+        if not question.kappa_ranks.refusal and question.panel.judges.index(judge.judge) in question.kappa_ranks.first
+    ]
+
     def draw(ax: theme.Axes, row: int, judge: JudgeComparison) -> None:
-        _mark(ax, row, judge.majority.accuracy.given)
+        _mark(ax, row, judge.majority.accuracy.given, filled=not first or any(judge is one for one in first))
 
     def backdrop(ax: theme.Axes, question: QuestionComparison) -> None:
         if question.ceiling:
             _band(ax, question.ceiling["percent"])
-        alone = [judge.majority.constant_accuracy for judge in question.judges]
-        ax.axvline(float(np.nanmax(alone)), color=CORRECTED, linewidth=1.2, zorder=1)
+        alone = float(np.nanmax([judge.majority.constant_accuracy for judge in question.judges]))
+        ax.axvline(alone, color=CORRECTED, linewidth=1.2, zorder=1)
+        beside: Any = {"xytext": (3, 0), "textcoords": "offset points", "va": "bottom", "fontsize": theme.SMALL}
+        ax.annotate(f"{alone:.0%}", (alone, len(question.judges) - 0.55), **beside, color=CORRECTED)
 
-    grey = "grey: people among themselves" if comparison.has_ceiling else "one person labelled, so there is no ceiling"
-    note = f"share of items on which the judge says what people say; line: always the commonest word; {grey}"
+    grey = "; grey: people among themselves" if comparison.has_ceiling else ""
+    best = "; filled: those who share first place by kappa" if first else ""
+    note = f"share of items on which a judge says what people say{best}; line: always the commonest word{grey}"
     drawn = [judge.majority.accuracy.given for _, judge in comparison.pairs()]
     return _panels(comparison, draw, backdrop, "Judges against people", note, drawn, percent=True, ax=ax)
 
@@ -360,7 +370,8 @@ def _panels(
             backdrop(ax, question)
         for judge in question.judges:
             draw(ax, judges.index(judge.judge), judge)
-        ax.set_title(theme.in_words(question.question), fontsize=theme.LABEL, color=theme.INK, loc="left")
+        if n > 1:
+            ax.set_title(theme.in_words(question.question), fontsize=theme.LABEL, color=theme.INK, loc="left")
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.spines["bottom"].set_color(theme.FAINT)
         ax.grid(axis="x", color=theme.FAINT, linewidth=0.6)

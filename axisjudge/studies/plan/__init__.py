@@ -26,7 +26,7 @@ from axisjudge.stats.planning import (
 )
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, made_up_raters, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies._shared.words import listed, many, named, sentence_case
+from axisjudge.studies._shared.words import many, named, sentence_case
 from axisjudge.studies.plan.pilots import (
     TOKENS,
     PanelError,
@@ -53,6 +53,7 @@ def plot_plans(curves: Mapping[str, StudyCurve], *, title: str, ax: theme.Axes |
     ax = theme.new_axes(6.8, 3.9) if ax is None else ax
     first = next(iter(curves.values()))
     ax.axhline(first.target, color=theme.QUIET, linewidth=1, linestyle=(0, (4, 3)))
+    met = sorted({curve.needed for curve in curves.values() if curve.needed is not None})
     for colour, (label, curve) in zip(sns.color_palette("colorblind", len(curves)), curves.items(), strict=True):
         sizes = [point.n for point in curve.points]
         values = [point.power if curve.of_power else point.half_width for point in curve.points]
@@ -61,6 +62,10 @@ def plot_plans(curves: Mapping[str, StudyCurve], *, title: str, ax: theme.Axes |
         ax.errorbar(sizes, values, yerr=spread, label=label, **line)
         if curve.needed is not None:
             ax.plot(curve.needed, curve.target, "o", color=colour, markersize=11, fillstyle="none", markeredgewidth=1.8)
+            up = met.index(curve.needed) % 2 == 0  # neighbours stand on two sides
+            beside: Any = {"xytext": (0, 9 if up else -9), "va": "bottom" if up else "top"}
+            how: Any = {"textcoords": "offset points", "ha": "center", "fontsize": theme.LABEL, "color": theme.INK}
+            ax.annotate(f"{curve.needed:,}", (curve.needed, curve.target), **beside, **how)
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter(lambda size, _: f"{size:,.0f}")
     ax.set_xticks(sorted({point.n for curve in curves.values() for point in curve.points}))
@@ -71,10 +76,14 @@ def plot_plans(curves: Mapping[str, StudyCurve], *, title: str, ax: theme.Axes |
     what = "power" if first.of_power else "half width of the interval"
     bars = "" if first.of_power else "; bars: the standard deviation of the half width between studies"
     theme.legend_below(ax, inches=0.55, ncols=4)
-    how = f"{what} by number of {plural(first.unit)}; dashed: the target, ring: where it is met{bars}"
-    return theme.dress(ax, title, f"{what}; dashed: the target", how=how, x=f"{first.unit}s", lines="y")
+    how = f"{what} by number of {plural(first.unit)}; dashed: the target, ring: how many meet it{bars}"
+    return theme.dress(
+        ax, title, f"{what}; dashed: the target, ring: how many meet it", how=how, x=f"{first.unit}s", lines="y"
+    )
 
 
+#: How a line ends that is drawn from the tasks of a pilot.
+_FROM_PILOT = ", from the pilot"
 #: Judges by name with their sensitivity and specificity.
 QUALITIES = {"strong judge (.95, .95)": (0.95, 0.95), "fair (.85, .85)": (0.85, 0.85), "weak (.60, .50)": (0.6, 0.5)}
 
@@ -201,7 +210,7 @@ def tasks_for_agreement(
             lambda: plan_agreement(half_width, coefficient=first, pilot=drawn, sizes=sizes, rng=seed)
         )
         if drawn_from is not None:
-            plans[f"{COEFFICIENTS[first].label}, from the pilot"] = study_plan(drawn_from)
+            plans[f"{COEFFICIENTS[first].label}{_FROM_PILOT}"] = study_plan(drawn_from)
     made_up = pilot.made_up if pilot else ()
     return TasksForAgreement(plans, kind=pilot.kind if pilot else "pandas", made_up=made_up)
 
@@ -295,33 +304,27 @@ class Plan(Study):
 
     @property
     def answer(self) -> str:
-        """How many tasks, labels and items the targets take."""
-        return answer_of(self.pilot, self.tasks, self.labels, self.stand_in, self.repeats)
+        """How many tasks agreement of two judges takes, and on what that rests."""
+        return answer_of(self.pilot, self.tasks)
 
 
-def answer_of(
-    pilot: PilotFigures,
-    tasks: TasksForAgreement,
-    labels: LabelsForRate,
-    stand_in: ItemsForClaim,
-    repeats: RepeatsBought | None = None,
-) -> str:
-    """How many tasks, labels and items the targets take, and what to spend repeats on."""
-    assumed = {name: plan for name, plan in tasks.plans.items() if not name.endswith("from the pilot")}
-    return answer(assumed, labels.plans, stand_in.plans, pilot.too_little, () if repeats is None else repeats.errors)
+def answer_of(pilot: PilotFigures, tasks: TasksForAgreement) -> str:
+    """How many tasks agreement of two judges takes, and on what that rests."""
+    assumed = {name: plan for name, plan in tasks.plans.items() if not name.endswith(_FROM_PILOT)}
+    start = "The pilot is too small to plan from: this" if pilot.too_little else "This"
+    return f"{sentence_case(needs(assumed))}. {start} is computed from assumptions, which only a pilot can test."
 
 
 def next_step(pilot: PilotFigures, tasks: TasksForAgreement) -> str:
-    """Make a pilot, or judge what the easiest target takes and plan again from it."""
-    if pilot.pilot is None:
-        asked = "with two judges, asked three times each"
-        return f"Judge a pilot of {FEWEST_PILOT_TASKS} tasks or more {asked}, and plan again from it."
-    sizes = [needed for needed in tasks.needed.values() if needed]
-    more = max(0, min(sizes, default=0) - pilot.pilot.n_tasks)
-    first = (
-        f"Judge {many(more, 'more task')}, as the easiest target takes" if more else "Label some of the pilot's runs"
-    )
-    return f"{first}, then plan again from your own ratings (-p pilot=FILE): assumptions decide these numbers."
+    """Make a pilot of one's own, or judge what it says is missing."""
+    if pilot.pilot is None or pilot.made_up:
+        asked = "of your own with two judges, asked three times each"
+        return f"Judge {FEWEST_PILOT_TASKS} tasks or more {asked}, and plan again from them (-p pilot=FILE)."
+    needed = next((size for name, size in tasks.needed.items() if name.endswith(_FROM_PILOT)), None)
+    if needed is None or needed <= pilot.pilot.n_tasks:
+        return "Have people label some of the pilot's runs (axisjudge label): agreement is not correctness."
+    more = many(needed - pilot.pilot.n_tasks, "more task")
+    return f"Judge {more}: as the pilot's own tasks differ, about {needed:,} are needed."
 
 
 def plan(
@@ -413,42 +416,17 @@ def plan_sentence(plan: StudyPlan, of: str = "") -> str:
     return " ".join(parts)
 
 
-def answer(
-    agreement: Mapping[str, StudyPlan],
-    labels: Mapping[str, StudyPlan],
-    claims: Mapping[str, StudyPlan],
-    no_pilot: str = "",
-    repeats: Sequence[PanelError] = (),
-) -> str:
-    """What the targets take: tasks for agreement, labels for a corrected rate, items for the claim; on what terms."""
-    halves = "; ".join(needs(plans) for plans in (agreement, labels) if plans)
-    calls = _calls(repeats)
-    power = [f"{sentence_case(needs(claims))}{calls}."] if claims else []
-    start = "The pilot is too small to plan from, and all" if no_pilot else "All"
-    words = [f"{sentence_case(halves)}."] if halves else []
-    return " ".join([*words, *power, f"{start} of this is from assumptions, which only a pilot can test."])
-
-
 def needs(plans: Mapping[str, StudyPlan]) -> str:
-    """What one target takes: under one assumption, or under the easiest and the hardest of several."""
+    """What a half width takes: under one assumption, or under the easiest and the hardest of several."""
     order = sorted(plans.items(), key=lambda plan: plan[1].curve.needed or math.inf)
     ends = order if len(order) < 3 else (order[0], order[-1])
-    short = [(name.partition(" (")[0], plan) for name, plan in ends]
     curve = ends[0][1].curve
-    what = "agreement of two judges" if curve.what in COEFFICIENTS else curve.what
-    what = (
-        f"a power of {curve.target:.0%} with {what}, each item labelled by {curve.assumed['people']} people,"
-        if curve.of_power
-        else f"{what} to within {curve.target:.3g} in {ASSURANCE:.0%} of studies"
-    )
-    reached = [(name, plan, plan.usd_needed) for name, plan in short if plan.peak is None]
     takes = " to ".join(
-        f"{_size(plan)}{'' if cost is None else f' for {in_dollars(cost)}'} ({name})" for name, plan, cost in reached
+        f"{_size(plan)} ({name}{'' if plan.usd_needed is None else f', {in_dollars(plan.usd_needed)}'})"
+        for name, plan in ends
     )
-    never = [name for name, plan in short if plan.peak is not None]
-    if not takes:
-        return f"{what} is out of reach ({listed(never)})"
-    return f"{what} takes {takes}{f'; with {listed(never)} it is out of reach' if never else ''}"
+    what = "how far two judges agree" if curve.what in COEFFICIENTS else f"the {curve.what}"
+    return f"To know {what} to within {curve.target:.3g} takes {takes}, if {ASSURANCE:.0%} of studies shall do so"
 
 
 def repeats_sentence(errors: Sequence[PanelError]) -> str:
@@ -461,16 +439,6 @@ def repeats_sentence(errors: Sequence[PanelError]) -> str:
         f"{by_panel[2, 1]:.3f}."
     )
     return f"{spent} {LOWER_BOUNDS}" if errors[0].fixed_judges else spent
-
-
-def _calls(errors: Sequence[PanelError]) -> str:
-    """On what two calls an item are better spent; empty without a pilot that was asked twice."""
-    by_panel = {(each.judges, each.repeats): each.standard_error for each in errors}
-    if not {(1, 2), (2, 1)} <= set(by_panel):
-        return ""
-    ways = ("two judges", "one judge asked twice")
-    better, other = ways if by_panel[2, 1] <= by_panel[1, 2] else ways[::-1]
-    return f"; two calls an item are better spent on {better} than on {other}"
 
 
 def _wanted(plan: StudyPlan) -> str:

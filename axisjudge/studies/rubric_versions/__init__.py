@@ -173,12 +173,9 @@ class RubricVersions(Study):
 
 
 def answer_of(compared: RubricVersions, declared: Sequence[Declared] = ()) -> str:
-    """Agreement under the newest version and what its turn is; how earlier ones came out; held-out tasks."""
-    earlier, newest = [(turn.title, turn.outcome) for turn in compared.turns[:-1]], compared.turns[-1]
+    """Agreement under the newest version and what its turn is; what tasks held out say."""
     held_out = sentences.confirmed([(each.statistic, each.estimate, each.p_holm) for each in declared])
-    last = f"{sentences.before(earlier)}; {held_out}" if earlier else sentence_case(held_out)
-    first = sentences.answer(newest.headline, newest.versions, newest.agreement, newest.n_items)
-    return f"{first} {last}."
+    return f"{compared.turns[-1].answer} {sentence_case(held_out)}."
 
 
 def next_step(compared: RubricVersions, declared: Sequence[Declared] = ()) -> str:

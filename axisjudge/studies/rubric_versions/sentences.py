@@ -80,19 +80,21 @@ def outcome(decision: progress.ProgressVerdict) -> str:
 
 def headline(axis: str, versions: tuple[str, str], decision: progress.ProgressVerdict, why: str) -> str:
     """What may be said of a turn, and which part of the rule decided."""
+    return f"On the axis {axis} the turn from {versions[0]} to {versions[1]} {verdict(decision, why)}"
+
+
+def verdict(decision: progress.ProgressVerdict, why: str) -> str:
+    """The rest of a sentence on a turn: what it is, or that it cannot be judged, and why."""
     is_open = decision.outcome in (progress.VersionOutcome.NOISE_NOT_MEASURED, progress.VersionOutcome.TOO_FEW)
-    told = f"{'cannot be judged, ' if is_open else 'is '}{outcome(decision)}"
-    return f"On the axis {axis} the turn from {versions[0]} to {versions[1]} {told}: {why}."
+    return f"{'cannot be judged, ' if is_open else 'is '}{outcome(decision)}: {why}."
 
 
-def answer(headline: str, versions: Sequence[VersionAgreement], agreement: progress.Moved, n_items: int) -> str:
-    """Agreement under the new version, the change, its interval and n; then the outcome and why."""
-    percent, sample = versions[1].coefficients["percent"], f"{many(n_items, 'run')} in {agreement.change.clusters}"
-    now = f"Judges agree on {briefly(percent, '.0%')} of verdicts under {versions[1].version}"
-    first, last = (version.coefficients["alpha"].estimate for version in versions)
-    beyond = "" if math.isnan(first + last) else f"; beyond chance alpha went from {first:z.2f} to {last:z.2f}"
-    than = f"{directed(in_points(agreement.change))} than under {versions[0].version}{beyond}"
-    return f"{now}, {than} ({sample}). {headline}"
+def answer(axis: str, versions: Sequence[VersionAgreement], agreement: progress.Moved, n_items: int) -> str:
+    """Agreement under the new version, the change, its interval and n."""
+    before, after = versions
+    now = f"Under {after.version} of the rubric judges agree on {briefly(after.coefficients['percent'], '.0%')}"
+    than = f"{directed(in_points(agreement.change))} than under {before.version}"
+    return f"{now} of verdicts on {axis}, {than} ({many(n_items, 'run')} in {agreement.change.clusters})."
 
 
 #: What must be read beside progress.

@@ -131,7 +131,8 @@ class Turn(
     @property
     def answer(self) -> str:
         """What may be said of the new version, with the change of agreement, its interval and n; and why."""
-        said = sentences.answer(self.headline, self.versions, self.agreement, self.n_items)
+        first = sentences.answer(self.axis, self.versions, self.agreement, self.n_items)
+        said = f"{first} The change {sentences.verdict(self.decision, self.reason)}"
         return " ".join((said, *sentences.needed(self.decision, self.agreement)))
 
     @property

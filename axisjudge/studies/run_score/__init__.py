@@ -68,8 +68,9 @@ class ScoreSpread(
 
     @property
     def answer(self) -> str:
-        """What is scored, and how far the agents' mean scores lie apart."""
-        return f"{say.counts(self.scored.height, len(self.means), self.n_scored)} {say.means(self.means)}"
+        """What is scored, how far the agents' mean scores lie apart, and which component moves them most."""
+        said = (say.counts(self.scored.height, len(self.means), self.n_scored), say.means(self.means))
+        return " ".join(filter(None, (*said, say.moved_by(self.shares))))
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Every score of every agent on bands of the tiers, with the mean and its interval under the points."""
@@ -403,25 +404,21 @@ class RunScore(Study):
 
     @property
     def answer(self) -> str:
-        """Whether the score ranks runs as labels do (without labels, as the reward does), and who is highest."""
-        return answer_of(self.labels, self.reward, self.overall, self.spread)
+        """Whether the score ranks runs as labels do; without labels, as the reward does."""
+        return answer_of(self.labels, self.reward)
 
 
-def answer_of(
-    labels: ScoreAgainstLabels | None, reward: ScoreAgainstLabels | None, overall: Competition, spread: ScoreSpread
-) -> str:
-    """Whether the score ranks runs as labels do (without labels, as the reward does), and which agent is highest."""
+def answer_of(labels: ScoreAgainstLabels | None, reward: ScoreAgainstLabels | None) -> str:
+    """Whether the score ranks runs as labels do; without labels, as the reward does."""
     found = next((each.found for each in (labels, reward) if each is not None and each.found), None)
     ranked = say.NO_LABELS if found is None else say.ranking(found.ranks, found.labels, found.auc)
-    agents = overall.agents.answer if overall.agents else say.means(spread.means)
-    if labels is not None and labels.found is None:
-        return f"{labels.refusal} {ranked} {agents}"
-    return f"{ranked} {agents} {say.moved_by(spread.shares)}"
+    refused = f"{labels.refusal} " if labels is not None and labels.found is None else ""
+    return f"{refused}{ranked} {say.HOW_IT_WENT}"
 
 
-def next_step(labels: ScoreAgainstLabels | None, overall: Competition) -> str:
-    """What to label, or what to run more of."""
-    return say.next_step(labels.found if labels else None, overall.agents.sets if overall.agents else None)
+def next_step(labels: ScoreAgainstLabels | None) -> str:
+    """What to label, or what the score may be used for."""
+    return say.next_step(labels.found if labels else None)
 
 
 def run_score(

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.words import directed, listed, many, sentence_case
 
@@ -23,7 +22,7 @@ class Ranks(StrEnum):
 NO_CURVE = "No S-curve is fitted to the raw score (score / 100): {reason}."
 NO_LABELS = "Without labels it cannot be told what the score measures."
 UNLABELLED = "The labels given say nothing of these scores;"
-HOW_IT_WENT = "a score says how a run went, not whether its result is right."
+HOW_IT_WENT = "A score says how a run went, not whether its result is right."
 NO_REWARD = "No trajectory has a score and an end-task reward, so that the two cannot be compared."
 
 
@@ -44,16 +43,15 @@ def means(of_agents: Mapping[str, Estimate]) -> str:
 
 
 def moved_by(shares: Mapping[str, float]) -> str:
-    """Which component the scores' differences come from most, and what a score is not."""
+    """Which component the scores' differences come from most; empty where there is none."""
     if not shares:
-        return sentence_case(HOW_IT_WENT)
+        return ""
     most = max(shares, key=lambda name: shares[name])
-    moves = f"{sentence_case(most.replace('_', ' '))} moves it most, with {shares[most]:.0%} of the scores' variance"
-    return f"{moves}; {HOW_IT_WENT}"
+    return f"{sentence_case(most.replace('_', ' '))} moves it most, with {shares[most]:.0%} of the scores' variance."
 
 
-def next_step(found: Any, ranks: RankSets | None) -> str:
-    """What to label, or what to run more of."""
+def next_step(found: Any) -> str:
+    """What to label, or what the score may be used for."""
     if found is None:
         return "Have people say of some runs whether their result is right (-p labels=FILE)."
     if found.ranks is Ranks.AGAINST:
@@ -61,9 +59,7 @@ def next_step(found: Any, ranks: RankSets | None) -> str:
     if found.ranks is Ranks.UNTOLD:
         return "Have people label more runs, as these labels are too few to tell."
     wrong = f"of 100 pairs {100 - round(100 * found.auc.estimate)} are the wrong way round"
-    read = f"Use the score to choose what to read, not what to take: {wrong}"
-    tied = ranks is not None and not ranks.refusal and len(ranks.first) > 1
-    return f"{read}{'; more specs may separate the first agents' if tied else ''}."
+    return f"Use the score to choose what to read, not what to take: {wrong}."
 
 
 def gain(points: Estimate) -> str:
@@ -178,15 +174,16 @@ def wrong_way(components: Sequence[str]) -> str:
 def ranking(ranks: Ranks, labels: str, auc: Estimate) -> str:
     """Whether the score ranks runs as labels do."""
     sample = f"{many(auc.n_items, 'run')} of {auc.clusters}"
+    ends = f", {100 * auc.ci_low:.0f} to {100 * auc.ci_high:.0f}" if math.isfinite(auc.ci_low) else ""
     higher = (
         f"of 100 pairs of a good run and another one by {labels}, the good one scores higher in "
-        f"{100 * auc.estimate:.0f} (AUC {auc.estimate:.2f}, {auc.interval('.2f')}; {sample}; 50 would be chance)"
+        f"{100 * auc.estimate:.0f} (AUC{ends}; {sample}; 50 would be chance)"
     )
     match ranks:
         case Ranks.ALIKE:
-            return f"The score mostly ranks runs as labels do: {higher}."
+            return f"Mostly: {higher}."
         case Ranks.AGAINST:
-            return f"The score ranks runs against the labels: {higher}."
+            return f"No, the score ranks runs against the labels: {higher}."
         case Ranks.UNTOLD:
             told = f"AUC {auc.worded()}, {sample}; one half is chance"
             return f"Whether the score ranks runs in line with {labels} cannot be told: {told}."

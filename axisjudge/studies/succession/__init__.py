@@ -55,12 +55,12 @@ def verdict(bridge: Bridge) -> str:
     questions = [each.question for each in bridge.bridges if each.equivalence.equivalent]
     asked, margin = len(bridge.bridges), bridge.bridges[0].equivalence.margin
     if not questions:
-        where = f"on {bridge.bridges[0].question}" if asked == 1 else f"on any of {many(asked, 'question')}"
-        allowed = f"its failure rate or agreement may be off by more than {100 * margin:.3g} points"
-        return f"{bridge.new} is not shown to be fit to take the place of {bridge.old} {where}: {allowed}."
+        where = f"on {bridge.bridges[0].question} it is not" if asked == 1 else f"on none of {asked} questions is it"
+        within = f"shown to keep failure rate and agreement within {100 * margin:.3g} points"
+        return f"{bridge.new} may not take the place of {bridge.old} yet: {where} {within}."
     return (
-        f"{bridge.new} is equivalent to {bridge.old} on {listed(questions)}, {len(questions)} of "
-        f"{many(asked, 'question')}, with a margin of {margin:.2f} on the failure rate and on agreement."
+        f"{bridge.new} may take the place of {bridge.old} on {listed(questions)}, {len(questions)} of "
+        f"{many(asked, 'question')}: failure rate and agreement stay within {100 * margin:.3g} points."
     )
 
 
@@ -72,13 +72,13 @@ def largest_shift(bridge: Bridge) -> str:
     most = max(known, key=lambda each: abs(each.equivalence.shift.estimate))
     shift = most.equivalence.shift
     if not shift.estimate:
-        return f"No shift of a failure rate was observed on {many(shift.n_items, 'anchor')} of {shift.clusters}."
+        return f"No shift of a failure rate was observed on {many(shift.n_items, 'item')} of {shift.clusters}."
     start = (
         "The failure rate" if len(known) == 1 else f"The largest observed shift is on {most.question}: its failure rate"
     )
     return (
         f"{start} is {directed(in_points(shift), 'higher', 'lower', spec='.1f')} with the new judge, on "
-        f"{many(shift.n_items, 'anchor')} of {shift.clusters}."
+        f"{many(shift.n_items, 'item')} of {shift.clusters} that both judged."
     )
 
 
@@ -321,10 +321,11 @@ class JudgeBridge(Part, name="bridge", caption="Old judge against new judge on t
         left.xaxis.set_major_formatter(_signed)
         right.xaxis.set_major_formatter(lambda share, _: "" if share > 1 else theme.percent_tick(share))
         level = f"{1 - 2 * terms.level:.0%} intervals"
-        theme.dress(right, "Agreement of the two judges", f"{level}; mark: the old judge with itself, minus the margin")
+        theme.dress(right, "Agreement of the two judges", "upright mark: what the new judge has to reach")
         marks = "In the second panel the mark is the old judge's agreement with itself, minus the margin"
         how = f"in the first panel the band is the margin. {marks}. Bars are {level} over {terms.shift.clusters}"
-        return theme.dress(left, "Shift of the failure rate", f"{level}; band: the margin", how=how)
+        allowed = f"band: the {100 * terms.margin:.3g} points allowed; orange: not shown"
+        return theme.dress(left, "Shift of the failure rate", allowed, how=how)
 
 
 def judge_bridge(
@@ -482,10 +483,9 @@ class Succession(Study):
 
 def answer_of(bridged: JudgeBridge, watched: DriftOfJudge) -> str:
     """Whether the new judge may take the old one's place, the largest observed shift, and whether to stop."""
-    bridge, drift = bridged.bridge, watched.drift
-    last = "More anchors may show that both are alike." if drift is None else drift_in_short(drift)
-    old = "".join(f"; {each.rstrip('.')}" for each in widened(bridge)) or "; no old rate can be re-stated"
-    return f"{verdict(bridge)} {largest_shift(bridge).rstrip('.')}{old}. {last}"
+    stop = watched.drift is not None and watched.drift.exit_code
+    last = f" {drift_in_short(watched.drift)}" if stop and watched.drift else ""
+    return f"{verdict(bridged.bridge)} {largest_shift(bridged.bridge)}{last}"
 
 
 def next_step(bridged: JudgeBridge) -> str:
@@ -505,8 +505,8 @@ def next_step(bridged: JudgeBridge) -> str:
     if not sizes:
         return f"{use}{keep}: as observed, no number of anchors would show them to be alike."
     return (
-        f"{use}{keep}, and judge anchors of about {max(sizes):,} tasks by both: were the shifts those observed, the "
-        f"failure rate would hold on {len(sizes)} of {many(len(rest), 'open question')}."
+        f"{use}{keep}. It would take runs of about {max(sizes):,} tasks, judged by both, to show that the failure rate "
+        f"holds on {len(sizes)} of {many(len(rest), 'open question')}, were the shifts those observed."
     )
 
 

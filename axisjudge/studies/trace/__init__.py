@@ -355,6 +355,10 @@ def trace(
     return Trace(timeline=timeline, verdicts=run_verdicts(timeline), overlaps=run_overlaps(timeline))
 
 
+#: What is not known from one run.
+ONE_RUN = "One run shows neither who is right nor how often judges differ."
+
+
 def answer(run: TracedRun, n_runs: int) -> str:
     """How far the judges are of one mind on this run, whether they point at common steps, and what one run is not."""
     given = [each for each in run.verdicts if each.word in WORDS]
@@ -367,16 +371,14 @@ def answer(run: TracedRun, n_runs: int) -> str:
         what = f"calls {listed(failed)} incorrect" if failed else "calls no axis incorrect"
         asked = f"({many(len(run.axes), 'axis')} asked)"
         return f"On {which}, {given[0].judge} {what} {asked}. One judge has nobody to agree with."
-    return (
-        f"On {which}, {_of_one_mind(run, len(judges))}. One run shows neither who is right nor how often judges differ."
-    )
+    return f"On {which}, {_of_one_mind(run, len(judges))}. {ONE_RUN}"
 
 
 def next_step(run: TracedRun) -> str:
     """Which verdicts to read, and who settles them."""
     if run.contested:
-        where = f"Read what judges cite on {listed(run.contested)} of run {run.trajectory_id} below"
-        return f"{where}, and label the run yourself (axisjudge label): that settles who is right."
+        where = f"Read run {run.trajectory_id} below, on which judges differ ({listed(run.contested)})"
+        return f"{where}, and label it yourself (axisjudge label): that settles who is right."
     return "Read a run on which judges differ, those most split are listed below, and label it (axisjudge label)."
 
 
@@ -442,8 +444,9 @@ def published(judgements: Sequence[TracedVerdict]) -> str:
         f"{theme.in_words(axis)} is wrong{f' ({_steps(common[axis])})' if common[axis] else ', citing no common step'}"
         for axis in failed
     ]
-    called = f"; by all of them {listed(found)}" if found else ""
-    return f"{listed(judges)} give one verdict on {len(agree)} of {many(len(axes), 'axis')}{called}."
+    called = f": {listed(found)}" if found else ""
+    on = f"all {len(axes)} axes" if len(agree) == len(axes) > 1 else f"{len(agree)} of {many(len(axes), 'axis')}"
+    return f"{listed(judges)} give the same verdict on {on}{called}."
 
 
 def _steps(steps: Sequence[int]) -> str:

@@ -12,7 +12,7 @@ from axisjudge.ratings import as_ratings
 from axisjudge.results import columns
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, made_up_raters, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies._shared.words import many
+from axisjudge.studies._shared.words import judge_words, many
 from axisjudge.studies.twins import sentences as say
 from axisjudge.studies.twins.matrix import (
     ANYWHERE,
@@ -33,6 +33,11 @@ from axisjudge.verdict import AXES
 
 #: How an expectation and a claim stand in a cell.
 _EXPECTED = {"must": "must move", "must_not": "must not", "may": "may"}
+#: What a claim says of a judge where an edit breaks an axis, and where it leaves it whole.
+_NOTICED = {
+    "must": {"met": "noticed", "failed": "missed"},
+    "must_not": {"met": "unmoved", "failed": "moved too often"},
+}
 _CLAIM = {"met": "✓", "not shown": "?", "failed": "✗", "": ""}
 
 
@@ -78,15 +83,17 @@ def plot_noticed(matrix: TwinMatrix, *, ax: theme.Axes | None = None) -> theme.A
     for at, cell in enumerate(rows):
         colour = theme.ACCENT if cell in broken else theme.QUIET
         theme.interval_mark(ax, cell.rate, at, filled=cell in broken, colour=colour)
-        theme.at_the_right(ax, at, f"{cell.moved} of {cell.rate.n_items} {_CLAIM[cell.claim]}".strip())
+        what = _NOTICED[cell.expected].get(cell.claim, "open")
+        theme.at_the_right(ax, at, f"{cell.moved} of {cell.rate.n_items}: {what}")
     parts = [theme.in_words(cell.axis) if cell in broken else "nothing broken" for cell in rows]
     theme.named_rows(ax, [f"{theme.in_words(cell.edit)}: {part}" for cell, part in zip(rows, parts, strict=True)])
     ax.axvline(asked.must_rate, color=theme.QUIET, linewidth=1, linestyle="--")
     theme.percent_axis(ax)
-    note = f"dashed: asked for where something broke ({asked.must_rate:.0%}); hollow: nothing broken"
-    claims = "✓ shown, ? not shown, ✗ refuted"
-    how = f"{note}; {asked.ci_level:.0%} intervals over tasks; at the right moved of decided twins, {claims}"
-    return theme.dress(ax, f"Verdicts that moved to incorrect: {matrix.judges[0]}", note, how=how)
+    note = f"share of edited runs; dashed: the {asked.must_rate:.0%} that count as noticed; hollow: nothing broken"
+    open_where = f"open: the interval holds {asked.must_rate:.0%} (hollow: {asked.margin:.0%})"
+    how = f"{note}; {asked.ci_level:.0%} intervals over tasks; {open_where}"
+    title = f"Verdicts of {judge_words(matrix.judges[0])} that an edit turned to incorrect"
+    return theme.dress(ax, title, note, how=how)
 
 
 def _write(ax: theme.Axes, row: int, column: int, cell: TwinCell) -> None:
@@ -153,7 +160,7 @@ class MovedVerdicts(Part, name="matrix", caption="Moved verdicts, by what is exp
     @property
     def answer(self) -> str:
         """The claims of each judge that are met, not shown and refuted."""
-        return " ".join(say.claims(self.matrix, judge) for judge in self.matrix.judges)
+        return " ".join(said for judge in self.matrix.judges for said in say.claims(self.matrix, judge))
 
     def plot(self, ax: theme.Axes | None = None, *, judge: str | None = None) -> theme.Axes:
         """Of the first judge what moved where something broke and where nothing did; of a `judge` the whole matrix."""

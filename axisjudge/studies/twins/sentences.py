@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from axisjudge.stats.estimate import no_interval
-from axisjudge.studies._shared.words import listed, many, sentence_case
+from axisjudge.studies._shared.words import judge_words, listed, many, sentence_case
 from axisjudge.studies.twins.matrix import ANYWHERE, CONTROL, Claim, Halo, Injected, TwinCell, TwinMatrix
 from axisjudge.twins import Expectation
 from axisjudge.verdict import AXES
@@ -21,33 +21,18 @@ _NONE = {"must": "breaks an axis", "must_not": "leaves an axis whole"}
 
 
 def answer(matrix: TwinMatrix) -> str:
-    """How many claims are met, the lowest rate on a broken axis, and what twins do not show."""
+    """How many kinds of fault are noticed, what else moved, and what twins do not show."""
     if not any(cell.started for cell in matrix.cells):
         return f"{_NOTHING_STARTS} Nothing can be said of {listed(matrix.judges, most=_NAMED)}."
-    twins = "A twin is a run with one edit of ours: nothing is said of other faults."
-    return f"{twins} {claims(matrix, *matrix.judges)} {weakest(matrix)}"
+    noticed, kept = claims(matrix, *matrix.judges)
+    return f"{noticed} {kept} Of faults of other kinds nothing is said."
 
 
-def claims(matrix: TwinMatrix, *judges: str) -> str:
-    """Which claims these judges meet together, and which they do not."""
+def claims(matrix: TwinMatrix, *judges: str) -> tuple[str, str]:
+    """What these judges together notice where an axis was broken, and what moved where none was."""
     cells, several = [cell for cell in matrix.cells if cell.judge in judges], len(judges) > 1
-    who = f"the {'judges' if several else 'judge'} {listed(judges, most=_NAMED)}"
-    noticed = _noticed(matrix, _started(cells, "must"), who, several)
-    return f"{sentence_case(noticed)}; {_kept(matrix, _started(cells, 'must_not'), several)}."
-
-
-def weakest(matrix: TwinMatrix) -> str:
-    """The broken axis with the lowest bound, with its interval; broken axes are not tested against each other."""
-    broken = [cell for cell in matrix.cells if cell.expected == "must" and cell.started]
-    if not broken:
-        return "No twin that breaks an axis starts from an original called correct on it."
-    least = min(broken, key=lambda cell: -1.0 if np.isnan(cell.strict.ci_low) else cell.strict.ci_low)
-    who = f" by {least.judge}" if len(matrix.judges) > 1 else ""
-    start = "The one fault is" if len(broken) == 1 else f"The fault least surely noticed of {len(broken)} is"
-    return (
-        f"{start} {least.edit} on {least.axis}{who}: the verdict moved in {least.moved or 'none'} of "
-        f"{many(least.started, 'twin')} ({least.strict.interval('.0%')}; {least.strict.clusters})."
-    )
+    who, whole = listed([*map(judge_words, judges)], most=_NAMED), _started(cells, "must_not")
+    return _noticed(matrix, _started(cells, "must"), who, several), _kept(matrix, whole, several)
 
 
 def next_step(matrix: TwinMatrix) -> str:
@@ -61,7 +46,7 @@ def next_step(matrix: TwinMatrix) -> str:
         steps.append(f"do not rely on {'these judges' if several else 'it'} for {where}")
     if n_open := sum(cell.claim == "not shown" for cell in started):
         tasks = max(cell.strict.n_clusters for cell in started)
-        steps.append(f"make twins of more tasks than {tasks}: they may settle the {many(n_open, 'open claim')}")
+        steps.append(f"plant faults in runs of more tasks than these {tasks}: {n_open} claims are open")
     return sentence_case(f"{'; '.join(steps) or 'ask people about faults of other kinds'}.")
 
 
@@ -133,32 +118,44 @@ def _started(cells: Sequence[TwinCell], expected: Expectation) -> list[TwinCell]
 
 def _noticed(matrix: TwinMatrix, started: Sequence[TwinCell], who: str, several: bool) -> str:
     if not started:
-        return f"no twin that {_NONE['must']} starts from an original that {who} called correct"
+        return f"No run with a fault planted in it comes from one that {who} called correct."
     counts = Counter(cell.claim for cell in started)
     each = ", counted judge by judge," if several else ""
-    fail = f", and {'miss' if several else 'misses'} {counts['failed']} too often{_which(started, several)}"
-    missed = fail if counts["failed"] else ""
-    surely = f"{counts['met'] or 'none'} in {matrix.thresholds.must_rate:.0%} of twins or more"
+    met = f"{counts['met'] or 'none'} {'is' if counts['met'] == 1 else 'are'} shown to be noticed"
+    missed = ""
+    if failed := [cell for cell in started if cell.claim == "failed"]:
+        missed = f"; missed too often {'is' if len(failed) == 1 else 'are'} {_missed(failed, several)}"
     return (
-        f"of {many(len(started), 'kind')} of planted fault{each} {who} surely {'notice' if several else 'notices'} "
-        f"{surely}{missed}{_open(counts)}"
+        f"Of {many(len(started), 'kind')} of fault planted in runs{each} {met} by {who} in "
+        f"{matrix.thresholds.must_rate:.0%} of runs or more{missed}{_open(counts)}."
     )
+
+
+def _missed(cells: Sequence[TwinCell], several: bool) -> str:
+    """Which faults are missed too often: of one in how many runs."""
+    if len(cells) == 1:
+        (one,) = cells
+        by = f" by {one.judge}" if several else ""
+        return f"{one.edit} on {one.axis}{by} (noticed in {one.moved or 'none'} of {many(one.rate.n_items, 'run')})"
+    return f"{len(cells)}{_which(cells, several)}"
 
 
 def _kept(matrix: TwinMatrix, started: Sequence[TwinCell], several: bool) -> str:
     if not started:
-        return f"no twin that {_NONE['must_not']} starts from an original called correct"
+        return "Whether verdicts stay where nothing was broken cannot be told: no such run was called correct before."
     counts = Counter(cell.claim for cell in started)
-    whose = ", counted judge by judge, their verdicts" if several else " its verdict"
-    move = f", and {'move' if several else 'moves'} too often on {counts['failed']}{_which(started, several)}"
-    moved = move if counts["failed"] else ""
-    pairs = f"{many(len(started), 'pair')} of edit and axis"
-    if not counts["met"] and not moved:
-        n_moved, n_all = sum(cell.moved for cell in started), sum(cell.rate.n_items for cell in started)
-        count = f"on axes that an edit leaves whole {n_moved or 'none'} of {many(n_all, 'verdict')} moved"
-        return f"{count}, too few verdicts to be sure of any of {pairs}"
-    surely = f"on {counts['met'] or 'none'} of {pairs} left whole{whose} surely {'stay' if several else 'stays'}"
-    return f"{surely} in all but {matrix.thresholds.margin:.0%} of twins{moved}{_open(counts)}"
+    n_moved, n_all = sum(cell.moved for cell in started), sum(cell.rate.n_items for cell in started)
+    moved = f"Where nothing was broken {n_moved or 'none'} of {many(n_all, 'verdict')} turned to incorrect"
+    if counts["failed"]:
+        return f"{moved}, too many on {counts['failed']} of {_pairs(started)}{_which(started, several)}."
+    if counts["met"]:
+        margin = f"fewer than {matrix.thresholds.margin:.0%}"
+        return f"{moved}, for {counts['met']} of {_pairs(started)} shown to be {margin}."
+    return f"{moved}."
+
+
+def _pairs(cells: Sequence[TwinCell]) -> str:
+    return many(len(cells), "pair") + " of edit and axis"
 
 
 def _which(cells: Sequence[TwinCell], several: bool) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.studies.twins.matrix import NoInterval, Thresholds, halo, twin_matrix
-from axisjudge.studies.twins.sentences import brief, claims, grid, halo_sentence, next_step, weakest
+from axisjudge.studies.twins.sentences import brief, claims, grid, halo_sentence, next_step
 from axisjudge.trajectory import Trajectory
 from axisjudge.twins import EDITS, Twin
 
@@ -133,8 +133,9 @@ def test_the_whole_is_valid_json_and_says_what_it_found(table):
     matrix = twin_matrix(table(rated), twins)
     plain = {key: value for key, value in matrix.to_dict().items() if key != "cells"}
     assert json.loads(json.dumps(plain)) == plain
-    assert claims(matrix, "j1").startswith(
-        "Of 1 kind of planted fault the judge j1 surely notices 1 in 80% of twins or more"
+    assert (
+        claims(matrix, "j1")[0]
+        == "Of 1 kind of fault planted in runs 1 is shown to be noticed by j1 in 80% of runs or more."
     )
     (row,) = grid(matrix, "j1")
     assert row["result_interpretation"] == "must 40/40 91.2–100% met"
@@ -156,23 +157,17 @@ def test_the_answer_counts_all_judges_and_names_who_fails(table):
     missed = {run: dict.fromkeys(axes, "c") for run, axes in rated.items()}
     two = pl.concat([table(rated), table(missed, rater="blind")])
     matrix = twin_matrix(two, twins)
-    both = claims(matrix, *matrix.judges)
-    assert "Of 2 kinds of planted fault, counted judge by judge, the judges blind and j1 surely notice 1" in both
-    assert "and miss 1 too often (misreported_amount on result_interpretation by blind)" in both
-    assert "misreported_amount on result_interpretation by blind: the verdict moved in none of 40 twins" in weakest(
-        matrix
+    both, _ = claims(matrix, *matrix.judges)
+    assert (
+        "Of 2 kinds of fault planted in runs, counted judge by judge, 1 is shown to be noticed by blind and j1" in both
     )
+    assert "too often is misreported_amount on result_interpretation by blind (noticed in none of 40 runs)" in both
     assert "result_interpretation (blind)" in next_step(matrix)
     assert "(j1)" not in next_step(matrix)
     alone = twin_matrix(table(rated), twins)
-    assert "by j1" not in claims(alone, *alone.judges)
-    cut = [pair(number, "cut_tail") for number in (97, 98)]  # two twins of one task have no interval
-    of_cut = {run: {"termination": "c"} for run, _ in cut} | {t.trajectory.id: {"termination": "i"} for _, t in cut}
-    one_task = table(of_cut).with_columns(cluster_id=pl.lit("retail/1"))
-    unsure = twin_matrix(pl.concat([table(rated), one_task]), [*twins, *(twin for _, twin in cut)])
-    assert "the verdict moved in 2 of 2 twins (no interval" in weakest(unsure)
+    assert "(j1)" not in claims(alone, *alone.judges)[0]
     nothing = twin_matrix(table({run: {"termination": "c"} for run in rated}), twins)
-    assert "No twin that breaks an axis" in weakest(nothing)
+    assert "No run with a fault planted in it" in claims(nothing, "j1")[0]
 
 
 def test_ratings_of_interactions_are_not_of_runs(table):
