@@ -12,7 +12,7 @@ from axisjudge.judges.injection import FLAG, KIND_WORDS
 from axisjudge.judges.lifecycle import known_retirements
 from axisjudge.labels.panel import FAMILY as SIMULATED_PEOPLE
 from axisjudge.ratings.edge import BY_JUDGE
-from axisjudge.studies._shared.words import fitting, listed, many
+from axisjudge.studies._shared.words import fitting, judge_words, listed, many
 from axisjudge.verdict import IDENTITY
 
 #: Columns that differ from one judging run to the next although the same was said.
@@ -178,5 +178,6 @@ def _banner(ratings: pl.DataFrame, made: list[str]) -> str | None:
     named = f" ({listed(names, most=_NAMED)})" if names else ""
     kinds = f"{' and '.join(made).capitalize()} ratings: {chosen.height:,} of the {ratings.height:,}"
     others = _names(ratings.filter(~pl.col("rater_kind").is_in(made)), "rater")
-    rest = f"; the others are by {listed(others, most=_NAMED)}" if others else ""
+    by = list(dict.fromkeys(map(judge_words, others)))
+    rest = f"; the others are by {listed(by, most=_NAMED)}" if others else ""
     return f"{kinds} behind this page{named}{rest}. They show how the workbench works and measure nothing real."

@@ -87,7 +87,7 @@ def plot_families(cross: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
     ax.tick_params(labelsize=theme.LABEL)
     size = f"{many(cross.across.n_items or cross.within.n_items, 'item')} in {cross.across.clusters}"
     absent = "; – no pair" if np.isnan(values).any() else ""
-    note = f"mean {cross.label} of two judges; {size}; bold: of one family{absent}"
+    note = f"{cross.label}, mean over pairs; {size}; bold: within a family{absent}"
     ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=8)
     theme.describe(ax, f"{note}; point estimates, the table has their intervals")
     return ax

@@ -69,7 +69,8 @@ def answer(agreed: Agreed, together: Any, share_decided: float) -> str:
     two = "The two judges" if len(together.judges) == 2 else f"Any two of the {len(together.judges)} judges"
     sided = f" ({share_decided:.0%} of verdicts take a side)" if share_decided < 1 else ""
     first = f"{two} give the same word to {same.estimate:.0%} of {many(alpha.n_items, 'item')}{sided}"
-    chance = f"{_AGREED[agreed]} ({named(together.alpha_label)} {alpha.worded()})"
+    name, ends = together.alpha_label.partition(",")[0], alpha.interval()
+    chance = f"{_AGREED[agreed]} ({name} {alpha.estimate:.2f}, {ends})"
     return f"{first}, {chance}. {_by_family(together)}".rstrip()
 
 
@@ -86,8 +87,8 @@ def _by_family(together: Any) -> str:
         others = [mean for two, mean in means.items() if not two <= set(group)]
         rest = listed([family for family in own if family not in group], "or")
         return (
-            f"Judges of {listed(group)} agree with each other (kappa {_ends(inside)} of two families), and less where "
-            f"one is of {rest} ({_ends(others)})."
+            f"Judges of {listed(group)} agree with each other (kappa {_ends(inside)} between two families); where one "
+            f"is of {rest}, it is {_ends(others)}."
         )
     within, across = together.within.estimate, together.across.estimate
     if math.isnan(within + across):

@@ -426,7 +426,7 @@ def needs(plans: Mapping[str, StudyPlan]) -> str:
         for name, plan in ends
     )
     what = "how far two judges agree" if curve.what in COEFFICIENTS else f"the {curve.what}"
-    return f"To know {what} to within {curve.target:.3g} takes {takes}, if {ASSURANCE:.0%} of studies shall do so"
+    return f"To measure {what} to within {curve.target:.3g} in {ASSURANCE:.0%} of studies takes {takes}"
 
 
 def repeats_sentence(errors: Sequence[PanelError]) -> str:

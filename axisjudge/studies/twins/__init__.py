@@ -89,11 +89,11 @@ def plot_noticed(matrix: TwinMatrix, *, ax: theme.Axes | None = None) -> theme.A
     theme.named_rows(ax, [f"{theme.in_words(cell.edit)}: {part}" for cell, part in zip(rows, parts, strict=True)])
     ax.axvline(asked.must_rate, color=theme.QUIET, linewidth=1, linestyle="--")
     theme.percent_axis(ax)
-    note = f"share of edited runs; dashed: the {asked.must_rate:.0%} that count as noticed; hollow: nothing broken"
+    asked_for = f"dashed: the {asked.must_rate:.0%} that count as noticed"
+    note = f"share of edited runs newly called incorrect; {asked_for}; hollow: nothing broken"
     open_where = f"open: the interval holds {asked.must_rate:.0%} (hollow: {asked.margin:.0%})"
     how = f"{note}; {asked.ci_level:.0%} intervals over tasks; {open_where}"
-    title = f"Verdicts of {judge_words(matrix.judges[0])} that an edit turned to incorrect"
-    return theme.dress(ax, title, note, how=how)
+    return theme.dress(ax, f"Edits noticed by {judge_words(matrix.judges[0])}", note, how=how)
 
 
 def _write(ax: theme.Axes, row: int, column: int, cell: TwinCell) -> None:

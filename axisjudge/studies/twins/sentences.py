@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from axisjudge.figures.theme import in_words
 from axisjudge.stats.estimate import no_interval
 from axisjudge.studies._shared.words import judge_words, listed, many, sentence_case
 from axisjudge.studies.twins.matrix import ANYWHERE, CONTROL, Claim, Halo, Injected, TwinCell, TwinMatrix
@@ -42,11 +43,11 @@ def next_step(matrix: TwinMatrix) -> str:
         return "Make twins of runs that the judge calls correct."
     several, steps = len(matrix.judges) > 1, []
     if failed := dict.fromkeys((cell.axis, cell.judge) for cell in started if cell.claim == "failed"):
-        where = listed([f"{axis} ({judge})" if several else axis for axis, judge in failed], most=_NAMED)
-        steps.append(f"do not rely on {'these judges' if several else 'it'} for {where}")
-    if n_open := sum(cell.claim == "not shown" for cell in started):
-        tasks = max(cell.strict.n_clusters for cell in started)
-        steps.append(f"plant faults in runs of more tasks than these {tasks}: {n_open} claims are open")
+        names = [f"{in_words(axis)} ({judge})" if several else in_words(axis) for axis, judge in failed]
+        steps.append(f"do not rely on {'these judges' if several else 'it'} for {listed(names, most=_NAMED)}")
+    if any(cell.claim == "not shown" for cell in started):
+        tasks = many(max(cell.strict.n_clusters for cell in started), "task")
+        steps.append(f"make edits in runs of more tasks: {tasks} do not settle every kind")
     return sentence_case(f"{'; '.join(steps) or 'ask people about faults of other kinds'}.")
 
 
@@ -120,13 +121,13 @@ def _noticed(matrix: TwinMatrix, started: Sequence[TwinCell], who: str, several:
     if not started:
         return f"No run with a fault planted in it comes from one that {who} called correct."
     counts = Counter(cell.claim for cell in started)
-    each = ", counted judge by judge," if several else ""
+    each = "counted judge by judge, " if several else ""
     met = f"{counts['met'] or 'none'} {'is' if counts['met'] == 1 else 'are'} shown to be noticed"
     missed = ""
     if failed := [cell for cell in started if cell.claim == "failed"]:
         missed = f"; missed too often {'is' if len(failed) == 1 else 'are'} {_missed(failed, several)}"
     return (
-        f"Of {many(len(started), 'kind')} of fault planted in runs{each} {met} by {who} in "
+        f"Of {many(len(started), 'kind')} of fault planted in runs, {each}{met} by {who} in "
         f"{matrix.thresholds.must_rate:.0%} of runs or more{missed}{_open(counts)}."
     )
 
@@ -136,8 +137,12 @@ def _missed(cells: Sequence[TwinCell], several: bool) -> str:
     if len(cells) == 1:
         (one,) = cells
         by = f" by {one.judge}" if several else ""
-        return f"{one.edit} on {one.axis}{by} (noticed in {one.moved or 'none'} of {many(one.rate.n_items, 'run')})"
+        return f"{_fault(one)}{by} (noticed in {one.moved or 'none'} of {many(one.rate.n_items, 'run')})"
     return f"{len(cells)}{_which(cells, several)}"
+
+
+def _fault(cell: TwinCell) -> str:
+    return f"{in_words(cell.edit)} on {in_words(cell.axis)}"
 
 
 def _kept(matrix: TwinMatrix, started: Sequence[TwinCell], several: bool) -> str:
@@ -160,7 +165,7 @@ def _pairs(cells: Sequence[TwinCell]) -> str:
 
 def _which(cells: Sequence[TwinCell], several: bool) -> str:
     failed = [cell for cell in cells if cell.claim == "failed"]
-    names = [f"{each.edit} on {each.axis}{f' by {each.judge}' if several else ''}" for each in failed]
+    names = [f"{_fault(each)}{f' by {each.judge}' if several else ''}" for each in failed]
     return f" ({listed(names, most=_NAMED)})" if names else ""
 
 
@@ -169,7 +174,7 @@ def _open(counts: Counter[Claim]) -> str:
     n_open = counts["not shown"]
     if not n_open or n_open == counts.total():
         return ""
-    return f"; {n_open} {'is' if n_open == 1 else 'are'} open"
+    return f"; {n_open} {'is' if n_open == 1 else 'are'} not settled"
 
 
 def grid(matrix: TwinMatrix, judge: str) -> list[dict[str, Any]]:

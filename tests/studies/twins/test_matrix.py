@@ -135,7 +135,7 @@ def test_the_whole_is_valid_json_and_says_what_it_found(table):
     assert json.loads(json.dumps(plain)) == plain
     assert (
         claims(matrix, "j1")[0]
-        == "Of 1 kind of fault planted in runs 1 is shown to be noticed by j1 in 80% of runs or more."
+        == "Of 1 kind of fault planted in runs, 1 is shown to be noticed by j1 in 80% of runs or more."
     )
     (row,) = grid(matrix, "j1")
     assert row["result_interpretation"] == "must 40/40 91.2–100% met"
@@ -161,11 +161,11 @@ def test_the_answer_counts_all_judges_and_names_who_fails(table):
     assert (
         "Of 2 kinds of fault planted in runs, counted judge by judge, 1 is shown to be noticed by blind and j1" in both
     )
-    assert "too often is misreported_amount on result_interpretation by blind (noticed in none of 40 runs)" in both
-    assert "result_interpretation (blind)" in next_step(matrix)
+    assert "too often is misreported amount on result interpretation by blind (noticed in none of 40 runs)" in both
+    assert "result interpretation (blind)" in next_step(matrix)
     assert "(j1)" not in next_step(matrix)
     alone = twin_matrix(table(rated), twins)
-    assert "(j1)" not in claims(alone, *alone.judges)[0]
+    assert "by j1 in" in claims(alone, *alone.judges)[0]
     nothing = twin_matrix(table({run: {"termination": "c"} for run in rated}), twins)
     assert "No run with a fault planted in it" in claims(nothing, "j1")[0]
 
