@@ -70,7 +70,7 @@ def weakest(n: int, lowest: Mapping[str, Any] | None) -> str:
 
 def between(names: tuple[str, str], sentence: str) -> str:
     """The sentence of a comparison under the names of its two sides."""
-    return f"From {names[0]} to {names[1]} {sentence}"
+    return f"From {names[0]} to {names[1]}, {sentence}"
 
 
 def one_run(result: AxisResult) -> str:
@@ -134,7 +134,8 @@ def comparison(
     reason: str = "",
 ) -> str:
     """The changes that are shown, that there are others, and those `without` an interval with the reason."""
-    runs = f"{many(n_before, 'run')} and {n_after:,}, on the same {many(n_tasks, 'task')}"
+    each = f"{many(n_before, 'run')} each" if n_before == n_after else f"{many(n_before, 'run')} and {n_after:,}"
+    runs = f"{each}, on the same {many(n_tasks, 'task')}"
     if without:
         told = comparison(changes, n_others, n_before, n_after, n_tasks) if changes or n_others else f"{runs}."
         return (

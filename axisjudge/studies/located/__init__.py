@@ -15,7 +15,7 @@ from axisjudge.results import columns
 from axisjudge.stats.estimate import Estimate, plural
 from axisjudge.studies._shared.frames import Given, Kind, kind_of, made_up_raters, to_polars
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies._shared.words import judge_words, many
+from axisjudge.studies._shared.words import judge_words
 from axisjudge.studies.located import sentences as say
 from axisjudge.studies.located.counts import ANY_AXIS as ANY_AXIS
 from axisjudge.studies.located.counts import (
@@ -203,15 +203,15 @@ class FaultsByJudge(Part, name="faults", caption="Located faults, and how many o
         for height, one in enumerate(rows):
             theme.interval_mark(ax, one.on_axis, height - 0.15, size=6)
             theme.interval_mark(ax, one.at_step, height + 0.15, colour=theme.QUIET, filled=False, size=6)
-            theme.at_the_right(ax, height, f"{say.ones([one.on_axis])} of {many(one.n_faults, 'fault')}")
-        placed = "and the judge cites its step too (of faults with a step)"
+            theme.at_the_right(ax, height, f"{say.ones([one.on_axis])} of {one.n_faults:,}")
+        placed = "and its step cited too"
         theme.legend_below(ax, {"found": theme.FILLED, placed: theme.HOLLOW})
         axes = [f": {theme.in_words(one.axis).lower()}" if by_axis else "" for one in rows]
-        names = [f"{one.domain}, located by {one.labeller}" for one in rows]
+        names = [f"{one.domain}, by {one.labeller}" for one in rows]
         theme.named_rows(ax, [f"{name}{axis}" for name, axis in zip(names, axes, strict=True)])
         theme.percent_axis(ax)
         note = f"share of located faults; {_over_tasks(one.on_axis for one in rows)}"
-        how = f"{note}; filled: found, hollow: its step cited too, of those placed at one"
+        how = f"{note}; filled: found, hollow: its step cited too, where it has one"
         return theme.dress(ax, f"Located faults found by {judge_words(judge)}", note, how=how)
 
 
