@@ -56,7 +56,6 @@ def test_its_cells_run_on_one_question_of_the_demo(tmp_path):
     page, said = names["page"], " ".join(names["page"].findings)
     assert set(page.results) >= PARTS
     assert {"families", "with_labels", "triage", "calibration", "citations"} <= set(page.figures)
-    assert "the planted word" in page.answer_text
     assert "any two" in page.answer_text.lower()
     assert "raw agreement" not in said
 

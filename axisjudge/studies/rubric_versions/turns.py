@@ -129,11 +129,15 @@ class Turn(
         return sentences.headline(self.axis, (self.before, self.after), self.decision, self.reason)
 
     @property
-    def answer(self) -> str:
+    def brief(self) -> str:
         """What may be said of the new version, with the change of agreement, its interval and n; and why."""
         first = sentences.answer(self.axis, self.versions, self.agreement, self.n_items)
-        said = f"{first} The change {sentences.verdict(self.decision, self.reason)}"
-        return " ".join((said, *sentences.needed(self.decision, self.agreement)))
+        return f"{first} The change {sentences.verdict(self.decision, self.reason)}"
+
+    @property
+    def answer(self) -> str:
+        """The same, and how many tasks or repeats would tell."""
+        return " ".join((self.brief, *sentences.needed(self.decision, self.agreement)))
 
     @property
     def details(self) -> tuple[str, ...]:
