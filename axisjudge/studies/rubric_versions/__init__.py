@@ -175,7 +175,7 @@ class RubricVersions(Study):
 def answer_of(compared: RubricVersions, declared: Sequence[Declared] = ()) -> str:
     """Agreement under the newest version and what its turn is; what tasks held out say."""
     held_out = sentences.confirmed([(each.statistic, each.estimate, each.p_holm) for each in declared])
-    return f"{compared.turns[-1].brief} {sentence_case(held_out)}."
+    return f"{compared.turns[-1].short} {sentence_case(held_out)}."
 
 
 def next_step(compared: RubricVersions, declared: Sequence[Declared] = ()) -> str:

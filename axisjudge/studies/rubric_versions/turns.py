@@ -129,7 +129,7 @@ class Turn(
         return sentences.headline(self.axis, (self.before, self.after), self.decision, self.reason)
 
     @property
-    def brief(self) -> str:
+    def short(self) -> str:
         """What may be said of the new version, with the change of agreement, its interval and n; and why."""
         first = sentences.answer(self.axis, self.versions, self.agreement, self.n_items)
         return f"{first} The change {sentences.verdict(self.decision, self.reason)}"
@@ -137,7 +137,7 @@ class Turn(
     @property
     def answer(self) -> str:
         """The same, and how many tasks or repeats would tell."""
-        return " ".join((self.brief, *sentences.needed(self.decision, self.agreement)))
+        return " ".join((self.short, *sentences.needed(self.decision, self.agreement)))
 
     @property
     def details(self) -> tuple[str, ...]:
