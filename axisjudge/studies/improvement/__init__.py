@@ -125,12 +125,12 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
             ax.plot(100 * row["gain"], n, "o" if row["tasks"] == "confirm" else "D", color="#0b6e4f", markersize=6)
         names = {"train": "where it was made", "confirm": "over the old rubric"}
         against = {
-            "paraphrase": "over the old one paraphrased",
-            "reordered": "over the old one, examples reordered",
-            "padding": "over the old one with empty words",
+            "paraphrase": "over the old rubric, paraphrased",
+            "reordered": "over the old, examples reordered",
+            "padding": "over the old rubric, empty words",
         }
         own = [against.get(row["against"], names[row["tasks"]]) for row in rows]
-        judges = [f"over the old rubric, {row['judge']} alone" if row["judge"] else "" for row in rows]
+        judges = [f"{row['judge']} alone" if row["judge"] else "" for row in rows]
         theme.named_rows(ax, [judge or name for judge, name in zip(judges, own, strict=True)])
         ax.axvline(0, color="0.5", linewidth=0.8)
         over = "" if self.shown is None else f"; {theme.intervals(self.shown.gain)}"

@@ -174,10 +174,10 @@ def wrong_way(components: Sequence[str]) -> str:
 def ranking(ranks: Ranks, labels: str, auc: Estimate) -> str:
     """Whether the score ranks runs as labels do."""
     sample = f"{many(auc.n_items, 'run')} of {auc.clusters}"
-    ends = f", {100 * auc.ci_low:.0f} to {100 * auc.ci_high:.0f}" if math.isfinite(auc.ci_low) else ""
+    ends = f"{100 * auc.ci_low:.0f} to {100 * auc.ci_high:.0f}; " if math.isfinite(auc.ci_low) else ""
     higher = (
         f"of 100 pairs of a good run and another one by {labels}, the good one scores higher in "
-        f"{100 * auc.estimate:.0f} (AUC{ends}; {sample}; 50 would be chance)"
+        f"{100 * auc.estimate:.0f} ({ends}AUC of {sample}; 50 would be chance)"
     )
     match ranks:
         case Ranks.ALIKE:

@@ -132,14 +132,17 @@ def _evidence(drift: Drift) -> list[str]:
 def drift_in_short(drift: Drift) -> str:
     """Whether the old judge has drifted, in one sentence."""
     looked = many(len(drift.seen), "occasion")
-    together = drift.evidence is not None and drift.evidence.stopped_at is not None
     if drift.stopped_at is None:
-        rest = "yet all occasions together show drift" if together else "small ones may be there"
+        rest = "yet all occasions together show drift" if _drifts_together(drift) else "small ones may be there"
         return f"Over {looked} no change of {drift.judge} is found; {rest}."
     return (
         f"By the stop rule {drift.judge} itself has changed, on occasion {drift.stopped_at} of "
         f"{len(drift.seen)}: treat its ratings from then on as those of another judge."
     )
+
+
+def _drifts_together(drift: Drift) -> bool:
+    return drift.evidence is not None and drift.evidence.stopped_at is not None
 
 
 def _stop(drift: Drift, at: int) -> str:
@@ -318,6 +321,7 @@ class JudgeBridge(Part, name="bridge", caption="Old judge against new judge on t
             theme.interval_mark(right, both.agreement, at, colour=theme.ACCENT if row.agreement_enough else _NO)
             right.plot([row.least_agreement] * 2, [at - 0.28, at + 0.28], color=theme.INK, linewidth=1.6)
         theme.named_rows(left, [theme.in_words(row.question) for row in rows])
+        left.locator_params(axis="x", nbins=5)
         left.xaxis.set_major_formatter(_signed)
         right.xaxis.set_major_formatter(lambda share, _: "" if share > 1 else theme.percent_tick(share))
         level = f"{1 - 2 * terms.level:.0%} intervals"
@@ -483,8 +487,8 @@ class Succession(Study):
 
 def answer_of(bridged: JudgeBridge, watched: DriftOfJudge) -> str:
     """Whether the new judge may take the old one's place, the largest observed shift, and whether to stop."""
-    stop = watched.drift is not None and watched.drift.exit_code
-    last = f" {drift_in_short(watched.drift)}" if stop and watched.drift else ""
+    drift = watched.drift
+    last = f" {drift_in_short(drift)}" if drift is not None and (drift.stopped_at or _drifts_together(drift)) else ""
     return f"{verdict(bridged.bridge)} {largest_shift(bridged.bridge)}{last}"
 
 
