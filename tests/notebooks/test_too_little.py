@@ -50,7 +50,7 @@ CASES = [
     ("09", {"pilot": "@one_judge"}, "from assumptions"),
     ("09", {"pilot": "@three"}, "from assumptions"),
     ("09", {"pilot": "@lost"}, "from assumptions"),
-    ("10", {"ratings": "@three"}, "is open"),
+    ("10", {"ratings": "@three"}, "may not take the place"),
     ("10", {"ratings": "@lost"}, "on no anchor did both decide"),
     ("11", {"trajectories": "@one.json"}, "of other kinds nothing is said"),
     ("13", {"ratings": "@all"}, "no item has a label"),
