@@ -345,9 +345,10 @@ class RunComparison(Part, name="comparison", caption="Points per quantity", form
         names = {"composite": "AXIS Result (all)"}
         theme.named_rows(ax, [names.get(each.quantity, theme.in_words(each.quantity)) for each in rows] or [""])
         bars = theme.level(rows[0].over_repeats if rows else None)
-        note = f"filled: a change is shown; {bars} over repeats of {many(len(self.tasks), 'task')}"
+        note = f"filled: a change is shown; at the right both means; {bars} over repeats of"
+        note = f"{note} {many(len(self.tasks), 'task')}"
         before, after = self.names
-        x = f"points of 100, {after} minus {before}; at the right the means of {before} and {after}"
+        x = f"points of 100, {after} minus {before}"
         return theme.dress(ax, f"Change from {before} to {after}", self.reason or note, x=x, lines="x")
 
 

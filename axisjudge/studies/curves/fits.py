@@ -155,7 +155,7 @@ def _panel(ax: theme.Axes, each: DimensionCurve) -> theme.Axes:
     if fit.curve is None:
         note = fill(f"refused: {fit.refusals[0].reason}", 34)
         ax.text(0.03, 0.97, note, transform=ax.transAxes, fontsize=theme.SMALL, color=theme.INK, va="top")
-        return theme.dress(ax, theme.in_words(each.dimension), f"{fit.score_name}: no curve")
+        return theme.dress(ax, theme.in_words(each.dimension), "no curve can be fitted")
     ax.fill_between(drawn["raw"], drawn["low"], drawn["high"], color=theme.ACCENT, alpha=0.2, linewidth=0, zorder=2)
     ax.plot(drawn["raw"], drawn["score"], color=theme.ACCENT, linewidth=1.8, zorder=3)
     low, high = max(fit.median.ci_low, 0.0), min(fit.median.ci_high, 1.02)
@@ -164,7 +164,7 @@ def _panel(ax: theme.Axes, each: DimensionCurve) -> theme.Axes:
     ax.plot(say.HIGH, at_high, "o", color=theme.INK, markersize=5, zorder=5)
     beside: Any = {"xytext": (0, -14), "textcoords": "offset points", "ha": "center", "fontsize": theme.LABEL}
     ax.annotate(f"{at_high:.0f}", (say.HIGH, at_high), color=theme.INK, **beside)
-    note = f"{fit.score_name}: median {fit.median.estimate:.2f}, sigma {fit.sigma.estimate:.2f}"
+    note = f"{theme.in_words(fit.score_name)} 50 at a raw score of {fit.median.estimate:.2f}"
     return theme.dress(ax, theme.in_words(each.dimension), note)
 
 

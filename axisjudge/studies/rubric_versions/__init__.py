@@ -77,8 +77,8 @@ class AgreementByVersion(Part, caption="Agreement under each version"):
 
     @property
     def answer(self) -> str:
-        """What may be said of each turn."""
-        return " ".join(self.headlines)
+        """What may be said of each turn, the newest first."""
+        return " ".join(reversed(self.headlines))
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Raw and chance-corrected agreement under each version, with intervals over tasks; older ones paler."""
