@@ -34,7 +34,11 @@ _WEIGHTS = {
 
 
 def plot_ways(ways: Mapping[str, NestedWay], *, ax: theme.Axes | None = None) -> theme.Axes:
-    """The gain of every way over the best single judge, on tasks left out; the accuracy itself at the right."""
+    """The gain of every way over the best single judge, on tasks left out; the accuracy itself at the right.
+
+    The way that is right most often stands first.
+    """
+    ways = dict(sorted(ways.items(), key=lambda way: -np.nan_to_num(way[1].accuracy.estimate)))
     ax = theme.new_axes(7.0, 1.2 + 0.42 * len(ways)) if ax is None else ax
     ax.axvline(0, color=theme.QUIET, linewidth=1)
     for row, (way, each) in enumerate(ways.items()):
