@@ -509,8 +509,8 @@ def next_step(bridged: JudgeBridge) -> str:
     if not sizes:
         return f"{use}{keep}: as observed, no number of anchors would show them to be alike."
     return (
-        f"{use}{keep}. If the shifts are as observed, runs of about {max(sizes):,} tasks, judged by both, would show that "
-        f"the failure rate holds on {len(sizes)} of {many(len(rest), 'open question')}."
+        f"{use}{keep}. If the shifts are as observed, runs of about {max(sizes):,} tasks, judged by both, would show "
+        f"that the failure rate holds on {len(sizes)} of {many(len(rest), 'open question')}."
     )
 
 
