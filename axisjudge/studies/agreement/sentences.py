@@ -82,7 +82,7 @@ def _by_family(together: Any) -> str:
         for two in together.by_family
         if two.family_1 != two.family_2 and {two.family_1, two.family_2} <= set(own)
     }
-    if not any(map(math.isnan, means.values())) and (group := _group(own, means)):
+    if not any(map(math.isnan, means.values())) and (group := family_group(own, means)):
         inside = [mean for two, mean in means.items() if two <= set(group)]
         others = [mean for two, mean in means.items() if not two <= set(group)]
         rest = listed([family for family in own if family not in group], "or")
@@ -96,7 +96,7 @@ def _by_family(together: Any) -> str:
     return f"Two of one family agree at a kappa of {within:.2f} on average, two of different families at {across:.2f}."
 
 
-def _group(families: Sequence[str], means: Mapping[frozenset[str], float]) -> list[str]:
+def family_group(families: Sequence[str], means: Mapping[frozenset[str], float]) -> list[str]:
     """The families of which any two agree by `_GROUPED` more than any two that are not both of them; empty if none."""
     best: list[str] = []
     order = sorted(families, key=lambda one: -sum(mean for two, mean in means.items() if one in two))
@@ -119,11 +119,11 @@ def next_step(judges: Sequence[str], families: int, worth: Any) -> str:
         return "Ask a second judge of another family (axisjudge judge)."
     if worth is None or worth.measured is None:
         return "Have people label some of these items (axisjudge label): only then is it known who is right."
-    number = worth.measured.n_effective.estimate
-    if not math.isnan(number) and number < len(judges) / 2:
+    number = worth.measured.n_effective
+    if not math.isnan(number.ci_low) and number.estimate < len(judges) / 2:
         return (
             f"Do not count {len(judges)} votes as {len(judges)} opinions: as these judges err on the same items, they "
-            f"{worth_of(len(judges), worth.measured.n_effective, '.1f')}. Page 13 says which few to keep."
+            f"{worth_of(len(judges), number, '.1f')}. Page 13 says which few to keep."
         )
     other = "" if families > 1 else "Add a judge of another family. "
     return f"{other}Read the items on which judges are split first: they are listed below."

@@ -15,7 +15,8 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, ca
 from axisjudge.stats.planning import plan_agreement
 from axisjudge.studies import agreement, confidence, evidence
 from axisjudge.studies._shared.declared import declared_results
-from axisjudge.studies.agreement.sentences import Agreed
+from axisjudge.studies.agreement import next_step
+from axisjudge.studies.agreement.sentences import Agreed, family_group
 from axisjudge.studies.confidence import Missing
 
 WORDS = np.array(["correct", "incorrect"])
@@ -42,14 +43,24 @@ def test_the_answer_follows_from_the_interval_of_alpha():
         assert found.together.alpha_judges.interval() in found.answer
         assert f"{found.together.same.estimate:.0%}" in found.answer
     number = apart.worth.measured.n_effective
-    assert f"{number.estimate:.1f} ({number.interval('.1f')})" in apart.answer
+    said = f"worth {number.estimate:.1f} ({number.interval('.1f')}) independent ones"
+    assert (said in next_step(apart.together, apart.worth)) == (number.estimate < len(apart.together.judges) / 2)
     thin = alike.worth.measured.n_effective
     assert np.isnan(thin.ci_low)  # judges that hardly err tell nothing of how they err together
-    assert f"{thin.estimate:.1f}" not in alike.answer.partition("independent")[2]
+    assert "worth" not in next_step(alike.together, alike.worth)
     assert set(alike.worth.table["effective_judges"]) == {None}
-    assert "labels" in agreement(judged(0.95, labels=False), weighted=False).answer
+    unlabelled = agreement(judged(0.95, labels=False), weighted=False)
+    assert "label" in next_step(unlabelled.together, unlabelled.worth)
     few = agreement(judged(0.95, tasks=1), weighted=False)
     assert (few.agreed is Agreed.NOT_TOLD) == np.isnan(few.together.alpha_judges.ci_low)
+
+
+def test_families_are_a_group_where_any_two_of_them_agree_by_a_tenth_more_than_any_others():
+    means = {frozenset("ab"): 0.66, frozenset("ac"): 0.62, frozenset("bc"): 0.64}
+    apart = means | {frozenset(f"{one}d"): 0.3 for one in "abc"}
+    assert family_group("abcd", apart) == ["a", "b", "c"]
+    assert family_group("abcd", apart | {frozenset("ad"): 0.55}) == []
+    assert family_group("abc", means) == []
 
 
 def test_planted_labels_carry_their_banner_and_judges_alone_none():
