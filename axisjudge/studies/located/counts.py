@@ -106,9 +106,9 @@ def _outcomes(runs: Iterable[Trajectory]) -> pl.DataFrame:
 
 
 _PUBLISHED = (
-    "Verdicts on 883 public runs, recorded and shipped with the workbench without their texts: tau2-bench retail (four "
-    "agents), tau-bench airline (one), AgentRx (tau-bench retail, one), and questions of HotpotQA answered by search; "
-    "the reference is what a task expects. "
+    "Verdicts on 883 public runs, shipped without their texts: tau2-bench retail (four agents), tau-bench airline "
+    "(one), AgentRx (tau-bench retail, one), and questions of HotpotQA answered by search; the reference is what a "
+    "task expects. "
     "The rules judged them in two versions, before they learned to abstain and now."
 )
 
