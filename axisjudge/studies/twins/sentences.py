@@ -125,7 +125,7 @@ def _noticed(matrix: TwinMatrix, started: Sequence[TwinCell], who: str, several:
     met = f"{counts['met'] or 'none'} {'is' if counts['met'] == 1 else 'are'} shown to be noticed"
     missed = ""
     if failed := [cell for cell in started if cell.claim == "failed"]:
-        missed = f"; missed too often {'is' if len(failed) == 1 else 'are'} {_missed(failed, several)}"
+        missed = f"; {len(failed)} {'is' if len(failed) == 1 else 'are'} missed too often{_missed(failed, several)}"
     return (
         f"Of {many(len(started), 'kind')} of fault planted in runs, {each}{met} by {who} in "
         f"{matrix.thresholds.must_rate:.0%} of runs or more{missed}{_open(counts)}."
@@ -137,8 +137,8 @@ def _missed(cells: Sequence[TwinCell], several: bool) -> str:
     if len(cells) == 1:
         (one,) = cells
         by = f" by {one.judge}" if several else ""
-        return f"{_fault(one)}{by} (noticed in {one.moved or 'none'} of {many(one.rate.n_items, 'run')})"
-    return f"{len(cells)}{_which(cells, several)}"
+        return f": {_fault(one)}{by} (noticed in {one.moved or 'none'} of {many(one.rate.n_items, 'run')})"
+    return _which(cells, several)
 
 
 def _fault(cell: TwinCell) -> str:
