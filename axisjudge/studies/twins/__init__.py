@@ -83,14 +83,14 @@ def plot_noticed(matrix: TwinMatrix, *, ax: theme.Axes | None = None) -> theme.A
     for at, cell in enumerate(rows):
         colour = theme.ACCENT if cell in broken else theme.QUIET
         theme.interval_mark(ax, cell.rate, at, filled=cell in broken, colour=colour)
-        what = _NOTICED[cell.expected].get(cell.claim, "not settled")
+        what = _NOTICED[cell.expected].get(cell.claim, "unsure")
         theme.at_the_right(ax, at, f"{cell.moved} of {cell.rate.n_items}: {what}")
     parts = [theme.in_words(cell.axis) if cell in broken else "nothing broken" for cell in rows]
     theme.named_rows(ax, [f"{theme.in_words(cell.edit)}: {part}" for cell, part in zip(rows, parts, strict=True)])
     ax.axvline(asked.must_rate, color=theme.QUIET, linewidth=1, linestyle="--")
     theme.percent_axis(ax)
     note = f"runs called incorrect after an edit; dashed: {asked.must_rate:.0%}; hollow: nothing broken"
-    open_where = f"not settled: the interval holds {asked.must_rate:.0%} (hollow: {asked.margin:.0%})"
+    open_where = f"unsure: the interval holds {asked.must_rate:.0%} (hollow: {asked.margin:.0%})"
     how = f"{note}; {asked.ci_level:.0%} intervals over tasks; {open_where}"
     return theme.dress(ax, f"Edits noticed by {judge_words(matrix.judges[0])}", note, how=how)
 

@@ -174,7 +174,7 @@ def _open(counts: Counter[Claim]) -> str:
     n_open = counts["not shown"]
     if not n_open or n_open == counts.total():
         return ""
-    return f"; {n_open} {'is' if n_open == 1 else 'are'} not settled"
+    return f"; {n_open} {'is' if n_open == 1 else 'are'} unsure"
 
 
 def grid(matrix: TwinMatrix, judge: str) -> list[dict[str, Any]]:
