@@ -48,12 +48,23 @@ _OURS = {
     # of AWS, Databricks, Groq, xAI, Vault, Google, ...: what their makers begin keys with, and a digit further on
     "key with a known prefix": (
         r"\b(?:gsk_|xai-|r8_|pplx-|dop_v1_|shp(?:at|ca|pa|ss)_|lin_api_|ntn_|hvs\.|dp\.\w{2,5}\.|csk-|ya29\.|GOCSPX-"
-        r"|AGE-SECRET-KEY-|xapp-|whsec_|[sr]k_test_|NRAK-|sntrys_|lsv2_|tvly-|nvapi-|figd_|ATATT|dckr_pat_|glsa_)"
+        r"|AGE-SECRET-KEY-|xapp-|whsec_|[sr]k_test_|NRAK-|sntrys_|lsv2_|tvly-|nvapi-|figd_|ATATT|dckr_pat_|glsa_|HRKU-|sbp_|PMAK-|pscale_(?:tkn|pw|oauth)_|fm[12]_)"
         r"(?=[\w.-]*\d)[\w.-]{20,}|\b(?:fw|secret)_(?=[a-zA-Z]*\d)[a-zA-Z0-9]{24,}|\bkey-[0-9a-f]{32}\b|\bdapi[0-9a-f]{32}|\bpat\w{14}\.[0-9a-f]{64}|[\w~.-]{3}\dQ~[\w~.-]{31,}"
+        r"|\.atlasv1\.[\w-]{40,}|\bpa-(?=[\w-]*\d)[\w-]{40,}|\bAPA91b[\w-]{90,}|\bFlyV1\s[\w+/=]{20,}"
     ),
     "value of a key": (
         r"(?i)(?:secret|password|api[_-]?key|access[_-]?key|auth[_-]?token)[\\\"']*\s*[:=]\s*[\\\"']*"
         r"(?=[^\s\"']*\d)[\w+/.~-]{20,}=*|[?&]sig=[\w%+/-]{30,}|\bcookie: *[\w-]+=[^\s\"']{16,}"
+    ),
+    # of an environment, whatever it is; a header of any scheme; a line of .netrc; what docker and Google keep
+    "value of a variable": (
+        r"\b[A-Z][A-Z0-9_]*(?:PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|ACCESS_?KEY)=[\\\"']*(?=[^\s\"']*[\d!@#$%^&*])[^\s\"'\\]{6,}"
+        r"|(?i:\bauthorization[\\\"']*\s*[:=]\s*[\\\"']*(?:[a-z]+\s+)?(?=[^\s\"']*\d)[\w.~+/=-]{16,})"
+        r"|\bmachine\s+\S+\s+login\s+\S+\s+password\s+\S+"
+        r"|\\?\"auth\\?\":\s*\\?\"[A-Za-z0-9+/]{16,}=*|private_key_id\\?\":\s*\\?\"[0-9a-f]{40}"
+    ),
+    "address that is a key": (
+        r"discord(?:app)?\.com/api/webhooks/\d+/[\w-]{30,}|webhook\.office\.com/webhookb2/[^\s\"'<>]{30,}"
     ),
     "basic authorization": r"(?i)\bbasic\s+(?=[a-z+/]*[\d+/=])[a-z0-9+/]{16,}=*",
     "PuTTY key": r"PuTTY-User-Key-File-\d(?s:.{0,8000}?Private-MAC: \w+|[^\"]{0,4000})",
@@ -88,8 +99,11 @@ _SIGNS = {
         ),
         *("age-secret-key-", "xapp-", "whsec_", "k_test_", "nrak-", "sntrys_", "lsv2_", "tvly-", "nvapi-", "figd_"),
         *("atatt", "dckr_pat_", "glsa_", "fw_", "secret_", "key-", "dapi", "pat", "q~"),
+        *("hrku-", "sbp_", "pmak-", "pscale_", "fm1_", "fm2_", "atlasv1", "pa-", "apa91b", "flyv1"),
     ),
     "value of a key": ("secret", "password", "key", "token", "sig=", "cookie:"),
+    "value of a variable": ("pass", "secret", "token", "key", "auth"),
+    "address that is a key": ("webhook",),
     "basic authorization": ("basic",),
     "password in an address": ("://",),
 }
@@ -191,7 +205,8 @@ def in_words(counted: Counter[str]) -> str:
     return f"{counted.total()} secrets were taken out ({kinds}); --no-redact leaves them in." if counted else ""
 
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
+#: What begins as a formula does, with blanks and what no cell shows before it: some programs pass over these.
+_FORMULA = re.compile(r"'*[\s\u200b-\u200f\u2060\ufeff]*[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"'*[+-]?\d+([.,]\d+)?(e[+-]?\d+)?", re.IGNORECASE)
 
 

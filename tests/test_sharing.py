@@ -47,17 +47,30 @@ SECRETS = {
     "aws secret": "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY",
     "basic": "dXNlcjpodW50ZXIyaHVudGVyMg==",
     "putty": "AAAAB3Nza" + "C1yc2E" * 8,
+    "variable": "hunter2!",
+    "header": "0a1b2c3d4e5f60718293a4b5c6d7e8f9",
+    "netrc": "hunter2hunter2hunter2",
+    "docker": "Ym9iOmh1bnRlcjJodW50ZXIy",
+    "webhook": "aB3_" * 17,
+    "supabase": "sbp_" + "0a1b" * 10,
+    "postman": "PMAK-" + "0a1b" * 6 + "-" + "0a1b" * 8,
+    "terraform": ".atlasv1." + "aB3" * 22,
 }
 TEXT = {**SECRETS, "password": "postgres://admin:hunter2hunter2@db.example.org/x"}
 TEXT |= {
     "aws secret": f"aws_secret_access_key = {SECRETS['aws secret']}",
     "basic": f"Basic {SECRETS['basic']}",
+    "variable": f"export DB_PASSWORD={SECRETS['variable']} ",
+    "header": f"Authorization: Token {SECRETS['header']}",
+    "netrc": f"machine api.example.org login bob password {SECRETS['netrc']} ",
+    "docker": f'"auth": "{SECRETS["docker"]}',
+    "webhook": f"https://discord.com/api/webhooks/123456789012345678/{SECRETS['webhook']}",
     "putty": f"PuTTY-User-Key-File-3: ssh-rsa\n{SECRETS['putty']}\nPrivate-MAC: 0a1b2c",
 }
 INNOCENT = (
     "Order #W2378156 of user sara_doe_496, payment paypal_3024827, item 1008292230, sk-8 skateboard, risk-free, "
     "5f4dcc3b5aa765d61d8327deb882cf99, 192.0.2.7, bearer of bad news, the basic 1 thing, "
-    "secret_santa_gift_exchange_2024, api_key: str = None, "
+    "secret_santa_gift_exchange_2024, api_key: str = None, MAX_TOKENS=4096, the authorization: asked for on 2026-11-26, "
     "session_id: price-rounding.2026-11-26.run-0017, https://example.org/a?b=c"
 )
 
@@ -238,3 +251,9 @@ def test_a_reports_table_runs_no_formula():
     frame = pl.DataFrame({"=name": ["@SUM(1)", "x"], "n": [-1, 2]})
     assert as_csv(frame) == "'=name,n\n'@SUM(1),-1\nx,2\n"
     assert ratings_frame([]).is_empty()
+
+
+@pytest.mark.parametrize("before", [" ", "\u00a0", "\u200b", "\ufeff", "'\u2060 "])
+def test_a_formula_behind_what_no_cell_shows_is_none(before):
+    assert safe_cell(f"{before}=1+1") == f"'{before}=1+1"
+    assert plain_cell(safe_cell(f"{before}=1+1")) == f"{before}=1+1"

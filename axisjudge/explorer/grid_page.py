@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import chain, pairwise
 from pathlib import Path
@@ -20,7 +22,9 @@ MOST_RUNS = 5_000
 #: Letters of all texts in one file.
 MOST_BYTES = 400_000_000
 #: Letters of a block of texts.
-_BLOCK = 256_000
+_BLOCK = 512_000
+#: Runs whose texts stand together by their kind: more would take a hundredth less, and more blocks to open a run.
+_SIDE_BY_SIDE = 10 * TOGETHER
 
 
 def write_explorer(path: str | Path, grid: Grid, secrets: Counter[str] | None = None, *, redact: bool = True) -> Path:
@@ -46,7 +50,8 @@ def explorer_html(grid: Grid, secrets: Counter[str] | None = None) -> str:
     """The page as text. The same grid gives the same bytes.
 
     Every text that is searched stands once in the file, in blocks of `_BLOCK` letters; a run names its texts by number.
-    A search unpacks the blocks one after the other and keeps none of them.
+    Texts of one kind (a tool's answers, reasons) are alike, and stand side by side where runs are neighbours, which
+    takes a seventh less. A search unpacks the blocks one after the other and keeps none of them.
 
     Raises
     ------
@@ -58,16 +63,14 @@ def explorer_html(grid: Grid, secrets: Counter[str] | None = None) -> str:
         raise InputError("explorer file", f"holds at most {MOST_RUNS} runs", len(grid.runs), cure)
     texts, given = _Texts(), dict[str, int]()
     groups: list[str] = []
-    uses, opened = [], []
-    for at in range(len(grid.runs)):
-        texts.used = []
-        opened.append(_opened(grid, at, given, texts, secrets))
-        uses.append(sorted(set(texts.used)))
-        if len(opened) == TOGETHER or at + 1 == len(grid.runs):
-            groups.append(packed(opened))
-            opened = []
+    uses: list[list[int]] = []
+    for first in range(0, len(grid.runs), _SIDE_BY_SIDE):
+        window = range(first, min(first + _SIDE_BY_SIDE, len(grid.runs)))
+        opened = [_opened(grid, at, given, secrets) for at in window]
+        uses += texts.named_in(opened)
+        groups += [packed(opened[at : at + TOGETHER]) for at in range(0, len(opened), TOGETHER)]
         if texts.size > MOST_BYTES:
-            raise InputError("explorer file", f"holds at most {MOST_BYTES:,} letters", f"{at + 1} runs", cure)
+            raise InputError("explorer file", f"holds at most {MOST_BYTES:,} letters", f"{window.stop} runs", cure)
     texts.end_block()
     index = packed(
         {
@@ -92,6 +95,30 @@ def explorer_html(grid: Grid, secrets: Counter[str] | None = None) -> str:
     return page_of("explorer", title, "explorer_page.js", data, doing="The explorer", rest=elements(pieces))
 
 
+#: Places whose few texts come again and again: they are named by their numbers, others by the step from the one before.
+_AGAIN = ("answers", "name", "argument")
+
+
+def _places(opened: Mapping[str, Any]) -> Iterator[tuple[Any, Any, str, str]]:
+    """Where the texts of a run stand: what holds each, its key there, the place, and the kind by which texts are alike.
+
+    `placesOf` in explorer_page.js goes the same way.
+    """
+    for said in (*(opened["reasons"][column] for column in sorted(opened["reasons"], key=int)), opened["notes"]):
+        yield from ((reason, "why", "why", "why") for reason in said)
+    for step in (opened["run"] or {"steps": ()})["steps"]:
+        answers = step["answers"] or ""
+        yield step, "text", f"text {step['role']}", f"text {step['role']} {answers}"
+        yield step, "answers", "answers", "answers"
+        for call in step["calls"]:
+            name = call["name"]
+            yield call, "name", "name", "name"
+            for pair in call["arguments"]:
+                argument = pair[0]
+                yield pair, 0, "argument", "argument"
+                yield pair, 1, "value", f"value {name} {argument}"
+
+
 class _Texts:
     """Texts, each once, by number; `blocks` are packed, `firsts` the number with which each block begins."""
 
@@ -99,24 +126,40 @@ class _Texts:
         self.numbers: dict[str, int] = {}
         self.blocks: list[str] = []
         self.firsts: list[int] = []
-        self.used: list[int] = []
         self.size = 0
         self._open: list[str] = []
         self._letters = 0
 
-    def number(self, text: str | None) -> int | None:
-        """The number of a text, which the run at hand uses from now on; None of nothing."""
-        if not text:
-            return None
-        if text not in self.numbers:
-            self.numbers[text] = len(self.numbers)
-            self._open.append(text)
-            self._letters += len(text)
-            self.size += len(text)
-            if self._letters > _BLOCK:
-                self.end_block()
-        self.used.append(self.numbers[text])
-        return self.numbers[text]
+    def named_in(self, opened: Sequence[Mapping[str, Any]]) -> list[list[int]]:
+        """Put numbers where the texts of runs stand; the numbers of each run, in order."""
+        places = [list(_places(run)) for run in opened]
+        kinds: dict[str, str] = {}
+        for holder, key, _, kind in chain.from_iterable(places):
+            if (text := holder[key]) and text not in self.numbers:
+                kinds.setdefault(text, kind)
+        for text in sorted(kinds, key=kinds.__getitem__):
+            self._add(text)
+        return [self._named(each) for each in places]
+
+    def _named(self, places: Sequence[tuple[Any, Any, str, str]]) -> list[int]:
+        used, last = set[int](), dict[str, int]()
+        for holder, key, place, _ in places:
+            number = self.numbers[holder[key]] if holder[key] else None
+            if number is None or place in _AGAIN:
+                holder[key] = number
+            else:
+                holder[key] = number - last.get(place, 0)
+                last[place] = number
+            used |= set() if number is None else {number}
+        return sorted(used)
+
+    def _add(self, text: str) -> None:
+        self.numbers[text] = len(self.numbers)
+        self._open.append(text)
+        self._letters += len(text)
+        self.size += len(text)
+        if self._letters > _BLOCK:
+            self.end_block()
 
     def end_block(self) -> None:
         """Pack what is open: the texts' lengths as JavaScript counts them, a line's end, and the texts."""
@@ -127,24 +170,20 @@ class _Texts:
             self._open, self._letters = [], 0
 
 
-def _opened(grid: Grid, at: int, given: dict[str, int], texts: _Texts, secrets: Counter[str] | None) -> dict[str, Any]:
-    """A run as it is opened, its texts by number, what runs share taken out, and what a decision starts from."""
+def _opened(grid: Grid, at: int, given: dict[str, int], secrets: Counter[str] | None) -> dict[str, Any]:
+    """A run as it is opened, what runs share taken out, and what a decision starts from."""
     opened = grid.opened(at) if secrets is None else shared(grid.opened(at), secrets)
-    for reason in chain(chain.from_iterable(opened["reasons"].values()), opened["notes"]):
-        reason["why"] = texts.number(reason["why"])
     run = opened["run"]
     if run is None:
         return opened
-    for step in run["steps"]:
-        step["text"], step["answers"] = texts.number(step["text"]), texts.number(step["answers"])
-        for call in step["calls"]:
-            call["name"] = texts.number(call["name"])
-            call["arguments"] = [[texts.number(name), texts.number(value)] for name, value in call["arguments"]]
+    for call in (call for step in run["steps"] for call in step["calls"]):
+        call["arguments"] = [list(pair) for pair in call["arguments"]]
     bases = {question: grid.base(at, question) for question in grid.rubrics}
     common = {
         name: value for base in bases.values() for name, value in base.items() if name not in (*_OF_QUESTION, _OF_BOTH)
     }
-    shown = {question: base[_OF_BOTH] for question, base in bases.items()}
+    # digests side by side, in the order of the questions: letters of hexadecimals would be a twentieth of the file
+    shown = b64encode(b"".join(bytes.fromhex(base[_OF_BOTH]) for base in bases.values())).decode()
     return {**opened, **given_apart(run, given), "base": common, "shown": shown}
 
 

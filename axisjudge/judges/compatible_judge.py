@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.judges.answer import Answer, Failure, Reply, after, broken_off, failure_in_reply, lost
+from axisjudge.judges.answer import Answer, Failure, Reply, Sheet, after, broken_off, failure_in_reply, lost
 from axisjudge.judges.anthropic_judge import marked_parts
 from axisjudge.judges.base import Rubrics
 from axisjudge.judges.openai_judge import cached_and_written
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import BUDGET, CallPrompt
+from axisjudge.judges.remote import MAX_TOKENS as ROOM_TO_THINK
 from axisjudge.judges.remote import Body, NoReplyError, Received
 from axisjudge.judges.wire import usd_of
-from axisjudge.judges.written import JOINT_REPLY_TOKENS, Said, WrittenJudge
+from axisjudge.judges.written import JOINT_REPLY_TOKENS, Said, WrittenJudge, begins_with_thought
 from axisjudge.rubric import TOKEN_CEILING
 from axisjudge.spec import REMOTE, JudgeSpec, Provider
 from axisjudge.trajectory import Trajectory
@@ -39,6 +40,8 @@ LEAST_RECORD = 500
 
 #: Servers count the reply against the model's context, which is often small.
 MAX_TOKENS = 4_096
+#: Of a judge whose server refused a reply of that length.
+NO_ROOM = -1
 #: A verdict's reply, at the least, where the context is small.
 LEAST_REPLY = 512
 
@@ -47,8 +50,8 @@ JSON_SCHEMA, JSON_OBJECT, TEXT = "chat_json_schema", "chat_json_object", "chat_t
 
 #: Confidences that a server may choose among where its grammar holds no ranges of numbers.
 CONFIDENCES = [round(0.05 * step, 2) for step in range(21)]
-#: Flag of ratings whose confidence was chosen among those.
-OF_LIST = "confidence_of_list"
+#: Flag of ratings whose confidence was chosen among those, and of those of a judge that was given room to think.
+OF_LIST, WITH_ROOM = "confidence_of_list", "room_to_think"
 
 
 class CompatibleJudge(WrittenJudge):
@@ -60,7 +63,9 @@ class CompatibleJudge(WrittenJudge):
       stands in the prompt;
     - context: tokens of the model's context as the server was started with it; longer records are shortened to fit;
     - confidence: ``list`` has the server choose among 21 values, where it cannot hold a number from 0 to 1. A judge
-      whose first reply shows that turns to it by itself; such ratings bear a flag.
+      whose first reply shows that turns to it by itself; such ratings bear a flag;
+    - max_tokens: the room for a reply. Without it a judge that thinks, and ends at `MAX_TOKENS` before its verdict, is
+      asked again with as much room as other providers' models have, where its context is long enough; with a flag.
     """
 
     mechanisms: ClassVar[tuple[str, ...]] = (JSON_SCHEMA, JSON_OBJECT, TEXT)
@@ -72,6 +77,7 @@ class CompatibleJudge(WrittenJudge):
         chosen = one_of(f"confidence of {spec.rater}", spec.options.get("confidence", "number"), ("number", "list"))
         self.confidence_of_list = chosen == "list"
         self._limit_name = "max_tokens"
+        self._room, self._is_cut_thinking = 0, False
         self.pays_for_writing = self.takes_cache_marks
 
     @property
@@ -79,6 +85,20 @@ class CompatibleJudge(WrittenJudge):
         """A quarter of a small context at most."""
         context = int(self.options.get("context", 4 * MAX_TOKENS))
         return max(LEAST_REPLY, min(MAX_TOKENS, context // 4))
+
+    @property
+    def room_to_think(self) -> int:
+        """Tokens of a reply with room for thought; 0 where the user set the room, or the context has no more."""
+        window = self.options.get("context") or self.context_told or 4 * ROOM_TO_THINK
+        room = min(ROOM_TO_THINK, int(window) // 4)
+        return 0 if "max_tokens" in self.options or room <= self.longest_reply else room
+
+    def worst_usd(self, n_bytes: int, n_points: int = 1, reply_tokens: int = 0) -> float | None:
+        """As of every judge; one that may think may be asked twice, the second time with room to."""
+        longest = max(self.longest_reply, reply_tokens)
+        return super().worst_usd(
+            n_bytes, n_points, longest if self._room == NO_ROOM else self._room or longest + self.room_to_think
+        )
 
     def record_budget(self, rubrics: Rubrics) -> int:
         """What the context leaves beside the reply, rubrics at their longest and the frame; alike for every axis."""
@@ -128,16 +148,34 @@ class CompatibleJudge(WrittenJudge):
 
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
         """Ask; once more where the reply shows that the server holds no ranges, and from then on with a list."""
-        had_list = self.confidence_of_list
-        reply = await super().grade(trajectory, rubrics, repeat=repeat)
+        ask, had_list = super().grade, self.confidence_of_list
+        reply = await self._with_room(lambda: ask(trajectory, rubrics, repeat=repeat))
         out_of_range = any(
             answer.status == "parse_error" and (answer.rationale or "").startswith("confidence: Input should be ")
             for answer in reply.answers.values()
         )
         if out_of_range and not had_list and self.mechanism == JSON_SCHEMA:
             self.confidence_of_list = True
-            reply = after(reply, await super().grade(trajectory, rubrics, repeat=repeat))
+            reply = after(reply, await ask(trajectory, rubrics, repeat=repeat))
         return replace(reply, flags=(*reply.flags, OF_LIST)) if self.confidence_of_list else reply
+
+    async def fill(self, sheet: Sheet, *, repeat: int = 0) -> Reply:
+        ask = super().fill
+        return await self._with_room(lambda: ask(sheet, repeat=repeat))
+
+    async def _with_room(self, ask: Callable[[], Awaitable[Reply]]) -> Reply:
+        """Ask; once more where the model thought until its reply was cut, and from then on with room for it."""
+        had_room = self._room
+        reply = await ask()
+        is_cut = any(answer.status == "truncated" for answer in reply.answers.values())
+        if is_cut and self._is_cut_thinking and not had_room and (room := self.room_to_think):
+            self._room = room
+            again = await ask()
+            if again.failure is not None and again.failure.kind == "request":  # a server that allows no such room
+                self._room = NO_ROOM
+                return after(again, reply)
+            reply = after(reply, again)
+        return replace(reply, flags=(*reply.flags, WITH_ROOM)) if self._room > 0 else reply
 
     async def _asked(self, body: Body, form: str) -> Received:
         """One call; a server that read a part of the prompt and says nothing (Ollama) has judged another run."""
@@ -164,6 +202,7 @@ class CompatibleJudge(WrittenJudge):
 
     def _as_sent(self, body: Body) -> Body:
         """A request as this server takes it: what was found out since the plan was made changes no question."""
+        body = {**body, "max_tokens": max(body["max_tokens"], self._room)}
         body = {self._limit_name if name == "max_tokens" else name: value for name, value in body.items()}
         form = body.get("response_format", {})
         if self.confidence_of_list and form.get("type") == "json_schema":
@@ -188,6 +227,7 @@ class CompatibleJudge(WrittenJudge):
 
     def read(self, response: ChatCompletion, form: str) -> Received:
         usage, said = response.usage, _said(response)
+        self._is_cut_thinking |= _is_cut_thinking(response)
         stated = usd_of(getattr(usage, "cost", None))
         received = Received(said, response.model, response.id, _tokens(usage), stated_usd=stated)
         if isinstance(said, Failure):
@@ -258,6 +298,16 @@ def _context_in(listed: Any, model: str) -> int | None:
 #: Why a reply ended: at a limit (Mistral has a name of its own for the context), or by its server's fault (DeepSeek;
 #: Mistral and OpenRouter; vLLM and SGLang).
 CUT_SHORT, BROKEN_OFF = ("length", "model_length"), ("insufficient_system_resource", "error", "abort")
+
+
+def _is_cut_thinking(completion: ChatCompletion) -> bool:
+    """Whether a reply thought until its limit: by its usage, its fields of thought, or its first words."""
+    if not completion.choices or completion.choices[0].finish_reason not in CUT_SHORT:
+        return False
+    message = completion.choices[0].message
+    thought = getattr(getattr(completion.usage, "completion_tokens_details", None), "reasoning_tokens", None)
+    is_told = any(isinstance(getattr(message, name, None), str) for name in ("reasoning_content", "reasoning"))
+    return bool(thought) or is_told or begins_with_thought(message.content or "")
 
 
 def _cut_short(usage: Any) -> Answer:

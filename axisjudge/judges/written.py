@@ -113,6 +113,11 @@ MOST_SEARCHED, MOST_TRIED = 200_000, 1_000
 _FENCE = re.compile(r"\A\s*```[\w-]*\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
 
+def begins_with_thought(text: str) -> bool:
+    """Whether a reply begins with the marks of a thought."""
+    return bool(_OPEN_THOUGHT.match(text))
+
+
 def object_in(text: str, *, strict: bool = False) -> tuple[Any, list[str]]:
     """The JSON object that a reply is, and what had to be mended to find it.
 

@@ -179,6 +179,52 @@ def test_what_a_compatible_server_may_do_instead(
     assert (answer.status, answer.verdict) == (status, None)
 
 
+def _cut(**message: Any) -> str:
+    made = json.loads(chat_completion(None, "length"))
+    made["choices"][0]["message"] |= message
+    return json.dumps(made)
+
+
+#: How servers show that a model thought: DeepSeek and SGLang, OpenRouter, and those that leave it in the text.
+THOUGHTS = [_cut(reasoning_content="Let me see"), _cut(reasoning="Let me see"), _cut(content="<think>Let me see")]
+
+
+@pytest.mark.parametrize("thought", THOUGHTS)
+def test_a_model_that_thinks_until_it_is_cut_is_given_room_once(
+    thought: str, trajectory: Trajectory, rubrics: dict[Axis, Rubric], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(Scripted(thought), Scripted(chat_completion(verdict_text()))) as server:
+        judge = made(LOCAL, server, monkeypatch)
+        first, second = (grade(judge, trajectory, {AXIS: rubrics[AXIS]}) for _ in range(2))
+    assert [asked["max_tokens"] for asked in server.requests] == [4_096, 16_000, 16_000]
+    assert (first.answers[AXIS].status, first.output_tokens, second.output_tokens) == ("ok", 160, 80)
+    assert "room_to_think" in first.flags
+
+
+@pytest.mark.parametrize(
+    ("spec", "then", "limits"),
+    [
+        (f"{LOCAL},max_tokens=900", THOUGHTS[0], [900]),
+        (f"{LOCAL},context=16000", THOUGHTS[0], [4_000]),
+        (LOCAL, _cut(content="{"), [4_096]),  # cut, and no word of a thought
+        (LOCAL, THOUGHTS[0], [4_096, 16_000]),  # refused there: what the first reply was stands
+    ],
+)
+def test_no_room_is_given_where_it_is_set_or_is_not_there(
+    spec: str,
+    then: str,
+    limits: list[int],
+    trajectory: Trajectory,
+    rubrics: dict[Axis, Rubric],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with serving(Scripted(then), Scripted('{"error": {"message": "max_tokens is too large"}}', status=400)) as server:
+        got = grade(made(spec, server, monkeypatch), trajectory, {AXIS: rubrics[AXIS]})
+    assert [asked["max_tokens"] for asked in server.requests] == limits
+    assert (got.answers[AXIS].status, got.failure) == ("truncated", None)
+    assert "room_to_think" not in got.flags
+
+
 def test_five_decisions_in_one_call(asked: Any) -> None:
     words = ("correct", "incorrect", "uncertain", "not_applicable", "correct")
     answers = [choice(axis, word) for axis, word in zip(AXES, words, strict=True)]

@@ -29,19 +29,30 @@ async function textsOf(numbers) {
   return texts;
 }
 
+/** Where the texts of a run stand, as `_places` in grid_page.py goes: what holds each, its key, and the place. */
+function* placesOf({ reasons, notes, run }) {
+  for (const said of [...Object.values(reasons).flat(), ...notes]) yield [said, "why", "why"];
+  for (const step of run?.steps ?? []) {
+    yield [step, "text", `text ${step.role}`];
+    yield [step, "answers", null];
+    for (const call of step.calls) {
+      yield [call, "name", null];
+      for (const pair of call.arguments) yield* [[pair, 0, null], [pair, 1, "value"]];
+    }
+  }
+}
+
 async function openedRun(at) {
   const packed = structuredClone((await groupAt(Math.floor(at / INDEX.together)))[at % INDEX.together]);
-  const { run, reasons, notes, base, shown } = packed;
-  const said = [...Object.values(reasons).flat(), ...notes];
-  const steps = run?.steps ?? [];
-  const texts = await textsOf([...said.map(({ why }) => why), ...steps.flatMap((step) => [step.text, step.answers, ...step.calls.flatMap((call) => [call.name, ...call.arguments.flat()])])]);
-  for (const each of said) each.why = texts.get(each.why) || null;
-  for (const step of steps) {
-    [step.text, step.answers] = [texts.get(step.text), texts.get(step.answers) || null];
-    for (const call of step.calls) Object.assign(call, { name: texts.get(call.name), arguments: call.arguments.map((pair) => pair.map((number) => texts.get(number))) });
-  }
+  const places = [...placesOf(packed)];
+  const last = {};
+  for (const [holder, key, place] of places) if (place && holder[key] !== null) holder[key] = last[place] = (last[place] ?? 0) + holder[key];
+  const texts = await textsOf(places.map(([holder, key]) => holder[key]));
+  for (const [holder, key] of places) holder[key] = texts.get(holder[key]) || (key === "why" || key === "answers" ? null : "");
+  const { run, base, shown } = packed;
   if (!run) return packed;
-  const ofRun = Object.entries(shown).map(([question, prompt_sha256]) => [question, { ...base, ...INDEX.bases[question], prompt_sha256 }]);
+  const digests = [...atob(shown)].map((byte) => byte.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+  const ofRun = Object.keys(INDEX.bases).map((question, n) => [question, { ...base, ...INDEX.bases[question], prompt_sha256: digests.slice(64 * n, 64 * n + 64) }]);
   bases.set(at, Object.fromEntries(ofRun));
   return { ...packed, bases: bases.get(at), run: { ...run, ...(await givenAt(packed.given)) } };
 }
