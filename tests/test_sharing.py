@@ -70,7 +70,8 @@ TEXT |= {
 INNOCENT = (
     "Order #W2378156 of user sara_doe_496, payment paypal_3024827, item 1008292230, sk-8 skateboard, risk-free, "
     "5f4dcc3b5aa765d61d8327deb882cf99, 192.0.2.7, bearer of bad news, the basic 1 thing, "
-    "secret_santa_gift_exchange_2024, api_key: str = None, MAX_TOKENS=4096, the authorization: asked for on 2026-11-26, "
+    "secret_santa_gift_exchange_2024, api_key: str = None, MAX_TOKENS=4096, "
+    "the authorization: asked for on 2026-11-26, "
     "session_id: price-rounding.2026-11-26.run-0017, https://example.org/a?b=c"
 )
 
