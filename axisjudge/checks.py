@@ -29,11 +29,15 @@ class OneLine(Exception):
 
 
 class WayOut(NamedTuple):
-    """Options that mend a refused command; `when` they are right, in words; `instead` of which command, if another."""
+    """Options that mend a refused command; `when` they are right, in words; `instead` of which command, if another.
+
+    They are `clear` where the cells and names decide, so that a command may take them unasked and say so.
+    """
 
     options: tuple[str, ...]
     when: str = ""
     instead: tuple[str, ...] = ()
+    clear: bool = False
 
 
 class InputError(OneLine, ValueError):
@@ -81,11 +85,16 @@ class InputError(OneLine, ValueError):
         return type(self), (self.where, self.rule, self.found, self.cure, self.ways)
 
 
-#: A refusal proposes so many commands.
-_MOST_WAYS = 4
+#: A refusal proposes so many commands, of so many that are tried.
+_MOST_WAYS, _MOST_TRIED = 4, 12
 
 
-def tried(error: InputError, attempt: Callable[[tuple[str, ...]], object], steps: int = 2) -> InputError:
+def tried(
+    error: InputError,
+    attempt: Callable[[tuple[str, ...]], object],
+    steps: int = 2,
+    done: list[tuple[str, ...]] | None = None,
+) -> InputError:
     """The same refusal with those ways out that lead to an answer, each carried on to its end.
 
     Parameters
@@ -95,19 +104,25 @@ def tried(error: InputError, attempt: Callable[[tuple[str, ...]], object], steps
         Does the refused thing with further options, and raises what is refused then.
     steps : int
         How many refusals on the way are followed.
+    done : list, optional
+        What was tried before; after `_MOST_TRIED` no more is.
     """
     found: list[WayOut] = []
-    dead = ""
+    dead, done = "", [] if done is None else done
     for way in error.ways:
-        if len(found) >= _MOST_WAYS:
+        if len(found) >= _MOST_WAYS or len(done) >= _MOST_TRIED:
             break
+        done.append(way.options)
         try:
             attempt(way.options)
         except InputError as further:
             if steps and further.ways:
-                on = tried(further, lambda more, way=way: attempt((*way.options, *more)), steps - 1).ways  # type: ignore[misc]
+                on = tried(further, lambda more, way=way: attempt((*way.options, *more)), steps - 1, done).ways  # type: ignore[misc]
                 whens = [", ".join(filter(None, (way.when, each.when))) for each in on]
-                found += [WayOut((*way.options, *each.options), when) for each, when in zip(on, whens, strict=True)]
+                found += [
+                    WayOut((*way.options, *each.options), when, way.instead, way.clear and each.clear)
+                    for each, when in zip(on, whens, strict=True)
+                ]
             dead = dead or f"{shlex.join(way.options)} is not enough: {further.rule}"
         else:
             found.append(way)

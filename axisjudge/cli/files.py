@@ -107,7 +107,7 @@ def _labels_told(paths: Sequence[Path]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        from axisjudge.studies.check.columns import ratings_ways
+        from axisjudge.imports.api import ratings_ways
 
         if len(paths) > 1 or not paths[0].is_file() or error.ways:
             raise
@@ -199,9 +199,6 @@ def import_(
     )
     large = any(path.is_file() and path.stat().st_size > show.LARGE for path in files)
     imported = import_ratings(files, how, progress=(lambda text: typer.echo(text, err=True)) if large else None)
-    if theirs.sampling is None and (imported.ratings["rater_kind"] == "human").all():  # as `label import` asks
-        silent = imported.ratings["flags"].list.contains("drawn:unknown").fill_null(True).sum()
-        show.must_say_the_draw(int(silent), imported.ratings.height, ", ".join(path.name for path in files))
     if out is not None:
         write_ratings(imported.ratings, out)
     rows = [{"file": path.name, "format": form, "ratings": count} for path, form, count in imported.files]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,7 +19,7 @@ from axisjudge.imports import harness, inspect_scores, promptfoo, sets, tracing
 from axisjudge.imports.columns import named_after, read_table
 from axisjudge.imports.finishing import ratings_of_judgements
 from axisjudge.imports.judgement import DRAW, ImportedFile, ImportOptions, judged
-from axisjudge.imports.recognise import TRIED_ON, may_answer, recognise, texts, who
+from axisjudge.imports.recognise import TRIED_ON, may_answer, recognise, rows_to_try, texts, who
 from axisjudge.imports.sheets import (
     LINES,
     SUFFIXES,
@@ -107,7 +108,25 @@ def import_ratings(
         refused = error
     if progress:
         progress("refused; trying the commands that may help")
-    raise _with_ways(refused, named, given, with_draw=with_draw) from None
+    refused = _with_ways(refused, named, given, with_draw=with_draw)
+    if len(refused.ways) != 1 or not (way := refused.ways[0]).clear:
+        raise refused from None
+    imported = _imported(named, given.with_options(way.options), with_draw=with_draw)
+    note = f"no option was given, and names and cells decide: {shlex.join(way.options)} (other options win)"
+    return replace(imported, notes=(note, *imported.notes))
+
+
+def ratings_ways(path: Path, source: str, when: str = "to take it as ratings without a comparison") -> list[WayOut]:
+    """The commands that take a file as ratings, where no comparison of a judge with people can be made of it."""
+    out, whole = ("--out", "ratings.jsonl"), ("axisjudge", "import", source)
+    try:
+        imported = import_ratings([path])
+    except InputError as error:
+        ways = [WayOut((*way.options, *out), f"{when}, {way.when}".rstrip(", "), whole) for way in error.ways]
+        return ways[:2]
+    if {form for _, form, _ in imported.files} == {"axisjudge"}:  # ratings already
+        return [WayOut((), "to see how its raters agree", ("axisjudge", "agreement", source))]
+    return [WayOut(out, when, whole)]
 
 
 def _with_ways(refused: InputError, named: Sequence[Path], given: ImportOptions, *, with_draw: bool) -> InputError:
@@ -332,13 +351,13 @@ def _strangers(ratings: pl.DataFrame) -> list[str]:
 
 
 def _once(read: dict[str, Any] | None, what: str, made: Callable[[], Any]) -> Any:
-    """What is made of a file; where it is kept, made once, of a table the first rows."""
+    """What is made of a file; where it is kept, made once, of a table the rows that commands are tried on."""
     if read is None:
         return made()
     if what not in read:
         found = made()
-        if isinstance(found, ReadTable):
-            found = found.head(TRIED_ON)
+        if isinstance(found, ReadTable) and len(next(iter(found.columns.values()), ())) > TRIED_ON:
+            found = found.taken(rows_to_try(recognise(texts(found.columns), outer=found.outer), TRIED_ON))
         read[what] = found
     return read[what]
 

@@ -10,11 +10,11 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.cluster import watched
-from axisjudge.imports.judgement import share_of
-from axisjudge.imports.recognise import KIND_WORDS, texts
+from axisjudge.imports.judgement import ImportOptions, share_of, word_or_none
+from axisjudge.imports.recognise import KIND_WORDS, kind_of, texts
 from axisjudge.imports.sheets import AT_ONCE, Cells, Columns, each_cell
 from axisjudge.labels.own import steps_of
-from axisjudge.ratings.edge import SCHEMA
+from axisjudge.ratings.edge import SCHEMA, alike
 from axisjudge.ratings.scales import number_of, plain
 from axisjudge.verdict import RaterKind
 
@@ -123,3 +123,34 @@ def _kind(where: str, cell: object) -> RaterKind:
         cure = "map the column with --column NAME=ignore and say --kind"
         raise InputError(where, f"a kind of rater is one of {', '.join(KIND_WORDS)}", cell, cure)
     return kind
+
+
+def of_people(part: pl.DataFrame, options: ImportOptions) -> pl.Series:
+    """Of each judgement, whether a person said it, as far as it is told, written or likely by the rater's name."""
+    rater = part["rater"].fill_null(str(options.rater))
+    names = rater.unique().to_list()
+    told = rater.replace_strict(names, [options.kinds.get(name) for name in names], return_dtype=pl.String)
+    likely = rater.replace_strict(
+        names, [options.kind or kind_of(name) or "llm" for name in names], return_dtype=pl.String
+    )
+    return part.select(pl.coalesce(told, "kind", likely) == "human").to_series()
+
+
+def cell_words(cells: Cells) -> pl.Series:
+    if isinstance(cells, pl.Series) and cells.dtype == pl.String:
+        words = cells.str.strip_chars()
+        return words.set(words == "", None)
+    return pl.Series([word_or_none(cell) for cell in cells], dtype=pl.String)
+
+
+def without_copies(columns: Columns) -> tuple[Columns, int]:
+    """The columns without rows that repeat another whole, where rows have an id or a text of their own."""
+    cells = texts(columns)
+    if cells.width < 3 or not alike(cells):
+        return columns, 0
+    kept = cells.with_row_index("").unique(cells.columns, keep="first", maintain_order=True)[""].to_list()
+    made = {
+        name: column[kept] if isinstance(column, pl.Series) else [column[n] for n in kept]
+        for name, column in columns.items()
+    }
+    return made, cells.height - len(kept)

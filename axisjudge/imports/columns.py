@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
 import polars as pl
 
 from axisjudge.checks import InputError, WayOut, one_of
-from axisjudge.imports.cells import WHOLE, mended, row_by_row, typed_column
-from axisjudge.imports.judgement import DRAW, JUDGED, ImportedFile, ImportOptions, word_or_none
+from axisjudge.imports.cells import WHOLE, cell_words, mended, of_people, row_by_row, typed_column, without_copies
+from axisjudge.imports.judgement import DRAW, JUDGED, ImportedFile, ImportOptions
 from axisjudge.imports.recognise import (
     KIND_WORDS,
     NAMES,
     Recognised,
     by_question,
     is_text,
+    kind_of,
     last_part,
-    likely_kind,
     may_answer,
     named_column,
     nearest_id,
@@ -37,8 +37,8 @@ from axisjudge.imports.recognise import (
     tokens,
     who,
 )
-from axisjudge.imports.sheets import Cells, Columns, ReadTable, of_one_level
-from axisjudge.ratings.edge import alike, side
+from axisjudge.imports.sheets import Columns, ReadTable, of_one_level
+from axisjudge.ratings.edge import alike, same_choices, side, words_in
 from axisjudge.ratings.scales import checked_scale, number_of, plain
 from axisjudge.verdict import AXES, Rating
 
@@ -102,8 +102,10 @@ def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) 
     columns, outer = sheet.columns, frozenset(sheet.outer)
     if not any(map(len, columns.values())):
         return ImportedFile(form)
-    columns, n_copies = (columns, 0) if options.repeats else _without_copies(columns)  # two who agree are no copies
+    columns, n_copies = (columns, 0) if options.repeats else without_copies(columns)  # two who agree are no copies
     columns, changed = mended(columns, {*options.words, *options.missing})
+    if outer and not options.item:
+        options = replace(options, item=_of_a_list(recognise(texts(columns), outer=outer), options))
     columns, known, notes = _with_items(path, columns, options, outer)
     layout = layout_of(str(path), columns, known, options)
     found, empty = _judgements(path, columns, known, layout, options)
@@ -124,17 +126,16 @@ def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) 
     return ImportedFile(form, found, notes=tuple(filter(None, notes)))
 
 
-def _without_copies(columns: Columns) -> tuple[Columns, int]:
-    """The columns without rows that repeat another whole, where rows have an id or a text of their own."""
-    cells = texts(columns)
-    if cells.width < 3 or not alike(cells):
-        return columns, 0
-    kept = cells.with_row_index("").unique(cells.columns, keep="first", maintain_order=True)[""].to_list()
-    made = {
-        name: column[kept] if isinstance(column, pl.Series) else [column[n] for n in kept]
-        for name, column in columns.items()
-    }
-    return made, cells.height - len(kept)
+def _of_a_list(known: Recognised, options: ImportOptions) -> tuple[str, ...]:
+    """Id of the record and place in its list, where rows are a list's and none says who rated, or what was asked."""
+    inner = [name for name in known.frame.columns if name not in known.outer]
+    number = next((name for name in inner if name.endswith(".number")), "")
+    of = named_column([name for name in known.frame.columns if name in known.outer], NAMES["trajectory_id"])
+    themselves = named_column(inner, (*_RATERS, *NAMES["question"], *NAMES["trajectory_id"]))
+    if not (number and of) or themselves or options.rater_column or {*options.columns.values()} - {"verdict", IGNORED}:
+        return ()
+    unsure = known.frame[of].null_count() or known.frame.select(of, number).is_duplicated().any()
+    return () if unsure or {*inner} & {*known.of("rater", "question")} else (of, number)
 
 
 def _with_items(
@@ -342,7 +343,7 @@ def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognis
 
 def _kinds_of(names: Sequence[str]) -> tuple[str, ...]:
     """Each of these raters with its likely kind, and how labels were drawn where all are people."""
-    kinds = {name: likely_kind(name) for name in names}
+    kinds = {name: kind_of(name) or "llm" for name in names}
     told = tuple(part for name, kind in kinds.items() for part in ("--kind", f"{name}={kind}"))
     return (*told, *DRAW) if set(kinds.values()) == {"human"} else told
 
@@ -357,7 +358,7 @@ def _alike(known: Recognised, one: str, other: str) -> bool:
     first, second = known.columns[one], known.columns[other]
     if first.numbers and second.numbers:
         return first.numbers[0] <= second.numbers[1] and second.numbers[0] <= first.numbers[1]
-    return bool(first.words & second.words)
+    return bool(first.words & second.words or same_choices(first.words, second.words))
 
 
 def _refuse_undecided(
@@ -365,7 +366,7 @@ def _refuse_undecided(
 ) -> None:
     """Refuse columns that may be raters or questions (`asked` by their names), with the command for each."""
     name, listed = named_after(where), ", ".join(names[:6]) + ", ..." * (len(names) > 6)
-    people = {likely_kind(each) for each in names} == {"human"}
+    people = {kind_of(each) for each in names} == {"human"}
     ways = [
         WayOut((*_kinds_of(names), *(() if options.question else ("--question", name))), "if they are raters"),
         WayOut(("--rater", name, "--kind", "llm"), "if they are questions to one model"),
@@ -486,7 +487,8 @@ def _checked(where: str, layout: Layout, known: Recognised, options: ImportOptio
     asked = "question" in layout.roles or len(options.question) == 1 or (layout.answers and not layout.by_rater)
     if not asked:
         lacking.append("what was asked (--question NAME, or --column THEIRS=question)")
-    if lacking and not (options.kind or options.kinds or "rater_kind" in layout.roles):
+    kinds = _kind_ways(layout, options, known)
+    if kinds[0].options and (lacking or ("rater" in layout.roles and kinds[0].clear)):
         lacking.append("what the raters are (--kind llm, decision_model, rules or human; or NAME=KIND)")
     if lacking:
         ways = _ways(where, layout, options, known, asked=bool(asked))
@@ -512,26 +514,35 @@ def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised,
         rest += ("--rater", named_after(where))
     rest += () if asked else ("--question", layout.roles.get("verdict", named_after(where)))
     whole = []
-    for item, verdict, (kinds, when) in product(items, verdicts, _kind_ways(layout, options)):
+    kinds = _kind_ways(layout, options, known)
+    own_id = items == [()] or (len(items) == len(items[0]) == 1 and tokens(items[0][0]) & words_in("id idx key uid"))
+    for item, verdict, way in product(items, verdicts, kinds):
         of = [f"{' and '.join(item)} name what was rated"] if len(items) > 1 else []
         of += [f"{verdict[1].removesuffix('=verdict')} holds the answers"] if len(verdicts) > 1 else []
-        when = f"if {' and '.join(filter(None, (*of, when)))}" if of or when else ""
-        whole.append(WayOut((*_items(item), *verdict, *rest, *kinds), when))
+        when = f"if {' and '.join(filter(None, (*of, way.when)))}" if of or way.when else ""
+        clear = bool(own_id) and not nothing and not when and way.clear
+        whole.append(WayOut((*_items(item), *verdict, *rest, *way.options), when, clear=clear))
     return whole
 
 
-def _kind_ways(layout: Layout, options: ImportOptions) -> list[tuple[tuple[str, ...], str]]:
+def _kind_ways(layout: Layout, options: ImportOptions, known: Recognised) -> list[WayOut]:
     """What the raters may be, and what must hold for it: one way where names say it, else a model or people."""
     if options.kind or options.kinds or "rater_kind" in layout.roles:
-        return [((), "")]
+        return [WayOut((), clear=True)]
     if layout.by_rater and any(map(who, layout.answers)):
-        return [(_kinds_of(layout.answers), "")]
-    both: list[tuple[tuple[str, ...], str]] = [
-        (("--kind", "llm"), "models said it"),
-        (("--kind", "human", *DRAW), "people did"),
-    ]
-    named = {who(name) for ours in ("rater", "verdict") if (name := layout.roles.get(ours, ""))} - {""}
-    return [(both["people" in named][0], "")] if len(named) == 1 else both
+        return [WayOut(_kinds_of(layout.answers), clear=all(map(who, layout.answers)))]
+    both = [WayOut(("--kind", "llm"), "models said it"), WayOut(("--kind", "human", *DRAW), "people did")]
+    column, verdict = layout.roles.get("rater", ""), layout.roles.get("verdict", "")
+    raters = known.frame[column].drop_nulls().str.strip_chars().unique(maintain_order=True) if column else [verdict]
+    kinds = {name: kind_of(name, column) for name in raters}
+    if len(said := {*kinds.values()}) == 1 and None not in said:
+        return [both["human" in said]._replace(when="", clear=True)]
+    if None not in said:
+        return [
+            WayOut(tuple(part for each in kinds.items() for part in ("--kind", "=".join(map(str, each)))), clear=True)
+        ]
+    named = {who(name) for name in (column, verdict)} - {""}
+    return [both["people" in named]._replace(when="")] if len(named) == 1 else both
 
 
 def _judgements(
@@ -566,33 +577,19 @@ def _judgements(
         pl.lit(str(path)).alias("where"), *(pl.lit(None, pl.String).alias(name) for name in unsaid)
     )
     if not layout.answers:
-        return rows.with_columns(word=_words(columns[roles["verdict"]])), {}
+        return rows.with_columns(word=cell_words(columns[roles["verdict"]])), {}
     parts, empty = [], {}
     for name in layout.answers:
         beside = [field(ours, column).alias(ours) for ours, column in layout.sides[name].items()]
         part = rows.with_columns(
-            pl.lit(name).alias("rater" if layout.by_rater else "question"), _words(columns[name]).alias("word"), *beside
+            pl.lit(name).alias("rater" if layout.by_rater else "question"),
+            cell_words(columns[name]).alias("word"),
+            *beside,
         )
         lost = part["word"].is_null()
         if lost.any():
-            lost &= ~_of_people(part, options)
+            lost &= ~of_people(part, options)
             part = part.filter(pl.col("word").is_not_null() | lost)
         empty[name] = int(lost.sum())
         parts.append(part)
     return row_by_row(parts), empty
-
-
-def _of_people(part: pl.DataFrame, options: ImportOptions) -> pl.Series:
-    """Of each judgement, whether a person said it, as far as it is told, written or likely by the rater's name."""
-    rater = part["rater"].fill_null(str(options.rater))
-    names = rater.unique().to_list()
-    told = rater.replace_strict(names, [options.kinds.get(name) for name in names], return_dtype=pl.String)
-    likely = rater.replace_strict(names, [options.kind or likely_kind(name) for name in names], return_dtype=pl.String)
-    return part.select(pl.coalesce(told, "kind", likely) == "human").to_series()
-
-
-def _words(cells: Cells) -> pl.Series:
-    if isinstance(cells, pl.Series) and cells.dtype == pl.String:
-        words = cells.str.strip_chars()
-        return words.set(words == "", None)
-    return pl.Series([word_or_none(cell) for cell in cells], dtype=pl.String)

@@ -13,10 +13,10 @@ import polars as pl
 from axisjudge.checks import InputError, WayOut
 from axisjudge.families import family_of
 from axisjudge.imports.judgement import DRAW, ImportOptions, place_of
-from axisjudge.imports.recognise import likely_kind
+from axisjudge.imports.recognise import kind_of
 from axisjudge.labels.decisions import OPEN
 from axisjudge.labels.own import OF_RUN, word_error
-from axisjudge.ratings.edge import ITEM_ID, LISTS, MOST_WORDS, SCHEMA, alike, completed, sides_of
+from axisjudge.ratings.edge import ITEM_ID, LISTS, MOST_WORDS, SCHEMA, alike, completed, same_choices, sides_of
 from axisjudge.ratings.scales import checked_scale, nominal_of, number_of, on_scale, recognised_scale
 from axisjudge.verdict import AXES
 
@@ -65,7 +65,7 @@ def _asked(judged: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
         name = re.sub(r"\W+", "_", Path(where).name.partition(".")[0]).strip("_") or "answers"
         told = ("--question", name) * (len(options.question) != 1 and judged["question"].null_count() > 0)
         told += ("--rater", name) * bool(nobody.any())
-        raise InputError(where, f"does not say {' nor '.join(lacking)}", cure="say it", ways=[WayOut(told)])
+        raise InputError(where, f"does not say {' nor '.join(lacking)}", cure="say it", ways=[WayOut(told, clear=True)])
     asked = judged["question"]
     if asked.null_count():
         asked = asked.fill_null(options.question[0])
@@ -93,11 +93,14 @@ def _kinds(judged: pl.DataFrame, options: ImportOptions) -> dict[str, str]:
         else:
             unsaid.append(rater)
     if unsaid:
-        likely = {name: likely_kind(name) for name in unsaid}
+        likely = {name: kind_of(name) or "llm" for name in unsaid}
+        clear = all(map(kind_of, unsaid))
         ways = [WayOut(("--kind", "llm"), "if models said it"), WayOut(("--kind", "human", *DRAW), "if people did")]
         if len(set(likely.values())) > 1:
             each = tuple(part for name, kind in likely.items() for part in ("--kind", f"{name}={kind}"))
-            ways = [WayOut(each, "by their names")]
+            ways = [WayOut(each, "" if clear else "by their names", clear=clear)]
+        elif clear:
+            ways = [ways["human" in likely.values()]._replace(when="", clear=True)]
         listed = ", ".join(unsaid[:6]) + ", ..." * (len(unsaid) > 6)
         cure = "add for each whether it is llm, decision_model, rules or human"
         raise InputError("kind of raters", "is not said and never guessed", listed, cure, ways)
@@ -162,7 +165,7 @@ def _of_sides(judged: pl.DataFrame, kinds: dict[str, str], options: ImportOption
             sides["people" if kinds[rater] == "human" else "judges"] |= set(said)
         full = {rater: said for rater, said in by_rater.items() if said.total() >= _FEWEST_WORDS}
         for one_of, other in combinations(full, 2):
-            if not _common(full[one_of], full[other]):
+            if not _common(full[one_of], full[other]) or same_choices(full[one_of], full[other]):
                 _refuse_apart(question, one_of, full[one_of], other, full[other])
         if all(sides.values()):
             notes += [
@@ -189,7 +192,10 @@ def _refuse_apart(question: str, one: str, of_one: Counter[str], other: str, of_
     said, said_by_other = (", ".join(sorted(each)[:4]) for each in (of_one, of_other))
     rule = f"{one} says {said} and {other} says {said_by_other}: no word of one question in common"
     ways = []
-    if len(of_one) == len(of_other) == 2:
+    if meant := same_choices(of_one, of_other):
+        told = tuple(part for pair in meant.items() if len({*pair}) > 1 for part in ("--word-map", "=".join(pair)))
+        ways = [WayOut(told, clear=True)]
+    elif len(of_one) == len(of_other) == 2:
         mine = sorted(of_one)
         for theirs in (sorted(of_other), sorted(of_other)[::-1]):
             told = tuple(part for pair in zip(mine, theirs, strict=True) for part in ("--word-map", "=".join(pair)))

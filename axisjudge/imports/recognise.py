@@ -34,6 +34,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rater": (
         *("rater", "judge", "annotator", "rater_id", "judge_id", "judge_name", "annotator_id", "annotator_name"),
         *("worker", "worker_id", "grader", "evaluator", "labeler", "labeller", "coder", "scorer", "reviewer"),
+        *("ann", "analyst", "assessor"),
         *("judge_model", "evaluation_model", "evaluationmodel", "model"),
     ),
     "question": (
@@ -102,7 +103,7 @@ _EPOCHS = tuple((1e9 * unit, 3e9 * unit) for unit in (1, 1e3, 1e6))
 #: Names of a column that a program wrote before a table's own.
 _NAMELESS = frozenset({"column 1", "unnamed: 0", "index", "__index_level_0__", "_c0"})
 HUMAN = words_in("human humans people person gold golden truth groundtruth expert experts reviewer manual sme") | (
-    words_in("annotator annotators annotated adjudicated crowd worker")
+    words_in("annotator annotators annotated adjudicated crowd worker ann analyst assessor")
 )
 LABEL_WORDS = words_in("label labels target expected reference actual annotation correct oracle")
 _VERDICT = frozenset({*NAMES["verdict"]}) | words_in("labels quality correctness class outcome choice")
@@ -121,7 +122,7 @@ _JUDGE = words_in(
 _CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
 #: What is measured or counted of a run or a row, and is no verdict on it.
 _MEASURED = words_in(
-    "cost costs price latency duration seconds ms tokens length count num n logprob logprobs perplexity"
+    "cost costs price latency duration seconds ms tokens length count tally num n logprob logprobs perplexity"
 )
 #: Such a column with an id, name or model says who rated.
 _WHO_RATED = words_in("annotator judge rater worker evaluator grader reviewer eval evaluation")
@@ -463,9 +464,11 @@ def by_question(names: Sequence[str]) -> dict[str, list[str]]:
     return asked if alike and all(of and not who(of) and not re.search(r"\.\d+$", of) for of in rest) else {}
 
 
-def likely_kind(name: str) -> RaterKind:
-    """What a proposal takes a rater for, by the name of its column."""
-    return "human" if who(name) == "people" else "llm"
+def kind_of(name: str, column: str = "") -> RaterKind | None:
+    """What a rater is, by its name, or by that of the column in which a short or numbered name stands; else nothing."""
+    numbered = len(name) <= 3 or bool(re.search(r"\d", name))
+    said = who(name) or ("people" if column and numbered and who(column) == "people" else "")
+    return "human" if said == "people" else "llm" if said else None
 
 
 def share_words(words: frozenset[str], of_people: frozenset[str], *, leave: bool = False) -> bool:
@@ -544,11 +547,14 @@ def telling_apart(frame: pl.DataFrame, item: Sequence[str], keys: Sequence[str],
         for extra in combinations(usable, count):
             if not rows.select(*item, *keys, *extra).is_duplicated().any():
                 return list(extra)
-    return []
+    near = nearest_id(frame, item, keys, known, most=4)
+    return [] if not near or rows.select(*item, *keys, *near).is_duplicated().any() else near
 
 
-def nearest_id(frame: pl.DataFrame, item: Sequence[str], keys: Sequence[str], known: Recognised) -> list[str]:
-    """Up to two columns of ids, tasks or candidates that, with `item` and `keys`, leave fewest rows alike."""
+def nearest_id(
+    frame: pl.DataFrame, item: Sequence[str], keys: Sequence[str], known: Recognised, most: int = 2
+) -> list[str]:
+    """Up to `most` columns of ids, tasks or candidates that, with `item` and `keys`, leave fewest rows alike."""
     usable = [
         name for name in known.of("candidate", "cluster", "id") if name in frame.columns and name not in (*item, *keys)
     ]
@@ -558,11 +564,22 @@ def nearest_id(frame: pl.DataFrame, item: Sequence[str], keys: Sequence[str], kn
         return rows.select(*item, *keys, *names).unique().height
 
     found: list[str] = []
-    for _ in range(2):
+    for _ in range(most):
         best = max((name for name in usable if name not in found), key=lambda name: groups([*found, name]), default="")
         if best and groups([*found, best]) > groups(found):
             found.append(best)
     return found
+
+
+def rows_to_try(known: Recognised, most: int) -> pl.Series:
+    """The numbers of about `most` rows from the whole table, with an item all of its rows, whatever their order."""
+    frame = known.frame.with_row_index("")
+    shared = (each for each in known.columns.values() if 1 < each.distinct < each.filled and not each.words)
+    of = max(shared, key=lambda each: each.distinct, default=None)
+    if of is None or of.distinct * 50 < frame.height:
+        return frame[""].gather_every(-(-frame.height // most))
+    values = frame[of.name].unique(maintain_order=True).gather_every(-(-frame.height // most))
+    return frame.filter(pl.col(of.name).is_in(values.implode()))[""]
 
 
 def cluster_candidates(known: Recognised, item: Sequence[str], taken: Iterable[str]) -> list[str]:

@@ -11,6 +11,7 @@ import ast
 import csv
 import gzip
 import json
+import re
 import shlex
 import sys
 import tempfile
@@ -28,7 +29,7 @@ from axisjudge.imports.recognise import NAMES, who
 from axisjudge.labels.own import decoded, separated
 from axisjudge.labels.reading import read_bytes, read_json, read_json_lines
 from axisjudge.ratings.edge import taken
-from axisjudge.ratings.scales import plain
+from axisjudge.ratings.scales import number_of, plain
 
 #: Under these a record in a list says which of them it is.
 _NAMING = {"name", *NAMES["question"], *NAMES["rater"]}
@@ -69,10 +70,14 @@ class ReadTable(NamedTuple):
         """The same row by row."""
         return [dict(zip(self.columns, cells, strict=True)) for cells in zip(*self.columns.values(), strict=True)]
 
-    def head(self, count: int) -> ReadTable:
-        """Its first rows."""
-        first, outer = ({name: cells[:count] for name, cells in of.items()} for of in (self.columns, self.outer))
-        return ReadTable(first, self.notes, outer)
+    def taken(self, rows: pl.Series) -> ReadTable:
+        """Some of its rows, by their numbers."""
+        which = rows.to_list()
+        columns = {
+            name: cells[which] if isinstance(cells, pl.Series) else [cells[n] for n in which]
+            for name, cells in self.columns.items()
+        }
+        return ReadTable(columns, self.notes, self.outer)
 
 
 def each_cell(cells: Cells, change: Callable[[Any], Any]) -> Cells:
@@ -166,19 +171,19 @@ def read_sheet(path: Path) -> ReadTable:
 
 
 def _joined(cells: list[str]) -> list[str]:
-    """Cells of several labels each, written as lists (``['a', 'b']``), as ``a + b``; any other column as it is."""
-    filled = [cell for cell in cells if cell]
-    if not filled or not all(cell[:1] == "[" and cell[-1:] == "]" for cell in filled):
+    """Cells of several labels each, written as lists (``['a', 'b']``), as ``a + b``; ``[]`` and all others as they are."""
+    filled = {cell for cell in cells if cell[:1] == "[" and cell[-1:] == "]" and cell != "[]"}
+    if not filled or not all(len(cell) <= _SHORT for cell in {*cells} - filled):
         return cells
     try:
-        lists = {cell: ast.literal_eval(cell) for cell in {*filled}}
+        lists = {cell: ast.literal_eval(cell) for cell in filled}
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return cells
     if not all(isinstance(each, list) and _are_labels(each) for each in lists.values()):
         return cells
     if len(sizes := {*map(len, lists.values())} - {0}) == 1 and sizes != {1}:  # places of one list, as in an order
         return cells
-    return [" + ".join(sorted(lists[cell])) if cell else cell for cell in cells]
+    return [" + ".join(sorted(lists[cell])) if cell in lists else cell for cell in cells]
 
 
 def _large(path: Path) -> Columns | None:
@@ -410,7 +415,7 @@ def _side_by_side(head: str, cells: list[Any]) -> dict[str, list[Any]]:
     longest = max(map(len, lists))
     as_many_as_apply = len({*map(len, lists)} - {0}) > 1 and all(map(_are_labels, cells))  # and no places of one list
     if as_many_as_apply and plain(head.rpartition(".")[2]) in NAMES["verdict"]:
-        return {head: [" + ".join(sorted(cell)) if isinstance(cell, list) else cell for cell in cells]}
+        return {head: [" + ".join(sorted(cell)) or "[]" if isinstance(cell, list) else cell for cell in cells]}
     if longest == 1:
         return (
             _positions(head, cells, 1)
@@ -522,9 +527,19 @@ def _excel(path: Path) -> ReadTable:
     frame = pl.concat([sheet.with_columns(pl.lit(name).alias("sheet")) for name, sheet in filled.items()])
     if frame.columns[0] == "__UNNAMED__0":  # a table's own row numbers, as pandas writes them
         frame = frame.rename({"__UNNAMED__0": "column 1"})
-    if any(name.startswith("__UNNAMED__") for name in frame.columns):
+    if any(name.startswith("__UNNAMED__") for name in frame.columns) or _headed_twice(frame):
         cure = "give every column one heading, in the first line, and save it as CSV"
         raise InputError(str(path), "has columns without a heading, or headings in two lines", cure=cure)
     frame = frame if len(filled) > 1 else frame.drop("sheet")
     notes = (f"sheets {', '.join(filled)} are read one below the other",) if len(filled) > 1 else ()
     return ReadTable({name: frame[name].to_list() for name in frame.columns}, notes)
+
+
+def _headed_twice(frame: pl.DataFrame) -> bool:
+    """Whether one heading stands over several columns, whose first row tells them apart (``Use 1``, ``Use 1_1``)."""
+    again = [
+        name for name in frame.columns if re.fullmatch(r"(.+)_\d+", name) and name.rpartition("_")[0] in frame.columns
+    ]
+    first = [frame[name][0] for name in again]
+    headings = bool(first) and all(each and number_of(each) is None for each in first)
+    return headings and not any((frame[name][1:] == frame[name][0]).any() for name in again)

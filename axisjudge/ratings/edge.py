@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -274,6 +274,28 @@ def word(cell: str | None, missing: frozenset[str] = NO_VERDICT) -> str | None:
 def side(text: str) -> str:
     """``pass`` or ``fail``, or nothing for a word of no side."""
     return "pass" if text in PASSING | AFFIRMING else "fail" if text in FAILING | DENYING else ""
+
+
+#: What stands before the letter or number of an answer in a choice between answers.
+_OF_ANSWERS = re.compile(r"(model|assistant|response|answer|output|option|choice|system|summary|candidate)[\s_-]*")
+
+
+def same_choices(own: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
+    """Word -> the other side's word for the same choice between answers; nothing unless each has exactly one.
+
+    >>> same_choices(["a", "b"], ["model_a", "model_b"])
+    {'a': 'model_a', 'b': 'model_b'}
+    """
+
+    def bare(text: str) -> str:
+        return _OF_ANSWERS.sub("", text.casefold().strip("[]() "), count=1)
+
+    words, others = [*own], [*theirs]
+    by_choice = {bare(each): each for each in others}
+    found = {each: by_choice.get(bare(each), "") for each in words}
+    if len(by_choice) < len(others) or len({*found.values()} - {""}) < len(words) or {*words} & {*others} == {*words}:
+        return {}
+    return found if len({*by_choice} & {"a", "b", "1", "2", "left", "right"}) > 1 else {}
 
 
 def sides_of(scale: str) -> dict[str, float]:

@@ -125,14 +125,12 @@ def test_what_sums_up_people_is_neither_a_judge_nor_a_rater(tmp_path):
     path = written(tmp_path / "settled.csv", {"id": list(range(60)), "Acceptable?": settled, **people})
     with pytest.raises(InputError, match="wherever they agree"):
         check(path)
-    assert set(taken(path, refused(path).ways[0])["rater"]) == set(people)
+    assert set(import_ratings([path]).ratings["rater"]) == set(people)
     frame = texts({"gpt_verdict": settled, "other": noisy(settled, 0.1), **people})
     assert not any(sums_up(frame, name, list(people)) for name in ("gpt_verdict", "other"))
     parts = [{"id": n, "of": {"majority_human": a, "individual_human": a}} for n, a in enumerate(one)]
     (tmp_path / "parts.json").write_text(json.dumps(parts))
-    assert set(taken(tmp_path / "parts.json", refused(tmp_path / "parts.json").ways[0])["rater"]) == {
-        "of.individual_human"
-    }
+    assert set(import_ratings([tmp_path / "parts.json"]).ratings["rater"]) == {"of.individual_human"}
 
 
 def test_a_score_kept_twice_in_a_record_is_one_rating(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from csv import reader
 from dataclasses import replace
@@ -15,7 +16,7 @@ import numpy as np
 from axisjudge.checks import InputError, in_open_unit_interval, one_of, tried
 from axisjudge.figures import theme
 from axisjudge.figures.markup import template, untypeset
-from axisjudge.imports.recognise import TRIED_ON, Recognised, recognise
+from axisjudge.imports.recognise import TRIED_ON, Recognised, recognise, rows_to_try
 from axisjudge.ratings.edge import NO_VERDICT, word
 from axisjudge.stats.clusters import ALIKE, Alike
 from axisjudge.stats.estimate import Decision as Decision
@@ -23,7 +24,7 @@ from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.frames import Table, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies.check import sentences as say
-from axisjudge.studies.check.columns import CellTable, Roles, ratings_ways, read_cells, roles_of
+from axisjudge.studies.check.columns import CellTable, Roles, read_cells, roles_of
 from axisjudge.studies.check.compute import (
     CHANCE_CORRECTED,
     COLUMNS,
@@ -360,7 +361,13 @@ def check(
         known, roles, votes = _votes(cells, told)
     except InputError as error:
         report_progress("refused; trying the commands that may help")
-        raise _with_ways(error, cells, told) from None
+        error = _with_ways(error, cells, told)
+        if len(error.ways) != 1 or not error.ways[0].clear:
+            raise error from None
+        taken = error.ways[0].options
+        known, roles, votes = _votes(cells, told := _with_options(told, taken))
+        means = told["means"]
+        cells = replace(cells, notes=(f"no option was given, and the words decide: {shlex.join(taken)}", *cells.notes))
     one_of("alike", alike, ALIKE)
     votes = replace(votes, alike=alike)
     terms = terms_of(sampling, risk, ci_level, votes)
@@ -414,12 +421,16 @@ MEANT = re.compile(r"(.*:[^=]+)=(.*)")
 
 def _with_ways(error: InputError, cells: CellTable, told: Mapping[str, Any]) -> InputError:
     """A refusal with those commands that lead to an answer; else with those that take the file as ratings."""
-    some = replace(cells, frame=cells.frame.head(TRIED_ON))
+    some = cells
+    if cells.frame.height > TRIED_ON:
+        some = replace(cells, frame=cells.frame[rows_to_try(recognise(cells.frame), TRIED_ON)])
     if error.ways:
         error = tried(error, lambda options: _votes(some, _with_options(told, options)))
     is_file = cells.source not in ("table", "-") and Path(cells.source).is_file()
     if error.ways or not is_file or error.where not in ("--human", "--judge", "ratings"):
         return error
+    from axisjudge.imports.api import ratings_ways
+
     ways = ratings_ways(Path(cells.source), cells.source)
     return InputError(error.where, error.rule, error.found, error.cure, ways)
 

@@ -34,13 +34,12 @@ from axisjudge.imports.recognise import (
     several_raters,
     share_words,
     sums_up,
-    telling_apart,
     texts,
     tokens,
     who,
 )
 from axisjudge.imports.sheets import Cells, read_sheet, unpacked
-from axisjudge.ratings.edge import NO_VERDICT, side, words_in
+from axisjudge.ratings.edge import NO_VERDICT, same_choices, side, words_in
 from axisjudge.ratings.scales import plain
 from axisjudge.studies._shared.frames import Kind, kind_of, narwhals_of
 
@@ -136,25 +135,11 @@ def read_cells(table: Any) -> CellTable:
 
 def _refuse_export(path: Path, source: str) -> None:
     """Refuse the export of a tool, which is told from a table by what `import` reads."""
-    from axisjudge.imports.api import tool_of
+    from axisjudge.imports.api import ratings_ways, tool_of
 
     if tool := tool_of(path):
         rule = f"is an export of {tool}, which says itself who rated what"
         raise InputError(source, rule, cure="take it as ratings", ways=ratings_ways(path, source))
-
-
-def ratings_ways(path: Path, source: str, when: str = "to take it as ratings without a comparison") -> list[WayOut]:
-    """The commands that take a file as ratings, where no comparison of a judge with people can be made of it."""
-    from axisjudge.imports.api import import_ratings
-
-    out = ("--out", "ratings.jsonl")
-    whole = ("axisjudge", "import", source)
-    try:
-        import_ratings([path])
-    except InputError as error:
-        ways = [WayOut((*way.options, *out), f"{when}, {way.when}".rstrip(", "), whole) for way in error.ways]
-        return ways[:2]
-    return [WayOut(out, when, whole)]
 
 
 _CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
@@ -286,7 +271,12 @@ def _long(known: Recognised, wishes: Roles) -> Roles:
     value = _column(known, "--value", wishes.value or known.named("verdict"))
     rater = _column(known, "--rater", wishes.rater or _rater(known))
     named = named_column(known.columns, _ITEMS) or named_column(known.columns, CLUSTERS)
-    item = _column(known, "--item", wishes.item or named)
+    ids = [name for name in known.of("id", "cluster") if tokens(name) & OF_ROWS and name not in (value, rater)]
+    if not wishes.item and not named and len(ids) > 1:
+        raise InputError(
+            "--item", "must name what was rated", cure="name it", ways=[WayOut(("--item", of)) for of in ids]
+        )
+    item = _column(known, "--item", wishes.item or named or next(iter(ids), ""))
     raters = _names_in(known, rater)
     people = wishes.people or _long_people(known, rater, raters, wishes)
     judges = wishes.judges or tuple(name for name in raters if name not in people)
@@ -348,26 +338,6 @@ def repeating_id(roles: Roles) -> str:
     """A column of a wide table that is named like an id and was not taken for one, because its values repeat."""
     of_rows = () if roles.long or roles.item else roles.left_out
     return next((name for name in of_rows if plain(name) in _ITEMS), "")
-
-
-def refuse_twice(known: Recognised, roles: Roles, rule: str) -> None:
-    """Refuse rows of one item that differ, with the columns that would tell them apart."""
-    keys = [roles.rater] if roles.long else []
-    parts = roles.item.split(" + ")
-    own = Recognised(known.frame.drop(roles.item) if len(parts) > 1 else known.frame, known.columns)
-    where = f"column {roles.rater or roles.item!r}"
-    if extra := telling_apart(own.frame, parts, keys, known):
-        options = tuple(part for name in (*parts, *extra) for part in ("--item", name))
-        when = f"if {' and '.join(extra)} tell{'s' * (len(extra) == 1)} what was rated"
-        raise InputError(where, rule, ways=[WayOut(options, when)])
-    if roles.long:
-        groups = [name for name in known.of("question", "cluster") if known.columns[name].words]
-        groups = [name for name in groups if name not in (roles.rater, *parts)]
-        firsts = {name: known.frame[name].drop_nulls()[0].strip() for name in groups if known.columns[name].filled}
-        ways = [WayOut(("--where", f"{name}={first}")) for name, first in firsts.items()]
-        raise InputError(where, rule, cure="keep one question and one repeat", ways=ways)
-    together = WayOut(("--cluster", roles.item), "if its rows belong together")
-    raise InputError(where, rule, cure="keep one" * (not roles.item), ways=[together] if roles.item else ())
 
 
 def _confidences(known: Recognised, judges: Sequence[str], wishes: Roles) -> dict[str, str]:
@@ -458,8 +428,10 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
     if len(people) > 1:  # those that answer what a judge answers
         theirs = [free[name] for name in free if name in judges or who(name) == "judge"]
         people = [name for name in people if any(free[name] & words for words in theirs)] or people
-    stems = {re.sub(r"[\W_]*\w?\d*$", "", name.casefold()) for name in people}
-    numbered = [bool(re.search(r"([\W_]\w|\d+)$", name)) or tokens(name) <= HUMAN | LABEL_WORDS for name in people]
+    stems = {re.sub(r"[\W_]*\w?\d*$", "", re.sub(r"(?<=[\W_])\d+(?=[\W_])", "", name.casefold())) for name in people}
+    numbered = [
+        bool(re.search(r"([\W_]\w|\d+)$|[\W_]\d+[\W_]", name)) or tokens(name) <= HUMAN | LABEL_WORDS for name in people
+    ]
     if len(people) == 1 or (len(people) > 1 and len(stems) == 1 and all(numbered)):
         return tuple(people)
     if people:
@@ -542,6 +514,7 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         for name, each in known.columns.items()
         if each.numbers
         and name not in people
+        and last_part(name) not in OF_ROWS
         and (who(name) == "judge" or each.kind == "verdict")
         and (each.fractions or not each.words)
     ]
@@ -565,7 +538,9 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         own = sorted(known.columns[others[0]].words, key=in_order)
         said = ", ".join(own[:4]) + ", ..." * (len(own) > 4)
         rule = f"no column has the words that people used ({listed}); {others[0]} says {said}"
-        return InputError("--judge", rule, cure="say what they mean", ways=words_meant(others[0], own, theirs))
+        return InputError(
+            "--judge", rule, cure="say what they mean", ways=words_meant(others[0], own, theirs, alone=len(others) == 1)
+        )
     rest = {name: each for name, each in known.columns.items() if name not in people}
     rows = [name for name, each in rest.items() if last_part(name) in NAMED_FOR_ROWS or each.kind == "text"]
     if rows := [name for name in rows if share_words(rest[name].words, theirs, leave=True)]:
@@ -575,16 +550,26 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         ways = [WayOut(("--judge", name), f"if {name} is the judge") for name in rows]
         return InputError("--judge", rule, ways=ways)
     rule = f"only people's words are here ({', '.join(people[:4])} say {listed}): no other column has them"
-    judges = [name for name, each in rest.items() if each.kind in ("verdict", "other") and len(each.words) > 1]
+    judges = [
+        name
+        for name, each in rest.items()
+        if len(each.words) > 1 and (each.kind == "verdict" or (each.kind == "other" and any(map(side, each.words))))
+    ]
     cure = f"the columns of few words are {', '.join(judges[:6])}" if judges else "a judge's column is missing"
     said_by = {name: sorted(known.columns[name].words, key=in_order) for name in judges[:3]}
     ways = [way for name, own in said_by.items() for way in words_meant(name, own, theirs)]
     return InputError("--judge", rule, cure=cure, ways=ways)
 
 
-def words_meant(judge: str, own: Sequence[str], theirs: Iterable[str]) -> list[WayOut]:
-    """What a judge's two words may stand for among people's two: by their sides, else both ways round."""
+def words_meant(judge: str, own: Sequence[str], theirs: Iterable[str], *, alone: bool = False) -> list[WayOut]:
+    """What a judge's words stand for among people's, as choices between answers or of two sides; else both ways round.
+
+    The first is clear where the judge stands `alone`.
+    """
     words = sorted(theirs, key=in_order)
+    if meant := same_choices(own, words):
+        pairs = [part for one, other in meant.items() if one != other for part in ("--words", f"{judge}:{one}={other}")]
+        return [WayOut(("--judge", judge, *pairs), clear=alone)]
     if len(own) != 2 or len(words) != 2 or {*own} & {*words}:
         return []
     same_side = all(map(side, own)) and all(map(side, words))

@@ -23,7 +23,7 @@ from axisjudge.stats.clusters import Alike
 from axisjudge.stats.reference import majority
 from axisjudge.stats.uneven_draws import Families, apart_reason, comparable_features
 from axisjudge.studies._shared.frames import Floats
-from axisjudge.studies.check.columns import Roles, refuse_twice
+from axisjudge.studies.check.columns import Roles
 
 # words that hang on the question where they stand alone
 _SINGLE = words_in("y t n f 1 0")
@@ -405,7 +405,7 @@ def _items_of(known: Recognised, roles: Roles) -> tuple[pl.DataFrame, int]:
             if rater
             else f"{twice[_ITEM][0]!r} stands twice"
         )
-        refuse_twice(known, roles, f"{what} (rows {first[_ROW][0]} and {first[_ROW][1]})")
+        _refuse_twice(known, roles, f"{what} (rows {first[_ROW][0]} and {first[_ROW][1]})")
     return _wide(named, roles), n_copies
 
 
@@ -436,7 +436,7 @@ def _pivoted(frame: pl.DataFrame, known: Recognised, roles: Roles) -> pl.DataFra
         said = _both(first, roles.value)
         said = said if " and " in said else f"{said} and {said}"
         rule = f"{first['axisjudge rater'][0]} rated {first[_ITEM][0]!r} twice, {said}"
-        refuse_twice(known, roles, f"{rule} (rows {first[_ROW][0]} and {first[_ROW][1]})")
+        _refuse_twice(known, roles, f"{rule} (rows {first[_ROW][0]} and {first[_ROW][1]})")
     items = rated.unique(_ITEM, keep="first", maintain_order=True).select(
         _ITEM, _ROW, *([roles.cluster] if roles.cluster else [])
     )
@@ -548,3 +548,23 @@ def differing(votes: Votes, number: int) -> list[dict[str, Any]]:
         }
         for row in at
     ]
+
+
+def _refuse_twice(known: Recognised, roles: Roles, rule: str) -> None:
+    """Refuse rows of one item that differ, with the columns that would tell them apart."""
+    keys = [roles.rater] if roles.long else []
+    parts = roles.item.split(" + ")
+    own = Recognised(known.frame.drop(roles.item) if len(parts) > 1 else known.frame, known.columns)
+    where = f"column {roles.rater or roles.item!r}"
+    if extra := telling_apart(own.frame, parts, keys, known):
+        options = tuple(part for name in (*parts, *extra) for part in ("--item", name))
+        when = f"if {' and '.join(extra)} tell{'s' * (len(extra) == 1)} what was rated"
+        raise InputError(where, rule, ways=[WayOut(options, when)])
+    if roles.long:
+        groups = [name for name in known.of("question", "cluster") if known.columns[name].words]
+        groups = [name for name in groups if name not in (roles.rater, *parts)]
+        firsts = {name: known.frame[name].drop_nulls()[0].strip() for name in groups if known.columns[name].filled}
+        ways = [WayOut(("--where", f"{name}={first}")) for name, first in firsts.items()]
+        raise InputError(where, rule, cure="keep one question and one repeat", ways=ways)
+    together = WayOut(("--cluster", roles.item), "if its rows belong together")
+    raise InputError(where, rule, cure="keep one" * (not roles.item), ways=[together] if roles.item else ())
