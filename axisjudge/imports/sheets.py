@@ -171,7 +171,7 @@ def read_sheet(path: Path) -> ReadTable:
 
 
 def _joined(cells: list[str]) -> list[str]:
-    """Cells of several labels each, written as lists (``['a', 'b']``), as ``a + b``; ``[]`` and all others as they are."""
+    """Cells of several labels each, written as lists (``['a', 'b']``), as ``a + b``; ``[]`` and others as they are."""
     filled = {cell for cell in cells if cell[:1] == "[" and cell[-1:] == "]" and cell != "[]"}
     if not filled or not all(len(cell) <= _SHORT for cell in {*cells} - filled):
         return cells

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, WayOut
-from axisjudge.imports.recognise import NAMES, Recognised, named_column
+from axisjudge.imports.recognise import NAMES, Recognised, named_column, telling_apart
 from axisjudge.ratings.edge import AFFIRMING, DENYING, FAILING, MOST_WORDS, PASSING, side, word, words_in
 from axisjudge.ratings.scales import Level
 from axisjudge.stats.clusters import Alike
