@@ -530,11 +530,16 @@ def _kind_ways(layout: Layout, options: ImportOptions, known: Recognised) -> lis
     if options.kind or options.kinds or "rater_kind" in layout.roles:
         return [WayOut((), clear=True)]
     if layout.by_rater and any(map(who, layout.answers)):
-        return [WayOut(_kinds_of(layout.answers), clear=all(map(who, layout.answers)))]
+        said = {who(name) for name in layout.answers}  # columns that models name alone may hold scores of their answers
+        return [WayOut(_kinds_of(layout.answers), clear="" not in said and "people" in said)]
     both = [WayOut(("--kind", "llm"), "models said it"), WayOut(("--kind", "human", *DRAW), "people did")]
     column, verdict = layout.roles.get("rater", ""), layout.roles.get("verdict", "")
     raters = known.frame[column].drop_nulls().str.strip_chars().unique(maintain_order=True) if column else [verdict]
     kinds = {name: kind_of(name, column) for name in raters}
+    if last_part(column) == "model":  # whose answers were rated, as well as who rated
+        return [way._replace(when=f"{column} says who rated, and {way.when}") for way in both]
+    if not column and "correct" in tokens(verdict):
+        return both
     if len(said := {*kinds.values()}) == 1 and None not in said:
         return [both["human" in said]._replace(when="", clear=True)]
     if None not in said:

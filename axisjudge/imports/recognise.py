@@ -43,7 +43,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "verdict": (
         *("verdict", "label", "rating", "judgment", "judgement", "score", "grade", "annotation", "answer", "value"),
-        *("vote", "decision", "outcome", "result", "winner", "preference", "severity"),
+        *("vote", "decision", "outcome", "result", "winner", "preference", "severity", "sentiment"),
     ),
     "confidence": ("confidence", "conf", "certainty"),
     "rationale": ("rationale", "reason", "reasoning", "explanation", "justification", "comment", "note", "notes"),
@@ -465,8 +465,8 @@ def by_question(names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def kind_of(name: str, column: str = "") -> RaterKind | None:
-    """What a rater is, by its name, or by that of the column in which a short or numbered name stands; else nothing."""
-    numbered = len(name) <= 3 or bool(re.search(r"\d", name))
+    """What a rater is, by its name, or by that of the column in which a numbered name or an id stands; else nothing."""
+    numbered = re.fullmatch(rf"\d+|{_NUMBERED}|[A-Z0-9]{{10,}}|[0-9a-f-]{{16,}}", name)
     said = who(name) or ("people" if column and numbered and who(column) == "people" else "")
     return "human" if said == "people" else "llm" if said else None
 

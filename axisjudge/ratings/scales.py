@@ -163,7 +163,8 @@ def recognised_scale(question: str, answers: Iterable[object]) -> str:
     numbers = {word: number for word in used if (number := number_of(word)) is not None}
     if len(numbers) == len(used) and used:
         return _of_numbers(set(numbers.values()))
-    if len(numbers) > max(2, len(used) - len(numbers)):
+    several = any(" + " in each for each in used)  # labels of which several may apply, numbered
+    if len(numbers) > max(2, len(used) - len(numbers)) and not several:
         others = sorted(used - numbers.keys())
         cure = f"--missing {others[0]!r} if it means no rating, --word-map {others[0]!r}=NUMBER if it means one"
         raise InputError(question, f"has numbers and also {len(others)} words", others[0], cure)

@@ -525,7 +525,7 @@ def _shapes():
     gaps[3]["ID"], gaps[7]["ID"] = "", "6"
     yield "gaps", gaps, {"import"}
     facts = [{"text": f"fact {k % 20}", "label": word} for k, word in enumerate(drawn(n, ("S", "NS")))]
-    yield "facts", [{"topic": f"t{k}", "human-facts": facts[k * 6 : k * 6 + 6]} for k in range(4)], {"import"}
+    yield "facts", [{"topic": f"t{k}", "human-facts": facts[k * 6 : k * 6 + 6]} for k in range(4)], set()
     twice = [{"instance_id": k // 2, "tone_label": k % 3, "facts_label": k % 4 % 3} for k in range(n)]
     yield "twice", twice, {"import"}
     scores = [{"id": k, "judge_score": k / n, "human": word} for k, word in enumerate(said)]

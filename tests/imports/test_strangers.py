@@ -8,10 +8,11 @@ import polars as pl
 import pytest
 from imports.test_never_wrong import drawn, noisy, written
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, WayOut, tried
 from axisjudge.imports import ImportOptions, api, import_ratings
-from axisjudge.imports.recognise import recognise, sums_up, texts
+from axisjudge.imports.recognise import recognise, rows_to_try, sums_up, telling_apart, texts
 from axisjudge.imports.sheets import read_sheet
+from axisjudge.ratings import write_ratings
 from axisjudge.ratings.scales import number_of
 from axisjudge.studies.check import check
 
@@ -234,3 +235,124 @@ def test_rows_that_nothing_tells_apart_get_the_nearest_id(tmp_path):
 
 def test_words_with_an_underscore_are_no_numbers():
     assert [number_of(word) for word in ("22_6", "1_000", "22.6", "1e3")] == [None, None, 22.6, 1000.0]
+
+
+def came(path):
+    """What a bare import takes, and the options that it says it took."""
+    imported = import_ratings([path])
+    note = next(each for each in imported.notes if each.startswith("no option was given"))
+    return imported.ratings, note
+
+
+def test_what_names_and_cells_decide_is_taken_and_said(tmp_path):
+    ids = [f"case-{n}" for n in range(60)]
+    alone = written(tmp_path / "gold.csv", {"case_id": ids, "label": SAID})
+    table, note = came(alone)
+    assert (table.height, {*table["rater_kind"]}, {*table["question"]}) == (60, {"human"}, {"label"})
+    assert "--kind human --sampling unknown" in note
+    assert import_ratings([alone], ImportOptions(kind="llm")).ratings["rater_kind"].unique().to_list() == ["llm"]
+    rows = {"item": ids * 2, "annotator": ["gpt-4o"] * 60 + ["worker_17"] * 60, "grade": SAID * 2}
+    table, note = came(written(tmp_path / "long.csv", rows))
+    assert dict(table.select("rater", "rater_kind").iter_rows()) == {"gpt-4o": "llm", "worker_17": "human"}
+    for other in ("longest", "bot", "house-13b"):  # a rule, a person, a model of one's own: nothing says which
+        rows["annotator"] = ["gpt-4o"] * 60 + [other] * 60
+        assert refused(written(tmp_path / f"{other}.csv", rows)).ways
+    rows["model"] = rows.pop("annotator")[:60] + ["claude-3"] * 60  # who rated, or whose answers were
+    assert all("model says who rated" in way.when for way in refused(written(tmp_path / "model.csv", rows)).ways)
+    scores = {"case_id": ids, "gpt-4": drawn(60, "12345"), "llama": drawn(60, "12345", seed=2)}
+    assert refused(written(tmp_path / "scores.csv", scores)).ways
+    assert len(refused(written(tmp_path / "score.csv", {"case_id": ids, "score": drawn(60, "12345")})).ways) == 2
+
+
+def test_choices_between_answers_are_one_word_under_either_name(tmp_path):
+    people = drawn(60, ("model_a", "model_b", "tie"), seed=4)
+    judge = noisy([each.removeprefix("model_").upper() if each != "tie" else each for each in people], 0.2)
+    path = written(tmp_path / "pairs.csv", {"id": list(range(60)), "human_winner": people, "judge_pick": judge})
+    same = sum(
+        one.removeprefix("model_").casefold() == other.casefold() for one, other in zip(people, judge, strict=True)
+    )
+    found = check(path)
+    assert found.read.judges[0].measures["agreement"].estimate == pytest.approx(same / 60)
+    assert any("--words judge_pick:a=model_a" in note for note in found.read.notes)
+    table, _ = came(path)
+    wide = table.pivot("rater", index="item_id", values="verdict")
+    assert (wide["human_winner"] == wide["judge_pick"]).sum() == same
+    numbered = ["model_1" if each == "model_a" else "model_2" for each in people]
+    with pytest.raises(InputError):
+        check({"id": list(range(60)), "human_winner": numbered, "judge_pick": drawn(60, ("a", "b"), seed=5)})
+
+
+def test_each_record_of_a_list_is_an_item_where_none_says_who_rated(tmp_path):
+    claims = [[{"claim": f"{n} {k % 2}", "human_label": SAID[n - k]} for k in range(5)] for n in range(12)]
+    path = tmp_path / "claims.json"
+    path.write_text(
+        json.dumps([{"id": f"r{n}", "response": f"text {n}", "claims": each} for n, each in enumerate(claims)])
+    )
+    table, _ = came(path)
+    said = [each["human_label"] for claim in claims for each in claim]
+    assert (table.height, table["item_id"].n_unique(), (table["verdict"] == "yes").sum()) == (60, 60, said.count("yes"))
+    with pytest.raises(InputError) as error:
+        check(path)
+    assert not any("number" in option for way in error.value.ways for option in way.options), "places are no judge"
+
+
+def test_a_cell_may_hold_several_labels_and_none_of_them(tmp_path):
+    asked = ["tone", "faults"] * 30
+    cells = ["3" if each == "tone" else ("[]", "['1']", "['4', '2']")[n % 3] for n, each in enumerate(asked)]
+    path = tmp_path / "several.csv"
+    with path.open("w", newline="") as out:
+        csv.writer(out).writerows(
+            [
+                ("art_id", "ann", "criterion", "annotation"),
+                *((n // 2, "Ann. 1", *of) for n, of in enumerate(zip(asked, cells, strict=True))),
+            ]
+        )
+    table, _ = came(path)
+    faults = table.filter(pl.col("question") == "faults")["verdict"]
+    assert sorted(faults.value_counts().rows()) == [("1", 10), ("2 + 4", 10), ("[]", 10)]
+    with pytest.raises(InputError, match="all people"):
+        check(path)
+
+
+def test_a_heading_over_several_columns_is_no_word_of_them(tmp_path):
+    pytest.importorskip("fastexcel")
+    rows = [["case", "use", "use"], ["", "grade", "reason"], *([str(n), str(n % 5), f"why {n}"] for n in range(20))]
+    with pytest.raises(InputError, match="headings in two lines"):
+        read_sheet(workbook(tmp_path / "two_lines.xlsx", {"Sheet1": rows}))
+
+
+def test_pairs_and_turns_that_only_four_columns_tell_apart_are_named_by_all_four():
+    rows = [(q, a, b, t) for q in range(12) for a in "xyz" for b in "xyz" if a < b for t in (1, 2)]
+    frame = texts(
+        dict(zip(("question_id", "model_1", "model_2", "turn"), map(list, zip(*rows, strict=True)), strict=True))
+    )
+    models = {"x": "gpt-4", "y": "claude-v1", "z": "llama-13b"}
+    frame = frame.with_columns(pl.col("model_1", "model_2").replace(models))
+    assert {*telling_apart(frame, [], [], recognise(frame))} == {*frame.columns}
+
+
+def test_commands_are_tried_on_items_of_the_whole_table_with_all_their_rows():
+    known = recognise(texts({"item": list(range(3000)) * 2, "rater": ["gpt"] * 3000 + ["human"] * 3000}))
+    rows = rows_to_try(known, 600)
+    some = known.frame[rows]
+    assert 500 <= len(rows) <= 700
+    assert some.group_by("item").len()["len"].unique().to_list() == [2]
+
+
+def test_our_own_ratings_are_no_table_to_import(tmp_path):
+    path = tmp_path / "ratings.jsonl"
+    write_ratings(
+        import_ratings([written(tmp_path / "gold.csv", {"case_id": list(range(60)), "label": SAID})]).ratings, path
+    )
+    assert [way.instead[:2] for way in api.ratings_ways(path, str(path))] == [("axisjudge", "agreement")]
+
+
+def test_refusals_that_lead_to_refusals_are_not_followed_for_ever():
+    tries = []
+
+    def attempt(options):
+        tries.append(options)
+        raise InputError("x", "is refused", ways=[WayOut((f"--{n}",)) for n in range(9)])
+
+    tried(InputError("x", "is refused", ways=[WayOut((f"--{n}",)) for n in range(9)]), attempt)
+    assert len(tries) <= 12

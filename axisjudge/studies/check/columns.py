@@ -280,6 +280,9 @@ def _long(known: Recognised, wishes: Roles) -> Roles:
     raters = _names_in(known, rater)
     people = wishes.people or _long_people(known, rater, raters, wishes)
     judges = wishes.judges or tuple(name for name in raters if name not in people)
+    if not judges:
+        rule = f"the raters of column {rater!r} are all people, and a judge's words are compared with theirs"
+        raise InputError("--judge", rule, ", ".join(raters[:8]), "a judge's words are missing")
     for option, names in (("--judge", judges), ("--human", people)):
         if absent := [name for name in names if name not in raters]:
             raise InputError(option, f"must name raters of column {rater!r}", absent, f"they are {', '.join(raters)}")
@@ -428,15 +431,22 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
     if len(people) > 1:  # those that answer what a judge answers
         theirs = [free[name] for name in free if name in judges or who(name) == "judge"]
         people = [name for name in people if any(free[name] & words for words in theirs)] or people
-    stems = {re.sub(r"[\W_]*\w?\d*$", "", re.sub(r"(?<=[\W_])\d+(?=[\W_])", "", name.casefold())) for name in people}
-    numbered = [
-        bool(re.search(r"([\W_]\w|\d+)$|[\W_]\d+[\W_]", name)) or tokens(name) <= HUMAN | LABEL_WORDS for name in people
+    by_stem: dict[str, list[str]] = {}
+    for name in people:
+        stem = re.sub(r"[\W_]*\w?\d*$", "", re.sub(r"(?<=[\W_])\d+(?=[\W_])", "", name.casefold()))
+        by_stem.setdefault(stem, []).append(name)
+    several = [
+        name
+        for name in max(by_stem.values(), key=len, default=[])
+        if re.search(r"([\W_]\w|\d+)$|[\W_]\d+[\W_]", name) or tokens(name) <= HUMAN | LABEL_WORDS
     ]
-    if len(people) == 1 or (len(people) > 1 and len(stems) == 1 and all(numbered)):
+    if people and (len(people) == 1 or several == people):
         return tuple(people)
     if people:
         cure = "name people's column, or several people by --human once each"
         ways = [WayOut(("--human", name)) for name in people[:6]]
+        if len(several) > 1:
+            ways.insert(0, WayOut(tuple(part for name in several for part in ("--human", name)), "several people"))
         raise InputError("--human", f"{', '.join(people)} could each be what people said", cure=cure, ways=ways)
     verdicts = [name for name in free if known.columns[name].kind == "verdict" and len(free[name]) > 1]
     judged = [name for name in verdicts if who(name) == "judge"]
