@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import polars as pl
@@ -15,7 +16,7 @@ from axisjudge.imports.recognise import KIND_WORDS, kind_of, texts
 from axisjudge.imports.sheets import AT_ONCE, Cells, Columns, each_cell
 from axisjudge.labels.own import steps_of
 from axisjudge.ratings.edge import SCHEMA, alike
-from axisjudge.ratings.scales import number_of, plain
+from axisjudge.ratings.scales import checked_scale, number_of, plain
 from axisjudge.verdict import RaterKind
 
 #: What programs write into a cell that has nothing; these are no one's answer.
@@ -24,6 +25,12 @@ _NOTHING = frozenset({"nan", "<na>", "null", "nat", "#n/a"})
 _NOTHING_AMONG_NUMBERS = _NOTHING | {"none", "na", "n/a", "-", "–", "—"}
 #: Fields that are whole numbers.
 WHOLE = ("step_index", "repeat", "input_tokens", "cached_tokens", "output_tokens")
+#: What may stand beside a wide column, by the ending of its name.
+_SIDES = {
+    "confidence": ("confidence", "conf", "certainty"),
+    "rationale": ("rationale", "reason", "reasoning", "explanation", "justification", "note", "comment"),
+    "cited_step_indices": ("steps", "cited_step_indices"),
+}
 _PERCENT = r"^\d+(?:[.,]\d+)?\s*%$"
 _COMMA = r"^-?\d+,\d+$"
 _THOUSANDS = r"^-?\d{1,3}(?:,\d{3})+$"
@@ -154,3 +161,24 @@ def without_copies(columns: Columns) -> tuple[Columns, int]:
         for name, column in columns.items()
     }
     return made, cells.height - len(kept)
+
+
+def is_scale(cell: str) -> bool:
+    """Whether a cell names a scale."""
+    try:
+        return bool(checked_scale("scale", cell))
+    except InputError:
+        return False
+
+
+def beside(name: str, heads: Sequence[str]) -> dict[str, str]:
+    """Our field -> column of what stands beside a wide column: ``gpt_confidence`` beside ``gpt``."""
+    by_name = {plain(head.replace("/", "_").replace(".", "_")): head for head in heads}
+    own = plain(name.replace("/", "_").replace(".", "_"))
+    bases = {own, own.removesuffix("_value").removesuffix("_score")}
+    found: dict[str, str] = {}
+    for ours, endings in _SIDES.items():
+        for base, ending in product(bases, endings):
+            if column := by_name.get(f"{base}_{ending}") or by_name.get(f"{ending}_{base}"):
+                found.setdefault(ours, column)
+    return found

@@ -15,7 +15,17 @@ from pathlib import Path
 import polars as pl
 
 from axisjudge.checks import InputError, WayOut, one_of
-from axisjudge.imports.cells import WHOLE, cell_words, mended, of_people, row_by_row, typed_column, without_copies
+from axisjudge.imports.cells import (
+    WHOLE,
+    beside,
+    cell_words,
+    is_scale,
+    mended,
+    of_people,
+    row_by_row,
+    typed_column,
+    without_copies,
+)
 from axisjudge.imports.judgement import DRAW, JUDGED, ImportedFile, ImportOptions
 from axisjudge.imports.recognise import (
     KIND_WORDS,
@@ -39,7 +49,7 @@ from axisjudge.imports.recognise import (
 )
 from axisjudge.imports.sheets import Columns, ReadTable, of_one_level
 from axisjudge.ratings.edge import alike, same_choices, side, words_in
-from axisjudge.ratings.scales import checked_scale, number_of, plain
+from axisjudge.ratings.scales import number_of, plain
 from axisjudge.verdict import AXES, Rating
 
 IGNORED = "ignore"
@@ -49,14 +59,9 @@ _OWN = ("trajectory_id", "question", "rater", "verdict", "rater_kind")
 _SAID = ("verdict", "confidence", "rationale", "model", "family", "rater_version", "cited_step_indices", "created_at")
 #: Where a table names its raters in a column, its rows are ratings, and not items by their number.
 _RATERS = NAMES["rater"][:-1]
-#: What may stand beside a wide column, by the ending of its name.
-_SIDES = {
-    "confidence": ("confidence", "conf", "certainty"),
-    "rationale": ("rationale", "reason", "reasoning", "explanation", "justification", "note", "comment"),
-    "cited_step_indices": ("steps", "cited_step_indices"),
-}
 #: Columns left out are named up to so many.
 _MOST_NAMED = 12
+_OF_IDS = words_in("id idx key uid")
 #: A column of more different or longer words is text, not answers.
 _MOST_WORDS, _LONGEST = 50, 60
 
@@ -138,6 +143,14 @@ def _of_a_list(known: Recognised, options: ImportOptions) -> tuple[str, ...]:
     return () if unsure or {*inner} & {*known.of("rater", "question")} else (of, number)
 
 
+def _tells_by_question(known: Recognised) -> bool:
+    """Whether rows are one question each, and an id beside it tells them apart."""
+    asked = named_column(known.columns, NAMES["question"])
+    several = asked and known.columns[asked].words and known.columns[asked].distinct > 1
+    tells = telling_apart(known.frame, [], [asked], known) if several else []
+    return len(tells) == 1 and bool(tokens(tells[0]) & _OF_IDS)
+
+
 def _with_items(
     path: Path, columns: Columns, options: ImportOptions, outer: frozenset[str]
 ) -> tuple[Columns, Recognised, list[str]]:
@@ -151,7 +164,8 @@ def _with_items(
             parts = [pl.Series(map(str, columns[name])) for name in options.item]
             made = pl.select(pl.concat_str(parts, separator="/")).to_series().alias(" + ".join(options.item))
     elif not (
-        {"trajectory_id", "item_id"} & {*options.columns.values()}
+        _tells_by_question(known)
+        or {"trajectory_id", "item_id"} & {*options.columns.values()}
         or named_column(columns, NAMES["trajectory_id"])
         or known.item
         or any(
@@ -220,10 +234,10 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
     if "rater" not in roles and not options.rater and not told:
         rest = [name for name in heads if name in rest or name == roles.get("verdict")]
         roles = {ours: column for ours, column in roles.items() if ours != "verdict"}
-    sides = {name: _beside(name, rest) for name in rest}
-    beside = {column for found in sides.values() for column in found.values()}
+    sides = {name: beside(name, rest) for name in rest}
+    said_beside = {column for found in sides.values() for column in found.values()}
     by_rater = "rater" not in roles and not options.rater and not any(plain(name) in AXES for name in rest)
-    answers = [name for name in rest if name not in beside and not is_text(name) and _are_answers(known, name)]
+    answers = [name for name in rest if name not in said_beside and not is_text(name) and _are_answers(known, name)]
     answers = [name for name in answers if name in named or not of_candidate(known, name)]
     if by_rater:
         answers = _raters(where, answers, named, known, options)
@@ -425,19 +439,6 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
     ]
 
 
-def _beside(name: str, heads: Sequence[str]) -> dict[str, str]:
-    """Our field -> column of what stands beside a wide column: ``gpt_confidence`` beside ``gpt``."""
-    by_name = {plain(head.replace("/", "_").replace(".", "_")): head for head in heads}
-    own = plain(name.replace("/", "_").replace(".", "_"))
-    bases = {own, own.removesuffix("_value").removesuffix("_score")}
-    found: dict[str, str] = {}
-    for ours, endings in _SIDES.items():
-        for base, ending in product(bases, endings):
-            if column := by_name.get(f"{base}_{ending}") or by_name.get(f"{ending}_{base}"):
-                found.setdefault(ours, column)
-    return found
-
-
 def _are_answers(known: Recognised, name: str) -> bool:
     """Whether the cells of a column are answers: numbers, or few and short words."""
     if known.columns[name].numbers:
@@ -462,17 +463,10 @@ def _fits(known: Recognised, name: str, ours: str) -> bool:
     if ours == "rater_kind":
         return all(plain(str(cell)) in KIND_WORDS for cell in cells)
     if ours == "scale":
-        return all(_is_scale(str(cell)) for cell in cells)
+        return all(is_scale(str(cell)) for cell in cells)
     if ours in WHOLE:
         return all((number := number_of(cell)) is not None and number.is_integer() for cell in cells)
     return not (ours == "confidence" and any(number_of(cell) is None for cell in cells))
-
-
-def _is_scale(cell: str) -> bool:
-    try:
-        return bool(checked_scale("scale", cell))
-    except InputError:
-        return False
 
 
 def _checked(where: str, layout: Layout, known: Recognised, options: ImportOptions) -> Layout:
@@ -515,7 +509,7 @@ def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised,
     rest += () if asked else ("--question", layout.roles.get("verdict", named_after(where)))
     whole = []
     kinds = _kind_ways(layout, options, known)
-    own_id = items == [()] or (len(items) == len(items[0]) == 1 and tokens(items[0][0]) & words_in("id idx key uid"))
+    own_id = items == [()] or (len(items) == len(items[0]) == 1 and tokens(items[0][0]) & _OF_IDS)
     for item, verdict, way in product(items, verdicts, kinds):
         of = [f"{' and '.join(item)} name what was rated"] if len(items) > 1 else []
         of += [f"{verdict[1].removesuffix('=verdict')} holds the answers"] if len(verdicts) > 1 else []
@@ -585,11 +579,11 @@ def _judgements(
         return rows.with_columns(word=cell_words(columns[roles["verdict"]])), {}
     parts, empty = [], {}
     for name in layout.answers:
-        beside = [field(ours, column).alias(ours) for ours, column in layout.sides[name].items()]
+        more = [field(ours, column).alias(ours) for ours, column in layout.sides[name].items()]
         part = rows.with_columns(
             pl.lit(name).alias("rater" if layout.by_rater else "question"),
             cell_words(columns[name]).alias("word"),
-            *beside,
+            *more,
         )
         lost = part["word"].is_null()
         if lost.any():

@@ -16,6 +16,7 @@ import shlex
 import sys
 import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,6 +48,8 @@ Columns = Mapping[str, Cells]
 _MOST_RECORDS, _MOST_SCALARS, _SHORT = 4, 12, 30
 #: A key of more letters is no id: its record goes by its number.
 _LONGEST_ID = 120
+#: A column of records has rows of them where at least one row in so many holds any.
+_SELDOM = 10
 #: A list of records is the table where it has at least so many times the rows of every other one.
 _CLEARLY = 3
 #: Separated values of more bytes are read by polars.
@@ -317,7 +320,8 @@ def _list_of_rows(rows: Sequence[Row], but: Set[str] = frozenset()) -> str:
 
     They name themselves (DeepEval's metrics), or are many and hold what somebody said of them (claims of an answer).
     """
-    found = {name for row in rows for name, cell in row.items() if _is_records(cell)} - but
+    counts = Counter(name for row in rows for name, cell in row.items() if _is_records(cell))
+    found = {name for name, count in counts.items() if count * _SELDOM >= len(rows)} - but
     lists = {name: [row.get(name) for row in rows] for name in found}
     named = [name for name in sorted(lists) if _name_themselves(lists[name])]
     many = [name for name in sorted(lists) if any(_is_records(c) and len(c) > _MOST_RECORDS for c in lists[name] if c)]

@@ -304,7 +304,7 @@ def test_a_cell_may_hold_several_labels_and_none_of_them(tmp_path):
         csv.writer(out).writerows(
             [
                 ("art_id", "ann", "criterion", "annotation"),
-                *((n // 2, "Ann. 1", *of) for n, of in enumerate(zip(asked, cells, strict=True))),
+                *((n // 2, f"Ann. {n // 2 % 2}", *of) for n, of in enumerate(zip(asked, cells, strict=True))),
             ]
         )
     table, _ = came(path)
@@ -312,6 +312,8 @@ def test_a_cell_may_hold_several_labels_and_none_of_them(tmp_path):
     assert sorted(faults.value_counts().rows()) == [("1", 10), ("2 + 4", 10), ("[]", 10)]
     with pytest.raises(InputError, match="all people"):
         check(path)
+    path.write_text(path.read_text().replace("Ann. 1", "gpt-4o").replace("Ann. 0", "gpt-4o"))
+    assert came(path)[0]["item_id"].n_unique() == 30, "items are named by their id, though one judge alone rated"
 
 
 def test_a_heading_over_several_columns_is_no_word_of_them(tmp_path):
