@@ -183,8 +183,9 @@ def _with_items(
 
 def _refuse_twice(where: str, known: Recognised, found: pl.DataFrame, layout: Layout) -> None:
     """Refuse two ratings of one item by one rater on one question, with the columns that would tell them apart."""
-    key = ["thing", "question", "rater", *(name for name in ("step_index", "rater_version") if name in found.columns)]
-    if "repeat" in layout.roles or not alike(found, *key):
+    more = ("step_index", "rater_version", "repeat")
+    key = ["thing", "question", "rater", *(name for name in more if name in found.columns)]
+    if not alike(found, *key):
         return
     first = pl.int_range(pl.len()).first().over(key)
     again = found.with_columns(_before=first).filter(pl.col("_before") < pl.int_range(pl.len()))
@@ -192,7 +193,7 @@ def _refuse_twice(where: str, known: Recognised, found: pl.DataFrame, layout: La
         return
     one = again.row(0, named=True)
     item = layout.roles["trajectory_id"].split(" + ")
-    keys = [layout.roles[name] for name in ("rater", "question", "step_index") if name in layout.roles]
+    keys = [layout.roles[name] for name in ("rater", "question", "step_index", "repeat") if name in layout.roles]
     by = f"{one['rater']} rated" if one["rater"] else "there are two rows of"
     rule = f"{by} {one['thing']!r} twice (rows {found['row'][one['_before']]} and {one['row']})"
     ways = [WayOut(("--repeats",), "if they are repeats of one rating")]
