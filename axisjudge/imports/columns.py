@@ -510,7 +510,7 @@ def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised,
     rest += () if asked else ("--question", layout.roles.get("verdict", named_after(where)))
     whole = []
     kinds = _kind_ways(layout, options, known)
-    own_id = items == [()] or (len(items) == len(items[0]) == 1 and tokens(items[0][0]) & _OF_IDS)
+    own_id = items == [()] or ([*map(len, items)] == [1] and tokens(items[0][0]) & _OF_IDS)
     for item, verdict, way in product(items, verdicts, kinds):
         of = [f"{' and '.join(item)} name what was rated"] if len(items) > 1 else []
         of += [f"{verdict[1].removesuffix('=verdict')} holds the answers"] if len(verdicts) > 1 else []
@@ -533,8 +533,10 @@ def _kind_ways(layout: Layout, options: ImportOptions, known: Recognised) -> lis
     kinds = {name: kind_of(name, column) for name in raters}
     if last_part(column) == "model":  # whose answers were rated, as well as who rated
         return [way._replace(when=f"{column} says who rated, and {way.when}") for way in both]
-    if not column and "correct" in tokens(verdict):
-        return both
+    if not column and (
+        "correct" in tokens(verdict) or (plain(verdict) in NAMES["verdict"] and who(verdict) == "judge")
+    ):
+        return both  # a verdict is anybody's
     if len(said := {*kinds.values()}) == 1 and None not in said:
         return [both["human" in said]._replace(when="", clear=True)]
     if None not in said:

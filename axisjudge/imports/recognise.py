@@ -58,7 +58,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "model": ("model",),
     "family": ("family",),
     "rater_kind": ("rater_kind", "rater_type", "annotator_kind", "annotator_type", "kind", "source_type"),
-    "repeat": ("repeat", "repetition", "trial"),
+    "repeat": ("repeat", "repetition", "trial", "iteration"),
     "created_at": ("created_at", "timestamp"),
     "cited_step_indices": ("cited_step_indices", "cited_steps"),
     "rater_version": ("rater_version",),
@@ -109,8 +109,8 @@ LABEL_WORDS = words_in("label labels target expected reference actual annotation
 _VERDICT = frozenset({*NAMES["verdict"]}) | words_in("labels quality correctness class outcome choice")
 #: Names of what rows are numbered by.
 OF_ROWS = words_in(
-    "id idx index number turn timestamp time date created step seed repeat repetition trial round fold epoch split "
-    "start end offset"
+    "id idx index number turn timestamp time date created step seed repeat repetition trial iteration round fold epoch "
+    "split start end offset"
 )
 #: Names of where a row is from, which is no answer.
 OF_SOURCE = words_in("dataset subset domain origin source doc document split cut language lang")
@@ -122,7 +122,8 @@ _JUDGE = words_in(
 _CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
 #: What is measured or counted of a run or a row, and is no verdict on it.
 _MEASURED = words_in(
-    "cost costs price latency duration seconds ms tokens length count tally num n logprob logprobs perplexity"
+    "cost costs price latency duration seconds ms tokens length count tally num n logprob logprobs perplexity "
+    "lower upper"
 )
 #: Such a column with an id, name or model says who rated.
 _WHO_RATED = words_in("annotator judge rater worker evaluator grader reviewer eval evaluation")
@@ -390,7 +391,7 @@ def who(name: str) -> str:
     """``people`` or ``judge`` where the name of a column says it, else nothing; what names both is people's."""
     own = tokens(name)
     stems = {each.rstrip("0123456789") for each in own}
-    if own & _CONFIDENCE:
+    if own & _CONFIDENCE or ("?" in name and " " in name):  # a whole question names nobody who answers it
         return ""
     if stems & HUMAN:
         return "people"
