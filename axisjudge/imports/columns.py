@@ -61,7 +61,7 @@ _SAID = ("verdict", "confidence", "rationale", "model", "family", "rater_version
 _RATERS = NAMES["rater"][:-1]
 #: Columns left out are named up to so many.
 _MOST_NAMED = 12
-_OF_IDS = words_in("id idx key uid")
+_OF_IDS = words_in("id idx index key uid")
 #: A column of more different or longer words is text, not answers.
 _MOST_WORDS, _LONGEST = 50, 60
 
@@ -510,7 +510,7 @@ def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised,
     rest += () if asked else ("--question", layout.roles.get("verdict", named_after(where)))
     whole = []
     kinds = _kind_ways(layout, options, known)
-    own_id = items == [()] or ([*map(len, items)] == [1] and tokens(items[0][0]) & _OF_IDS)
+    own_id = items == [()] or (len(items) == 1 and all(tokens(name) & _OF_IDS for name in items[0]))
     for item, verdict, way in product(items, verdicts, kinds):
         of = [f"{' and '.join(item)} name what was rated"] if len(items) > 1 else []
         of += [f"{verdict[1].removesuffix('=verdict')} holds the answers"] if len(verdicts) > 1 else []
