@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from itertools import product
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.cluster import watched
-from axisjudge.imports.judgement import ImportOptions, share_of, word_or_none
-from axisjudge.imports.recognise import KIND_WORDS, kind_of, texts
+from axisjudge.imports.judgement import JUDGED, ImportOptions, share_of, word_or_none
+from axisjudge.imports.recognise import KIND_WORDS, Recognised, kind_of, texts
 from axisjudge.imports.sheets import AT_ONCE, Cells, Columns, each_cell
 from axisjudge.labels.own import steps_of
 from axisjudge.ratings.edge import SCHEMA, alike
 from axisjudge.ratings.scales import checked_scale, number_of, plain
 from axisjudge.verdict import RaterKind
+
+if TYPE_CHECKING:
+    from axisjudge.imports.columns import Layout
 
 #: What programs write into a cell that has nothing; these are no one's answer.
 _NOTHING = frozenset({"nan", "<na>", "null", "nat", "#n/a"})
@@ -31,6 +35,8 @@ _SIDES = {
     "rationale": ("rationale", "reason", "reasoning", "explanation", "justification", "note", "comment"),
     "cited_step_indices": ("steps", "cited_step_indices"),
 }
+#: Fields that a judgement has in a form of its own, and not as a rating has them.
+_OWN = ("trajectory_id", "question", "rater", "verdict", "rater_kind")
 _PERCENT = r"^\d+(?:[.,]\d+)?\s*%$"
 _COMMA = r"^-?\d+,\d+$"
 _THOUSANDS = r"^-?\d{1,3}(?:,\d{3})+$"
@@ -182,3 +188,53 @@ def beside(name: str, heads: Sequence[str]) -> dict[str, str]:
             if column := by_name.get(f"{base}_{ending}") or by_name.get(f"{ending}_{base}"):
                 found.setdefault(ours, column)
     return found
+
+
+def judgements_of(
+    path: Path, columns: Columns, known: Recognised, layout: Layout, options: ImportOptions
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """The judgements of all rows; an empty cell of a judge is a verdict that did not come, one of a person no label."""
+    first = 2 if path.suffix in (".csv", ".tsv") else 1
+    roles, frame = layout.roles, known.frame
+
+    def field(ours: str, column: str) -> pl.Series:
+        return typed_column(str(path), first, ours, columns[column])
+
+    things = frame[roles["trajectory_id"]]
+    if things.null_count() and "rater" not in roles:
+        number = pl.format("row {}", pl.int_range(first, first + frame.height))
+        things = frame.select(pl.col(things.name).fill_null(number)).to_series()
+    if things.null_count():
+        where = f"{path}:{first + things.is_null().arg_true()[0]}"
+        raise InputError(where, f"the cell {things.name} is empty", cure="name what was rated in every row")
+    said = {
+        "row": pl.int_range(first, first + frame.height, dtype=pl.UInt32, eager=True),
+        "thing": things,
+        **{name: frame[roles[name]] for name in ("question", "rater") if name in roles},
+        **({"kind": field("rater_kind", roles["rater_kind"])} if "rater_kind" in roles else {}),
+        **{ours: field(ours, column) for ours, column in roles.items() if ours not in _OWN},
+    }
+    if roles["trajectory_id"] == roles.get("task_id"):
+        said.pop("task_id")
+    rows = pl.DataFrame({name: column.alias(name) for name, column in said.items()})
+    unsaid = [name for name in JUDGED if name not in ("where", "word", *rows.columns)]
+    rows = rows.with_columns(
+        pl.lit(str(path)).alias("where"), *(pl.lit(None, pl.String).alias(name) for name in unsaid)
+    )
+    if not layout.answers:
+        return rows.with_columns(word=cell_words(columns[roles["verdict"]])), {}
+    parts, empty = [], {}
+    for name in layout.answers:
+        more = [field(ours, column).alias(ours) for ours, column in layout.sides[name].items()]
+        part = rows.with_columns(
+            pl.lit(name).alias("rater" if layout.by_rater else "question"),
+            cell_words(columns[name]).alias("word"),
+            *more,
+        )
+        lost = part["word"].is_null()
+        if lost.any():
+            lost &= ~of_people(part, options)
+            part = part.filter(pl.col("word").is_not_null() | lost)
+        empty[name] = int(lost.sum())
+        parts.append(part)
+    return row_by_row(parts), empty

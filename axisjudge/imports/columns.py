@@ -18,15 +18,12 @@ from axisjudge.checks import InputError, WayOut, one_of
 from axisjudge.imports.cells import (
     WHOLE,
     beside,
-    cell_words,
     is_scale,
+    judgements_of,
     mended,
-    of_people,
-    row_by_row,
-    typed_column,
     without_copies,
 )
-from axisjudge.imports.judgement import DRAW, JUDGED, ImportedFile, ImportOptions
+from axisjudge.imports.judgement import DRAW, ImportedFile, ImportOptions
 from axisjudge.imports.recognise import (
     KIND_WORDS,
     NAMES,
@@ -53,8 +50,6 @@ from axisjudge.ratings.scales import number_of, plain
 from axisjudge.verdict import AXES, Rating
 
 IGNORED = "ignore"
-#: Fields that a judgement has in a form of its own, and not as a rating has them.
-_OWN = ("trajectory_id", "question", "rater", "verdict", "rater_kind")
 #: These say something of a rating or its rater, and are none where they stand in the record around it.
 _SAID = ("verdict", "confidence", "rationale", "model", "family", "rater_version", "cited_step_indices", "created_at")
 #: Where a table names its raters in a column, its rows are ratings, and not items by their number.
@@ -113,7 +108,7 @@ def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) 
         options = replace(options, item=_of_a_list(recognise(texts(columns), outer=outer), options))
     columns, known, notes = _with_items(path, columns, options, outer)
     layout = layout_of(str(path), columns, known, options)
-    found, empty = _judgements(path, columns, known, layout, options)
+    found, empty = judgements_of(path, columns, known, layout, options)
     if not options.repeats:
         _refuse_twice(str(path), known, found, layout)
     notes = [*sheet.notes, *notes, layout.note(), *changed]
@@ -502,12 +497,14 @@ def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised,
         items = [tuple(tells)] if tells else may[:3]
     nothing = "verdict" not in layout.roles and not layout.answers
     verdicts: list[tuple[str, ...]] = [()]
-    if nothing:
-        verdicts = [("--column", f"{name}=verdict") for name in may_answer(known, layout.left_out)[:3]]
+    rivals = [] if nothing or layout.answers else _rivals(layout, known)
+    if nothing or rivals:
+        verdicts = [("--column", f"{name}=verdict") for name in (rivals or may_answer(known, layout.left_out))[:3]]
     rest: tuple[str, ...] = ()
     if "rater" not in layout.roles and not options.rater and (nothing or not layout.by_rater):
         rest += ("--rater", named_after(where))
-    rest += () if asked else ("--question", layout.roles.get("verdict", named_after(where)))
+    verdict_of = "" if rivals else layout.roles.get("verdict", "")
+    rest += () if asked else ("--question", verdict_of or named_after(where))
     whole = []
     kinds = _kind_ways(layout, options, known)
     own_id = items == [()] or (len(items) == 1 and all(tokens(name) & _OF_IDS for name in items[0]))
@@ -515,9 +512,17 @@ def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised,
         of = [f"{' and '.join(item)} name what was rated"] if len(items) > 1 else []
         of += [f"{verdict[1].removesuffix('=verdict')} holds the answers"] if len(verdicts) > 1 else []
         when = f"if {' and '.join(filter(None, (*of, way.when)))}" if of or way.when else ""
-        clear = bool(own_id) and not nothing and not when and way.clear
+        clear = bool(own_id) and not (nothing or rivals or when) and way.clear
         whole.append(WayOut((*_items(item), *verdict, *rest, *way.options), when, clear=clear))
     return whole
+
+
+def _rivals(layout: Layout, known: Recognised) -> list[str]:
+    """The column of answers and others of answers that are filled at least as well, the fullest first; or none."""
+    own = known.columns[layout.roles["verdict"]]
+    others = (known.columns[name] for name in layout.left_out if name not in known.outer)
+    found = [each for each in others if each.kind == "verdict" and each.distinct > 1 and each.filled >= own.filled]
+    return [each.name for each in sorted([*found, own], key=lambda each: -each.filled)] if found else []
 
 
 def _kind_ways(layout: Layout, options: ImportOptions, known: Recognised) -> list[WayOut]:
@@ -537,7 +542,8 @@ def _kind_ways(layout: Layout, options: ImportOptions, known: Recognised) -> lis
         "correct" in tokens(verdict) or (plain(verdict) in NAMES["verdict"] and who(verdict) == "judge")
     ):
         return both  # a verdict is anybody's
-    if len(said := {*kinds.values()}) == 1 and None not in said:
+    said = [*dict.fromkeys(kinds.values())]
+    if len(said) == 1 and None not in said:
         return [both["human" in said]._replace(when="", clear=True)]
     if None not in said:
         return [
@@ -545,53 +551,3 @@ def _kind_ways(layout: Layout, options: ImportOptions, known: Recognised) -> lis
         ]
     named = {who(name) for name in (column, verdict)} - {""}
     return [both["people" in named]._replace(when="")] if len(named) == 1 else both
-
-
-def _judgements(
-    path: Path, columns: Columns, known: Recognised, layout: Layout, options: ImportOptions
-) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The judgements of all rows; an empty cell of a judge is a verdict that did not come, one of a person no label."""
-    first = 2 if path.suffix in (".csv", ".tsv") else 1
-    roles, frame = layout.roles, known.frame
-
-    def field(ours: str, column: str) -> pl.Series:
-        return typed_column(str(path), first, ours, columns[column])
-
-    things = frame[roles["trajectory_id"]]
-    if things.null_count() and "rater" not in roles:
-        number = pl.format("row {}", pl.int_range(first, first + frame.height))
-        things = frame.select(pl.col(things.name).fill_null(number)).to_series()
-    if things.null_count():
-        where = f"{path}:{first + things.is_null().arg_true()[0]}"
-        raise InputError(where, f"the cell {things.name} is empty", cure="name what was rated in every row")
-    said = {
-        "row": pl.int_range(first, first + frame.height, dtype=pl.UInt32, eager=True),
-        "thing": things,
-        **{name: frame[roles[name]] for name in ("question", "rater") if name in roles},
-        **({"kind": field("rater_kind", roles["rater_kind"])} if "rater_kind" in roles else {}),
-        **{ours: field(ours, column) for ours, column in roles.items() if ours not in _OWN},
-    }
-    if roles["trajectory_id"] == roles.get("task_id"):
-        said.pop("task_id")
-    rows = pl.DataFrame({name: column.alias(name) for name, column in said.items()})
-    unsaid = [name for name in JUDGED if name not in ("where", "word", *rows.columns)]
-    rows = rows.with_columns(
-        pl.lit(str(path)).alias("where"), *(pl.lit(None, pl.String).alias(name) for name in unsaid)
-    )
-    if not layout.answers:
-        return rows.with_columns(word=cell_words(columns[roles["verdict"]])), {}
-    parts, empty = [], {}
-    for name in layout.answers:
-        more = [field(ours, column).alias(ours) for ours, column in layout.sides[name].items()]
-        part = rows.with_columns(
-            pl.lit(name).alias("rater" if layout.by_rater else "question"),
-            cell_words(columns[name]).alias("word"),
-            *more,
-        )
-        lost = part["word"].is_null()
-        if lost.any():
-            lost &= ~of_people(part, options)
-            part = part.filter(pl.col("word").is_not_null() | lost)
-        empty[name] = int(lost.sum())
-        parts.append(part)
-    return row_by_row(parts), empty

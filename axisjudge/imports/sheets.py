@@ -26,10 +26,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.imports.recognise import NAMES, who
+from axisjudge.imports.recognise import NAMES, tokens, who
 from axisjudge.labels.own import decoded, separated
 from axisjudge.labels.reading import read_bytes, read_json, read_json_lines
-from axisjudge.ratings.edge import taken
+from axisjudge.ratings.edge import taken, words_in
 from axisjudge.ratings.scales import number_of, plain
 
 #: Under these a record in a list says which of them it is.
@@ -50,6 +50,7 @@ _MOST_RECORDS, _MOST_SCALARS, _SHORT = 4, 12, 30
 _LONGEST_ID = 120
 #: A column of records has rows of them where at least one row in so many holds any.
 _SELDOM = 10
+_OF_CONTEXT = words_in("context history messages log conversation")
 #: A list of records is the table where it has at least so many times the rows of every other one.
 _CLEARLY = 3
 #: Separated values of more bytes are read by polars.
@@ -322,6 +323,7 @@ def _list_of_rows(rows: Sequence[Row], but: Set[str] = frozenset()) -> str:
     """
     counts = Counter(name for row in rows for name, cell in row.items() if _is_records(cell))
     found = {name for name, count in counts.items() if count * _SELDOM >= len(rows)} - but
+    found = {name for name in found if not tokens(name) & _OF_CONTEXT}
     lists = {name: [row.get(name) for row in rows] for name in found}
     named = [name for name in sorted(lists) if _name_themselves(lists[name])]
     many = [name for name in sorted(lists) if any(_is_records(c) and len(c) > _MOST_RECORDS for c in lists[name] if c)]
