@@ -499,7 +499,8 @@ def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised,
     verdicts: list[tuple[str, ...]] = [()]
     rivals = [] if nothing or layout.answers else _rivals(layout, known)
     if nothing or rivals:
-        verdicts = [("--column", f"{name}=verdict") for name in (rivals or may_answer(known, layout.left_out))[:3]]
+        likely = [name for name in rivals if not of_candidate(known, name)] or may_answer(known, layout.left_out)
+        verdicts = [("--column", f"{name}=verdict") for name in likely[:3]]
     rest: tuple[str, ...] = ()
     if "rater" not in layout.roles and not options.rater and (nothing or not layout.by_rater):
         rest += ("--rater", named_after(where))
@@ -530,8 +531,10 @@ def _kind_ways(layout: Layout, options: ImportOptions, known: Recognised) -> lis
     if options.kind or options.kinds or "rater_kind" in layout.roles:
         return [WayOut((), clear=True)]
     if layout.by_rater and any(map(who, layout.answers)):
-        said = {who(name) for name in layout.answers}  # columns that models name alone may hold scores of their answers
-        return [WayOut(_kinds_of(layout.answers), clear="" not in said and "people" in said)]
+        sides = {
+            who(name) for name in layout.answers
+        }  # columns that models name alone may hold scores of their answers
+        return [WayOut(_kinds_of(layout.answers), clear="" not in sides and "people" in sides)]
     both = [WayOut(("--kind", "llm"), "models said it"), WayOut(("--kind", "human", *DRAW), "people did")]
     column, verdict = layout.roles.get("rater", ""), layout.roles.get("verdict", "")
     raters = known.frame[column].drop_nulls().str.strip_chars().unique(maintain_order=True) if column else [verdict]

@@ -103,7 +103,7 @@ _EPOCHS = tuple((1e9 * unit, 3e9 * unit) for unit in (1, 1e3, 1e6))
 #: Names of a column that a program wrote before a table's own.
 _NAMELESS = frozenset({"column 1", "unnamed: 0", "index", "__index_level_0__", "_c0"})
 HUMAN = words_in("human humans people person gold golden truth groundtruth expert experts reviewer manual sme") | (
-    words_in("annotator annotators annotated adjudicated crowd worker ann analyst assessor")
+    words_in("annotator annotators annotated adjudicated crowd worker analyst assessor")
 )
 LABEL_WORDS = words_in("label labels target expected reference actual annotation correct oracle")
 _VERDICT = frozenset({*NAMES["verdict"]}) | words_in("labels quality correctness class outcome choice")
@@ -257,9 +257,9 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
     if column.numbers and any(low <= column.numbers[0] and column.numbers[1] <= high for low, high in _EPOCHS):
         return replace(column, evidence="times, in seconds or their thousandths since 1970")
     of = plain(name.partition(".")[0])
-    if column.numbers and (
-        tokens(name) & _MEASURED or of in _MEASURED or plain(name) in _OF_OTHERS or last_part(name) in _OF_OTHERS
-    ):
+    of_interval = "mean" in name and name.replace("mean", "lower") in frame.columns
+    named = (tokens(name) | {of}) & _MEASURED or {plain(name), last_part(name)} & _OF_OTHERS
+    if column.numbers and (named or of_interval):
         return replace(column, evidence="named for what is measured, counted or made of other columns")
     if of in _OF_MAKING and of != plain(name) and not who(name):
         return replace(column, evidence="says how something was made")
@@ -467,9 +467,10 @@ def by_question(names: Sequence[str]) -> dict[str, list[str]]:
 
 def kind_of(name: str, column: str = "") -> RaterKind | None:
     """What a rater is, by its name, or by that of the column in which a numbered name or an id stands; else nothing."""
+    if said := who(name):
+        return "human" if said == "people" else "llm"
     numbered = re.fullmatch(rf"\d+|{_NUMBERED}|[A-Z0-9]{{10,}}|[0-9a-f-]{{16,}}", name)
-    said = who(name) or ("people" if column and numbered and who(column) == "people" else "")
-    return "human" if said == "people" else "llm" if said else None
+    return "human" if (numbered and who(column) == "people") or re.fullmatch(r"(?i)ann\W*\d+", name) else None
 
 
 def share_words(words: frozenset[str], of_people: frozenset[str], *, leave: bool = False) -> bool:

@@ -304,7 +304,7 @@ def test_a_cell_may_hold_several_labels_and_none_of_them(tmp_path):
         csv.writer(out).writerows(
             [
                 ("art_id", "ann", "criterion", "annotation"),
-                *((n // 2, f"Ann. {n // 2 % 2}", *of) for n, of in enumerate(zip(asked, cells, strict=True))),
+                *((n // 2, f"annotator_{n // 2 % 2}", *of) for n, of in enumerate(zip(asked, cells, strict=True))),
             ]
         )
     table, _ = came(path)
@@ -312,7 +312,7 @@ def test_a_cell_may_hold_several_labels_and_none_of_them(tmp_path):
     assert sorted(faults.value_counts().rows()) == [("1", 10), ("2 + 4", 10), ("[]", 10)]
     with pytest.raises(InputError, match="all people"):
         check(path)
-    path.write_text(path.read_text().replace("Ann. 1", "gpt-4o").replace("Ann. 0", "gpt-4o"))
+    path.write_text(path.read_text().replace("annotator_1", "gpt-4o").replace("annotator_0", "gpt-4o"))
     assert came(path)[0]["item_id"].n_unique() == 30, "items are named by their id, though one judge alone rated"
 
 

@@ -582,7 +582,7 @@ def words_meant(judge: str, own: Sequence[str], theirs: Iterable[str], *, alone:
         return [WayOut(("--judge", judge, *pairs), clear=alone)]
     if len(own) != 2 or len(words) != 2 or {*own} & {*words}:
         return []
-    if any(map(side, own)) != any(map(side, words)):  # true and false are no choice between two answers
+    if any(map(side, own)) and not any(map(side, words)):  # true and false are no choice between two answers
         return []
     same_side = all(map(side, own)) and all(map(side, words))
     orders = [words, words[::-1]]
