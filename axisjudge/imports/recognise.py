@@ -467,7 +467,7 @@ def by_question(names: Sequence[str]) -> dict[str, list[str]]:
 
 def kind_of(name: str, column: str = "") -> RaterKind | None:
     """What a rater is, by its name, or by that of the column in which a numbered name or an id stands; else nothing."""
-    if said := who(name):
+    if (said := who(name)) or (tokens(column) & _WHO_RATED and "model" in tokens(column)):
         return "human" if said == "people" else "llm"
     numbered = re.fullmatch(rf"\d+|{_NUMBERED}|[A-Z0-9]{{10,}}|[0-9a-f-]{{16,}}", name)
     return "human" if (numbered and who(column) == "people") or re.fullmatch(r"(?i)ann\W*\d+", name) else None

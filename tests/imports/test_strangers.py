@@ -358,3 +358,14 @@ def test_refusals_that_lead_to_refusals_are_not_followed_for_ever():
 
     tried(InputError("x", "is refused", ways=[WayOut((f"--{n}",)) for n in range(9)]), attempt)
     assert len(tries) <= 12
+
+
+def test_what_one_row_alone_holds_is_not_taken_for_all(tmp_path):
+    rows = [{"question_id": n, "judge": "gpt-4o", "verdict": {"winner": word}} for n, word in enumerate(SAID)]
+    rows[3]["verdict"]["score"] = 7
+    rows[4]["verdict"]["scores"] = [{"model": name, "score": k} for k, name in enumerate("AB")]
+    path = tmp_path / "judged.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ways = refused(path).ways
+    assert "verdict.winner=verdict" in ways[0].options
+    assert taken(path, ways[0])["verdict"].to_list() == SAID
