@@ -538,7 +538,7 @@ def _kind_ways(layout: Layout, options: ImportOptions, known: Recognised) -> lis
     both = [WayOut(("--kind", "llm"), "models said it"), WayOut(("--kind", "human", *DRAW), "people did")]
     column, verdict = layout.roles.get("rater", ""), layout.roles.get("verdict", "")
     raters = known.frame[column].drop_nulls().str.strip_chars().unique(maintain_order=True) if column else [verdict]
-    kinds = {name: kind_of(name, column) for name in raters}
+    kinds = {name: None if "," in name else kind_of(name, column) for name in raters}  # a model and who checked it
     if last_part(column) == "model":  # whose answers were rated, as well as who rated
         return [way._replace(when=f"{column} says who rated, and {way.when}") for way in both]
     if not column and (
