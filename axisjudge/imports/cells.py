@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -19,9 +20,6 @@ from axisjudge.labels.own import steps_of
 from axisjudge.ratings.edge import SCHEMA, alike
 from axisjudge.ratings.scales import checked_scale, number_of, plain
 from axisjudge.verdict import RaterKind
-
-if TYPE_CHECKING:
-    from axisjudge.imports.columns import Layout
 
 #: What programs write into a cell that has nothing; these are no one's answer.
 _NOTHING = frozenset({"nan", "<na>", "null", "nat", "#n/a"})
@@ -37,6 +35,8 @@ _SIDES = {
 }
 #: Fields that a judgement has in a form of its own, and not as a rating has them.
 _OWN = ("trajectory_id", "question", "rater", "verdict", "rater_kind")
+#: Columns left out are named up to so many.
+MOST_NAMED = 12
 _PERCENT = r"^\d+(?:[.,]\d+)?\s*%$"
 _COMMA = r"^-?\d+,\d+$"
 _THOUSANDS = r"^-?\d{1,3}(?:,\d{3})+$"
@@ -188,6 +188,31 @@ def beside(name: str, heads: Sequence[str]) -> dict[str, str]:
             if column := by_name.get(f"{base}_{ending}") or by_name.get(f"{ending}_{base}"):
                 found.setdefault(ours, column)
     return found
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the columns of a table are.
+
+    `roles` maps our fields to columns. `answers` are the columns of a wide table, each a rater (`by_rater`) or a
+    question; `sides` holds what stands beside each. `left_out` are columns that say nothing here.
+    """
+
+    roles: Mapping[str, str]
+    answers: tuple[str, ...] = ()
+    by_rater: bool = False
+    sides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+    def note(self) -> str:
+        """What was recognised, in words."""
+        said = [f"{column} is {ours}" for ours, column in self.roles.items() if column != ours]
+        if self.answers:
+            said.append(f"{'raters' if self.by_rater else 'questions'} are {', '.join(self.answers)}")
+        if few := self.left_out[:MOST_NAMED]:
+            more = f" and {len(self.left_out) - len(few)} more" if len(self.left_out) > len(few) else ""
+            said.append(f"left out: {', '.join(few)}{more}")
+        return f"columns: {'; '.join(said)} (else: --column THEIRS=OURS)" if said else ""
 
 
 def judgements_of(

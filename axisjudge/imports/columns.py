@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -16,7 +16,9 @@ import polars as pl
 
 from axisjudge.checks import InputError, WayOut, one_of
 from axisjudge.imports.cells import (
+    MOST_NAMED,
     WHOLE,
+    Layout,
     beside,
     is_scale,
     judgements_of,
@@ -54,36 +56,9 @@ IGNORED = "ignore"
 _SAID = ("verdict", "confidence", "rationale", "model", "family", "rater_version", "cited_step_indices", "created_at")
 #: Where a table names its raters in a column, its rows are ratings, and not items by their number.
 _RATERS = NAMES["rater"][:-1]
-#: Columns left out are named up to so many.
-_MOST_NAMED = 12
 _OF_IDS = words_in("id idx index key uid")
 #: A column of more different or longer words is text, not answers.
 _MOST_WORDS, _LONGEST = 50, 60
-
-
-@dataclass(frozen=True)
-class Layout:
-    """What the columns of a table are.
-
-    `roles` maps our fields to columns. `answers` are the columns of a wide table, each a rater (`by_rater`) or a
-    question; `sides` holds what stands beside each. `left_out` are columns that say nothing here.
-    """
-
-    roles: Mapping[str, str]
-    answers: tuple[str, ...] = ()
-    by_rater: bool = False
-    sides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
-
-    def note(self) -> str:
-        """What was recognised, in words."""
-        said = [f"{column} is {ours}" for ours, column in self.roles.items() if column != ours]
-        if self.answers:
-            said.append(f"{'raters' if self.by_rater else 'questions'} are {', '.join(self.answers)}")
-        if few := self.left_out[:_MOST_NAMED]:
-            more = f" and {len(self.left_out) - len(few)} more" if len(self.left_out) > len(few) else ""
-            said.append(f"left out: {', '.join(few)}{more}")
-        return f"columns: {'; '.join(said)} (else: --column THEIRS=OURS)" if said else ""
 
 
 def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) -> ImportedFile:
@@ -113,7 +88,7 @@ def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) 
         _refuse_twice(str(path), known, found, layout)
     notes = [*sheet.notes, *notes, layout.note(), *changed]
     if of_records := [name for name in layout.left_out if name in outer and known.columns[name].kind == "verdict"]:
-        listed = ", ".join(of_records[:_MOST_NAMED])
+        listed = ", ".join(of_records[:MOST_NAMED])
         notes.append(f"said once of each record, and of none of its rows: {listed} (their own: --kind COLUMN=llm)")
     if nameless := known.frame[layout.roles["trajectory_id"]].null_count():
         notes.append(f"{layout.roles['trajectory_id']} is empty in {nameless:,} rows, which are items by their number")
