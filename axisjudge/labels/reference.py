@@ -5,8 +5,9 @@ run that failed, the difference between these and what the agent did is a fault 
 
 | what the agent did | axis | step |
 |---|---|---|
-| the expected change with other arguments | argument_validity | the call |
-| a change that no expected one asks for | tool_selection | the call |
+| the expected change with other arguments | argument_validity | the first call with these, refused or not |
+| a change that no expected one asks for | tool_selection | the first call of this tool on the record |
+| left out a change that it had tried as expected, and that an earlier one shut off | sequencing | the earlier one |
 | left out a change, and made another of the same record or handed over instead | tool_selection | that call |
 | left out a change that it had tried and that was refused | termination | the last refused attempt on the record |
 | left out a change, and nothing stands in its place | termination | not placed |
@@ -15,7 +16,9 @@ run that failed, the difference between these and what the agent did is a fault 
 
 Changes are calls of tools that write, and that did not fail. They are matched one to one: equal ones first, then those
 of one tool, most equal arguments first. Lists of one length are compared as rows without order (items with their new
-items). A change that stands in another's place is one fault with it. Where the benchmark found the database as
+items). Two changes are of one record where the identifiers of one are among the other's. A change that stands in
+another's place is one fault with it. An expected change that was tried as expected, and refused although nothing had
+changed its record, is none: the benchmark's own call fares no better. Where the benchmark found the database as
 expected, no change is held against the agent, whatever it was; nor is one that a later, expected one wrote over. A
 fault that is not placed has no step: figures at the step leave it out.
 
@@ -28,6 +31,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -42,10 +46,11 @@ from axisjudge.verdict import Axis
 from axisjudge.workbench import find
 
 #: Raised whenever a rule changes what is held against a run.
-VERSION = "reference-2"
+VERSION = "reference-3"
 #: Which tools of the benchmarks write, as their own code declares it.
 TOOL_KINDS = "data/reference/tool_kinds.csv"
 HANDOVER = "transfer_to_human_agents"
+_IDENTIFIES = re.compile(r"^(?!payment).*_id$")
 
 
 class FaultKind(StrEnum):
@@ -178,11 +183,19 @@ def _differences(
     for one, other in pairs:
         if names := one.differing(other):
             given = ", ".join(f"{name}={json.dumps(one.arguments.get(name))}" for name in names)
-            yield Fault(FaultKind.WRONG_ARGUMENT, _at(other), f"Expected of {one.name}: {given}.")
+            begun = [early for early in _attempts(other, refused) if {*names} <= {*one.differing(early)}]
+            yield Fault(FaultKind.WRONG_ARGUMENT, _at([*begun, other][0]), f"Expected of {one.name}: {given}.")
     handover = next((step.index for step in run.steps for call in step.agent_calls if call.name == HANDOVER), None)
     matched = [other for one, other in pairs if not one.differing(other)]
     extra = [other for other in extra if not any(_overwrites(later, other) for later in matched)]
     for one in left:
+        as_expected = next((early for early in refused if early.name == one.name and not one.differing(early)), None)
+        if as_expected is not None:
+            before = [other for other in made if _of_one_record(one, other) and not _earlier(as_expected, other)]
+            extra = [other for other in extra if other not in before]
+            if before and not any(other is before[-1] and first.differing(other) for first, other in pairs):
+                yield Fault(FaultKind.ORDER, _at(before[-1]), f"Expected first {one.words}.")
+            continue
         instead = next((other for other in extra if _of_one_record(one, other)), None)
         alike = [other for other in refused if _of_one_record(one, other)]
         tried = [other for other in alike if other.name == one.name] or alike
@@ -193,7 +206,7 @@ def _differences(
         else:
             yield Fault(FaultKind.MISSING_WRITE, _at(tried[-1]) if tried else (), f"Expected {one.words}.")
     for other in extra:
-        yield Fault(FaultKind.EXTRA_WRITE, _at(other), f"Expected no {other.words}.")
+        yield Fault(FaultKind.EXTRA_WRITE, _at([*_attempts(other, refused), other][0]), f"Expected no {other.words}.")
     if differs and len(pairs) == len(made) and not left and not any(one.differing(other) for one, other in pairs):
         order = [other for _, other in sorted(pairs, key=lambda pair: wanted.index(pair[0]))]
         late = next((b for a, b in zip(order, made, strict=True) if a is not b), None)
@@ -247,11 +260,20 @@ def _not_communicated(run: Trajectory, communicate: Iterable[Mapping[str, Any]])
             yield Fault(FaultKind.NOT_COMMUNICATED, (), f"Expected to tell: {one['text']}.")
 
 
+def _attempts(change: WriteCall, refused: list[WriteCall]) -> list[WriteCall]:
+    """Earlier calls of the same tool on the same record that were refused: where the change was begun."""
+    alike = (one for one in refused if one.name == change.name and _of_one_record(one, change))
+    return [one for one in alike if _earlier(one, change)]
+
+
+def _earlier(one: WriteCall, other: WriteCall) -> bool:
+    return one.step is not None and other.step is not None and one.step < other.step
+
+
 def _overwrites(later: WriteCall, other: WriteCall) -> bool:
     """Whether a later change of the same tool and record gives every argument anew: the earlier left nothing."""
-    after = other.step is not None and later.step is not None and later.step > other.step
     alike = later.name == other.name and set(later.arguments) == set(other.arguments)
-    return after and alike and _of_one_record(later, other)
+    return _earlier(other, later) and alike and _of_one_record(later, other)
 
 
 def _at(change: WriteCall) -> tuple[int, ...]:
@@ -259,9 +281,12 @@ def _at(change: WriteCall) -> tuple[int, ...]:
 
 
 def _of_one_record(one: WriteCall, other: WriteCall) -> bool:
-    """Whether two changes are of one record: they bear the same identifier, a way to pay left aside."""
-    records = [key for key in one.arguments if key.endswith("_id") and not key.startswith("payment")]
-    return any(key in other.arguments and other.arguments[key] == one.arguments[key] for key in records)
+    """Whether two changes are of one record: the identifiers of one are among the other's, a way to pay left aside."""
+    mine, theirs = (
+        {(key, str(value)) for key, value in change.arguments.items() if _IDENTIFIES.search(key)}
+        for change in (one, other)
+    )
+    return bool(mine and theirs) and (mine <= theirs or theirs <= mine)
 
 
 def _rows(arguments: Mapping[str, Any]) -> str:

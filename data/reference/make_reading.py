@@ -1,10 +1,11 @@
 """Add labels of runs read by hand to reading.csv, and set rules, reference and simulated judges beside them.
 
-    python data/reference/make_reading.py FOLDER KEPT_BACK [--labels PASS2.csv KEY.csv [PASS1.csv]]
+    python data/reference/make_reading.py FOLDER KEPT_BACK [--labels PASS2.csv KEY.csv [PASS1.csv] [--second PASS2.csv]]
 
 FOLDER holds context/, KEPT_BACK a subfolder a source (README.md names both). LABELS have the columns NN, step, axis and
-confidence, a line a fault, or one without step and axis for a run without any; KEY gives NN its trajectory_id. Rows of
-the reader stay as they are; those of rules and reference are made anew. What is printed has the simulated judges too:
+confidence, a line a fault, or one without step and axis for a run without any; KEY gives NN its trajectory_id. SECOND
+holds a second reader's labels of the same runs. Rows of the readers stay as they are; those of rules and reference are
+made anew. What is printed has the simulated judges too:
 they know the reader's labels and disturb them, so that their error is known, and one sees what the reference,
 taken for the truth, makes of it. The same figures without them: `axisjudge.studies.located.runs_read`.
 """
@@ -27,7 +28,15 @@ from axisjudge.judges.simulated import PROFILES, PlantedVerdict, SimulatedJudge
 from axisjudge.labels.reference import read_tool_kinds, reference_faults
 from axisjudge.spec import JudgeSpec
 from axisjudge.studies.located import runs_read
-from axisjudge.studies.located.counts import ANY_AXIS, READER, REFERENCE, against_reading
+from axisjudge.studies.located.counts import (
+    ANY_AXIS,
+    LEAST_CONFIDENCE,
+    READER,
+    REFERENCE,
+    SECOND_READER,
+    against_reading,
+    sure_enough,
+)
 from axisjudge.verdict import AXES
 
 SCHEMA = {
@@ -53,8 +62,10 @@ def row(run: Run, rater: str, step: int | None, axis: str | None, confidence: in
     return {**about, **own, "rater": rater, "step": step, "axis": axis, "confidence": confidence}
 
 
-def labelled(labels: pl.DataFrame, key: pl.DataFrame, runs: dict[str, Run]) -> Iterator[dict[str, Any]]:
-    """The reader's rows of the runs of a key, every one of which has a line or more."""
+def labelled(
+    labels: pl.DataFrame, key: pl.DataFrame, runs: dict[str, Run], rater: str = READER
+) -> Iterator[dict[str, Any]]:
+    """A reader's rows of the runs of a key, every one of which has a line or more."""
     if set(labels["NN"]) != set(key["NN"]):
         odd = sorted(set(labels["NN"]) ^ set(key["NN"]))
         raise InputError("labels", "must have lines of every run of the key and of no other", odd, "add or drop these")
@@ -65,7 +76,7 @@ def labelled(labels: pl.DataFrame, key: pl.DataFrame, runs: dict[str, Run]) -> I
             raise InputError(
                 f"labels of {one['NN']}", "need an axis and a step of the agent's", (step, one["axis"]), ""
             )
-        yield row(run, READER, step, one["axis"], one["confidence"])
+        yield row(run, rater, step, one["axis"], one["confidence"])
 
 
 def held(runs: Iterable[Run]) -> Iterator[dict[str, Any]]:
@@ -101,10 +112,22 @@ def planted(runs: list[Run], read: pl.DataFrame) -> dict[tuple[str, str], Plante
 
 def shown(reading: pl.DataFrame) -> None:
     """Print precision and recall by axis, and what the reference taken for the truth says of all others."""
+    of_first = pl.col("trajectory_id").is_in(
+        reading.filter(pl.col("rater") == READER, pl.col("confidence").is_null())["trajectory_id"].implode()
+    )
+    sure = sure_enough(reading)
+    parts = {
+        "All runs": sure,
+        "The runs read first": sure.filter(of_first),
+        "Those read later": sure.filter(~of_first),
+        f"All runs, faults of confidence under {LEAST_CONFIDENCE} counted too": reading,
+    }
     with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_width_chars=200, float_precision=2):
-        print(runs_read(reading).table)
+        for name, own in parts.items():
+            print(f"{name}. {runs_read(own, least_confidence=1).answer}")
+            print(runs_read(own, least_confidence=1).table)
     print("Recall of the reference's faults, were it taken for the truth (failed runs):")
-    for one in against_reading(reading, by=REFERENCE):
+    for one in against_reading(sure, by=REFERENCE):
         if one.axis == ANY_AXIS:
             found = one.recall
             print(f"  {one.rater}: {found.estimate:.2f} ({found.interval('.2f')}) of {found.n_items}")
@@ -119,22 +142,25 @@ def passes(first: Path, last: Path) -> str:
     return f"Of {len(one)} pairs of run and axis in the first pass {len(one & two)} stand in the last, of {len(two)}."
 
 
-def make(folder: Path, kept: Path, out: Path, labels: list[Path]) -> None:
+def make(folder: Path, kept: Path, out: Path, labels: list[Path], second: Path | None) -> None:
     """Write reading.csv, and print what it says."""
     runs = {run_id(run): run for run in kept_back(kept, folder / "context")}
-    known = pl.read_csv(HERE / "reading.csv", schema_overrides=SCHEMA).filter(rater=READER)
-    names = ("trajectory_id", "step", "axis", "confidence")
-    read = [row(runs[name], READER, *fault) for name, *fault in known.select(names).iter_rows()]
+    known = pl.read_csv(HERE / "reading.csv", schema_overrides=SCHEMA)
+    known = known.filter(pl.col("rater").is_in([READER, SECOND_READER]))
+    names = ("trajectory_id", "rater", "step", "axis", "confidence")
+    read = [row(runs[name], *fault) for name, *fault in known.select(names).iter_rows()]
     if labels:
-        new, key = (pl.read_csv(path, schema_overrides=TEXT) for path in labels[:2])
-        added = [*labelled(new, key, runs)]
-        read = [one for one in read if one["trajectory_id"] not in {*key["trajectory_id"]}] + added
-    of_reader = pl.DataFrame(read, schema=SCHEMA)
-    ours = [runs[name] for name in of_reader["trajectory_id"].unique(maintain_order=True)]
-    reading = pl.concat([of_reader, pl.DataFrame([*held(ours)], schema=SCHEMA).unique(maintain_order=True)])
+        key = pl.read_csv(labels[1], schema_overrides=TEXT)
+        read = [one for one in read if one["trajectory_id"] not in {*key["trajectory_id"]}]
+        for path, rater in ((labels[0], READER), (second, SECOND_READER)):
+            if path is not None:
+                read += labelled(pl.read_csv(path, schema_overrides=TEXT), key, runs, rater)
+    of_readers = pl.DataFrame(read, schema=SCHEMA)
+    ours = [runs[name] for name in of_readers["trajectory_id"].unique(maintain_order=True)]
+    reading = pl.concat([of_readers, pl.DataFrame([*held(ours)], schema=SCHEMA).unique(maintain_order=True)])
     reading.write_csv(out / "reading.csv")
-    print(runs_read(reading).answer)
-    shown(pl.concat([reading, pl.DataFrame([*simulated(ours, of_reader)], schema=SCHEMA)]))
+    of_judges = pl.DataFrame([*simulated(ours, sure_enough(of_readers.filter(rater=READER)))], schema=SCHEMA)
+    shown(pl.concat([reading, of_judges]))
     if len(labels) > 2:
         print(passes(labels[2], labels[0]))
 
@@ -146,6 +172,7 @@ if __name__ == "__main__":
     parser.add_argument(
         "--labels", type=Path, nargs="+", default=[], help="labels, their key, and those of a first pass"
     )
+    parser.add_argument("--second", type=Path, help="a second reader's labels of the runs of the key")
     parser.add_argument("--out", type=Path, default=HERE)
     given = parser.parse_args()
-    make(given.folder, given.kept_back, given.out, given.labels)
+    make(given.folder, given.kept_back, given.out, given.labels, given.second)

@@ -23,6 +23,7 @@ from axisjudge.workbench import find
 
 KINDS = {"renew": "write", "cancel": "write", "look": "read", "transfer_to_human_agents": "generic"}
 GOOD = ("renew", {"loan_id": "LN-1", "weeks": 2})
+LONGER = ("renew", {"loan_id": "LN-1", "weeks": 3})
 OTHER = ("cancel", {"loan_id": "LN-2", "reason": "lost"})
 
 
@@ -57,8 +58,21 @@ def faults(*arguments: Any, **known: Any) -> list[tuple[str, tuple[int, ...]]]:
         ([("transfer_to_human_agents", {})], [GOOD], {}, [("replaced_write", (1,))]),
         # a change of another record does not
         ([OTHER], [GOOD], {}, [("missing_write", ()), ("extra_write", (1,))]),
+        # a change of another record of the same owner does not either
+        (
+            [("cancel", {"user_id": "U-1", "loan_id": "LN-2"})],
+            [("renew", {"user_id": "U-1", "loan_id": "LN-1"})],
+            {},
+            [("missing_write", ()), ("extra_write", (1,))],
+        ),
         # refused and given up: at the last attempt on the record, not where the run ends
-        ([(*GOOD, "Error: no"), ("look", {}), ("look", {})], [GOOD], {}, [("missing_write", (1,))]),
+        ([(*LONGER, "Error: no"), ("look", {}), ("look", {})], [GOOD], {}, [("missing_write", (1,))]),
+        # refused just as the benchmark's own call is: no fault; shut off by a change before it: that one came too early
+        ([(*GOOD, "Error: no")], [GOOD], {}, []),
+        ([("cancel", {"loan_id": "LN-1"}), (*GOOD, "Error: no")], [GOOD], {}, [("order", (1,))]),
+        # a change that was refused at first was begun there
+        ([(*LONGER, "Error: no"), LONGER], [GOOD], {}, [("wrong_argument", (1,))]),
+        ([(*OTHER, "Error: no"), OTHER, GOOD], [GOOD], {}, [("extra_write", (1,))]),
         ([("renew", {"loan_id": "LN-9"}, "Error: no")], [GOOD], {}, [("missing_write", ())]),
         # a right change over a wrong one leaves what was expected
         ([("renew", {"loan_id": "LN-1", "weeks": 3}), GOOD], [GOOD], {}, []),
@@ -118,7 +132,9 @@ def counted(file: Path, kinds: dict[str, str]) -> Counter[str]:
                 if message["role"] == "assistant"
             ]
             failed = {m["id"] for m in each["messages"] if m["role"] == "tool" and m.get("error")}
-            made = [(name, given) for name, given, call in calls if call not in failed]
+            made, refused = (
+                [(name, given) for name, given, call in calls if (call in failed) is wrong] for wrong in (False, True)
+            )
             checks = judged.get("communicate_checks")
             spoken = " ".join(
                 (m.get("content") or "").lower().replace(",", "") for m in each["messages"] if m["role"] == "assistant"
@@ -130,7 +146,7 @@ def counted(file: Path, kinds: dict[str, str]) -> Counter[str]:
             )
             expected = [(a["name"], a["arguments"]) for a in task["actions"] or () if a["requestor"] == "assistant"]
             matches = (judged.get("db_check") or {}).get("db_match")
-            _count(counts, made, expected, kinds, unmet, matches)
+            _count(counts, made, refused, expected, kinds, unmet, matches)
         return counts
     for each in value:
         if each["reward"] >= 1:
@@ -138,34 +154,45 @@ def counted(file: Path, kinds: dict[str, str]) -> Counter[str]:
         judged = each["info"].get("reward_info") or {}
         outcome, task = judged.get("info") or {}, each["info"]["task"]
         pairs = zip(each["traj"], each["traj"][1:], strict=False)  # an answer follows its call; ids come twice here
-        made = [
-            (call["function"]["name"], json.loads(call["function"]["arguments"]))
+        called = [
+            (call["function"]["name"], json.loads(call["function"]["arguments"]), answer["content"])
             for message, answer in pairs
             for call in message.get("tool_calls") or ()
-            if not answer["content"].startswith("Error")
         ]
+        made, refused = (
+            [(name, given) for name, given, answer in called if answer.startswith("Error") is wrong]
+            for wrong in (False, True)
+        )
         spoken = [(m.get("content") or "").lower().replace(",", "") for m in each["traj"] if m["role"] == "assistant"]
         met = outcome.get("outputs") or {}
         unmet = sum(not met.get(t, any(t.lower() in words for words in spoken)) for t in task["outputs"])
         expected = [(action["name"], action["kwargs"]) for action in task["actions"]]
         matches = bool(outcome["r_actions"]) if "r_actions" in outcome else None
-        _count(counts, made, expected, kinds, unmet, matches)
+        _count(counts, made, refused, expected, kinds, unmet, matches)
     return counts
 
 
 def _count(
-    counts: Counter[str], made: Any, expected: Any, kinds: dict[str, str], unmet: int, matches: bool | None
+    counts: Counter[str],
+    made: Any,
+    refused: Any,
+    expected: Any,
+    kinds: dict[str, str],
+    unmet: int,
+    matches: bool | None,
 ) -> None:
     counts["not_communicated"] += unmet
     if matches is True:
         return
     tools = {name for name, _ in (*made, *expected) if kinds.get(name) == "write"}
     for tool in tools:
-        mine, theirs = ([_frozen(given) for name, given in side if name == tool] for side in (made, expected))
+        sides = ([_frozen(given) for name, given in side if name == tool] for side in (made, expected, refused))
+        mine, theirs, tried = sides
         same = sum((Counter(mine) & Counter(theirs)).values())
         counts["wrong_argument"] += min(len(mine), len(theirs)) - same
         counts["extra_write"] += max(len(mine) - len(theirs), 0)
         counts["left_out"] += max(len(theirs) - len(mine), 0)
+        counts["tried"] += len([*((Counter(theirs) - Counter(mine)) & Counter(tried)).elements()])
 
 
 def _frozen(given: dict[str, Any]) -> str:
@@ -198,7 +225,9 @@ def test_counts_of_real_results_equal_an_independent_reading(name: str, shared_d
     # a change in another's place is one fault with it
     extra = ours[FaultKind.EXTRA_WRITE]
     assert 0 < extra <= theirs["extra_write"] <= extra + ours[FaultKind.REPLACED_WRITE]
-    assert left_out == theirs["left_out"] > 0
+    # an expected change that was tried as expected, and refused, is left out by none
+    assert 0 < theirs["left_out"] - theirs["tried"] <= left_out <= theirs["left_out"]
+    assert ours[FaultKind.ORDER] <= theirs["left_out"] - left_out
 
 
 def test_what_names_no_expectations_is_refused(tmp_path: Path) -> None:

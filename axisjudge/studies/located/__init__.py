@@ -19,6 +19,7 @@ from axisjudge.studies._shared.words import judge_words
 from axisjudge.studies.located import sentences as say
 from axisjudge.studies.located.counts import ANY_AXIS as ANY_AXIS
 from axisjudge.studies.located.counts import (
+    LEAST_CONFIDENCE,
     AgainstReading,
     Decided,
     FaultsFound,
@@ -28,6 +29,7 @@ from axisjudge.studies.located.counts import (
     faults_found,
     kind_counts,
     partings,
+    sure_enough,
 )
 
 _COLOURS = (theme.QUIET, theme.ACCENT, "#D55E00", "#009E73", "#CC79A7")
@@ -329,19 +331,25 @@ class RunsRead(Part, name="reading", caption="Faults of rules and reference besi
         return " ".join(self.sentences) or "No runs were read by hand here."
 
 
-def runs_read(reading: Given | None, *, within: int = 1, ci_level: float = 0.95) -> RunsRead:
+def runs_read(
+    reading: Given | None, *, within: int = 1, ci_level: float = 0.95, least_confidence: int = LEAST_CONFIDENCE
+) -> RunsRead:
     """What reference and rules hold against runs that were read by hand, beside what the reader does.
 
     Parameters
     ----------
     reading : table, optional
-        Columns trajectory_id, task_id, failed, rater, step and axis (`axisjudge.datasets.votes.published_reading`).
+        Columns trajectory_id, task_id, failed, rater, step, axis and confidence
+        (`axisjudge.datasets.votes.published_reading`).
     within : int
         How many steps a rater's may lie from the reader's, to be at the step.
+    least_confidence : int
+        Readers' faults of less confidence (1 to 3) count as none; faults without a confidence count.
     """
     if reading is None:
         return RunsRead((), ())
-    table = to_polars(reading, ("trajectory_id", "task_id", "failed", "rater", "step", "axis"), where="reading")
+    names = ("trajectory_id", "task_id", "failed", "rater", "step", "axis", "confidence")
+    table = sure_enough(to_polars(reading, names, where="reading"), least_confidence)
     raters = tuple(against_reading(table, within=within, ci_level=ci_level))
     return RunsRead(raters, say.reading_sentences(table, raters), kind=kind_of(reading))
 

@@ -119,8 +119,11 @@ ANY_AXIS = "any axis"
 ANY_RUN = "any run"
 #: Among axes: a run, whatever the axes.
 WHOLE_RUN = "run"
-#: Whose faults the others are held against in runs read by hand, and who says nothing of runs that passed.
-READER, REFERENCE = "reader", "reference"
+#: Whose faults the others are held against in runs read by hand, who read some of them too, and who says nothing of
+#: runs that passed.
+READER, SECOND_READER, REFERENCE = "reader", "reader two", "reference"
+#: A line less sure than this is barely a fault ("in doubt: no fault, or confidence 1"), and counts as none.
+LEAST_CONFIDENCE = 2
 #: Sets that the rules were made on, and sets that nothing was made on.
 SIDES = ("made on", "kept back")
 
@@ -360,15 +363,27 @@ class AgainstReading(Result):
     at_step: Estimate
 
 
+def sure_enough(reading: pl.DataFrame, least: int = LEAST_CONFIDENCE) -> pl.DataFrame:
+    """The table with readers' faults of less confidence taken for none; without a confidence (first runs) all count."""
+    sure = pl.col("confidence").fill_null(LEAST_CONFIDENCE) >= least
+    return reading.with_columns(pl.when(sure).then(pl.col("step", "axis"))).unique(maintain_order=True)
+
+
 def against_reading(
     reading: pl.DataFrame, *, by: str = READER, within: int = 1, ci_level: float = 0.95
 ) -> Iterator[AgainstReading]:
-    """Every rater of a table of faults against those of `by`; intervals are over tasks."""
+    """Every rater of a table of faults against those of `by`; intervals are over tasks.
+
+    Of a second reader only the runs that he read are counted.
+    """
     runs = reading.select("trajectory_id", "task_id", "failed").unique(maintain_order=True)
     pairs = runs.join(pl.DataFrame({"axis": AXES}), how="cross")
     faults = reading.drop_nulls("axis").group_by("rater", "trajectory_id", "axis").agg(pl.col("step").drop_nulls())
     for rater in reading.filter(pl.col("rater") != by)["rater"].unique(maintain_order=True):
         table = pairs.filter("failed") if REFERENCE in (rater, by) else pairs
+        if SECOND_READER in (rater, by):
+            second = reading.filter(rater=SECOND_READER)["trajectory_id"]
+            table = table.filter(pl.col("trajectory_id").is_in(second.implode()))
         for name, who in (("read", by), ("held", rater)):
             steps = faults.filter(rater=who).select("trajectory_id", "axis", pl.col("step").alias(name))
             table = table.join(steps, on=("trajectory_id", "axis"), how="left", maintain_order="left")
@@ -384,6 +399,20 @@ def against_reading(
         for axis in (*AXES, ANY_AXIS, WHOLE_RUN):
             own = whole if axis == WHOLE_RUN else table if axis == ANY_AXIS else table.filter(axis=axis)
             yield _against(own, str(rater), axis, ci_level)
+
+
+def faults_of_readers(reading: pl.DataFrame) -> pl.DataFrame:
+    """Runs that both readers read, by axis and whole: whether each holds a fault against them (`one`, `two`)."""
+    by = ("trajectory_id", "task_id")
+    runs = reading.filter(rater=SECOND_READER).select(by).unique(maintain_order=True)
+    axes = pl.DataFrame({"axis": [*AXES, WHOLE_RUN]})
+    of_axis = reading.drop_nulls("axis").select("trajectory_id", "rater", "axis")
+    faults = pl.concat([of_axis, of_axis.with_columns(axis=pl.lit(WHOLE_RUN))]).unique()
+    table = runs.join(axes, how="cross")
+    for name, rater in (("one", READER), ("two", SECOND_READER)):
+        own = faults.filter(rater=rater).select("trajectory_id", "axis", pl.lit(1.0).alias(name))
+        table = table.join(own, on=("trajectory_id", "axis"), how="left", maintain_order="left")
+    return table.with_columns(pl.col("one", "two").fill_null(0.0))
 
 
 def _against(table: pl.DataFrame, rater: str, axis: str, ci_level: float) -> AgainstReading:

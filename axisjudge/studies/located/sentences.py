@@ -11,16 +11,20 @@ import polars as pl
 
 from axisjudge.judges.rules.findings import FEWEST_FLAGGED, STATED_MARGIN
 from axisjudge.labels.agentrx import ANY_STEP
+from axisjudge.stats.agreement.chance_corrected import cohen_kappa
 from axisjudge.stats.estimate import Estimate, no_interval
 from axisjudge.studies._shared.words import judge_words, listed, many, share
 from axisjudge.studies.located.counts import (
     ANY_AXIS,
     READER,
     REFERENCE,
+    SECOND_READER,
+    WHOLE_RUN,
     AgainstReading,
     Decided,
     FaultsFound,
     KindCount,
+    faults_of_readers,
 )
 
 _VERSION = re.compile(r"^rules-\d+$")
@@ -235,7 +239,22 @@ def reading_sentences(reading: pl.DataFrame, rows: Sequence[AgainstReading]) -> 
         f"{failed['faulty'].sum()} of the failed."
     )
     held = {"rules": "The rules hold", REFERENCE: "The reference holds"}
-    return counts, *(_beside_the_reader(held[rater], one) for rater, one in of_all.items() if rater in held)
+    beside = (_beside_the_reader(held[rater], one) for rater, one in of_all.items() if rater in held)
+    return counts, *beside, *([_readers_sentence(reading)] if SECOND_READER in of_all else [])
+
+
+def _readers_sentence(reading: pl.DataFrame) -> str:
+    table, said = faults_of_readers(reading), []
+    for whole in (True, False):
+        own = table.filter((pl.col("axis") == WHOLE_RUN) == whole)
+        kappa = cohen_kappa(own.select("one", "two").to_numpy(), clusters=own["task_id"].to_list(), rng=0)
+        same = own.filter(pl.col("one") == pl.col("two")).height
+        said.append(f"{same} of {own.height} {'runs' if whole else 'pairs'} (kappa {kappa.estimate:.2f}, {kappa.interval('.2f')})")
+    return (
+        f"A second reader read {table['trajectory_id'].n_unique()} of these runs by the same guide. The two agree on "
+        f"whether there is a fault in {said[0]}, and on which axis in {said[1]}. As they read in one manner, this says "
+        "that the guide can be followed, and little of who is right."
+    )
 
 
 def _beside_the_reader(held: str, one: AgainstReading) -> str:
