@@ -81,11 +81,21 @@ def clean(facts: Facts) -> Clean:
         call.schema is not None and call.succeeded and allows_one_value(call.schema.parameters) for call in facts.calls
     ):
         return Clean("correct", 0.90, steps, "Every call went through, and its tool's schema leaves nothing to choose.")
-    known = "The calls fit their tools' schemas" if facts.tools is not None else "No schemas are known"
-    held = len({value for call in facts.calls for _, value in call.references if facts.seen_before(value, call.step)})
+    fit = sum(call.schema is not None for call in facts.calls)
+    known = (
+        "No schemas are known"
+        if not fit
+        else "The calls fit their tools' schemas"
+        if fit == len(facts.calls)
+        else f"The {fit} of {len(facts.calls)} calls whose tool's schema is known fit it"
+    )
+    used = {value: call.step for call in reversed(facts.calls) for _, value in call.references}
+    held = sum(facts.seen_before(value, step) for value, step in used.items())
     grounded = (
         f"{'the one identifier' if held == 1 else f'each of the {held} identifiers'} used had been given before"
-        if held
+        if held == len(used) > 0
+        else f"{held} of the {len(used)} identifiers used had been given before"
+        if used
         else "no argument is an identifier that could be looked for in what was given before"
     )
     text = f"{known}, and {grounded}. Whether these were the values that were wanted cannot be told."

@@ -128,13 +128,17 @@ _MOST_SENTENCES = 4
 def answer(findings: Iterable[Finding], clean: Clean, *, every_kind: bool = False) -> Answer:
     """One answer from all findings of an axis: a fault outweighs a doubt, a doubt outweighs silence.
 
-    Kinds that are off by default count only with `every_kind`.
+    Kinds that are off by default count only with `every_kind`; one that was found is told, as it may belie `clean`.
     """
-    every = [finding for finding in findings if every_kind or KINDS[finding.kind].on]
+    found = list(findings)
+    every = [finding for finding in found if every_kind or KINDS[finding.kind].on]
     for verdict in ("incorrect", "uncertain"):
         if chosen := [finding for finding in every if KINDS[finding.kind].verdict == verdict]:
             return _from(chosen, verdict, max(KINDS[finding.kind].confidence for finding in chosen))
-    return _ok(clean.verdict, clean.confidence, clean.steps, clean.text, ())
+    text = clean.text
+    if found:
+        text = f"Not counted, as its kind ({found[0].kind}) was right too seldom: {found[0].text} Apart from that: {text}"
+    return _ok(clean.verdict, clean.confidence, clean.steps, text, ())
 
 
 def _from(chosen: list[Finding], verdict: Word, confidence: float) -> Answer:

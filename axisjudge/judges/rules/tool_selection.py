@@ -52,18 +52,33 @@ def clean(facts: Facts) -> Clean:
 
 
 def is_unknown(facts: Facts, call: AgentCall) -> bool:
-    """Whether a tool is not there: the list lacks it, or the answer says so."""
+    """Whether a tool is not there: the list lacks it, or the answer says so.
+
+    Where a tool answers that is not on the list, the list is not all of the run's, and its lack says nothing.
+    """
     says_so = call.failed and not call.runs_program and _NO_SUCH_TOOL.search(call.result[:_FIRST_WORDS]) is not None
-    return says_so or (bool(facts.tools) and call.schema is None)
+    return says_so or (_unlisted(facts, call) and not any(_unlisted(facts, one) and one.succeeded for one in facts.calls))
+
+
+def _unlisted(facts: Facts, call: AgentCall) -> bool:
+    return bool(facts.tools) and call.schema is None
+
+
+def _tools_are(calls: list[AgentCall]) -> str:
+    names, first = {call.name for call in calls}, calls[0]
+    if len(names) == 1:
+        return f"The tool {first.name!r} called at step {first.step} is"
+    return f"{len(names)} tools, {first.name!r} called at step {first.step} the first of them, are"
 
 
 def _unknown(facts: Facts) -> Iterator[Finding]:
+    answered = [call for call in facts.calls if _unlisted(facts, call) and call.succeeded]
+    if answered:
+        steps = tuple(sorted({step for call in answered for step in call.steps}))
+        text = f"{_tools_are(answered)} not on the list of tools, but answered: the list is not all of this run's."
+        yield Finding("unlisted_tool", steps, text)
     for call in facts.calls:
-        unlisted = bool(facts.tools) and call.schema is None
-        if unlisted and call.succeeded:
-            text = f"The tool {call.name!r} called at step {call.step} is not on the list of tools, but answered."
-            yield Finding("unlisted_tool", call.steps, text)
-        elif is_unknown(facts, call):
+        if call not in answered and is_unknown(facts, call):
             text = f"The tool {call.name!r} called at step {call.step} does not exist."
             yield Finding("unknown_tool", call.steps, text)
 
@@ -117,10 +132,10 @@ def _handed_over_midway(facts: Facts) -> Iterator[Finding]:
     before = [call for call in facts.writes if call.step < handed.step and not verbs.hands_over(call.name)]
     open_call = next((call for call in given_up(facts) if call.step < handed.step), None)
     if open_call is not None:
-        text = f"{open_call.name} was refused at step {open_call.step}, and step {handed.step} hands the user over."
+        text = f"{open_call.name} was refused at step {open_call.step}, and step {handed.step} hands over."
         yield Finding("handed_over_midway", (open_call.step, handed.step), text)
     elif any(call.succeeded for call in before):
-        text = f"Step {handed.step} hands the user over after a change was made at step {before[-1].step}."
+        text = f"Step {handed.step} hands over after a change was made at step {before[-1].step}."
         yield Finding("handed_over_midway", (handed.step,), text)
 
 
