@@ -288,4 +288,4 @@ def test_the_reading_is_numbers_of_as_many_failed_runs_as_passed_ones() -> None:
     assert outcomes.height == table.select("trajectory_id", "task_id", "domain", "failed").n_unique() >= 60
     assert set(table["axis"].drop_nulls()) <= set(AXES)
     assert rows["axis"].is_null().equals(rows["step"].is_null())
-    assert table.filter(~pl.col("failed"))["rater"].unique().sort().to_list() == ["reader", "rules"]
+    assert table.filter(~pl.col("failed"))["rater"].unique().sort().to_list() == ["reader", "reader two", "rules"]

@@ -229,8 +229,9 @@ def kinds_sentence(kinds: Sequence[KindCount]) -> str:
 
 def reading_sentences(reading: pl.DataFrame, rows: Sequence[AgainstReading]) -> tuple[str, ...]:
     """How many of the runs read by hand have a fault, and how often reference and rules name the reader's axis."""
-    faulty = pl.col("axis").is_not_null().any()
-    runs = reading.filter(rater=READER).group_by("trajectory_id").agg(pl.col("failed").first(), faulty=faulty)
+    faulty, first = pl.col("axis").is_not_null().any(), pl.col("confidence").is_null().all()
+    of_reader = reading.filter(rater=READER).group_by("trajectory_id")
+    runs = of_reader.agg(pl.col("failed").first(), faulty=faulty, first=first)
     passed, failed = (runs.filter(failed=outcome) for outcome in (False, True))
     of_all = {one.rater: one for one in rows if one.axis == ANY_AXIS}
     counts = (
@@ -238,22 +239,29 @@ def reading_sentences(reading: pl.DataFrame, rows: Sequence[AgainstReading]) -> 
         f"neither outcome, rules nor reference: {passed['faulty'].sum()} of the passed ones have a fault, "
         f"{failed['faulty'].sum()} of the failed."
     )
+    if runs["first"].n_unique() == 2:
+        one, two = (passed.filter(first=order) for order in (True, False))
+        counts += (
+            f" Of the passed runs read first {one['faulty'].sum()} of {one.height} have a fault, of those read later, by "
+            f"another guide, {two['faulty'].sum()} of {two.height}."
+        )
     held = {"rules": "The rules hold", REFERENCE: "The reference holds"}
     beside = (_beside_the_reader(held[rater], one) for rater, one in of_all.items() if rater in held)
     return counts, *beside, *([_readers_sentence(reading)] if SECOND_READER in of_all else [])
 
 
 def _readers_sentence(reading: pl.DataFrame) -> str:
+    """How far the two readers agree on the runs that both read."""
     table, said = faults_of_readers(reading), []
     for whole in (True, False):
         own = table.filter((pl.col("axis") == WHOLE_RUN) == whole)
         kappa = cohen_kappa(own.select("one", "two").to_numpy(), clusters=own["task_id"].to_list(), rng=0)
         same = own.filter(pl.col("one") == pl.col("two")).height
-        said.append(f"{same} of {own.height} {'runs' if whole else 'pairs'} (kappa {kappa.estimate:.2f}, {kappa.interval('.2f')})")
+        said.append(f"{same} of {own.height} (kappa {kappa.estimate:.2f}, {kappa.interval('.2f')})")
     return (
-        f"A second reader read {table['trajectory_id'].n_unique()} of these runs by the same guide. The two agree on "
-        f"whether there is a fault in {said[0]}, and on which axis in {said[1]}. As they read in one manner, this says "
-        "that the guide can be followed, and little of who is right."
+        f"A second reader read {table['trajectory_id'].n_unique()} of these runs by the same guide. Of runs, the two "
+        f"agree whether there is a fault in {said[0]}; of pairs of run and axis, in {said[1]}. Both read in one manner, "
+        "so this says little of whether they are right."
     )
 
 
