@@ -137,7 +137,9 @@ def answer(findings: Iterable[Finding], clean: Clean, *, every_kind: bool = Fals
             return _from(chosen, verdict, max(KINDS[finding.kind].confidence for finding in chosen))
     text = clean.text
     if found:
-        text = f"Not counted, as its kind ({found[0].kind}) was right too seldom: {found[0].text} Apart from that: {text}"
+        text = (
+            f"Not counted, as its kind ({found[0].kind}) was right too seldom: {found[0].text} Apart from that: {text}"
+        )
     return _ok(clean.verdict, clean.confidence, clean.steps, text, ())
 
 

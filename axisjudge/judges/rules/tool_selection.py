@@ -57,7 +57,9 @@ def is_unknown(facts: Facts, call: AgentCall) -> bool:
     Where a tool answers that is not on the list, the list is not all of the run's, and its lack says nothing.
     """
     says_so = call.failed and not call.runs_program and _NO_SUCH_TOOL.search(call.result[:_FIRST_WORDS]) is not None
-    return says_so or (_unlisted(facts, call) and not any(_unlisted(facts, one) and one.succeeded for one in facts.calls))
+    return says_so or (
+        _unlisted(facts, call) and not any(_unlisted(facts, one) and one.succeeded for one in facts.calls)
+    )
 
 
 def _unlisted(facts: Facts, call: AgentCall) -> bool:

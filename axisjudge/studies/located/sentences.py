@@ -242,8 +242,8 @@ def reading_sentences(reading: pl.DataFrame, rows: Sequence[AgainstReading]) -> 
     if runs["first"].n_unique() == 2:
         one, two = (passed.filter(first=order) for order in (True, False))
         counts += (
-            f" Of the passed runs read first {one['faulty'].sum()} of {one.height} have a fault, of those read later, by "
-            f"another guide, {two['faulty'].sum()} of {two.height}."
+            f" Of the passed runs read first {one['faulty'].sum()} of {one.height} have a fault, of those read later, "
+            f"by another guide, {two['faulty'].sum()} of {two.height}."
         )
     held = {"rules": "The rules hold", REFERENCE: "The reference holds"}
     beside = (_beside_the_reader(held[rater], one) for rater, one in of_all.items() if rater in held)
@@ -260,8 +260,8 @@ def _readers_sentence(reading: pl.DataFrame) -> str:
         said.append(f"{same} of {own.height} (kappa {kappa.estimate:.2f}, {kappa.interval('.2f')})")
     return (
         f"A second reader read {table['trajectory_id'].n_unique()} of these runs by the same guide. Of runs, the two "
-        f"agree whether there is a fault in {said[0]}; of pairs of run and axis, in {said[1]}. Both read in one manner, "
-        "so this says little of whether they are right."
+        f"agree whether there is a fault in {said[0]}; of pairs of run and axis, in {said[1]}. Both read in one "
+        "manner, so this says little of whether they are right."
     )
 
 
