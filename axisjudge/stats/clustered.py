@@ -16,6 +16,7 @@ from axisjudge.stats.clusters import (
     OUTCOME_ICC,
     PRIOR_DEGREES,
     Alike,
+    Lean,
     clustered_variance,
     effective_clusters,
     joined_effect,
@@ -27,7 +28,7 @@ from axisjudge.stats.proportions import (
     FEWEST_FOR_WILSON,
     clopper_pearson_interval,
     cluster_codes,
-    score_interval,
+    clustered_ends,
     t_quantile,
 )
 
@@ -223,7 +224,7 @@ def standardised_share(
         items = min(items, 1 / float((share**2 / n).sum()))
         (low, high), name = clopper_pearson_interval(estimate * items, items, ci_level=ci_level), "Clopper-Pearson"
     else:
-        low, high = score_interval(estimate, items, t_quantile(degrees, ci_level), spread.lean)
+        low, high = clustered_ends(estimate, items, degrees, spread.lean, ci_level)
         name = "Wilson"
     return result(
         estimate=estimate,
@@ -294,7 +295,8 @@ def _at_more(share: ClusteredShare, centre: float, items: int) -> tuple[float, f
     """The interval around `centre` if there were so many items, clusters growing in number as items do."""
     known = max(share.effective_clusters - 1, 1.0) if math.isnan(share.degrees) else share.degrees
     degrees = share.effective_clusters * (items / share.n_items - 1) + known
-    return score_interval(centre, items / share.design_effect, t_quantile(degrees, share.ci_level))
+    more = Lean(below=share.lean.below, above=share.lean.above, clusters=share.lean.clusters * items / share.n_items)
+    return clustered_ends(centre, items / share.design_effect, degrees, more, share.ci_level)
 
 
 def _least(value: Callable[[int], float], limit: float, n: int) -> int:
@@ -317,7 +319,7 @@ def upper_end_at(
     expected_icc: float = OUTCOME_ICC,
     ci_level: float = 0.95,
 ) -> float:
-    """Where the interval of `clustered_proportion` would end if this share were seen in items of these clusters.
+    """Where `clustered_proportion` would end (nothing unseen) if this share were seen in items of these clusters.
 
     What a study can show is known from this before any label is: with the least design effect that could be seen. NaN
     where all items are of one cluster.
@@ -345,4 +347,4 @@ def upper_end_at(
     largest = items / worth
     seen = worth - 1 if largest <= 1 + 1e-12 else (worth - 1) * normal_part(share)  # 1: every item its own cluster
     effect, degrees = joined_effect(1.0, largest, seen, expected_icc)
-    return score_interval(share, items / effect, t_quantile(degrees, ci_level))[1]
+    return clustered_ends(share, items / effect, degrees, Lean(), ci_level)[1]

@@ -97,13 +97,17 @@ class Lean:
     """To which side an interval of uneven clusters reaches further, and how far.
 
     `sizes_t` is the t of items alike less clusters alike; `skewed` (per 2 t^2 + 1) and `unseen` are the two terms of
-    the module's text, `upwards` says to which side.
+    the module's text, `upwards` says to which side. `below` and `above` are what a share would move by if all clusters
+    were of a kind that none of `clusters` is (`proportions.clustered_ends`).
     """
 
     sizes_t: float = 0.0
     upwards: bool = True
     skewed: float = 0.0
     unseen: float = 0.0
+    below: float = 0.0
+    above: float = 0.0
+    clusters: float = math.inf
 
     def quantiles(self, t: float) -> tuple[float, float]:
         """What takes the place of a quantile of t below and above an estimate."""
@@ -208,6 +212,7 @@ def clustered_variance(
     weights: ArrayLike | None = None,
     times: ArrayLike | None = None,
     prior: float | None = None,
+    rare: bool = False,
 ) -> ClusteredVariance:
     """Variance and degrees of freedom of an estimate, by the influence of each item.
 
@@ -224,6 +229,10 @@ def clustered_variance(
     prior : float, optional
         Join the design effect of this intraclass correlation also where there are many clusters: for shares, whose
         rarer outcome may be seen in few of them. Without it `OUTCOME_ICC` is joined below `FEW` effective clusters.
+    rare : bool
+        Whether few items move the estimate, as those on which like judges differ: degrees seen are then by the kurtosis
+        of what clusters add up to, where heavy tails of many items even out (the one seen, or that of independent
+        items, whichever is more).
     """
     part = np.asarray(influence, dtype=np.float64)
     weight = np.ones(part.size) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -241,6 +250,11 @@ def clustered_variance(
         lean = lean_of(totals, sizes, math.sqrt(variance))
         return ClusteredVariance(variance, worth - 1, _over(between, independent), worth, lean)
     seen = (worth - 1) * normal_part_of(part, number)
+    if rare and seen > 0:
+        own = _NORMAL_KURTOSIS * (1 + ((worth - 1) / seen - 1) * worth / items)
+        spread = totals[sizes > 0] - totals[sizes > 0].mean()
+        of_totals = _NORMAL_KURTOSIS / max(normal_part_of(spread, np.ones(spread.size)), 1e-9)
+        seen = (worth - 1) * min(1.0, _NORMAL_KURTOSIS / max(own, of_totals))
     effect, degrees = joined_effect(
         min(_over(between, independent), largest), largest, seen, OUTCOME_ICC if prior is None else prior
     )

@@ -49,8 +49,7 @@ from axisjudge.stats.uneven_draws import (
 
 # A rate corrected for a judge's sensitivity and specificity: Rogan and Gladen, with Lang and Reiczigel's interval.
 # Valid where labelled items were drawn by the human label (so many failures, so many others): sensitivity and
-# specificity can be estimated from such a draw, the share of failures cannot. Not valid where they were drawn by the
-# judge's verdict, which biases both (verification bias).
+# specificity can be estimated from it, the share of failures cannot. Drawn by the judge's verdict both are biased.
 
 
 @dataclass(frozen=True)
@@ -179,13 +178,15 @@ class CorrectedRate(Result):
     def if_twice(self) -> float:
         r"""The rate, had people labelled what fails twice as often, :math:`\sum_v q_v p_v / (2 - p_v)` by verdict v.
 
-        At least the share labelled as failing. A weak judge's verdicts do not show that labels go with outcomes: of 200
-        items, 50 labelled, failures thrice as often, .95, .42, .03 of intervals hold where it errs in .05, .15, .3.
+        At least the share labelled as failing; NaN where labels are of all items, or not said to be random. A weak
+        judge does not show that they are not: of 50 in 200, failures thrice as often, where it errs in .05, .15, .3
+        the rate is covered in .95, .42, .03.
         """
+        if self.sampling != "random" or not self.rate.n_missing or math.isnan(self.rate.estimate):
+            return math.nan
         shares = [(each.share_incorrect, each.n_items, each.n_labelled) for each in self.strata]
-        share, n, labelled = np.array(shares, dtype=float).reshape(-1, 3).T
-        rate = np.maximum(share / (2 - share), share * labelled / n)
-        return float(np.average(rate, weights=n)) if n.sum() else math.nan
+        share, n, labelled = np.array(shares, dtype=float).T
+        return float(np.average(np.maximum(share / (2 - share), share * labelled / n), weights=n))
 
 
 def corrected_rate(
@@ -253,9 +254,8 @@ def corrected_rate(
     """
     verdicts, labels = _binary("verdict", verdict), _binary("label", label)
     if verdicts.shape != labels.shape:
-        raise InputError(
-            "label", f"needs one entry for each of the {verdicts.size} items, NaN without one", labels.shape
-        )
+        rule = f"needs one entry for each of the {verdicts.size} items, NaN without one"
+        raise InputError("label", rule, labels.shape)
     one_of("sampling", sampling, SAMPLING)
     in_open_unit_interval("ci_level", ci_level)
     labelled = ~np.isnan(labels)

@@ -199,6 +199,7 @@ def sequence(
             weights=weight[counted],
             cluster_unit=cluster_unit,
             expected_icc=gathered,
+            unseen=False,
             ci_level=level,
         )
 

@@ -219,7 +219,8 @@ def influences(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats,
 
 def _variance(patterns: RatingPatterns, moved: Floats) -> ClusteredVariance:
     """The variance behind influences."""
-    return clustered_variance(moved, patterns.groups, times=patterns.times[patterns.compared], prior=OUTCOME_ICC)
+    times = patterns.times[patterns.compared]
+    return clustered_variance(moved, patterns.groups, times=times, prior=OUTCOME_ICC, rare=True)
 
 
 def _linearised(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, ci_level: float) -> Ends:

@@ -93,7 +93,7 @@ def equivalence(
         raise InputError("after", f"needs one value for each of the {old.shape} items before", new.shape)
     terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": 1 - 2 * level}
     lost = np.isnan(equal)
-    agreement = clustered_proportion(equal, clusters, expected_icc=AGREEMENT_ICC, **terms)
+    agreement = clustered_proportion(equal, clusters, expected_icc=AGREEMENT_ICC, unseen=False, **terms)
     shift = mean_change(new - old, clusters, **terms)
     reasons = tuple(_reasons(lost, shift, agreement, self_agreement, margin))
     return Equivalence(shift, agreement, self_agreement, margin, level, reasons)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from axisjudge.stats.comparisons.ranking import RankSets, Reversal
+from axisjudge.stats.correction import CorrectedRate
 from axisjudge.stats.escalation import Triage
 from axisjudge.stats.estimate import Estimate, no_interval, plural
 from axisjudge.stats.estimate import many as many
@@ -47,6 +48,12 @@ def sentence_case(text: str) -> str:
 def share(rate: Estimate) -> str:
     """Share and interval: ``71%, 49% to 87%``; where there is none, why."""
     return f"not known: {rate.reason}" if math.isnan(rate.estimate) else f"{rate.estimate:.0%}, {rate.interval('.0%')}"
+
+
+def if_twice(rate: CorrectedRate) -> str:
+    """What a corrected rate would be, had labels been drawn with the outcome; empty where they were not at random."""
+    would = f" Had what fails been labelled twice as often as the rest, it would be {rate.if_twice:.0%}."
+    return "" if math.isnan(rate.if_twice) else would
 
 
 def directed(

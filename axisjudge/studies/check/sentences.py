@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, coefficient_of_two
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import Decision, Estimate, no_interval
-from axisjudge.studies._shared.words import listed, many
+from axisjudge.studies._shared.words import if_twice, listed, many
 from axisjudge.studies.check.columns import repeating_id
 from axisjudge.studies.check.compute import (
     MOST_ABREAST,
@@ -336,8 +336,8 @@ def _rates(read: Checked, judge: JudgeCheck) -> list[str]:
         return [f"{calls}; no corrected rate: {refusal}."]
     how = "at random" if read.terms.sampling == "random" else read.terms.sampling.replace("_", " ")
     weak = "".join(f" {warning[0].upper()}{warning[1:]}." for warning in judge.corrected.warnings[:1])
-    if read.terms.sampling == "random" and not math.isnan(twice := judge.corrected.if_twice):
-        weak += f" Had what fails been labelled twice as often as the rest, it would be {twice:.0%}."
+    weak += if_twice(judge.corrected)
+    how += f", each {read.votes.noun} alike" if read.votes.alike == "clusters" else ""
     return [f"{calls}; corrected by labels drawn {how}, {_share(rate)}{_unlabelled(read, rate)}.{weak}"]
 
 

@@ -15,6 +15,7 @@ from axisjudge.studies._shared.words import (
     briefly,
     by_text,
     directed,
+    if_twice,
     in_points,
     listed,
     many,
@@ -488,10 +489,13 @@ def farthest_sentence(comparison: HumanComparison) -> str:
     points = abs(own - corrected)  # of what is printed
     rates = f"{off.apparent.estimate:.0%} where the corrected rate is {off.rate.worded('.0%')}"
     if len(known) == 1:
-        return f"The judge's own failure rate is {rates}."
-    if not points:
-        return f"Judges' own failure rates are the corrected ones, to a point ({len(known)} rates compared)."
-    return f"Judges' own failure rates lie up to {many(points, 'point')} off: the farthest of {len(known)} is {rates}."
+        lies = f"The judge's own failure rate is {rates}."
+    elif not points:
+        lies = f"Judges' own failure rates are the corrected ones, to a point ({len(known)} rates compared)."
+    else:
+        far = f"up to {many(points, 'point')} off: the farthest of {len(known)} is {rates}."
+        lies = f"Judges' own failure rates lie {far}"
+    return f"{lies}{if_twice(off)}"
 
 
 def rates_sentence(comparison: HumanComparison) -> str:
