@@ -260,8 +260,8 @@ def _independent(ones: float, n: int, ci_level: float) -> tuple[float, float, st
 def clustered_ends(share: float, n: float, degrees: float, lean: Lean, ci_level: float) -> tuple[float, float]:
     r"""Wilson's interval at `n` effective items, no narrower than what few hits and clusters unlike those seen leave.
 
-    - While either outcome fills fewer than 15 effective items, no end is nearer than the exact one-sided bound of
-      1 - `ci_level`: of one cluster in five that fails as a whole Wilson's lower end was above the truth in .14.
+    - While either outcome fills fewer than 15 effective items, no end is nearer than Clopper and Pearson's: of one
+      cluster in five that fails as a whole Wilson's lower end was above the truth in .14.
     - G clusters say of a kind that none of them is only that it is rarer than :math:`1 - \alpha^{1/G}`; if all its
       items fail, the upper end is p + that share of `lean.above`, (1 - p) (1 - the share of failures in the hardest
       cluster seen); likewise below. Without it tasks whose runs end alike were covered in .79 where none of them
@@ -271,15 +271,11 @@ def clustered_ends(share: float, n: float, degrees: float, lean: Lean, ci_level:
     ----------
     Louis (1981), Am. Stat. 35:154, doi:10.2307/2683985 (one-sided bounds where nothing was seen).
     """
-    from scipy.special import betaincinv
-
-    tail = 1 - ci_level
     low, high = score_interval(share, n, t_quantile(degrees, ci_level), lean)
-    if 0 < share * n < FEWEST_FOR_WILSON and share < 1:
-        low = min(low, float(betaincinv(share * n, n - share * n + 1, tail)))
-    if 0 < (1 - share) * n < FEWEST_FOR_WILSON and share > 0:
-        high = max(high, 1 - float(betaincinv(n - share * n, share * n + 1, tail)))
-    rarest = 1 - tail ** (1 / lean.clusters)
+    if min(share, 1 - share) * n < FEWEST_FOR_WILSON:
+        exact = clopper_pearson_interval(share * n, n, ci_level=ci_level)
+        low, high = min(low, exact[0]), max(high, exact[1])
+    rarest = 1 - (1 - ci_level) ** (1 / lean.clusters)
     return max(0.0, min(low, share - rarest * lean.below)), min(1.0, max(high, share + rarest * lean.above))
 
 

@@ -191,6 +191,34 @@ def test_tasks_whose_runs_all_end_alike_count_as_one_run_each():
     assert clustered_proportion(mixed, np.repeat(np.arange(12), 8)).design_effect < 4
 
 
+@pytest.mark.parametrize("n_tasks", [5, 8, 12, 20, 40])
+def test_tasks_that_all_end_alike_are_covered_by_exact_enumeration(n_tasks):
+    """A sample without a failing task says no more than 1 - .05^(1 / tasks), whatever each task's runs add to it."""
+    tasks = np.repeat(np.arange(n_tasks), 8)
+    found = [clustered_proportion(np.repeat(np.arange(n_tasks) < k, 8) * 1.0, tasks) for k in range(n_tasks + 1)]
+    assert found[0].ci_high == pytest.approx(1 - 0.05 ** (1 / n_tasks))
+    assert clustered_proportion(np.zeros(tasks.size), tasks, unseen=False).ci_high < found[0].ci_high
+    low, high = (np.array([getattr(each, end) for each in found]) for end in ("ci_low", "ci_high"))
+    shares = np.linspace(0.005, 0.995, 199)[:, None]
+    held = scipy_stats.binom.pmf(np.arange(n_tasks + 1), n_tasks, shares) * ((low <= shares) & (shares <= high))
+    assert held.sum(axis=1).min() >= 0.93
+    assert held.sum(axis=1).mean() >= 0.95
+
+
+def test_like_judges_are_told_more_closely_where_they_differ_over_many_tasks_than_in_one():
+    """Nine of 450 verdicts differ: over nine of 25 tasks, or in one, of which a sample may lack the like."""
+    task = np.repeat(np.arange(25), 18)
+    first = (np.arange(450) % 3 == 0).astype(float)
+
+    def width(where):
+        other = first.copy()
+        other[where] = 1 - other[where]
+        found = agreement_coefficients(np.column_stack([first, other]), ["cohen_kappa"], clusters=task, rng=0)
+        return found["cohen_kappa"].ci_high - found["cohen_kappa"].ci_low
+
+    assert width(np.arange(9) * 36 + 5) < 0.5 * width(np.arange(9) + 36)
+
+
 @pytest.mark.parametrize(("level", "n_tasks"), [("final", 25), pytest.param("step", 50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("subset", ["tau2", "hotpotqa", "bfcl"])
 def test_gains_of_real_judges_over_redrawn_queries_are_covered(subset, level, n_tasks):

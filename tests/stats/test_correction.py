@@ -21,6 +21,7 @@ from axisjudge.stats.correction import (
 from axisjudge.stats.prediction_powered import prediction_powered_mean
 from axisjudge.stats.proportions import wilson_interval
 from axisjudge.stats.uneven_draws import LabelledSample, post_stratified_interval, rate_by_bets
+from axisjudge.studies._shared.words import if_twice
 
 NONE = math.nan
 
@@ -371,3 +372,6 @@ def test_the_rate_had_failures_been_labelled_twice_as_often_is_the_true_one_wher
     most = np.where(np.arange(truth.size) % 100, truth, np.nan)
     nearly = corrected_rate(verdict, most, sampling="random", draw_known=True)
     assert np.nansum(most) / truth.size <= nearly.if_twice <= truth.mean() + 0.001
+    assert f"{found.if_twice:.0%}" in if_twice(found)
+    by_verdict = corrected_rate(verdict, label, sampling="by_judge_verdict", draw_known=True)
+    assert [if_twice(each) for each in (by_verdict, corrected_rate(verdict, truth, sampling="random"))] == ["", ""]
