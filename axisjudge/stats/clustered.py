@@ -29,6 +29,7 @@ from axisjudge.stats.proportions import (
     clopper_pearson_interval,
     cluster_codes,
     clustered_ends,
+    score_interval,
     t_quantile,
 )
 
@@ -348,4 +349,4 @@ def upper_end_at(
     largest = items / worth
     seen = worth - 1 if largest <= 1 + 1e-12 else (worth - 1) * normal_part(share)  # 1: every item its own cluster
     effect, degrees = joined_effect(1.0, largest, seen, expected_icc)
-    return clustered_ends(share, items / effect, degrees, Lean(), ci_level)[1]
+    return score_interval(share, items / effect, t_quantile(degrees, ci_level))[1]

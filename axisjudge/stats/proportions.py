@@ -260,6 +260,8 @@ def _independent(ones: float, n: int, ci_level: float) -> tuple[float, float, st
 def clustered_ends(share: float, n: float, degrees: float, lean: Lean, ci_level: float) -> tuple[float, float]:
     r"""Wilson's interval at `n` effective items, no narrower than what few hits and clusters unlike those seen leave.
 
+    Both where `lean` counts the clusters; without it is Wilson's alone.
+
     - While either outcome fills fewer than 15 effective items, no end is nearer than Clopper and Pearson's: of one
       cluster in five that fails as a whole Wilson's lower end was above the truth in .14.
     - G clusters say of a kind that none of them is only that it is rarer than :math:`1 - \alpha^{1/G}`; if all its
@@ -272,6 +274,8 @@ def clustered_ends(share: float, n: float, degrees: float, lean: Lean, ci_level:
     Louis (1981), Am. Stat. 35:154, doi:10.2307/2683985 (one-sided bounds where nothing was seen).
     """
     low, high = score_interval(share, n, t_quantile(degrees, ci_level), lean)
+    if math.isinf(lean.clusters):
+        return low, high
     if min(share, 1 - share) * n < FEWEST_FOR_WILSON:
         exact = clopper_pearson_interval(share * n, n, ci_level=ci_level)
         low, high = min(low, exact[0]), max(high, exact[1])

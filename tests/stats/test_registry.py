@@ -343,6 +343,7 @@ PARTS = {
         "clustered_variance",
         "more_for_half_width",
         "score_interval",
+        "clustered_ends",
     ),
     *("any_judge_rate", "coincidence_test", "consensus_rate", "independent_panel", "reference_ranks"),
     *(

@@ -484,18 +484,19 @@ def farthest_sentence(comparison: HumanComparison) -> str:
         reasons = {judge.rates.overall.refusal for _, judge in comparison.pairs() if judge.rates} - {""}
         why = "no judge gave a verdict" if comparison.corrected else "the scale knows no failure"
         return f"No failure rate was corrected: {'; '.join(sorted(reasons)) or why}."
-    off = max(known, key=lambda each: abs(each.apparent.estimate - each.rate.estimate))
+    off = max(known, key=_off)
     own, corrected = (round(100 * each.estimate) for each in (off.apparent, off.rate))
     points = abs(own - corrected)  # of what is printed
     rates = f"{off.apparent.estimate:.0%} where the corrected rate is {off.rate.worded('.0%')}"
     if len(known) == 1:
-        lies = f"The judge's own failure rate is {rates}."
-    elif not points:
-        lies = f"Judges' own failure rates are the corrected ones, to a point ({len(known)} rates compared)."
-    else:
-        far = f"up to {many(points, 'point')} off: the farthest of {len(known)} is {rates}."
-        lies = f"Judges' own failure rates lie {far}"
-    return f"{lies}{if_twice(off)}"
+        return f"The judge's own failure rate is {rates}."
+    if not points:
+        return f"Judges' own failure rates are the corrected ones, to a point ({len(known)} rates compared)."
+    return f"Judges' own failure rates lie up to {many(points, 'point')} off: the farthest of {len(known)} is {rates}."
+
+
+def _off(rates: CorrectedRate) -> float:
+    return abs(rates.apparent.estimate - rates.rate.estimate)
 
 
 def rates_sentence(comparison: HumanComparison) -> str:
@@ -512,7 +513,8 @@ def rates_sentence(comparison: HumanComparison) -> str:
     if apart:
         agents = f"Agents can be told apart on {listed(apart, most=_NAMED)}."
     too_weak = f" In {weak} the judge is too weak to narrow the interval of the labels alone." if weak else ""
-    return f"{farthest_sentence(comparison)}{too_weak} {agents}"
+    twice = if_twice(max((rates.overall for *_, rates in known), key=_off))
+    return f"{farthest_sentence(comparison)}{twice}{too_weak} {agents}"
 
 
 def planted_sentence(rates: Sequence[PlantedRate]) -> str:
