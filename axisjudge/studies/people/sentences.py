@@ -218,7 +218,7 @@ def best_sentence(comparison: HumanComparison) -> str:
     if all(math.isnan(mean) for question in several for mean in question.kappa_ranks.means):
         return f"Which judge agrees best with people cannot be said: none has a kappa with them {where}."
     if not alone:
-        return f"Which judge is best cannot be told {where}: at the top they are too close for so many labels."
+        return f"Which judge is best cannot be told {where}: these labels cannot separate the first."
     named = listed([f"{judge} on {question}" for question, judge in alone], most=_NAMED)
     left = len(several) - len(alone)
     rest = f"; on the other {many(left, 'question')} the first are too close to tell" if left else ""
