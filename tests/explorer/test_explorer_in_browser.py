@@ -133,7 +133,7 @@ def test_a_head_sorts_and_sorts_the_other_way_round(visit):
     assert head.get_attribute("aria-sort") == "descending"
     assert runs_shown(page) == ["run-2", "run-1", "run-0"]
     assert "sort=-run" in page.url
-    beta = page.locator(".heads [aria-label^=beta]")
+    beta = page.locator(".heads [aria-label$=beta]")
     beta.click()
     beta.click()
     assert runs_shown(page)[0] == "run-2", "lost comes after all words, first when turned round"
@@ -452,6 +452,62 @@ def test_thousands_of_runs_stay_a_short_document(browser, runs, tmp_path):
     page.pdf()
     assert steps[0].count() == steps[1].count() == 200
     page.close()
+
+
+#: Roles that a screen reader lets somebody act on, or tells where they stand.
+SPOKEN = {
+    "button",
+    "link",
+    "textbox",
+    "searchbox",
+    "combobox",
+    "checkbox",
+    "radio",
+    "option",
+    "columnheader",
+    "rowheader",
+}
+
+
+def spoken(page):
+    """Role, name and whether it takes the focus, of all that chromium tells a screen reader."""
+    nodes = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+    for node in nodes:
+        facts = {each["name"]: each["value"].get("value") for each in node.get("properties", [])}
+        if not node.get("ignored"):
+            yield node["role"]["value"], node.get("name", {}).get("value", "").strip(), facts.get("focusable", False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1400])
+def test_a_screen_reader_is_told_what_each_control_is_and_what_changes(visit, runs, tmp_path, width):
+    """Explorer, an open run and the labelling page; heads of columns say of what they are, changes are announced."""
+    page = visit(viewport={"width": width, "height": 900})
+    told = page.locator("[role=status]")
+    page.wait_for_selector(".rows .cell", state="attached")
+    for keys in ("", "d"):
+        press(page, *keys)
+        controls = [(role, name) for role, name, takes in spoken(page) if role in SPOKEN or takes]
+        assert [each for each in controls if not each[1] and each[0] != "RootWebArea"] == []
+    visit_again = visit(viewport={"width": width, "height": 900})
+    visit_again.wait_for_selector(".rows .cell", state="attached")
+    heads = [name for role, name, _ in spoken(visit_again) if role == "columnheader"]
+    assert len(set(heads)) == len(heads)
+    visit_again.get_by_label("Search runs and reasons").fill("alpha says")
+    expect(visit_again.locator("[role=status]").filter(has_text="run")).not_to_have_count(0)
+    assert told.count()
+    labelling = write_page(
+        tmp_path / "l.html", Session.of(runs, draw_at_random(runs, seed=1, one_per_task=False), None)
+    )
+    page.goto(labelling.as_uri())
+    page.get_by_label("Your name").fill("Ann")
+    press(page, "Enter")
+    page.wait_for_selector("article")
+    assert [
+        each for each in spoken(page) if (each[0] in SPOKEN or each[2]) and not each[1] and each[0] != "RootWebArea"
+    ] == []
+    press(page, "2")
+    expect(page.locator("[role=status]").filter(has_text="Saved")).not_to_have_count(0, timeout=30_000)
 
 
 #: From the words set to the last run found, in seconds, and what the count says then.

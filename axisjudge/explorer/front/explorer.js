@@ -107,7 +107,7 @@ class Explorer {
     this.keys = keysDialog(EXPLORER_KEYS);
     const notes = items.index.notes.map((words) => make("p", { class: "note" }, words));
     const browse = make("div", { class: "browse" }, this.filters.element, notes, this.list.outer);
-    this.element = make("div", { class: "explorer", tabindex: "-1" }, make("h1", { class: "said" }, "Explorer"), this.decisions.element, this.waits, browse, this.opened.element, this.said, this.keys);
+    this.element = make("div", { class: "explorer", role: "group", "aria-label": "Explorer", tabindex: "-1" }, make("h1", { class: "said" }, "Explorer"), this.decisions.element, this.waits, browse, this.opened.element, this.said, this.keys);
     this.held = new KeysHeld(this.element, () => this.keys.open, (error) => this.say(error.message));
     this.element.addEventListener("keydown", (event) => this.press(event));
   }

@@ -188,11 +188,11 @@ class List {
     };
     const singles = this.asked.flatMap((question) => [
       ...this.items.columns[question].map((column, n) => {
-        const name = `${judges[column.judge].name}${column.version ? `, ${column.version}` : ""}`;
+        const name = `${this.items.questions[question].title}: ${judges[column.judge].name}${column.version ? `, ${column.version}` : ""}`;
         const shown = column.version && this.items.index.columns.some(([q, j, v]) => q === question && j === column.judge && v !== column.version);
         return head(`cell:${column.at}`, name, { class: `cell${n ? "" : " first"}` }, String(column.judge + 1), shown ? make("i", {}, column.version) : null);
       }),
-      hasLabels ? head(`label:${question}`, "label", { class: "cell label" }, "L") : null,
+      hasLabels ? head(`label:${question}`, `${this.items.questions[question].title}: label`, { class: "cell label" }, "L") : null,
     ]);
     const about = this.about.map((name) => head(name, name, { class: "about" }, name));
     const empty = () => make("span", { role: "columnheader", class: "about", "aria-hidden": "true" });
