@@ -14,7 +14,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
+from hashlib import sha256
 from typing import Any, TypeVar
 
 import polars as pl
@@ -122,19 +123,36 @@ def _patterns() -> tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]:
     return (*((kind, _SIGNS.get(kind, ()), re.compile(form)) for kind, form in _OURS.items()), *theirs)
 
 
+#: Kinds that may be a short password, which a digest would help to guess.
+_GUESSABLE = (
+    "value of a key",
+    "value of a variable",
+    "basic authorization",
+    "password in an address",
+    "Basic Auth Credentials",
+)
+
+
+def _placeholder(kind: str, match: re.Match[str]) -> str:
+    """What stands for a secret: with eight digits of its SHA-256, so that two ids in the form of keys stay two."""
+    return (
+        f"[secret: {kind}]" if kind in _GUESSABLE else f"[secret: {kind} {sha256(match[0].encode()).hexdigest()[:8]}]"
+    )
+
+
 def without_keys(text: str, counted: Counter[str] | None = None) -> str:
     """The text with each secret replaced by its kind, as in ``[secret: AWS Access Key]``; `counted` counts them.
 
     Examples
     --------
     >>> without_keys("use AKIAIOSFODNN7EXAMPLE now")
-    'use [secret: AWS Access Key] now'
+    'use [secret: AWS Access Key 1a5d44a2] now'
     """
     small = text.lower()
     for kind, signs, pattern in _patterns():
         if signs and not any(sign in small for sign in signs):
             continue
-        text, n = pattern.subn(f"[secret: {kind}]", text)
+        text, n = pattern.subn(partial(_placeholder, kind), text)
         if n and counted is not None:
             counted[kind] += n
     return text

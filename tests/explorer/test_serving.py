@@ -113,7 +113,7 @@ def test_a_token_opens_one_sitting_and_a_question_asked_twice_is_written_once(ru
         assert ask(links["ann"], "start", {"content": None})["labels"] == {f"0/{AXES[0]}": label}
         assert ask(links["ben"], "start", {"content": None})["labels"] == {}
         assert "ann's" not in json.dumps([ask(links["ben"], "name", None), ask(links["ben"], "item", {"content": 1})])
-        assert ask(links["ben"], "item", {"content": 1})["policy"] == "The key is [secret: AWS Access Key]."
+        assert ask(links["ben"], "item", {"content": 1})["policy"].startswith("The key is [secret: AWS Access Key ")
         wrong = links["ann"][:-1] + ("0" if links["ann"][-1] != "0" else "1")
         with pytest.raises(HTTPError, match="403"):
             ask(wrong, "start", {"content": None})
