@@ -16,10 +16,12 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache, partial
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import polars as pl
 from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Record = TypeVar("Record", bound=BaseModel)
 
@@ -171,6 +173,8 @@ def shared(content: Any, counted: Counter[str] | None = None) -> Any:
 
 def shared_frame(frame: pl.DataFrame, counted: Counter[str] | None = None) -> pl.DataFrame:
     """The same, of all texts in a table; one without secrets comes back as it is."""
+    import polars as pl  # here, as a look at what is stale loads no table library
+
     cleaned = {}
     for column in frame.iter_columns():
         if column.dtype == pl.String:

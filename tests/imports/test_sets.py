@@ -152,12 +152,13 @@ def test_a_line_file_elsewhere_says_who_labelled_or_is_asked(tmp_path):
     assert set(named["family"]) == {"human"}
 
 
-def test_annotations_under_another_name_need_a_kind(tmp_path):
+def test_annotations_under_another_name_have_the_kind_that_names_tell_or_need_one(tmp_path):
     path = tmp_path / "votes.json"
-    path.write_text(json.dumps({"gemini": {"a": "x", "b": "y"}, "gpt-4o": {"a": "x", "b": "x"}}))
-    with pytest.raises(InputError, match=r"gemini, gpt-4o.*--kind"):
+    path.write_text(json.dumps({"gemini": {"a": "x", "b": "y"}, "north": {"a": "x", "b": "x"}}))
+    with pytest.raises(InputError, match=r"gemini, north.*--kind"):
         import_ratings([path])
-    table = import_ratings([path], ImportOptions(kind="llm")).ratings
+    path.write_text(json.dumps({"gemini": {"a": "x", "b": "y"}, "gpt-4o": {"a": "x", "b": "x"}}))
+    table = import_ratings([path]).ratings
     assert set(table.select("rater", "rater_kind", "family").iter_rows()) == {
         ("gemini", "llm", "google"),
         ("gpt-4o", "llm", "openai"),
