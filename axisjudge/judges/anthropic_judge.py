@@ -11,19 +11,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 from axisjudge.checks import InputError
+from axisjudge.judges import remote
 from axisjudge.judges.answer import broken_off, failure_in_batch, lost
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import CallPrompt
-from axisjudge.judges.remote import (
-    MAX_TOKENS,
-    NO_KEY,
-    BatchResult,
-    BatchStatus,
-    Body,
-    NoReplyError,
-    Received,
-    Shutdown,
-)
 from axisjudge.judges.written import Said, WrittenJudge
 from axisjudge.spec import REMOTE, JudgeSpec, Provider
 
@@ -118,12 +109,12 @@ class AnthropicJudge(WrittenJudge):
     def default_mechanism(self) -> str:
         return "forced_tool" if takes_forced_tool_use(self.model or "") else "json_schema_output"
 
-    def body(self, page: CallPrompt) -> Body:
+    def body(self, page: CallPrompt) -> remote.Body:
         shared = marked_parts(page)
         asked = {"type": "text", "text": page.question}
-        body: Body = {
+        body: remote.Body = {
             "model": self.model,
-            "max_tokens": self.options.get("max_tokens", max(MAX_TOKENS, page.reply_tokens)),
+            "max_tokens": self.options.get("max_tokens", max(remote.MAX_TOKENS, page.reply_tokens)),
             "system": [{"type": "text", "text": page.instructions}],
             "messages": [{"role": "user", "content": [*shared, asked]}],
         }
@@ -155,7 +146,7 @@ class AnthropicJudge(WrittenJudge):
 
     def check_model(self, model: ModelInfo) -> None:
         limit = model.max_tokens
-        if limit is not None and self.options.get("max_tokens", MAX_TOKENS) > limit:
+        if limit is not None and self.options.get("max_tokens", remote.MAX_TOKENS) > limit:
             raise self.refuses("max_tokens", f"give its limit of {limit}, or less")
         capabilities = model.capabilities
         if capabilities is None or "effort" not in self.options:
@@ -164,7 +155,7 @@ class AnthropicJudge(WrittenJudge):
         if capabilities.effort.supported is False or (level is not None and level.supported is False):
             raise self.refuses("effort", "leave it out, or take a level that the models endpoint lists")
 
-    async def send(self, client: AsyncAnthropic, body: Body) -> Message:
+    async def send(self, client: AsyncAnthropic, body: remote.Body) -> Message:
         """Long answers are streamed: a connection that is silent for minutes is cut on its way."""
         if not self.is_long(body):
             return await client.messages.create(**body)
@@ -173,10 +164,10 @@ class AnthropicJudge(WrittenJudge):
             async for event in stream:
                 message = event.message if event.type == "message_stop" else None
         if message is None:
-            raise NoReplyError(broken_off("the stream ended before the message did"))
+            raise remote.NoReplyError(broken_off("the stream ended before the message did"))
         return message
 
-    async def submit_batch(self, requests: Mapping[str, Body], tag: str) -> str:
+    async def submit_batch(self, requests: Mapping[str, remote.Body], tag: str) -> str:
         listed: list[Any] = [{"custom_id": name, "params": _in_full(body)} for name, body in requests.items()]
         batch = await self._connected().messages.batches.create(requests=listed)
         return str(batch.id)
@@ -190,12 +181,12 @@ class AnthropicJudge(WrittenJudge):
                 return str(batch.id)
         return None
 
-    async def batch_status(self, batch: str) -> BatchStatus:
+    async def batch_status(self, batch: str) -> remote.BatchStatus:
         now = await self._connected().messages.batches.retrieve(batch)
         counts = now.request_counts
-        return BatchStatus(now.processing_status == "ended", sum(vars(counts).values()) - counts.processing)
+        return remote.BatchStatus(now.processing_status == "ended", sum(vars(counts).values()) - counts.processing)
 
-    async def batch_results(self, batch: str) -> AsyncIterator[BatchResult]:
+    async def batch_results(self, batch: str) -> AsyncIterator[remote.BatchResult]:
         async for line in await self._connected().messages.batches.results(batch):
             result = line.result
             if result.type == "succeeded":
@@ -206,13 +197,13 @@ class AnthropicJudge(WrittenJudge):
             else:
                 yield line.custom_id, failure_in_batch(f"batch_{result.type}", f"the request was {result.type}")
 
-    def lifecycle(self, model: ModelInfo) -> Shutdown | None:
+    def lifecycle(self, model: ModelInfo) -> remote.Shutdown | None:
         if model.lifecycle not in ("deprecated", "retired"):  # a record without that field says nothing of an end
             return None
-        return Shutdown(model.retires_at.date() if model.retires_at else None)
+        return remote.Shutdown(model.retires_at.date() if model.retires_at else None)
 
-    def read(self, response: Message, form: str) -> Received:
-        return Received(self._said(response, _tool(form)), response.model, response.id, _tokens(response.usage))
+    def read(self, response: Message, form: str) -> remote.Received:
+        return remote.Received(self._said(response, _tool(form)), response.model, response.id, _tokens(response.usage))
 
     def _said(self, message: Message, tool: str) -> Said:
         if message.stop_reason == "refusal":
@@ -236,7 +227,7 @@ def marked_parts(page: CallPrompt) -> list[dict[str, Any]]:
     ]
 
 
-def _in_full(body: Body) -> Body:
+def _in_full(body: remote.Body) -> remote.Body:
     """A request as it goes over the wire: what the SDK would add to it stands in it."""
     return {**{name: value for name, value in body.items() if name != "extra_body"}, **body.get("extra_body", {})}
 
@@ -268,7 +259,7 @@ class BedrockJudge(AnthropicJudge):
     @property
     def transport(self) -> dict[str, Any]:
         arguments = super().transport
-        if arguments["api_key"] == NO_KEY:  # requests are signed
+        if arguments["api_key"] == remote.NO_KEY:  # requests are signed
             del arguments["api_key"]
         return arguments
 

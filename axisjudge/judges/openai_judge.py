@@ -10,20 +10,11 @@ from datetime import date, datetime
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from axisjudge.judges import remote
 from axisjudge.judges.answer import ONE_CALL, Answer, all_lost, broken_off, failure_in_batch, failure_in_reply, lost
 from axisjudge.judges.base import Rubrics
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import INSTRUCTIONS, CallPrompt, Prefix, question
-from axisjudge.judges.remote import (
-    MAX_TOKENS,
-    BatchResult,
-    BatchStatus,
-    Body,
-    NoReplyError,
-    Received,
-    RemoteJudge,
-    Shutdown,
-)
 from axisjudge.judges.written import Said, WrittenJudge
 from axisjudge.spec import REMOTE, TRANSPORT, Provider
 from axisjudge.verdict import VERDICTS, Axis, RaterKind
@@ -74,11 +65,11 @@ def text_parts(prefix: Prefix, *, alone: bool = False) -> list[dict[str, Any]]:
     return [{"type": "input_text", "text": text, **(mark if kept else {})} for text, kept in prefix.parts(alone=alone)]
 
 
-def shutdown_of(model: Model) -> Shutdown | None:
+def shutdown_of(model: Model) -> remote.Shutdown | None:
     """The end of a model as OpenAI's models endpoint tells it; raises ValueError for a record without that field."""
     if "shutdown_date" not in model.model_fields_set:
         raise ValueError("the record does not tell")
-    return Shutdown(date.fromisoformat(model.shutdown_date)) if model.shutdown_date else None
+    return remote.Shutdown(date.fromisoformat(model.shutdown_date)) if model.shutdown_date else None
 
 
 class OpenAIJudge(WrittenJudge):
@@ -88,14 +79,14 @@ class OpenAIJudge(WrittenJudge):
     price_list: ClassVar[str | None] = "openai"
     can_batch: ClassVar[bool] = True
 
-    def body(self, page: CallPrompt) -> Body:
+    def body(self, page: CallPrompt) -> remote.Body:
         shared = [{"type": "input_text", "text": text} for text, _ in page.prefix.parts()]
         asked = {"type": "input_text", "text": page.question}
         form = {"type": "json_schema", "name": page.form, "schema": page.schema, "strict": True}
-        body: Body = {
+        body: remote.Body = {
             "model": self.model,
             "instructions": page.instructions,
-            "max_output_tokens": self.options.get("max_tokens", max(MAX_TOKENS, page.reply_tokens)),
+            "max_output_tokens": self.options.get("max_tokens", max(remote.MAX_TOKENS, page.reply_tokens)),
             "text": {"format": form},
             "store": False,
         }
@@ -122,7 +113,7 @@ class OpenAIJudge(WrittenJudge):
             raise self.refuses("effort", "this model does not reason; leave it out, or take one that does")
         self.check_effort(ReasoningEffort)
 
-    async def send(self, client: AsyncOpenAI, body: Body) -> Response:
+    async def send(self, client: AsyncOpenAI, body: remote.Body) -> Response:
         """Answers after long thinking are streamed: a connection that is silent for minutes is cut on its way."""
         if not self.is_long(body):
             return await client.responses.create(**body)
@@ -130,10 +121,10 @@ class OpenAIJudge(WrittenJudge):
             if event.type in ("response.completed", "response.incomplete", "response.failed"):
                 return event.response
             if event.type == "error":
-                raise NoReplyError(failure_in_reply({"code": event.code, "message": event.message}, self.key))
-        raise NoReplyError(broken_off("the stream ended before the response did"))
+                raise remote.NoReplyError(failure_in_reply({"code": event.code, "message": event.message}, self.key))
+        raise remote.NoReplyError(broken_off("the stream ended before the response did"))
 
-    async def submit_batch(self, requests: Mapping[str, Body], tag: str) -> str:
+    async def submit_batch(self, requests: Mapping[str, remote.Body], tag: str) -> str:
         client = self._connected()
         lines = [
             json.dumps({"custom_id": name, "method": "POST", "url": BATCH_ENDPOINT, "body": body}, ensure_ascii=False)
@@ -153,17 +144,17 @@ class OpenAIJudge(WrittenJudge):
                 return str(batch.id)
         return None
 
-    async def batch_status(self, batch: str) -> BatchStatus:
+    async def batch_status(self, batch: str) -> remote.BatchStatus:
         now = await self._connected().batches.retrieve(batch)
         counts = now.request_counts
         n_done = counts.completed + counts.failed if counts else 0
         if now.status == "failed":
             errors = (now.errors.data if now.errors else None) or []
             code, message = (errors[0].code or "", errors[0].message or "") if errors else ("", "no reason given")
-            return BatchStatus(True, n_done, failure_in_batch(code or "invalid_request_error", message))
-        return BatchStatus(now.status in ("completed", "expired", "cancelled"), n_done)
+            return remote.BatchStatus(True, n_done, failure_in_batch(code or "invalid_request_error", message))
+        return remote.BatchStatus(now.status in ("completed", "expired", "cancelled"), n_done)
 
-    async def batch_results(self, batch: str) -> AsyncIterator[BatchResult]:
+    async def batch_results(self, batch: str) -> AsyncIterator[remote.BatchResult]:
         client = self._connected()
         now = await client.batches.retrieve(batch)
         for file in filter(None, (now.output_file_id, now.error_file_id)):
@@ -172,14 +163,14 @@ class OpenAIJudge(WrittenJudge):
                 if line.strip():
                     yield _result(json.loads(line))
 
-    def lifecycle(self, model: Model) -> Shutdown | None:
+    def lifecycle(self, model: Model) -> remote.Shutdown | None:
         return shutdown_of(model)
 
-    def read(self, response: Response, form: str) -> Received:
-        return Received(_said(response), response.model, response.id, tokens_of(response.usage))
+    def read(self, response: Response, form: str) -> remote.Received:
+        return remote.Received(_said(response), response.model, response.id, tokens_of(response.usage))
 
 
-def _result(line: Mapping[str, Any]) -> BatchResult:
+def _result(line: Mapping[str, Any]) -> remote.BatchResult:
     """One line of a batch's output: a response with its status, or an error where none was made."""
     from openai.types.responses import Response
 
@@ -228,7 +219,7 @@ def cached_and_written(details: Any) -> tuple[int, int]:
 PROVIDER = Provider(OpenAIJudge, REMOTE, family="openai", price_list=OpenAIJudge.price_list, at_url=None)
 
 
-class DecisionsJudge(RemoteJudge):
+class DecisionsJudge(remote.RemoteJudge):
     """A decision model of OpenAI; each question may be refused on its own."""
 
     kind: RaterKind = "decision_model"
@@ -236,7 +227,7 @@ class DecisionsJudge(RemoteJudge):
     mechanisms: ClassVar[tuple[str, ...]] = ("decisions",)
     price_list: ClassVar[str | None] = "openai"
 
-    def axes_body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
+    def axes_body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> remote.Body:
         choices = [{"value": word, "description": f"{word}, as the rubric defines it"} for word in VERDICTS]
         return {
             "model": self.model,
@@ -256,14 +247,14 @@ class DecisionsJudge(RemoteJudge):
             "prompt_cache_options": {"mode": "explicit", "ttl": "30m"},
         }
 
-    async def send(self, client: AsyncOpenAI, body: Body) -> Decision:
+    async def send(self, client: AsyncOpenAI, body: remote.Body) -> Decision:
         return await client.decisions.create(**body)
 
-    def lifecycle(self, model: Model) -> Shutdown | None:
+    def lifecycle(self, model: Model) -> remote.Shutdown | None:
         return shutdown_of(model)
 
-    def read(self, response: Decision, form: str) -> Received:
-        return Received(
+    def read(self, response: Decision, form: str) -> remote.Received:
+        return remote.Received(
             content=[_Named(answer.name, _choice(answer)) for answer in response.answers],
             model=response.model,
             call_id=response._request_id,

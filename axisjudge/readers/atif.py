@@ -14,24 +14,8 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
+from axisjudge.readers import messages as chat
 from axisjudge.readers.events import Steps, as_text, dict_of, text_at
-from axisjudge.readers.messages import (
-    Found,
-    Note,
-    at,
-    call_of,
-    content_id,
-    field,
-    made,
-    members,
-    name_of,
-    objects,
-    refuse_unread,
-    reward_of,
-    text_of,
-    tool_schema,
-    word,
-)
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 
 FORMAT = "atif"
@@ -55,42 +39,47 @@ def recognise(value: Any) -> bool:
     )
 
 
-def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def read(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
     """The trajectories of a file, each before its subagents."""
     if isinstance(value, dict):
         yield from _trajectories(value, where, None, _trial(folder))
     else:
-        for number, record in enumerate(objects(value, where)):
-            yield from _trajectories(record, at(where, number), None, {})
+        for number, record in enumerate(chat.objects(value, where)):
+            yield from _trajectories(record, chat.at(where, number), None, {})
 
 
-def _trajectories(record: dict[str, Any], where: str, session: str | None, trial: dict[str, Any]) -> Iterator[Found]:
-    notes: list[Note] = []
+def _trajectories(
+    record: dict[str, Any], where: str, session: str | None, trial: dict[str, Any]
+) -> Iterator[chat.Found]:
+    notes: list[chat.Note] = []
     steps, models = Steps(), Counter[str]()
-    for number, step in enumerate(members(record, "steps", where)):
-        _add(steps, step, at(where, "steps", number), notes)
+    for number, step in enumerate(chat.members(record, "steps", where)):
+        _add(steps, step, chat.at(where, "steps", number), notes)
         models.update(filter(None, [text_at(step, "model_name")]))
     whole = steps.all()
     if copied := [n for n, step in enumerate(record["steps"]) if step.get("is_copied_context") is True]:
-        place = at(where, "steps", copied[0])
-        notes.append(Note(place, "a step copied from an earlier trajectory", "", len(copied)))
+        place = chat.at(where, "steps", copied[0])
+        notes.append(chat.Note(place, "a step copied from an earlier trajectory", "", len(copied)))
     agent, metrics = dict_of(record, "agent"), dict_of(record, "final_metrics")
     part = dict_of(agent, "extra").get("continuation_index")
     own = text_at(record, "trajectory_id", "session_id")
     named = "/".join(str(each) for each in (session, own, part) if each) or None
-    place = at(where, "agent", "tool_definitions")
+    place = chat.at(where, "agent", "tool_definitions")
     tools = [
-        tool_schema(tool, at(place, n)) for n, tool in enumerate(members(agent, "tool_definitions", at(where, "agent")))
+        chat.tool_schema(tool, chat.at(place, n))
+        for n, tool in enumerate(chat.members(agent, "tool_definitions", chat.at(where, "agent")))
     ]
     rewards = dict_of(dict_of(trial, "verifier_result"), "rewards")
     meta = {key: agent[key] for key in ("name", "version") if agent.get(key)}
     usage = {ours: metrics[theirs] for theirs, ours in _USAGE.items() if metrics.get(theirs) is not None}
     fields: dict[str, Any] = {
-        "id": named or content_id(whole),
+        "id": named or chat.content_id(whole),
         "source": FORMAT,
-        "agent": text_at(agent, "model_name") or next((m for m, _ in models.most_common(1)), None) or name_of(agent),
+        "agent": text_at(agent, "model_name")
+        or next((m for m, _ in models.most_common(1)), None)
+        or chat.name_of(agent),
         "task_id": session or (own if part else None) or text_at(trial, "task_name"),
-        "reward": reward_of(rewards.get("reward", next(iter(rewards.values()), None)), "result.json, rewards"),
+        "reward": chat.reward_of(rewards.get("reward", next(iter(rewards.values()), None)), "result.json, rewards"),
         "termination": text_at(dict_of(trial, "exception_info"), "exception_type"),
         "steps": whole,
         "tools": tuple(tools) or None,
@@ -98,31 +87,34 @@ def _trajectories(record: dict[str, Any], where: str, session: str | None, trial
         | ({"usage": [usage]} if usage else {})
         | ({"total_cost_usd": metrics["total_cost_usd"]} if metrics.get("total_cost_usd") is not None else {}),
     }
-    yield Found(where, made(Trajectory, where, **{**fields, **_ours(record)}), tuple(notes))
-    for number, inner in enumerate(members(record, "subagent_trajectories", where)):
-        yield from _trajectories(inner, at(where, "subagent_trajectories", number), named, {})
+    yield chat.Found(where, chat.made(Trajectory, where, **{**fields, **_ours(record)}), tuple(notes))
+    for number, inner in enumerate(chat.members(record, "subagent_trajectories", where)):
+        yield from _trajectories(inner, chat.at(where, "subagent_trajectories", number), named, {})
 
 
-def _add(steps: Steps, step: dict[str, Any], where: str, notes: list[Note]) -> None:
+def _add(steps: Steps, step: dict[str, Any], where: str, notes: list[chat.Note]) -> None:
     """The steps of one turn, with what is kept of ours laid over them."""
     begin, steps.where = len(steps), where
     source, time = step.get("source"), text_at(step, "timestamp")
-    refuse_unread(step, where, _READ_OF_STEP)
-    message, calls = text_of(step.get("message"), at(where, "message"), notes), members(step, "tool_calls", where)
-    results = members(dict_of(step, "observation"), "results", at(where, "observation"))
+    chat.refuse_unread(step, where, _READ_OF_STEP)
+    message, calls = (
+        chat.text_of(step.get("message"), chat.at(where, "message"), notes),
+        chat.members(step, "tool_calls", where),
+    )
+    results = chat.members(dict_of(step, "observation"), "results", chat.at(where, "observation"))
     if reasoning := text_at(step, "reasoning_content"):
         steps.thinking(reasoning, time)
     if source == "agent":
         if message or not (calls or results or reasoning):
             steps.text("assistant", message, time, message=where)
         for number, call in enumerate(calls):
-            place = at(where, "tool_calls", number)
+            place = chat.at(where, "tool_calls", number)
             steps.call(
-                call_of(
+                chat.call_of(
                     place,
-                    field(call, "function_name", str, place),
+                    chat.field(call, "function_name", str, place),
                     call.get("arguments"),
-                    id=word(call.get("tool_call_id")),
+                    id=chat.word(call.get("tool_call_id")),
                 ),
                 time,
                 message=where,
@@ -132,21 +124,21 @@ def _add(steps: Steps, step: dict[str, Any], where: str, notes: list[Note]) -> N
     about = dict_of(step, "extra")
     for number, result in enumerate(results):
         steps.result(
-            word(result.get("source_call_id")),
-            _content(result, at(where, "observation", "results", number), notes),
+            chat.word(result.get("source_call_id")),
+            _content(result, chat.at(where, "observation", "results", number), notes),
             None,
             error=_failed(result, about if len(results) == 1 else {}),
         )
     steps.overlay(begin, dict_of(about, _OURS).get("steps"))
 
 
-def _content(result: dict[str, Any], where: str, notes: list[Note]) -> str:
+def _content(result: dict[str, Any], where: str, notes: list[chat.Note]) -> str:
     """What a result says; one that only refers to subagents names them."""
     refs = [
         as_text(text_at(ref, "trajectory_id", "session_id", "trajectory_path"))
-        for ref in members(result, "subagent_trajectory_ref", where)
+        for ref in chat.members(result, "subagent_trajectory_ref", where)
     ]
-    text = text_of(result.get("content"), at(where, "content"), notes)
+    text = chat.text_of(result.get("content"), chat.at(where, "content"), notes)
     return text or "\n".join(f"[subagent {ref}]" for ref in refs)
 
 

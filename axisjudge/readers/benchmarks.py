@@ -8,27 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from axisjudge.readers import messages as chat
 from axisjudge.readers.chats.parts import Conversation, list_of_objects, schemas
 from axisjudge.readers.events import NO_STEP, as_text, dict_of, listed, text_at
 from axisjudge.readers.expectations import tau_bench_expectations
-from axisjudge.readers.messages import (
-    Found,
-    Note,
-    Unread,
-    ValueFormat,
-    arguments_of,
-    at,
-    call_of,
-    carries_call,
-    chat_steps,
-    content_id,
-    field,
-    made,
-    members,
-    objects,
-    reward_of,
-    word,
-)
 from axisjudge.trajectory import Trajectory
 
 
@@ -41,27 +24,29 @@ def _is_agentrx(value: Any) -> bool:
     return _is_tau(value) and "records" in (value[0] if isinstance(value, list) else value)
 
 
-def _read_tau(value: Any, where: str, source: str) -> Iterator[Found]:
+def _read_tau(value: Any, where: str, source: str) -> Iterator[chat.Found]:
     """The runs of a tau-bench results file: it names no agent, domain or id. AgentRx's messages are numbered."""
-    runs = objects(value, where) if isinstance(value, list) else [value]
+    runs = chat.objects(value, where) if isinstance(value, list) else [value]
     for number, run in enumerate(runs):
-        position = at(where, number) if isinstance(value, list) else where
-        notes: list[Note] = []
-        steps = chat_steps(objects(run.get("traj"), at(position, "traj")), at(position, "traj"), notes)
-        details = field(run, "info", dict, position, {})
-        task_id, trial = word(run.get("task_id")), word(run.get("trial"))
-        trajectory = made(
+        position = chat.at(where, number) if isinstance(value, list) else where
+        notes: list[chat.Note] = []
+        steps = chat.chat_steps(
+            chat.objects(run.get("traj"), chat.at(position, "traj")), chat.at(position, "traj"), notes
+        )
+        details = chat.field(run, "info", dict, position, {})
+        task_id, trial = chat.word(run.get("task_id")), chat.word(run.get("trial"))
+        trajectory = chat.made(
             Trajectory,
             position,
-            id=content_id(steps, task_id, trial),
+            id=chat.content_id(steps, task_id, trial),
             source=source,
             task_id=task_id,
-            reward=reward_of(run.get("reward"), at(position, "reward")),
+            reward=chat.reward_of(run.get("reward"), chat.at(position, "reward")),
             termination="error" if "error" in details else None,
             steps=steps,
             meta=_tau_meta(run, details),
         )
-        yield Found(position, trajectory, tuple(notes))
+        yield chat.Found(position, trajectory, tuple(notes))
 
 
 def _tau_meta(run: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
@@ -80,14 +65,14 @@ def _is_bfcl(value: Any) -> bool:
     return isinstance(first, dict) and {"id", "result", "latency"} <= first.keys() and "input_token_count" in first
 
 
-def _read_bfcl(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def _read_bfcl(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
     """Each line a run; only multi-turn runs have an inference log, so that others lack the question and the results."""
-    for number, record in enumerate(objects(value, where) if isinstance(value, list) else [value]):
-        place = at(where, number) if isinstance(value, list) else where
+    for number, record in enumerate(chat.objects(value, where) if isinstance(value, list) else [value]):
+        place = chat.at(where, number) if isinstance(value, list) else where
         name = str(record["id"])
         steps = Conversation("bfcl", place, {"id": name, "task_id": name})
         if thought := record.get("reasoning_content"):
-            steps.notes.append(Note(place, "reasoning is left out", f"of {len(listed(thought))} turns"))
+            steps.notes.append(chat.Note(place, "reasoning is left out", f"of {len(listed(thought))} turns"))
         log = record.get("inference_log")
         turns = (
             [turn for turn in log if isinstance(turn, dict) and "begin_of_turn_query" in turn]
@@ -95,7 +80,7 @@ def _read_bfcl(value: Any, where: str, folder: Path) -> Iterator[Found]:
             else []
         )
         for turn in turns:
-            _add_logged(steps, turn, at(place, "inference_log"))
+            _add_logged(steps, turn, chat.at(place, "inference_log"))
         if not turns:
             for answer in _answers(record["result"]):
                 _add_answer(steps, answer, None, place)
@@ -115,25 +100,25 @@ def _answers(result: Any) -> Iterator[Any]:
 
 
 def _add_logged(steps: Conversation, turn: dict[str, Any], where: str) -> None:
-    for message in members(turn, "begin_of_turn_query", where):
+    for message in chat.members(turn, "begin_of_turn_query", where):
         steps.text("system" if message.get("role") == "system" else "user", as_text(message.get("content")), None)
     for name, logged in turn.items():
         if name == "begin_of_turn_query":
             continue
-        messages = objects(logged, at(where, name))
+        messages = chat.objects(logged, chat.at(where, name))
         decoded = next((m["model_response_decoded"] for m in messages if m.get("model_response_decoded")), None)
         for message in messages:
             role = message.get("role")
             if role == "assistant":
-                _add_answer(steps, message.get("content"), decoded, at(where, name))
+                _add_answer(steps, message.get("content"), decoded, chat.at(where, name))
             elif role == "tool":
                 content = as_text(message.get("content"))
-                failed = isinstance(given := arguments_of(content)[0], dict) and set(given) == {"error"}
+                failed = isinstance(given := chat.arguments_of(content)[0], dict) and set(given) == {"error"}
                 steps.result(None, content, None, error=failed)
-            elif role not in ("handler_log", "state_info") and carries_call(message):
-                raise Unread(at(where, name), message)
+            elif role not in ("handler_log", "state_info") and chat.carries_call(message):
+                raise chat.Unread(chat.at(where, name), message)
             else:
-                steps.notes.append(Note(at(where, name), NO_STEP, str(role)))
+                steps.notes.append(chat.Note(chat.at(where, name), NO_STEP, str(role)))
 
 
 def _add_answer(steps: Conversation, answer: Any, decoded: Any, where: str) -> None:
@@ -145,13 +130,13 @@ def _add_answer(steps: Conversation, answer: Any, decoded: Any, where: str) -> N
     if calls := list_of_objects(answer):
         for call in calls:
             for name, given in call.items():
-                steps.call(call_of(where, name, given), None, message=begun)
+                steps.call(chat.call_of(where, name, given), None, message=begun)
         return
     calls_in_text = _python_calls(written) if isinstance(written, str) else []
     if not calls_in_text or written != answer:
         steps.text("assistant", as_text(answer), None, message=begun)
     for name, arguments in calls_in_text:
-        steps.call(call_of(where, name, arguments), None, message=begun)
+        steps.call(chat.call_of(where, name, arguments), None, message=begun)
 
 
 def _python_calls(text: str) -> list[tuple[str, dict[str, Any]]]:
@@ -198,14 +183,19 @@ def _is_toolbench(value: Any) -> bool:
     return isinstance(first, dict) and isinstance(dict_of(first, "answer").get("answer_details"), list)
 
 
-def _read_toolbench(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def _read_toolbench(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
     if "answer_generation" in value:
         yield _searched(value, where)
         return
     for name, record in value.items():
-        answer, place = field(record, "answer", dict, at(where, name)), at(where, name, "answer", "answer_details")
-        steps = Conversation("toolbench", at(where, name), {"task_id": str(name), "agent": text_at(answer, "method")})
-        for node in objects(answer["answer_details"], place):
+        answer, place = (
+            chat.field(record, "answer", dict, chat.at(where, name)),
+            chat.at(where, name, "answer", "answer_details"),
+        )
+        steps = Conversation(
+            "toolbench", chat.at(where, name), {"task_id": str(name), "agent": text_at(answer, "method")}
+        )
+        for node in chat.objects(answer["answer_details"], place):
             _add_detail(steps, node, place)
         tools = [(place, dict_of(tool, "function") or tool) for tool in list_of_objects(record.get("available_tools"))]
         yield steps.found(tools=schemas(tools, steps.notes, place) if tools else None)
@@ -217,14 +207,14 @@ def _add_detail(steps: Conversation, node: dict[str, Any], where: str) -> None:
     if role == "tool":
         record = _object(message)
         if not isinstance(record, dict) or "name" not in record:
-            raise Unread(where, message, rule="a call is cut off, or is no record of one")
+            raise chat.Unread(where, message, rule="a call is cut off, or is no record of one")
         _add_call(steps, str(record["name"]), record.get("arguments"), record.get("response"), where)
     elif role in ("system", "user", "assistant"):
         if message or role != "assistant":
             steps.text(role, as_text(message), None)
     else:
-        raise Unread(where, role)
-    for following in members(node, "next", where):
+        raise chat.Unread(where, role)
+    for following in chat.members(node, "next", where):
         _add_detail(steps, following, where)
 
 
@@ -232,14 +222,14 @@ def _object(text: Any) -> Any:
     """What JSON or Python's own notation stands for."""
     if not isinstance(text, str):
         return text
-    given, problem = arguments_of(text)
+    given, problem = chat.arguments_of(text)
     try:
         return ast.literal_eval(text) if problem else given
     except (ValueError, SyntaxError):
         return text
 
 
-def _searched(value: dict[str, Any], where: str) -> Found:
+def _searched(value: dict[str, Any], where: str) -> chat.Found:
     answer = value["answer_generation"]
     outcome = float(value["win"]) if isinstance(value.get("win"), bool) else None
     about = {"reward": outcome, "termination": text_at(answer, "finish_type")}
@@ -247,23 +237,25 @@ def _searched(value: dict[str, Any], where: str) -> Found:
     steps.text("user", as_text(answer.get("query")), None)
     tree = dict_of(dict_of(value, "tree"), "tree")
     if tree:
-        _walk(steps, tree, None, at(where, "tree", "tree"))
-    for number, attempt in enumerate(members(value, "trys", where)):
-        place, name = at(where, "trys", number, "chain"), None
-        for node in members(attempt, "chain", at(where, "trys", number)):
+        _walk(steps, tree, None, chat.at(where, "tree", "tree"))
+    for number, attempt in enumerate(chat.members(value, "trys", where)):
+        place, name = chat.at(where, "trys", number, "chain"), None
+        for node in chat.members(attempt, "chain", chat.at(where, "trys", number)):
             name = _add_node(steps, node, name, place)
-    tools = [(at(where, "answer_generation", "function"), tool) for tool in list_of_objects(answer.get("function"))]
+    tools = [
+        (chat.at(where, "answer_generation", "function"), tool) for tool in list_of_objects(answer.get("function"))
+    ]
     return steps.found(tools=schemas(tools, steps.notes, where) if tools else None)
 
 
 def _walk(steps: Conversation, node: dict[str, Any], name: str | None, where: str) -> None:
     """A node of a tree and those below it, in the order in which they were tried."""
     name = _add_node(steps, node, name, where)
-    below = members(node, "children", where)
+    below = chat.members(node, "children", where)
     for number, child in enumerate(below):
-        _walk(steps, child, name, at(where, "children", number))
+        _walk(steps, child, name, chat.at(where, "children", number))
     if node.get("node_type") == "Action" and not below and name:
-        steps.call(call_of(where, name, None), None)
+        steps.call(chat.call_of(where, name, None), None)
 
 
 def _add_node(steps: Conversation, node: dict[str, Any], name: str | None, where: str) -> str | None:
@@ -276,23 +268,23 @@ def _add_node(steps: Conversation, node: dict[str, Any], name: str | None, where
     elif kind == "Action Input" and name:
         _add_call(steps, name, text, node.get("observation"), where)
     elif kind != "Action Input" or text:
-        raise Unread(where, kind)
+        raise chat.Unread(where, kind)
     return None
 
 
 def _add_call(steps: Conversation, name: str, given: Any, answer: Any, where: str) -> None:
-    steps.call(call_of(where, name, given), None)
+    steps.call(chat.call_of(where, name, given), None)
     if answer not in (None, ""):
         stated = _object(answer)
         failed = bool(stated["error"]) if isinstance(stated, dict) and "error" in stated else None
         steps.result(None, as_text(answer), None, error=failed, name=name)
 
 
-AGENTRX = ValueFormat("agentrx", _is_agentrx, lambda value, where, folder: _read_tau(value, where, "agentrx"))
-TAU_BENCH = ValueFormat("tau_bench", _is_tau, lambda value, where, folder: _read_tau(value, where, "tau_bench"))
+AGENTRX = chat.ValueFormat("agentrx", _is_agentrx, lambda value, where, folder: _read_tau(value, where, "agentrx"))
+TAU_BENCH = chat.ValueFormat("tau_bench", _is_tau, lambda value, where, folder: _read_tau(value, where, "tau_bench"))
 BENCHMARKS = (
     AGENTRX,
     TAU_BENCH,
-    ValueFormat("bfcl", _is_bfcl, _read_bfcl),
-    ValueFormat("toolbench", _is_toolbench, _read_toolbench),
+    chat.ValueFormat("bfcl", _is_bfcl, _read_bfcl),
+    chat.ValueFormat("toolbench", _is_toolbench, _read_toolbench),
 )

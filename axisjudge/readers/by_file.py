@@ -15,16 +15,8 @@ from typing import Any, Generic, Unpack
 
 from axisjudge.checks import InputError
 from axisjudge.cluster import Workers
+from axisjudge.readers import reading
 from axisjudge.readers.context import Context, Supplied, load_context
-from axisjudge.readers.reading import (
-    SPAN_BYTES,
-    TrajectoryStream,
-    array_spans,
-    as_of_one,
-    entries_of,
-    is_run,
-    report_beside,
-)
 from axisjudge.readers.source import ArraySpan, Candidate, LineSpan, candidates
 from axisjudge.readers.summary import FileEntry, Made
 from axisjudge.trajectory import Trajectory
@@ -40,14 +32,16 @@ def made_of_files(
     *,
     strict: bool = True,
     **supplied: Unpack[Supplied],
-) -> TrajectoryStream[Made]:
+) -> reading.TrajectoryStream[Made]:
     """What `work` makes of each distinct trajectory; the files are read, and `work` is done, where `workers` are.
 
     Of a part nothing comes back but what was made. Workers read the files themselves, under the same absolute paths.
     Other parameters, the account and the errors are those of `axisjudge.readers.iter_trajectories`.
     """
     context = load_context(**supplied)
-    return TrajectoryStream(tuple(paths), context, strict=strict, files=_files(tuple(paths), context, work, workers))
+    return reading.TrajectoryStream(
+        tuple(paths), context, strict=strict, files=_files(tuple(paths), context, work, workers)
+    )
 
 
 @dataclass(frozen=True)
@@ -72,7 +66,7 @@ def _files(
     lots = [
         (number, file._replace(path=file.path.absolute(), span=span))
         for number, file in enumerate(files)
-        if first[file.real] == number and (file.named or not report_beside(file.real))
+        if first[file.real] == number and (file.named or not reading.report_beside(file.real))
         for span in spans_of(file.path)
     ]
     sent, cut = {number for number, _ in lots}, {number for number, file in lots if file.span is not None}
@@ -81,7 +75,7 @@ def _files(
     for number, file in enumerate(files):
         if part_of == number:
             entries = chain.from_iterable(parts)
-            yield file, as_of_one(entries) if number in cut else entries
+            yield file, reading.as_of_one(entries) if number in cut else entries
             part_of, parts = next(of_files, (-1, iter(())))
         elif number not in sent:  # read before or passed over
             yield file, ()  # what failed on every worker is said when all others are done
@@ -92,7 +86,7 @@ def _part(lot: tuple[int, Candidate], *, context: Context, work: Work[Made]) -> 
     entries: list[FileEntry[Trajectory]] = []
     broken = None
     try:
-        entries.extend(entries_of(file, context))
+        entries.extend(reading.entries_of(file, context))
     except InputError as error:
         broken = error
     runs = {entry.id: entry.made for entry in reversed(entries) if entry.made is not None}  # of copies the first
@@ -110,7 +104,7 @@ def _name(lot: tuple[int, Candidate]) -> str:
     return f"{file.name}, from {f'[{before}]' if isinstance(file.span, ArraySpan) else f'line {before + 1}'}"
 
 
-def spans_of(path: Path, size: int = SPAN_BYTES) -> Sequence[LineSpan | ArraySpan | None]:
+def spans_of(path: Path, size: int = reading.SPAN_BYTES) -> Sequence[LineSpan | ArraySpan | None]:
     """Where to cut a file: `size` bytes or more of whole lines, or members of an array; None for one part.
 
     Only files of runs that are read by themselves are cut. A span of lines has two at least: a file of one line is one
@@ -119,7 +113,7 @@ def spans_of(path: Path, size: int = SPAN_BYTES) -> Sequence[LineSpan | ArraySpa
     try:
         if path.stat().st_size < 2 * size:
             return [None]
-        if members := array_spans(path, size):
+        if members := reading.array_spans(path, size):
             return members
         starts = list(_starts(path, size))
     except OSError:  # which whoever reads it will say
@@ -137,11 +131,11 @@ def _starts(path: Path, size: int) -> Iterator[tuple[int, int]]:
     with path.open("rb") as lines:
         for before, line in enumerate(lines):
             if line.strip():
-                if start is None and (len(line) > SPAN_BYTES or not is_run(line)):
+                if start is None and (len(line) > reading.SPAN_BYTES or not reading.is_run(line)):
                     return
                 if start is None:
                     start = offset, before
-                elif n_lines >= 2 and offset - start[0] >= size and is_run(line):
+                elif n_lines >= 2 and offset - start[0] >= size and reading.is_run(line):
                     yield start
                     start, n_lines, first = (offset, before), 0, False
                 n_lines += 1

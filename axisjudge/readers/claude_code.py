@@ -7,20 +7,7 @@ subagent in it another.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from axisjudge.readers.events import (
-    ENCRYPTED,
-    NO_STEP,
-    REPEATED,
-    Line,
-    LoggedRun,
-    Tally,
-    as_text,
-    dict_of,
-    events_of,
-    seconds,
-    text_at,
-    type_of,
-)
+from axisjudge.readers import events
 from axisjudge.readers.messages import Found, call_of, field, objects, word
 
 FORMAT = "claude_code"
@@ -44,24 +31,24 @@ def recognise(value: Any) -> bool:
     return value["type"] in ("file-history-snapshot", "queue-operation") or {"summary", "leafUuid"} <= value.keys()
 
 
-def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
+def read_log(lines: Iterable[events.Line], tally: events.Tally) -> Iterator[Found]:
     """The sessions of a log and their subagents, in the order in which they begin."""
     runs: dict[tuple[str | None, str | None], ClaudeSession] = {}
     chains: dict[str, str] = {}
     seen: set[str] = set()
     session: str | None = None
-    for position, event in events_of(lines, tally):
+    for position, event in events.events_of(lines, tally):
         with tally.forgiving(position, event):
-            kind = type_of(event)
-            uuid = text_at(event, "uuid")
+            kind = events.type_of(event)
+            uuid = events.text_at(event, "uuid")
             if uuid in seen:
-                tally.add(REPEATED, kind, position)
+                tally.add(events.REPEATED, kind, position)
             elif kind in ("user", "assistant", "system", "result") or _queued(event):
-                session = text_at(event, "session_id", "sessionId") or session
+                session = events.text_at(event, "session_id", "sessionId") or session
                 run = runs.setdefault((session, _subagent(event, chains)), ClaudeSession(FORMAT, position, tally))
                 run.add(event, kind, position)
             elif kind in _BOOKKEEPING:
-                tally.add(NO_STEP, kind, position)
+                tally.add(events.NO_STEP, kind, position)
             else:
                 tally.unknown(kind, event, position)
             seen |= {uuid} if uuid else set()
@@ -71,26 +58,26 @@ def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
 
 def _subagent(event: dict[str, Any], chains: dict[str, str]) -> str | None:
     """The subagent that an event belongs to: its id, the call that started it, else the first event of its chain."""
-    if parent := text_at(event, "parent_tool_use_id"):
+    if parent := events.text_at(event, "parent_tool_use_id"):
         return parent
     if event.get("isSidechain") is not True:
         return None
-    own = text_at(event, "uuid") or ""
-    chains[own] = chains.get(text_at(event, "parentUuid") or "", own)
-    return text_at(event, "agentId") or chains[own]
+    own = events.text_at(event, "uuid") or ""
+    chains[own] = chains.get(events.text_at(event, "parentUuid") or "", own)
+    return events.text_at(event, "agentId") or chains[own]
 
 
 def _queued(event: dict[str, Any]) -> str | None:
     """What the user typed while the agent worked."""
-    attachment = dict_of(event, "attachment")
-    return text_at(attachment, "prompt") if attachment.get("type") == "queued_command" else None
+    attachment = events.dict_of(event, "attachment")
+    return events.text_at(attachment, "prompt") if attachment.get("type") == "queued_command" else None
 
 
-class ClaudeSession(LoggedRun):
+class ClaudeSession(events.LoggedRun):
     """One session, or one subagent of it, as it grows."""
 
     def add(self, event: dict[str, Any], kind: str, position: str) -> None:
-        timestamp = text_at(event, "timestamp")
+        timestamp = events.text_at(event, "timestamp")
         if kind == "assistant":
             self._assistant(field(event, "message", dict, ""), event, timestamp, position)
         elif kind == "user":
@@ -103,16 +90,16 @@ class ClaudeSession(LoggedRun):
             self.steps.text("user", _queued(event) or "", timestamp)
 
     def _assistant(self, message: dict[str, Any], event: dict[str, Any], timestamp: str | None, position: str) -> None:
-        content, name = message.get("content"), text_at(message, "id")
+        content, name = message.get("content"), events.text_at(message, "id")
         if event.get("isApiErrorMessage") is True:
             self.steps.error(self.tally.text(content, "message.content", position), timestamp)
             return
-        if (model := text_at(message, "model")) and model != "<synthetic>":
+        if (model := events.text_at(message, "model")) and model != "<synthetic>":
             self.models[model] += 1
-        if usage := dict_of(message, "usage"):
+        if usage := events.dict_of(message, "usage"):
             self.usage[name or position] = usage
         for block in _blocks(content):
-            kind = type_of(block)
+            kind = events.type_of(block)
             if kind == "text":
                 self.steps.text("assistant", field(block, "text", str, "message.content"), timestamp, message=name)
             elif kind in ("thinking", "redacted_thinking"):
@@ -128,15 +115,15 @@ class ClaudeSession(LoggedRun):
                 self.steps.text("assistant", self._left_out(block, position), timestamp, message=name)
 
     def _thinking(self, block: dict[str, Any], timestamp: str | None, position: str) -> None:
-        if text := text_at(block, "thinking"):
+        if text := events.text_at(block, "thinking"):
             self.steps.thinking(text, timestamp)
         else:
-            self.tally.add(ENCRYPTED, type_of(block), position)
+            self.tally.add(events.ENCRYPTED, events.type_of(block), position)
 
     def _user(self, message: dict[str, Any], event: dict[str, Any], timestamp: str | None, position: str) -> None:
         blocks = _blocks(message.get("content"))
         results = [block for block in blocks if block.get("type") == "tool_result"]
-        stated = dict_of(event, "toolUseResult") or dict_of(event, "tool_use_result")
+        stated = events.dict_of(event, "toolUseResult") or events.dict_of(event, "tool_use_result")
         for block in blocks:
             if block in results:
                 self._tool_result(block, stated if len(results) == 1 else {}, timestamp, position)
@@ -149,10 +136,10 @@ class ClaudeSession(LoggedRun):
     def _tool_result(self, block: dict[str, Any], stated: dict[str, Any], timestamp: str | None, position: str) -> None:
         content = block.get("content")
         parts = isinstance(content, list) and all(isinstance(part, dict) for part in content)
-        text = self.tally.text(content, "content", position) if parts else as_text(content)
+        text = self.tally.text(content, "content", position) if parts else events.as_text(content)
         exit_code = stated.get("exit_code", stated.get("exitCode"))
         self.steps.result(
-            text_at(block, "tool_use_id"),
+            events.text_at(block, "tool_use_id"),
             text,
             timestamp,
             error=block.get("is_error") is True or exit_code not in (None, 0),
@@ -163,29 +150,31 @@ class ClaudeSession(LoggedRun):
         return self.tally.text([block], "message.content", position)
 
     def _system(self, event: dict[str, Any], timestamp: str | None, position: str) -> None:
-        subtype = type_of(event, "subtype")
+        subtype = events.type_of(event, "subtype")
         if subtype == "init":
             self.meta |= {key: event[key] for key in ("tools", "cwd", "claude_code_version") if event.get(key)}
-            self.models[text_at(event, "model") or ""] += 0
+            self.models[events.text_at(event, "model") or ""] += 0
         elif subtype == "api_error":
-            self.steps.error(as_text(event.get("error")), timestamp)
-        self.tally.add(NO_STEP, f"system {subtype}", position)
+            self.steps.error(events.as_text(event.get("error")), timestamp)
+        self.tally.add(events.NO_STEP, f"system {subtype}", position)
 
     def _result(self, event: dict[str, Any], timestamp: str | None) -> None:
         errors = (
-            [as_text(error) for error in event.get("errors") or []] if isinstance(event.get("errors"), list) else []
+            [events.as_text(error) for error in event.get("errors") or []]
+            if isinstance(event.get("errors"), list)
+            else []
         )
         for error in errors:
             self.steps.error(error, timestamp)
-        if not len(self.steps) and (text := text_at(event, "result")):  # --output-format json holds nothing else
+        if not len(self.steps) and (text := events.text_at(event, "result")):  # --output-format json holds nothing else
             self.steps.text("assistant", text, timestamp)
         failed = event.get("is_error") is True
-        subtype = text_at(event, "subtype")
+        subtype = events.text_at(event, "subtype")
         self.termination = "error" if failed and subtype == "success" else subtype
         self.meta |= {key: event[key] for key in _KEPT_OF_RESULT if event.get(key) is not None}
-        self.meta["axis_run"] = {"result": text_at(event, "result")}
+        self.meta["axis_run"] = {"result": events.text_at(event, "result")}
         if failed:
-            self.meta["axis_run"]["error"] = "; ".join(errors) or text_at(event, "result") or subtype or "error"
+            self.meta["axis_run"]["error"] = "; ".join(errors) or events.text_at(event, "result") or subtype or "error"
 
 
 def _blocks(content: Any) -> list[dict[str, Any]]:
@@ -196,4 +185,8 @@ def _blocks(content: Any) -> list[dict[str, Any]]:
 
 def _duration(stated: dict[str, Any]) -> float | None:
     milliseconds = stated.get("durationMs", stated.get("totalDurationMs"))
-    return seconds(milliseconds, 1000) if milliseconds is not None else seconds(stated.get("durationSeconds"))
+    return (
+        events.seconds(milliseconds, 1000)
+        if milliseconds is not None
+        else events.seconds(stated.get("durationSeconds"))
+    )

@@ -10,22 +10,8 @@ from zipfile import BadZipFile, ZipFile
 from pydantic_core import from_json
 
 from axisjudge.checks import InputError
+from axisjudge.readers import messages as chat
 from axisjudge.readers.events import Steps
-from axisjudge.readers.messages import (
-    Found,
-    Note,
-    at,
-    call_of,
-    content_id,
-    field,
-    made,
-    members,
-    objects,
-    role_of,
-    text_of,
-    tool_schema,
-    word,
-)
 from axisjudge.readers.source import NotTrajectories
 from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 
@@ -41,17 +27,17 @@ def recognise(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("eval"), dict) and {"task", "model"} <= value["eval"].keys()
 
 
-def read(value: dict[str, Any], where: str, folder: Path) -> Iterator[Found]:
+def read(value: dict[str, Any], where: str, folder: Path) -> Iterator[chat.Found]:
     """The samples of a ``.json`` log."""
-    position = at(where, "samples")
-    samples = members(value, "samples", where)
+    position = chat.at(where, "samples")
+    samples = chat.members(value, "samples", where)
     if not samples:
         yield _without_samples(value, where)
     for number, sample in enumerate(samples):
-        yield _sample(sample, value["eval"], at(position, number))
+        yield _sample(sample, value["eval"], chat.at(position, number))
 
 
-def read_archive(stream: BinaryIO) -> Iterator[Found]:
+def read_archive(stream: BinaryIO) -> Iterator[chat.Found]:
     """The samples of an ``.eval`` log, one after the other.
 
     Raises
@@ -61,7 +47,7 @@ def read_archive(stream: BinaryIO) -> Iterator[Found]:
     """
     with _unpacked(stream) as (position, head, samples):
         if position != _HEADS[0]:
-            yield Found("", None, (Note("", "the log was never finished", f"it has no {_HEADS[0]}"),))
+            yield chat.Found("", None, (chat.Note("", "the log was never finished", f"it has no {_HEADS[0]}"),))
         if not samples:
             yield _without_samples(head, "")
         for name, sample in samples.items():
@@ -81,7 +67,7 @@ def samples_of(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any], Tra
         log = from_json(path.read_bytes())
         if not recognise(log):
             raise InputError(where, "is no Inspect log")
-        yield from _runs(log, enumerate(members(log, "samples", where)), at(where, "samples"))
+        yield from _runs(log, enumerate(chat.members(log, "samples", where)), chat.at(where, "samples"))
         return
     try:
         with path.open("rb") as stream, _unpacked(stream) as (_, head, samples):
@@ -108,7 +94,7 @@ def _runs(
     log: dict[str, Any], samples: Iterable[tuple[int | str, dict[str, Any]]], where: str
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any], Trajectory]]:
     for name, sample in samples:
-        if (run := _sample(sample, log["eval"], at(where, name)).trajectory) is not None:
+        if (run := _sample(sample, log["eval"], chat.at(where, name)).trajectory) is not None:
             yield log, sample, run
 
 
@@ -143,22 +129,22 @@ def _member(packed: ZipFile, name: str) -> Any:
         raise InputError(name, f"is not valid JSON ({error})", cure="export the log again") from error
 
 
-def _without_samples(log: dict[str, Any], where: str) -> Found:
-    return Found(where, None, (Note(where, "the log has no samples", f"status {log.get('status')}"),))
+def _without_samples(log: dict[str, Any], where: str) -> chat.Found:
+    return chat.Found(where, None, (chat.Note(where, "the log has no samples", f"status {log.get('status')}"),))
 
 
-def _sample(sample: dict[str, Any], run: dict[str, Any], where: str) -> Found:
-    notes: list[Note] = []
-    attachments = field(sample, "attachments", dict, where, {})
-    position = at(where, "messages")
-    steps = _steps(objects(_resolved(sample.get("messages") or [], attachments), position), position, notes)
-    task_id, epoch = word(sample.get("id")), sample.get("epoch")
-    scores = field(sample, "scores", dict, where, {})
+def _sample(sample: dict[str, Any], run: dict[str, Any], where: str) -> chat.Found:
+    notes: list[chat.Note] = []
+    attachments = chat.field(sample, "attachments", dict, where, {})
+    position = chat.at(where, "messages")
+    steps = _steps(chat.objects(_resolved(sample.get("messages") or [], attachments), position), position, notes)
+    task_id, epoch = chat.word(sample.get("id")), sample.get("epoch")
+    scores = chat.field(sample, "scores", dict, where, {})
     values = {name: score.get("value") if isinstance(score, dict) else score for name, score in scores.items()}
-    trajectory = made(
+    trajectory = chat.made(
         Trajectory,
         where,
-        id=sample.get("uuid") or content_id(steps, run.get("run_id"), run["task"], task_id, epoch),
+        id=sample.get("uuid") or chat.content_id(steps, run.get("run_id"), run["task"], task_id, epoch),
         source=FORMAT,
         agent=run["model"],
         task_id=task_id,
@@ -169,7 +155,7 @@ def _sample(sample: dict[str, Any], run: dict[str, Any], where: str) -> Found:
         tools=_tools(sample, attachments, where),
         meta={key: value for key, value in {"epoch": epoch, "scores": values}.items() if value},
     )
-    return Found(where, trajectory, tuple(notes))
+    return chat.Found(where, trajectory, tuple(notes))
 
 
 def _resolved(value: Any, attachments: dict[str, str]) -> Any:
@@ -183,18 +169,18 @@ def _resolved(value: Any, attachments: dict[str, str]) -> Any:
     return value
 
 
-def _steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tuple[Step, ...]:
+def _steps(messages: list[dict[str, Any]], where: str, notes: list[chat.Note]) -> tuple[Step, ...]:
     steps = Steps()
     for number, message in enumerate(messages):
-        steps.where = position = at(where, number)
+        steps.where = position = chat.at(where, number)
         steps.source_index = number
-        role = role_of(message, position)
-        error = field(message, "error", dict, position, {})
+        role = chat.role_of(message, position)
+        error = chat.field(message, "error", dict, position, {})
         content, hosted = _content(message.get("content"))
-        text = text_of(content, at(position, "content"), notes) or str(error.get("message") or "")
+        text = chat.text_of(content, chat.at(position, "content"), notes) or str(error.get("message") or "")
         if role == "tool":
-            named = word(message.get("function"))
-            steps.result(word(message.get("tool_call_id")), text, None, error=bool(error), name=named)
+            named = chat.word(message.get("function"))
+            steps.result(chat.word(message.get("tool_call_id")), text, None, error=bool(error), name=named)
             continue
         steps.text(role, text, None, message=position)
         for call in (*_calls(message, position), *(_hosted_call(part, position) for part in hosted)):
@@ -202,7 +188,7 @@ def _steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tup
         for part in hosted:
             result, failed = part.get("result"), part.get("error")
             text = str(result or failed or "")
-            steps.result(word(part.get("id")), text, None, error=bool(failed), name=word(part.get("name")))
+            steps.result(chat.word(part.get("id")), text, None, error=bool(failed), name=chat.word(part.get("name")))
     return steps.all()
 
 
@@ -216,27 +202,31 @@ def _content(content: Any) -> tuple[Any, list[dict[str, Any]]]:
 
 
 def _hosted_call(part: dict[str, Any], where: str) -> ToolCall:
-    return call_of(where, field(part, "name", str, where), part.get("arguments"), id=part.get("id"))
+    return chat.call_of(where, chat.field(part, "name", str, where), part.get("arguments"), id=part.get("id"))
 
 
 def _calls(message: dict[str, Any], where: str) -> tuple[ToolCall, ...]:
     calls = []
-    for number, record in enumerate(members(message, "tool_calls", where)):
-        position = at(where, "tool_calls", number)
+    for number, record in enumerate(chat.members(message, "tool_calls", where)):
+        position = chat.at(where, "tool_calls", number)
         about = {"id": record.get("id")} | ({"arguments_error": error} if (error := record.get("parse_error")) else {})
-        calls.append(call_of(position, field(record, "function", str, position), record.get("arguments"), **about))
+        calls.append(
+            chat.call_of(position, chat.field(record, "function", str, position), record.get("arguments"), **about)
+        )
     return tuple(calls)
 
 
 def _tools(sample: dict[str, Any], attachments: dict[str, str], where: str) -> tuple[ToolSchema, ...] | None:
     """The tools that the model was offered in any of its calls; None where the log keeps no calls."""
-    log = field(sample, "transcript", dict, where, sample)  # older logs keep the events one level down
-    position = at(where, "events")
+    log = chat.field(sample, "transcript", dict, where, sample)  # older logs keep the events one level down
+    position = chat.at(where, "events")
     offers = [
-        members(event, "tools", position) for event in members(log, "events", where) if event.get("event") == "model"
+        chat.members(event, "tools", position)
+        for event in chat.members(log, "events", where)
+        if event.get("event") == "model"
     ]
-    tools = objects(_resolved([tool for offer in offers for tool in offer], attachments), position)
-    schemas = [tool_schema(tool, position) for tool in tools]
+    tools = chat.objects(_resolved([tool for offer in offers for tool in offer], attachments), position)
+    schemas = [chat.tool_schema(tool, position) for tool in tools]
     return tuple({schema.name: schema for schema in schemas}.values()) if offers else None
 
 
@@ -254,7 +244,7 @@ def _termination(sample: dict[str, Any], where: str) -> str | None:
     """``error``, ``<kind>_limit``, else the reason why the last reply stopped."""
     if sample.get("error"):
         return "error"
-    if limit := field(sample, "limit", dict, where, {}):
+    if limit := chat.field(sample, "limit", dict, where, {}):
         return f"{limit.get('type')}_limit"
-    choices = members(field(sample, "output", dict, where, {}), "choices", at(where, "output"))
-    return word(choices[-1].get("stop_reason")) if choices else None
+    choices = chat.members(chat.field(sample, "output", dict, where, {}), "choices", chat.at(where, "output"))
+    return chat.word(choices[-1].get("stop_reason")) if choices else None

@@ -8,21 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from axisjudge.readers import messages as chat
 from axisjudge.readers.chats.parts import Exchange, exchange, list_of_objects
-from axisjudge.readers.messages import (
-    Found,
-    Note,
-    at,
-    chat_steps,
-    content_id,
-    field,
-    made,
-    name_of,
-    objects,
-    reward_of,
-    tool_schema,
-    word,
-)
 from axisjudge.trajectory import Trajectory
 
 FORMAT = "openai_chat"
@@ -42,7 +29,7 @@ def recognise(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(m, dict) and m.get("role") in others for m in value)
 
 
-def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def read(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
     """The conversations of a file.
 
     Beside ``messages`` a record may state id, tools, agent (or model), task_id, domain, reward, termination and
@@ -51,8 +38,8 @@ def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
     if isinstance(value, dict):
         yield from _conversations(value, where)
     elif "role" not in value[0]:
-        for number, record in enumerate(objects(value, where)):
-            yield from _conversations(record, at(where, number))
+        for number, record in enumerate(chat.objects(value, where)):
+            yield from _conversations(record, chat.at(where, number))
     else:
         yield _conversation({"messages": value}, where, where)
 
@@ -63,50 +50,57 @@ def _choices(parts: Exchange) -> list[dict[str, Any]]:
     return [choice for choice in choices if isinstance(choice.get("message"), dict)]
 
 
-def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
+def _conversations(record: dict[str, Any], where: str) -> Iterator[chat.Found]:
     """The conversation of a record; each choice of a completion ends one of its own."""
     parts = exchange(record, where)
     choices = _choices(parts)
     if not choices and parts.request is record and not parts.response:
-        yield _conversation(record, where, at(where, "messages"))
+        yield _conversation(record, where, chat.at(where, "messages"))
         return
     request, response, outer, position = parts
     stated = {key: outer[key] for key in (*_STATED, "metadata") if outer.get(key) is not None}
     stated |= {"tools": request.get("tools"), "model": response.get("model") or request.get("model")}
-    messages = objects(request.get("messages") or [], at(position, "messages"))
+    messages = chat.objects(request.get("messages") or [], chat.at(position, "messages"))
     own = outer.get("custom_id") or outer.get("id") or response.get("id")
     for number, choice in enumerate(choices or [{}]):
         whole = {"id": f"{own}/{number}" if own and len(choices) > 1 else own, **stated}
         whole.setdefault("termination", choice.get("finish_reason"))
         whole["messages"] = [*messages, *([choice["message"]] if choice else [])]
-        yield _conversation(whole, where, at(position, "messages"))
+        yield _conversation(whole, where, chat.at(position, "messages"))
 
 
-def _conversation(record: dict[str, Any], where: str, where_messages: str) -> Found:
-    notes: list[Note] = []
-    steps = chat_steps(objects(record.get("messages"), where_messages), where_messages, notes)
-    metadata = field(record, "metadata", dict, where, {})
+def _conversation(record: dict[str, Any], where: str, where_messages: str) -> chat.Found:
+    notes: list[chat.Note] = []
+    steps = chat.chat_steps(chat.objects(record.get("messages"), where_messages), where_messages, notes)
+    metadata = chat.field(record, "metadata", dict, where, {})
     stated = {key: record.get(key, metadata.get(key)) for key in _STATED}
-    tools, place = record.get("tools"), at(where, "tools")
-    schemas = [] if tools is None else [tool_schema(tool, at(place, n)) for n, tool in enumerate(objects(tools, place))]
+    tools, place = record.get("tools"), chat.at(where, "tools")
+    schemas = (
+        []
+        if tools is None
+        else [chat.tool_schema(tool, chat.at(place, n)) for n, tool in enumerate(chat.objects(tools, place))]
+    )
     query, sample = _names_of_bench(record)
-    task_id, agent = word(stated["task_id"]) or query, name_of(stated["agent"]) or name_of(stated["model"])
-    trajectory = made(
+    task_id, agent = (
+        chat.word(stated["task_id"]) or query,
+        chat.name_of(stated["agent"]) or chat.name_of(stated["model"]),
+    )
+    trajectory = chat.made(
         Trajectory,
         where,
-        id=word(record.get("id")) or sample or content_id(steps, task_id, agent),
+        id=chat.word(record.get("id")) or sample or chat.content_id(steps, task_id, agent),
         source=FORMAT,
         agent=agent,
         task_id=task_id,
         domain=stated["domain"],
-        reward=reward_of(stated["reward"], at(where, "reward")),
+        reward=chat.reward_of(stated["reward"], chat.at(where, "reward")),
         termination=stated["termination"],
         steps=steps,
         tools=None if tools is None else tuple(schemas),
         policy=stated["policy"],
         meta={key: value for key, value in metadata.items() if key not in _STATED},
     )
-    return Found(where, trajectory, tuple(notes))
+    return chat.Found(where, trajectory, tuple(notes))
 
 
 def _names_of_bench(record: dict[str, Any]) -> tuple[str | None, str | None]:

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
-from axisjudge.readers import atif, inspect_logs, openai_chat, own, tau2
+from axisjudge.readers import atif, inspect_logs, openai_chat, own, source, tau2
 from axisjudge.readers.benchmarks import BENCHMARKS
 from axisjudge.readers.chats import CHATS, is_message
 from axisjudge.readers.chats.in_text import beside, read_calls
@@ -24,20 +24,6 @@ from axisjudge.readers.events import BROKEN, MENDED, Tally, mended
 from axisjudge.readers.frameworks import FRAMEWORKS
 from axisjudge.readers.logs import LOGS, SERVICES, log_in
 from axisjudge.readers.messages import Found, at
-from axisjudge.readers.source import (
-    ArraySpan,
-    Candidate,
-    ForeignText,
-    NotTrajectories,
-    OwnRatings,
-    archive,
-    candidates,
-    cure_for,
-    json_values,
-    opened,
-    sound_lines,
-    with_messages,
-)
 from axisjudge.readers.summary import (
     NOT_STATED,
     FileEntry,
@@ -160,18 +146,18 @@ def iter_trajectories(
     The stream can be run through once; its `files` and `warnings` fill on the way and are complete at the end.
     """
 
-    def entries(file: Candidate) -> Iterator[FileEntry[Trajectory]]:
+    def entries(file: source.Candidate) -> Iterator[FileEntry[Trajectory]]:
         is_file = os.path.isfile(file.path)  # noqa: PTH113 (False for what cannot be looked at)
         spans = array_spans(file.path) if is_file and file.path.stat().st_size > LARGE else []
         parts = (entries_of(file._replace(span=span), context) for span in spans)
         return as_of_one(chain.from_iterable(parts)) if spans else entries_of(file, context)
 
     context = load_context(**supplied)
-    files = ((file, entries(file)) for file in candidates(paths))
+    files = ((file, entries(file)) for file in source.candidates(paths))
     return TrajectoryStream(paths, context, strict=strict, files=files)
 
 
-def entries_of(file: Candidate, context: Context) -> Iterator[FileEntry[Trajectory]]:
+def entries_of(file: source.Candidate, context: Context) -> Iterator[FileEntry[Trajectory]]:
     """What stands in one file (or span of it), whatever stands in others; `context` is what the user supplies.
 
     Raises
@@ -179,8 +165,8 @@ def entries_of(file: Candidate, context: Context) -> Iterator[FileEntry[Trajecto
     InputError
         The file is broken or of no known format; the error names the position and not the file.
     """
-    with opened(file.path, file.span) as stream:
-        members = isinstance(file.span, ArraySpan)
+    with source.opened(file.path, file.span) as stream:
+        members = isinstance(file.span, source.ArraySpan)
         runs = _of_array(stream, file) if members else _found(stream, file.path.parent)
         for form, found in runs:
             inner = str(found.file.relative_to(file.path.parent)) if found.file else ""
@@ -245,7 +231,7 @@ class TrajectoryStream(Generic[Made]):
         context: Context,
         *,
         strict: bool = True,
-        files: Iterable[tuple[Candidate, Iterable[FileEntry[Made]]]],
+        files: Iterable[tuple[source.Candidate, Iterable[FileEntry[Made]]]],
     ) -> None:
         self.files: list[FileRead] = []
         self.warnings: list[ReadWarning] = []
@@ -265,8 +251,8 @@ class TrajectoryStream(Generic[Made]):
     def __next__(self) -> Made:
         return next(self._trajectories)
 
-    def _read_all(self, files: Iterable[tuple[Candidate, Iterable[FileEntry[Made]]]]) -> Iterator[Made]:
-        foreign: list[tuple[Candidate, InputError]] = []
+    def _read_all(self, files: Iterable[tuple[source.Candidate, Iterable[FileEntry[Made]]]]) -> Iterator[Made]:
+        foreign: list[tuple[source.Candidate, InputError]] = []
         for file, entries in files:
             path = file.real
             if path in self._done:
@@ -280,9 +266,9 @@ class TrajectoryStream(Generic[Made]):
             try:
                 yield from self._read_file(file, entries) if self._strict else self._whole_or_nothing(file, entries)
             except InputError as error:
-                if isinstance(error, OwnRatings) and not file.named:
+                if isinstance(error, source.OwnRatings) and not file.named:
                     self._warn(file.name, "", "passed over", error.rule)
-                elif isinstance(error, ForeignText) and not file.named:
+                elif isinstance(error, source.ForeignText) and not file.named:
                     foreign.append((file, error))
                 else:
                     self._refuse(file, error)
@@ -303,9 +289,9 @@ class TrajectoryStream(Generic[Made]):
             )
             raise InputError(self._given, rule, cure=f"known are {_KNOWN}")
 
-    def _refuse(self, file: Candidate, error: InputError) -> None:
+    def _refuse(self, file: source.Candidate, error: InputError) -> None:
         cure = error.cure
-        if isinstance(error, NotTrajectories) and not cure:
+        if isinstance(error, source.NotTrajectories) and not cure:
             cure = f"known are {_KNOWN}; anything else: write ours, axisjudge schema trajectory"
             cure = cure if file.named else "if it is to hold no runs, name the others, or a glob of them"
         error = InputError(_joined(file.name, error.where), error.rule, error.found, cure)
@@ -314,7 +300,7 @@ class TrajectoryStream(Generic[Made]):
         self._first_error = self._first_error or error
         self.refused.append(RefusedFile(file.name, str(error)))
 
-    def _whole_or_nothing(self, file: Candidate, entries: Iterable[FileEntry[Made]]) -> list[Made]:
+    def _whole_or_nothing(self, file: source.Candidate, entries: Iterable[FileEntry[Made]]) -> list[Made]:
         """The trajectories of a file; where it breaks, it leaves no trace but its error."""
         warned, ids, done = len(self.warnings), len(self._ids), len(self._done)
         try:
@@ -327,7 +313,7 @@ class TrajectoryStream(Generic[Made]):
                 self._done.popitem()
             raise
 
-    def _read_file(self, file: Candidate, entries: Iterable[FileEntry[Made]]) -> Iterator[Made]:
+    def _read_file(self, file: source.Candidate, entries: Iterable[FileEntry[Made]]) -> Iterator[Made]:
         count, form, notes, runs = 0, "", list[ReadWarning](), False
         for entry in entries:
             form = entry.form
@@ -387,12 +373,12 @@ def _with_calls(found: Found, form: str, context: Context) -> Trajectory:
 
 def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
     """What a file holds, each with the name of its format."""
-    if packed := archive(stream):
+    if packed := source.archive(stream):
         for run in inspect_logs.read_archive(packed):
             yield inspect_logs.FORMAT, run
         return
     tally = Tally()
-    values = json_values(stream, lambda position, line: _mended(position, line, tally))
+    values = source.json_values(stream, lambda position, line: _mended(position, line, tally))
     try:
         first = next(values)
         if isinstance(first[1], list) and first[1] and all(isinstance(one, list) for one in first[1]):
@@ -400,8 +386,8 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
             values = chain(others, values)
         if is_message(first[1], (*LOGS, *FORMATS)):  # one message a line
             first, values = ("", [value for _, value in chain([first], values)]), iter(())
-        first = (first[0], with_messages(first[1]))
-        values = ((place, with_messages(value)) for place, value in values)
+        first = (first[0], source.with_messages(first[1]))
+        values = ((place, source.with_messages(value)) for place, value in values)
         members = first[1] if isinstance(first[1], list) else [first[1]]
         chat = any(form.recognise(first[1]) for form in CHATS)
         if any(service.recognise(member) for service in SERVICES for member in members) or (
@@ -413,18 +399,18 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
         if log := log_in(stream):
             yield from log
             return
-        values = sound_lines(stream, lambda position, line: _mended(position, line, tally))
+        values = source.sound_lines(stream, lambda position, line: _mended(position, line, tally))
         first = next(values, ("", None))
-        if isinstance(error, NotTrajectories) or not any(form.recognise(first[1]) for form in FORMATS):
+        if isinstance(error, source.NotTrajectories) or not any(form.recognise(first[1]) for form in FORMATS):
             raise
     yield from _of_values(chain([first], values), folder, tally)
 
 
-def _of_array(stream: BinaryIO, file: Candidate) -> Iterator[tuple[str, Found]]:
+def _of_array(stream: BinaryIO, file: source.Candidate) -> Iterator[tuple[str, Found]]:
     """What the members of an array hold that are read apart."""
     assert file.span is not None
     values = enumerate(from_json(stream.read()), file.span.before)
-    yield from _of_values(((at("", n), with_messages(value)) for n, value in values), file.path.parent, Tally())
+    yield from _of_values(((at("", n), source.with_messages(value)) for n, value in values), file.path.parent, Tally())
 
 
 def _of_values(values: Iterable[tuple[str, Any]], folder: Path, tally: Tally) -> Iterator[tuple[str, Found]]:
@@ -452,11 +438,11 @@ def report_beside(path: Path) -> Path | None:
     return report if path.name.endswith(".raw.ndjson") and report.is_file() else None
 
 
-def _of_no_runs(position: str, value: Any) -> NotTrajectories:
+def _of_no_runs(position: str, value: Any) -> source.NotTrajectories:
     """What a value is that no reader takes."""
     if isinstance(value, dict) and {"trajectory_id", "rater", "rater_kind", "verdict"} <= value.keys():
-        return OwnRatings(position, "holds ratings and no runs", cure="axisjudge agreement reads them")
-    return NotTrajectories(position, "is of no known format", _outline(value), cure_for(value))
+        return source.OwnRatings(position, "holds ratings and no runs", cure="axisjudge agreement reads them")
+    return source.NotTrajectories(position, "is of no known format", _outline(value), source.cure_for(value))
 
 
 def _outline(value: Any) -> str:
@@ -471,13 +457,13 @@ def _joined(place: str, within: str) -> str:
     return ", ".join(part for part in (place, within) if part)
 
 
-def array_spans(path: Path, size: int = SPAN_BYTES) -> list[ArraySpan]:
+def array_spans(path: Path, size: int = SPAN_BYTES) -> list[source.ArraySpan]:
     """Where to cut a file that is one JSON array of runs; nowhere where it is not, or breaks, which its reader says.
 
     Each byte is taken for a letter, so that places in the text are places in the file; no more than a piece of it and
     one member are held.
     """
-    spans: list[ArraySpan] = []
+    spans: list[source.ArraySpan] = []
     start: int | None = None
     before = number = 0
     try:
@@ -487,12 +473,12 @@ def array_spans(path: Path, size: int = SPAN_BYTES) -> list[ArraySpan]:
                     return []
                 start = begin if start is None else start
                 if end - start >= size:
-                    spans.append(ArraySpan(start, end, before))
+                    spans.append(source.ArraySpan(start, end, before))
                     start, before = None, number
                 last = end
     except ValueError:
         return []
-    return spans if start is None else [*spans, ArraySpan(start, last, before)]
+    return spans if start is None else [*spans, source.ArraySpan(start, last, before)]
 
 
 def _members(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
@@ -532,7 +518,7 @@ def is_run(line: bytes) -> bool:
         return False
     if is_message(value, (*LOGS, *FORMATS)):
         return False
-    run = with_messages(value)
+    run = source.with_messages(value)
     logged = any(form.recognise(run) for form in (*SERVICES, *LOGS))
     return isinstance(run, dict) and not logged and any(form.recognise(run) for form in FORMATS)
 

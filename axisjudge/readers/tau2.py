@@ -12,21 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
+from axisjudge.readers import messages as chat
 from axisjudge.readers.expectations import tau2_expectations
-from axisjudge.readers.messages import (
-    Found,
-    Note,
-    at,
-    chat_steps,
-    content_id,
-    field,
-    made,
-    members,
-    objects,
-    reward_of,
-    tool_schema,
-    word,
-)
 from axisjudge.readers.source import json_values, opened
 from axisjudge.trajectory import ToolSchema, Trajectory
 
@@ -61,30 +48,30 @@ def _is_of_task(value: Any) -> bool:
     )
 
 
-def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def read(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
     """The simulations of a results file, in the directory form those of the files in ``simulations/``.
 
     Calls by the user simulator keep ``requestor="user"``.
     """
     if isinstance(value, list):
-        for number, one in enumerate(objects(value, where)):
-            yield from read(one, at(where, number), folder)
+        for number, one in enumerate(chat.objects(value, where)):
+            yield from read(one, chat.at(where, number), folder)
         return
     if not isinstance(value.get("info"), dict) or "tasks" not in value:
         yield _found(value, {}, where) if _is_simulation(value) else _of_task(value, where)
         return
-    run = field(value, "info", dict, where)
+    run = chat.field(value, "info", dict, where)
     run = {**run, "tasks": value["tasks"]}
     if "simulations" in value:
-        path = at(where, "simulations")
-        for number, simulation in enumerate(objects(value["simulations"], path)):
-            yield _found(simulation, run, at(path, number))
+        path = chat.at(where, "simulations")
+        for number, simulation in enumerate(chat.objects(value["simulations"], path)):
+            yield _found(simulation, run, chat.at(path, number))
     else:
         yield from _from_directory(value, run, where, folder / "simulations")
 
 
-def _from_directory(value: dict[str, Any], run: dict[str, Any], where: str, folder: Path) -> Iterator[Found]:
-    listed = [str(entry.get("id")) for entry in members(value, "simulation_index", where)]
+def _from_directory(value: dict[str, Any], run: dict[str, Any], where: str, folder: Path) -> Iterator[chat.Found]:
+    listed = [str(entry.get("id")) for entry in chat.members(value, "simulation_index", where)]
     files = sorted(file for file in folder.glob("*.json*") if file.is_file())
     if not files and listed:
         rule = f"lists {len(listed)} simulations, and simulations/ beside it has none"
@@ -95,14 +82,14 @@ def _from_directory(value: dict[str, Any], run: dict[str, Any], where: str, fold
         identity = found.trajectory.id if found.trajectory else file.stem
         seen.add(identity)
         if listed and identity not in listed:
-            note = Note("", "a simulation that results.json does not list", identity)
+            note = chat.Note("", "a simulation that results.json does not list", identity)
             found = found._replace(notes=(*found.notes, note))
         yield found
     for absent in (name for name in listed if name not in seen):
-        yield Found(where, None, (Note(where, "a listed simulation has no file", absent),))
+        yield chat.Found(where, None, (chat.Note(where, "a listed simulation has no file", absent),))
 
 
-def _from_file(file: Path, run: dict[str, Any]) -> Found:
+def _from_file(file: Path, run: dict[str, Any]) -> chat.Found:
     try:
         with opened(file) as stream:
             (_, simulation), *_ = json_values(stream)
@@ -113,54 +100,54 @@ def _from_file(file: Path, run: dict[str, Any]) -> Found:
         raise error.inside(f"simulations/{file.name}") from error
 
 
-def _of_task(value: dict[str, Any], where: str) -> Found:
+def _of_task(value: dict[str, Any], where: str) -> chat.Found:
     """The run of a task's file, whose ``run_info`` holds what a simulation says of itself."""
-    run = field(value, "run_info", dict, where, {})
-    scenario = field(field(value, "task", dict, where, {}), "user_scenario", dict, at(where, "task"), {})
+    run = chat.field(value, "run_info", dict, where, {})
+    scenario = chat.field(chat.field(value, "task", dict, where, {}), "user_scenario", dict, chat.at(where, "task"), {})
     instructions = scenario.get("instructions")
     domain = value.get("domain") or (instructions.get("domain") if isinstance(instructions, dict) else None)
     simulation = {**run, "duration": run.get("duration_sec", run.get("duration")), **value}
-    named = word(value.get("id") or run.get("simulation_id") or run.get("id"))
+    named = chat.word(value.get("id") or run.get("simulation_id") or run.get("id"))
     environment = {"environment_info": {"domain_name": domain}, "tasks": [value.get("task")]}
     found = _found({**simulation, "id": named or "unnamed"}, environment, where)
     if named is None and found.trajectory:
-        own = content_id(found.trajectory.steps, value["task_id"], value.get("trial"))
+        own = chat.content_id(found.trajectory.steps, value["task_id"], value.get("trial"))
         found = found._replace(trajectory=found.trajectory.model_copy(update={"id": own}))
     return found
 
 
-def _found(simulation: dict[str, Any], run: dict[str, Any], where: str) -> Found:
+def _found(simulation: dict[str, Any], run: dict[str, Any], where: str) -> chat.Found:
     if simulation.get("messages") is None and simulation.get("ticks"):
         raise InputError(where, "is a voice run kept as ticks", cure="export it with its messages; only those are read")
-    notes: list[Note] = []
-    environment = field(run, "environment_info", dict, "info", {})
-    agent = field(run, "agent_info", dict, "info", {})
-    judged = field(simulation, "reward_info", dict, where, {})
+    notes: list[chat.Note] = []
+    environment = chat.field(run, "environment_info", dict, "info", {})
+    agent = chat.field(run, "agent_info", dict, "info", {})
+    judged = chat.field(simulation, "reward_info", dict, where, {})
     kept = {key: simulation.get(key) for key in _KEPT_AS_META}
     kept |= {"reward_basis": judged.get("reward_basis"), "reward_breakdown": judged.get("reward_breakdown")}
     kept["expected"] = tau2_expectations(simulation, run.get("tasks"))
-    trajectory = made(
+    trajectory = chat.made(
         Trajectory,
         where,
-        id=field(simulation, "id", str, where),
+        id=chat.field(simulation, "id", str, where),
         source=FORMAT,
         agent=agent.get("llm"),
-        agent_family=word(field(agent, "llm_args", dict, "info.agent_info", {}).get("family")),
-        task_id=word(simulation.get("task_id")),
+        agent_family=chat.word(chat.field(agent, "llm_args", dict, "info.agent_info", {}).get("family")),
+        task_id=chat.word(simulation.get("task_id")),
         domain=environment.get("domain_name"),
-        reward=reward_of(judged.get("reward"), at(where, "reward_info.reward")),
+        reward=chat.reward_of(judged.get("reward"), chat.at(where, "reward_info.reward")),
         termination=simulation.get("termination_reason"),
-        steps=chat_steps(members(simulation, "messages", where), at(where, "messages"), notes),
+        steps=chat.chat_steps(chat.members(simulation, "messages", where), chat.at(where, "messages"), notes),
         tools=_tools(environment.get("tool_defs")),
         policy=simulation.get("policy") or environment.get("policy"),
         meta={key: value for key, value in kept.items() if value is not None},
     )
-    return Found(where, trajectory, tuple(notes))
+    return chat.Found(where, trajectory, tuple(notes))
 
 
 def _tools(definitions: Any) -> tuple[ToolSchema, ...] | None:
     if definitions is None:
         return None
     path = "info.environment_info.tool_defs"
-    records = objects(list(definitions.values()) if isinstance(definitions, dict) else definitions, path)
-    return tuple(tool_schema(record, at(path, number)) for number, record in enumerate(records))
+    records = chat.objects(list(definitions.values()) if isinstance(definitions, dict) else definitions, path)
+    return tuple(chat.tool_schema(record, chat.at(path, number)) for number, record in enumerate(records))

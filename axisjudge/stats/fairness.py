@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.results import Result, columns
+from axisjudge.stats import proportions
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficient_intervals import leave_one_cluster_out, rare
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, RatingPatterns, rating_patterns
@@ -37,13 +38,6 @@ from axisjudge.stats.comparisons.paired import holm
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.correction import pairwise_level
 from axisjudge.stats.estimate import ClusteredShare, Ends, Estimate, difference_ends
-from axisjudge.stats.proportions import (
-    FEWEST_CLUSTERS,
-    cluster_codes,
-    clustered_proportion,
-    jackknife_interval,
-    share_at,
-)
 
 Floats = NDArray[np.float64]
 
@@ -149,7 +143,9 @@ def stratum_shares(
     for name in every:
         mine = names[of_some] == name
         here, rest = (
-            clustered_proportion(np.where(side, given, np.nan), groups, cluster_unit=cluster_unit, ci_level=ci_level)
+            proportions.clustered_proportion(
+                np.where(side, given, np.nan), groups, cluster_unit=cluster_unit, ci_level=ci_level
+            )
             for side in (mine, ~mine)
         )
 
@@ -158,7 +154,7 @@ def stratum_shares(
         def difference(
             level: float, here: ClusteredShare = here, rest: ClusteredShare = rest, correlation: float = correlation
         ) -> Estimate:
-            moved = share_difference(share_at(here, level), share_at(rest, level), correlation)
+            moved = share_difference(proportions.share_at(here, level), proportions.share_at(rest, level), correlation)
             return replace(moved, n_clusters=n_clusters)
 
         p_value = _p_value(difference(ci_level), difference) if tested else math.nan
@@ -198,7 +194,7 @@ def _together(
 ) -> float:
     """The correlation of two shares over tasks, less its standard error on Fisher's z; 0 where few tasks show it."""
     worth = min(here.effective_clusters, rest.effective_clusters)
-    if groups is None or not worth >= FEWEST_CLUSTERS:
+    if groups is None or not worth >= proportions.FEWEST_CLUSTERS:
         return 0.0
     seen = min(0.99, cluster_correlation(mine, others, groups))
     return max(0.0, math.tanh(math.atanh(seen) - 1 / math.sqrt(worth - 3)))
@@ -347,7 +343,7 @@ def self_preference(
     for name, values in (("agents", agents), ("agent_families", agent_families)):
         if len(values) != len(verdict):
             raise InputError(name, f"needs one for each of the {len(verdict)} items", len(values))
-    groups = cluster_codes(tasks, len(verdict))
+    groups = proportions.cluster_codes(tasks, len(verdict))
     missed = verdict
     if failed is not None:
         truth = np.asarray(failed, dtype=np.float64)
@@ -408,11 +404,11 @@ def _preference(
     n = int(used.sum())
     if math.isnan(estimate):
         ends = Ends(reason=f"an agent has no failed item judged by {family} or by the others")
-    elif n < FEWEST_CLUSTERS or np.isnan(left_out).any():
+    elif n < proportions.FEWEST_CLUSTERS or np.isnan(left_out).any():
         ends = Ends(reason=f"too few failed items: {n} tasks, and some agents fail in one task only")
     else:
         degrees = effective_degrees(counts.sum(axis=(1, 2)))
-        interval = jackknife_interval(estimate, left_out, degrees=degrees, ci_level=ci_level)
+        interval = proportions.jackknife_interval(estimate, left_out, degrees=degrees, ci_level=ci_level)
         ends = Ends(*interval, "jackknife-t over tasks")
     return Estimate(
         estimate=estimate,
@@ -547,7 +543,7 @@ def reference_ranks(
 
 
 def _few(patterns: RatingPatterns) -> bool:
-    return effective_clusters(patterns.cluster_sizes()) < FEWEST_CLUSTERS or rare(patterns)
+    return effective_clusters(patterns.cluster_sizes()) < proportions.FEWEST_CLUSTERS or rare(patterns)
 
 
 def _pseudo_values(coefficient: str, patterns: RatingPatterns) -> Floats:

@@ -22,27 +22,21 @@ from numpyro.distributions import Beta, HalfNormal, Normal
 from numpyro.infer import MCMC, NUTS, init_to_median
 
 from axisjudge.checks import InputError
-from axisjudge.stats.latent_sampler import (
-    FACTOR_SCALE,
-    FAILING,
-    FLIP,
-    JUDGE_SCALE,
-    POINTS,
-    SENSITIVITY,
-    SPECIFICITY,
-    WEIGHTS,
-    Draws,
-    Floats,
-    Observed,
-)
+from axisjudge.stats import latent_sampler
 
 #: Above numpyro's .8, at which a few steps in a thousand diverge where a deviation is near 0.
 ACCEPTED = 0.95
 
 
 def sample(
-    seen: Observed, *, series: int, draws: int, burn_in: int, keep: tuple[str, ...], rng: np.random.Generator
-) -> Draws:
+    seen: latent_sampler.Observed,
+    *,
+    series: int,
+    draws: int,
+    burn_in: int,
+    keep: tuple[str, ...],
+    rng: np.random.Generator,
+) -> latent_sampler.Draws:
     """Run the sampler on one study: as `axisjudge.stats.latent_sampler.sample`, with `series` chains of it.
 
     `failing` is the mean probability that an item fails, given each draw.
@@ -76,7 +70,7 @@ def sample(
         chains.run(jax.random.PRNGKey(int(rng.integers(2**31))), seen, extra_fields=("diverging",))
         drawn = {name: np.asarray(each) for name, each in chains.get_samples(group_by_chain=True).items()}
         divergent = int(chains.get_extra_fields()["diverging"].sum())
-    return Draws(
+    return latent_sampler.Draws(
         intercept=drawn["mu"],
         deviations=_stacked([drawn[f"s {name}"] for name in seen.factors], drawn["mu"].shape),
         effects={name: drawn[f"s {name}"][..., None] * drawn[f"u {name}"] for name in keep},
@@ -88,23 +82,25 @@ def sample(
     )
 
 
-def _stacked(deviations: list[Floats], draws: tuple[int, ...]) -> Floats:
+def _stacked(deviations: list[latent_sampler.Floats], draws: tuple[int, ...]) -> latent_sampler.Floats:
     """Deviations of all factors, (series, draws, factors); of no factor an empty last axis."""
     return np.stack(deviations, axis=-1) if deviations else np.zeros((*draws, 0))
 
 
-def density(seen: Observed) -> None:
+def density(seen: latent_sampler.Observed) -> None:
     """The model, in the symbols of `axisjudge.stats.latent_sampler`."""
-    eta = jnp.full(seen.labels.shape[1], numpyro.sample("mu", Normal(*FAILING)))
+    eta = jnp.full(seen.labels.shape[1], numpyro.sample("mu", Normal(*latent_sampler.FAILING)))
     for name, levels in seen.factors.items():
-        deviation = numpyro.sample(f"s {name}", HalfNormal(FACTOR_SCALE))
+        deviation = numpyro.sample(f"s {name}", HalfNormal(latent_sampler.FACTOR_SCALE))
         unit = numpyro.sample(f"u {name}", Normal(0, 1).expand([int(levels.max()) + 1]))
         eta = eta + (deviation * unit)[levels]
-    means, widths = (jnp.array(each) for each in zip(SENSITIVITY, SPECIFICITY, strict=True))
+    means, widths = (
+        jnp.array(each) for each in zip(latent_sampler.SENSITIVITY, latent_sampler.SPECIFICITY, strict=True)
+    )
     mean = numpyro.sample("m", Normal(means, widths))
-    spread = numpyro.sample("t", HalfNormal(JUDGE_SCALE).expand([2]))
+    spread = numpyro.sample("t", HalfNormal(latent_sampler.JUDGE_SCALE).expand([2]))
     judge = numpyro.sample("r", Normal(0, 1).expand([2, seen.given.shape[-1]]))
-    shared = numpyro.sample("k", HalfNormal(FACTOR_SCALE))
+    shared = numpyro.sample("k", HalfNormal(latent_sampler.FACTOR_SCALE))
     theta = numpyro.deterministic("theta", mean[:, None] + spread[:, None] * judge)
     both = _log_seen(seen, theta, shared) + jnp.stack([log_ndtr(eta), log_ndtr(-eta)])
     labels = seen.labels[0]
@@ -114,17 +110,17 @@ def density(seen: Observed) -> None:
     numpyro.factor("seen", jnp.where(unknown, either, jnp.where(labels == 1, both[0], both[1])).sum())
 
 
-def _log_seen(seen: Observed, theta: jax.Array, shared: jax.Array) -> jax.Array:
+def _log_seen(seen: latent_sampler.Observed, theta: jax.Array, shared: jax.Array) -> jax.Array:
     """Log probability of each item's verdicts where it fails and where not, (2, items), over its difficulty."""
-    at = theta[:, None] + shared * POINTS[:, None]  # (2, nodes, judges)
+    at = theta[:, None] + shared * latent_sampler.POINTS[:, None]  # (2, nodes, judges)
     right, wrong = log_ndtr(at), log_ndtr(-at)
     incorrect, other = jnp.stack([right[0], wrong[1]]), jnp.stack([wrong[0], right[1]])
     n_incorrect, n_other = seen.incorrect[0], seen.given[0] - seen.incorrect[0]
     if seen.repeated:
-        flip = numpyro.sample("e", Beta(*FLIP).expand([seen.given.shape[-1]]))
+        flip = numpyro.sample("e", Beta(*latent_sampler.FLIP).expand([seen.given.shape[-1]]))
         kept, flipped = jnp.log1p(-flip), jnp.log(flip)
         said, unsaid = n_incorrect * kept + n_other * flipped, n_other * kept + n_incorrect * flipped
         of_judges = jnp.logaddexp(incorrect[:, None] + said[:, None], other[:, None] + unsaid[:, None]).sum(axis=-1)
     else:
         of_judges = n_incorrect @ incorrect.swapaxes(1, 2) + n_other @ other.swapaxes(1, 2)
-    return logsumexp(of_judges + np.log(WEIGHTS), axis=-1)
+    return logsumexp(of_judges + np.log(latent_sampler.WEIGHTS), axis=-1)

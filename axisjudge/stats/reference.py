@@ -18,19 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.results import Result, columns
+from axisjudge.stats import proportions
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients, set_aside
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.clustered import cluster_correlation
 from axisjudge.stats.clusters import Alike, clustered_variance
 from axisjudge.stats.estimate import ClusteredShare, Estimate, IntervalTerms
-from axisjudge.stats.proportions import (
-    FEWEST_CLUSTERS,
-    FEWEST_RARE,
-    cluster_codes,
-    clustered_mean,
-    clustered_proportion,
-    interval_on,
-)
 
 Floats = NDArray[np.float64]
 
@@ -146,7 +139,7 @@ def against_reference(
         accuracy=_share(given == truth, sides, np.ones(truth.size, bool), alike, **terms),
         sensitivity=_share(given == failing, sides, failed, alike, **terms),
         specificity=_share(given != failing, sides, others, alike, **terms),
-        coverage=clustered_proportion(decided.astype(float), groups, alike=alike, **terms),
+        coverage=proportions.clustered_proportion(decided.astype(float), groups, alike=alike, **terms),
         coefficients=dict(zip(names, coefficients.values(), strict=True)),
         constant_accuracy=float(np.bincount(truth.astype(int)).max() / truth.size) if truth.size else math.nan,
         confusion=_confusion(given, truth, n_categories),
@@ -243,7 +236,7 @@ def over_constant(
     both = ~np.isnan(truth) & ~np.isnan(given)
     commonest = np.bincount(truth[both].astype(int), minlength=1).argmax()
     gap = (given[both] == truth[both]).astype(float) - (truth[both] == commonest)
-    return clustered_mean(gap, None if clusters is None else np.asarray(clusters)[both], **interval)
+    return proportions.clustered_mean(gap, None if clusters is None else np.asarray(clusters)[both], **interval)
 
 
 def behind_people(
@@ -259,7 +252,7 @@ def behind_people(
         both = ~np.isnan(others) & ~np.isnan(own) & ~np.isnan(verdicts)
         gaps.append((own[both] == others[both]).astype(float) - (verdicts[both] == others[both]))
         owners.append(owner[both])
-    return clustered_mean(np.concatenate(gaps), np.concatenate(owners), **interval)
+    return proportions.clustered_mean(np.concatenate(gaps), np.concatenate(owners), **interval)
 
 
 @dataclass(frozen=True)
@@ -316,7 +309,7 @@ def cited_steps(
 
     def share(hits: list[tuple[bool, Any]]) -> Estimate:
         right, owner = [float(hit) for hit, _ in hits], [label for _, label in hits]
-        return clustered_proportion(right, owner, cluster_unit=cluster_unit, ci_level=ci_level)
+        return proportions.clustered_proportion(right, owner, cluster_unit=cluster_unit, ci_level=ci_level)
 
     return CitedSteps(
         within=within,
@@ -369,7 +362,7 @@ def _share(
     """The share of right words among some items, with what missing words leave open."""
     outcome = np.where(np.isnan(sides.given), np.nan, right)[among]
     own = None if sides.groups is None else sides.groups[among]
-    of = partial(clustered_proportion, clusters=own, alike=alike, **terms)
+    of = partial(proportions.clustered_proportion, clusters=own, alike=alike, **terms)
     found = of(outcome)
     worst, best = ((of(np.nan_to_num(outcome, nan=filled)) if found.n_missing else found) for filled in (0.0, 1.0))
     return Bounded(found, worst.estimate, best.estimate, worst.ci_low, best.ci_high)
@@ -449,13 +442,13 @@ def balanced_accuracy(
     kept = ~np.isnan(outcome) & (given >= 0)
     of_words = [np.where(given == word, outcome, np.nan) for word in range(len(names))]
     how: dict[str, Any] = {"cluster_unit": cluster_unit, "alike": alike, "ci_level": ci_level}
-    shares = [clustered_proportion(each, clusters, **how) for each in of_words]
+    shares = [proportions.clustered_proportion(each, clusters, **how) for each in of_words]
     result = partial(
         Estimate,
         ci_level=ci_level,
         n_items=int(kept.sum()),
         n_missing=int((np.isnan(outcome) & (given >= 0)).sum()),
-        n_clusters=np.unique(cluster_codes(clusters, outcome.size)[kept]).size,
+        n_clusters=np.unique(proportions.cluster_codes(clusters, outcome.size)[kept]).size,
         cluster_unit="item" if clusters is None else cluster_unit,
     )
     if len(shares) < 2:
@@ -469,16 +462,20 @@ def balanced_accuracy(
         return result(estimate=mean, reason=without[0])
     if (
         alike == "items"
-        and min(min(share.effective_clusters / FEWEST_CLUSTERS, _rarer(share) / FEWEST_RARE) for share in shares) >= 1
+        and min(
+            min(share.effective_clusters / proportions.FEWEST_CLUSTERS, _rarer(share) / proportions.FEWEST_RARE)
+            for share in shares
+        )
+        >= 1
     ):
         influence = sum(
             np.nan_to_num(of_word - share.estimate) / share.n_items / len(shares)
             for of_word, share in zip(of_words, shares, strict=True)
         )
-        groups = None if clusters is None else cluster_codes(clusters, outcome.size)[kept]
+        groups = None if clusters is None else proportions.cluster_codes(clusters, outcome.size)[kept]
         error = clustered_variance(np.asarray(influence)[kept], groups).error / (mean * (1 - mean))
         degrees = min(share.effective_clusters for share in shares) - 1
-        low, high = interval_on("logit", mean, error, degrees, ci_level)
+        low, high = proportions.interval_on("logit", mean, error, degrees, ci_level)
         return result(estimate=mean, ci_low=low, ci_high=high, method="linearised, t on the logit")
     below, above = (
         np.array([abs(getattr(share, end) - share.estimate) for share in shares]) for end in ("ci_low", "ci_high")
@@ -534,7 +531,7 @@ def balanced_pseudo_values(right: ArrayLike, reference: ArrayLike, clusters: Arr
     if labels.shape != (len(outcome),):
         raise InputError("reference", f"needs one word for each of the {len(outcome)} items", labels.shape)
     words, given = np.unique(labels, return_inverse=True)
-    groups = cluster_codes(clusters, len(outcome))
+    groups = proportions.cluster_codes(clusters, len(outcome))
     columns = [_pseudo_values(*_by_cluster(column, given, groups, words.size)) for column in outcome.T]
     return np.stack(columns, axis=1)
 

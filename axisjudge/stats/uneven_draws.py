@@ -11,15 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.stats import proportions
 from axisjudge.stats.clusters import clustered_variance, effective_clusters
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.proportions import (
-    LEAST_ICC,
-    clopper_pearson_interval,
-    normal_quantile,
-    t_quantile,
-    wilson_interval,
-)
 
 # A rate from labels of a few items, post-stratified by what a judge said of all: sum_v q_v P(failed | v).
 # Valid where labels were drawn at random or by the judge's verdict itself. Of a draw with uneven probabilities, each
@@ -109,7 +103,9 @@ def post_stratified_interval(sample: LabelledSample) -> tuple[float, float, floa
     tails = (1 - sample.ci_level) / 2, (1 + sample.ci_level) / 2
     held = given | (not sample.undrawn)
     low, high = (np.quantile((np.where(held, p, word) * q).sum(1) / q.sum(1), at) for word, at in enumerate(tails))
-    of_shares = normal_quantile(sample.ci_level) ** 2 * float(share @ deviation_of_strata**2) / (n * of_verdicts)
+    of_shares = (
+        proportions.normal_quantile(sample.ci_level) ** 2 * float(share @ deviation_of_strata**2) / (n * of_verdicts)
+    )
     below, above = _mover(rate[held], bounds[:, held], share[held], of_shares)
     unknown = float(share[~held].sum()) / 2
     low, high = min(float(low), estimate - unknown - below), max(float(high), estimate + unknown + above)
@@ -147,7 +143,7 @@ def _over_classes(
 
 def _bounds(rate: Floats, n: Floats, *, exact: bool, level: float) -> Floats:
     """The interval of each stratum's rate, shape (2, strata); one without labels may have any rate."""
-    interval = clopper_pearson_interval if exact else wilson_interval
+    interval = proportions.clopper_pearson_interval if exact else proportions.wilson_interval
     ends = [
         interval(min(p * size, size), size, ci_level=level) if size > 0 else (0.0, 1.0)
         for p, size in zip(rate.tolist(), n.tolist(), strict=True)
@@ -184,9 +180,9 @@ def cluster_worth(sample: LabelledSample, influence: Floats, counted: NDArray[np
         return 1.0
     if sizes.size < 2:  # how far clusters differ cannot be seen: as if all items were alike
         return 1 / groups.size
-    variance = clustered_variance(influence[counted], groups, prior=LEAST_ICC)
-    t = t_quantile(variance.degrees, sample.ci_level)
-    return (normal_quantile(sample.ci_level) / t) ** 2 / variance.design_effect
+    variance = clustered_variance(influence[counted], groups, prior=proportions.LEAST_ICC)
+    t = proportions.t_quantile(variance.degrees, sample.ci_level)
+    return (proportions.normal_quantile(sample.ci_level) / t) ** 2 / variance.design_effect
 
 
 def _over(part: Floats, whole: Floats) -> Floats:

@@ -13,22 +13,7 @@ from random import Random
 from typing import Any
 
 from axisjudge.trajectory import Step, ToolSchema, Trajectory
-from axisjudge.twins.runs import (
-    Block,
-    as_json,
-    at_times_of,
-    blocks_of,
-    identifiers_in,
-    is_all,
-    later_by,
-    numbered,
-    objects_in,
-    record_in,
-    strings_in,
-    text_of_all,
-    untimed,
-    writes_of,
-)
+from axisjudge.twins import runs
 from axisjudge.twins.twin import Edited, Refused
 
 #: How a limit on steps is called in tau2-bench's results.
@@ -57,53 +42,53 @@ def write_before_read(run: Trajectory, rng: Random) -> Edited | Refused:
     kinds = run.kinds
     if not kinds:
         return Refused("which tools read and which change records is not known")
-    blocks = blocks_of(run)
-    writes = {block.start for block in writes_of(run)}
+    blocks = runs.blocks_of(run)
+    writes = {block.start for block in runs.writes_of(run)}
     pairs = [
         (read, write)
         for read, write in pairwise(blocks)
         if write.start in writes
         and read.end == write.start
-        and is_all("read", read, kinds)
+        and runs.is_all("read", read, kinds)
         and not read.failed
         and _rests_on(write, read, run)
     ]
     if not pairs:
         return Refused("no change follows directly on a look-up that it rests on")
     read, write = rng.choice(pairs)
-    done = record_in(write.results[0])
+    done = runs.record_in(write.results[0])
     afterwards = [result.model_copy(update={"content": as_left(result, done)}) for result in read.results]
     moved = [write.message, *write.results, read.message, *afterwards]
     places = [read.message, *read.results, write.message, *write.results]
-    steps = numbered([*run.steps[: read.start], *at_times_of(places, moved), *run.steps[write.end :]])
+    steps = runs.numbered([*run.steps[: read.start], *runs.at_times_of(places, moved), *run.steps[write.end :]])
     what = f"{write.calls[0].name} (step {read.start}) comes before {read.calls[0].name}, on which it rests."
     return Edited(steps, tuple(range(read.start, write.end)), what)
 
 
-def _rests_on(write: Block, read: Block, run: Trajectory) -> bool:
+def _rests_on(write: runs.Block, read: runs.Block, run: Trajectory) -> bool:
     """Whether the read is of a record that the change is of, read for the first time, or gave a value of the change."""
-    values = identifiers_in(write.calls[0].arguments)
-    asked = {value for call in read.calls for value in identifiers_in(call.arguments)}
-    before, answer = text_of_all(run.steps[: read.start]), text_of_all(read.results)
-    made = {(call.name, as_json(call.arguments)) for step in run.steps[: read.start] for call in step.agent_calls}
-    again = all((call.name, as_json(call.arguments)) in made for call in read.calls)
+    values = runs.identifiers_in(write.calls[0].arguments)
+    asked = {value for call in read.calls for value in runs.identifiers_in(call.arguments)}
+    before, answer = runs.text_of_all(run.steps[: read.start]), runs.text_of_all(read.results)
+    made = {(call.name, runs.as_json(call.arguments)) for step in run.steps[: read.start] for call in step.agent_calls}
+    again = all((call.name, runs.as_json(call.arguments)) in made for call in read.calls)
     return (bool(values & asked) and not again) or any(value in answer and value not in before for value in values)
 
 
 def as_left(read: Step, done: Any) -> str:
     """A look-up's result once a change is done: in every object that shares an id with the change's result, what
     both hold is taken from the change."""
-    record = record_in(read)
+    record = runs.record_in(read)
     if record is None:
         return read.content
     changed = False
-    for here in objects_in(record):
-        for there in objects_in(done):
+    for here in runs.objects_in(record):
+        for there in runs.objects_in(done):
             same = {key for key in here.keys() & there.keys() if here[key] == there[key]}
             if any(key.endswith("id") and is_scalar(here[key]) for key in same):
                 for key in (here.keys() & there.keys()) - same:
                     here[key], changed = there[key], True
-    return as_json(record) if changed else read.content
+    return runs.as_json(record) if changed else read.content
 
 
 def is_scalar(value: Any) -> bool:
@@ -118,20 +103,20 @@ def write_before_yes(run: Trajectory, rng: Random) -> Edited | Refused:
     """
     if not run.kinds:
         return Refused("which tools read and which change records is not known")
-    found = [block for block in writes_of(run) if block.start >= 2 and _waited(block, run)]
+    found = [block for block in runs.writes_of(run) if block.start >= 2 and _waited(block, run)]
     if not found:
         return Refused("no change follows directly on a question and the user's yes")
     write = rng.choice(found)
     question, answer, result = run.steps[write.start - 2], run.steps[write.start - 1], write.results[0]
-    asking = question.model_copy(update={"tool_calls": untimed(write.calls)})
-    at = later_by(question.timestamp, write.message.timestamp, result.timestamp)
+    asking = question.model_copy(update={"tool_calls": runs.untimed(write.calls)})
+    at = runs.later_by(question.timestamp, write.message.timestamp, result.timestamp)
     first = result.model_copy(update={"timestamp": at})
-    steps = numbered([*run.steps[: question.index], asking, first, answer, *run.steps[write.end :]])
+    steps = runs.numbered([*run.steps[: question.index], asking, first, answer, *run.steps[write.end :]])
     what = f"Step {question.index} asks for a yes and calls {write.calls[0].name} in the same message."
     return Edited(steps, tuple(range(question.index, question.index + 3)), what)
 
 
-def _waited(write: Block, run: Trajectory) -> bool:
+def _waited(write: runs.Block, run: Trajectory) -> bool:
     question, answer = run.steps[write.start - 2], run.steps[write.start - 1]
     asked = question.role == "assistant" and not question.tool_calls and "?" in question.content
     agreed = answer.role == "user" and not answer.tool_calls and _YES.match(answer.content.strip()) is not None
@@ -140,8 +125,10 @@ def _waited(write: Block, run: Trajectory) -> bool:
     last_word = next((step.content for step in reversed(run.steps[: question.index]) if step.role == "user"), "")
     if _YES_IN_ADVANCE.search(last_word):
         return False
-    before = text_of_all(run.steps[: answer.index])
-    new = [value for value in strings_in(write.calls[0].arguments) if value in answer.content and value not in before]
+    before = runs.text_of_all(run.steps[: answer.index])
+    new = [
+        value for value in runs.strings_in(write.calls[0].arguments) if value in answer.content and value not in before
+    ]
     return not new
 
 
@@ -152,7 +139,7 @@ def cut_tail(run: Trajectory, rng: Random) -> Edited | Refused:
     """
     if run.termination is None:
         return Refused("the source does not say how runs end")
-    writes = writes_of(run)
+    writes = runs.writes_of(run)
     if not writes:
         return Refused("no change was made")
     last = writes[-1]
@@ -172,7 +159,7 @@ def reordered_reads(run: Trajectory, rng: Random) -> Edited | Refused:
     kinds = run.kinds
     if not kinds:
         return Refused("which tools read and which change records is not known")
-    blocks = [block for block in blocks_of(run) if is_all("read", block, kinds) and not block.failed]
+    blocks = [block for block in runs.blocks_of(run) if runs.is_all("read", block, kinds) and not block.failed]
     within = [(block, first) for block in blocks for first in range(len(block.calls) - 1) if _alike(block, first)]
     across = [pair for pair in pairwise(blocks) if _independent(*pair, run)]
     if not within and not across:
@@ -181,38 +168,38 @@ def reordered_reads(run: Trajectory, rng: Random) -> Edited | Refused:
     return _within(run, *within[place]) if place < len(within) else _across(run, *across[place - len(within)])
 
 
-def _alike(block: Block, first: int) -> bool:
+def _alike(block: runs.Block, first: int) -> bool:
     one, other = block.calls[first], block.calls[first + 1]
     return one.name == other.name and one.arguments != other.arguments
 
 
-def _independent(one: Block, other: Block, run: Trajectory) -> bool:
+def _independent(one: runs.Block, other: runs.Block, run: Trajectory) -> bool:
     if len(one.calls) != 1 or len(other.calls) != 1 or one.end != other.start:
         return False
     calls = one.calls[0], other.calls[0]
     if calls[0].name != calls[1].name or calls[0].arguments == calls[1].arguments:
         return False
-    before, needed = text_of_all(run.steps[: one.start]), set(strings_in(calls[1].arguments))
+    before, needed = runs.text_of_all(run.steps[: one.start]), set(runs.strings_in(calls[1].arguments))
     said = one.message.content or other.message.content
     return not said and bool(needed) and all(value in before for value in needed)
 
 
-def _within(run: Trajectory, block: Block, first: int) -> Edited:
+def _within(run: Trajectory, block: runs.Block, first: int) -> Edited:
     calls, results = list(block.calls), list(block.results)
     for row in (calls, results):
         row[first], row[first + 1] = row[first + 1], row[first]  # type: ignore[assignment]
-    message = block.message.model_copy(update={"tool_calls": untimed(calls)})
-    steps = numbered(
-        [*run.steps[: block.start], message, *at_times_of(block.results, results), *run.steps[block.end :]]
+    message = block.message.model_copy(update={"tool_calls": runs.untimed(calls)})
+    steps = runs.numbered(
+        [*run.steps[: block.start], message, *runs.at_times_of(block.results, results), *run.steps[block.end :]]
     )
     what = f"Step {block.start} makes two of its look-ups with {calls[first].name} in the other order."
     return Edited(steps, (block.start, block.start + 1 + first, block.start + 2 + first), what)
 
 
-def _across(run: Trajectory, one: Block, other: Block) -> Edited:
+def _across(run: Trajectory, one: runs.Block, other: runs.Block) -> Edited:
     moved = [other.message, *other.results, one.message, *one.results]
     places = [one.message, *one.results, other.message, *other.results]
-    steps = numbered([*run.steps[: one.start], *at_times_of(places, moved), *run.steps[other.end :]])
+    steps = runs.numbered([*run.steps[: one.start], *runs.at_times_of(places, moved), *run.steps[other.end :]])
     what = f"The look-ups with {one.calls[0].name} at steps {one.start} and {other.start} have changed places."
     return Edited(steps, tuple(range(one.start, other.end)), what)
 
@@ -383,12 +370,12 @@ def _taking_remarks(tools: Iterable[ToolSchema], name: str) -> Iterable[ToolSche
 def _in_result(run: Trajectory, rng: Random, text: str) -> Edited | None:
     """A result holds one field more where it is a JSON object, and ends with the text where it is none."""
     results = [step for step in run.steps if step.role == "tool" and step.content]
-    results = [step for step in results if not isinstance(record_in(step), list | str | int | float)] or results
+    results = [step for step in results if not isinstance(runs.record_in(step), list | str | int | float)] or results
     if not results:
         return None
     step = rng.choice(results)
-    record: Any = record_in(step)
-    content = as_json({**record, REMARK: text}) if isinstance(record, dict) else f"{step.content}\n{text}"
+    record: Any = runs.record_in(step)
+    content = runs.as_json({**record, REMARK: text}) if isinstance(record, dict) else f"{step.content}\n{text}"
     changed = step.model_copy(update={"content": content})
     return _edited(run, {step.index: changed}, "result", f"The result in step {step.index} says", text)
 

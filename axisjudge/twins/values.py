@@ -8,16 +8,7 @@ from random import Random
 from typing import Any
 
 from axisjudge.trajectory import Step, Trajectory
-from axisjudge.twins.runs import (
-    Block,
-    blocks_of,
-    identifiers_in,
-    objects_in,
-    record_in,
-    rewritten,
-    text_of,
-    text_of_all,
-)
+from axisjudge.twins import runs
 from axisjudge.twins.twin import Edited, Refused
 
 _AMOUNT = re.compile(r"(?<![\d.,-])\d{1,3}(?:,\d{3})*\.\d{2}(?!\d)|(?<![\d.,-])\d+\.\d{2}(?!\d)")
@@ -42,21 +33,21 @@ def fabricated_argument(run: Trajectory, rng: Random) -> Edited | Refused:
     if new is None:
         return Refused("no identifier of that shape is left")
     steps = run.steps[: block.start] + tuple(
-        rewritten(step, lambda text: text.replace(old, new)) for step in run.steps[block.start :]
+        runs.rewritten(step, lambda text: text.replace(old, new)) for step in run.steps[block.start :]
     )
-    names = ", ".join(call.name for call in block.calls if old in identifiers_in(call.arguments))
+    names = ", ".join(call.name for call in block.calls if old in runs.identifiers_in(call.arguments))
     return Edited.in_place(
         run, steps, f"Step {block.start} calls {names} with {new}, which no step holds, instead of {old}."
     )
 
 
-def _fabricable(run: Trajectory) -> Iterator[tuple[Block, str]]:
-    for block in blocks_of(run):
+def _fabricable(run: Trajectory) -> Iterator[tuple[runs.Block, str]]:
+    for block in runs.blocks_of(run):
         before, after = run.steps[: block.start], run.steps[block.start :]
-        given = text_of_all(step for step in before if step.role == "tool")
-        by_user = text_of_all(step for step in run.steps if step.role in ("user", "system")) + (run.policy or "")
-        everything = text_of_all(run.steps)
-        for value in sorted({found for call in block.calls for found in identifiers_in(call.arguments)}):
+        given = runs.text_of_all(step for step in before if step.role == "tool")
+        by_user = runs.text_of_all(step for step in run.steps if step.role in ("user", "system")) + (run.policy or "")
+        everything = runs.text_of_all(run.steps)
+        for value in sorted({found for call in block.calls for found in runs.identifiers_in(call.arguments)}):
             number = _number(value)
             shared = everything.count(number) != everything.count(value)
             if not block.failed and value in given and number not in by_user and not shared and _is_free(value, after):
@@ -65,7 +56,7 @@ def _fabricable(run: Trajectory) -> Iterator[tuple[Block, str]]:
 
 def _is_free(value: str, after: tuple[Step, ...]) -> bool:
     """Whether no later result fails: an error may be about the very value."""
-    return not any(step.error and value in text_of(step) for step in after)
+    return not any(step.error and value in runs.text_of(step) for step in after)
 
 
 def _number(identifier: str) -> str:
@@ -75,7 +66,7 @@ def _number(identifier: str) -> str:
 
 def _unheard(identifier: str, run: Trajectory, rng: Random) -> str | None:
     """An identifier of the same shape whose number stands nowhere in the run or its policy."""
-    everything = text_of_all(run.steps) + (run.policy or "")
+    everything = runs.text_of_all(run.steps) + (run.policy or "")
     number = _number(identifier)
     for _ in range(_TRIES):
         other = str(rng.randint(1, 9)) + "".join(str(rng.randint(0, 9)) for _ in number[1:])
@@ -100,7 +91,7 @@ def misreported_amount(run: Trajectory, rng: Random) -> Edited | Refused:
         return Refused("no misreading of the amount is left")
     exact = re.compile(rf"(?<![\d.,]){re.escape(old)}(?!\d)")
     steps = tuple(
-        rewritten(step, lambda text: exact.sub(new, text)) if step.index >= at and step.role != "tool" else step
+        runs.rewritten(step, lambda text: exact.sub(new, text)) if step.index >= at and step.role != "tool" else step
         for step in run.steps
     )
     return Edited.in_place(run, steps, f"Step {at} tells the user {new} where a result holds {old}.")
@@ -114,12 +105,12 @@ def _tellings(run: Trajectory) -> Iterator[tuple[int, str]]:
     for step in run.steps:
         said = {_value(amount) for amount in _AMOUNT.findall(step.content)}
         if step.role == "tool":
-            held |= _numbers(record_in(step)) | said
+            held |= _numbers(runs.record_in(step)) | said
         elif step.role == "user":
             by_user |= said
         elif step.role == "assistant" and not step.tool_calls and step.index > last_change:
             for amount in dict.fromkeys(_AMOUNT.findall(step.content)):
-                calls = [text_of(later) for later in run.steps[step.index :] if later.tool_calls]
+                calls = [runs.text_of(later) for later in run.steps[step.index :] if later.tool_calls]
                 called = any(amount in call for call in calls)
                 if _value(amount) in held - by_user - {0.0} and not called:
                     yield step.index, amount
@@ -138,9 +129,9 @@ def _value(amount: str) -> float:
 
 def _misread(amount: str, run: Trajectory, rng: Random) -> str | None:
     """The amount with two neighbouring digits exchanged or one digit changed, equal to no amount of the run."""
-    everything = text_of_all(run.steps) + (run.policy or "")
+    everything = runs.text_of_all(run.steps) + (run.policy or "")
     taken = {_value(found) for found in _AMOUNT.findall(everything)}
-    taken |= set().union(*(_numbers(record_in(step)) for step in run.steps if step.role == "tool"))
+    taken |= set().union(*(_numbers(runs.record_in(step)) for step in run.steps if step.role == "tool"))
     digits = [place for place, letter in enumerate(amount) if letter.isdigit()]
     for _ in range(_TRIES):
         letters = list(amount)
@@ -228,14 +219,14 @@ def renamed_user(run: Trajectory, rng: Random) -> Edited | Refused:
     if name is None:
         return Refused("no result holds the user's first and last name")
     first, last = name
-    everything = text_of_all(run.steps).lower()
+    everything = runs.text_of_all(run.steps).lower()
     new_first = rng.choice(
         _unheard_rewording([other for other in FIRST_NAMES if other[0] == first[0]] or FIRST_NAMES, everything)
     )
     new_last = rng.choice(_unheard_rewording(LAST_NAMES, everything))
     replace = _renamer({first: new_first, last: new_last})
-    steps = tuple(rewritten(step, replace) for step in run.steps)
-    rest = text_of_all(steps).lower()
+    steps = tuple(runs.rewritten(step, replace) for step in run.steps)
+    rest = runs.text_of_all(steps).lower()
     if last.lower() in rest or re.search(rf"(?<![a-z]){re.escape(first.lower())}(?![a-z])", rest):
         return Refused("a part of the user's name cannot be told from other words")
     return Edited.in_place(run, steps, f"The user is called {new_first} {new_last} instead of {first} {last}.")
@@ -245,7 +236,7 @@ def _name_of_user(run: Trajectory) -> tuple[str, str] | None:
     """First and last name in the only person's record of the run."""
     found = set()
     for step in run.steps:
-        for record in objects_in(record_in(step)) if step.role == "tool" else ():
+        for record in runs.objects_in(runs.record_in(step)) if step.role == "tool" else ():
             if "name" in record and {"email", "address"} & record.keys() and (name := _split(record["name"])):
                 found.add(name)
     return found.pop() if len(found) == 1 else None

@@ -9,17 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
-from axisjudge.judges.rules import phrases, verbs
-from axisjudge.judges.rules.formats import (
-    Day,
-    Leaf,
-    days_given,
-    form_of,
-    identifiers_in,
-    is_identifier,
-    leaves,
-    leaves_in,
-)
+from axisjudge.judges.rules import formats, phrases, verbs
 from axisjudge.trajectory import Step, ToolCall, ToolKind, ToolSchema, Trajectory
 
 _FAILED = re.compile(
@@ -87,9 +77,9 @@ class AgentCall:
         return (self.step,) if self.result_step is None else (self.step, self.result_step)
 
     @cached_property
-    def values(self) -> list[Leaf]:
+    def values(self) -> list[formats.Leaf]:
         """Every scalar argument with the parameter it stands under."""
-        return leaves(self.arguments) if isinstance(self.arguments, dict) else []
+        return formats.leaves(self.arguments) if isinstance(self.arguments, dict) else []
 
     @cached_property
     def identifiers(self) -> tuple[tuple[str, str], ...]:
@@ -107,12 +97,16 @@ class AgentCall:
     def _is_own_word(self, parameter: str, value: str) -> bool:
         record = _ID_ENDING.sub("", _snake(parameter).lower())
         made = verbs.makes(self.name) and bool(record) and record in _snake(self.name).lower()
-        return made or _OWN_MARK.search(parameter) is not None or not (is_identifier(value) or _RECORD.fullmatch(value))
+        return (
+            made
+            or _OWN_MARK.search(parameter) is not None
+            or not (formats.is_identifier(value) or _RECORD.fullmatch(value))
+        )
 
     @property
-    def result_leaves(self) -> tuple[Leaf, ...]:
+    def result_leaves(self) -> tuple[formats.Leaf, ...]:
         """Every scalar of a JSON result; empty where the result is not JSON."""
-        return leaves_in(self.result)
+        return formats.leaves_in(self.result)
 
     @cached_property
     def first_values(self) -> frozenset[Any]:
@@ -139,9 +133,9 @@ class SourceText:
         return _SQUEEZE.sub("", _SPELLED.sub("", self.text))
 
     @cached_property
-    def days(self) -> frozenset[Day]:
+    def days(self) -> frozenset[formats.Day]:
         """Every day that the text may name."""
-        return days_given(self.text)
+        return formats.days_given(self.text)
 
     def holds(self, key: str, *, ending: bool = False) -> bool:
         """Whether a token stands in the text; in the user's words also its number alone, or the token spelled out."""
@@ -283,7 +277,7 @@ class Facts:
     def forms(self) -> set[str]:
         """The forms of the identifiers that the agent had been given (`formats.form_of`)."""
         texts = (self.rulebook, *(text for _, text in self.user_messages), *(call.result for call in self.calls))
-        return {form_of(token) for text in texts for token, _ in identifiers_in(text)}
+        return {formats.form_of(token) for text in texts for token, _ in formats.identifiers_in(text)}
 
     def last_agent_message(self, step: int) -> tuple[int, str] | None:
         """The agent's last words before a step."""
@@ -338,11 +332,11 @@ def plain(token: str) -> str:
     return token.lower().replace("\xa0", " ").strip().lstrip("#")
 
 
-def _identifiers(values: list[Leaf]) -> Iterator[tuple[str, str]]:
+def _identifiers(values: list[formats.Leaf]) -> Iterator[tuple[str, str]]:
     for parameter, value, _ in values:
         if not isinstance(value, str) or not (text := value.strip()) or len(text) > 60 or _SPACED.search(text):
             continue
-        if _ID_PARAMETER.search(parameter) or is_identifier(text) or (text.isdigit() and len(text) >= 5):
+        if _ID_PARAMETER.search(parameter) or formats.is_identifier(text) or (text.isdigit() and len(text) >= 5):
             yield parameter, text
 
 

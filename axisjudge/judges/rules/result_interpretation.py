@@ -8,23 +8,10 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from axisjudge.judges.rules import phrases, verbs, wishes
+from axisjudge.judges.rules import formats, phrases, verbs, wishes
 from axisjudge.judges.rules.amounts import KnownAmounts, SmallNumbers
 from axisjudge.judges.rules.facts import BEFORE_ALL, AgentCall, Facts, plain, stands_in
 from axisjudge.judges.rules.findings import Clean, Finding
-from axisjudge.judges.rules.formats import (
-    Amount,
-    Day,
-    amounts_in,
-    days_in,
-    form_of,
-    identifiers_in,
-    is_example,
-    is_identifier,
-    is_named_as_identifier,
-    leaves_in,
-    to_cents,
-)
 
 _HEDGED = re.compile(
     r"(?:about|approx(?:\.|imately)?|around|roughly|over|under|below|above|than|up to|at (?:least|most)|almost|nearly"
@@ -82,7 +69,11 @@ def clean(facts: Facts) -> Clean:
         text = "No result came back to the agent, and it told nothing that only a result could hold."
         return Clean("not_applicable", 0.80, (), text)
     messages = [(index, text) for index, text in facts.agent_messages if index > answered[0]]
-    checked = tuple(index for index, text in messages if amounts_in(text) or days_in(text) or identifiers_in(text))
+    checked = tuple(
+        index
+        for index, text in messages
+        if formats.amounts_in(text) or formats.days_in(text) or formats.identifiers_in(text)
+    )
     if not checked:
         text = "After its calls the agent told no amount, date or identifier, so a rule has little to check."
         return Clean("uncertain", 0.30, tuple(index for index, _ in messages[-1:]), text)
@@ -97,13 +88,13 @@ def clean(facts: Facts) -> Clean:
     return Clean("uncertain", 0.30, checked, text)
 
 
-def amounts_by_message(facts: Facts) -> Iterator[tuple[int, str, tuple[Amount, ...], KnownAmounts]]:
+def amounts_by_message(facts: Facts) -> Iterator[tuple[int, str, tuple[formats.Amount, ...], KnownAmounts]]:
     """Each message of the agent that tells amounts, with the amounts known before it (one object, growing)."""
     known = KnownAmounts()
     results = {call.result_step: call for call in facts.calls}
     waiting = 0
     for index, text in facts.agent_messages:
-        if not (amounts := amounts_in(text)):
+        if not (amounts := formats.amounts_in(text)):
             continue
         while waiting < len(facts.sources) and (source := facts.sources[waiting]).step < index:
             waiting += 1
@@ -143,8 +134,8 @@ def _amounts_of_others(facts: Facts) -> Iterator[Finding]:
             continue
         amounts = [
             one
-            for one in amounts_in(text)
-            if _MOVES_MONEY.search(sentence := _around(text, one.start)) and len(amounts_in(sentence)) == 1
+            for one in formats.amounts_in(text)
+            if _MOVES_MONEY.search(sentence := _around(text, one.start)) and len(formats.amounts_in(sentence)) == 1
         ]
         if not amounts:
             continue
@@ -172,10 +163,10 @@ def _amounts_by_owner(facts: Facts, ids: set[str], step: int) -> tuple[set[int],
         for key, record in every.items()
         if any(isinstance(inner, str) and inner in ids for inner in record.values())
     }
-    own = {to_cents(inner) for record in mine.values() for inner in record.values() if isinstance(inner, float)}
+    own = {formats.to_cents(inner) for record in mine.values() for inner in record.values() if isinstance(inner, float)}
     forms = {frozenset(record) for record in mine.values()}
     other = {
-        to_cents(inner): name
+        formats.to_cents(inner): name
         for name, record in shown
         if id(record) not in mine and frozenset(record) in forms
         for inner in record.values()
@@ -185,8 +176,8 @@ def _amounts_by_owner(facts: Facts, ids: set[str], step: int) -> tuple[set[int],
 
 
 def explain_all(
-    amounts: Sequence[Amount], known: KnownAmounts, counts: SmallNumbers
-) -> list[tuple[Amount, str | None]]:
+    amounts: Sequence[formats.Amount], known: KnownAmounts, counts: SmallNumbers
+) -> list[tuple[formats.Amount, str | None]]:
     """How each amount of one message is explained (None: not at all); those explained are added to what is known.
 
     A second round lets an amount rest on one that the message tells only after it.
@@ -218,9 +209,9 @@ def _around(text: str, position: int) -> str:
 
 def _dates(facts: Facts) -> Iterator[Finding]:
     """Dates told that nothing known contains; a doubt where somebody spoke of days by counting from others."""
-    flagged: set[Day] = set()
+    flagged: set[formats.Day] = set()
     for index, text in facts.agent_messages:
-        for readings, wording in days_in(text):
+        for readings, wording in formats.days_in(text):
             if readings[0] in flagged or _day_is_known(facts, readings, index) or _is_proposed(text, wording):
                 continue
             flagged.add(readings[0])
@@ -236,7 +227,7 @@ def _is_proposed(text: str, wording: str) -> bool:
     return "?" in sentence or phrases.is_conditional(sentence) or phrases.offers(sentence)
 
 
-def _day_is_known(facts: Facts, readings: tuple[Day, ...], step: int) -> bool:
+def _day_is_known(facts: Facts, readings: tuple[formats.Day, ...], step: int) -> bool:
     """Whether a source names the day, or the agent itself had searched for it."""
     spellings = {f"{day.month:02d}-{day.day:02d}" for day in readings}
     for source in facts.sources:
@@ -251,7 +242,7 @@ def _day_is_known(facts: Facts, readings: tuple[Day, ...], step: int) -> bool:
     return any(spelling in value for value in searched for spelling in spellings)
 
 
-def _after(day: Day) -> str:
+def _after(day: formats.Day) -> str:
     """The month and day of which this one is the next, as results write it; empty where it has no year."""
     if day.year is None:
         return "\n\n"
@@ -264,14 +255,18 @@ def _after(day: Day) -> str:
 def _identifiers(facts: Facts) -> Iterator[Finding]:
     flagged: set[str] = set()
     for index, text in facts.agent_messages:
-        for token, start in identifiers_in(text):
+        for token, start in formats.identifiers_in(text):
             last = token.rpartition("_")[2]  # "card_3668" for a gift_card_3668, or a key that the agent made of an id
             if token in flagged or facts.seen_before(last, index, ending=True):
                 continue
-            if form_of(token) not in facts.forms and "@" not in token and not is_named_as_identifier(text, start):
+            if (
+                formats.form_of(token) not in facts.forms
+                and "@" not in token
+                and not formats.is_named_as_identifier(text, start)
+            ):
                 continue  # a standard, a model or a formula
             flagged.add(token)
-            if not is_example(token, text, start) and not _tried_in_vain(facts, token, index):
+            if not formats.is_example(token, text, start) and not _tried_in_vain(facts, token, index):
                 sentence = f"Step {index} tells {token!r}, which no earlier result, message or policy contains."
                 yield Finding("identifier", (index,), sentence)
 
@@ -440,7 +435,7 @@ def _statuses(call: AgentCall) -> Iterator[Given]:
 def _statuses_in(result: str) -> tuple[tuple[str, str, str], ...]:
     """Record, kind and status of every status in a result, for each id and each amount with hundredths beside it."""
     found = []
-    for key, value, owner in leaves_in(result):
+    for key, value, owner in formats.leaves_in(result):
         if isinstance(value, str) and value and owner is not None and _tells_status(key, owner):
             status = value.lower().replace("_", " ")
             ids = [(name, inner) for name, inner in owner.items() if isinstance(inner, str) and _names(name, inner)]
@@ -458,7 +453,7 @@ def _tells_status(key: str, owner: dict[str, Any]) -> bool:
 
 
 def _names(key: str, value: str) -> bool:
-    return bool(value) and (key.lower().endswith("id") or is_identifier(value))
+    return bool(value) and (key.lower().endswith("id") or formats.is_identifier(value))
 
 
 def _status_said(lowered: str, vocabulary: set[str]) -> tuple[str | None, bool]:

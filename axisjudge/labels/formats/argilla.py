@@ -16,19 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.labels.own import (
-    OF_RUN,
-    Naming,
-    Read,
-    Terms,
-    by_model,
-    by_person,
-    finished,
-    grouped,
-    split_side,
-    taken_back,
-    word,
-)
+from axisjudge.labels import own
 from axisjudge.labels.reading import holds_records, read_json
 from axisjudge.verdict import AXES, Rating
 
@@ -50,7 +38,7 @@ def _flat(record: Mapping[str, Any]) -> bool:
     return any(name.endswith(".responses") for name in record)
 
 
-def read_argilla(path: Path, terms: Naming) -> Read:
+def read_argilla(path: Path, terms: own.Naming) -> own.Read:
     """Answers of people and suggestions of models as ratings.
 
     Raises
@@ -67,28 +55,28 @@ def read_argilla(path: Path, terms: Naming) -> Read:
     for number, record in enumerate(records, start=1):
         ratings += _record(f"{path}, record {number}", record, terms, aloud)
     notes = [f"{count} {what}" for what, count in aloud.items()]
-    return finished(ratings), notes + ([] if _flat(records[0]) or not ratings else [_UNSAID])
+    return own.finished(ratings), notes + ([] if _flat(records[0]) or not ratings else [_UNSAID])
 
 
-def _record(where: str, record: Mapping[str, Any], terms: Naming, aloud: Counter[str]) -> Iterator[Rating]:
+def _record(where: str, record: Mapping[str, Any], terms: own.Naming, aloud: Counter[str]) -> Iterator[Rating]:
     known = record.get("metadata") or record
     terms = replace(terms, scales={**_scales(known), **terms.scales})
     run = known.get("trajectory_id") or record.get("id") or record["_server_id"]
-    base = terms.run_fields(str(run), **{name: known.get(name) for name in OF_RUN})
+    base = terms.run_fields(str(run), **{name: known.get(name) for name in own.OF_RUN})
     base["step_index"] = known.get("step_index")
     flags = json.loads(known.get("flags") or "[]")
     for person, answers in _answers(record, terms).items():
-        for name in dict.fromkeys(split_side(question)[0] for question in answers):
+        for name in dict.fromkeys(own.split_side(question)[0] for question in answers):
             given, status = answers.get(name, (None, None))
             sides = {side: answers[f"{name}_{side}"][0] for side in _SIDES if f"{name}_{side}" in answers}
-            for label in word(where, {**base, **by_person(person)}, name, given, sides, terms):
+            for label in own.word(where, {**base, **own.by_person(person)}, name, given, sides, terms):
                 if status not in (None, "submitted") and label.status == "ok":
                     aloud[f"answers are {status} and kept without verdict"] += 1
-                    yield taken_back(label.model_copy(update={"flags": flags}), str(status), f"said:{given}")
+                    yield own.taken_back(label.model_copy(update={"flags": flags}), str(status), f"said:{given}")
                 else:
                     yield label.model_copy(update={"flags": [*label.flags, *flags]})
     for name, (given, agent, score) in _suggestions(record).items():
-        if split_side(name)[1] is None:
+        if own.split_side(name)[1] is None:
             aloud["models' suggestions are kept as ratings of kind llm"] += 1
             yield from _suggested(where, base, name, given, agent or "suggestion", score, terms)
 
@@ -98,7 +86,7 @@ def _scales(known: Mapping[str, Any]) -> dict[str, str]:
     return {str(name): str(scale) for name, scale in scales.items()}
 
 
-def _answers(record: Mapping[str, Any], terms: Naming) -> dict[str, dict[str, tuple[Any, str | None]]]:
+def _answers(record: Mapping[str, Any], terms: own.Naming) -> dict[str, dict[str, tuple[Any, str | None]]]:
     """By person: question -> (answer, its status if the file says it)."""
     of_person: defaultdict[str, dict[str, tuple[Any, str | None]]] = defaultdict(dict)
     if not _flat(record):
@@ -127,14 +115,14 @@ def _suggestions(record: Mapping[str, Any]) -> dict[str, tuple[Any, str | None, 
 
 
 def _suggested(
-    where: str, base: Mapping[str, Any], name: str, suggestion: Any, agent: str, score: Any, terms: Naming
+    where: str, base: Mapping[str, Any], name: str, suggestion: Any, agent: str, score: Any, terms: own.Naming
 ) -> Iterator[Rating]:
-    for rating in word(where, {**base, **by_model(agent)}, name, suggestion, {}, terms):
+    for rating in own.word(where, {**base, **own.by_model(agent)}, name, suggestion, {}, terms):
         sure = isinstance(score, float) and 0 <= score <= 1
         yield rating.model_copy(update={"confidence": score, "confidence_source": "native"}) if sure else rating
 
 
-def write_argilla(ratings: Sequence[Rating], terms: Terms) -> str:
+def write_argilla(ratings: Sequence[Rating], terms: own.Terms) -> str:
     """Records in the nested form; `user_id` is the rater's name, which Argilla itself wants as one of its ids.
 
     Raises
@@ -142,13 +130,13 @@ def write_argilla(ratings: Sequence[Rating], terms: Terms) -> str:
     InputError
         A person answered a question of one item twice, which Argilla does not hold.
     """
-    written = [_record_of(labels, terms) for labels in grouped(ratings, "item_id").values()]
+    written = [_record_of(labels, terms) for labels in own.grouped(ratings, "item_id").values()]
     return json.dumps(written, ensure_ascii=False, indent=1) + "\n"
 
 
-def _record_of(labels: Sequence[Rating], terms: Terms) -> dict[str, Any]:
+def _record_of(labels: Sequence[Rating], terms: own.Terms) -> dict[str, Any]:
     first = labels[0]
-    known = {name: getattr(first, name) for name in ("trajectory_id", "step_index", *OF_RUN)}
+    known = {name: getattr(first, name) for name in ("trajectory_id", "step_index", *own.OF_RUN)}
     scales = {label.question: label.scale for label in labels if label.question not in AXES}
     shared = [flag for flag in first.flags if flag.startswith("drawn") and all(flag in each.flags for each in labels)]
     texts = {"scales": json.dumps(scales) if scales else None, "flags": json.dumps(shared) if shared else None}

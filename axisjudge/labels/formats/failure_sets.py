@@ -23,28 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.labels.agentrx import (
-    ANY_STEP,
-    AXIS_BY_REASON,
-    BY_REASON,
-    NO_AXIS,
-    NONE,
-    category_key,
-    numbered_modes,
-    read_agentrx,
-    read_crosswalk,
-)
-from axisjudge.labels.own import (
-    ONLY_FAILURES,
-    Naming,
-    Read,
-    Terms,
-    by_model,
-    by_person,
-    grouped,
-    of_one_rater,
-    ratings_of,
-)
+from axisjudge.labels import agentrx, own
 from axisjudge.labels.reading import holds_records, read_json
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES, Axis, Rating
@@ -65,7 +44,7 @@ def is_mast(content: object) -> bool:
     return holds_records(runs, "mas_name") and all({"annotations", "mast_annotation"} & one.keys() for one in runs)
 
 
-def read_who_and_when(path: Path, terms: Naming) -> Read:
+def read_who_and_when(path: Path, terms: own.Naming) -> own.Read:
     """Decisive errors as ratings: ``incorrect``, citing their step, the agent's name in the flags.
 
     Raises
@@ -82,20 +61,20 @@ def read_who_and_when(path: Path, terms: Naming) -> Read:
         name = run.id if run else f"who-and-when/{record.get('question_ID') or path.stem}"
         ratings.append(_decisive(record, name, len(run.steps if run else said), path, terms))
     lost = [f"{without} labels belong to no run that is read; they stand under their question's id"] if without else []
-    return ratings, [ONLY_FAILURES, *lost]
+    return ratings, [own.ONLY_FAILURES, *lost]
 
 
-def _decisive(record: Mapping[str, Any], run: str, n_steps: int, path: Path, terms: Naming) -> Rating:
+def _decisive(record: Mapping[str, Any], run: str, n_steps: int, path: Path, terms: own.Naming) -> Rating:
     step = str(record["mistake_step"])
     if not step.isdecimal() or int(step) >= n_steps:
         rule = f"mistake_step must be a position in the history of {n_steps} messages"
         raise InputError(str(path), rule, step)
     stated = record.get("axis") or terms.axes.get("mistake_reason")
     return Rating(
-        **by_person(terms.rater or "people"),
+        **own.by_person(terms.rater or "people"),
         **terms.run_fields(run),
         item_id=run,
-        question=ANY_STEP if stated is None else one_of("axis", str(stated), AXES),
+        question=agentrx.ANY_STEP if stated is None else one_of("axis", str(stated), AXES),
         scale="verdict",
         verdict="incorrect",
         cited_step_indices=[int(step)],
@@ -104,7 +83,7 @@ def _decisive(record: Mapping[str, Any], run: str, n_steps: int, path: Path, ter
     )
 
 
-def read_mast(path: Path, terms: Naming) -> Read:
+def read_mast(path: Path, terms: own.Naming) -> own.Read:
     """Modes of failure as ratings: ``incorrect`` on their axis, the modes in the flags; none cites a step.
 
     Raises
@@ -128,12 +107,12 @@ def read_mast(path: Path, terms: Naming) -> Read:
         runs[trace := f"{name}/{record['trace_id']}"] += 1
         run = trace if runs[trace] == 1 else f"{trace}#{runs[trace]}"
         for (rater, axis), modes in by_rater.items():
-            who = by_person(terms.rater or rater) if rater else by_model(terms.rater or "mast-annotator")
+            who = own.by_person(terms.rater or rater) if rater else own.by_model(terms.rater or "mast-annotator")
             fields = who | terms.run_fields(run, agent=str(record["mas_name"])) | {"item_id": run, "question": axis}
             flags = [f"mode:{mode}" for mode in modes]
             ratings.append(Rating(**fields, scale="verdict", verdict="incorrect", flags=flags))
     names = ", ".join(f"{mode} {count}" for mode, count in sorted(left.items()))
-    notes = [ONLY_FAILURES, "MAST states no steps, and its traces are logs in a string, which no reader takes"]
+    notes = [own.ONLY_FAILURES, "MAST states no steps, and its traces are logs in a string, which no reader takes"]
     return ratings, notes + ([f"failures of modes that map to no axis are left out: {names}"] if left else [])
 
 
@@ -150,19 +129,19 @@ def _modes(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield "", str(number)
 
 
-def _axis_of(name: str, terms: Naming) -> tuple[str, str | None]:
+def _axis_of(name: str, terms: own.Naming) -> tuple[str, str | None]:
     """A mode as the crosswalk calls it, and its axis: told, or the crosswalk's; None where it is open or there is none.
 
     Sets were labelled in rounds that named and numbered modes otherwise: a mode with words goes by its words.
     """
     number = _NUMBERED.match(name)
-    words = category_key(name[number.end() :] if number else name)
-    label = numbered_modes("mast").get(words or (number[1] if number else ""))
+    words = agentrx.category_key(name[number.end() :] if number else name)
+    label = agentrx.numbered_modes("mast").get(words or (number[1] if number else ""))
     if label is None:
         return name, terms.axes.get(name)
     keys = (name, label.removeprefix("FM-").partition(" ")[0], label)
-    axis = next((terms.axes[key] for key in keys if key in terms.axes), read_crosswalk("mast")[label])
-    return label, None if axis in (BY_REASON, NONE) else axis
+    axis = next((terms.axes[key] for key in keys if key in terms.axes), agentrx.read_crosswalk("mast")[label])
+    return label, None if axis in (agentrx.BY_REASON, agentrx.NONE) else axis
 
 
 def _listed(content: object) -> list[Any]:
@@ -185,7 +164,7 @@ def is_agentrx(content: object) -> bool:
     return holds_records(content, "trajectory_id", "failures")
 
 
-def read_agentrx_failures(path: Path, terms: Naming) -> Read:
+def read_agentrx_failures(path: Path, terms: own.Naming) -> own.Read:
     """Failures as ratings: ``incorrect`` on their axis, citing their steps.
 
     Raises
@@ -203,15 +182,15 @@ def read_agentrx_failures(path: Path, terms: Naming) -> Read:
         for failure in run["failures"]
         if failure.get("axis")
     }
-    table = read_agentrx(path, terms.trajectories.values(), by_reason=stated or AXIS_BY_REASON)
-    ratings = ratings_of(table)
+    table = agentrx.read_agentrx(path, terms.trajectories.values(), by_reason=stated or agentrx.AXIS_BY_REASON)
+    ratings = own.ratings_of(table)
     if terms.rater:
         ratings = [rating.model_copy(update={"rater": terms.rater}) for rating in ratings]
-    users = sum(rating.question == NO_AXIS for rating in ratings)
-    return ratings, [ONLY_FAILURES, f"{users} failures of the user's are kept under {NO_AXIS}"]
+    users = sum(rating.question == agentrx.NO_AXIS for rating in ratings)
+    return ratings, [own.ONLY_FAILURES, f"{users} failures of the user's are kept under {agentrx.NO_AXIS}"]
 
 
-def write_agentrx_failures(ratings: Sequence[Rating], terms: Terms) -> str:
+def write_agentrx_failures(ratings: Sequence[Rating], terms: own.Terms) -> str:
     """Runs with failures, one failure for each cited step.
 
     Raises
@@ -219,9 +198,9 @@ def write_agentrx_failures(ratings: Sequence[Rating], terms: Terms) -> str:
     InputError
         A label is no failure, cites no step, or its run was not given.
     """
-    of_one_rater(ratings, "AgentRx")
+    own.of_one_rater(ratings, "AgentRx")
     number, written = 0, []
-    for run_id, labels in grouped(ratings, "trajectory_id").items():
+    for run_id, labels in own.grouped(ratings, "trajectory_id").items():
         if (run := terms.trajectories.get(run_id)) is None:
             raise InputError("labels", "AgentRx needs the run of every label", run_id, "name it with --trajectories")
         failures = [failure for label in labels for failure in _failures(label, run)]
@@ -233,8 +212,8 @@ def write_agentrx_failures(ratings: Sequence[Rating], terms: Terms) -> str:
 
 
 def _failures(label: Rating, run: Trajectory) -> Iterator[dict[str, Any]]:
-    users = label.question == NO_AXIS
-    nowhere = {category_key(name).replace(" ", "_"): name for name in read_crosswalk("agentrx")}
+    users = label.question == agentrx.NO_AXIS
+    nowhere = {agentrx.category_key(name).replace(" ", "_"): name for name in agentrx.read_crosswalk("agentrx")}
     category = nowhere.get(str(label.verdict)) if users else _CATEGORIES.get(label.question)
     if category is None or not (users or label.verdict == "incorrect"):
         word = f"{label.verdict} on {label.question}"

@@ -18,20 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
+from axisjudge.labels import own
 from axisjudge.labels.agentrx import NO_AXIS
-from axisjudge.labels.own import (
-    OF_RUN,
-    Naming,
-    Read,
-    Terms,
-    by_model,
-    by_person,
-    finished,
-    grouped,
-    split_side,
-    taken_back,
-    word,
-)
 from axisjudge.labels.reading import holds_records, read_json
 from axisjudge.verdict import AXES, Rating
 
@@ -48,7 +36,7 @@ def recognises(content: object) -> bool:
     return holds_records(content, "data", "annotations")
 
 
-def read_label_studio(path: Path, terms: Naming) -> Read:
+def read_label_studio(path: Path, terms: own.Naming) -> own.Read:
     """People's annotations and models' predictions as ratings.
 
     Raises
@@ -62,23 +50,23 @@ def read_label_studio(path: Path, terms: Naming) -> Read:
         raise InputError(str(path), "must be a list of tasks with data and annotations", cure=cure)
     aloud: Counter[str] = Counter()
     ratings = [rating for task in tasks for rating in _task(str(path), task, terms, aloud)]
-    return finished(ratings), [f"{count} {what}" for what, count in aloud.items()]
+    return own.finished(ratings), [f"{count} {what}" for what, count in aloud.items()]
 
 
-def _task(path: str, task: Mapping[str, Any], terms: Naming, aloud: Counter[str]) -> Iterator[Rating]:
+def _task(path: str, task: Mapping[str, Any], terms: own.Naming, aloud: Counter[str]) -> Iterator[Rating]:
     given = task["data"]
     run = given.get("trajectory_id")
     if run is None:
         run = str(task.get("id"))
         aloud["tasks have no data.trajectory_id; their number stands for it"] += 1
     terms = replace(terms, scales={**(given.get("scales") or {}), **terms.scales})
-    base = terms.run_fields(str(run), **{name: given.get(name) for name in OF_RUN})
+    base = terms.run_fields(str(run), **{name: given.get(name) for name in own.OF_RUN})
     drawn = list(given.get("flags", ()))
     for number, annotation in enumerate(task["annotations"], start=1):
         where = f"{path}, task {task.get('id')}, annotation {number}"
         fields = {
             **base,
-            **by_person(_person(annotation.get("completed_by"), terms)),
+            **own.by_person(_person(annotation.get("completed_by"), terms)),
             "created_at": annotation.get("created_at"),
             "latency_s": annotation.get("lead_time"),
         }
@@ -97,13 +85,13 @@ def _task(path: str, task: Mapping[str, Any], terms: Naming, aloud: Counter[str]
         yield from labels
     for prediction in task.get("predictions") or ():
         model = str(prediction.get("model_version") or "prediction")
-        fields = {**base, **by_model(model)}
+        fields = {**base, **own.by_model(model)}
         predicted = list(_labels(f"{path}, prediction {model}", prediction.get("result") or (), fields, terms, aloud))
         aloud["models' predictions are kept as ratings of kind llm"] += len(predicted)
         yield from predicted
 
 
-def _person(who: object, terms: Naming) -> str:
+def _person(who: object, terms: own.Naming) -> str:
     """The annotator: an address, a name, or the number that Label Studio gave."""
     if isinstance(who, Mapping):
         name = " ".join(filter(None, (who.get("first_name"), who.get("last_name"))))
@@ -115,23 +103,23 @@ def _person(who: object, terms: Naming) -> str:
 
 def _cancelled(label: Rating) -> Rating:
     word_before = [] if label.verdict is None else [f"{SAID}:{label.verdict}"]
-    return taken_back(label, CANCELLED, *word_before)
+    return own.taken_back(label, CANCELLED, *word_before)
 
 
 def _labels(
-    where: str, result: Iterable[Mapping[str, Any]], base: Mapping[str, Any], terms: Naming, aloud: Counter[str]
+    where: str, result: Iterable[Mapping[str, Any]], base: Mapping[str, Any], terms: own.Naming, aloud: Counter[str]
 ) -> Iterator[Rating]:
     for step, answers in _answers(where, result, terms, aloud).items():
-        questions = dict.fromkeys(split_side(name)[0] for name in answers)
+        questions = dict.fromkeys(own.split_side(name)[0] for name in answers)
         for name in questions:
             sides = {side: answers[f"{name}_{side}"] for side in _SIDES if f"{name}_{side}" in answers}
-            yield from word(where, {**base, "step_index": step}, name, answers.get(name), sides, terms)
+            yield from own.word(where, {**base, "step_index": step}, name, answers.get(name), sides, terms)
 
 
 _SIDES = ("note", "confidence", "steps")
 
 
-def _answers(where: str, result: Iterable[Mapping[str, Any]], terms: Naming, aloud: Counter[str]) -> Answers:
+def _answers(where: str, result: Iterable[Mapping[str, Any]], terms: own.Naming, aloud: Counter[str]) -> Answers:
     """What was answered, for the whole and for each step."""
     answers: defaultdict[int | None, dict[str, Any]] = defaultdict(dict)
     for part in result:
@@ -163,18 +151,18 @@ def _paragraphs(where: str, value: Mapping[str, Any]) -> list[int | None]:
         raise InputError(where, "a region must begin and end at a paragraph", value.get("start")) from None
 
 
-def write_label_studio(ratings: Sequence[Rating], terms: Terms) -> str:
+def write_label_studio(ratings: Sequence[Rating], terms: own.Terms) -> str:
     """Tasks with one annotation for each person; the dialogue of a task comes from its trajectory, if given."""
-    tasks = grouped(ratings, "trajectory_id")
+    tasks = own.grouped(ratings, "trajectory_id")
     people = {name: number for number, name in enumerate(dict.fromkeys(rating.rater for rating in ratings), start=1)}
     written = [_task_of(number, run, labels, people, terms) for number, (run, labels) in enumerate(tasks.items(), 1)]
     return json.dumps(written, ensure_ascii=False, indent=1) + "\n"
 
 
 def _task_of(
-    number: int, run: str, labels: Sequence[Rating], people: Mapping[str, int], terms: Terms
+    number: int, run: str, labels: Sequence[Rating], people: Mapping[str, int], terms: own.Terms
 ) -> dict[str, Any]:
-    known = {name: getattr(labels[0], name) for name in OF_RUN}
+    known = {name: getattr(labels[0], name) for name in own.OF_RUN}
     given: dict[str, Any] = {"trajectory_id": run} | {name: value for name, value in known.items() if value is not None}
     given["scales"] = {label.question: label.scale for label in labels if label.question not in AXES}
     shared = [flag for flag in labels[0].flags if all(flag in label.flags for label in labels)]

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from axisjudge.readers import messages as chat
 from axisjudge.readers.chats.parts import (
     Conversation,
     MessagePart,
@@ -22,18 +23,6 @@ from axisjudge.readers.chats.parts import (
     records_in,
 )
 from axisjudge.readers.events import NO_STEP, as_text, dict_of, text_at
-from axisjudge.readers.messages import (
-    Found,
-    Note,
-    Unread,
-    at,
-    call_of,
-    carries_call,
-    field,
-    members,
-    objects,
-    word,
-)
 from axisjudge.trajectory import Role
 
 FORMAT = "autogen_events"
@@ -52,7 +41,7 @@ def recognise(value: Any) -> bool:
     return _are_messages(value) or is_record_or_list(value, lambda record: bool(list(_threads(record, ""))))
 
 
-def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def read(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
     """The conversations of a file; of a saved team those that any of its members keeps, each one once."""
     if _are_messages(value):
         yield _conversation({}, value, where, where)
@@ -80,25 +69,29 @@ def _threads(record: dict[str, Any], where: str) -> Iterator[tuple[str, list[dic
     """The lists of messages that a result or a saved state holds, with their places."""
     for key in _THREADS:
         if _are_messages(record.get(key)):
-            yield at(where, key), record[key]
+            yield chat.at(where, key), record[key]
             return
     for key in _INSIDE:
         inner = record.get(key)
         if isinstance(inner, dict):
-            yield from _threads(inner, at(where, key))
+            yield from _threads(inner, chat.at(where, key))
             if key == "agent_states":
                 for name, state in inner.items():
                     if isinstance(state, dict):
-                        yield from _threads(state, at(where, key, name))
+                        yield from _threads(state, chat.at(where, key, name))
 
 
-def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:
+def _conversation(
+    record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str
+) -> chat.Found:
     steps = Conversation(FORMAT, where, record)
     run = _Run(messages, steps)
-    for number, message in enumerate(objects(messages, where_messages)):
-        run.add(message, at(where_messages, number))
+    for number, message in enumerate(chat.objects(messages, where_messages)):
+        run.add(message, chat.at(where_messages, number))
     agents = sorted({step.agent for step in run.steps.all() if step.agent and step.role == "assistant"})
-    return steps.found(termination=word(record.get("stop_reason")), meta={"agents": agents} if len(agents) > 1 else {})
+    return steps.found(
+        termination=chat.word(record.get("stop_reason")), meta={"agents": agents} if len(agents) > 1 else {}
+    )
 
 
 class _Run:
@@ -118,37 +111,41 @@ class _Run:
         time = text_at(message, "created_at")
         self.steps.where, self.steps.agent = where, source
         if kind in _NO_STEPS:
-            self.steps.notes.append(Note(where, NO_STEP, kind))
+            self.steps.notes.append(chat.Note(where, NO_STEP, kind))
         elif kind == "ThoughtEvent":
-            self.steps.thinking(field(message, "content", str, where), time)
+            self.steps.thinking(chat.field(message, "content", str, where), time)
         elif kind == "ToolCallRequestEvent" or (kind == "AssistantMessage" and isinstance(message["content"], list)):
             if thought := text_at(message, "thought"):
                 self.steps.thinking(thought, time)
-            self._calls(members(message, "content", where), where, time)
+            self._calls(chat.members(message, "content", where), where, time)
         elif kind in ("ToolCallExecutionEvent", "FunctionExecutionResultMessage"):
-            self._results(members(message, "content", where), where, time)
+            self._results(chat.members(message, "content", where), where, time)
         elif kind == "CodeGenerationEvent":
-            call = call_of(where, "code_executor", {"code_blocks": message.get("code_blocks")})
+            call = chat.call_of(where, "code_executor", {"code_blocks": message.get("code_blocks")})
             text = MessagePart("text", as_text(message.get("content")))
             grow(self.steps, "assistant", [text, MessagePart("call", call=call)], where, time)
         elif kind == "CodeExecutionEvent":
-            ran = field(message, "result", dict, where)
+            ran = chat.field(message, "result", dict, where)
             failed = ran.get("exit_code") != 0 if type(ran.get("exit_code")) is int else None
             self.steps.result(None, as_text(ran.get("output")), time, error=failed, name="code_executor")
         elif kind == "MemoryQueryEvent":
             self.steps.text("system", as_text(message.get("content")), time)
         elif kind in _KINDS or kind.startswith("StructuredMessage"):
             self._message(message, kind, source, where, time)
-        elif carries_call({key: value for key, value in message.items() if key != "models_usage"}):
-            raise Unread(where, kind)
+        elif chat.carries_call({key: value for key, value in message.items() if key != "models_usage"}):
+            raise chat.Unread(where, kind)
         else:
             self._message(message, kind, source, where, time)
 
     def _message(self, message: dict[str, Any], kind: str, source: str | None, where: str, time: str | None) -> None:
         """A message; a summary of calls that no event told brings these first."""
-        calls = [call for call in members(message, "tool_calls", where) if word(call.get("id")) not in self.asked]
+        calls = [
+            call for call in chat.members(message, "tool_calls", where) if chat.word(call.get("id")) not in self.asked
+        ]
         results = [
-            result for result in members(message, "results", where) if word(result.get("call_id")) not in self.answered
+            result
+            for result in chat.members(message, "results", where)
+            if chat.word(result.get("call_id")) not in self.answered
         ]
         self._calls(calls, where, time)
         self._results(results, where, time)
@@ -164,20 +161,20 @@ class _Run:
             ]
         if thought := text_at(message, "thought"):
             self.steps.thinking(thought, time)
-        parts = parts_of(content, at(where, "content"), self.steps.notes)
+        parts = parts_of(content, chat.at(where, "content"), self.steps.notes)
         grow(self.steps, role, parts or [MessagePart("text")], where, time)
 
     def _calls(self, records: list[dict[str, Any]], where: str, time: str | None) -> None:
         for record in records:
-            identity = word(record.get("id") or None)
-            call = call_of(where, field(record, "name", str, where), record.get("arguments"), id=identity)
+            identity = chat.word(record.get("id") or None)
+            call = chat.call_of(where, chat.field(record, "name", str, where), record.get("arguments"), id=identity)
             self.steps.call(call, time, message=where)
             self.asked |= {identity} if identity else set()
 
     def _results(self, records: list[dict[str, Any]], where: str, time: str | None) -> None:
         for record in records:
             stated = record.get("is_error")
-            identity = word(record.get("call_id") or None)
+            identity = chat.word(record.get("call_id") or None)
             failed = stated if isinstance(stated, bool) else None
             self.steps.result(
                 identity, as_text(record.get("content")), time, error=failed, name=text_at(record, "name")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
+from axisjudge.readers import messages as chat
 from axisjudge.readers import openai_chat
 from axisjudge.readers.chats.in_text import read_calls
 from axisjudge.readers.chats.parts import (
@@ -23,23 +24,6 @@ from axisjudge.readers.chats.parts import (
     threads_in,
 )
 from axisjudge.readers.events import ENCRYPTED, Steps, as_text, dict_of, iso, json_of, listed, text_at, type_of
-from axisjudge.readers.messages import (
-    Found,
-    Note,
-    Unread,
-    ValueFormat,
-    at,
-    call_of,
-    carries_call,
-    chat_calls,
-    field,
-    left_out,
-    members,
-    objects,
-    refuse_unread,
-    text_of,
-    word,
-)
 from axisjudge.trajectory import Role, Step, ToolCall
 
 # Messages of Pydantic AI: requests and responses whose parts say what they are by ``part_kind``.
@@ -62,12 +46,12 @@ def _are_messages(value: Any) -> bool:
 
 def _pydantic_conversation(
     record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str
-) -> Found:
+) -> chat.Found:
     steps = Conversation(_PYDANTIC, where, record)
     for number, message in enumerate(messages):
-        place = at(where_messages, number)
-        for position, part in enumerate(members(message, "parts", place)):
-            _pydantic_add(steps, part, word(message.get("timestamp")), place, at(place, "parts", position))
+        place = chat.at(where_messages, number)
+        for position, part in enumerate(chat.members(message, "parts", place)):
+            _pydantic_add(steps, part, chat.word(message.get("timestamp")), place, chat.at(place, "parts", position))
     answers = [message for message in messages if message["kind"] == "response"]
     asked = filter(None, (text_at(message, "instructions") for message in messages))
     return steps.found(
@@ -81,19 +65,19 @@ def _pydantic_add(steps: Steps, part: dict[str, Any], timestamp: str | None, mes
     steps.where = where
     kind = type_of(part, "part_kind")
     timestamp = text_at(part, "timestamp") or timestamp
-    identity, name = word(part.get("tool_call_id")), text_at(part, "tool_name")
+    identity, name = chat.word(part.get("tool_call_id")), text_at(part, "tool_name")
     if kind in ("system-prompt", "user-prompt"):
         role: Role = "system" if kind == "system-prompt" else "user"
         steps.text(role, _text(part.get("content"), where, steps.notes), timestamp)
     elif kind == "text":
-        steps.text("assistant", field(part, "content", str, where), timestamp, message=message)
+        steps.text("assistant", chat.field(part, "content", str, where), timestamp, message=message)
     elif kind == "thinking":
         if text := text_at(part, "content"):
             steps.thinking(text, timestamp)
         else:
-            steps.notes.append(Note(where, ENCRYPTED, "thinking"))
+            steps.notes.append(chat.Note(where, ENCRYPTED, "thinking"))
     elif kind in _PYDANTIC_CALLS:
-        called = call_of(where, field(part, "tool_name", str, where), part.get("args"), id=identity)
+        called = chat.call_of(where, chat.field(part, "tool_name", str, where), part.get("args"), id=identity)
         steps.call(called, timestamp, message=message)
     elif kind in _RETURNS:
         failed = part.get("outcome") in ("failed", "denied") if "outcome" in part else None
@@ -103,18 +87,18 @@ def _pydantic_add(steps: Steps, part: dict[str, Any], timestamp: str | None, mes
             steps.result(identity, as_text(part.get("content")), timestamp, error=True, name=name)
         else:
             steps.text("user", as_text(part.get("content")), timestamp)
-    elif carries_call(part) or "tool" in kind:
-        raise Unread(where, part)
+    elif chat.carries_call(part) or "tool" in kind:
+        raise chat.Unread(where, part)
     else:
-        steps.text("assistant", left_out(kind, where, steps.notes), timestamp, message=message)
+        steps.text("assistant", chat.left_out(kind, where, steps.notes), timestamp, message=message)
 
 
-def _text(content: Any, where: str, notes: list[Note]) -> str:
+def _text(content: Any, where: str, notes: list[chat.Note]) -> str:
     """A prompt: text, or a list of texts and of pictures and files, each of which leaves its kind."""
     texts = []
     for part in content if isinstance(content, list) else [content]:
         if isinstance(part, dict):
-            texts.append(left_out(type_of(part, "kind"), where, notes))
+            texts.append(chat.left_out(type_of(part, "kind"), where, notes))
         else:
             texts.append(as_text(part))
     return "\n".join(texts)
@@ -136,10 +120,10 @@ def _is_memory(value: Any) -> bool:
     return any("step_number" in step and bool(step.keys() & set(_READ)) for step in steps)
 
 
-def _run(record: dict[str, Any], memory: list[dict[str, Any]], where: str, where_steps: str) -> Found:
+def _run(record: dict[str, Any], memory: list[dict[str, Any]], where: str, where_steps: str) -> chat.Found:
     steps = Conversation(_SMOLAGENTS, where, record)
     for number, step in enumerate(memory):
-        steps.where = position = at(where_steps, number)
+        steps.where = position = chat.at(where_steps, number)
         if text := text_at(step, "system_prompt"):
             steps.text("system", text, None)
         elif "task" in step:
@@ -149,26 +133,26 @@ def _run(record: dict[str, Any], memory: list[dict[str, Any]], where: str, where
         elif text := text_at(step, "plan"):
             steps.text("assistant", text, _moment(step))
         else:
-            refuse_unread(step, position, ("model_input_messages", "model_output_message"))
+            chat.refuse_unread(step, position, ("model_input_messages", "model_output_message"))
     state = text_at(record, "state")
     return steps.found(termination=state)
 
 
 def _act(steps: Steps, step: dict[str, Any], where: str) -> None:
     """One step of the agent: what it wrote, what it called, what it saw or what went wrong."""
-    refuse_unread(step, where, _READ)
+    chat.refuse_unread(step, where, _READ)
     moment = _moment(step)
-    calls = tuple(map(_named_argument, chat_calls(step, "assistant", where)))
+    calls = tuple(map(_named_argument, chat.chat_calls(step, "assistant", where)))
     written = step.get("model_output") or dict_of(step, "model_output_message").get("content")
-    stated = parts_of(written, at(where, "model_output"), steps.notes)
+    stated = parts_of(written, chat.at(where, "model_output"), steps.notes)
     parts = [part for part in stated if part.kind in ("text", "thinking")]
     grow(steps, "assistant", [*parts, *(MessagePart("call", call=call) for call in calls)], where, moment)
     problem = text_at(dict_of(step, "error"), "message")
     seen = "\n".join(filter(None, (text_at(step, "observations"), problem)))
     if step.get("observations_images"):
-        seen = f"{seen}\n{left_out('image', where, steps.notes)}".strip()
+        seen = f"{seen}\n{chat.left_out('image', where, steps.notes)}".strip()
     if calls and (seen or step.get("observations") is not None):
-        steps.notes += [Note(where, _JOINT, ", ".join(call.name for call in calls))] if len(calls) > 1 else []
+        steps.notes += [chat.Note(where, _JOINT, ", ".join(call.name for call in calls))] if len(calls) > 1 else []
         steps.result(calls[0].id, seen, moment, error=problem is not None, name=calls[0].name)
     elif problem:
         steps.error(problem, moment)
@@ -217,10 +201,10 @@ def _is_mini(value: dict[str, Any]) -> bool:
     return marked and isinstance(value.get("messages"), list)
 
 
-def _read_swe_agent(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def _read_swe_agent(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
     """The one run of a file."""
     value = value if isinstance(value, dict) else {"messages": value}
-    info, notes = dict_of(value, "info"), list[Note]()
+    info, notes = dict_of(value, "info"), list[chat.Note]()
     replayed = json_of(value.get("replay_config"))
     replayed = replayed if isinstance(replayed, dict) else {}
     agent = text_at(dict_of(dict_of(replayed, "agent"), "model"), "name")
@@ -231,20 +215,20 @@ def _read_swe_agent(value: Any, where: str, folder: Path) -> Iterator[Found]:
         "termination": text_at(info, "exit_status"),
     }
     for position, run, more, _ in openai_chat.read(record, where, folder):
-        yield Found(position, run and run.model_copy(update={"source": _SWE_AGENT}), (*notes, *more))
+        yield chat.Found(position, run and run.model_copy(update={"source": _SWE_AGENT}), (*notes, *more))
 
 
-def _of_history(value: dict[str, Any], where: str, notes: list[Note]) -> list[dict[str, Any]]:
+def _of_history(value: dict[str, Any], where: str, notes: list[chat.Note]) -> list[dict[str, Any]]:
     """The messages of a history; where it dropped turns, as it does after some errors, all turns of the trajectory."""
     history, turns = value["history"], list_of_objects(value.get("trajectory"))
     if shown := sum(bool(turn.get("is_demo")) for turn in history):
-        notes.append(Note(at(where, "history"), "a demonstration is no part of the run", "", shown))
+        notes.append(chat.Note(chat.at(where, "history"), "a demonstration is no part of the run", "", shown))
     history = [turn for turn in history if not turn.get("is_demo")]
     commands = [turn for turn in turns if text_at(turn, "action")]
     kept = [turn for turn in history if turn.get("tool_calls") or text_at(turn, "action")]
     if len(commands) > len(kept):
         rule = "turns that the history leaves out are read from the trajectory"
-        notes.append(Note(at(where, "history"), rule, "", len(commands) - len(kept)))
+        notes.append(chat.Note(chat.at(where, "history"), rule, "", len(commands) - len(kept)))
         history = [*takewhile(lambda turn: turn["role"] != "assistant", history)]
         for turn in turns:
             said = {"role": "assistant", "content": turn.get("response"), **turn}
@@ -270,7 +254,9 @@ def _of_mini(value: dict[str, Any], where: str) -> list[dict[str, Any]]:
     messages = []
     for number, message in enumerate(value["messages"]):
         if not isinstance(message, dict) or message.get("object") == "response":
-            raise Unread(at(where, "messages", number), message, cure="read the responses themselves: OpenAI's")
+            raise chat.Unread(
+                chat.at(where, "messages", number), message, cure="read the responses themselves: OpenAI's"
+            )
         content = message.get("content")
         if message.get("role") == "assistant" and isinstance(content, str) and not message.get("tool_calls"):
             commands = _FENCED.findall(content)
@@ -320,7 +306,7 @@ def _is_sharegpt(value: Any) -> bool:
     return _are_turns(value) or is_record_or_list(value, lambda record: _sharegpt_list_in(record) is not None)
 
 
-def _read_sharegpt(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def _read_sharegpt(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
     """The conversations of a file."""
     threads = threads_in(value, where, _are_turns, lambda record: _sharegpt_list_in(record) or _SHAREGPT_LISTS[0])
     return (_sharegpt_conversation(*thread) for thread in threads)
@@ -338,28 +324,33 @@ def _are_turns(value: Any) -> bool:
     return bool(turns) and all(isinstance(turn.get("from"), str) and "value" in turn for turn in turns)
 
 
-def _sharegpt_conversation(record: dict[str, Any], turns: list[dict[str, Any]], where: str, where_turns: str) -> Found:
+def _sharegpt_conversation(
+    record: dict[str, Any], turns: list[dict[str, Any]], where: str, where_turns: str
+) -> chat.Found:
     if record.get("chosen") is not None and record.get("rejected") is not None:
         rule = "has two answers, chosen and rejected, and a run has one"
         raise InputError(where, rule, cure="make each answer the end of a conversation of its own")
     steps = Conversation(_SHAREGPT, where, record)
     for number, turn in enumerate(turns):
-        _sharegpt_add(steps, turn, at(where_turns, number))
+        _sharegpt_add(steps, turn, chat.at(where_turns, number))
     tools = json_of(record.get("tools")) or None
-    offered = [(at(where, "tools", n), tool) for n, tool in enumerate(objects(listed(tools), at(where, "tools")))]
+    offered = [
+        (chat.at(where, "tools", n), tool)
+        for n, tool in enumerate(chat.objects(listed(tools), chat.at(where, "tools")))
+    ]
     system = record.get("system") or record.get("system_prompt")
     return steps.found(
-        agent=word(record.get("model")),
-        policy=text_of(system, at(where, "system"), steps.notes) or None if isinstance(system, str) else None,
-        tools=schemas(offered, steps.notes, at(where, "tools")) if tools is not None else None,
+        agent=chat.word(record.get("model")),
+        policy=chat.text_of(system, chat.at(where, "system"), steps.notes) or None if isinstance(system, str) else None,
+        tools=schemas(offered, steps.notes, chat.at(where, "tools")) if tools is not None else None,
     )
 
 
 def _sharegpt_add(steps: Steps, turn: dict[str, Any], where: str) -> None:
-    speaker = field(turn, "from" if "from" in turn else "role", str, where)
+    speaker = chat.field(turn, "from" if "from" in turn else "role", str, where)
     role = _SHAREGPT_ROLES.get(speaker.lower())
     if role is None:
-        raise InputError(at(where, "from"), f"must be one of {', '.join(_SHAREGPT_ROLES)}", speaker)
+        raise InputError(chat.at(where, "from"), f"must be one of {', '.join(_SHAREGPT_ROLES)}", speaker)
     content = turn["value"] if "value" in turn else turn.get("content")
     if speaker.lower() in _SHAREGPT_CALLS:
         _call(steps, content, where)
@@ -375,11 +366,11 @@ def _call(steps: Steps, content: Any, where: str) -> None:
     if records and all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in records):
         for one in records:
             given = next((one[key] for key in ("arguments", "parameters", "args") if key in one), None)
-            steps.call(call_of(where, one["name"], given, id=word(one.get("id"))), None, message=where)
+            steps.call(chat.call_of(where, one["name"], given, id=chat.word(one.get("id"))), None, message=where)
         return
     (step, *more) = read_calls((Step(index=0, role="assistant", content=str(content)),))
     if more or not step.tool_calls:
-        raise Unread(where, content)
+        raise chat.Unread(where, content)
     if step.content:
         steps.text("assistant", step.content, None, message=where)
     for call in step.tool_calls:
@@ -407,7 +398,7 @@ def _is_named(value: Any) -> bool:
     return _is_chat(value) or is_record_or_list(value, lambda record: _named_list_in(record) is not None)
 
 
-def _read_named(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def _read_named(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
     """The chats of a file."""
     return (_named_conversation(*thread) for thread in threads_in(value, where, _is_chat, _key_of))
 
@@ -439,24 +430,26 @@ def _speaker(message: dict[str, Any]) -> str | None:
 
 def _named_conversation(
     record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str
-) -> Found:
+) -> chat.Found:
     named = {"id": record.get("id") or record.get("chat_id")}
     named |= {"task_id": record.get("task_id") or record.get("question_ID")}
     steps = Conversation(_NAMED, where, {**record, **named})
     roles = _roles(messages)
     if roles:
         stated = ", ".join(f"{name}: {role}" for name, role in roles.items())
-        steps.notes.append(Note(where, "roles tell whose history this is, so speakers are told apart by name", stated))
+        steps.notes.append(
+            chat.Note(where, "roles tell whose history this is, so speakers are told apart by name", stated)
+        )
     for number, message in enumerate(messages):
         speaker = _speaker(message)
         steps.agent = speaker or (message.get("name") if message["role"] == "tool" else None)
         role: Role | None = roles.get(speaker) if speaker else None
-        add_message(steps, message, at(where_messages, number), role=role)
+        add_message(steps, message, chat.at(where_messages, number), role=role)
     agents = sorted({step.agent for step in steps.all() if step.agent and step.role == "assistant"})
-    system, place = record.get("system"), at(where, "tools")
-    tools = [(at(place, n), tool) for n, tool in enumerate(members(record, "tools", where))]
+    system, place = record.get("system"), chat.at(where, "tools")
+    tools = [(chat.at(place, n), tool) for n, tool in enumerate(chat.members(record, "tools", where))]
     return steps.found(
-        policy=text_of(system, at(where, "system"), steps.notes) or None if isinstance(system, str) else None,
+        policy=chat.text_of(system, chat.at(where, "system"), steps.notes) or None if isinstance(system, str) else None,
         tools=schemas(tools, steps.notes, place) if record.get("tools") is not None else None,
         meta={"agents": agents} if agents else {},
     )
@@ -491,8 +484,8 @@ def _roles(messages: list[dict[str, Any]]) -> dict[str, Role]:
 
 #: Asked before and after the APIs that they resemble.
 FIRST = (
-    ValueFormat(_SWE_AGENT, _is_swe_agent, _read_swe_agent),
+    chat.ValueFormat(_SWE_AGENT, _is_swe_agent, _read_swe_agent),
     format_of_lists(_PYDANTIC, _are_messages, "messages", _pydantic_conversation),
     format_of_lists(_SMOLAGENTS, _is_memory, "steps", _run),
 )
-LAST = (ValueFormat(_NAMED, _is_named, _read_named), ValueFormat(_SHAREGPT, _is_sharegpt, _read_sharegpt))
+LAST = (chat.ValueFormat(_NAMED, _is_named, _read_named), chat.ValueFormat(_SHAREGPT, _is_sharegpt, _read_sharegpt))

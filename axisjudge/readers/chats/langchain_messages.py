@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
+from axisjudge.readers import messages as chat
 from axisjudge.readers.chats.parts import (
     Conversation,
     MessagePart,
@@ -25,20 +26,6 @@ from axisjudge.readers.chats.parts import (
 )
 from axisjudge.readers.chats.response_items import ITEMS, add_item
 from axisjudge.readers.events import Steps, as_text, dict_of, text_at, type_of
-from axisjudge.readers.messages import (
-    Found,
-    Note,
-    Unread,
-    arguments_of,
-    at,
-    chat_calls,
-    made,
-    members,
-    objects,
-    refuse_unread,
-    role_of,
-    word,
-)
 from axisjudge.trajectory import Role, ToolCall
 
 FORMAT = "langchain_messages"
@@ -58,7 +45,7 @@ def recognise(value: Any) -> bool:
     )
 
 
-def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def read(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
     """The conversations of a file."""
     if messages := value if _are_messages(value) else _updates(value):
         yield _conversation({}, messages, where, where)
@@ -68,7 +55,7 @@ def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
         if inside is None:
             raise InputError(position, "must be a state with messages of LangChain", sorted(record)[:6])
         path, messages = inside
-        yield _conversation(record, messages, position, at(position, path))
+        yield _conversation(record, messages, position, chat.at(position, path))
 
 
 def _are_messages(value: Any) -> bool:
@@ -112,12 +99,14 @@ def _updates(value: Any) -> list[dict[str, Any]]:
     return [message for messages in stated for message in messages] if alone and all(map(_are_messages, stated)) else []
 
 
-def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:
+def _conversation(
+    record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str
+) -> chat.Found:
     steps = Conversation(FORMAT, where, record)
     models: Counter[str] = Counter()
     ended = None
-    for number, raw in enumerate(objects(messages, where_messages)):
-        position = at(where_messages, number)
+    for number, raw in enumerate(chat.objects(messages, where_messages)):
+        position = chat.at(where_messages, number)
         message = _plain(raw, position)
         _add(steps, message, position)
         stated = dict_of(message, "response_metadata")
@@ -125,7 +114,7 @@ def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where:
         if message["type"] == "ai":
             ended = text_at(stated, "finish_reason", "stop_reason")
     return steps.found(
-        identity=word(record.get("thread_id") or record.get("run_id")),
+        identity=chat.word(record.get("thread_id") or record.get("run_id")),
         agent=models.most_common(1)[0][0] if models else None,
         termination=ended,
         meta={"models": list(models)} if len(models) > 1 else {},
@@ -136,7 +125,7 @@ def _plain(message: dict[str, Any], where: str) -> dict[str, Any]:
     """A message of any of the forms with its type and fields side by side."""
     if "lc" in message:
         if not isinstance(message.get("kwargs"), dict):
-            raise Unread(where, message.get("repr", message))
+            raise chat.Unread(where, message.get("repr", message))
         return {**message["kwargs"], "type": _class_of(message["id"][-1])}
     inner = message["data"] if isinstance(message.get("data"), dict) else message
     return {**inner, "type": _kind_of(message["type"])}
@@ -145,28 +134,33 @@ def _plain(message: dict[str, Any], where: str) -> dict[str, Any]:
 def _add(steps: Steps, message: dict[str, Any], where: str) -> None:
     steps.where, steps.agent = where, None
     kind = message["type"]
-    refuse_unread(message, where, _KEYS)
+    chat.refuse_unread(message, where, _KEYS)
     if kind == "remove":
-        steps.notes.append(Note(where, "an event that is no step", "remove"))
+        steps.notes.append(chat.Note(where, "an event that is no step", "remove"))
     elif kind in ("tool", "function"):
         _result(steps, message, where)
     elif kind == "ai":
         _agent(steps, message, where)
     else:
-        parts = parts_of(message.get("content"), at(where, "content"), steps.notes)
-        grow(steps, role_of(message, where) if kind == "chat" else _TYPES[kind], parts or [MessagePart("text")], where)
+        parts = parts_of(message.get("content"), chat.at(where, "content"), steps.notes)
+        grow(
+            steps,
+            chat.role_of(message, where) if kind == "chat" else _TYPES[kind],
+            parts or [MessagePart("text")],
+            where,
+        )
 
 
 def _result(steps: Steps, message: dict[str, Any], where: str) -> None:
     if message.get("artifact") is not None:
-        steps.notes.append(Note(where, "what a tool kept from the model is left out", "artifact"))
+        steps.notes.append(chat.Note(where, "what a tool kept from the model is left out", "artifact"))
     status = message.get("status")
     steps.result(
-        word(message.get("tool_call_id")),
-        result_text(message.get("content"), at(where, "content"), steps.notes),
+        chat.word(message.get("tool_call_id")),
+        result_text(message.get("content"), chat.at(where, "content"), steps.notes),
         None,
         error=status == "error" if isinstance(status, str) else None,
-        name=word(message.get("name")),
+        name=chat.word(message.get("name")),
     )
 
 
@@ -180,14 +174,14 @@ def _agent(steps: Steps, message: dict[str, Any], where: str) -> None:
     beside = dict_of(message, "additional_kwargs")
     calls = [*_calls(message, "tool_calls", where), *_calls(message, "invalid_tool_calls", where)]
     if not calls:
-        calls = list(chat_calls(beside, "assistant", at(where, "additional_kwargs")))
+        calls = list(chat.chat_calls(beside, "assistant", chat.at(where, "additional_kwargs")))
     if not calls:
         calls = _calls(message, "tool_call_chunks", where)
     known = {call.id for call in calls if call.id}
     reasoning = text_at(beside, "reasoning_content")
     grow(steps, "assistant", [MessagePart("thinking", reasoning)] if reasoning else [], where)
     content, items = _content(message.get("content"), known)
-    parts = parts_of(content, at(where, "content"), steps.notes)
+    parts = parts_of(content, chat.at(where, "content"), steps.notes)
     parts = [part for part in parts if part.call is None or not part.call.id or part.call.id not in known]
     grow(steps, "assistant", parts, where)
     for item in [*items, *list_of_objects(beside.get("tool_outputs"))]:
@@ -205,25 +199,27 @@ def _content(content: Any, known: set[str]) -> tuple[Any, list[dict[str, Any]]]:
     is_item = [isinstance(part, dict) and type_of(part) in ITEMS - {"reasoning"} for part in content]
     items = [part for part, telling in zip(content, is_item, strict=True) if telling]
     rest = [part for part, telling in zip(content, is_item, strict=True) if not telling]
-    return rest, [item for item in items if not {word(item.get("call_id")), word(item.get("id"))} & known]
+    return rest, [item for item in items if not {chat.word(item.get("call_id")), chat.word(item.get("id"))} & known]
 
 
 def _calls(message: dict[str, Any], key: str, where: str) -> list[ToolCall]:
     calls: list[ToolCall] = []
-    for number, record in enumerate(members(message, key, where)):
-        position = at(where, key, number)
+    for number, record in enumerate(chat.members(message, key, where)):
+        position = chat.at(where, key, number)
         if "function" in record:  # OpenAI's form, as some stores keep it
-            calls += chat_calls({"tool_calls": [record]}, "assistant", position)
+            calls += chat.chat_calls({"tool_calls": [record]}, "assistant", position)
             continue
-        arguments, problem = arguments_of(record.get("args", record.get("arguments")))
+        arguments, problem = chat.arguments_of(record.get("args", record.get("arguments")))
         if key == "invalid_tool_calls":
             problem = text_at(record, "error") or problem or "LangChain could not parse it"
             arguments = as_text(record.get("args"))
         name = text_at(record, "name")
         if name is None and key == "tool_calls":
-            raise Unread(at(position, "name"), record)
-        identity = word(record.get("id"))
+            raise chat.Unread(chat.at(position, "name"), record)
+        identity = chat.word(record.get("id"))
         calls.append(
-            made(ToolCall, position, id=identity, name=name or "unknown", arguments=arguments, arguments_error=problem)
+            chat.made(
+                ToolCall, position, id=identity, name=name or "unknown", arguments=arguments, arguments_error=problem
+            )
         )
     return calls

@@ -4,28 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from axisjudge.readers import messages as chat
 from axisjudge.readers.events import ENCRYPTED, Steps, as_text, dict_of, text_at, type_of
-from axisjudge.readers.messages import (
-    Found,
-    Note,
-    Unread,
-    ValueFormat,
-    arguments_of,
-    at,
-    carries_call,
-    chat_calls,
-    content_id,
-    field,
-    left_out,
-    made,
-    name_of,
-    objects,
-    refuse_unread,
-    reward_of,
-    role_of,
-    tool_schema,
-    word,
-)
 from axisjudge.trajectory import Role, ToolCall, ToolSchema, Trajectory
 
 # Records of conversations: a request, its response, what wraps them, and the trajectory that comes of them.
@@ -51,16 +31,16 @@ def exchange(record: dict[str, Any], where: str) -> Exchange:
     request, position = record, where
     for key in ("params", "request", "body"):
         if isinstance(record.get(key), dict):
-            request, position = record[key], at(where, key)
+            request, position = record[key], chat.at(where, key)
             break
     if isinstance(request.get("body"), dict):
-        request, position = request["body"], at(position, "body")
+        request, position = request["body"], chat.at(position, "body")
     response = dict_of(record, "response")
     response = dict_of(response, "body") or response
     if not response and isinstance(message := dict_of(record, "result").get("message"), dict):
         response = message
     outer = record
-    if (custom := word(record.get("custom_id") or record.get("key"))) and "task_id" not in record:
+    if (custom := chat.word(record.get("custom_id") or record.get("key"))) and "task_id" not in record:
         outer = {**record, "task_id": custom}  # a batch's question and its answer are of one task,
         if request is record:  # but two records: the answer goes by its own id
             outer = {key: value for key, value in outer.items() if key not in ("custom_id", "key")}
@@ -72,7 +52,7 @@ def records_in(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
     if isinstance(value, dict):
         yield where, value
     else:
-        yield from ((at(where, number), record) for number, record in enumerate(objects(value, where)))
+        yield from ((chat.at(where, number), record) for number, record in enumerate(chat.objects(value, where)))
 
 
 def is_record_or_list(value: Any, test: Callable[[dict[str, Any]], bool]) -> bool:
@@ -94,21 +74,21 @@ def threads_in(
         return
     for place, record in records_in(value, where):
         name = key if isinstance(key, str) else key(record)
-        yield record, objects(record.get(name), at(place, name)), place, at(place, name)
+        yield record, chat.objects(record.get(name), chat.at(place, name)), place, chat.at(place, name)
 
 
 def format_of_lists(
-    name: str, is_list: Callable[[Any], bool], key: str, conversation: Callable[..., Found]
-) -> ValueFormat:
+    name: str, is_list: Callable[[Any], bool], key: str, conversation: Callable[..., chat.Found]
+) -> chat.ValueFormat:
     """The format of values that are such a list of messages, or a record, or list of records, with one under `key`."""
 
     def recognise(value: Any) -> bool:
         return is_list(value) or is_record_or_list(value, lambda record: is_list(record.get(key)))
 
-    def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
+    def read(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
         return (conversation(*thread) for thread in threads_in(value, where, is_list, key))
 
-    return ValueFormat(name, recognise, read)
+    return chat.ValueFormat(name, recognise, read)
 
 
 def format_of_records(
@@ -116,18 +96,18 @@ def format_of_records(
     is_list: Callable[[Any], bool],
     key: str,
     is_record: Callable[[dict[str, Any]], bool],
-    conversation: Callable[[dict[str, Any], str], Found],
-) -> ValueFormat:
+    conversation: Callable[[dict[str, Any], str], chat.Found],
+) -> chat.ValueFormat:
     """The format of values that are a request or a response, a list of such, or a bare list of what stands at `key`."""
 
     def recognise(value: Any) -> bool:
         return is_list(value) or is_record_or_list(value, is_record)
 
-    def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
+    def read(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
         records = records_in({key: value} if is_list(value) else value, where)
         return (conversation(record, place) for place, record in records)
 
-    return ValueFormat(name, recognise, read)
+    return chat.ValueFormat(name, recognise, read)
 
 
 def list_of_objects(value: Any) -> list[dict[str, Any]]:
@@ -152,7 +132,7 @@ class Conversation(Steps):
         tools: tuple[ToolSchema, ...] | None = None,
         hosted: Iterable[str] = (),
         meta: dict[str, Any] | None = None,
-    ) -> Found:
+    ) -> chat.Found:
         """The run; what the record or its ``metadata`` states wins over what was inferred.
 
         `hosted` names tools of the provider that were called: where the tools are known, they are among them.
@@ -164,34 +144,34 @@ class Conversation(Steps):
         metadata = dict_of(outer, "metadata")
         stated = {key: outer[key] if outer.get(key) is not None else metadata.get(key) for key in _STATED}
         reward = stated["reward"] if outer.get("reward") is not None or not isinstance(stated["reward"], str) else None
-        named = name_of(stated["agent"]) or agent
-        task_id = word(stated["task_id"])
+        named = chat.name_of(stated["agent"]) or agent
+        task_id = chat.word(stated["task_id"])
         ended = stated["termination"] or termination
-        own = word(outer.get("custom_id") or outer.get("key") or outer.get("id")) or identity
+        own = chat.word(outer.get("custom_id") or outer.get("key") or outer.get("id")) or identity
         kept = {
             key: value for key, value in metadata.items() if key not in _STATED or (key == "reward" and reward is None)
         }
-        trajectory = made(
+        trajectory = chat.made(
             Trajectory,
             where,
-            id=own or content_id(done, task_id, named, ended),
+            id=own or chat.content_id(done, task_id, named, ended),
             source=self.source,
             agent=named,
             task_id=task_id,
             domain=stated["domain"],
-            reward=reward_of(reward, at(where, "reward")),
+            reward=chat.reward_of(reward, chat.at(where, "reward")),
             termination=ended,
             steps=done,
             tools=tools,
             policy=stated["policy"] or policy,
             meta=kept | (meta or {}),
         )
-        return Found(where, trajectory, tuple(self.notes))
+        return chat.Found(where, trajectory, tuple(self.notes))
 
 
 def schemas(
     records: list[tuple[str, dict[str, Any]]],
-    notes: list[Note],
+    notes: list[chat.Note],
     where: str,
     *,
     named: Callable[[dict[str, Any]], Any] = lambda _: None,
@@ -201,9 +181,9 @@ def schemas(
     for place, record in records:
         name = dict_of(record, "function").get("name") or record.get("name") or named(record)
         if name is None:
-            notes.append(Note(where, "a tool without a name is left out of the tools", str(record.get("type"))))
+            notes.append(chat.Note(where, "a tool without a name is left out of the tools", str(record.get("type"))))
             continue
-        schema = tool_schema(record if "function" in record else {**record, "name": name}, place)
+        schema = chat.tool_schema(record if "function" in record else {**record, "name": name}, place)
         made_of.setdefault(schema.name, schema)
     return tuple(made_of.values())
 
@@ -240,7 +220,7 @@ def names_part_of_call(part: dict[str, Any]) -> bool:
     return kind in ("tool_use", "server_tool_use", "mcp_tool_use", "tool_result") or (kind.endswith(_RESULT_ENDING))
 
 
-def parts_of(content: Any, where: str, notes: list[Note]) -> list[MessagePart]:
+def parts_of(content: Any, where: str, notes: list[chat.Note]) -> list[MessagePart]:
     """The parts of a message's content: text, null, one part, or a list of parts and texts.
 
     Raises
@@ -253,10 +233,10 @@ def parts_of(content: Any, where: str, notes: list[Note]) -> list[MessagePart]:
     if isinstance(content, dict):
         content = [content]
     if not isinstance(content, list):
-        raise Unread(where, content)
+        raise chat.Unread(where, content)
     parts: list[MessagePart] = []
     for number, record in enumerate(content):
-        place = at(where, number)
+        place = chat.at(where, number)
         part = part_of(record, place, notes)
         parts += [] if part is None else [part]
         if part and part.call and any(record.get(key) is not None for key in _HELD):
@@ -264,63 +244,65 @@ def parts_of(content: Any, where: str, notes: list[Note]) -> list[MessagePart]:
     return parts
 
 
-def part_of(part: Any, where: str, notes: list[Note]) -> MessagePart | None:
+def part_of(part: Any, where: str, notes: list[chat.Note]) -> MessagePart | None:
     """One part of a content; None where it holds nothing to read."""
     if isinstance(part, str):
         return MessagePart("text", part)
     if not isinstance(part, dict):
-        raise Unread(where, part)
+        raise chat.Unread(where, part)
     kind = type_of(part)
-    if kind in _TEXTS or ("type" not in part and isinstance(part.get("text"), str) and not carries_call(part, depth=1)):
-        return MessagePart("text", field(part, "text" if "text" in part else "content", str, where))
+    if kind in _TEXTS or (
+        "type" not in part and isinstance(part.get("text"), str) and not chat.carries_call(part, depth=1)
+    ):
+        return MessagePart("text", chat.field(part, "text" if "text" in part else "content", str, where))
     if kind == "refusal":
-        return MessagePart("text", field(part, "refusal", str, where))
+        return MessagePart("text", chat.field(part, "refusal", str, where))
     if kind in ("thinking", "reasoning", "redacted_thinking"):
         return _thinking(part, where, notes)
     if kind in _CALLS:
         return MessagePart("call", call=_call(part, where))
     if kind in _RESULTS or (kind.endswith(_RESULT_ENDING)):
         return _result(part, where, notes)
-    if carries_call(part):
-        raise Unread(where, part)
-    return MessagePart("text", left_out(kind, where, notes))
+    if chat.carries_call(part):
+        raise chat.Unread(where, part)
+    return MessagePart("text", chat.left_out(kind, where, notes))
 
 
-def _thinking(part: dict[str, Any], where: str, notes: list[Note]) -> MessagePart | None:
+def _thinking(part: dict[str, Any], where: str, notes: list[chat.Note]) -> MessagePart | None:
     entries = [*list_of_objects(part.get("summary")), *list_of_objects(part.get("thinking"))]
     texts = (text_at(entry, "text") for entry in entries)
     text = text_at(part, "thinking", "reasoning", "text", "content") or "\n".join(filter(None, texts))
     if not text:
-        notes.append(Note(where, ENCRYPTED, str(part.get("type"))))
+        notes.append(chat.Note(where, ENCRYPTED, str(part.get("type"))))
     return MessagePart("thinking", text) if text else None
 
 
 def _call(part: dict[str, Any], where: str) -> ToolCall:
     given = next((part[key] for key in ("input", "args", "arguments", "server_tool_call") if key in part), None)
-    arguments, problem = arguments_of(given)
+    arguments, problem = chat.arguments_of(given)
     name = text_at(part, "name", "toolName")
     if name is None:
-        raise Unread(at(where, "name"), part)
+        raise chat.Unread(chat.at(where, "name"), part)
     if server := text_at(part, "server_name"):
         name = f"mcp__{server}__{name}"
     if part["type"] == "invalid_tool_call":
         problem = text_at(part, "error") or problem
-    return made(
+    return chat.made(
         ToolCall,
         where,
-        id=word(part.get("id") or part.get("toolCallId")),
+        id=chat.word(part.get("id") or part.get("toolCallId")),
         name=name,
         arguments=arguments if problem is None else as_text(given),
         arguments_error=problem,
     )
 
 
-def _result(part: dict[str, Any], where: str, notes: list[Note]) -> MessagePart:
+def _result(part: dict[str, Any], where: str, notes: list[chat.Note]) -> MessagePart:
     content = next((part[key] for key in _HELD if part.get(key) is not None), None)
     failed = part.get("is_error", part.get("isError")) is True or part.get("status") == "error" or _failed(content)
     name = text_at(part, "toolName")
     names = ("tool_use_id", "tool_call_id", "toolCallId", *(["id"] if type_of(part).endswith("_response") else []))
-    identity = next((word(part[key]) for key in names if part.get(key)), None)
+    identity = next((chat.word(part[key]) for key in names if part.get(key)), None)
     return MessagePart("result", result_text(content, where, notes), id=identity, name=name, error=failed)
 
 
@@ -332,7 +314,7 @@ def _failed(content: Any) -> bool:
     return kind.endswith(("_error", "error-text", "error-json")) or (type(code) is int and code != 0)
 
 
-def result_text(content: Any, where: str, notes: list[Note]) -> str:
+def result_text(content: Any, where: str, notes: list[chat.Note]) -> str:
     """What a tool gave back as text: texts joined, pictures and documents marked as such, anything else as JSON."""
     if isinstance(content, list) and content and all(isinstance(part, str | dict) for part in content):
         return "\n".join(_shown_part(part, where, notes) for part in content)
@@ -341,14 +323,14 @@ def result_text(content: Any, where: str, notes: list[Note]) -> str:
     return as_text(content)
 
 
-def _shown_part(part: Any, where: str, notes: list[Note]) -> str:
+def _shown_part(part: Any, where: str, notes: list[chat.Note]) -> str:
     if isinstance(part, str):
         return part
     kind = str(part.get("type"))
     if kind in _TEXTS and isinstance(part.get("text"), str):
         return str(part["text"])
     if kind in ("image", "document", "image_url", "input_image", "input_file", "file", "audio", "media", "video"):
-        return left_out(kind, where, notes)
+        return chat.left_out(kind, where, notes)
     return as_text(part)
 
 
@@ -371,18 +353,18 @@ def add_message(steps: Steps, message: dict[str, Any], where: str, *, role: Role
     Calls that stand both in the content and beside it count once, by their ids.
     """
     steps.where = where
-    refuse_unread(message, where, _MESSAGE)
-    role = role or role_of(message, where)
-    timestamp = word(message.get("timestamp"))
+    chat.refuse_unread(message, where, _MESSAGE)
+    role = role or chat.role_of(message, where)
+    timestamp = chat.word(message.get("timestamp"))
     if role == "tool" and not _holds_results(message.get("content")):
         _answer(steps, message, where, timestamp)
         return
-    parts = parts_of(message.get("content"), at(where, "content"), steps.notes)
+    parts = parts_of(message.get("content"), chat.at(where, "content"), steps.notes)
     known = {part.call.id for part in parts if part.call and part.call.id}
-    asked = chat_calls(message, "user" if role == "user" else "assistant", where)
+    asked = chat.chat_calls(message, "user" if role == "user" else "assistant", where)
     parts += [MessagePart("call", call=call) for call in asked if call.id is None or call.id not in known]
     if not parts and not message.get("content"):
-        parts = [MessagePart("text", word(message.get("refusal")) or "")]
+        parts = [MessagePart("text", chat.word(message.get("refusal")) or "")]
     grow(steps, role, parts, where, timestamp)
 
 
@@ -397,15 +379,15 @@ def _answer(steps: Steps, message: dict[str, Any], where: str, timestamp: str | 
     answers = message.get("tool_responses") or [message]
     for answer in answers if isinstance(answers, list) else [answers]:
         if not isinstance(answer, dict):
-            raise Unread(where, answer)
+            raise chat.Unread(where, answer)
         stated = answer.get("error", answer.get("is_error"))
         named = dict_of(answer, "function").get("name") or answer.get("tool_name")
         if message.get("role") == "function":
             named = answer.get("name")
         steps.result(
-            word(answer.get("tool_call_id")),
-            result_text(answer.get("content"), at(where, "content"), steps.notes),
+            chat.word(answer.get("tool_call_id")),
+            result_text(answer.get("content"), chat.at(where, "content"), steps.notes),
             timestamp,
             error=stated if isinstance(stated, bool) else None,
-            name=word(named),
+            name=chat.word(named),
         )

@@ -6,21 +6,9 @@ Item types are those of the ``openai`` package, ``ResponseItem``, ``ResponseOutp
 
 from typing import Any
 
+from axisjudge.readers import messages as chat
 from axisjudge.readers.chats.parts import MessagePart, add_message, grow, list_of_objects, parts_of
 from axisjudge.readers.events import ENCRYPTED, NO_STEP, Steps, as_text, dict_of, text_at, type_of
-from axisjudge.readers.messages import (
-    Note,
-    Unread,
-    arguments_of,
-    at,
-    carries_call,
-    field,
-    made,
-    members,
-    refuse_unread,
-    role_of,
-    word,
-)
 from axisjudge.trajectory import ToolCall
 
 _NO_STEPS = {"additional_tools", "configuration_update", "compaction", "compaction_trigger", "mcp_list_tools"}
@@ -48,15 +36,15 @@ def add_items(steps: Steps, placed: list[tuple[str, dict[str, Any]]]) -> None:
     with that of its refusal.
     """
     items = [item for _, item in placed]
-    ids = {word(item.get("id")) for item in items if item.get("type") != "item_reference"}
-    approved = {word(item.get("approval_request_id")) for item in items if item.get("type") == "mcp_call"}
+    ids = {chat.word(item.get("id")) for item in items if item.get("type") != "item_reference"}
+    approved = {chat.word(item.get("approval_request_id")) for item in items if item.get("type") == "mcp_call"}
     for place, item in placed:
         kind = type_of(item)
         if kind == "item_reference" or set(item) == {"id"}:
-            if word(item.get("id")) not in ids:
-                raise Unread(place, item)
-        elif kind == "mcp_approval_request" and word(item.get("id")) in approved:
-            steps.notes.append(Note(place, NO_STEP, "mcp_approval_request"))
+            if chat.word(item.get("id")) not in ids:
+                raise chat.Unread(place, item)
+        elif kind == "mcp_approval_request" and chat.word(item.get("id")) in approved:
+            steps.notes.append(chat.Note(place, NO_STEP, "mcp_approval_request"))
         else:
             add_item(steps, item, place)
 
@@ -68,9 +56,9 @@ def add_item(steps: Steps, item: dict[str, Any], where: str, timestamp: str | No
     if item.get("role") == "tool" or item.get("tool_calls"):  # a chat message among items
         add_message(steps, item, where)
     elif kind == "message" or (item.get("type") is None and "role" in item):
-        refuse_unread(item, where)
-        parts = parts_of(item.get("content"), at(where, "content"), steps.notes)
-        grow(steps, role_of(item, where), parts or [MessagePart("text")], where, timestamp)
+        chat.refuse_unread(item, where)
+        parts = parts_of(item.get("content"), chat.at(where, "content"), steps.notes)
+        grow(steps, chat.role_of(item, where), parts or [MessagePart("text")], where, timestamp)
     elif kind == "reasoning":
         _reasoning(steps, item, where, timestamp)
     elif kind in CALLS:
@@ -82,17 +70,17 @@ def add_item(steps: Steps, item: dict[str, Any], where: str, timestamp: str | No
     elif kind == "mcp_approval_response":
         if item.get("approve") is False:
             text = text_at(item, "reason") or "the call was not approved"
-            steps.result(word(item.get("approval_request_id")), text, timestamp, error=True)
+            steps.result(chat.word(item.get("approval_request_id")), text, timestamp, error=True)
         else:
-            steps.notes.append(Note(where, NO_STEP, "mcp_approval_response"))
+            steps.notes.append(chat.Note(where, NO_STEP, "mcp_approval_response"))
     elif kind in _NO_STEPS:
         if kind == "mcp_list_tools" and item.get("error"):
             steps.error(as_text(item["error"]), timestamp)
-        steps.notes.append(Note(where, NO_STEP, kind))
-    elif carries_call(item):
-        raise Unread(where, kind)
+        steps.notes.append(chat.Note(where, NO_STEP, kind))
+    elif chat.carries_call(item):
+        raise chat.Unread(where, kind)
     else:
-        steps.notes.append(Note(where, "an item of unknown type is left out", kind))
+        steps.notes.append(chat.Note(where, "an item of unknown type is left out", kind))
 
 
 def hosted_names(items: list[dict[str, Any]]) -> set[str]:
@@ -103,11 +91,11 @@ def hosted_names(items: list[dict[str, Any]]) -> set[str]:
 
 
 def _reasoning(steps: Steps, item: dict[str, Any], where: str, timestamp: str | None) -> None:
-    parts = [part for key in ("summary", "content") for part in members(item, key, where)]
+    parts = [part for key in ("summary", "content") for part in chat.members(item, key, where)]
     if text := "\n".join(filter(None, (text_at(part, "text") for part in parts))):
         steps.thinking(text, timestamp)
     else:
-        steps.notes.append(Note(where, ENCRYPTED, "reasoning"))
+        steps.notes.append(chat.Note(where, ENCRYPTED, "reasoning"))
 
 
 def item_call(item: dict[str, Any], kind: str, where: str) -> ToolCall:
@@ -116,22 +104,22 @@ def item_call(item: dict[str, Any], kind: str, where: str) -> ToolCall:
     problem: str | None = None
     name = kind.removesuffix("_call")
     if kind in ("function_call", "mcp_call", "mcp_approval_request"):
-        arguments, problem = arguments_of(item.get("arguments"))
-        name = field(item, "name", str, where)
+        arguments, problem = chat.arguments_of(item.get("arguments"))
+        name = chat.field(item, "name", str, where)
     elif kind == "custom_tool_call":
-        arguments, name = {"input": as_text(item.get("input"))}, field(item, "name", str, where)
+        arguments, name = {"input": as_text(item.get("input"))}, chat.field(item, "name", str, where)
     elif kind == "tool_search_call":
-        arguments, problem = arguments_of(item.get("arguments"))
+        arguments, problem = chat.arguments_of(item.get("arguments"))
     elif isinstance(action := item.get("action", item.get("operation")), dict):
         arguments = action
     else:
         arguments = {key: item[key] for key in _WRITTEN if item.get(key) is not None}
     if server := text_at(item, "server_label"):
         name = f"mcp__{server}__{name}"
-    return made(
+    return chat.made(
         ToolCall,
         where,
-        id=word(item.get("call_id") or item.get("id")),
+        id=chat.word(item.get("call_id") or item.get("id")),
         name=name,
         arguments=arguments,
         arguments_error=problem,
@@ -152,7 +140,7 @@ def _hosted_result(steps: Steps, item: dict[str, Any], kind: str, timestamp: str
     if error is not None:
         text = text or text_at(dict_of(item, "error"), "message") or as_text(error)
     failed = error is not None or _ENDED.get(status or "")
-    steps.result(word(item.get("id")), text or f"[{status}]", timestamp, error=failed)
+    steps.result(chat.word(item.get("id")), text or f"[{status}]", timestamp, error=failed)
 
 
 def _output(steps: Steps, item: dict[str, Any], kind: str, where: str, timestamp: str | None) -> None:
@@ -162,16 +150,16 @@ def _output(steps: Steps, item: dict[str, Any], kind: str, where: str, timestamp
         failed = any(outcome.get("type") == "timeout" or outcome.get("exit_code") not in (0, None) for outcome in ended)
         text = "\n".join(_run(run) for run in output if isinstance(run, dict))
     elif isinstance(output, list) and kind != "tool_search_output":
-        text = "\n".join(part.text for part in parts_of(output, at(where, "output"), steps.notes))
+        text = "\n".join(part.text for part in parts_of(output, chat.at(where, "output"), steps.notes))
     elif kind == "computer_call_output":
         text = f"[{dict_of(item, 'output').get('type', 'screenshot')}]"
-        steps.notes.append(Note(where, "content that is not text is left out", "screenshot"))
+        steps.notes.append(chat.Note(where, "content that is not text is left out", "screenshot"))
     else:
         text = as_text(output)
     if item.get("status") == "failed":
         failed = True
     identity = item.get("call_id") or (item.get("id") if kind == "local_shell_call_output" else None)
-    steps.result(word(identity), text, timestamp, error=failed, name=text_at(item, "name"))
+    steps.result(chat.word(identity), text, timestamp, error=failed, name=text_at(item, "name"))
 
 
 def _run(run: dict[str, Any]) -> str:

@@ -10,18 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
-from axisjudge.readers.events import (
-    NO_STEP,
-    UNKNOWN,
-    WRONG_SHAPE,
-    Line,
-    LogFormat,
-    Tally,
-    events_of,
-    json_of,
-    listed,
-    text_at,
-)
+from axisjudge.readers import events
 from axisjudge.readers.messages import Found, made
 from axisjudge.readers.trace_spans import ModelCall, Piece, ToolRun, continues, pieces_of, plain, steps_of
 from axisjudge.readers.traces.chat_forms import finish_in, is_message, message_of, messages_in
@@ -78,7 +67,7 @@ def log_of_runs(
     *,
     unknown: str,
     broken: str,
-) -> LogFormat:
+) -> events.LogFormat:
     """A format whose events hold records of runs: one trajectory a trace, or a thread of traces that go on.
 
     Of records with one id the first counts. An event without a record is counted as `unknown`, a record without what a
@@ -88,27 +77,29 @@ def log_of_runs(
     def recognise(value: Any) -> bool:
         return next(records_in(value), None) is not None
 
-    def read(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
+    def read(lines: Iterable[events.Line], tally: events.Tally) -> Iterator[Found]:
         runs: dict[str, SpannedRun] = {}
         positions: dict[str, str] = {}
-        for position, value in events_of(lines, tally):
+        for position, value in events.events_of(lines, tally):
             records = list(records_in(value))
             if not records:
-                tally.add(UNKNOWN, unknown, position)
+                tally.add(events.UNKNOWN, unknown, position)
             for record in records:
                 try:
                     run = run_of(record)
                 except (KeyError, TypeError, ValueError, OverflowError):
-                    tally.add(WRONG_SHAPE, broken, position)
+                    tally.add(events.WRONG_SHAPE, broken, position)
                 else:
                     runs.setdefault(run.id, run)
                     positions.setdefault(run.trace, position)
         yield from _trajectories(runs.values(), positions, name, tally)
 
-    return LogFormat(name, recognise, read)
+    return events.LogFormat(name, recognise, read)
 
 
-def _trajectories(runs: Iterable[SpannedRun], positions: dict[str, str], source: str, tally: Tally) -> Iterator[Found]:
+def _trajectories(
+    runs: Iterable[SpannedRun], positions: dict[str, str], source: str, tally: events.Tally
+) -> Iterator[Found]:
     """One trajectory a trace, or a thread of traces that go on with each other; `positions` are those of the traces."""
     by_trace: dict[str, list[SpannedRun]] = {}
     for run in runs:
@@ -118,7 +109,7 @@ def _trajectories(runs: Iterable[SpannedRun], positions: dict[str, str], source:
         yield _found(name, thread, positions[thread[0].root.trace], source, tally)
 
 
-def _trace(runs: list[SpannedRun], position: str, tally: Tally) -> _Trace:
+def _trace(runs: list[SpannedRun], position: str, tally: events.Tally) -> _Trace:
     runs = sorted(runs, key=lambda run: run.start)
     ids = {run.id: run for run in runs}
     parents = {run.id: run.parent for run in runs}
@@ -135,7 +126,7 @@ def _trace(runs: list[SpannedRun], position: str, tally: Tally) -> _Trace:
         call = _model_call(root)
         models = [(root, call)] if call.before or call.after else []
     for _ in range(len(runs) - len(models) - len(tools)):
-        tally.add(NO_STEP, "a run that is neither a model call nor a tool's", position)
+        tally.add(events.NO_STEP, "a run that is neither a model call nor a tool's", position)
     if not models and not tools:
         tally.add("a trace without a model call or a tool call", "", position)
     return _Trace(root, models, tools)
@@ -157,17 +148,17 @@ def _tool_run(run: SpannedRun) -> ToolRun:
     given = run.inputs
     if isinstance(given, dict) and given.keys() == {"input"}:
         inner = arguments_in(given["input"])
-        inner = json_of(inner)
+        inner = events.json_of(inner)
         given = inner if isinstance(inner, dict) else given
     if isinstance(given, dict) and given.get("type") == "tool_call" and isinstance(given.get("args"), dict):
         given = given["args"]
     result = run.outputs
     if isinstance(result, dict) and result.keys() == {"output"}:
-        result = json_of(result["output"])
+        result = events.json_of(result["output"])
     identity, failed = run.call, run.problem is not None
     if is_message(result):
         message = message_of(result)
-        identity = text_at(message, "tool_call_id") or identity
+        identity = events.text_at(message, "tool_call_id") or identity
         failed = failed or message.get("is_error") is True
         result = message.get("content")
     call = Piece("call", text=plain(result), id=identity, name=run.name, given=given)
@@ -189,7 +180,7 @@ def _threads(traces: list[_Trace]) -> Iterator[tuple[str, list[_Trace]]]:
             yield name if len(talks) == 1 and len(talk) > 1 else talk[0].root.trace, talk
 
 
-def _found(name: str, thread: list[_Trace], position: str, source: str, tally: Tally) -> Found:
+def _found(name: str, thread: list[_Trace], position: str, source: str, tally: events.Tally) -> Found:
     models = [pair for trace in thread for pair in trace.models]
     used = Counter(filter(None, (_model_name(run) for run, _ in models)))
     last = thread[-1].root
@@ -211,9 +202,9 @@ def _found(name: str, thread: list[_Trace], position: str, source: str, tally: T
 
 def _model_name(run: SpannedRun) -> str | None:
     sides = (side for side in (run.outputs, run.inputs) if isinstance(side, dict))
-    return run.model or next(filter(None, (text_at(side, "model", "model_name") for side in sides)), None)
+    return run.model or next(filter(None, (events.text_at(side, "model", "model_name") for side in sides)), None)
 
 
 def _offered(run: SpannedRun) -> list[dict[str, Any]]:
     given = run.inputs.get("tools") if isinstance(run.inputs, dict) else None
-    return [tool for tool in listed(run.tools or given) if isinstance(tool, dict)]
+    return [tool for tool in events.listed(run.tools or given) if isinstance(tool, dict)]

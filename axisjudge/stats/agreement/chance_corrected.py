@@ -22,18 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
+from axisjudge.stats.agreement import coefficients
 from axisjudge.stats.agreement.coefficient_intervals import PatternBootstrap, coefficient_interval
-from axisjudge.stats.agreement.coefficients import (
-    COEFFICIENTS,
-    Coefficient,
-    Floats,
-    Ints,
-    Level,
-    RatingPatterns,
-    alpha_of,
-    category_counts,
-    rating_patterns,
-)
 from axisjudge.stats.clusters import Alike
 from axisjudge.stats.estimate import Ends, NamedEstimate, named
 
@@ -228,7 +218,7 @@ def gwet_ac2(
 def krippendorff_alpha(
     ratings: ArrayLike,
     *,
-    level: Level = "nominal",
+    level: coefficients.Level = "nominal",
     **how: Unpack[SampleOptions],
 ) -> Agreement:
     """Krippendorff's alpha, nominal, ordinal or interval. Parameters are those of `gwet_ac1`.
@@ -241,7 +231,7 @@ def krippendorff_alpha(
     Hayes and Krippendorff (2007), doi:10.1080/19312450709336664.
     """
     one_of("level", level, ("nominal", "ordinal", "interval"))
-    return _one(alpha_of(level), ratings, how)
+    return _one(coefficients.alpha_of(level), ratings, how)
 
 
 def agreement_coefficients(
@@ -268,10 +258,10 @@ def agreement_coefficients(
         By name; pairs of more than two raters as ``cohen_kappa[0,1]``.
     """
     in_open_unit_interval("ci_level", ci_level)
-    patterns = rating_patterns(ratings, categories=categories, clusters=clusters, times=times, rows=rows)
-    jobs: dict[str, tuple[Coefficient, RatingPatterns]] = {}
+    patterns = coefficients.rating_patterns(ratings, categories=categories, clusters=clusters, times=times, rows=rows)
+    jobs: dict[str, tuple[coefficients.Coefficient, coefficients.RatingPatterns]] = {}
     for name in names:
-        coefficient = COEFFICIENTS[one_of("names", name, COEFFICIENTS)]
+        coefficient = coefficients.COEFFICIENTS[one_of("names", name, coefficients.COEFFICIENTS)]
         if coefficient.two_raters and patterns.n_raters > 2:
             for first, second in itertools.combinations(range(patterns.n_raters), 2):
                 jobs[f"{name}[{first},{second}]"] = coefficient, patterns.of((first, second))
@@ -288,15 +278,17 @@ def agreement_coefficients(
 
 
 def _one(name: str, ratings: ArrayLike, how: SampleOptions) -> Agreement:
-    if COEFFICIENTS[name].two_raters and np.ndim(ratings) == 2 and np.shape(ratings)[1] > 2:
+    if coefficients.COEFFICIENTS[name].two_raters and np.ndim(ratings) == 2 and np.shape(ratings)[1] > 2:
         cure = f"use agreement_coefficients(ratings, [{name!r}]) for every pair, or Fleiss' kappa for all"
-        raise InputError("ratings", f"{COEFFICIENTS[name].label} is of two raters", np.shape(ratings), cure)
+        raise InputError(
+            "ratings", f"{coefficients.COEFFICIENTS[name].label} is of two raters", np.shape(ratings), cure
+        )
     return agreement_coefficients(ratings, [name], **how)[name]
 
 
 def _agreement(
-    coefficient: Coefficient,
-    patterns: RatingPatterns,
+    coefficient: coefficients.Coefficient,
+    patterns: coefficients.RatingPatterns,
     bootstrap: PatternBootstrap,
     number: int,
     cluster_unit: str,
@@ -324,14 +316,14 @@ def _agreement(
         label=coefficient.label,
         observed_agreement=observed,
         expected_agreement=expected,
-        percent_agreement=COEFFICIENTS["percent_agreement"].value(patterns),
+        percent_agreement=coefficients.COEFFICIENTS["percent_agreement"].value(patterns),
         prevalence=dict(zip(patterns.categories.tolist(), shares.tolist(), strict=True)),
         prevalence_index=prevalence_index(shares),
         bias_index=bias_index(patterns),
     )
 
 
-def _why_undefined(coefficient: Coefficient, patterns: RatingPatterns) -> str:
+def _why_undefined(coefficient: coefficients.Coefficient, patterns: coefficients.RatingPatterns) -> str:
     if not patterns.items[patterns.paired].sum():
         return f"{coefficient.label}: no item has ratings of two raters"
     if coefficient.declared_categories and patterns.categories.size < 2:
@@ -339,7 +331,7 @@ def _why_undefined(coefficient: Coefficient, patterns: RatingPatterns) -> str:
     return f"{coefficient.label}: all ratings are of one category, so that chance alone agrees always"
 
 
-def _remarks(coefficient: Coefficient, patterns: RatingPatterns) -> Remarks:
+def _remarks(coefficient: coefficients.Coefficient, patterns: coefficients.RatingPatterns) -> Remarks:
     unused = one_category = ""
     occurring = np.unique(patterns.codes[patterns.codes >= 0])
     declared = patterns.categories.size
@@ -360,20 +352,20 @@ def _remarks(coefficient: Coefficient, patterns: RatingPatterns) -> Remarks:
     return Remarks(unused, one_category, f"items with a single rating: {single}" if single else "")
 
 
-def category_shares(patterns: RatingPatterns) -> Floats:
+def category_shares(patterns: coefficients.RatingPatterns) -> coefficients.Floats:
     """Share of each category among the ratings of items with two ratings or more."""
     paired = patterns.paired
-    totals = patterns.counts[paired] @ category_counts(patterns.codes[paired], patterns.categories.size)
+    totals = patterns.counts[paired] @ coefficients.category_counts(patterns.codes[paired], patterns.categories.size)
     return np.asarray(totals / max(totals.sum(), 1.0))
 
 
-def prevalence_index(shares: Floats) -> float:
+def prevalence_index(shares: coefficients.Floats) -> float:
     """How uneven categories are: 0 equal, 1 only one; |a - d| / n for two raters and two categories."""
     q = shares.size
     return math.sqrt(max(0.0, (q * float((shares**2).sum()) - 1) / (q - 1))) if q > 1 else 1.0
 
 
-def bias_index(patterns: RatingPatterns) -> float:
+def bias_index(patterns: coefficients.RatingPatterns) -> float:
     """Largest total variation distance between two raters' category shares, on the items both rated."""
     largest = 0.0
     for pair in itertools.combinations(range(patterns.n_raters), 2):
@@ -414,14 +406,14 @@ class CaseBounds:
 class _Filling(NamedTuple):
     """Patterns with every gap filled; of the items that lack both verdicts a share is `first`, the rest `second`."""
 
-    codes: Ints
+    codes: coefficients.Ints
     kappa: float
     share: float
     first: tuple[int, int]
     second: tuple[int, int]
 
 
-def set_aside(ratings: ArrayLike, undecided: Sequence[float]) -> Floats:
+def set_aside(ratings: ArrayLike, undecided: Sequence[float]) -> coefficients.Floats:
     """The ratings with the values in `undecided` as NaN."""
     matrix = np.asarray(ratings, dtype=np.float64)
     aside = np.zeros(matrix.shape, dtype=bool)
@@ -442,7 +434,7 @@ def case_bounds(ratings: ArrayLike, *, categories: Sequence[float], times: Array
     times : array, shape (n_items,), optional
         How many items each row stands for, 1 by default.
     """
-    patterns = rating_patterns(ratings, categories=categories, times=times)
+    patterns = coefficients.rating_patterns(ratings, categories=categories, times=times)
     n_raters, n_items = patterns.n_raters, float(patterns.items.sum())
     open_ = n_raters - patterns.n_ratings
     undecided = int(patterns.items[open_ > 0].sum())
@@ -458,9 +450,9 @@ def case_bounds(ratings: ArrayLike, *, categories: Sequence[float], times: Array
     return CaseBounds(int(n_items), undecided, worst / n_items, best / n_items, *kappa)
 
 
-def _filled_agreement(codes: Ints, n_categories: int, best: int) -> Floats:
+def _filled_agreement(codes: coefficients.Ints, n_categories: int, best: int) -> coefficients.Floats:
     """Share of agreeing pairs when each open verdict goes to the item's commonest (best) or rarest (worst) category."""
-    counts = category_counts(codes, n_categories)
+    counts = coefficients.category_counts(codes, n_categories)
     n_raters = codes.shape[1]
     row = np.arange(len(codes))
     for opening in range(1, n_raters + 1):
@@ -498,7 +490,7 @@ def kappa_when_decided(
     tuple of float
         NaN for other than two raters and two categories, and where kappa has no interval.
     """
-    patterns = rating_patterns(ratings, categories=categories, clusters=clusters, times=times, rows=rows)
+    patterns = coefficients.rating_patterns(ratings, categories=categories, clusters=clusters, times=times, rows=rows)
     if patterns.n_raters != 2 or patterns.categories.size != 2 or not patterns.items.sum():
         return math.nan, math.nan
     lowest, highest = (
@@ -508,7 +500,7 @@ def kappa_when_decided(
 
 
 def _kappa_of(
-    patterns: RatingPatterns, filling: _Filling, ci_level: float, rng: np.random.Generator | int | None
+    patterns: coefficients.RatingPatterns, filling: _Filling, ci_level: float, rng: np.random.Generator | int | None
 ) -> Agreement:
     both_open = np.asarray((patterns.codes < 0).all(axis=1))
     filled = np.where(both_open[:, None], np.array(filling.first), filling.codes)
@@ -531,7 +523,7 @@ def _kappa_of(
     )["cohen_kappa"]
 
 
-def _kappa_fillings(codes: Ints, items: Floats) -> tuple[_Filling, _Filling]:
+def _kappa_fillings(codes: coefficients.Ints, items: coefficients.Floats) -> tuple[_Filling, _Filling]:
     """One-sided gaps filled against or with the other rater, over all splits of the items that lack both verdicts.
 
     With the margin of the rater who spoke fixed, a disagreement turned into agreement never lowers kappa.
@@ -553,7 +545,9 @@ def _kappa_fillings(codes: Ints, items: Floats) -> tuple[_Filling, _Filling]:
     return fillings[0], fillings[1]
 
 
-def _kappa(a: Floats, b: Floats, c: Floats, d: Floats) -> Floats:
+def _kappa(
+    a: coefficients.Floats, b: coefficients.Floats, c: coefficients.Floats, d: coefficients.Floats
+) -> coefficients.Floats:
     """Kappa of a 2 x 2 table, 2 (ad - bc) / ((a + b)(b + d) + (a + c)(c + d))."""
     chance = (a + b) * (b + d) + (a + c) * (c + d)
     return np.where(chance > 0, 2 * (a * d - b * c) / np.where(chance > 0, chance, 1.0), np.nan)

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from axisjudge.stats import proportions
 from axisjudge.stats.agreement.coefficients import Coefficient, Floats, Ints, RatingPatterns, category_counts
 from axisjudge.stats.clusters import (
     OUTCOME_ICC,
@@ -31,18 +32,6 @@ from axisjudge.stats.clusters import (
     normal_part_of,
 )
 from axisjudge.stats.estimate import Ends, too_few_clusters, without_interval
-from axisjudge.stats.proportions import (
-    FEWEST_CLUSTERS,
-    FEWEST_RARE,
-    Scale,
-    bootstrap_interval,
-    clustered_proportion,
-    interval_on,
-    jackknife_interval,
-    normal_quantile,
-    on_scale,
-    t_quantile,
-)
 
 REPLICATES = 1000
 #: With fewer independent items a bootstrap is too short (.92 at n = 20 where the posterior has .95).
@@ -91,7 +80,11 @@ def coefficient_interval(
     sums = bootstrap.sums[number]
     sizes = patterns.cluster_sizes() if patterns.grouped else np.ones(1)
     clustered = bool((sizes > 1).any())
-    few = effective_clusters(sizes) < FEWEST_CLUSTERS if clustered else patterns.n_clusters() < FEWEST_FOR_BOOTSTRAP
+    few = (
+        effective_clusters(sizes) < proportions.FEWEST_CLUSTERS
+        if clustered
+        else patterns.n_clusters() < FEWEST_FOR_BOOTSTRAP
+    )
     found = Ends()
     if not (few or rare(patterns)):
         if clustered or len(bootstrap.patterns.codes) > MOST_FOR_BOOTSTRAP:
@@ -111,7 +104,7 @@ def rare(patterns: RatingPatterns) -> bool:
     """
     used, n, differ = _used_and_differing(patterns)
     minority = 1 - used.max() / used.sum()
-    return bool(min(n * minority**2, differ, n - differ) < FEWEST_RARE)
+    return bool(min(n * minority**2, differ, n - differ) < proportions.FEWEST_RARE)
 
 
 def shows_few(patterns: RatingPatterns) -> bool:
@@ -120,7 +113,7 @@ def shows_few(patterns: RatingPatterns) -> bool:
     For figures with a standard error and nothing else. No further item can turn a False into True.
     """
     used, _, differ = _used_and_differing(patterns)
-    return bool(min((used.sum() - used.max(initial=0.0)) / patterns.n_raters, differ) < FEWEST_RARE)
+    return bool(min((used.sum() - used.max(initial=0.0)) / patterns.n_raters, differ) < proportions.FEWEST_RARE)
 
 
 def _used_and_differing(patterns: RatingPatterns) -> tuple[Floats, float, float]:
@@ -136,25 +129,25 @@ def _agreement_as_proportion(patterns: RatingPatterns, ci_level: float) -> Ends:
     clusters = patterns.cluster if patterns.grouped else None
     alike: Alike = "items" if patterns.weights is None else "clusters"
     how: dict[str, Any] = {"times": patterns.times, "alike": alike, "ci_level": ci_level}
-    found = clustered_proportion(same[patterns.pattern], clusters, **how)
+    found = proportions.clustered_proportion(same[patterns.pattern], clusters, **how)
     return Ends(found.ci_low, found.ci_high, found.method, found.reason)
 
 
 def _clusters_alike(coefficient: Coefficient, patterns: RatingPatterns, ci_level: float) -> Ends:
     """Jackknife over clusters that count alike; none of fewer than ten, or where too few items differ."""
-    if patterns.n_clusters() < FEWEST_CLUSTERS:
-        return too_few_clusters(patterns.n_clusters(), FEWEST_CLUSTERS)
+    if patterns.n_clusters() < proportions.FEWEST_CLUSTERS:
+        return too_few_clusters(patterns.n_clusters(), proportions.FEWEST_CLUSTERS)
     if rare(patterns):
         return without_interval("too few items differ or leave the commonest word")
     estimate, left_out = leave_one_cluster_out(coefficient, patterns)
-    low, high = jackknife_interval(
+    low, high = proportions.jackknife_interval(
         estimate, left_out[np.unique(patterns.cluster[patterns.compared])], scale=_scale(coefficient)[0],
         degrees=patterns.n_clusters() - 1, ci_level=ci_level,
     )  # fmt: skip
     return without_interval(PERFECT) if math.isnan(low) else Ends(low, high, "jackknife-t, clusters alike")
 
 
-def _scale(coefficient: Coefficient) -> tuple[Scale, str]:
+def _scale(coefficient: Coefficient) -> tuple[proportions.Scale, str]:
     return ("logit", "the logit") if coefficient.name == "percent_agreement" else ("fisher", "Fisher’s z")
 
 
@@ -169,7 +162,7 @@ def _bootstrap(
     scale, named = _scale(coefficient)
     draws = coefficient.estimate(bootstrap.resampled[number], patterns.categories)
     estimate = float(coefficient.estimate(patterns.counts @ sums, patterns.categories))
-    low, high = bootstrap_interval(estimate, draws, n=patterns.n_clusters(), scale=scale, ci_level=ci_level)
+    low, high = proportions.bootstrap_interval(estimate, draws, n=patterns.n_clusters(), scale=scale, ci_level=ci_level)
     return Ends(low, high, f"bootstrap of rating patterns on {named}, {REPLICATES} replicates")
 
 
@@ -179,7 +172,7 @@ PERFECT = "agreement is perfect in the sample or without one cluster"
 
 def on_fishers_z(estimate: float, left_out: Floats, degrees: float, ci_level: float) -> Ends:
     """The jackknife-t interval of a coefficient by its values without each cluster."""
-    low, high = jackknife_interval(estimate, left_out, scale="fisher", degrees=degrees, ci_level=ci_level)
+    low, high = proportions.jackknife_interval(estimate, left_out, scale="fisher", degrees=degrees, ci_level=ci_level)
     if math.isnan(low):
         return without_interval(PERFECT)
     return Ends(low, high, "jackknife-t over clusters on Fisher’s z")
@@ -204,12 +197,12 @@ def leave_one_cluster_out(coefficient: Coefficient, patterns: RatingPatterns) ->
     return whole, coefficient.estimate(total - by_cluster, patterns.categories)
 
 
-def influences(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, scale: Scale) -> Floats:
+def influences(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, scale: proportions.Scale) -> Floats:
     """What an item of each row with two ratings or more moves the coefficient by, on a scale; NaN where infinite."""
     counts = patterns.items[patterns.paired]
     n = counts.sum()
     total = patterns.counts @ sums
-    left_out = on_scale(scale, coefficient.estimate(total - sums[patterns.paired], patterns.categories))
+    left_out = proportions.on_scale(scale, coefficient.estimate(total - sums[patterns.paired], patterns.categories))
     with np.errstate(invalid="ignore"):
         moved = (counts @ left_out / n - left_out) * (n - 1) / n
     of_pattern = np.full(len(sums), np.nan)
@@ -230,7 +223,7 @@ def _linearised(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats
         return without_interval("agreement is perfect in the sample or without one item")
     variance = _variance(patterns, moved)
     estimate = float(coefficient.estimate(patterns.counts @ sums, patterns.categories))
-    low, high = interval_on(scale, estimate, variance.error, variance.degrees, ci_level, variance.lean)
+    low, high = proportions.interval_on(scale, estimate, variance.error, variance.degrees, ci_level, variance.lean)
     method = f"linearised on {named}, t on {variance.degrees:.1f} degrees"
     ends = without_interval("agreement is perfect in the sample") if math.isnan(low) else Ends(low, high)
     return ends._replace(method=method)
@@ -255,8 +248,8 @@ def _posterior(
     if alone and np.unique(cells[cells >= 0]).size > 2:
         seen = degrees * normal_part_of(np.nan_to_num(moved), patterns.times[patterns.compared])
         degrees = max(seen, min(degrees, LEAST_DEGREES))
-    t = t_quantile(degrees, ci_level)
-    scale = (normal_quantile(ci_level) / t) ** 2 / variance.design_effect
+    t = proportions.t_quantile(degrees, ci_level)
+    scale = (proportions.normal_quantile(ci_level) / t) ** 2 / variance.design_effect
     draws = rng.standard_gamma(counts * scale + prior, size=(POSTERIOR_DRAWS, len(cells)))
     weights = draws / draws.sum(axis=1, keepdims=True) * counts.sum()
     values = coefficient.estimate(weights @ coefficient.sums(cells, patterns.categories), patterns.categories)

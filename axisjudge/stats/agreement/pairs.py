@@ -24,17 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.stats.agreement import coefficients
 from axisjudge.stats.agreement.chance_corrected import Seed, agreement_coefficients
 from axisjudge.stats.agreement.coefficient_intervals import cluster_sums, rare, shows_few
-from axisjudge.stats.agreement.coefficients import (
-    COEFFICIENTS,
-    Coefficient,
-    Level,
-    RatingPatterns,
-    coefficient_columns,
-    coefficient_names,
-    rating_patterns,
-)
 from axisjudge.stats.agreement.coefficients import coefficient as coefficient_value
 from axisjudge.stats.agreement.measured import Form, interval_alpha, intraclass_correlation
 from axisjudge.stats.clusters import effective_degrees
@@ -157,12 +149,12 @@ def paired_coefficient(
 
     `codes` are positions of words below `n_categories`, NaN where a rater gave none.
     """
-    chosen, categories = COEFFICIENTS[coefficient], range(n_categories)
+    chosen, categories = coefficients.COEFFICIENTS[coefficient], range(n_categories)
     pairs = tuple(itertools.combinations(range(codes.shape[1]), 2))
     items: Any = {name: sample.get(name) for name in ("clusters", "times", "rows")}
     values, without, counts, seldom, few = [], [], [], [], []
     for pair in pairs:
-        patterns = rating_patterns(codes[:, list(pair)], categories=categories, **items)
+        patterns = coefficients.rating_patterns(codes[:, list(pair)], categories=categories, **items)
         value, left_out = _with_and_without(chosen, patterns, sample.get("strata"))
         values.append(value)
         without.append(left_out)
@@ -184,7 +176,7 @@ def paired_coefficient(
 
 
 def _with_and_without(
-    chosen: Coefficient, patterns: RatingPatterns, strata: NDArray[np.integer] | None
+    chosen: coefficients.Coefficient, patterns: coefficients.RatingPatterns, strata: NDArray[np.integer] | None
 ) -> tuple[float, Floats]:
     """The coefficient of all items, and without each cluster; of several strata within them."""
     values, sums = patterns.categories, chosen.sums(patterns.codes, patterns.categories)
@@ -215,8 +207,8 @@ def coefficient_of(codes: Floats, name: str, n_categories: int, **sample: Unpack
     strata = sample.get("strata")
     if strata is None:
         return agreement_coefficients(codes, [name], categories=range(n_categories), **items, **terms)[name]
-    patterns = rating_patterns(codes, categories=range(n_categories), **items)
-    value, without = _with_and_without(COEFFICIENTS[name], patterns, strata)
+    patterns = coefficients.rating_patterns(codes, categories=range(n_categories), **items)
+    value, without = _with_and_without(coefficients.COEFFICIENTS[name], patterns, strata)
     low, high, why = _jackknife(value, without, sample)
     return Estimate(
         estimate=value,
@@ -295,13 +287,13 @@ def overturned_agreement(codes: NDArray[np.float64], coefficient: str, n_categor
 OF_NUMBERS = ("interval_alpha", "icc")
 
 
-def columns_of(level: Level) -> tuple[str, ...]:
+def columns_of(level: coefficients.Level) -> tuple[str, ...]:
     """The columns of a table of agreement on scales of `level`."""
-    return OF_NUMBERS if level == "interval" else coefficient_columns(level)
+    return OF_NUMBERS if level == "interval" else coefficients.coefficient_columns(level)
 
 
 def coefficients_at(
-    level: Level,
+    level: coefficients.Level,
     codes: NDArray[np.float64],
     *,
     categories: Sequence[float],
@@ -329,7 +321,7 @@ def coefficients_at(
         form: Form = "A,1" if 2 * complete >= compared else "1"
         alpha, icc = interval_alpha(codes, **sample), intraclass_correlation(codes, form=form, **sample)
         return {"interval_alpha": alpha, "icc": icc}
-    names = coefficient_names(codes.shape[1], level)
+    names = coefficients.coefficient_names(codes.shape[1], level)
     items: dict[str, Any] = {"categories": categories, "clusters": clusters, "times": times, "rows": rows}
     values = agreement_coefficients(codes, list(names.values()), **items, rng=rng, **sample)
     return {column: values[name] for column, name in names.items()}

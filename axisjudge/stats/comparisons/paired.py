@@ -14,16 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.results import Result
+from axisjudge.stats import proportions
 from axisjudge.stats.clusters import AGREEMENT_ICC, ClusteredVariance, clustered_variance
 from axisjudge.stats.estimate import Estimate, IntervalTerms, difference_ends, many
-from axisjudge.stats.proportions import (
-    FEWEST_CLUSTERS,
-    FEWEST_RARE,
-    cluster_codes,
-    clustered_mean,
-    clustered_proportion,
-    t_quantile,
-)
 
 # Sign flips of whole clusters: paired tests that need no more than symmetric differences, and Holm over several.
 
@@ -177,7 +170,7 @@ def paired_change(
     kept = ~np.isnan(change)
     if not kept.any():
         return PairedChange(mean, math.nan, 0)
-    groups = np.unique(cluster_codes(clusters, change.size)[kept], return_inverse=True)[1]
+    groups = np.unique(proportions.cluster_codes(clusters, change.size)[kept], return_inverse=True)[1]
     tasks, sizes = (np.bincount(groups, weights=of).astype(np.float64) for of in (change[kept], np.ones(groups.size)))
     generator = np.random.default_rng(0 if rng is None else rng)
     p_value, _ = paired_sign_flip(tasks, rng=generator, mid_p=bool((sizes == 1).all()))
@@ -274,12 +267,12 @@ def mean_change(
 def _mean_change(change: ArrayLike, clusters: ArrayLike | None, terms: IntervalTerms) -> tuple[Estimate, bool]:
     """The mean change, and whether its interval joins those of the two shares."""
     moved = np.asarray(change, dtype=np.float64)
-    mean = clustered_mean(moved, clusters, **terms)
+    mean = proportions.clustered_mean(moved, clusters, **terms)
     given = ~np.isnan(moved)
     rarer = min(np.count_nonzero(moved > 0), np.count_nonzero(moved < 0))
     if not np.isin(moved[given], (-1.0, 0.0, 1.0)).all() or math.isnan(mean.estimate):
         return mean, False
-    if rarer >= FEWEST_RARE and not math.isnan(mean.ci_low):
+    if rarer >= proportions.FEWEST_RARE and not math.isnan(mean.ci_low):
         return mean, False
     up, down = (
         clustered_proportion(np.where(given, way, np.nan), clusters, expected_icc=AGREEMENT_ICC, unseen=False, **terms)
@@ -362,7 +355,7 @@ def stratified_change(
     if not parts.any():
         return found(change, reason="all repeats are equal, so how far they vary cannot be seen")
     degrees = parts.sum() ** 2 / float((parts**2 / [cell.size - 1 for pair in pairs for cell in pair]).sum())
-    half = t_quantile(float(degrees), ci_level) * math.sqrt(float(parts.sum()))
+    half = proportions.t_quantile(float(degrees), ci_level) * math.sqrt(float(parts.sum()))
     return found(change, change - half, change + half)
 
 
@@ -454,8 +447,8 @@ def profile_test(failures: ArrayLike, *, rng: np.random.Generator) -> ProfileTes
 
 
 def _refusal(tasks: int, n_failures: int) -> str:
-    if tasks < FEWEST_CLUSTERS:
-        return f"{many(tasks, 'task')} with all agents; the test needs at least {FEWEST_CLUSTERS}"
+    if tasks < proportions.FEWEST_CLUSTERS:
+        return f"{many(tasks, 'task')} with all agents; the test needs at least {proportions.FEWEST_CLUSTERS}"
     if n_failures < FEWEST_FAILURES:
         return f"{many(n_failures, 'failure')} in all; the test needs at least {FEWEST_FAILURES}"
     return ""

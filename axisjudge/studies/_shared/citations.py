@@ -25,18 +25,7 @@ from axisjudge.stats.repeats import (
     same_verdict_other_evidence,
     variance_components,
 )
-from axisjudge.studies._shared import words
-from axisjudge.studies._shared.frames import (
-    Given,
-    Table,
-    cube,
-    frame_of,
-    kind_of,
-    made_up_raters,
-    per_run,
-    questions_in_order,
-    table_of,
-)
+from axisjudge.studies._shared import frames, words
 from axisjudge.studies._shared.result import Part
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import check_citations
@@ -116,14 +105,14 @@ class SharedSteps(Part, name="citations", caption="Shared evidence per question 
         """Whether a judge cites a step: without one there is nothing to show."""
         return any(judge.n_cited for judge in self.judges)
 
-    def judges_frame(self) -> Table:
+    def judges_frame(self) -> frames.Table:
         """One row a judge: its citations and the share of them that exist."""
         counts = "judge family n_verdicts n_citing n_cited n_invalid"
         shown = columns(counts, "validity~~ tasks=validity.n_clusters")
-        return frame_of(self.judges, shown, self.kind)
+        return frames.frame_of(self.judges, shown, self.kind)
 
     @property
-    def unshared(self) -> Table:
+    def unshared(self) -> frames.Table:
         """Equal verdicts without a common step, one row a run and pair: to be read first."""
         names = ("question", "rubric_version", "trajectory_id", "judge", "other_judge")
         rows = [
@@ -131,7 +120,7 @@ class SharedSteps(Part, name="citations", caption="Shared evidence per question 
             for pair in self.pairs
             for run in pair.no_common_step
         ]
-        return table_of(rows, self.kind, columns=names)
+        return frames.table_of(rows, self.kind, columns=names)
 
     @property
     def answer(self) -> str:
@@ -245,10 +234,10 @@ def panels_of_questions(
 
 
 def shared_steps(
-    ratings: Given,
+    ratings: frames.Given,
     runs: Sequence[Trajectory] = (),
     *,
-    steps: Given | None = None,
+    steps: frames.Given | None = None,
     repeat: int = 0,
     cluster_unit: str = "task",
     ci_level: float = 0.95,
@@ -285,28 +274,22 @@ def shared_steps(
             pl.col("cited_step_indices", "invalid_citations").fill_null([])
         )
     )
-    n_steps = None if steps is None else _checked_steps(per_run(steps, "n_steps", where="steps"), kept)
+    n_steps = None if steps is None else _checked_steps(frames.per_run(steps, "n_steps", where="steps"), kept)
     terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
     return SharedSteps(
         judges=tuple(_judge(mine, terms) for mine in _parts(kept, "family", "rater")),
         pairs=tuple(_pairs(kept, n_steps, terms)),
         refusal=NoChance.NO_STEPS if n_steps is None else NoChance.NONE,
         repeats_left_out=table.height - kept.height,
-        kind=kind_of(ratings),
-        made_up=made_up_raters(rated),
+        kind=frames.kind_of(ratings),
+        made_up=frames.made_up_raters(rated),
     )
 
 
 def _once(kept: pl.DataFrame) -> pl.DataFrame:
-    return once(
-        kept,
-        "trajectory_id",
-        "question",
-        "rater",
-        "rubric_version",
-        rule="one rating for each run, question, judge and rubric version",
-        cure="filter by prompt_sha256 or rater_version first",
-    )
+    rule = "one rating for each run, question, judge and rubric version"
+    keys = ("trajectory_id", "question", "rater", "rubric_version")
+    return once(kept, *keys, rule=rule, cure="filter by prompt_sha256 or rater_version first")
 
 
 def _checked_steps(n_steps: dict[str, Any], kept: pl.DataFrame) -> dict[str, int]:
@@ -345,7 +328,7 @@ def _pairs(kept: pl.DataFrame, n_steps: dict[str, int] | None, terms: IntervalTe
     pairs: list[PairCitations] = []
     if not kept["cited_step_indices"].list.len().sum():
         return pairs  # nothing to compare, and pairs of many judges take their time
-    for question in questions_in_order(kept["question"]):
+    for question in frames.questions_in_order(kept["question"]):
         asked = kept.filter(pl.col("question") == question)
         versions: list[str | None] = [*asked["rubric_version"].drop_nulls().unique().sort()]
         for version in versions or [None]:
@@ -413,7 +396,7 @@ class QuestionVariance(Result):
 
 
 def by_question(table: pl.DataFrame) -> list[pl.DataFrame]:
-    return [table.filter(pl.col("question") == question) for question in questions_in_order(table["question"])]
+    return [table.filter(pl.col("question") == question) for question in frames.questions_in_order(table["question"])]
 
 
 def question_variance(asked: pl.DataFrame) -> QuestionVariance:
@@ -429,7 +412,7 @@ def question_variance(asked: pl.DataFrame) -> QuestionVariance:
     decided = {"incorrect": 1.0, "correct": 0.0, "not_applicable": 0.0}
     again = pl.concat(judges).filter(pl.col("repeat").is_in(repeats))
     failed = again["verdict"].replace_strict(decided, default=None, return_dtype=pl.Float64)
-    verdicts = cube(again, {"trajectory_id": runs, "rater": names, "repeat": repeats}, failed)
+    verdicts = frames.cube(again, {"trajectory_id": runs, "rater": names, "repeat": repeats}, failed)
     task_of = dict(asked.select("trajectory_id", "cluster_id").iter_rows())
     tasks, when = [task_of[run] for run in runs], _occasions(judges, repeats)
     return QuestionVariance(
@@ -445,7 +428,7 @@ def _occasions(judges: Sequence[pl.DataFrame], repeats: Sequence[int]) -> list[i
     return [named.index(each) for each in named]
 
 
-def question_variances(ratings: Given) -> tuple[QuestionVariance, ...]:
+def question_variances(ratings: frames.Given) -> tuple[QuestionVariance, ...]:
     """Variance components of 0/1 verdicts on whole trajectories (1 incorrect, 0 otherwise decided), by question.
 
     Parameters
@@ -461,7 +444,7 @@ def question_variances(ratings: Given) -> tuple[QuestionVariance, ...]:
     return tuple(question_variance(asked) for asked in by_question(repeated_verdicts(ratings)))
 
 
-def repeated_verdicts(ratings: Given) -> pl.DataFrame:
+def repeated_verdicts(ratings: frames.Given) -> pl.DataFrame:
     """The judges' verdicts on whole trajectories, all repeats, each once."""
     table = as_ratings(ratings)
     given = table.filter(VERDICT_ON_RUN & BY_JUDGE & pl.col("verdict").is_not_null())

@@ -17,17 +17,7 @@ from axisjudge.results import Result, columns
 from axisjudge.scores.curves.curve import AXIS_CURVE, CurveFit, LogNormalCurve, MendedCurve
 from axisjudge.scores.curves.fit import fit_criterion_curve, fit_norm_curve, fit_ordinal_curve
 from axisjudge.scores.curves.forms import ASSUMED, FormLoss, NoiseEffect, compare_forms, noise_effect
-from axisjudge.studies._shared.frames import (
-    Given,
-    Table,
-    columns_of,
-    kind_of,
-    made_up_raters,
-    native,
-    rows_of,
-    table_of,
-    to_polars,
-)
+from axisjudge.studies._shared import frames
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies.curves import sentences as say
 from axisjudge.studies.curves.sentences import ALL
@@ -63,7 +53,7 @@ class DimensionCurve(Result):
             f"{median.cluster_unit}s": median.n_clusters,
             "raw_5": self.fit.raw_range[0],
             "raw_95": self.fit.raw_range[1],
-            **rows_of([self.fit], columns("median~ sigma~"))[0],
+            **frames.rows_of([self.fit], columns("median~ sigma~"))[0],
         }
 
     def drawn(self) -> pl.DataFrame:
@@ -103,9 +93,9 @@ class CurveReport(
         return {each.dimension: each.fit for each in self.dimensions}
 
     @property
-    def table(self) -> Table:
+    def table(self) -> frames.Table:
         """One row a dimension."""
-        return native(pl.DataFrame([each.row for each in self.dimensions]), self.kind)
+        return frames.native(pl.DataFrame([each.row for each in self.dimensions]), self.kind)
 
     @property
     def answer(self) -> str:
@@ -169,7 +159,7 @@ def _panel(ax: theme.Axes, each: DimensionCurve) -> theme.Axes:
 
 
 def curve_report(
-    scores: Given | ScoreSource,
+    scores: frames.Given | ScoreSource,
     columns: ScoreColumns | None = None,
     *,
     dimensions: Sequence[str] = (),
@@ -206,10 +196,10 @@ def curve_report(
     """
     one_of("reference", reference, ("criterion", "norm"))
     if isinstance(scores, ScoreSource):
-        source, made_up = scores, made_up_raters(scores.ratings)
+        source, made_up = scores, frames.made_up_raters(scores.ratings)
     else:
-        table = to_polars(scores, columns_of(scores), where="table")
-        source, made_up = ScoreSource(table, "", kind=kind_of(scores), columns=ScoreColumns()), ()
+        table = frames.to_polars(scores, frames.columns_of(scores), where="table")
+        source, made_up = ScoreSource(table, "", kind=frames.kind_of(scores), columns=ScoreColumns()), ()
     table, named = source.scores, columns or source.columns
     if cluster:
         named = replace(named, task=cluster)
@@ -269,10 +259,10 @@ class FormErrors(
         return [name for name, worse in shown.items() if worse]
 
     @property
-    def table(self) -> Table:
+    def table(self) -> frames.Table:
         """One row a dimension and form."""
         columns = ("dimension", "form", "error", "excess", "excess_low", "excess_high")
-        return table_of(self.forms, self.kind, columns=columns)
+        return frames.table_of(self.forms, self.kind, columns=columns)
 
     @property
     def forms(self) -> list[dict[str, Any]]:
@@ -329,9 +319,9 @@ class ControlPoints(
         ]
 
     @property
-    def table(self) -> Table:
+    def table(self) -> frames.Table:
         """One row a curve."""
-        return table_of(self.rows, self.kind)
+        return frames.table_of(self.rows, self.kind)
 
     @property
     def answer(self) -> str:

@@ -9,15 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from axisjudge.checks import InputError
-from axisjudge.scores.axis.judged.signals import (
-    Audit,
-    CategorySignals,
-    GoalCheck,
-    Grade,
-    Necessity,
-    limited_grade,
-    scope,
-)
+from axisjudge.scores.axis.judged import signals
 from axisjudge.scores.axis.rule_sets import RuleSet
 from axisjudge.scores.axis.transcript.categories import CATEGORIES, Category
 from axisjudge.scores.axis.transcript.interactions import Interaction
@@ -66,24 +58,26 @@ def judged_categories(
 
 def signals_of_reply(
     text: str | None, category: Category, interactions: list[Interaction], rules: RuleSet
-) -> CategorySignals:
+) -> signals.CategorySignals:
     """The signals in a reply; what it does not say stays None, and of two audits of one interaction the later wins.
 
     Under rules with defaults a value that is missing or no number becomes the program's default for it.
     """
     reply = reply_object(text)
     if reply is None:
-        return CategorySignals()
-    ids = {each.id for each in scope(interactions, category)}
+        return signals.CategorySignals()
+    ids = {each.id for each in signals.scope(interactions, category)}
     given = reply.get("audits")
-    audits: dict[int, Audit] = {}
+    audits: dict[int, signals.Audit] = {}
     for audit in given if isinstance(given, list) else ():
         if isinstance(audit, dict) and is_number(audit.get("id")) and audit["id"] in ids:
             audits[int(audit["id"])] = _audit(audit, category, rules)
-    return CategorySignals(tuple(audits.values()), _necessity(reply, rules))
+    return signals.CategorySignals(tuple(audits.values()), _necessity(reply, rules))
 
 
-def grades_of_reply(text: str | None, checks: Sequence[GoalCheck], rules: RuleSet, *, holistic: bool) -> list[Grade]:
+def grades_of_reply(
+    text: str | None, checks: Sequence[signals.GoalCheck], rules: RuleSet, *, holistic: bool
+) -> list[signals.Grade]:
     """The grades in a reply: of each check, or the one of a goal that is judged as a whole.
 
     Grades are rounded to whole numbers from 0 to 10. A check without a grade, or a reply that cannot be read, gives
@@ -98,11 +92,13 @@ def grades_of_reply(text: str | None, checks: Sequence[GoalCheck], rules: RuleSe
     absent = 0 if rules.missing == "defaults" else None
     if holistic:
         if is_number(score := reply.get("score", "")):
-            return [Grade(checks[0], limited_grade(as_double(score)), _text(reply.get("rationale"), ""))]
-        return [Grade(checks[0], absent, _UNREADABLE)]
+            return [
+                signals.Grade(checks[0], signals.limited_grade(as_double(score)), _text(reply.get("rationale"), ""))
+            ]
+        return [signals.Grade(checks[0], absent, _UNREADABLE)]
     grades = reply.get("grades")
     if not isinstance(grades, list):
-        return [Grade(check, absent, _UNREADABLE) for check in checks]
+        return [signals.Grade(check, absent, _UNREADABLE) for check in checks]
     if None in grades:
         raise InputError("goal reply", "each of its grades must be an object", None, "ask the judge again")
     numbered = [grade for grade in grades if isinstance(grade, dict) and is_number(grade.get("criterion_index"))]
@@ -110,23 +106,23 @@ def grades_of_reply(text: str | None, checks: Sequence[GoalCheck], rules: RuleSe
     return [_grade(check, first.get(index), absent) for index, check in enumerate(checks)]
 
 
-def _grade(check: GoalCheck, grade: dict[str, Any] | None, absent: float | None) -> Grade:
+def _grade(check: signals.GoalCheck, grade: dict[str, Any] | None, absent: float | None) -> signals.Grade:
     if grade is None:
-        return Grade(check, absent, _NO_GRADE)
-    value: float | None = limited_grade(_as_number(grade["score"]) if "score" in grade else math.nan)
+        return signals.Grade(check, absent, _NO_GRADE)
+    value: float | None = signals.limited_grade(_as_number(grade["score"]) if "score" in grade else math.nan)
     if value != value and absent is None:
         value = None
     rationale = grade.get("rationale")
-    return Grade(check, value, _NO_GRADE if rationale is None else str(rationale))
+    return signals.Grade(check, value, _NO_GRADE if rationale is None else str(rationale))
 
 
-def _audit(audit: dict[str, Any], category: Category, rules: RuleSet) -> Audit:
+def _audit(audit: dict[str, Any], category: Category, rules: RuleSet) -> signals.Audit:
     success, weight, relevance = audit.get("success"), audit.get("weight"), audit.get("contextRelevance")
     with_defaults = rules.missing == "defaults"
     judged = _clamped(success) if with_defaults or is_number(success) else None
     absent = 1.0 if with_defaults else None
     takes_all = category == "agent" or with_defaults
-    return Audit(
+    return signals.Audit(
         int(audit["id"]),
         judged,
         _clamped(weight) if is_number(weight) and takes_all else absent,
@@ -135,18 +131,18 @@ def _audit(audit: dict[str, Any], category: Category, rules: RuleSet) -> Audit:
     )
 
 
-def _necessity(reply: dict[str, Any], rules: RuleSet) -> Necessity:
+def _necessity(reply: dict[str, Any], rules: RuleSet) -> signals.Necessity:
     given = reply.get("necessity")
     if rules.missing == "bounds":
         if not isinstance(given, dict) or not is_number(given.get("score")):
-            return Necessity()
+            return signals.Necessity()
     elif isinstance(given, list):
-        return Necessity(_UNUSABLE, (), "")
+        return signals.Necessity(_UNUSABLE, (), "")
     elif not isinstance(given, dict):
-        return Necessity(1.0)
+        return signals.Necessity(1.0)
     ids = given.get("unnecessaryIds")
     unnecessary = tuple(each for each in ids if is_number(each)) if isinstance(ids, list) else ()
-    return Necessity(_clamped(given.get("score")), unnecessary, _text(given.get("rationale"), ""))
+    return signals.Necessity(_clamped(given.get("score")), unnecessary, _text(given.get("rationale"), ""))
 
 
 def _clamped(value: Any) -> float:
