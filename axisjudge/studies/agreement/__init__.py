@@ -26,15 +26,8 @@ from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, made_u
 from axisjudge.studies._shared.pooled import Pooled, pooled
 from axisjudge.studies._shared.ranking import Disagreements, PanelTriage, disagreements, panel_triage
 from axisjudge.studies._shared.result import Study, open_door
+from axisjudge.studies.agreement import against_labels
 from axisjudge.studies.agreement import sentences as words
-from axisjudge.studies.agreement.against_labels import (
-    Confident,
-    PanelWorth,
-    StepScores,
-    confident_agreement,
-    panel_worth,
-    step_scores_of,
-)
 from axisjudge.studies.agreement.by_family import CrossFamily, WithLabels, families_of_counts, reversal_of
 from axisjudge.studies.agreement.by_question import (
     AgreementByAxis,
@@ -174,24 +167,26 @@ def overturned(ratings: Judged, by_question: Mapping[str, CrossFamily]) -> dict[
     return {one.where: reversal_of(panel, of.terms) for one, panel in both if one.alpha_judges.ci_low > 0}
 
 
-def step_scores(ratings: Judged) -> StepScores | None:
+def step_scores(ratings: Judged) -> against_labels.StepScores | None:
     """Judges of single steps against people, by the rules of AgentProcessBench; None where no steps are labelled."""
     of = judged_items(ratings)
-    return next((replace(each, kind=of.kind) for each in step_scores_of(of.source)), None)
+    return next((replace(each, kind=of.kind) for each in against_labels.step_scores_of(of.source)), None)
 
 
-def worth(ratings: Judged) -> PanelWorth | None:
+def worth(ratings: Judged) -> against_labels.PanelWorth | None:
     """How many independent judges the panel is worth against labels, whole and without a judge or a family."""
     of = judged_items(ratings)
-    return replace(panel_worth(of.whole.decided(), **of.terms), made_up=of.made_up) if of.in_words else None
+    return (
+        replace(against_labels.panel_worth(of.whole.decided(), **of.terms), made_up=of.made_up) if of.in_words else None
+    )
 
 
-def by_confidence(ratings: Judged, *, seed: int = 0) -> Confident | None:
+def by_confidence(ratings: Judged, *, seed: int = 0) -> against_labels.Confident | None:
     """Case-weighted coefficients and soft agreement; `seed` is of the permutations."""
     of = judged_items(ratings)
     if not of.in_words:
         return None
-    found = confident_agreement(of.table, of.whole, **of.terms, seed=seed)
+    found = against_labels.confident_agreement(of.table, of.whole, **of.terms, seed=seed)
     return replace(found, made_up=of.made_up)
 
 
@@ -225,9 +220,9 @@ class PanelAgreement(Study):
     together: CrossFamily | None = None
     by_question: dict[str, CrossFamily] = field(default_factory=dict)
     share_decided: float = math.nan
-    steps: StepScores | None = None
-    worth: PanelWorth | None = None
-    confident: Confident | None = None
+    steps: against_labels.StepScores | None = None
+    worth: against_labels.PanelWorth | None = None
+    confident: against_labels.Confident | None = None
     triage: PanelTriage | None = None
     split: Disagreements | None = None
     reversals: dict[str, Reversal] = field(default_factory=dict)
@@ -280,7 +275,7 @@ def answer_of(overall: AgreementByAxis, together: CrossFamily | None) -> str:
     return words.answer(agreed(together), together, min(decided))
 
 
-def next_step(together: CrossFamily | None, worth: PanelWorth | None) -> str:
+def next_step(together: CrossFamily | None, worth: against_labels.PanelWorth | None) -> str:
     """What to do with so much agreement: whom to ask, what to label, what to read."""
     judges = together.judges if together else ()
     return words.next_step(judges, len(set(together.families[: len(judges)])) if together else 0, worth)

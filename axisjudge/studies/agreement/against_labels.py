@@ -24,16 +24,7 @@ from axisjudge.stats.agreement.soft import CaseWeighted, SoftAgreement, beliefs,
 from axisjudge.stats.clusters import STEP_ICC
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import clustered_proportion
-from axisjudge.studies._shared.frames import (
-    Floats,
-    Given,
-    Table,
-    kind_of,
-    made_up_raters,
-    rows_of,
-    table_of,
-    words_of,
-)
+from axisjudge.studies._shared import frames
 from axisjudge.studies._shared.pooled import Pooled, PooledSample
 from axisjudge.studies._shared.ranking import NoRanks, confidence_ranks
 from axisjudge.studies._shared.result import Part
@@ -81,19 +72,21 @@ class PanelWorth(Part, name="effective_judges", caption="The panel, whole and wi
     families = property(lambda self: self.panel.families[: self.panel.n_judges])
 
     @property
-    def table(self) -> Table:
+    def table(self) -> frames.Table:
         """One row for the panel, then one without each family and each judge; no number where none has an interval."""
         if self.measured is None:
-            return table_of([], self.kind, columns=("without",))
+            return frames.table_of([], self.kind, columns=("without",))
         number = self.measured.n_effective
         whole = WithoutOne("nobody", len(self.judges), number.estimate, self.measured.majority)
         parts = {"family": self.without_family, "judge": self.without_judge}
         named = [("nobody", whole), *((f"{what} {one.left_out}", one) for what, of in parts.items() for one in of)]
         shown = columns("judges=n_judges effective_judges=n_effective majority_accuracy=majority")
-        rows = rows_of((one for _, one in named), shown)
+        rows = frames.rows_of((one for _, one in named), shown)
         if math.isnan(number.ci_low):  # so few errors tell nothing, of the whole or of parts
             rows = [row | {"effective_judges": None} for row in rows]
-        return table_of([{"without": name, **row} for (name, _), row in zip(named, rows, strict=True)], self.kind)
+        return frames.table_of(
+            [{"without": name, **row} for (name, _), row in zip(named, rows, strict=True)], self.kind
+        )
 
     @property
     def behind(self) -> list[dict[str, str]]:
@@ -192,7 +185,7 @@ class Confident(
 
 
 def confident_agreement(
-    ratings: Given, panel: Pooled, *, cluster_unit: str = "task", ci_level: float = 0.95, seed: int = 0
+    ratings: frames.Given, panel: Pooled, *, cluster_unit: str = "task", ci_level: float = 0.95, seed: int = 0
 ) -> Confident:
     """Soft and case-weighted agreement of judges on rank-normalised confidences.
 
@@ -226,10 +219,10 @@ def confident_agreement(
 
 
 def _pair(
-    panel: Pooled, ranks: Floats, pair: list[int], sample: PooledSample, weighted: Callable[..., CaseWeighted]
+    panel: Pooled, ranks: frames.Floats, pair: list[int], sample: PooledSample, weighted: Callable[..., CaseWeighted]
 ) -> ConfidentPair:
     codes, confidence = panel.decided().codes[:, pair], ranks[:, pair]
-    held = beliefs(words_of(panel.codes[:, pair], panel.categories), (1 + confidence) / 2)
+    held = beliefs(frames.words_of(panel.codes[:, pair], panel.categories), (1 + confidence) / 2)
     product, minimum = (
         weighted(codes, confidence, combine=combine, coefficient=coefficient_of_two(panel.level)) for combine in COMBINE
     )
@@ -288,7 +281,7 @@ class StepScores(
 
 
 def step_scores(
-    ratings: Given, *, people: str = "people", question: str = "step", cluster_unit: str = "query"
+    ratings: frames.Given, *, people: str = "people", question: str = "step", cluster_unit: str = "query"
 ) -> StepScores:
     """Step accuracy, first-error accuracy and kappa of every judge against one person's (or group's) labels.
 
@@ -324,8 +317,8 @@ def step_scores(
         people=people,
         n_steps=labels.height,
         n_runs=labels["trajectory_id"].n_unique(),
-        kind=kind_of(ratings),
-        made_up=made_up_raters(table),
+        kind=frames.kind_of(ratings),
+        made_up=frames.made_up_raters(table),
     )
 
 

@@ -49,12 +49,11 @@ def plot_agreement_matrix(cross: Any, *, ax: theme.Axes | None = None) -> theme.
     theme.dress(ax, "")
     ax.tick_params(labelsize=theme.LABEL if few else theme.SMALL)
     _frame_families(ax, cross)
-    note = f"{cross.label}; {many(cross.across.n_items, 'item')} in {cross.across.clusters}; – undefined"
-    ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=8)
     size = f"{many(cross.across.n_items, 'item')} in {cross.across.clusters}"
-    theme.describe(
-        ax, f"{size}; point estimates without intervals, – where undefined; a frame holds judges of one family"
-    )
+    note = f"{cross.label}; {size}; – undefined"
+    ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=8)
+    how = "point estimates without intervals, – where undefined; a frame holds judges of one family"
+    theme.describe(ax, f"{size}; {how}")
     return ax
 
 
@@ -72,14 +71,11 @@ def plot_families(cross: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
     ax = theme.new_axes(2.6 + 0.78 * len(names), 1.5 + 0.42 * len(rows)) if ax is None else ax
     counts = [list(cross.families[: len(cross.judges)]).count(name) for name in names]
     columns = [f"{_name(name)}\n{many(count, 'judge')}" for name, count in zip(names, counts, strict=True)]
-    theme.plot_heatmap(
-        np.clip(values, 0, 1), ax=ax, rows=[_name(row) for row in rows], columns=columns, palette="YlGnBu"
-    )
-    for row, column in np.ndindex(*values.shape):
+    named = [_name(row) for row in rows]
+    theme.plot_heatmap(np.clip(values, 0, 1), ax=ax, rows=named, columns=columns, palette="YlGnBu")
+    for (row, column), value in np.ndenumerate(values):
         weight = "bold" if row == column else "normal"
-        theme.cell_text(
-            ax, row, column, _short(float(values[row, column])), fontsize=theme.LABEL + 1, fontweight=weight
-        )
+        theme.cell_text(ax, row, column, _short(value), fontsize=theme.LABEL + 1, fontweight=weight)
     if labels:
         ax.axhline(len(names), color="white", linewidth=7)
     theme.dress(ax, "")
@@ -141,15 +137,9 @@ def plot_panel_worth(worth: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
         marker = _MARKERS[families.index(worth.families[judge]) % len(_MARKERS)]
         ax.plot(position, measured.accuracy[judge], marker, color=theme.ACCENT, markersize=7, markeredgecolor="white")
     ax.axhline(measured.majority, color="#D55E00", linewidth=1.6)
-    corner: dict[str, Any] = {
-        "xycoords": ("axes fraction", "data"),
-        "xytext": (0, 4),
-        "textcoords": "offset points",
-        "ha": "right",
-    }
-    ax.annotate(
-        f"majority {measured.majority:.1%}", (1, measured.majority), **corner, fontsize=theme.SMALL, color="#A34700"
-    )
+    corner: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "xytext": (0, 4), "textcoords": "offset points"}
+    look = {"fontsize": theme.SMALL, "color": "#A34700", "ha": "right"}
+    ax.annotate(f"majority {measured.majority:.1%}", (1, measured.majority), **corner, **look)
     for at, family in enumerate(families):
         ax.plot([], [], _MARKERS[at % len(_MARKERS)], color=theme.ACCENT, label=family, linewidth=0)
     names = [worth.judges[judge].removeprefix("simulated:") for judge in order] if len(order) <= _NAMED else []
@@ -159,15 +149,11 @@ def plot_panel_worth(worth: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
     ax.yaxis.set_major_formatter(theme.percent_tick)
     theme.grid(ax, "y")
     number = measured.n_effective
-    title = f"{len(worth.judges)} judges are worth {in_cell(number, '.1f')} independent ones"
-    title = (
-        title
-        if number.ci_low > 0 and number.estimate <= len(worth.judges)
-        else f"{len(worth.judges)} judges against labels"
-    )
+    told = number.ci_low > 0 and number.estimate <= len(worth.judges)
+    said = f"are worth {in_cell(number, '.1f')} independent ones" if told else "against labels"
     where = sentence_case(worth.where)
     note = f"{where}: accuracy against labels, best judge first; {many(number.n_items, 'item')} in {number.clusters}"
-    theme.dress(ax, title, note)
+    theme.dress(ax, f"{len(worth.judges)} judges {said}", note)
     theme.describe(ax, f"{note}; accuracies without intervals, for the number {theme.intervals(number)}")
     return ax
 
@@ -218,9 +204,8 @@ def _labels(of: Any) -> str:
 def _nothing(ax: theme.Axes, title: str, reason: str) -> theme.Axes:
     from textwrap import fill
 
-    ax.text(
-        0.5, 0.5, fill(f"Not shown: {reason}.", 60), ha="center", va="center", fontsize=theme.LABEL, color=theme.QUIET
-    )
+    look = {"ha": "center", "va": "center", "fontsize": theme.LABEL, "color": theme.QUIET}
+    ax.text(0.5, 0.5, fill(f"Not shown: {reason}.", 60), **look)  # type: ignore[arg-type]
     ax.set_xticks([])
     ax.set_yticks([])
     return theme.dress(ax, title)

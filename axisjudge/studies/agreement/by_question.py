@@ -23,18 +23,7 @@ from axisjudge.stats.agreement.pairs import coefficients_at, columns_of
 from axisjudge.stats.clusters import Alike
 from axisjudge.stats.estimate import NamedEstimate, many, plural
 from axisjudge.stats.proportions import wilson_interval
-from axisjudge.studies._shared.frames import (
-    MADE_UP,
-    SCOPE,
-    Given,
-    Kind,
-    Table,
-    kind_of,
-    native,
-    rows_of,
-    table_of,
-    to_polars,
-)
+from axisjudge.studies._shared import frames
 from axisjudge.studies._shared.pooled import code_counts
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.words import by_text, in_cell, sentence_case
@@ -101,7 +90,7 @@ class QuestionAgreement(Result):
         """One row of the table, unrounded."""
         common = max(self.shares, key=lambda word: self.shares[word], default=None)
         row: dict[str, Any] = {
-            **rows_of([self], columns("question scale n_items n_rated n_clusters cluster_unit n_common"))[0],
+            **frames.rows_of([self], columns("question scale n_items n_rated n_clusters cluster_unit n_common"))[0],
             "n_lost": sum(self.lost.values()),
             "n_undecided": sum(self.undecided.values()),
             "share_decided": self.share_decided,
@@ -170,18 +159,18 @@ class AgreementByAxis(
     """
 
     _keys = ("uncertain", "banner", "scope", "left_out", "questions")
-    scope: ClassVar[str] = SCOPE
+    scope: ClassVar[str] = frames.SCOPE
 
     questions: tuple[QuestionAgreement, ...]
     uncertain: str
     left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def table(self) -> Table:
+    def table(self) -> frames.Table:
         """One row a question: counts, each coefficient of the registry with its interval, prevalence."""
         return _table([question.row() for question in self.questions], self.kind)
 
-    def brief(self) -> Table:
+    def brief(self) -> frames.Table:
         """One row a question as people read it: counts, and each coefficient with its interval in one cell."""
         return _table([question.brief() for question in self.questions], self.kind)
 
@@ -202,11 +191,11 @@ class AgreementByAxis(
     def sentences(self) -> list[str]:
         """The result in words: the banner where one is due, each question, and what all of it is conditional on."""
         by_question = [text for question in self.questions for text in question.sentences()]
-        return [*filter(None, [self.banner]), *by_question, *words.left_out(self.left_out), SCOPE]
+        return [*filter(None, [self.banner]), *by_question, *words.left_out(self.left_out), frames.SCOPE]
 
 
 def agreement_by_axis(
-    ratings: Given | pl.LazyFrame,
+    ratings: frames.Given | pl.LazyFrame,
     *,
     raters: Sequence[str] | None = None,
     uncertain: Literal["category", "exclude"] = "exclude",
@@ -250,7 +239,7 @@ def agreement_by_axis(
     """
     one_of("uncertain", uncertain, ("category", "exclude"))
     once = IDENTITY if isinstance(ratings, pl.LazyFrame) else ()
-    table = ratings if isinstance(ratings, pl.LazyFrame) else to_polars(ratings, COUNTED, where="ratings").lazy()
+    table = ratings if isinstance(ratings, pl.LazyFrame) else frames.to_polars(ratings, COUNTED, where="ratings").lazy()
     if raters is not None:
         table = table.filter(pl.col("rater").is_in(list(raters)))
     counts = counted(table, repeat=repeat, step_level=step_level, once=once)
@@ -260,7 +249,7 @@ def agreement_by_axis(
     agreement = agreement_of_counts(counts, uncertain=uncertain, **how, rng=rng)
     left_out = _left_out(table.filter(pl.col("step_index").is_not_null() == step_level), repeat)
     return replace(
-        agreement, left_out=left_out, kind="polars" if isinstance(ratings, pl.LazyFrame) else kind_of(ratings)
+        agreement, left_out=left_out, kind="polars" if isinstance(ratings, pl.LazyFrame) else frames.kind_of(ratings)
     )
 
 
@@ -275,7 +264,7 @@ def agreement_of_counts(
 ) -> AgreementByAxis:
     """Agreement of raters on each question, from counts; parameters are those of `agreement_by_axis`."""
     questions = tuple(_question(each, uncertain, cluster_unit, alike, ci_level, rng) for each in counts)
-    made_up = {name for each in counts for _, name, kind in each.raters if kind in MADE_UP}
+    made_up = {name for each in counts for _, name, kind in each.raters if kind in frames.MADE_UP}
     return AgreementByAxis(questions, uncertain, made_up=tuple(sorted(made_up)))
 
 
@@ -287,10 +276,10 @@ def _left_out(table: pl.LazyFrame, repeat: int) -> dict[str, int]:
     return counts.collect().row(0, named=True)
 
 
-def _table(rows: Sequence[Mapping[str, Any]], kind: Kind) -> Table:
+def _table(rows: Sequence[Mapping[str, Any]], kind: frames.Kind) -> frames.Table:
     """Rows of scales that differ in their coefficients, as one table."""
     parts = [pl.DataFrame([row], infer_schema_length=None) for row in rows]
-    return native(pl.concat(parts, how="diagonal_relaxed"), kind)
+    return frames.native(pl.concat(parts, how="diagonal_relaxed"), kind)
 
 
 def _question(
@@ -394,7 +383,7 @@ class PublishedAgreement(
     effective_items: float
 
     @property
-    def table(self) -> Table:
+    def table(self) -> frames.Table:
         """One row an axis."""
         ranges = {"cohen_kappa": "kappa", "gwet_ac1": "ac1", "if_independent": "if_independent"}
         ranges |= {f"as_{self.n_tasks}_tasks": "if_clustered"}
@@ -405,7 +394,7 @@ class PublishedAgreement(
             | {name: _range(getattr(one, of)) for name, of in ranges.items()}
             for one in self.axes
         ]
-        return table_of(rows, self.kind)
+        return frames.table_of(rows, self.kind)
 
     @property
     def answer(self) -> str:
@@ -422,7 +411,7 @@ def published_tables() -> dict[Path, pl.DataFrame]:
     return {path: pl.read_csv(path) for path in (folder / f"{name}.csv" for name in _PUBLISHED)}
 
 
-def published_agreement(agreement: Given, failures: Given, *, n_tasks: int) -> PublishedAgreement:
+def published_agreement(agreement: frames.Given, failures: frames.Given, *, n_tasks: int) -> PublishedAgreement:
     """The tables that published counts imply, if every disagreement is correct against incorrect.
 
     Parameters
@@ -439,13 +428,13 @@ def published_agreement(agreement: Given, failures: Given, *, n_tasks: int) -> P
     InputError
         The two tables contradict each other.
     """
-    counts = to_polars(agreement, ("axis", "agree", "n"), where="agreement")
-    any_judge = to_polars(failures, ("axis", "agent", "incorrect", "n"), where="failures")
+    counts = frames.to_polars(agreement, ("axis", "agree", "n"), where="agreement")
+    any_judge = frames.to_polars(failures, ("axis", "agent", "incorrect", "n"), where="failures")
     totals = dict(any_judge.group_by("axis").agg(pl.col("incorrect").sum()).iter_rows())
     n = int(counts["n"][0])
     effective = n / (1 + (n / n_tasks - 1) * ICC)
     axes = tuple(_implied(axis, agree, of, totals.get(axis, -1), effective / n) for axis, agree, of in counts.rows())
-    return PublishedAgreement(axes, n_tasks, effective, kind=kind_of(agreement))
+    return PublishedAgreement(axes, n_tasks, effective, kind=frames.kind_of(agreement))
 
 
 def _implied(axis: str, agree: int, n: int, any_incorrect: int, share_effective: float) -> ImpliedTable:

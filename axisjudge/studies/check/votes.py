@@ -343,7 +343,7 @@ def votes_of(
     table, n_copies = _items_of(known, roles)
     raters = (*roles.judges, *roles.people)
     said = {name: _said(table[name], name, roles.missing, meant or {}) for name in raters}
-    spoken = {name: _counted(cells) for name, cells in said.items()}
+    spoken = {name: Counter(dict(cells.drop_nulls().value_counts(name="n").rows())) for name, cells in said.items()}
     asked = question(spoken, people=roles.people, words=words, positive=positive, scale=scale)
     coded = {name: _codes(cells, asked) for name, cells in said.items()}
     labels = np.column_stack([coded[name] for name in roles.people])
@@ -472,10 +472,6 @@ def _said(cells: pl.Series, rater: str, missing: frozenset[str], meant: Meant) -
     return cells.replace_strict(words, default=None, return_dtype=pl.String) if words else cells
 
 
-def _counted(words: pl.Series) -> Counter[str]:
-    return Counter(dict(words.drop_nulls().value_counts(name="n").rows()))
-
-
 def _codes(words: pl.Series, asked: Question) -> Floats:
     code = {text: float(place) for text, place in asked.code.items()}
     return words.replace_strict(code, default=None, return_dtype=pl.Float64).fill_null(float("nan")).to_numpy()
@@ -518,18 +514,15 @@ def _confidence(table: pl.DataFrame, judge: str, roles: Roles) -> Floats:
 
 def counted(votes: Votes, number: int) -> list[dict[str, Any]]:
     """The table of counts of the judge at `number`: a row for each word of people, and what the judge said there."""
-    words = votes.question.words
+    words, judge = votes.question.words, votes.judges[number]
     truth, said = votes.reference, votes.ratings[:, number]
-    rows = []
-    for code, name in enumerate(words):
-        mine = said[truth == code]
-        row = {f"{votes.judges[number]}: {word}": int((mine == at).sum()) for at, word in enumerate(words)}
-        rows.append({"people": name, **row, "no verdict": int(np.isnan(mine).sum())})
-    unlabelled = said[np.isnan(truth)]
-    if unlabelled.size:
-        row = {f"{votes.judges[number]}: {word}": int((unlabelled == at).sum()) for at, word in enumerate(words)}
-        rows.append({"people": "no label", **row, "no verdict": int(np.isnan(unlabelled).sum())})
-    return rows
+    of_word = [*((name, said[truth == code]) for code, name in enumerate(words)), ("no label", said[np.isnan(truth)])]
+    return [
+        {"people": name}
+        | {f"{judge}: {word}": int((mine == at).sum()) for at, word in enumerate(words)}
+        | {"no verdict": int(np.isnan(mine).sum())}
+        for name, mine in (of_word if of_word[-1][1].size else of_word[:-1])
+    ]
 
 
 def differing(votes: Votes, number: int) -> list[dict[str, Any]]:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import isnan
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,7 @@ from axisjudge.stats.calibration import (
     risk_coverage,
 )
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.frames import Given, kind_of, made_up_raters, rows_of
+from axisjudge.studies._shared.frames import Given, kind_of, made_up_raters
 from axisjudge.studies._shared.result import Part, open_door
 from axisjudge.studies._shared.words import listed, many
 
@@ -88,13 +87,8 @@ class JudgeCalibration(Result):
     @property
     def line(self) -> dict[str, Any]:
         """The reliability curve with its band."""
-        return {
-            name: getattr(self.curve, name) for name in ("confidence", "calibrated", "count", "band_low", "band_high")
-        }
-
-    def row(self) -> dict[str, Any]:
-        """One row of the table."""
-        return rows_of([self], _FIGURES)[0]
+        names = ("confidence", "calibrated", "count", "band_low", "band_high")
+        return {name: getattr(self.curve, name) for name in names}
 
     @property
     def sentence(self) -> str:
@@ -125,16 +119,15 @@ def calibration(
     if given.is_empty():
         raise TooLittle("ratings", "must be of judges, and none is; people's labels and planted truth go into labels")
     truth = _labels(_not_looked_at(labels))
-    judged = given.join(truth, on=_ITEM, how="left", maintain_order="left").with_columns(
-        pl.col("confidence_source").fill_null("not stated")
-    )
+    judged = given.join(truth, on=_ITEM, how="left", maintain_order="left")
+    judged = judged.with_columns(pl.col("confidence_source").fill_null("not stated"))
     if judged["label"].null_count() == judged.height:
         cure = "item_id and question must be those of the ratings"
         raise TooLittle("labels", "must label items that were rated", cure=cure)
-    having = judged.filter(pl.col("confidence").is_not_null() & pl.col("label").is_not_null())
+    having, key = judged.drop_nulls(["confidence", "label"]), ("family", "rater", "confidence_source")
     if having.is_empty():
         raise TooLittle("ratings", "must hold confidences on labelled items")
-    keys = having.select("family", "rater", "confidence_source").unique().sort("family", "rater", "confidence_source")
+    keys = having.select(key).unique().sort(key)
     without = sorted(set(judged["rater"]) - set(having["rater"]))
     judges = (
         _judge(judge, family, source, judged.filter(pl.col("rater") == judge), cluster_unit, ci_level, seed)
@@ -162,16 +155,10 @@ def _labels(table: pl.DataFrame) -> pl.DataFrame:
     return top.filter(pl.len().over(*_ITEM) == 1).select(*_ITEM, label="verdict")
 
 
-def _several(clusters: pl.Series) -> pl.Series | None:
-    """Clusters, unless all items are of one: then nothing shows how far clusters differ."""
-    return clusters if clusters.n_unique() > 1 else None
-
-
 def _judge(
     judge: str, family: str, source: str, own: pl.DataFrame, cluster_unit: str, ci_level: float, seed: int
 ) -> JudgeCalibration | None:
     once(own, *_ITEM, rule="one rating for each item and question", where=f"ratings of {judge}")
-    lost = own.filter(pl.col("status") != "ok").height
     sure = own.filter(pl.col("confidence").is_not_null() & (pl.col("confidence_source") == source))
     labelled = sure.filter(pl.col("label").is_not_null())
     sided = labelled.filter(~pl.col("verdict").is_in(NO_SIDE)).with_columns(
@@ -179,33 +166,33 @@ def _judge(
     )
     if sided.is_empty():
         return None
-    confidence, correct = sided["confidence"].to_numpy(), sided["correct"].to_numpy()
-    auc = auroc(confidence, correct, clusters=sided["cluster_id"], cluster_unit=cluster_unit, ci_level=ci_level)
+    confidence, correct, clusters = (sided[name].to_numpy() for name in ("confidence", "correct", "cluster_id"))
+    several = clusters if sided["cluster_id"].n_unique() > 1 else None  # one shows not how far clusters differ
+    auc = auroc(confidence, correct, clusters=clusters, cluster_unit=cluster_unit, ci_level=ci_level)
     return JudgeCalibration(
         judge=judge,
         family=family,
         source=source,
         accuracy=float(correct.mean()),
         mean_confidence=float(confidence.mean()),
-        curve=reliability_curve(confidence, correct, clusters=_several(sided["cluster_id"]), rng=seed),
+        curve=reliability_curve(confidence, correct, clusters=several, rng=seed),
         auc=auc,
         risk=risk_coverage(confidence, correct),
         recalibration=_recalibrated(sided, f"{judge}/{source}"),
         n_no_side=labelled.height - sided.height,
-        n_lost=lost,
+        n_lost=own.filter(pl.col("status") != "ok").height,
         n_unlabelled=sure.height - labelled.height,
     )
 
 
 def _recalibrated(sided: pl.DataFrame, source: str) -> Recalibration:
     """Maps fitted on the calibration split and tried on the rest; none without a split, for that would be circular."""
-    fitting = sided.filter(pl.col("split") == CALIBRATION)
-    testing = sided.filter(pl.col("split") != CALIBRATION)
-    n_fitted, n_tested = fitting.height, testing.height
+    of_split = pl.col("split") == CALIBRATION
+    fitting, testing = (sided.filter(side).select("confidence", "correct").to_numpy() for side in (of_split, ~of_split))
+    n_fitted, n_tested = len(fitting), len(testing)
     if not n_fitted or not n_tested:
         return Recalibration(n_fitted, n_tested, math.nan, math.nan, math.nan, NO_SPLIT)
-    confidence, correct = testing["confidence"].to_numpy(), testing["correct"].to_numpy()
-    known, right = fitting["confidence"].to_numpy(), fitting["correct"].to_numpy()
+    (known, right), (confidence, correct) = fitting.T, testing.T
 
     def brier(fitted: ConfidenceMap | None) -> float:
         shown = confidence if fitted is None else fitted(confidence, source=source)
@@ -234,11 +221,9 @@ def plot_reliability(judges: Sequence[JudgeCalibration]) -> Figure:
     for ax in left:
         ax.set_ylabel("share of correct verdicts", fontsize=theme.SMALL, color=theme.QUIET)
     figure.supxlabel("confidence; below each diagram how often it was given", fontsize=theme.SMALL, color=theme.QUIET)
-    theme.describe(
-        figure,
-        "line: share of correct verdicts; grey: where that line would lie, as a whole in 90% of draws, for a "
-        "judge whose confidences are exactly right (its band widens with items that belong together)",
-    )
+    grey = "where that line would lie, as a whole in 90% of draws, for a judge whose confidences are exactly right"
+    line = "line: share of correct verdicts"
+    theme.describe(figure, f"{line}; grey: {grey} (its band widens with items that belong together)")
     return figure
 
 
@@ -261,7 +246,7 @@ def _diagram(ax: theme.Axes, judge: JudgeCalibration) -> None:
     theme.dress(ax, name, f"{judge.source}, {curve.n_items:,} verdicts")
     ax.tick_params(labelsize=theme.SMALL)
     said = f"ECE {curve.ece:.3f}, of a calibrated judge {curve.ece_if_calibrated:.3f}"
-    said += "" if isnan(judge.auc.estimate) else f"; AUROC {judge.auc.estimate:.2f}"
+    said += "" if math.isnan(judge.auc.estimate) else f"; AUROC {judge.auc.estimate:.2f}"
     ax.set_xlabel(said, fontsize=theme.SMALL, color=theme.INK, loc="left")
 
 

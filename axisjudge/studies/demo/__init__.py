@@ -229,17 +229,9 @@ def _ranks(right: Floats, wrong: Any, clusters: Any, rng: np.random.Generator) -
         return sets
     m = len(sets.means)
     reason = f"one kind of step makes up {rarer:.0%}, and joint ranks hold from {RAREST:.0%} on"
-    return replace(
-        sets,
-        rank_low=np.full(m, 1),
-        rank_high=np.full(m, m),
-        p_values=np.full((m, m), np.nan),
-        monte_carlo_error=math.nan,
-        first_p=math.nan,
-        alike_p=math.nan,
-        method="none",
-        refusal=reason,
-    )
+    unknown: dict[str, Any] = dict.fromkeys(("monte_carlo_error", "first_p", "alike_p"), math.nan)
+    unknown |= {"rank_low": np.full(m, 1), "rank_high": np.full(m, m), "p_values": np.full((m, m), np.nan)}
+    return replace(sets, **unknown, method="none", refusal=reason)
 
 
 def _effective(panel: Pooled, intervals: IntervalTerms) -> EffectiveJudges | None:

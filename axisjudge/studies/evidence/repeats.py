@@ -24,27 +24,7 @@ from axisjudge.stats.repeats import (
     flips_by_confidence,
     self_agreement,
 )
-from axisjudge.studies._shared.citations import (
-    QuestionVariance,
-    by_question,
-    named_panel,
-    panels_of_questions,
-    question_variance,
-    repeated_verdicts,
-    short_name,
-)
-from axisjudge.studies._shared.frames import (
-    Floats,
-    Given,
-    Table,
-    cube,
-    kind_of,
-    made_up_raters,
-    per_run,
-    questions_in_order,
-    table_of,
-    to_polars,
-)
+from axisjudge.studies._shared import citations, frames
 from axisjudge.studies._shared.pooled import Pooled, pooled
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.words import directed, in_points, listed, many
@@ -71,6 +51,7 @@ class NoBands(StrEnum):
 
 ASKED_ONCE = f"No self-agreement of {{judges}}: {NoRepeat.ONE_REPEAT}."
 BASIS = "{where}: {items} that {labels} call incorrect."
+LEFT_OUT = "Left out: {runs} without an agent or an agent family."
 NO_VERDICT = "No judge gave a verdict, so there is no repeat."
 
 
@@ -138,25 +119,18 @@ def published(judge: str, axis: str, simulation: int, calls: Sequence[tuple[str,
     """What one item asked again shows, and what it does not."""
     said = ", then ".join(f"{verdict} at confidence {confidence:.2f}" for verdict, confidence in calls)
     least = min(confidence for _, confidence in calls)
-    shows = (
-        f"It shows that this judge can change its verdict while its confidence stays at {least:.2f} or above"
-        if flips.estimate
-        else "It shows one verdict that did not change"
-    )
+    shows = "one verdict that did not change"
+    if flips.estimate:
+        shows = f"that this judge can change its verdict while its confidence stays at {least:.2f} or above"
     return (
-        f"{judge} on {axis} of simulation {simulation} said {said}. {shows}. It does not show how often, nor which "
-        f"of the calls is right: even one item drawn at random would allow a flip rate of {flips.interval('.1%')}, and "
-        "this one was picked for publication."
+        f"{judge} on {axis} of simulation {simulation} said {said}. It shows {shows}. It does not show how often, nor "
+        f"which of the calls is right: even one item drawn at random would allow a flip rate of "
+        f"{flips.interval('.1%')}, and this one was picked for publication."
     )
 
 
 #: The other judges are the comparison, and one of them may prefer its own.
 RELATIVE = "Figures are relative to the other judges: one family's preference moves the figures of the others."
-
-
-def no_agent(runs: int) -> list[str]:
-    """Runs that cannot enter; nothing where there are none."""
-    return [f"Left out: {many(runs, 'run')} without an agent or an agent family."] if runs else []
 
 
 def leniency_alone(where: str, refusal: str, labelled: bool) -> str:
@@ -232,7 +206,7 @@ class AskedAgain(Part, name="repeats", caption="Each judge asked again"):
     _keys = ("judges", "variances")
 
     judges: tuple[JudgeRepeats, ...]
-    variances: tuple[QuestionVariance, ...]
+    variances: tuple[citations.QuestionVariance, ...]
 
     @property
     def any_again(self) -> bool:
@@ -253,9 +227,8 @@ class AskedAgain(Part, name="repeats", caption="Each judge asked again"):
         """How far judges agree with themselves, who cannot be said, and where the variance of verdicts comes from."""
         if not self.judges:
             return (NO_VERDICT,)
-        by_judge = [
-            [each for each in self.judges if each.judge == judge] for judge in {e.judge: 0 for e in self.judges}
-        ]
+        names = dict.fromkeys(each.judge for each in self.judges)
+        by_judge = [[each for each in self.judges if each.judge == name] for name in names]
         again = [mine for mine in by_judge if any(each.with_itself for each in mine)]
         once = [mine[0].judge for mine in by_judge if mine not in again]
         variances = [each for each in self.variances if each.components is not None]
@@ -270,14 +243,13 @@ def plot_self_agreement(report: AskedAgain, *, ax: theme.Axes | None = None) -> 
     """Self-agreement of each judge that was asked again, a panel a question."""
     asked = [(each, each.with_itself.agreement) for each in report.judges if each.with_itself is not None]
     questions = list(dict.fromkeys(each.question for each, _ in asked))
-    names = list(dict.fromkeys(short_name(each.judge) for each, _ in asked))
-    figure, axes = panels_of_questions(questions, names, ax)
+    names = list(dict.fromkeys(citations.short_name(each.judge) for each, _ in asked))
+    figure, axes = citations.panels_of_questions(questions, names, ax)
     for ax, question in zip(axes, questions, strict=True):
-        for at, estimate in (
-            (names.index(short_name(e.judge)), estimate) for e, estimate in asked if e.question == question
-        ):
+        for each, estimate in (pair for pair in asked if pair[0].question == question):
+            at = names.index(citations.short_name(each.judge))
             theme.interval_mark(ax, estimate, at, marker=_MARKERS[at % len(_MARKERS)], size=5)
-        named_panel(ax, question)
+        citations.named_panel(ax, question)
     axes[0].set_xlabel("share of equal verdicts in two calls, with its interval over tasks", loc="left")
     axes[0].xaxis.label.set(fontsize=theme.SMALL, color=theme.QUIET)
     widest = max((estimate for _, estimate in asked), key=lambda estimate: estimate.n_clusters)
@@ -285,7 +257,9 @@ def plot_self_agreement(report: AskedAgain, *, ax: theme.Axes | None = None) -> 
     return axes[0]
 
 
-def asked_again(ratings: Given, *, n_bands: int = 3, cluster_unit: str = "task", ci_level: float = 0.95) -> AskedAgain:
+def asked_again(
+    ratings: frames.Given, *, n_bands: int = 3, cluster_unit: str = "task", ci_level: float = 0.95
+) -> AskedAgain:
     """Does a judge agree with itself? Verdicts on whole trajectories: flips by confidence, and variance components.
 
     Variance components are of 0/1 verdicts: 1 incorrect, 0 correct or not applicable; runs that lack a decided verdict
@@ -296,7 +270,7 @@ def asked_again(ratings: Given, *, n_bands: int = 3, cluster_unit: str = "task",
     n_bands : int
         Into how many bands a judge's items are split at the quantiles of its mean confidence over repeats.
     """
-    table = repeated_verdicts(ratings)
+    table = citations.repeated_verdicts(ratings)
     if n_bands < 2:
         raise InputError("n_bands", "must be 2 or more", n_bands)
     intervals: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
@@ -304,10 +278,11 @@ def asked_again(ratings: Given, *, n_bands: int = 3, cluster_unit: str = "task",
         _judge(asked, edges, intervals)
         for mine in table.sort("family", "rater").partition_by("family", "rater", maintain_order=True)
         for edges in [_edges(mine, n_bands)]
-        for asked in by_question(mine)
+        for asked in citations.by_question(mine)
     )
-    variances = tuple(question_variance(asked) for asked in by_question(table))
-    return AskedAgain(judges, variances, kind=kind_of(ratings), made_up=made_up_raters(as_ratings(ratings)))
+    variances = tuple(citations.question_variance(asked) for asked in citations.by_question(table))
+    made_up = frames.made_up_raters(as_ratings(ratings))
+    return AskedAgain(judges, variances, kind=frames.kind_of(ratings), made_up=made_up)
 
 
 def _edges(mine: pl.DataFrame, n_bands: int) -> list[float]:
@@ -332,7 +307,7 @@ def _judge(asked: pl.DataFrame, edges: list[float], intervals: IntervalTerms) ->
     if len(repeats) > 1:
         codes = asked["verdict"].replace_strict(list(VERDICTS), list(range(len(VERDICTS))), return_dtype=pl.Float64)
         sides = {"trajectory_id": runs["trajectory_id"].to_list(), "repeat": repeats}
-        verdicts, confidences = (cube(asked, sides, values) for values in (codes, asked["confidence"]))
+        verdicts, confidences = (frames.cube(asked, sides, values) for values in (codes, asked["confidence"]))
         sample: _Sample = {**intervals, "clusters": runs["cluster_id"].to_list()}
         with_itself = self_agreement(verdicts, **sample)
         bands, no_bands = _bands(verdicts, confidences, edges, sample)
@@ -388,13 +363,10 @@ class PublishedRepeat(Part, name="published_repeat", caption="The same call, mad
     with_itself: SelfAgreement
 
     @property
-    def table(self) -> Table:
+    def table(self) -> frames.Table:
         """One row a call."""
-        rows = [
-            {"call": call, "verdict": verdict, "confidence": confidence}
-            for call, (verdict, confidence) in enumerate(self.calls, start=1)
-        ]
-        return table_of(rows, self.kind)
+        names, calls = ("call", "verdict", "confidence"), enumerate(self.calls, start=1)
+        return frames.table_of([dict(zip(names, (at, *call), strict=True)) for at, call in calls], self.kind)
 
     @property
     def answer(self) -> str:
@@ -402,7 +374,7 @@ class PublishedRepeat(Part, name="published_repeat", caption="The same call, mad
         return published(self.judge, self.axis, self.simulation, self.calls, self.with_itself.flips)
 
 
-def published_repeat(calls: Given) -> PublishedRepeat:
+def published_repeat(calls: frames.Given) -> PublishedRepeat:
     """What a published repeat of one judge on one run and axis shows and does not show.
 
     Parameters
@@ -416,7 +388,7 @@ def published_repeat(calls: Given) -> PublishedRepeat:
         Fewer than two calls, a call that stands twice, or calls of several judges, runs or axes.
     """
     columns = ("simulation", "axis", "judge", "call", "verdict", "confidence")
-    table = to_polars(calls, columns, where="calls").sort("call")
+    table = frames.to_polars(calls, columns, where="calls").sort("call")
     if table.select("simulation", "axis", "judge").n_unique() > 1:
         raise InputError("calls", "must be of one judge on one run and axis", cure="filter first")
     if table.height < 2 or table["call"].is_duplicated().any():
@@ -429,7 +401,7 @@ def published_repeat(calls: Given) -> PublishedRepeat:
         judge=row["judge"],
         calls=tuple(table.select("verdict", "confidence").iter_rows()),
         with_itself=self_agreement([[float(said.index(word)) for word in table["verdict"]]]),
-        kind=kind_of(calls),
+        kind=frames.kind_of(calls),
     )
 
 
@@ -464,14 +436,14 @@ class SelfPreferenceReport(
         return {"word": "correct\nincorrect"} | ({"label": "incorrect"} if self.labels else {})
 
     @property
-    def table(self) -> Table:
+    def table(self) -> frames.Table:
         """One row for each family of judges and of agents: the share of verdicts that say correct."""
         rows = [
             (c.judge_family, c.agent_family, c.judge_family == c.agent_family, c.says_correct, c.n_verdicts, c.n_agents)
             for c in self.measured.table
             if c.n_verdicts
         ]
-        return table_of([dict(zip(_CELLS, row, strict=True)) for row in rows], self.kind, columns=_CELLS)
+        return frames.table_of([dict(zip(_CELLS, row, strict=True)) for row in rows], self.kind, columns=_CELLS)
 
     @property
     def answer(self) -> str:
@@ -480,7 +452,7 @@ class SelfPreferenceReport(
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        left_out = no_agent(self.runs_left_out)
+        left_out = [LEFT_OUT.format(runs=many(self.runs_left_out, "run"))] * bool(self.runs_left_out)
         if self.refusal:
             return (leniency_alone(self.where, self.refusal, bool(self.labels)), *left_out)
         return (
@@ -492,7 +464,7 @@ class SelfPreferenceReport(
 
 
 def self_preference_report(
-    ratings: Given, agent_families: Given, *, repeat: int = 0, ci_level: float = 0.95
+    ratings: frames.Given, agent_families: frames.Given, *, repeat: int = 0, ci_level: float = 0.95
 ) -> SelfPreferenceReport:
     """Self-preference of judge families on whole trajectories.
 
@@ -514,14 +486,14 @@ def self_preference_report(
     """
     table = as_ratings(ratings).filter(VERDICT_ON_RUN)
     agents = _agents(table)
-    families = per_run(agent_families, "agent_family", where="agent_families")
+    families = frames.per_run(agent_families, "agent_family", where="agent_families")
     families = {run: families[run] for run in agents if families.get(run) is not None}
     _check_families(agents, families)
     known = table.filter(pl.col("trajectory_id").is_in(list(families)))
     judged = known.filter(BY_JUDGE)
     if judged.is_empty():
         raise InputError("ratings", "must hold verdicts of judges on the runs with an agent family")
-    panel = pooled(known, questions_in_order(judged["question"]), repeat=repeat)
+    panel = pooled(known, frames.questions_in_order(judged["question"]), repeat=repeat)
     runs = dict(known.select("item_id", "trajectory_id").iter_rows())
     failed = _incorrect(panel, panel.label)
     labelled = bool((~np.isnan(failed)).any())
@@ -540,8 +512,8 @@ def self_preference_report(
         labels=("the planted labels" if panel.planted else "people") if labelled else "",
         n_failed=int((failed == 1).sum()),
         runs_left_out=table["trajectory_id"].n_unique() - known["trajectory_id"].n_unique(),
-        kind=kind_of(ratings),
-        made_up=made_up_raters(known),
+        kind=frames.kind_of(ratings),
+        made_up=frames.made_up_raters(known),
     )
 
 
@@ -562,7 +534,7 @@ def _check_families(agents: dict[str, str], families: dict[str, str]) -> None:
             raise InputError("agent_families", "an agent has one family", agents[run])
 
 
-def _incorrect(panel: Pooled, codes: Floats) -> Floats:
+def _incorrect(panel: Pooled, codes: frames.Floats) -> frames.Floats:
     """1 for incorrect, 0 for correct, NaN for any other word or none."""
     incorrect, correct = (panel.categories.index(word) for word in ("incorrect", "correct"))
     return np.where(codes == incorrect, 1.0, np.where(codes == correct, 0.0, np.nan))

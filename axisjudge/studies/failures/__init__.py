@@ -80,9 +80,8 @@ class SharedFailures(
             theme.interval_mark(ax, independent, row + 0.14, colour=theme.QUIET, filled=False)
         theme.legend_below(ax, {"observed": theme.FILLED, "if the judges' verdicts shared nothing": theme.HOLLOW})
         theme.named_rows(ax, [theme.in_words(axis) for axis in profile.axes])
-        theme.percent_axis(
-            ax, np.nanmax([0.2, *(end for pair in pairs for of in pair for end in (of.estimate, of.ci_high))])
-        )
+        ends = (end for pair in pairs for of in pair for end in (of.estimate, of.ci_high))
+        theme.percent_axis(ax, np.nanmax([0.2, *ends]))
         return theme.dress(ax, "Consensus failures and what independent errors would give", note)
 
     def to_dict(self) -> dict[str, Any]:

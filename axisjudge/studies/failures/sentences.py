@@ -57,15 +57,8 @@ def _first(totals: Sequence[Cell], axes: Ranking) -> str:
 
 def sample(panel: Panel) -> str:
     """How much was judged, and how much of it is undecided."""
-    runs, agents, tasks, judges = (
-        many(count, noun)
-        for count, noun in (
-            (len(panel.runs), "run"),
-            (len(panel.agent_names), "agent"),
-            (len(set(panel.clusters)), "task"),
-            (len(panel.judges), "judge"),
-        )
-    )
+    of = {"run": panel.runs, "agent": panel.agent_names, "task": set(panel.clusters), "judge": panel.judges}
+    runs, agents, tasks, judges = (many(len(each), noun) for noun, each in of.items())
     counts = {name: int(getattr(panel, name).sum()) for name in ("uncertain", "lost", "not_rated")}
     parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count]
     asked = many(panel.incorrect.size, "verdict")

@@ -11,7 +11,7 @@ from axisjudge.figures import theme
 from axisjudge.results import columns, plain
 from axisjudge.stats.estimate import Estimate, many, plural
 from axisjudge.stats.latent_panel import TAIL, LatentPanel, NoModel, Sampler, latent_panel, tails
-from axisjudge.studies._shared.frames import Given, Table, table_of
+from axisjudge.studies._shared.frames import Given, Table, rows_by, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import directed, in_points, listed, worth_of
 from axisjudge.studies.few_runs.panel import (
@@ -216,12 +216,8 @@ class WorthOfPanel(Part, name="panel_worth", caption="Independent judges that th
     def table(self) -> Table:
         """A row a way."""
         ways = {"the model": self.model.effective, "correlation of errors": self.by_design}
-        rows = [
-            {"by": way, "judges": of.estimate, "low": of.ci_low, "high": of.ci_high}
-            for way, of in ways.items()
-            if of is not None
-        ]
-        return table_of(rows, self.kind)
+        known = {way: of for way, of in ways.items() if of is not None}
+        return table_of(rows_by("by", known, columns("judges=estimate low=ci_low high=ci_high")), self.kind)
 
     @property
     def answer(self) -> str:
@@ -250,9 +246,8 @@ class HiddenLabels(Part, name="hidden_labels", caption="On labels that the model
         if (of := self.trial) is None:
             return table_of([], self.kind, columns=("by", "right", "brier", "labels"))
         by_model = {"by": "the model", "right": of.accuracy, "brier": of.brier, "labels": of.n_hidden}
-        return table_of(
-            [by_model, by_model | {"by": "votes", "right": of.votes_accuracy, "brier": of.votes_brier}], self.kind
-        )
+        by_votes = by_model | {"by": "votes", "right": of.votes_accuracy, "brier": of.votes_brier}
+        return table_of([by_model, by_votes], self.kind)
 
     @property
     def answer(self) -> str:
@@ -351,9 +346,8 @@ def _beside(ax: theme.Axes | None, rows: Sequence[tuple[str, Estimate, Estimate]
     if rows:
         _, modelled, counted = rows[-1]
         posterior = f"filled: the model's, {theme.level(modelled, 'posterior intervals')}"
-        theme.describe(
-            ax, f"{posterior}; hollow: as counted, {theme.level(counted)} over {plural(counted.cluster_unit)}"
-        )
+        by_design = f"hollow: as counted, {theme.level(counted)} over {plural(counted.cluster_unit)}"
+        theme.describe(ax, f"{posterior}; {by_design}")
     return ax
 
 
@@ -487,11 +481,9 @@ def effective_sentence(model: LatentPanel, by_design: Estimate | None) -> str:
     own = model.effective
     if math.isnan(own.estimate):
         return f"How many independent judges the panel is worth is not said: {own.reason}."
-    beside = (
-        ""
-        if by_design is None or math.isnan(by_design.estimate)
-        else f"; by the correlation of errors {by_design.estimate:.1f} ({by_design.interval('.1f')})"
-    )
+    beside = ""
+    if by_design is not None and not math.isnan(by_design.estimate):
+        beside = f"; by the correlation of errors {by_design.estimate:.1f} ({by_design.interval('.1f')})"
     return f"The {own.n_raters} judges {worth_of(own.n_raters, own, '.1f')}, by the model{beside}."
 
 

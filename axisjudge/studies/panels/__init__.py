@@ -178,11 +178,9 @@ class PanelMembers(
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Each judge's weight; nothing where no judge gave a word."""
-        return (
-            plot_weights(self.panel, ax=ax)
-            if self.votes.n_voted
-            else theme.plot_rows(pl.DataFrame(), self.caption, ax=ax)
-        )
+        if self.votes.n_voted:
+            return plot_weights(self.panel, ax=ax)
+        return theme.plot_rows(pl.DataFrame(), self.caption, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Way, weights and what each judge adds."""

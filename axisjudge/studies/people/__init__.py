@@ -67,8 +67,18 @@ class Claims(
         return head | {"sentences": said, "questions": questions}
 
 
+class _OfComparison(Part):
+    """A part of judges against people; all its numbers stand with the claims."""
+
+    comparison: HumanComparison
+
+    def to_dict(self) -> dict[str, Any]:
+        """How many rows."""
+        return {"n_rows": len(self.table)}
+
+
 class AgainstPeople(
-    Part, name="against_people", caption="Each judge against the majority of people", behind={"label": "any"}
+    _OfComparison, name="against_people", caption="Each judge against the majority of people", behind={"label": "any"}
 ):
     """Each judge against the majority of people, and, beside a person, against the other people.
 
@@ -76,8 +86,6 @@ class AgainstPeople(
     could hide; `confusion` who says what of the same items; `left_out` judge and person before the same others; `steps`
     the steps that judges cite against those that people cite.
     """
-
-    comparison: HumanComparison
 
     table = property(lambda self: tables.judges_table(self.comparison))
     failing = property(lambda self: tables.failing_table(self.comparison))
@@ -95,20 +103,14 @@ class AgainstPeople(
         """The share of items on which a judge says what people say; grey: people among themselves."""
         return tables.plot_against_people(self.comparison, ax=ax)
 
-    def to_dict(self) -> dict[str, Any]:
-        """How many rows; all numbers stand with the claims."""
-        return {"n_rows": len(self.table)}
-
 
 class StandsIn(
-    Part,
+    _OfComparison,
     name="stand_in",
     caption="Winning rate and advantage probability of each judge, the best constant judge beside it",
     behind={"label": "any"},
 ):
     """The alternative annotator test, with the best constant judge beside each."""
-
-    comparison: HumanComparison
 
     table = property(lambda self: tables.stand_in_table(self.comparison))
 
@@ -122,13 +124,9 @@ class StandsIn(
         drawn = self.comparison.has_ceiling
         return tables.plot_stand_in(self.comparison, ax=ax) if drawn else theme.plot_rows(NOTHING, self.caption, ax=ax)
 
-    def to_dict(self) -> dict[str, Any]:
-        """How many rows; all numbers stand with the claims."""
-        return {"n_rows": len(self.table)}
-
 
 class RatesByPeople(
-    Part, name="corrected_rates", caption="Failure rates of all agents and of each, corrected by labels"
+    _OfComparison, name="corrected_rates", caption="Failure rates of all agents and of each, corrected by labels"
 ):
     """Failure rates of all agents and of each, corrected by labels.
 
@@ -136,7 +134,6 @@ class RatesByPeople(
     truth is known; `differences` are those of two agents, in points.
     """
 
-    comparison: HumanComparison
     few: FewLabels
     planted: tuple[PlantedRate, ...]
 
@@ -154,12 +151,9 @@ class RatesByPeople(
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """What judges say, and what people would; nothing where no rate was corrected."""
-        drawn = self.comparison.corrected
-        return (
-            tables.plot_corrected_rates(self.comparison, ax=ax)
-            if drawn
-            else theme.plot_rows(NOTHING, self.caption, ax=ax)
-        )
+        if self.comparison.corrected:
+            return tables.plot_corrected_rates(self.comparison, ax=ax)
+        return theme.plot_rows(NOTHING, self.caption, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Few labels; the rates stand with the claims."""
@@ -402,23 +396,14 @@ def people(
     ['question', 'judge', 'beats one word', 'as a person']
     """
     of = claims(ratings, labels, ci_level=ci_level, seed=seed, **how)
+    rows = {name: how[name] for name in ("repeat", "step_level") if name in how}
+    sorting: dict[str, Any] = {"by": by, "mix": mix, "trajectories": trajectories, **rows}
     return People(
         claims=of,
         judges=against_people(of),
         stand_in=stands_in(of),
         rates=corrected_rates(of, truth=truth, n_few=n_few, n_draws=n_draws, seed=seed),
-        fairness=unfair(
-            of,
-            ratings,
-            labels,
-            by=by,
-            mix=mix,
-            trajectories=trajectories,
-            repeat=how.get("repeat", 0),
-            step_level=how.get("step_level", False),
-            ci_level=ci_level,
-            seed=seed,
-        ),
+        fairness=unfair(of, ratings, labels, **sorting, ci_level=ci_level, seed=seed),
     )
 
 

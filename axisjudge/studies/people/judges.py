@@ -32,9 +32,6 @@ from axisjudge.stats.reference import (
 from axisjudge.stats.uneven_draws import apart_reason, comparable_features
 from axisjudge.studies._shared.frames import Floats
 
-#: Labels of more than this share of the tasks would hardly differ from all labels.
-MOST_OF_ALL = 0.5
-
 
 def corrected_rates(
     panel: LabelledPanel, judge: int, *, ci_level: float = 0.95, seed: int = 0
@@ -412,22 +409,17 @@ def _stands_in(judge: JudgeComparison) -> Answered:
     if not judge.stand_in.refusal:
         return _by_figure(True)
     if test.passed:  # the constant passes as well, and the judge is not shown to be better
-        return (
-            ClaimAnswer.NOT_SHOWN if judge.stand_in.beyond_constant.ci_high > 0 else ClaimAnswer.MAY_NOT,
-            ClaimReason.REFUSED,
-        )
-    worse = sum(person.p_value > 1 - Q for person in test.tested)  # shown to be worse by epsilon or more
-    return ClaimAnswer.MAY_NOT if 2 * worse > len(test.tested) else ClaimAnswer.NOT_SHOWN, ClaimReason.REFUSED
+        is_open = judge.stand_in.beyond_constant.ci_high > 0
+    else:  # shown to be worse by epsilon or more
+        is_open = 2 * sum(person.p_value > 1 - Q for person in test.tested) <= len(test.tested)
+    return ClaimAnswer.NOT_SHOWN if is_open else ClaimAnswer.MAY_NOT, ClaimReason.REFUSED
 
 
 def _finds_failures(judge: JudgeComparison) -> Answered:
     sensitivity = judge.majority.sensitivity.given
     if math.isnan(sensitivity.ci_low):
-        if sensitivity.n_items:
-            return ClaimAnswer.NOT_CHECKED, ClaimReason.NO_INTERVAL
-        return ClaimAnswer.NOT_CHECKED, ClaimReason.NO_FAILURE if math.isnan(
-            judge.majority.sensitivity.best
-        ) else ClaimReason.NO_SIDE
+        never = ClaimReason.NO_FAILURE if math.isnan(judge.majority.sensitivity.best) else ClaimReason.NO_SIDE
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.NO_INTERVAL if sensitivity.n_items else never
     return _above(sensitivity, MOST_FAILURES)
 
 

@@ -256,8 +256,7 @@ def carried_table(fairness: Sequence[QuestionFairness], kind: Kind) -> Table:
             each.by,
             one.judge,
             _CARRIED[one.measure],
-            _share(one.here),
-            _share(one.there),
+            *map(_share, (one.here, one.there)),
             one.there.reason,
         )
         for each in fairness
@@ -297,7 +296,7 @@ def plot_against_people(comparison: HumanComparison, *, ax: theme.Axes | None = 
     best = "; filled: those who share first place by kappa" if first else ""
     note = f"share of items on which a judge says what people say{best}; line: always the commonest word{grey}"
     drawn = [judge.majority.accuracy.given for _, judge in comparison.pairs()]
-    return _panels(comparison, draw, backdrop, "Judges against people", note, drawn, percent=True, ax=ax)
+    return _panels(comparison, draw, backdrop, "Judges against people", note, drawn, ax=ax)
 
 
 def plot_corrected_rates(comparison: HumanComparison, *, ax: theme.Axes | None = None) -> theme.Axes:
@@ -318,9 +317,7 @@ def plot_corrected_rates(comparison: HumanComparison, *, ax: theme.Axes | None =
 
     note = "hollow: share that the judge calls incorrect; filled: corrected by people's labels; grey: the labels alone"
     drawn = [judge.rates.overall.rate for _, judge in comparison.pairs() if judge.rates is not None]
-    return _panels(
-        comparison, draw, backdrop, "Failure rates, as judges say and as people would", note, drawn, percent=True, ax=ax
-    )
+    return _panels(comparison, draw, backdrop, "Failure rates, as judges say and as people would", note, drawn, ax=ax)
 
 
 def plot_stand_in(comparison: HumanComparison, *, ax: theme.Axes | None = None) -> theme.Axes:
@@ -336,7 +333,7 @@ def plot_stand_in(comparison: HumanComparison, *, ax: theme.Axes | None = None) 
         f"{comparison.epsilon:g}; bar: the best judge that always says one word"
     )
     drawn = [judge.stand_in.judge.advantage for _, judge in comparison.pairs()]
-    return _panels(comparison, draw, None, "May a judge stand in for a person?", note, drawn, percent=True, ax=ax)
+    return _panels(comparison, draw, None, "May a judge stand in for a person?", note, drawn, ax=ax)
 
 
 def _panels(
@@ -347,7 +344,6 @@ def _panels(
     note: str,
     drawn: Sequence[Estimate],
     *,
-    percent: bool = False,
     ax: theme.Axes | None = None,
 ) -> theme.Axes:
     """One panel a question side by side, judges from top to bottom in one order, those first that people agree with."""
@@ -377,7 +373,7 @@ def _panels(
         ax.grid(axis="x", color=theme.FAINT, linewidth=0.6)
         ax.set_axisbelow(True)
         ax.tick_params(length=0, labelsize=theme.SMALL, colors=theme.INK)
-        ax.xaxis.set_major_formatter(theme.percent_tick if percent else "{x:.2f}")
+        ax.xaxis.set_major_formatter(theme.percent_tick)
     theme.named_rows(axes[0][0], [judge.removeprefix("simulated:") for judge in judges])
     figure.suptitle(title, x=0.01, ha="left", fontsize=theme.TITLE, color=theme.INK, fontweight="bold")
     figure.supxlabel(note, x=0.01, ha="left", fontsize=theme.SMALL, color=theme.QUIET)

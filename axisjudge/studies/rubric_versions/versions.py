@@ -250,9 +250,7 @@ def _ranks(ratings: Given, is_open: pl.Expr, judges: Sequence[str], confidences:
 
     Ranks taken within a version would erase the very shift that should show.
     """
-    given = as_ratings(ratings).filter(
-        pl.col("rater").is_in(list(judges)) & pl.col("confidence").is_not_null() & is_open
-    )
+    given = as_ratings(ratings).filter(pl.col("rater").is_in(list(judges)), pl.col("confidence").is_not_null(), is_open)
     maps, named = fitted_maps(given)
     ranks = np.full(confidences.shape, math.nan)
     for number, judge in enumerate(judges):

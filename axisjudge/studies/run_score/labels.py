@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,17 +24,7 @@ from axisjudge.stats.calibration import auroc
 from axisjudge.stats.comparisons.ranking import pooled_by_cluster, rank_sets
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import clustered_mean, clustered_proportion
-from axisjudge.studies._shared.frames import (
-    Floats,
-    Given,
-    Kind,
-    Table,
-    made_up_raters,
-    rows_by,
-    rows_of,
-    table_of,
-    to_polars,
-)
+from axisjudge.studies._shared import frames
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.words import many
@@ -73,11 +64,11 @@ class Competition(Part, caption="Probability that an agent's next run scores hig
         return self.ranked.with_columns(pl.col("ended_at").dt.to_string("iso:strict"))
 
     @property
-    def table(self) -> Table:
+    def table(self) -> frames.Table:
         """One row an agent, the likeliest to win first."""
         wins = dict(sorted(self.wins.items(), key=lambda each: -np.nan_to_num(each[1].estimate)))
         shown = columns("wins=estimate low=ci_low high=ci_high specs=n_clusters")
-        return table_of(rows_by("agent", wins, shown), self.kind, columns=("agent", "wins"))
+        return frames.table_of(frames.rows_by("agent", wins, shown), self.kind, columns=("agent", "wins"))
 
     @property
     def answer(self) -> str:
@@ -107,7 +98,7 @@ def compete(
     spec: str | None = None,
     ci_level: float = 0.95,
     rng: np.random.Generator,
-    kind: Kind = "polars",
+    kind: frames.Kind = "polars",
 ) -> Competition:
     """Rank the runs of a spec by score, and its agents by what their repeats allow to be said.
 
@@ -201,15 +192,11 @@ class ScoreCalibration(Result):
         ordered = self.points.sort("score", "spec", "good")
         band = (ordered["score"].rank("average") - 0.5).to_numpy() * n_bands // ordered.height
         parts = [ordered.filter(pl.Series(band == number)) for number in np.unique(band)]
-        return [
-            (
-                float(np.mean(part["score"].to_numpy())),
-                clustered_proportion(part["good"].to_numpy(), part["spec"].to_numpy(), cluster_unit="spec"),
-            )
-            for part in parts
-        ]
+        arrays = [[part[name].to_numpy() for name in ("score", "good", "spec")] for part in parts]
+        share = partial(clustered_proportion, cluster_unit="spec")
+        return [(float(np.mean(score)), share(good, specs)) for score, good, specs in arrays]
 
-    def forecast(self, score: Floats) -> Floats:
+    def forecast(self, score: frames.Floats) -> frames.Floats:
         """What the S-curve says of runs with these scores; NaN where there is no curve."""
         return _forecast(self.fit, score)
 
@@ -226,10 +213,10 @@ class ScoreAgainstLabels(Part, name="aucs", caption="AUC of the score and of eac
     refusal: str = ""
 
     @property
-    def table(self) -> Table:
+    def table(self) -> frames.Table:
         """One row for the score and one for each component."""
         aucs, shown = self.found.aucs if self.found else {}, columns("auc=estimate low=ci_low high=ci_high note=reason")
-        return table_of(rows_by("score", aucs, shown), self.kind, columns=("score", "auc"))
+        return frames.table_of(frames.rows_by("score", aucs, shown), self.kind, columns=("score", "auc"))
 
     @property
     def answer(self) -> str:
@@ -260,7 +247,7 @@ class ScoreAgainstLabels(Part, name="aucs", caption="AUC of the score and of eac
 
 
 def against_labels(
-    scored: pl.DataFrame, labels: Given, *, name: str = "labels", kind: Kind = "polars", **how: Any
+    scored: pl.DataFrame, labels: frames.Given, *, name: str = "labels", kind: frames.Kind = "polars", **how: Any
 ) -> ScoreAgainstLabels:
     """Does the score rank runs as labels do?
 
@@ -275,14 +262,14 @@ def against_labels(
     """
     found, why = enough_for(lambda: calibrate_score(scored, rated_labels(labels), name=name, **how))
     refusal = f"{say.UNLABELLED} {why}" if why else ""
-    return ScoreAgainstLabels(found, refusal, kind=kind, made_up=made_up_raters(as_ratings(labels)))
+    return ScoreAgainstLabels(found, refusal, kind=kind, made_up=frames.made_up_raters(as_ratings(labels)))
 
 
 def against_reward(
     trajectories: Sequence[Trajectory],
     *,
     rules: ScorecardRules = DEFAULT,
-    kind: Kind = "polars",
+    kind: frames.Kind = "polars",
     ci_level: float = 0.95,
 ) -> ScoreAgainstLabels:
     """The score of trajectories against their end-task reward, without completion: it *is* the reward."""
@@ -300,12 +287,12 @@ class ScoreForecast(Part, name="good_runs", caption="Share of good runs in fifth
     found: ScoreCalibration | None
 
     @property
-    def table(self) -> Table:
+    def table(self) -> frames.Table:
         """One row a fifth of the runs: their mean score, the share that is good, and what the S-curve says."""
         bands = self.found.bands() if self.found else []
         shown = columns("good=estimate low=ci_low high=ci_high runs=n_items")
-        rows = [{"score": score} | rows_of([share], shown)[0] for score, share in bands]
-        return table_of(rows, self.kind, columns=("score", "good"))
+        rows = [{"score": score} | frames.rows_of([share], shown)[0] for score, share in bands]
+        return frames.table_of(rows, self.kind, columns=("score", "good"))
 
     @property
     def answer(self) -> str:
@@ -354,9 +341,9 @@ def reward_labels(runs: pl.DataFrame) -> pl.DataFrame:
     return known.select("run_id", (pl.col("reward") >= SUCCESS).cast(pl.Float64).alias("good"))
 
 
-def rated_labels(labels: Given) -> pl.DataFrame:
+def rated_labels(labels: frames.Given) -> pl.DataFrame:
     """Labels from a ratings table on the scale ``unit``: the mean of a run's raters, good from one half on."""
-    ratings = to_polars(labels, ("trajectory_id", "scale", "status", "value"), where="labels")
+    ratings = frames.to_polars(labels, ("trajectory_id", "scale", "status", "value"), where="labels")
     given = ratings.filter((pl.col("status") == "ok") & (pl.col("scale") == "unit") & pl.col("value").is_not_null())
     if given.is_empty():
         scales = ratings["scale"].unique().to_list()
@@ -393,21 +380,19 @@ def calibrate_score(
     score = without(table, dropped, rules=rules) if dropped else table["score"].cast(pl.Float64).to_numpy()
     specs = np.asarray(table.select(pl.coalesce("spec_id", "run_id")).to_series().to_list())
 
-    def area(points: Floats) -> Estimate:
+    def area(points: frames.Floats) -> Estimate:
         return auroc(points / 100, good, clusters=specs, cluster_unit="spec", ci_level=ci_level)
 
     kept = [name for name in COMPONENTS if name != dropped and table[f"{name}_reason"].null_count()]
     known = {name: pl.when(pl.col(f"{name}_reason").is_null()).then(pl.col(name).cast(pl.Float64)) for name in kept}
-    of_component = {
-        name: table.select(points.fill_null(np.nan)).to_series().to_numpy() for name, points in known.items()
-    }
+    of_component = table.select(**{name: points.fill_null(np.nan) for name, points in known.items()})
     fit = _fit(score, good, specs, ci_level)
     loss, gain = _held_out(score, good, specs, ci_level) if fit.curve else ({}, None)
     return ScoreCalibration(
         labels=name,
         dropped=dropped,
         auc=area(score),
-        components={name: area(points) for name, points in of_component.items()},
+        components={name: area(of_component[name].to_numpy()) for name in kept},
         share_good=float(good.mean()),
         fit=fit,
         loss=loss,
@@ -416,18 +401,18 @@ def calibrate_score(
     )
 
 
-def _fit(score: Floats, good: Floats, specs: NDArray[Any], ci_level: float) -> CurveFit:
+def _fit(score: frames.Floats, good: frames.Floats, specs: NDArray[Any], ci_level: float) -> CurveFit:
     """P(good) as an S-curve of score / 100: half of the runs are good at its median."""
     return fit_criterion_curve(score / 100, 100 * good, specs, floor=FLOOR, cluster_unit="spec", ci_level=ci_level)
 
 
-def _forecast(fit: CurveFit, score: Floats) -> Floats:
+def _forecast(fit: CurveFit, score: frames.Floats) -> frames.Floats:
     nothing = np.full(len(score), np.nan)
     return nothing if fit.curve is None else fit.curve.apply(np.maximum(score / 100, FLOOR))
 
 
 def _held_out(
-    score: Floats, good: Floats, specs: NDArray[Any], ci_level: float
+    score: frames.Floats, good: frames.Floats, specs: NDArray[Any], ci_level: float
 ) -> tuple[dict[str, float], Estimate | None]:
     """Squared errors of the three forecasts, each spec forecast from the others, and the gain of the S-curve."""
     errors = {

@@ -274,12 +274,8 @@ def published_trace(verdicts: Given, steps: Given | None = None) -> PublishedTra
     columns = ("axis", "judge", "family", "verdict", "confidence", "cited_step_indices")
     judgements = tuple(
         TracedVerdict(
-            axis=row["axis"],
-            judge=row["judge"],
-            family=row["family"],
+            **{name: row[name] for name in columns[:-1]},
             status="ok",
-            verdict=row["verdict"],
-            confidence=row["confidence"],
             cited=tuple(int(step) for step in str(row["cited_step_indices"] or "").split()),
             invalid=(),
             rationale="",
