@@ -168,11 +168,9 @@ class SharedSteps(Part, name="citations", caption="Shared evidence per question 
                     by_version.setdefault(pair.rubric_version, {})[pair.judges] = pair.cited.overlap.estimate
             shared = set.intersection(*map(set, by_version.values())) if by_version else set()
             if len(by_version) > 1 and shared:
-                means = {
-                    version: sum(overlap[judges] for judges in shared) / len(shared)
-                    for version, overlap in by_version.items()
-                }
-                sentences.append(words.overlap_by_version(question, means, len(shared)))
+                n = len(shared)
+                means = {of: sum(overlap[both] for both in shared) / n for of, overlap in by_version.items()}
+                sentences.append(words.overlap_by_version(question, means, n))
         return tuple(sentences)
 
 
@@ -269,11 +267,8 @@ def shared_steps(
     if steps is None and len(runs):
         steps = {run.id: len(run.steps) for run in runs if run.id in ids}
     table = rated.filter(VERDICT_ON_RUN & BY_JUDGE & pl.col("verdict").is_not_null())
-    kept = _once(
-        table.filter(pl.col("repeat") == repeat).with_columns(
-            pl.col("cited_step_indices", "invalid_citations").fill_null([])
-        )
-    )
+    lists = pl.col("cited_step_indices", "invalid_citations").fill_null([])
+    kept = _once(table.filter(pl.col("repeat") == repeat).with_columns(lists))
     n_steps = None if steps is None else _checked_steps(frames.per_run(steps, "n_steps", where="steps"), kept)
     terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
     return SharedSteps(
@@ -297,9 +292,8 @@ def _checked_steps(n_steps: dict[str, Any], kept: pl.DataFrame) -> dict[str, int
     for run, cited, invalid in kept.select(columns).iter_rows():
         n = n_steps.get(run)
         if not isinstance(n, Integral) or n < 0:
-            raise InputError(
-                "steps", f"needs the number of steps of run {run}", n, "give the trajectories of all rated runs"
-            )
+            cure = "give the trajectories of all rated runs"
+            raise InputError("steps", f"needs the number of steps of run {run}", n, cure)
         if set(check_citations(cited, int(n))) != set(invalid):
             rule = f"run {run} has {n} steps, which contradicts the invalid citations in the ratings"
             raise InputError("steps", rule, f"cited {cited}, invalid {invalid}", "take the steps of the runs judged")
@@ -415,9 +409,8 @@ def question_variance(asked: pl.DataFrame) -> QuestionVariance:
     verdicts = frames.cube(again, {"trajectory_id": runs, "rater": names, "repeat": repeats}, failed)
     task_of = dict(asked.select("trajectory_id", "cluster_id").iter_rows())
     tasks, when = [task_of[run] for run in runs], _occasions(judges, repeats)
-    return QuestionVariance(
-        question, names, variance_components(verdicts, occasions=when, tasks=tasks), NoVariance.NONE
-    )
+    components = variance_components(verdicts, occasions=when, tasks=tasks)
+    return QuestionVariance(question, names, components, NoVariance.NONE)
 
 
 def _occasions(judges: Sequence[pl.DataFrame], repeats: Sequence[int]) -> list[int]:

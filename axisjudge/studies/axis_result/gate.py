@@ -440,8 +440,17 @@ class _Pair(NamedTuple):
     def decided(self, rule: str, outcome: ScenarioOutcome, reason: str = "") -> GateDecision:
         """A decision on these runs, with the means of their composites."""
         before, after = (fmean(values(runs, "composite") or [math.nan]) for runs in (self.old, self.new))
-        of = (self.scenario, self.agent, rule, outcome, len(self.old), len(self.new))
-        return GateDecision(*of, before=before, after=after, reason=reason)
+        return GateDecision(
+            scenario=self.scenario,
+            agent=self.agent,
+            rule=rule,
+            outcome=outcome,
+            n_before=len(self.old),
+            n_after=len(self.new),
+            before=before,
+            after=after,
+            reason=reason,
+        )
 
     @property
     def same(self) -> bool:

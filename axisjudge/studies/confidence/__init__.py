@@ -27,7 +27,7 @@ from axisjudge.stats.calibration import (
     risk_coverage,
 )
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.frames import Given, kind_of, made_up_raters
+from axisjudge.studies._shared.frames import Given, kind_of, made_up_raters, rows_of
 from axisjudge.studies._shared.result import Part, open_door
 from axisjudge.studies._shared.words import listed, many
 
@@ -89,6 +89,10 @@ class JudgeCalibration(Result):
         """The reliability curve with its band."""
         names = ("confidence", "calibrated", "count", "band_low", "band_high")
         return {name: getattr(self.curve, name) for name in names}
+
+    def row(self) -> dict[str, Any]:
+        """One row of the table."""
+        return rows_of([self], _FIGURES)[0]
 
     @property
     def sentence(self) -> str:

@@ -90,9 +90,8 @@ def _demo() -> LocatedSource:
 
     demo = load_source("demo")
     runs = _outcomes(read_trajectories(*demo_paths()).trajectories)
-    located = read_reference(*demo_paths()).filter(
-        pl.col("trajectory_id").is_in(demo.ratings["trajectory_id"].implode())
-    )
+    rated = pl.col("trajectory_id").is_in(demo.ratings["trajectory_id"].implode())
+    located = read_reference(*demo_paths()).filter(rated)
     about = (
         f"{demo.about} The reference knows only what each task expects, and so holds faults against failed runs alone; "
         "what was planted is known of every run."
@@ -243,9 +242,8 @@ def faults_found(table: pl.DataFrame, labels: pl.DataFrame, *, within: int, ci_l
     wrong, of_run = pl.col("verdict") == "incorrect", ("judge", "trajectory_id")
     said = table.select(*of_run, "question", "verdict", cited="cited_step_indices")
     cited = pl.col("cited").filter(wrong).list.explode()
-    anywhere = said.group_by(of_run, maintain_order=True).agg(
-        question=pl.lit(ANY_STEP), verdict=_ON_SOME_AXIS, cited=cited
-    )
+    on_some = {"question": pl.lit(ANY_STEP), "verdict": _ON_SOME_AXIS, "cited": cited}
+    anywhere = said.group_by(of_run, maintain_order=True).agg(**on_some)
     flagged = table.group_by(of_run).agg(flagged=wrong.any())
     met = faults.join(pl.concat([said, anywhere]), on=["trajectory_id", "question"]).join(flagged, on=of_run)
     if met.is_empty():

@@ -100,9 +100,8 @@ def plot_trust(trusts: Sequence[Trust], *, ax: theme.Axes | None = None) -> them
     ax = theme.new_axes(7.0, 4.0) if ax is None else ax
     longest = max(trusts, key=lambda each: len(each.alone.tests))
     tests, sure = longest.alone.tests, f"{100 * longest.alone.confidence_level:g}% sure"
-    shares, errors, bounds = zip(
-        *((test.share, test.error.estimate, test.error.ci_high) for test in tests), strict=True
-    )
+    points = ((test.share, test.error.estimate, test.error.ci_high) for test in tests)
+    shares, errors, bounds = zip(*points, strict=True)
     ax.plot(shares, errors, "o-", color=theme.ACCENT, markersize=4, label="error among the labelled")
     ax.plot(shares, bounds, "-", color=theme.ACCENT, linewidth=1, alpha=0.6)
     shaded = f"up to the bound ({sure})"

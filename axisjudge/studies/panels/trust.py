@@ -226,9 +226,8 @@ def _unlabelled(votes: Voted, words: Floats, labelled: NDArray[np.bool_]) -> tup
     """Words and agents of which no item has a label, and their items: a bound says nothing of these."""
     of_word = {f"word {name}": words == code for code, name in enumerate(votes.categories)}
     of_agent = {f"agent {name}": np.array(votes.agents) == name for name in sorted(set(votes.agents) - {""})}
-    lacking = {
-        name: inside for name, inside in {**of_word, **of_agent}.items() if inside.any() and not labelled[inside].any()
-    }
+    every = {name: inside for name, inside in {**of_word, **of_agent}.items() if inside.any()}
+    lacking = {name: inside for name, inside in every.items() if not labelled[inside].any()}
     return tuple(lacking), np.any([np.zeros(len(votes.items), dtype=bool), *lacking.values()], axis=0)
 
 

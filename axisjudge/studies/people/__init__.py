@@ -14,18 +14,7 @@ from axisjudge.ratings.edge import MADE_UP, strata_of
 from axisjudge.stats.clusters import Alike
 from axisjudge.studies._shared.frames import SCOPE, Given, Table, kind_of, native
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies.people import sentences, tables
-from axisjudge.studies.people.compared import (
-    FewLabels,
-    HumanComparison,
-    PlantedRate,
-    QuestionFairness,
-    compare_question,
-    fairness,
-    few_labels,
-    planted_rates,
-    strangers_among,
-)
+from axisjudge.studies.people import compared, sentences, tables
 from axisjudge.trajectory import Trajectory
 
 #: A figure of nothing, which a page says in words.
@@ -39,7 +28,7 @@ class Claims(
 ):
     """Six claims of every judge and question: may be made, not shown yet, shown false, or not checked."""
 
-    comparison: HumanComparison
+    comparison: compared.HumanComparison
 
     @property
     def table(self) -> Table:
@@ -70,7 +59,7 @@ class Claims(
 class _OfComparison(Part):
     """A part of judges against people; all its numbers stand with the claims."""
 
-    comparison: HumanComparison
+    comparison: compared.HumanComparison
 
     def to_dict(self) -> dict[str, Any]:
         """How many rows."""
@@ -134,8 +123,8 @@ class RatesByPeople(
     truth is known; `differences` are those of two agents, in points.
     """
 
-    few: FewLabels
-    planted: tuple[PlantedRate, ...]
+    few: compared.FewLabels
+    planted: tuple[compared.PlantedRate, ...]
 
     table = property(lambda self: tables.rates_table(self.comparison))
     differences = property(lambda self: tables.differences_table(self.comparison))
@@ -167,7 +156,7 @@ class Unfair(
     to another mix of the strata.
     """
 
-    questions: tuple[QuestionFairness, ...]
+    questions: tuple[compared.QuestionFairness, ...]
 
     table = property(lambda self: tables.unfair_table(self.questions, self.kind))
     own_strata = property(lambda self: tables.strata_rates_table(self.questions, self.kind))
@@ -221,11 +210,13 @@ def claims(
     panels = [labelled_panel(rated, persons, name, **of) for name in names]
     raters = pl.concat(table.select("rater", "rater_kind").unique(maintain_order=True) for table in (rated, persons))
     made_up = tuple(raters.filter(pl.col("rater_kind").is_in(MADE_UP))["rater"].unique(maintain_order=True))
-    comparison = HumanComparison(
-        questions=tuple(compare_question(panel, epsilon=epsilon, ci_level=ci_level, seed=seed) for panel in panels),
+    comparison = compared.HumanComparison(
+        questions=tuple(
+            compared.compare_question(panel, epsilon=epsilon, ci_level=ci_level, seed=seed) for panel in panels
+        ),
         epsilon=epsilon,
         kind=kind_of(ratings),
-        strangers=strangers_among(persons.filter(pl.col("question").is_in(names))),
+        strangers=compared.strangers_among(persons.filter(pl.col("question").is_in(names))),
     )
     return Claims(comparison, kind=comparison.kind, made_up=made_up)
 
@@ -252,8 +243,8 @@ def corrected_rates(
     n_few, n_draws : int
         Where all items are labelled: how many runs would be labelled, and how often they are drawn (0: not tried).
     """
-    few = few_labels(of.comparison, n_runs=n_few, n_draws=n_draws, seed=seed)
-    known = () if truth is None else planted_rates(of.comparison, truth)
+    few = compared.few_labels(of.comparison, n_runs=n_few, n_draws=n_draws, seed=seed)
+    known = () if truth is None else compared.planted_rates(of.comparison, truth)
     return RatesByPeople(of.comparison, few, known, kind=of.kind, made_up=of.made_up)
 
 
@@ -287,7 +278,9 @@ def unfair(
     panels = [question.panel for question in of.comparison.questions]
     both = prepared(ratings, ratings if labels is None else labels, repeat, step_level) if by else ()
     strata = strata_of(pl.concat(both), by, trajectories) if by else {}
-    found = tuple(each for panel in panels for each in fairness(panel, strata, mix, ci_level=ci_level, seed=seed))
+    found = tuple(
+        each for panel in panels for each in compared.fairness(panel, strata, mix, ci_level=ci_level, seed=seed)
+    )
     return Unfair(found, kind=of.kind, made_up=of.made_up)
 
 
@@ -396,8 +389,8 @@ def people(
     ['question', 'judge', 'beats one word', 'as a person']
     """
     of = claims(ratings, labels, ci_level=ci_level, seed=seed, **how)
-    rows = {name: how[name] for name in ("repeat", "step_level") if name in how}
-    sorting: dict[str, Any] = {"by": by, "mix": mix, "trajectories": trajectories, **rows}
+    sorting: dict[str, Any] = {name: how[name] for name in ("repeat", "step_level") if name in how}
+    sorting |= {"by": by, "mix": mix, "trajectories": trajectories}
     return People(
         claims=of,
         judges=against_people(of),

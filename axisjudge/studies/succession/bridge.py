@@ -66,9 +66,8 @@ def of_rater(table: pl.DataFrame, rater: str) -> pl.DataFrame:
 def check_rubrics(table: pl.DataFrame) -> None:
     """Refuse judges that were shown different rubrics for a question: what changed could be the rubric."""
     shown = table.drop_nulls("rubric_sha256").group_by("question")
-    for question, versions, hashes in (
-        shown.agg(pl.col("rubric_version", "rubric_sha256").unique()).sort("question").iter_rows()
-    ):
+    texts_of = shown.agg(pl.col("rubric_version", "rubric_sha256").unique()).sort("question")
+    for question, versions, hashes in texts_of.iter_rows():
         if len(hashes) > 1:
             texts = f"{len(hashes)} texts of {listed(sorted(map(str, versions)))}"
             raise InputError("ratings", f"need one rubric for {question}", texts, "keep those of one rubric_sha256")

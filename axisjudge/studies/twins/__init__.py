@@ -247,9 +247,8 @@ class TextForJudges(
             theme.interval_mark(ax, row.taken_in, at + 0.14, colour=theme.QUIET, filled=False, size=5)
             move = f"{round(row.confidence.estimate, 3) + 0.0:+.3f}" if row.confidence.n_items else "–"
             theme.at_the_right(ax, at, move)
-        theme.named_rows(
-            ax, [f"{theme.in_words(row.edit)}{' (control)' if row.edit == CONTROL else ''}" for row in mine]
-        )
+        names = [f"{theme.in_words(row.edit)}{' (control)' if row.edit == CONTROL else ''}" for row in mine]
+        theme.named_rows(ax, names)
         ends = (end for row in mine for end in (row.flips.ci_high, row.taken_in.ci_high, row.flips.estimate))
         theme.percent_axis(ax, min(1.0, max([0.05, *(end for end in ends if end == end)])))  # without NaN
         taken_in = "taken in: became correct, of the rest"
