@@ -104,12 +104,9 @@ class _Kept(Result):
         return f"{type(self).__name__}({f'{self.banner} {self.answer}'.strip()})"
 
     def _head(self) -> str:
-        above = (
-            f'<p style="border-left: 4px solid #b3261e; padding-left: 8px">{html.escape(self.banner)}</p>'
-            if self.banner
-            else ""
-        )
-        return f"{above}<p><strong>{html.escape(self.answer)}</strong></p>"
+        answer, warning = f"<p><strong>{html.escape(self.answer)}</strong></p>", html.escape(self.banner)
+        red = '<p style="border-left: 4px solid #b3261e; padding-left: 8px">'
+        return f"{red}{warning}</p>{answer}" if warning else answer
 
 
 @typing.dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))

@@ -165,11 +165,8 @@ class RatersBeside(
             for name in names
             if (found := getattr(each, name)) is not None
         ]
-        pairs += [
-            (*pair.people, compute.NAMES[name][0], of)
-            for pair in self.read.people
-            for name, of in pair.coefficients.items()
-        ]
+        for pair in self.read.people:
+            pairs += [(*pair.people, compute.NAMES[name][0], of) for name, of in pair.coefficients.items()]
         shown = [
             {"rater": one, "other_rater": other, "measure": name, "estimate": of.estimate, "low": of.ci_low}
             | {"high": of.ci_high, "items": of.n_items, "reason": of.reason}

@@ -539,18 +539,10 @@ def _no_judge(known: recognise.Recognised, people: Sequence[str], theirs: frozen
         rule = f"{', '.join(scores[:4])} {'holds' if len(scores) == 1 else 'hold'} numbers, where people said {listed}"
         both = [scores[0], *(name for name in people if known.columns[name].fractions)]
         ends = {name: known.columns[name].numbers or (0.0, 1.0) for name in both}
-        bars = {
-            name: 0.5 if low >= 0 and high <= 1 else round((low + high) / 2, 2) for name, (low, high) in ends.items()
-        }
-        rules = [part for name, bar in bars.items() for part in ("--pass-if", f"{name} >= {bar:g}")]
+        rules = [part for name, of in ends.items() for part in ("--pass-if", f"{name} >= {bar(*of)}")]
         way = WayOut(("--judge", scores[0], *rules))
         return InputError("--judge", rule, cure="say from where on a number passes", ways=[way])
-    others = [
-        name
-        for name, each in known.columns.items()
-        if len(each.words) > 1 and name not in people and each.kind == "verdict" and recognise.who(name) == "judge"
-    ]
-    if others:
+    if others := [name for name in ours if len(rest[name].words) > 1 and rest[name].kind == "verdict"]:
         own = sorted(known.columns[others[0]].words, key=recognise.in_order)
         said = ", ".join(own[:4]) + ", ..." * (len(own) > 4)
         rule = f"no column has the words that people used ({listed}); {others[0]} says {said}"
@@ -564,9 +556,8 @@ def _no_judge(known: recognise.Recognised, people: Sequence[str], theirs: frozen
         if recognise.last_part(name) in recognise.NAMED_FOR_ROWS or each.kind == "text"
     ]
     if rows := [name for name in rows if recognise.share_words(rest[name].words, theirs, leave=True)]:
-        rule = (
-            f"people's words ({listed}) stand elsewhere only in {', '.join(rows[:4])}, which is named for rows or texts"
-        )
+        where = f"only in {', '.join(rows[:4])}, which is named for rows or texts"
+        rule = f"people's words ({listed}) stand elsewhere {where}"
         ways = [WayOut(("--judge", name), f"if {name} is the judge") for name in rows]
         return InputError("--judge", rule, ways=ways)
     rule = f"only people's words are here ({', '.join(people[:4])} say {listed}): no other column has them"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from csv import writer
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,7 +106,8 @@ def question(
         rule = f"hold {len(counts)} different values ({few}, ...); a question has {MOST_WORDS} words at most"
         many = [name for name, said in spoken.items() if len(said) > MOST_WORDS] or [*spoken]
         scores = [name for name in many if all(map(_is_number, spoken[name]))]
-        rules = [part for name in scores for part in ("--pass-if", f"{name} >= {_bar(spoken[name])}")]
+        ends = {name: (min(map(float, spoken[name])), max(map(float, spoken[name]))) for name in scores}
+        rules = [part for name, of in ends.items() for part in ("--pass-if", f"{name} >= {bar(*of)}")]
         cure = "say from where on a score passes" if scores else "name other columns"
         raise InputError("ratings", rule, cure=cure, ways=[WayOut(tuple(rules))] if rules else ())
     if scale:
@@ -116,13 +117,6 @@ def question(
     if positive:
         return _caught(word(positive) or positive, counts)
     return _recognised(counts, spoken, people)
-
-
-def _bar(said: Iterable[str]) -> str:
-    """A number from where on a score may pass: the middle of its range, of shares .5."""
-    numbers = [float(each) for each in said]
-    low, high = min(numbers), max(numbers)
-    return "0.5" if low >= 0 and high <= 1 else f"{round((low + high) / 2, 2):g}"
 
 
 def _on_scale(scale: str, counts: Counter[str]) -> Question:

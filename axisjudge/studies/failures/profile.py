@@ -224,12 +224,10 @@ class DomainProfiles(Part, name="domains", caption="Failures per domain and axis
 def by_domain(profile: FailureProfile) -> DomainProfiles:
     """The same profile for each domain apart."""
     panel, domains = profile.panel, np.array(profile.panel.domains, dtype=object)
-    parts = {
-        domain: _of_panel(
-            panel.where(domains == domain), profile.rewards[domains == domain], profile.success_at, profile.ci_level
-        )
-        for domain in sorted({domain for domain in panel.domains if domain is not None})
-    }
+    parts = {}
+    for domain in sorted({domain for domain in panel.domains if domain is not None}):
+        mine = domains == domain
+        parts[domain] = _of_panel(panel.where(mine), profile.rewards[mine], profile.success_at, profile.ci_level)
     return DomainProfiles(parts, panel.domains.count(None), kind=panel.kind, made_up=profile.made_up)
 
 

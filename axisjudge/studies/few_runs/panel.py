@@ -80,11 +80,8 @@ def rated_panel(
     items = rated.select("item_id", "question", "trajectory_id", "cluster_id", "agent").unique(["item_id", "question"])
     items = items.sort("cluster_id", "trajectory_id", "item_id", "question").with_row_index("item")
     names = rated.select("family", "rater").unique("rater").sort("family", "rater")["rater"].to_list()
-    counts = (
-        decided.join(items, on=["item_id", "question"])
-        .group_by("item", "rater")
-        .agg(pl.col("failing").sum().alias("incorrect"), pl.len().cast(pl.Float64).alias("given"))
-    )
+    of_items = decided.join(items, on=["item_id", "question"]).group_by("item", "rater")
+    counts = of_items.agg(incorrect=pl.col("failing").sum(), given=pl.len().cast(pl.Float64))
     sides = {"item": items["item"].to_list(), "rater": names}
     incorrect, n_given = (np.nan_to_num(cube(counts, sides, counts[name])) for name in ("incorrect", "given"))
     agents, agent = of_levels(items["agent"].fill_null(UNNAMED).to_list())

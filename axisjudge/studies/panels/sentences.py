@@ -158,11 +158,10 @@ def stands_in_full(trust: Trust) -> str:
         " As the panel was fitted on these tasks, each probability is that of a fit without the item's own task, and "
         "the bound holds approximately."
     )
-    unseen = (
-        f" Nothing of {listed(trust.unlabelled, 'or')} stands: no label there, and the bound says nothing of it."
-        if trust.unlabelled and trust.granted
-        else ""
-    )
+    unseen = ""
+    if trust.unlabelled and trust.granted:
+        of = listed(trust.unlabelled, "or")
+        unseen = f" Nothing of {of} stands: no label there, and the bound says nothing of it."
     return f"{stands(trust)}{unseen}{_more(trust)}{nearly if trust.cross_fitted and trust.granted else ''}"
 
 
@@ -207,11 +206,9 @@ def worst(trust: Trust) -> str:
     stratum = trust.worst
     if stratum is None:
         return "Among verdicts that stand, no word and no agent has labels enough to be looked at alone."
-    beyond = (
-        " That is more than the risk, which holds for all verdicts that stand together and not for each part."
-        if stratum.error.estimate > trust.alone.risk
-        else ""
-    )
+    beyond = ""
+    if stratum.error.estimate > trust.alone.risk:
+        beyond = " That is more than the risk, which holds for all verdicts that stand together and not for each part."
     which = {"word": "that say", "agent": "on agent"}[stratum.by]
     return (
         f"Of the verdicts that stand at a risk of {100 * trust.alone.risk:g}%, those {which} {stratum.name} err most: "

@@ -149,14 +149,9 @@ def _ceiling(panel: LabelledPanel, ci_level: float) -> dict[str, Agreement]:
     names = coefficient_names(len(panel.people), "ordinal" if panel.ordered else "nominal")
     if panel.ordered:
         names["kappa"], names["alpha"] = names.pop("quadratic_kappa"), names.pop("ordinal_alpha")
-    coefficients = agreement_coefficients(
-        panel.decided_labels,
-        list(names.values()),
-        categories=[float(code) for code in panel.sides.values()],
-        clusters=panel.clusters,
-        cluster_unit=panel.cluster_unit,
-        ci_level=ci_level,
-    )
+    unit: dict[str, Any] = {"clusters": panel.clusters, "cluster_unit": panel.cluster_unit, "ci_level": ci_level}
+    words = [float(code) for code in panel.sides.values()]
+    coefficients = agreement_coefficients(panel.decided_labels, [*names.values()], categories=words, **unit)
     return {name: coefficients[key] for name, key in names.items()}
 
 

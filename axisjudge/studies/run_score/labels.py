@@ -126,13 +126,9 @@ def compete(
     scores, agents, specs = (table[name].to_numpy() for name in ("score", "agent_id", "spec_id"))
     wins = win_probability(scores.astype(np.float64), agents, specs, cluster_unit="spec", ci_level=ci_level)
     names = tuple(sorted(wins))
-    by_spec = [
-        table.pivot("agent_id", index="spec_id", values="score", aggregate_function=how, sort_columns=True)
-        .sort("spec_id")
-        .select(pl.col(names).cast(pl.Float64).fill_null(0))
-        .to_numpy()
-        for how in ("sum", "len")
-    ]
+    pivot: Any = partial(table.pivot, "agent_id", index="spec_id", values="score", sort_columns=True)
+    cells = pl.col(names).cast(pl.Float64).fill_null(0)
+    by_spec = [pivot(aggregate_function=how).sort("spec_id").select(cells).to_numpy() for how in ("sum", "len")]
     sets = rank_sets(pooled_by_cluster(*by_spec), ci_level=ci_level, rng=rng)
     tied = int((ranked["score"] == ranked["score"].max()).sum()) if ranked.height else 0
     ranking = Ranking(f"the {many(len(names), 'agent')}", "mean score", names, sets, unit="spec", share=False)

@@ -219,11 +219,8 @@ def _joined(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
 def _bridge(
     question: str, mine: pl.DataFrame, anchors: pl.DataFrame, terms: BridgeTerms, doubts: tuple[str, ...]
 ) -> QuestionBridge:
-    old, new, same = (
-        floats(anchors["failed"]),
-        floats(anchors["failed_new"]),
-        anchors["verdict"] == anchors["verdict_new"],
-    )
+    old, new = (floats(anchors[name]) for name in ("failed", "failed_new"))
+    same = anchors["verdict"] == anchors["verdict_new"]
     groups: dict[str, Any] = {"clusters": anchors["cluster_id"].to_numpy(), "cluster_unit": terms.cluster_unit}
     how: dict[str, Any] = {"margin": terms.margin, "level": terms.level, **groups}
     both = equivalence(old, new, floats(same), self_agreement=_own_agreement(mine, terms), **how)
