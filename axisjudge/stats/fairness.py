@@ -205,6 +205,7 @@ def share_difference(first: ClusteredShare, second: ClusteredShare, correlation:
 
     Examples
     --------
+    >>> from axisjudge.stats.proportions import clustered_proportion
     >>> share_difference(clustered_proportion([1] * 18 + [0] * 2), clustered_proportion([1] * 10 + [0] * 10))
     Estimate(0.400 [0.085 to 0.644], 40 items in 40 items)
     """
