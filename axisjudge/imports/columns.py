@@ -123,9 +123,9 @@ def _tells_by_question(known: Recognised) -> bool:
 
 def _with_items(
     path: Path, columns: Columns, options: ImportOptions, outer: frozenset[str]
-) -> tuple[Columns, recognise.Recognised, list[str]]:
+) -> tuple[Columns, Recognised, list[str]]:
     """The columns with one that names items: told ones joined, or a number where none does; and what they are."""
-    known = recognise.recognise(recognise.texts(columns), outer=outer)
+    known = recognise(texts(columns), outer=outer)
     made, notes = pl.Series(dtype=pl.String), []
     if options.item:
         if absent := [name for name in options.item if name not in columns]:
@@ -139,9 +139,7 @@ def _with_items(
         or named_column(columns, NAMES["trajectory_id"])
         or known.item
         or any(
-            known.columns[name].distinct > 1
-            for name in (*known.of("rater"), recognise.named_column(columns, _RATERS))
-            if name
+            known.columns[name].distinct > 1 for name in (*known.of("rater"), named_column(columns, _RATERS)) if name
         )
     ):
         number = pl.int_range(1, known.frame.height + 1)
@@ -150,10 +148,10 @@ def _with_items(
     if made.is_empty():
         return columns, known, notes
     whole = {made.name: made, **columns}
-    return whole, recognise.recognise(recognise.texts(whole), outer=outer), notes
+    return whole, recognise(texts(whole), outer=outer), notes
 
 
-def _refuse_twice(where: str, known: recognise.Recognised, found: pl.DataFrame, layout: Layout) -> None:
+def _refuse_twice(where: str, known: Recognised, found: pl.DataFrame, layout: Layout) -> None:
     """Refuse two ratings of one item by one rater on one question, with the columns that would tell them apart."""
     more = ("step_index", "rater_version", "repeat")
     key = ["thing", "question", "rater", *(name for name in more if name in found.columns)]
@@ -169,10 +167,10 @@ def _refuse_twice(where: str, known: recognise.Recognised, found: pl.DataFrame, 
     by = f"{one['rater']} rated" if one["rater"] else "there are two rows of"
     rule = f"{by} {one['thing']!r} twice (rows {found['row'][one['_before']]} and {one['row']})"
     ways = [WayOut(("--repeats",), "if they are repeats of one rating")]
-    if extra := recognise.telling_apart(known.frame, item, keys, known):
+    if extra := telling_apart(known.frame, item, keys, known):
         when = f"if {' and '.join(extra)} {'tells' if len(extra) == 1 else 'tell'} what was rated"
         ways.insert(0, WayOut(_items((*item, *extra)), when))
-    elif near := recognise.nearest_id(known.frame, item, keys, known):
+    elif near := nearest_id(known.frame, item, keys, known):
         when = f"if {' and '.join((*item, *near))} name what was rated, and rows of one are repeats"
         ways.insert(0, WayOut((*_items((*item, *near)), "--repeats"), when))
     cure = "" if extra else "leave one out, or name by --item what tells them apart"
@@ -183,7 +181,7 @@ def _items(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(part for name in names for part in ("--item", name))
 
 
-def layout_of(where: str, columns: Columns, known: recognise.Recognised, options: ImportOptions) -> Layout:
+def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOptions) -> Layout:
     """What the columns of a table are, from their cells, their names, and what was told.
 
     Raises
@@ -218,7 +216,7 @@ def layout_of(where: str, columns: Columns, known: recognise.Recognised, options
         by_rater
         and len(answers) == 1
         and answers[0] not in named
-        and (plain(answers[0]) in recognise.NAMES["verdict"] or not recognise.who(answers[0]))
+        and (plain(answers[0]) in NAMES["verdict"] or not who(answers[0]))
     ):
         rest.remove(answers[0])
         alone = Layout({**roles, "verdict": answers[0]}, left_out=(*rest, *of_records))
@@ -234,7 +232,7 @@ def layout_of(where: str, columns: Columns, known: recognise.Recognised, options
 
 
 def _raters(
-    where: str, answers: Sequence[str], named: set[str], known: recognise.Recognised, options: ImportOptions
+    where: str, answers: Sequence[str], named: set[str], known: Recognised, options: ImportOptions
 ) -> list[str]:
     """The columns that answer one question: those that are named, and those that share answers with a rater's.
 
@@ -247,11 +245,11 @@ def _raters(
         return [name for name in answers if name in named]
     verdicts = [name for name in answers if known.columns[name].kind == "verdict" or name in named]
     others = [name for name in answers if known.columns[name].kind == "other" and known.columns[name].words]
-    sure = [name for name in verdicts if name in named or recognise.who(name)]
-    people = [name for name in sure if recognise.who(name) == "people"]
-    if not named and (answered := recognise.on_answers(known, sure, by_end=not people)):
+    sure = [name for name in verdicts if name in named or who(name)]
+    people = [name for name in sure if who(name) == "people"]
+    if not named and (answered := on_answers(known, sure, by_end=not people)):
         _refuse_on_answers(where, answered, options)
-    if not named and (asked := recognise.by_question(sure)):
+    if not named and (asked := by_question(sure)):
         _refuse_undecided(where, sure, options, asked)
     if not sure and len(verdicts) > 1:
         _refuse_undecided(where, verdicts, options)
@@ -261,7 +259,7 @@ def _raters(
     if len(groups) > 1 and not named:
         _refuse_several(where, groups, known)
     found = [name for name in (*verdicts, *others) if name in sure or any(_alike(known, name, other) for other in sure)]
-    return [name for name in found if name in named or not recognise.sums_up(known.frame, name, people)]
+    return [name for name in found if name in named or not sums_up(known.frame, name, people)]
 
 
 def _refuse_on_answers(where: str, found: Mapping[str, str], options: ImportOptions) -> None:
@@ -279,20 +277,20 @@ def _refuse_on_answers(where: str, found: Mapping[str, str], options: ImportOpti
     raise InputError(where, f"may hold a verdict on each of several answers ({few})", cure="take one", ways=ways)
 
 
-def _refuse_rivals(where: str, known: recognise.Recognised, roles: Mapping[str, str]) -> None:
+def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> None:
     """Refuse a table that names its rater and has the words of one question in several columns: whose is which?"""
     rater = roles["rater"]
     verdicts = [name for name in known.of("verdict") if known.columns[name].words and name not in roles.values()]
     verdicts = [name for name in verdicts if name not in known.outer]
     verdicts += [roles["verdict"]] if "verdict" in roles and known.columns[roles["verdict"]].words else []
-    people = [name for name in verdicts if recognise.who(name) == "people" or "correct" in recognise.tokens(name)]
+    people = [name for name in verdicts if who(name) == "people" or "correct" in tokens(name)]
     rivals = {
         name: [one for one in people if one != name and known.columns[name].words & known.columns[one].words]
         for name in verdicts
         if name not in people
     }
     found = [(name, of) for name, of in rivals.items() if of and not all(map(side, known.columns[name].words))]
-    found = found or [(name, of) for name, of in rivals.items() if of and recognise.who(name) == "judge"]
+    found = found or [(name, of) for name, of in rivals.items() if of and who(name) == "judge"]
     if not found:
         return
     judge, of = found[0]
@@ -304,7 +302,7 @@ def _refuse_rivals(where: str, known: recognise.Recognised, roles: Mapping[str, 
     raise InputError(where, rule, cure="say whose they are", ways=[way])
 
 
-def _groups(known: recognise.Recognised, names: Sequence[str]) -> list[list[str]]:
+def _groups(known: Recognised, names: Sequence[str]) -> list[list[str]]:
     """Columns by what they answer: those of one group have answers in common."""
     groups: list[list[str]] = []
     for name in names:
@@ -315,7 +313,7 @@ def _groups(known: recognise.Recognised, names: Sequence[str]) -> list[list[str]
     return sorted(groups, key=len, reverse=True)
 
 
-def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: recognise.Recognised) -> None:
+def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognised) -> None:
     """Refuse columns of raters that answer several questions, with the command for the first."""
     said = [
         f"{', '.join(group[:3])} say {', '.join(sorted(known.columns[group[0]].words)[:3]) or 'numbers'}"
@@ -340,7 +338,7 @@ def named_after(where: str) -> str:
     return re.sub(r"\W+", "_", Path(where).name.partition(".")[0]).strip("_") or "answers"
 
 
-def _alike(known: recognise.Recognised, one: str, other: str) -> bool:
+def _alike(known: Recognised, one: str, other: str) -> bool:
     """Whether two columns may answer one question: words in common, or numbers in one range."""
     first, second = known.columns[one], known.columns[other]
     if first.numbers and second.numbers:
@@ -365,12 +363,10 @@ def _refuse_undecided(
     raise InputError(where, f"{listed} may be raters of one question, or questions to one rater", ways=ways)
 
 
-def _roles(
-    where: str, cells: Columns, options: ImportOptions, known: recognise.Recognised
-) -> tuple[dict[str, str], list[str]]:
+def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised) -> tuple[dict[str, str], list[str]]:
     """Our field -> column, told or by cells and names, and the columns that are none."""
     heads = list(cells)
-    fields = (*recognise.NAMES, *Rating.model_fields, IGNORED)
+    fields = (*NAMES, *Rating.model_fields, IGNORED)
     roles: dict[str, str] = {}
     columns = {**options.columns, **({options.rater_column: "rater"} if options.rater_column else {})}
     if options.item:
@@ -382,9 +378,9 @@ def _roles(
         if ours != IGNORED:
             roles[ours] = theirs
     taken = {*columns, *(set(options.kinds) & set(heads))}
-    says_who = any(map(recognise.who, known.of("verdict")))  # then a column `model` may say whose answers were rated
-    for ours, names in recognise.NAMES.items():
-        named = [name for name in heads if name not in taken and {plain(name), recognise.last_part(name)} & {*names}]
+    says_who = any(map(who, known.of("verdict")))  # then a column `model` may say whose answers were rated
+    for ours, names in NAMES.items():
+        named = [name for name in heads if name not in taken and {plain(name), last_part(name)} & {*names}]
         free = [name for name in named if _fits(known, name, ours)]
         if ours == "rater":
             free = [
@@ -399,8 +395,8 @@ def _roles(
                 if plain(name) == ours or known.columns[name].kind not in ("text", "reason", "id", "rater")
             ]
         inner = [name for name in free if name not in known.outer]
-        column = recognise.named_column(inner, names) if ours in (*_SAID, "rater", "rater_kind", "question") else ""
-        column = column or ("" if ours in _SAID else recognise.named_column(free, names))
+        column = named_column(inner, names) if ours in (*_SAID, "rater", "rater_kind", "question") else ""
+        column = column or ("" if ours in _SAID else named_column(free, names))
         if ours == "rater" and not column and len(of := [name for name in known.of("rater") if name not in taken]) == 1:
             column = of[0]
         if ours not in roles and column and not (ours == "rater" and options.rater):
@@ -424,7 +420,7 @@ def _are_answers(known: Recognised, name: str) -> bool:
     return sum(number_of(cell) is None for cell in cells) <= min(_MOST_WORDS, max(3, known.frame.height // 2))
 
 
-def _fits(known: recognise.Recognised, name: str, ours: str) -> bool:
+def _fits(known: Recognised, name: str, ours: str) -> bool:
     """Whether the cells of a column can be what its name says: a question may be a prompt, a kind that of a task."""
     if ours == "question":
         return _are_answers(known, name)
@@ -436,7 +432,7 @@ def _fits(known: recognise.Recognised, name: str, ours: str) -> bool:
     if plain(name) == ours:  # our own name is meant; a cell that does not fit is refused later
         return True
     if ours == "rater_kind":
-        return all(plain(str(cell)) in recognise.KIND_WORDS for cell in cells)
+        return all(plain(str(cell)) in KIND_WORDS for cell in cells)
     if ours == "scale":
         return all(is_scale(str(cell)) for cell in cells)
     if ours in WHOLE:
@@ -465,14 +461,12 @@ def _checked(where: str, layout: Layout, known: Recognised, options: ImportOptio
     return layout
 
 
-def _ways(
-    where: str, layout: Layout, options: ImportOptions, known: recognise.Recognised, *, asked: bool
-) -> list[WayOut]:
+def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised, *, asked: bool) -> list[WayOut]:
     """The options that would do, for each column that may be meant; what has no name gets the file's."""
     items: list[tuple[str, ...]] = [()]
     if "trajectory_id" not in layout.roles:
         keys = [layout.roles[name] for name in ("rater", "question") if name in layout.roles]
-        tells = recognise.telling_apart(known.frame, [], keys, known)
+        tells = telling_apart(known.frame, [], keys, known)
         likely = [name for name in (*known.of("id"), *known.of("cluster", "text")) if known.columns[name].distinct > 1]
         may: list[tuple[str, ...]] = [(name,) for name in likely if name not in layout.roles.values()]
         items = [tuple(tells)] if tells else may[:3]

@@ -275,7 +275,9 @@ def _mean_change(change: ArrayLike, clusters: ArrayLike | None, terms: IntervalT
     if rarer >= proportions.FEWEST_RARE and not math.isnan(mean.ci_low):
         return mean, False
     up, down = (
-        clustered_proportion(np.where(given, way, np.nan), clusters, expected_icc=AGREEMENT_ICC, unseen=False, **terms)
+        proportions.clustered_proportion(
+            np.where(given, way, np.nan), clusters, expected_icc=AGREEMENT_ICC, unseen=False, **terms
+        )
         for way in (moved > 0, moved < 0)
     )
     if math.isnan(up.ci_low):

@@ -23,7 +23,6 @@ from axisjudge.stats.estimate import Decision as Decision
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.frames import Table, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies.check import compute
 from axisjudge.studies.check import sentences as say
 from axisjudge.studies.check.columns import CellTable, Roles, read_cells, roles_of
 from axisjudge.studies.check.compute import (
@@ -45,9 +44,7 @@ from axisjudge.studies.check.sentences import report
 from axisjudge.studies.check.votes import Votes, apart_refused, one_line, votes_of
 
 
-def _panels(
-    read: compute.Checked, names: Sequence[str], span: tuple[float, float], ax: theme.Axes | None
-) -> theme.Axes:
+def _panels(read: Checked, names: Sequence[str], span: tuple[float, float], ax: theme.Axes | None) -> theme.Axes:
     """A panel a measure, one row a judge."""
     names = [name for name in names if name in read.judges[0].measures] or ["agreement"]
     ax = theme.new_axes(3.2 * len(names) + 1.5, 1.1 + 0.28 * len(read.judges)) if ax is None else ax
@@ -60,7 +57,7 @@ def _panels(
                 panel.annotate("not given", where, fontsize=theme.SMALL, color=theme.QUIET, ha="center", va="center")
         theme.named_rows(panel, [judge.name for judge in read.judges])
         theme.dress(panel, "")
-        panel.set_title(compute.heading(read, name), loc="left", fontsize=10, color=theme.INK)
+        panel.set_title(heading(read, name), loc="left", fontsize=10, color=theme.INK)
         panel.set_xlim(*span)
         panel.axvline(0.5 if name == "balanced_accuracy" else 0, color=theme.FAINT, linewidth=1, zorder=0)
     axes[0].set_xlabel(
@@ -78,24 +75,24 @@ _TITLES = {
 }
 
 
-def markup(read: compute.Checked, form: Literal["page", "fragment"]) -> str:
+def markup(read: Checked, form: Literal["page", "fragment"]) -> str:
     """The whole page, or the same without its frame, for a notebook."""
     return template("axisjudge.studies.check", f"{form}.html.j2").render(**_parts(read))
 
 
-def _parts(read: compute.Checked) -> dict[str, Any]:
+def _parts(read: Checked) -> dict[str, Any]:
     parts = [(name, _TITLES[name], lines) for name, lines in report(read).items() if lines]
     return {
         "level": f"{read.terms.ci_level:.0%}",
         "source": read.source,
-        "counts": [{"judge": judge, "heads": list(counts[0]), "rows": counts} for judge, counts in read.counts.items()],
+        "counts": [{"judge": judge, "heads": list(rows[0]), "rows": rows} for judge, rows in read.counts.items()],
         "differ": read.disagreements,
         "columns": read.recognised,
         "answer": first_finding(read),
         "parts": parts,
         "measures": [  # one block a measure, one bar a judge
             {"heading": said, "bars": [_bar(*of, signed=signed) for of in figures.items()], "zero": 50 if signed else 0}
-            for said, signed, figures in compute.abreast(read)
+            for said, signed, figures in abreast(read)
         ],
     }
 
@@ -103,18 +100,18 @@ def _parts(read: compute.Checked) -> dict[str, Any]:
 def _bar(judge: str, found: Estimate, *, signed: bool) -> dict[str, Any]:
     ends = (found.estimate, found.ci_low, found.ci_high)
     at, low, high = (None if math.isnan(end) else (50 + 50 * end if signed else 100 * end) for end in ends)
-    return {"judge": judge, "at": at, "low": low, "high": high, "text": compute.spoken(found), "reason": found.reason}
+    return {"judge": judge, "at": at, "low": low, "high": high, "text": spoken(found), "reason": found.reason}
 
 
 class Measures(Part, caption="What each judge passes and catches"):
     """Each judge against people: sensitivity, specificity and the rest with intervals by cluster."""
 
-    read: compute.Checked
+    read: Checked
 
     @property
     def table(self) -> Table:
         """One row a judge and measure."""
-        return table_of(compute.rows(self.read), self.kind, columns=compute.COLUMNS)
+        return table_of(rows(self.read), self.kind, columns=COLUMNS)
 
     @property
     def answer(self) -> str:
@@ -129,14 +126,14 @@ class Measures(Part, caption="What each judge passes and catches"):
 class BeyondChance(Part, caption="Agreement with people beyond chance"):
     """The coefficients of agreement of each judge with people."""
 
-    read: compute.Checked
+    read: Checked
 
     @property
     def table(self) -> Table:
         """One row a judge and coefficient."""
-        names = {compute.NAMES[name][0] for name in compute.CHANCE_CORRECTED}
-        kept = [row for row in compute.rows(self.read) if row["measure"] in names]
-        return table_of(kept, self.kind, columns=compute.COLUMNS)
+        names = {NAMES[name][0] for name in CHANCE_CORRECTED}
+        kept = [row for row in rows(self.read) if row["measure"] in names]
+        return table_of(kept, self.kind, columns=COLUMNS)
 
     @property
     def answer(self) -> str:
@@ -145,7 +142,7 @@ class BeyondChance(Part, caption="Agreement with people beyond chance"):
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """One row a judge, a panel a coefficient."""
-        return _panels(self.read, tuple(compute.CHANCE_CORRECTED), (-1, 1), ax)
+        return _panels(self.read, tuple(CHANCE_CORRECTED), (-1, 1), ax)
 
 
 class RatersBeside(
@@ -153,7 +150,7 @@ class RatersBeside(
 ):
     """Pairs of judges and of people on the items that both have; intervals hold for all pairs of judges together."""
 
-    read: compute.Checked
+    read: Checked
 
     @property
     def table(self) -> Table:
@@ -165,8 +162,9 @@ class RatersBeside(
             for name in names
             if (found := getattr(each, name)) is not None
         ]
-        for pair in self.read.people:
-            pairs += [(*pair.people, compute.NAMES[name][0], of) for name, of in pair.coefficients.items()]
+        pairs += [
+            (*pair.people, NAMES[name][0], of) for pair in self.read.people for name, of in pair.coefficients.items()
+        ]
         shown = [
             {"rater": one, "other_rater": other, "measure": name, "estimate": of.estimate, "low": of.ci_low}
             | {"high": of.ci_high, "items": of.n_items, "reason": of.reason}
@@ -183,7 +181,7 @@ class RatersBeside(
 class SaidOtherwise(Part, name="disagreements", caption="Where judges say something else than people"):
     """Every item on which a judge and people differ, with the judge's reason."""
 
-    read: compute.Checked
+    read: Checked
 
     @property
     def table(self) -> Table:
@@ -198,7 +196,7 @@ class SaidOtherwise(Part, name="disagreements", caption="Where judges say someth
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """What the first judges said of each word of people, as shares of it."""
-        judges = list(self.read.counts.items())[: compute.MOST_ABREAST]
+        judges = list(self.read.counts.items())[:MOST_ABREAST]
         ax = theme.new_axes(3.0 * len(judges) + 1.0, 1.4 + 0.4 * len(judges[0][1])) if ax is None else ax
         axes = theme.side_by_side(ax, len(judges))
         for panel, (judge, counted) in zip(axes, judges, strict=True):
@@ -213,26 +211,26 @@ class SaidOtherwise(Part, name="disagreements", caption="Where judges say someth
         return axes[0]
 
 
-def _by_terms(read: compute.Checked, sampling: str, risk: float | None, ci_level: float | None) -> compute.Checked:
+def _by_terms(read: Checked, sampling: str, risk: float | None, ci_level: float | None) -> Checked:
     """What was read under other terms than it was read with."""
     old = read.terms
-    terms = compute.terms_of(sampling or old.sampling, risk or old.risk, ci_level or old.ci_level, read.votes)
+    terms = terms_of(sampling or old.sampling, risk or old.risk, ci_level or old.ci_level, read.votes)
     return replace(read, terms=terms if sampling else replace(terms, drawn_for=old.drawn_for))
 
 
 def measures(
-    read: compute.Checked, *, sampling: str = "", risk: float | None = None, ci_level: float | None = None
+    read: Checked, *, sampling: str = "", risk: float | None = None, ci_level: float | None = None
 ) -> Measures:
     """Every measure of each judge; the draw of the labels, the risk and the level as it was read where not given."""
     return Measures(_by_terms(read, sampling, risk, ci_level), kind=read.kind)
 
 
-def beyond_chance(read: compute.Checked, *, ci_level: float | None = None) -> BeyondChance:
+def beyond_chance(read: Checked, *, ci_level: float | None = None) -> BeyondChance:
     """Agreement of each judge with people beyond chance."""
     return BeyondChance(_by_terms(read, "", None, ci_level), kind=read.kind)
 
 
-def beside(read: compute.Checked, *, ci_level: float | None = None) -> RatersBeside:
+def beside(read: Checked, *, ci_level: float | None = None) -> RatersBeside:
     """Judges beside judges and people beside people on the same items."""
     return RatersBeside(_by_terms(read, "", None, ci_level), kind=read.kind)
 
@@ -243,7 +241,7 @@ class Check(Study):
     _keys = ("answer", "sentences")
     _flat = ("read",)
 
-    read: compute.Checked
+    read: Checked
     measures: Measures
     beyond_chance: BeyondChance
     disagreements: SaidOtherwise
@@ -372,9 +370,9 @@ def check(
         cells = replace(cells, notes=(f"no option was given, and the words decide: {shlex.join(taken)}", *cells.notes))
     one_of("alike", alike, ALIKE)
     votes = replace(votes, alike=alike)
-    terms = compute.terms_of(sampling, risk, ci_level, votes)
+    terms = terms_of(sampling, risk, ci_level, votes)
     report_progress(f"{votes.n_items:,} items; comparing")
-    read = compute.Checked(
+    read = Checked(
         source=cells.source,
         votes=votes,
         roles=roles,

@@ -129,10 +129,8 @@ def read_cells(table: Any) -> CellTable:
         raise InputError(source, "all columns must be of one length", lengths)
     if not any(lengths.values()):
         raise InputError(source, "holds no rows", cure="a header line and one row a rated item are needed")
-    records = recognise.texts(outer) if outer else None
-    return CellTable(
-        recognise.texts({str(name): cells for name, cells in given.items()}), source, kind, tuple(notes), records
-    )
+    records = texts(outer) if outer else None
+    return CellTable(texts({str(name): cells for name, cells in given.items()}), source, kind, tuple(notes), records)
 
 
 def _refuse_export(path: Path, source: str) -> None:
@@ -146,8 +144,8 @@ def _refuse_export(path: Path, source: str) -> None:
 
 _CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
 _PLAIN = words_in("label verdict answer rating decision judge llm score value final pred prediction said")
-_ITEMS = tuple(name for name in recognise.NAMES["trajectory_id"] if name not in recognise.CLUSTERS)
-_REASONS = frozenset(recognise.NAMES["rationale"])
+_ITEMS = tuple(name for name in NAMES["trajectory_id"] if name not in CLUSTERS)
+_REASONS = frozenset(NAMES["rationale"])
 
 
 @dataclass(frozen=True)
@@ -182,7 +180,7 @@ class Roles:
         return bool(self.rater)
 
 
-def roles_of(known: recognise.Recognised, wishes: Roles) -> Roles:
+def roles_of(known: Recognised, wishes: Roles) -> Roles:
     """Work out what each column is.
 
     Raises
@@ -202,7 +200,7 @@ def roles_of(known: recognise.Recognised, wishes: Roles) -> Roles:
     return replace(roles, missing=wishes.missing)
 
 
-def _wide(known: recognise.Recognised, wishes: Roles) -> Roles:
+def _wide(known: Recognised, wishes: Roles) -> Roles:
     for option, names in (("--judge", wishes.judges), ("--human", wishes.people)):
         for name in names:
             _column(known, option, name)
@@ -212,21 +210,21 @@ def _wide(known: recognise.Recognised, wishes: Roles) -> Roles:
     found = wide_raters(known, people=wishes.people, judges=wishes.judges, taken=taken)
     raters = {*found.judges, *found.people}
     item = wishes.item or _item(known, raters)
-    if (of := recognise.several_raters(known, {*raters, item})) and not wishes.item and not wishes.judges:
+    if (of := several_raters(known, {*raters, item})) and not wishes.item and not wishes.judges:
         _refuse_several(known, of, found.judges)
     cluster = _cluster(known, wishes, {*raters, item})
     confidence = _confidences(known, found.judges, wishes)
     reasons = _beside(known, found.judges, _REASONS)
     used = {*raters, item, cluster, *confidence.values(), *reasons.values()}
     left_out = tuple(name for name in known.columns if name not in used)
-    may = () if cluster or wishes.cluster else tuple(recognise.cluster_candidates(known, [item], raters))
+    may = () if cluster or wishes.cluster else tuple(cluster_candidates(known, [item], raters))
     return Roles(
         found.judges, found.people, cluster, item, confidence, left_out=left_out, reasons=reasons,
         copies=found.copies, may_cluster=may,
     )  # fmt: skip
 
 
-def _refuse_several(known: recognise.Recognised, rater: str, verdicts: Sequence[str]) -> None:
+def _refuse_several(known: Recognised, rater: str, verdicts: Sequence[str]) -> None:
     """Refuse verdicts of several raters in one column, with the command for each."""
     names = sorted(known.columns[rater].words) or known.frame[rater].unique().drop_nulls().to_list()
     rule = f"holds verdicts of {len(names)} raters in one column ({rater}: {', '.join(names[:4])})"
@@ -238,7 +236,7 @@ def _refuse_several(known: recognise.Recognised, rater: str, verdicts: Sequence[
     raise InputError(f"column {verdicts[0]!r}", rule, ways=ways)
 
 
-def _is_long(known: recognise.Recognised, wishes: Roles) -> bool:
+def _is_long(known: Recognised, wishes: Roles) -> bool:
     if wishes.rater or wishes.value:
         return True
     named = (*wishes.judges, *wishes.people)
@@ -253,23 +251,23 @@ def _is_long(known: recognise.Recognised, wishes: Roles) -> bool:
     return all(name in raters for name in named) if named else not _wide_judges(known, value, rater)
 
 
-def _rater(known: recognise.Recognised) -> str:
+def _rater(known: Recognised) -> str:
     """The column that names raters: by its name, else the only one whose cells do."""
     of = known.of("rater")
     return known.named("rater") or (of[0] if len(of) == 1 else "")
 
 
-def _wide_judges(known: recognise.Recognised, value: str, rater: str) -> bool:
+def _wide_judges(known: Recognised, value: str, rater: str) -> bool:
     """Whether the words of `value` stand in another column too, as in a wide table with a column `model`."""
     others = (each for name, each in known.columns.items() if name not in (value, rater) and each.kind == "verdict")
-    return any(recognise.share_words(each.words, known.columns[value].words) for each in others)
+    return any(share_words(each.words, known.columns[value].words) for each in others)
 
 
-def _names_in(known: recognise.Recognised, column: str) -> list[str]:
+def _names_in(known: Recognised, column: str) -> list[str]:
     return known.frame[column].drop_nulls().str.strip_chars().unique(maintain_order=True).to_list()
 
 
-def _long(known: recognise.Recognised, wishes: Roles) -> Roles:
+def _long(known: Recognised, wishes: Roles) -> Roles:
     value = _column(known, "--value", wishes.value or known.named("verdict"))
     rater = _column(known, "--rater", wishes.rater or _rater(known))
     named = named_column(known.columns, _ITEMS) or named_column(known.columns, CLUSTERS)
@@ -288,40 +286,40 @@ def _long(known: recognise.Recognised, wishes: Roles) -> Roles:
     for option, names in (("--judge", judges), ("--human", people)):
         if absent := [name for name in names if name not in raters]:
             raise InputError(option, f"must name raters of column {rater!r}", absent, f"they are {', '.join(raters)}")
-    confidence_column = wishes.confidence.get("", "") or recognise.named_column(known.columns, tuple(_CONFIDENCE))
+    confidence_column = wishes.confidence.get("", "") or named_column(known.columns, tuple(_CONFIDENCE))
     confidence = dict.fromkeys(judges, confidence_column) if confidence_column else {}
     cluster = _cluster(known, wishes, {rater, value, item}, item=item)
     reason = known.named("rationale")
     used = {rater, value, item, cluster, confidence_column, reason}
     left_out = tuple(name for name in known.columns if name not in used)
-    may = () if cluster or wishes.cluster else tuple(recognise.cluster_candidates(known, [item], {rater, value}))
+    may = () if cluster or wishes.cluster else tuple(cluster_candidates(known, [item], {rater, value}))
     return Roles(
         tuple(judges), tuple(people), cluster, item, confidence, rater, value, left_out,
         reasons=dict.fromkeys(judges, reason) if reason else {}, may_cluster=may,
     )  # fmt: skip
 
 
-def _long_people(known: recognise.Recognised, rater: str, raters: Sequence[str], wishes: Roles) -> tuple[str, ...]:
+def _long_people(known: Recognised, rater: str, raters: Sequence[str], wishes: Roles) -> tuple[str, ...]:
     if kind := known.named("rater_kind"):
         pairs = known.frame.select(rater, kind).drop_nulls().unique().rows()
-        human = {name.strip() for name, what in pairs if recognise.KIND_WORDS.get(plain(what)) == "human"}
+        human = {name.strip() for name, what in pairs if KIND_WORDS.get(plain(what)) == "human"}
     else:
-        human = {name for name in raters if recognise.who(name) == "people"}
+        human = {name for name in raters if who(name) == "people"}
     if wishes.judges:
         human = human or set(raters) - set(wishes.judges)
     if not human - set(wishes.judges):
         listed = ", ".join(raters[:8])
-        may = [name for name in raters if not recognise.is_model(name) and name not in wishes.judges] or raters
+        may = [name for name in raters if not is_model(name) and name not in wishes.judges] or raters
         ways = [WayOut(("--human", name)) for name in may[::-1]]
         rule = f"which raters of column {rater!r} are people?"
         raise InputError("--human", rule, listed, "name them, once each", ways)
     return tuple(name for name in raters if name in human and name not in wishes.judges)
 
 
-def _cluster(known: recognise.Recognised, wishes: Roles, taken: set[str], item: str = "") -> str:
+def _cluster(known: Recognised, wishes: Roles, taken: set[str], item: str = "") -> str:
     if wishes.cluster:
         return "" if wishes.cluster == "none" else wishes.cluster
-    names = [name for name in known.columns if plain(name) in recognise.CLUSTERS and name not in taken]
+    names = [name for name in known.columns if plain(name) in CLUSTERS and name not in taken]
     of_items = known.frame.unique(item, keep="first", maintain_order=True) if item else known.frame
     repeated = [name for name in names if 1 < of_items[name].n_unique() < of_items.height]
     groups = of_items.select(repeated).unique().height if repeated else 0
@@ -332,7 +330,7 @@ def _cluster(known: recognise.Recognised, wishes: Roles, taken: set[str], item: 
     return next(iter(repeated), "")
 
 
-def _item(known: recognise.Recognised, taken: set[str]) -> str:
+def _item(known: Recognised, taken: set[str]) -> str:
     names = [name for want in _ITEMS for name in known.columns if plain(name) == want and name not in taken]
     own = {name: known.columns[name].distinct / max(known.columns[name].filled, 1) for name in names}
     filled = {name for name in names if known.columns[name].filled == known.frame.height}
@@ -357,25 +355,25 @@ def _confidences(known: Recognised, judges: Sequence[str], wishes: Roles) -> dic
 
 
 def _beside(
-    known: recognise.Recognised, judges: Sequence[str], words: frozenset[str], taken: Iterable[str] = ()
+    known: Recognised, judges: Sequence[str], words: frozenset[str], taken: Iterable[str] = ()
 ) -> dict[str, str]:
     """The column of confidences or reasons that belongs to each judge, by its name; the only one to the only judge."""
     free = [
         name
         for name, each in known.columns.items()
-        if each.filled and name not in taken and name not in judges and recognise.tokens(name) & words
+        if each.filled and name not in taken and name not in judges and tokens(name) & words
     ]
     found = {}
     for judge in judges:
-        mine = [name for name in free if recognise.tokens(name) - words - _PLAIN == recognise.tokens(judge) - _PLAIN]
-        if len(judges) == len(free) == 1 and recognise.who(free[0].removesuffix("confidence")) != "people":
+        mine = [name for name in free if tokens(name) - words - _PLAIN == tokens(judge) - _PLAIN]
+        if len(judges) == len(free) == 1 and who(free[0].removesuffix("confidence")) != "people":
             mine = free
         if len(mine) == 1:
             found[judge] = mine[0]
     return found
 
 
-def _column(known: recognise.Recognised, option: str, name: str) -> str:
+def _column(known: Recognised, option: str, name: str) -> str:
     if name not in known.columns:
         cure = f"the columns are {', '.join(known.columns)}"
         raise InputError(option, "must name a column of the file", name or "none that is known", cure)
@@ -392,7 +390,7 @@ class WideRaters:
 
 
 def wide_raters(
-    known: recognise.Recognised, *, people: Sequence[str] = (), judges: Sequence[str] = (), taken: Iterable[str] = ()
+    known: Recognised, *, people: Sequence[str] = (), judges: Sequence[str] = (), taken: Iterable[str] = ()
 ) -> WideRaters:
     """People's and judges' columns of a table with a column a rater.
 
@@ -407,33 +405,31 @@ def wide_raters(
         name: words
         for name, words in free.items()
         if name not in taken
-        and recognise.last_part(name) not in recognise.NAMED_FOR_ROWS
-        and not recognise.tokens(name) >= {"annotation", "id"}
-        and not recognise.of_candidate(known, name)
-        and not (known.columns[name].numbers and recognise.last_part(name) in recognise.OF_ROWS)
+        and last_part(name) not in NAMED_FOR_ROWS
+        and not tokens(name) >= {"annotation", "id"}
+        and not of_candidate(known, name)
+        and not (known.columns[name].numbers and last_part(name) in OF_ROWS)
     }
     theirs = tuple(people) or _people(known, free, judges)
     if judges:
         return WideRaters(theirs, tuple(judges))
     ours, copies = _judges(known, {name: words for name, words in free.items() if name not in theirs}, theirs)
     for judge in ours:
-        if recognise.sums_up(known.frame, judge, theirs):
+        if sums_up(known.frame, judge, theirs):
             rule = f"{judge} says what people say wherever they agree, so that it may be made of their words"
             named = tuple(part for name in theirs for part in ("--human", name))
             raise InputError("--judge", rule, ways=[WayOut(("--judge", judge, *named), "if it is a judge")])
-        if same := next((person for person in theirs if recognise.same_in_every_row(known.frame, judge, person)), ""):
+        if same := next((person for person in theirs if same_in_every_row(known.frame, judge, person)), ""):
             rule = f"{judge} says the same as {same} in every row, so that one may be made from the other"
             both = WayOut(("--judge", judge, "--human", same), "if two raters said it, name both")
             raise InputError("--judge", rule, ways=[both])
     return WideRaters(theirs, ours, copies)
 
 
-def _people(known: recognise.Recognised, free: Mapping[str, frozenset[str]], judges: Sequence[str]) -> tuple[str, ...]:
-    people = [
-        name for name in free if recognise.who(name) == "people" and name not in judges and not _of_a_pair(known, name)
-    ]
+def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Sequence[str]) -> tuple[str, ...]:
+    people = [name for name in free if who(name) == "people" and name not in judges and not _of_a_pair(known, name)]
     if len(people) > 1:  # those that answer what a judge answers
-        theirs = [free[name] for name in free if name in judges or recognise.who(name) == "judge"]
+        theirs = [free[name] for name in free if name in judges or who(name) == "judge"]
         people = [name for name in people if any(free[name] & words for words in theirs)] or people
     by_stem: dict[str, list[str]] = {}
     for name in people:
@@ -453,11 +449,9 @@ def _people(known: recognise.Recognised, free: Mapping[str, frozenset[str]], jud
             ways.insert(0, WayOut(tuple(part for name in several for part in ("--human", name)), "several people"))
         raise InputError("--human", f"{', '.join(people)} could each be what people said", cure=cure, ways=ways)
     verdicts = [name for name in free if known.columns[name].kind == "verdict" and len(free[name]) > 1]
-    judged = [name for name in verdicts if recognise.who(name) == "judge"]
+    judged = [name for name in verdicts if who(name) == "judge"]
     alike = [
-        name
-        for name in verdicts
-        if name not in judged and any(recognise.share_words(free[name], free[one]) for one in judged)
+        name for name in verdicts if name not in judged and any(share_words(free[name], free[one]) for one in judged)
     ]
     listed = ", ".join(verdicts[:6]) + ", ..." * (len(verdicts) > 6)
     if len(verdicts) == 1:
@@ -466,7 +460,7 @@ def _people(known: recognise.Recognised, free: Mapping[str, frozenset[str]], jud
     if verdicts:
         rule = f"no column is recognised as what people said; columns of verdicts are {listed}"
         may = alike or (verdicts if len(verdicts) == 2 and not judged else [])
-        may = [] if recognise.on_answers(known, judged) else may  # whose word each is on another answer
+        may = [] if on_answers(known, judged) else may  # whose word each is on another answer
         ways = [WayOut(("--human", name), f"if people said {name}") for name in may]
         cure = "name by --human what people said" if len(judged) < len(verdicts) else "people's words are missing"
         raise InputError("--human", rule, cure=cure, ways=ways)
@@ -474,36 +468,36 @@ def _people(known: recognise.Recognised, free: Mapping[str, frozenset[str]], jud
     raise InputError("--human", rule, cure=f"the columns are {', '.join(list(known.columns)[:20])}")
 
 
-def _of_a_pair(known: recognise.Recognised, name: str) -> bool:
+def _of_a_pair(known: Recognised, name: str) -> bool:
     """Whether a target stands beside its source: what is compared, and nobody's truth."""
-    return "target" in recognise.tokens(name) and name.replace("target", "source") in known.columns
+    return "target" in tokens(name) and name.replace("target", "source") in known.columns
 
 
 def _judges(
-    known: recognise.Recognised, free: Mapping[str, frozenset[str]], people: Sequence[str]
+    known: Recognised, free: Mapping[str, frozenset[str]], people: Sequence[str]
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """The judges' columns, by the words that people use; and columns left out because they repeat another."""
     theirs = frozenset().union(*(known.columns[name].words for name in people))
     alike = [
         name
         for name, words in free.items()
-        if (len(words) > 1 or recognise.who(name) == "judge")
-        and recognise.who(name) != "people"
-        and not recognise.tokens(name) & _CONFIDENCE
-        and recognise.share_words(words, theirs, leave=recognise.who(name) == "judge")
+        if (len(words) > 1 or who(name) == "judge")
+        and who(name) != "people"
+        and not tokens(name) & _CONFIDENCE
+        and share_words(words, theirs, leave=who(name) == "judge")
     ]
-    judged = [name for name in alike if recognise.who(name) == "judge"]
+    judged = [name for name in alike if who(name) == "judge"]
     for name in list(alike):
-        if recognise.who(name) == "judge" and not recognise.tokens(name) & words_in("correct match agree agreement"):
+        if who(name) == "judge" and not tokens(name) & words_in("correct match agree agreement"):
             continue
         pairs = ((one, other) for one in judged or alike for other in people if one != name)
-        if any(recognise.says_agreement(known.frame, name, one, other) for one, other in pairs):
+        if any(says_agreement(known.frame, name, one, other) for one, other in pairs):
             alike.remove(name)
-    judged = [name for name in alike if recognise.who(name) == "judge"]
+    judged = [name for name in alike if who(name) == "judge"]
     copies: dict[str, str] = {}
     for one, other in combinations(alike, 2):
         fresh = not {one, other} & copies.keys() and (one in judged) != (other in judged)
-        if fresh and recognise.same_in_every_row(known.frame, one, other):
+        if fresh and same_in_every_row(known.frame, one, other):
             copies |= {one: other} if other in judged else {other: one}
     alike = [name for name in alike if name not in copies]
     places = [name for name in (*alike, *copies) if re.sub(r"\.\d+(?=\.|$)", "", name) != name]
@@ -523,7 +517,7 @@ def _judges(
     raise _no_judge(known, people, theirs)
 
 
-def _no_judge(known: recognise.Recognised, people: Sequence[str], theirs: frozenset[str]) -> InputError:
+def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) -> InputError:
     """The refusal where no column uses people's words."""
     scores = [
         name
@@ -534,30 +528,35 @@ def _no_judge(known: recognise.Recognised, people: Sequence[str], theirs: frozen
         and (who(name) == "judge" or each.kind == "verdict")
         and (each.fractions or not each.words)
     ]
-    listed = ", ".join(sorted(theirs, key=recognise.in_order)[:6])
+    listed = ", ".join(sorted(theirs, key=in_order)[:6])
     if scores:
         rule = f"{', '.join(scores[:4])} {'holds' if len(scores) == 1 else 'hold'} numbers, where people said {listed}"
         both = [scores[0], *(name for name in people if known.columns[name].fractions)]
         ends = {name: known.columns[name].numbers or (0.0, 1.0) for name in both}
-        rules = [part for name, of in ends.items() for part in ("--pass-if", f"{name} >= {bar(*of)}")]
+        bars = {
+            name: 0.5 if low >= 0 and high <= 1 else round((low + high) / 2, 2) for name, (low, high) in ends.items()
+        }
+        rules = [part for name, bar in bars.items() for part in ("--pass-if", f"{name} >= {bar:g}")]
         way = WayOut(("--judge", scores[0], *rules))
         return InputError("--judge", rule, cure="say from where on a number passes", ways=[way])
-    if others := [name for name in ours if len(rest[name].words) > 1 and rest[name].kind == "verdict"]:
-        own = sorted(known.columns[others[0]].words, key=recognise.in_order)
+    others = [
+        name
+        for name, each in known.columns.items()
+        if len(each.words) > 1 and name not in people and each.kind == "verdict" and who(name) == "judge"
+    ]
+    if others:
+        own = sorted(known.columns[others[0]].words, key=in_order)
         said = ", ".join(own[:4]) + ", ..." * (len(own) > 4)
         rule = f"no column has the words that people used ({listed}); {others[0]} says {said}"
         return InputError(
             "--judge", rule, cure="say what they mean", ways=words_meant(others[0], own, theirs, alone=len(others) == 1)
         )
     rest = {name: each for name, each in known.columns.items() if name not in people}
-    rows = [
-        name
-        for name, each in rest.items()
-        if recognise.last_part(name) in recognise.NAMED_FOR_ROWS or each.kind == "text"
-    ]
-    if rows := [name for name in rows if recognise.share_words(rest[name].words, theirs, leave=True)]:
-        where = f"only in {', '.join(rows[:4])}, which is named for rows or texts"
-        rule = f"people's words ({listed}) stand elsewhere {where}"
+    rows = [name for name, each in rest.items() if last_part(name) in NAMED_FOR_ROWS or each.kind == "text"]
+    if rows := [name for name in rows if share_words(rest[name].words, theirs, leave=True)]:
+        rule = (
+            f"people's words ({listed}) stand elsewhere only in {', '.join(rows[:4])}, which is named for rows or texts"
+        )
         ways = [WayOut(("--judge", name), f"if {name} is the judge") for name in rows]
         return InputError("--judge", rule, ways=ways)
     rule = f"only people's words are here ({', '.join(people[:4])} say {listed}): no other column has them"
@@ -567,7 +566,7 @@ def _no_judge(known: recognise.Recognised, people: Sequence[str], theirs: frozen
         if len(each.words) > 1 and (each.kind == "verdict" or (each.kind == "other" and any(map(side, each.words))))
     ]
     cure = f"the columns of few words are {', '.join(judges[:6])}" if judges else "a judge's column is missing"
-    said_by = {name: sorted(known.columns[name].words, key=recognise.in_order) for name in judges[:3]}
+    said_by = {name: sorted(known.columns[name].words, key=in_order) for name in judges[:3]}
     ways = [way for name, own in said_by.items() for way in words_meant(name, own, theirs)]
     return InputError("--judge", rule, cure=cure, ways=ways)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from csv import writer
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,8 +106,7 @@ def question(
         rule = f"hold {len(counts)} different values ({few}, ...); a question has {MOST_WORDS} words at most"
         many = [name for name, said in spoken.items() if len(said) > MOST_WORDS] or [*spoken]
         scores = [name for name in many if all(map(_is_number, spoken[name]))]
-        ends = {name: (min(map(float, spoken[name])), max(map(float, spoken[name]))) for name in scores}
-        rules = [part for name, of in ends.items() for part in ("--pass-if", f"{name} >= {bar(*of)}")]
+        rules = [part for name in scores for part in ("--pass-if", f"{name} >= {_bar(spoken[name])}")]
         cure = "say from where on a score passes" if scores else "name other columns"
         raise InputError("ratings", rule, cure=cure, ways=[WayOut(tuple(rules))] if rules else ())
     if scale:
@@ -117,6 +116,13 @@ def question(
     if positive:
         return _caught(word(positive) or positive, counts)
     return _recognised(counts, spoken, people)
+
+
+def _bar(said: Iterable[str]) -> str:
+    """A number from where on a score may pass: the middle of its range, of shares .5."""
+    numbers = [float(each) for each in said]
+    low, high = min(numbers), max(numbers)
+    return "0.5" if low >= 0 and high <= 1 else f"{round((low + high) / 2, 2):g}"
 
 
 def _on_scale(scale: str, counts: Counter[str]) -> Question:
@@ -337,7 +343,7 @@ def votes_of(
     table, n_copies = _items_of(known, roles)
     raters = (*roles.judges, *roles.people)
     said = {name: _said(table[name], name, roles.missing, meant or {}) for name in raters}
-    spoken = {name: Counter(dict(cells.drop_nulls().value_counts(name="n").rows())) for name, cells in said.items()}
+    spoken = {name: _counted(cells) for name, cells in said.items()}
     asked = question(spoken, people=roles.people, words=words, positive=positive, scale=scale)
     coded = {name: _codes(cells, asked) for name, cells in said.items()}
     labels = np.column_stack([coded[name] for name in roles.people])
@@ -466,6 +472,10 @@ def _said(cells: pl.Series, rater: str, missing: frozenset[str], meant: Meant) -
     return cells.replace_strict(words, default=None, return_dtype=pl.String) if words else cells
 
 
+def _counted(words: pl.Series) -> Counter[str]:
+    return Counter(dict(words.drop_nulls().value_counts(name="n").rows()))
+
+
 def _codes(words: pl.Series, asked: Question) -> Floats:
     code = {text: float(place) for text, place in asked.code.items()}
     return words.replace_strict(code, default=None, return_dtype=pl.Float64).fill_null(float("nan")).to_numpy()
@@ -508,15 +518,18 @@ def _confidence(table: pl.DataFrame, judge: str, roles: Roles) -> Floats:
 
 def counted(votes: Votes, number: int) -> list[dict[str, Any]]:
     """The table of counts of the judge at `number`: a row for each word of people, and what the judge said there."""
-    words, judge = votes.question.words, votes.judges[number]
+    words = votes.question.words
     truth, said = votes.reference, votes.ratings[:, number]
-    of_word = [*((name, said[truth == code]) for code, name in enumerate(words)), ("no label", said[np.isnan(truth)])]
-    return [
-        {"people": name}
-        | {f"{judge}: {word}": int((mine == at).sum()) for at, word in enumerate(words)}
-        | {"no verdict": int(np.isnan(mine).sum())}
-        for name, mine in (of_word if of_word[-1][1].size else of_word[:-1])
-    ]
+    rows = []
+    for code, name in enumerate(words):
+        mine = said[truth == code]
+        row = {f"{votes.judges[number]}: {word}": int((mine == at).sum()) for at, word in enumerate(words)}
+        rows.append({"people": name, **row, "no verdict": int(np.isnan(mine).sum())})
+    unlabelled = said[np.isnan(truth)]
+    if unlabelled.size:
+        row = {f"{votes.judges[number]}: {word}": int((unlabelled == at).sum()) for at, word in enumerate(words)}
+        rows.append({"people": "no label", **row, "no verdict": int(np.isnan(unlabelled).sum())})
+    return rows
 
 
 def differing(votes: Votes, number: int) -> list[dict[str, Any]]:
