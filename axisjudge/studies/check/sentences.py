@@ -13,6 +13,16 @@ from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import Decision, Estimate, no_interval
 from axisjudge.studies._shared.words import if_twice, listed, many
 from axisjudge.studies.check.columns import repeating_id
+from axisjudge.studies.check.compute import (
+    MOST_ABREAST,
+    SHORT,
+    WANTED_HALF_WIDTH,
+    JudgeCheck,
+    abreast,
+    comparable,
+    heading,
+    spoken,
+)
 from axisjudge.studies.check.votes import one_line
 
 if TYPE_CHECKING:
@@ -61,12 +71,14 @@ def differing(read: Checked) -> str:
     """On how many items each of the first judges says something else than people, and in which words most."""
     said = []
     for judge in read.judges[:MOST_IN_DETAIL]:
-        mine = (row for row in read.disagreements if row["judge"] == judge.name)
-        words = Counter((row["judge_said"], row["people_said"]) for row in mine)
+        words = Counter(
+            (row["judge_said"], row["people_said"]) for row in read.disagreements if row["judge"] == judge.name
+        )
         (most, n), *_ = words.most_common(1) or [(("", ""), 0)]
         often = f", most often {most[0]!r} where they say {most[1]!r} ({n:,})" if n else ""
-        of = f"{words.total():,} of {judge.n_compared:,} items"
-        said.append(f"{judge.name} says otherwise than people of {of}{often}.")
+        said.append(
+            f"{judge.name} says otherwise than people of {words.total():,} of {judge.n_compared:,} items{often}."
+        )
     return " ".join(said)
 
 
@@ -74,8 +86,11 @@ def _several(read: Checked) -> str:
     if len(read.judges) <= MOST_IN_DETAIL:
         names = ("sensitivity", "specificity") if read.votes.question.directed else ("agreement",)
         verbs = {"sensitivity": "caught", "specificity": "passed", "agreement": "agreed with people on"}
-        each = [(one.name, [f"{verbs[name]} {_share(one.measures[name])}" for name in names]) for one in read.judges]
-        return f"{'; '.join(f'{name} {listed(done)}' for name, done in each)}."
+        each = [
+            f"{judge.name} {listed([f'{verbs[name]} {_share(judge.measures[name])}' for name in names])}"
+            for judge in read.judges
+        ]
+        return f"{'; '.join(each)}."
     standards = [(judge, *_standard(read, judge)) for judge in read.judges]
     known = [(found.ci_low, chance) for _, found, chance in standards if not math.isnan(found.ci_low)]
     if not known:
@@ -171,7 +186,7 @@ def _of_one_side(read: Checked) -> list[str]:
     return lines
 
 
-def _judge(read: Checked, judge: compute.JudgeCheck) -> list[str]:
+def _judge(read: Checked, judge: JudgeCheck) -> list[str]:
     lines = [_first_line(read, judge)]
     if len(read.judges) > MOST_IN_DETAIL:
         return lines
@@ -181,7 +196,7 @@ def _judge(read: Checked, judge: compute.JudgeCheck) -> list[str]:
     return lines
 
 
-def _by_size(read: Checked, judge: compute.JudgeCheck) -> list[str]:
+def _by_size(read: Checked, judge: JudgeCheck) -> list[str]:
     """What goes with the sizes of tasks, and what it is with the other weights."""
     votes = read.votes
     other = votes.unit if votes.alike == "items" else votes.noun
@@ -193,7 +208,7 @@ def _by_size(read: Checked, judge: compute.JudgeCheck) -> list[str]:
     ]
 
 
-def _first_line(read: Checked, judge: compute.JudgeCheck) -> str:
+def _first_line(read: Checked, judge: JudgeCheck) -> str:
     votes, asked = read.votes, read.votes.question
     if not asked.directed:
         words = [f"{word!r} {_share(each)} of {each.n_items}" for word, each in judge.by_word.items() if each.n_items]
@@ -207,7 +222,7 @@ def _first_line(read: Checked, judge: compute.JudgeCheck) -> str:
             f"by people's word {', '.join(words)}{_by(read)}."
         )
     passed, caught = judge.measures["specificity"], judge.measures["sensitivity"]
-    if not compute.comparable(votes, read.terms):
+    if not comparable(votes, read.terms):
         return f"{judge.name}: what it passes and catches is not given: {caught.reason}."
     missing = f" It gave no verdict on {many(judge.n_missing, f'labelled {votes.noun}')}" if judge.n_missing else ""
     if missing and judge.caught_bounds:
@@ -238,13 +253,13 @@ def _coefficient(read: Checked) -> Coefficient:
     return COEFFICIENTS[coefficient_of_two(read.votes.question.level)]
 
 
-def _standard(read: Checked, judge: compute.JudgeCheck) -> tuple[Estimate, float]:
+def _standard(read: Checked, judge: JudgeCheck) -> tuple[Estimate, float]:
     if "balanced_accuracy" in judge.measures:
         return judge.measures["balanced_accuracy"], 0.5
     return judge.measures[_coefficient(read).heading], 0.0
 
 
-def _chance_line(read: Checked, judge: compute.JudgeCheck) -> list[str]:
+def _chance_line(read: Checked, judge: JudgeCheck) -> list[str]:
     """Whether a judge tells the words apart, by the bound that decides."""
     standard, chance = _standard(read, judge)
     if math.isnan(standard.ci_low):
@@ -253,28 +268,35 @@ def _chance_line(read: Checked, judge: compute.JudgeCheck) -> list[str]:
     low, high = (f"{end:.0%}" if chance else f"{end:.2f}" for end in (standard.ci_low, standard.ci_high))
     low = f"{math.floor(standard.ci_low * 1000) / 1000:.1%}" if chance and low == coin else low
     if standard.ci_high < chance:
-        worse = f"{name} is at most {high}, where chance has {coin}. See what its words mean."
-        return [f"  It is worse than chance: {worse}"]
+        return [
+            f"  It is worse than chance: {name} is at most {high}, where chance has {coin}. See what its words mean."
+        ]
     misses = _misses(read, judge)
+    if misses and standard.ci_low > chance:
+        return [f"  {misses} Still it is above chance: {name} is at least {low}, where chance has {coin}."]
     if standard.ci_low > chance:
-        above = f"{misses} Still it is above" if misses else "Above"
-        return [f"  {above} chance: {name} is at least {low}, where chance has {coin}."]
+        return [f"  Above chance: {name} is at least {low}, where chance has {coin}."]
     more = f" {misses}" if misses else ""
     return [f"  Not shown to be above chance: {name} may be as low as {low}, and chance has {coin}.{more}"]
 
 
-def _lacking(read: Checked, judge: compute.JudgeCheck) -> str:
+def _lacking(read: Checked, judge: JudgeCheck) -> str:
     """The word that people never said, so that nothing is known of it."""
     asked = read.votes.question
     words = {"sensitivity": asked.failing, "specificity": asked.passing}
-    if not (asked.directed and asked.failing in asked.code and asked.passing in asked.code):
-        return ""
-    kept = [word for name, word in words.items() if name in judge.measures]
-    never = [repr(word) for word in kept if not (read.votes.reference == asked.code[word]).any()]
-    return f"people called no {read.votes.noun} {listed(never)}" if never else ""
+    never = (
+        [
+            word
+            for name, word in words.items()
+            if name in judge.measures and not (read.votes.reference == read.votes.question.code[word]).any()
+        ]
+        if asked.directed and asked.failing in asked.code and asked.passing in asked.code
+        else []
+    )
+    return f"people called no {read.votes.noun} {listed([repr(word) for word in never])}" if never else ""
 
 
-def _misses(read: Checked, judge: compute.JudgeCheck) -> str:
+def _misses(read: Checked, judge: JudgeCheck) -> str:
     """The plain sentence for a judge that misses most of what it should catch, or fails most of what it should pass."""
     asked = read.votes.question
     verbs = {"sensitivity": ("misses", asked.failing), "specificity": ("fails", asked.passing)}
@@ -285,10 +307,10 @@ def _misses(read: Checked, judge: compute.JudgeCheck) -> str:
     )
 
 
-def _too_few(read: Checked, judge: compute.JudgeCheck) -> list[str]:
+def _too_few(read: Checked, judge: JudgeCheck) -> list[str]:
     caught = judge.measures["sensitivity"]
-    points = f"±{compute.WANTED_HALF_WIDTH * 100:.0f} points"
-    if not compute.comparable(read.votes, read.terms):
+    points = f"±{WANTED_HALF_WIDTH * 100:.0f} points"
+    if not comparable(read.votes, read.terms):
         return []
     if not judge.more_failures or judge.more_failures < FEWEST_MORE:
         if not math.isnan(caught.ci_low):
@@ -299,7 +321,7 @@ def _too_few(read: Checked, judge: compute.JudgeCheck) -> list[str]:
     return [f"  Too few that people failed for {points}: {caught.n_items}; about {more:,} more would do."]
 
 
-def _rates(read: Checked, judge: compute.JudgeCheck) -> list[str]:
+def _rates(read: Checked, judge: JudgeCheck) -> list[str]:
     said, word = judge.said_failing, read.votes.question.failing
     if said is None or math.isnan(said.estimate):
         return []
@@ -332,7 +354,7 @@ def _unlabelled(read: Checked, rate: Estimate) -> str:
     return f": about {at:,} ({low:,} to {high:,}) of the {rest:,} that nobody labelled"
 
 
-def _alone(read: Checked, judge: compute.JudgeCheck) -> list[str]:
+def _alone(read: Checked, judge: JudgeCheck) -> list[str]:
     risk, level = read.terms.risk, read.terms.ci_level
     wish = f"  May it decide some alone, at {risk:.0%} error"
     if judge.alone is None or judge.alone.error is None:
@@ -347,7 +369,7 @@ def _alone(read: Checked, judge: compute.JudgeCheck) -> list[str]:
 def _beside(read: Checked) -> list[str]:
     if len(read.judges) < 2:
         return []
-    if not compute.comparable(read.votes, read.terms):
+    if not comparable(read.votes, read.terms):
         return [f"Judges are not compared: labelled items were drawn {read.terms.sampling.replace('_', ' ')}."]
     lines = [_ranking(read)]
     if len(read.judges) <= 3:
@@ -392,7 +414,7 @@ def _people(read: Checked) -> list[str]:
 
 
 def _supports(read: Checked) -> list[str]:
-    every, to = read.judges, f" to ±{compute.WANTED_HALF_WIDTH * 100:.0f} points"
+    every, to = read.judges, f" to ±{WANTED_HALF_WIDTH * 100:.0f} points"
     claims: list[tuple[str, bool]] = []
     if read.votes.question.directed:
         sure = [judge.name for judge in every if _narrow(judge.measures["sensitivity"])]
@@ -422,7 +444,7 @@ def _rate_is_narrow(read: Checked, rate: CorrectedRate | None) -> bool:
 
 
 def _narrow(estimate: Estimate) -> bool:
-    return estimate.ci_high - estimate.ci_low <= 2 * compute.WANTED_HALF_WIDTH  # NaN is not
+    return estimate.ci_high - estimate.ci_low <= 2 * WANTED_HALF_WIDTH  # NaN is not
 
 
 def _next(read: Checked) -> str:
@@ -474,8 +496,10 @@ def verdict_line(decisions: Sequence[Decision], ci_level: float) -> str:
     order = {"short": 0, "cannot_tell": 1, "met": 2}
     worst = min(decisions, key=lambda each: order[each.outcome])
     word = {"short": "Short", "cannot_tell": "Undecided", "met": "Met"}[worst.outcome]
-    at_least = (">=" in worst.requirement) != (worst.outcome == "short")  # what falls short lies beyond the other end
-    end, name = (worst.ci_low, "at least") if at_least else (worst.ci_high, "at most")
+    above = ">=" in worst.requirement
+    end, name = (worst.ci_low, "at least") if above else (worst.ci_high, "at most")
+    if worst.outcome == "short":
+        end, name = (worst.ci_high, "at most") if above else (worst.ci_low, "at least")
     known = f"{worst.judge} has {name} {end:.3f}" if not math.isnan(end) else f"{worst.judge}: {worst.reason}"
     several = f", all {len(decisions)} together" if len(decisions) > 1 else ""
     return f"{word}: {worst.requirement} ({known}, at {ci_level:.0%} confidence{several})."
@@ -483,13 +507,13 @@ def verdict_line(decisions: Sequence[Decision], ci_level: float) -> str:
 
 def printed(read: Checked) -> list[dict[str, Any]]:
     """The short table: measures down and judges across, or judges down where they are many."""
-    if len(read.judges) <= compute.MOST_ABREAST:
+    if len(read.judges) <= MOST_ABREAST:
         return [
-            {"measure": measure, **{judge: compute.spoken(found) for judge, found in by_judge.items()}}
-            for measure, _, by_judge in compute.abreast(read)
+            {"measure": measure, **{judge: spoken(found) for judge, found in by_judge.items()}}
+            for measure, _, by_judge in abreast(read)
         ]
-    shown = [name for name in compute.SHORT if name in read.judges[0].measures][:4]
+    shown = [name for name in SHORT if name in read.judges[0].measures][:4]
     return [
-        {"judge": judge.name, **{compute.heading(read, name): compute.spoken(judge.measures[name]) for name in shown}}
+        {"judge": judge.name, **{heading(read, name): spoken(judge.measures[name]) for name in shown}}
         for judge in read.judges
     ]

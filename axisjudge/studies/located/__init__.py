@@ -16,7 +16,6 @@ from axisjudge.stats.estimate import Estimate, plural
 from axisjudge.studies._shared.frames import Given, Kind, kind_of, made_up_raters, to_polars
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import judge_words
-from axisjudge.studies.located import counts
 from axisjudge.studies.located import sentences as say
 from axisjudge.studies.located.counts import ANY_AXIS as ANY_AXIS
 from axisjudge.studies.located.counts import (
@@ -125,7 +124,7 @@ class SharesDecided(Part, name="decided", caption="What each judge decides, and 
     _rows = "decided", _DECIDED
     _keys = ("decided",)
 
-    decided: tuple[counts.Decided, ...]
+    decided: tuple[Decided, ...]
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -168,7 +167,7 @@ class SharesDecided(Part, name="decided", caption="What each judge decides, and 
 def shares_decided(judged: JudgedRuns, *, ci_level: float = 0.95) -> SharesDecided:
     """Shares decided, precision and recall against the outcome, with intervals over tasks."""
     halves = tuple(half for half in judged.verdicts["half"].unique().sort() if half != "all")
-    rows = tuple(counts.decided_by(judged.verdicts, halves, ci_level))
+    rows = tuple(decided_by(judged.verdicts, halves, ci_level))
     return SharesDecided(rows, kind=judged.kind, made_up=judged.made_up)
 
 
@@ -178,7 +177,7 @@ class FaultsByJudge(Part, name="faults", caption="Located faults, and how many o
     _rows = "faults", _FAULTS
     _keys = ("faults", "within")
 
-    faults: tuple[counts.FaultsFound, ...]
+    faults: tuple[FaultsFound, ...]
     within: int
 
     @property
@@ -226,7 +225,7 @@ def faults_by_judge(judged: JudgedRuns, *, within: int = 1, ci_level: float = 0.
     within : int
         How many steps a cited one may lie from the fault's, to be at the step.
     """
-    rows = tuple(counts.faults_found(judged.verdicts, judged.labels, within=within, ci_level=ci_level))
+    rows = tuple(faults_found(judged.verdicts, judged.labels, within=within, ci_level=ci_level))
     return FaultsByJudge(rows, within, kind=judged.kind, made_up=judged.made_up)
 
 
@@ -283,7 +282,7 @@ def next_step(faults: FaultsByJudge) -> str:
 
 def runs_by_holder(judged: JudgedRuns) -> RunsByHolder:
     """Who holds a fault against the same run, by its outcome."""
-    return RunsByHolder(counts.partings(judged.verdicts, judged.labels), kind=judged.kind, made_up=judged.made_up)
+    return RunsByHolder(partings(judged.verdicts, judged.labels), kind=judged.kind, made_up=judged.made_up)
 
 
 class KindsOfFinding(
@@ -296,7 +295,7 @@ class KindsOfFinding(
     _rows = "kinds", _KINDS
     _keys = ("kinds",)
 
-    kinds: tuple[counts.KindCount, ...]
+    kinds: tuple[KindCount, ...]
 
     @property
     def answer(self) -> str:
@@ -313,10 +312,8 @@ def kinds_of_finding(findings: Given | None, *, ci_level: float = 0.95) -> Kinds
         Columns kind, axis, side, subset, task_id, flagged, failed, steps and wrong_steps.
     """
     names = ("kind", "axis", "side", "subset", "task_id", "flagged", "failed", "steps", "wrong_steps")
-    if findings is None:
-        return KindsOfFinding((), kind="polars")
-    kinds = counts.kind_counts(to_polars(findings, names, where="findings"), ci_level)
-    return KindsOfFinding(tuple(kinds), kind=kind_of(findings))
+    counts = () if findings is None else kind_counts(to_polars(findings, names, where="findings"), ci_level)
+    return KindsOfFinding(tuple(counts), kind="polars" if findings is None else kind_of(findings))
 
 
 class RunsRead(Part, name="reading", caption="Faults of rules and reference beside those of runs read by hand"):
@@ -325,7 +322,7 @@ class RunsRead(Part, name="reading", caption="Faults of rules and reference besi
     _rows = "raters", _READ
     _keys = "raters", "sentences"
 
-    raters: tuple[counts.AgainstReading, ...]
+    raters: tuple[AgainstReading, ...]
     sentences: tuple[str, ...]
 
     @property
