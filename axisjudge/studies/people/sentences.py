@@ -24,13 +24,7 @@ from axisjudge.studies._shared.words import (
     reasons,
     share,
 )
-from axisjudge.studies.people.compared import (
-    FewLabels,
-    HumanComparison,
-    PlantedRate,
-    QuestionComparison,
-    QuestionFairness,
-)
+from axisjudge.studies.people import compared
 from axisjudge.studies.people.judges import MARGIN, Claim, ClaimAnswer, ClaimKind, ClaimReason, JudgeComparison
 
 _CLAIMED = {
@@ -143,7 +137,7 @@ _REFERENCE = (
 _NAMED, _FEW = 6, 3
 
 
-def weakest_sentence(comparison: HumanComparison) -> str:
+def weakest_sentence(comparison: compared.HumanComparison) -> str:
     """Which claim that may be made hangs on the fewest verdicts or labels; empty where none may be made."""
     made = [claim for claim in comparison.claims if claim.answer is ClaimAnswer.MAY]
     known = [(each.changes, claim, each) for claim in made if (each := claim.reversal) and each.changes is not None]
@@ -158,7 +152,7 @@ def weakest_sentence(comparison: HumanComparison) -> str:
     )
 
 
-def opening(comparison: HumanComparison) -> list[str]:
+def opening(comparison: compared.HumanComparison) -> list[str]:
     """What comes first: who must be looked at, what may be claimed and what not, whose labels these are."""
     return [
         *strangers_sentences(comparison),
@@ -169,12 +163,12 @@ def opening(comparison: HumanComparison) -> list[str]:
     ]
 
 
-def strangers_sentences(comparison: HumanComparison) -> list[str]:
+def strangers_sentences(comparison: compared.HumanComparison) -> list[str]:
     """The people who agree with nobody."""
     return [f"Look at the labels first, {each.where}: {each.what}; {each.cure}." for each in comparison.strangers]
 
 
-def answer(comparison: HumanComparison) -> str:
+def answer(comparison: compared.HumanComparison) -> str:
     """How often judges say what people say, who is best, and who may stand in where enough people labelled.
 
     Where somebody agrees with nobody, that comes first, and who is best waits for it.
@@ -184,12 +178,12 @@ def answer(comparison: HumanComparison) -> str:
     return " ".join(filter(None, (*(strangers_sentences(comparison)[:1] or best), stands)))
 
 
-def _people(comparison: HumanComparison) -> int:
+def _people(comparison: compared.HumanComparison) -> int:
     """How many people labelled one question at most."""
     return max((len(question.panel.people) for question in comparison.questions), default=0)
 
 
-def shares_sentence(comparison: HumanComparison) -> str:
+def shares_sentence(comparison: compared.HumanComparison) -> str:
     """The range of the shares on which judges say what people say, and what the commonest word alone would get."""
     pairs = [(judge.majority.accuracy.given.estimate, judge) for _, judge in comparison.pairs()]
     known = sorted((pair for pair in pairs if not math.isnan(pair[0])), key=lambda pair: pair[0])
@@ -206,7 +200,7 @@ def shares_sentence(comparison: HumanComparison) -> str:
     return f"{line} would match{several} {alone:.0%}."
 
 
-def best_sentence(comparison: HumanComparison) -> str:
+def best_sentence(comparison: compared.HumanComparison) -> str:
     """Who has the highest kappa: told on one question, counted over several."""
     if len(comparison.questions) == 1:
         return best_by_kappa(comparison.questions[0])
@@ -225,7 +219,7 @@ def best_sentence(comparison: HumanComparison) -> str:
     return f"Best by kappa with people: {named}{rest}."
 
 
-def stands_in_counted(comparison: HumanComparison) -> str:
+def stands_in_counted(comparison: compared.HumanComparison) -> str:
     """Of how many judges it may be claimed that they stand in for a person; shown false apart from not shown."""
     asked = [claim for claim in comparison.claims if claim.kind is ClaimKind.STANDS_IN]
     counts = {answer: sum(claim.answer is answer for claim in asked) for answer in ClaimAnswer}
@@ -243,7 +237,7 @@ def stands_in_counted(comparison: HumanComparison) -> str:
     return f"Of {len(asked)} {cases}, {may} may stand in for one of these people{tail}, exploratory."
 
 
-def next_step(comparison: HumanComparison) -> str:
+def next_step(comparison: compared.HumanComparison) -> str:
     """What to label, or which page says more."""
     if comparison.strangers:
         return f"Settle the labels first: {comparison.strangers[0].cure}."
@@ -258,7 +252,7 @@ def next_step(comparison: HumanComparison) -> str:
     return "Page 13 says which verdicts may stand without a person."
 
 
-def count_sentence(comparison: HumanComparison) -> str:
+def count_sentence(comparison: compared.HumanComparison) -> str:
     """How many claims may be made."""
     claims = comparison.claims
     order = (ClaimAnswer.MAY, ClaimAnswer.NOT_SHOWN, ClaimAnswer.MAY_NOT, ClaimAnswer.NOT_CHECKED)
@@ -272,7 +266,7 @@ def count_sentence(comparison: HumanComparison) -> str:
     )
 
 
-def claim_sentence(comparison: HumanComparison, kind: ClaimKind) -> str:
+def claim_sentence(comparison: compared.HumanComparison, kind: ClaimKind) -> str:
     """Of whom one claim may be made, of whom not, and what could not be checked with the reasons."""
     asked = [claim for claim in comparison.claims if claim.kind is kind]
     may, not_shown, may_not, unchecked = (
@@ -317,7 +311,7 @@ def _who(claims: Sequence[Claim], judges: Sequence[str]) -> str:
     return ", and ".join(f"{names} on {listed(questions)}" for names, questions in by_names.items())
 
 
-def question_sentence(question: QuestionComparison) -> str:
+def question_sentence(question: compared.QuestionComparison) -> str:
     """How many items carry labels, whose, how drawn, and how far people agree among themselves."""
     panel, people = question.panel, question.panel.people
     named = listed(people, most=_NAMED)
@@ -340,13 +334,13 @@ def question_sentence(question: QuestionComparison) -> str:
     return f"{start} People among themselves agree on {percent.estimate:.0%}; {kappa.label} {kappa.worded()}."
 
 
-def kappa_sentence(comparison: HumanComparison) -> str:
+def kappa_sentence(comparison: compared.HumanComparison) -> str:
     """For each question the range of kappas with people, who may have the highest, and people among themselves."""
     by_question = [_kappas(question) for question in comparison.questions]
     return " ".join(filter(None, by_question)) or "No judge has a kappa with people: see the reasons in results.json."
 
 
-def _kappas(question: QuestionComparison) -> str:
+def _kappas(question: compared.QuestionComparison) -> str:
     known = _known(map(_kappa, question.judges))
     if not known:
         return ""
@@ -361,7 +355,7 @@ def _kappa(judge: JudgeComparison) -> Estimate:
     return judge.majority.coefficients["kappa"]
 
 
-def one_best(question: QuestionComparison) -> bool:
+def one_best(question: compared.QuestionComparison) -> bool:
     """Whether one judge stands alone at rank 1 and its interval lies above the kappas of all others.
 
     A judge that decides on few items may stand alone by luck: its interval is wide then.
@@ -374,7 +368,7 @@ def one_best(question: QuestionComparison) -> bool:
     return all(math.isnan(other) or low > other for other in others)
 
 
-def best_by_kappa(question: QuestionComparison, *, by_name: bool = False) -> str:
+def best_by_kappa(question: compared.QuestionComparison, *, by_name: bool = False) -> str:
     """Which judges may have the highest kappa, by simultaneous rank sets; empty for a single judge."""
     ranks, judges = question.kappa_ranks, question.panel.judges
     if len(judges) < 2:
@@ -400,7 +394,7 @@ def _span(known: Sequence[Estimate]) -> str:
     return known[0].worded() if len(known) == 1 else f"from {' to '.join(map(briefly, ends))}{reasons(*ends)}"
 
 
-def failing_sentence(comparison: HumanComparison) -> str:
+def failing_sentence(comparison: compared.HumanComparison) -> str:
     """The range of F1 of failures; judges are not tested against each other by it."""
     known = _known(judge.failing.f1 for _, judge in comparison.pairs() if judge.failing)
     if not known:
@@ -408,7 +402,7 @@ def failing_sentence(comparison: HumanComparison) -> str:
     return f"F1 of failures was observed {'at ' if len(known) == 1 else ''}{_span(known)}; judges are not ranked by it."
 
 
-def bounds_sentence(comparison: HumanComparison) -> str:
+def bounds_sentence(comparison: compared.HumanComparison) -> str:
     """How many verdicts took no side or were lost, by the judge that lacks most; empty where all are given."""
     lacking = [(judge.majority.accuracy.given.n_missing, judge) for _, judge in comparison.pairs()]
     n, most = max(lacking, key=lambda each: each[0])
@@ -418,7 +412,7 @@ def bounds_sentence(comparison: HumanComparison) -> str:
     return f"{most.judge} lacks most verdicts that take a side: on {n:,} of {of}."
 
 
-def behind_sentence(comparison: HumanComparison) -> str:
+def behind_sentence(comparison: compared.HumanComparison) -> str:
     """How far judges stay behind a person against the other people: the range, and how many are shown to."""
     known = _known(judge.behind for _, judge in comparison.pairs())
     if not known:
@@ -435,7 +429,7 @@ def behind_sentence(comparison: HumanComparison) -> str:
     )
 
 
-def stand_in_sentence(comparison: HumanComparison) -> str:
+def stand_in_sentence(comparison: compared.HumanComparison) -> str:
     """How many tests were passed, how many of them by constant judges too, and how many once words count alike."""
     tests = [judge.stand_in for _, judge in comparison.pairs() if not judge.stand_in.judge.refusal]
     if not tests:
@@ -450,7 +444,7 @@ def stand_in_sentence(comparison: HumanComparison) -> str:
     )
 
 
-def steps_sentence(comparison: HumanComparison) -> str:
+def steps_sentence(comparison: compared.HumanComparison) -> str:
     """For each judge, how many of the steps that people name it names too, over all questions."""
     counts: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
     for _, judge in comparison.pairs():
@@ -466,18 +460,18 @@ def steps_sentence(comparison: HumanComparison) -> str:
     return f"Of the steps to which people put failures, judges also name {listed(parts, most=_NAMED)}."
 
 
-def _rated(comparison: HumanComparison) -> list[tuple[QuestionComparison, str, CorrectedRates]]:
+def _rated(comparison: compared.HumanComparison) -> list[tuple[compared.QuestionComparison, str, CorrectedRates]]:
     """The corrected rates of judges that gave a verdict."""
     return [each for each in comparison.corrected if not math.isnan(each[2].overall.apparent.estimate)]
 
 
-def points_off(comparison: HumanComparison) -> int:
+def points_off(comparison: compared.HumanComparison) -> int:
     """How many points a judge's own failure rate lies from the corrected one at most, of what is printed; 0 if none."""
     known = [(rates.overall.apparent.estimate, rates.overall.rate.estimate) for *_, rates in _rated(comparison)]
     return max((abs(round(100 * own) - round(100 * corrected)) for own, corrected in known), default=0)
 
 
-def farthest_sentence(comparison: HumanComparison) -> str:
+def farthest_sentence(comparison: compared.HumanComparison) -> str:
     """How far judges' own failure rates lie from the corrected ones at most, or why no rate was corrected."""
     known = [rates.overall for *_, rates in _rated(comparison)]
     if not known:
@@ -499,7 +493,7 @@ def _off(rates: CorrectedRate) -> float:
     return abs(rates.apparent.estimate - rates.rate.estimate)
 
 
-def rates_sentence(comparison: HumanComparison) -> str:
+def rates_sentence(comparison: compared.HumanComparison) -> str:
     """How far judges' own failure rates lie from the corrected ones, and which agents can be told apart."""
     known = _rated(comparison)
     if not known:
@@ -517,7 +511,7 @@ def rates_sentence(comparison: HumanComparison) -> str:
     return f"{farthest_sentence(comparison)}{twice}{too_weak} {agents}"
 
 
-def planted_sentence(rates: Sequence[PlantedRate]) -> str:
+def planted_sentence(rates: Sequence[compared.PlantedRate]) -> str:
     """How many intervals hold the planted rate."""
     held, own = sum(rate.held for rate in rates), sum(rate.held_by_judge for rate in rates)
     return (
@@ -526,7 +520,7 @@ def planted_sentence(rates: Sequence[PlantedRate]) -> str:
     )
 
 
-def few_labels_sentence(few: FewLabels) -> str:
+def few_labels_sentence(few: compared.FewLabels) -> str:
     """How often the intervals hold the rate of all labels, and what the judges save."""
     tried = few.judges
     if tried.is_empty():
@@ -549,7 +543,7 @@ _RIGHT = {"sensitivity": "finds failures", "specificity": "spares what people pa
 _MOST_UNFAIR = 4
 
 
-def fairness_sentences(fairness: Sequence[QuestionFairness]) -> list[str]:
+def fairness_sentences(fairness: Sequence[compared.QuestionFairness]) -> list[str]:
     """One or two sentences for each question and way of sorting its runs; refusals that are alike together."""
     refused: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for each in fairness:
@@ -560,7 +554,7 @@ def fairness_sentences(fairness: Sequence[QuestionFairness]) -> list[str]:
     return [*by_text(tried), *lines]
 
 
-def _by_stratum(each: QuestionFairness) -> str:
+def _by_stratum(each: compared.QuestionFairness) -> str:
     n_tried = sum(one.answer is not Fair.NOT_TRIED for one in each.differences)
     untried = len(each.differences) - n_tried
     rest = f" {many(untried, 'difference')} could not be tried." if untried else ""
@@ -587,7 +581,7 @@ def _difference(one: StratumFairness) -> str:
     )
 
 
-def strata_rates_sentence(fairness: Sequence[QuestionFairness]) -> str:
+def strata_rates_sentence(fairness: Sequence[compared.QuestionFairness]) -> str:
     """How far failure rates move where each stratum is corrected by its own labels; empty without any."""
     rates = [(each, one) for each in fairness for one in each.rates]
     partly = [(each, one) for each, one in rates if one.together.n_missing]  # where all is labelled nothing can move
