@@ -108,7 +108,9 @@ class Standing(Result):
 
     def _seen(self) -> Iterator[str]:
         if self.held_out:
-            planned = f" ({self.plan.n:,} planned)" if self.plan is not None and self.plan.n else ""
+            planned = (
+                f" ({self.plan.n:,} planned)" if self.plan is not None and self.plan.n not in (None, self.runs) else ""
+            )
             runs = f"{self.runs:,} {'run' if self.runs == 1 else 'runs'}{planned}"
             ratings = f"{self.held_out:,} {'rating' if self.held_out == 1 else 'ratings'}"
             parts = [how if len(self.made) == 1 else f"{n:,} {how}" for n, how in self.made]
@@ -276,7 +278,8 @@ def _made(rows: pl.DataFrame, openings: int) -> tuple[tuple[int, str], ...]:
     )
     how = pl.when(flags.list.contains(EXPLORATORY)).then(pl.lit("in an exploratory look")).otherwise(before)
     for number, flag in sorted(_openings_of(rows).items()):
-        how = pl.when(flags.list.contains(flag)).then(pl.lit(f"under opening {number} of {openings}")).otherwise(how)
+        at = "when they were opened, once" if openings == 1 else f"at opening {number} of {openings}"
+        how = pl.when(flags.list.contains(flag)).then(pl.lit(at)).otherwise(how)
     counts = rows.select(how=how).group_by("how", maintain_order=True).len()
     return tuple((n, words) for words, n in counts.rows())
 

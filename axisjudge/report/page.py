@@ -131,6 +131,7 @@ class Page:
         self._published: list[pl.DataFrame] = []
         self._outputs: list[tuple[dict[str, str], dict[str, Any]]] | None = None  # of one part, while it is added
         self._made_up = ""  # the warning of a part whose ratings are made up on a page whose own are not
+        self._shows = ""  # what the figure of a part is of that shows none of the page's ratings
         self._folded = False  # whether the table that is shown next stands under a fold
         self._folder = _staging(name)
         self._save()
@@ -156,7 +157,7 @@ class Page:
         for banner in self.banners:
             markup = f'<p class="banner" style="{_BANNER_STYLE}">{html.escape(banner)}</p>'
             bundle = {"text/html": markup, "text/plain": banner, MARKDOWN_MIME: f"> **{literal(banner)}**"}
-            _show(bundle, {ABOUT: {"is": "banner"}})
+            _show(bundle, {ABOUT: {"is": "banner", "of_ratings": banner == self.scope.banner}})
         shown, text, plain = "", [], []
         for head, sentence in facts.items():
             if sentence:
@@ -268,6 +269,7 @@ class Page:
             return  # a fold of nothing
         statistic, axis = part.declared if part is not None else ("", None)
         known: Any = {"of_ratings": of_ratings, "statistic": statistic, "axis": axis}
+        self._shows = getattr(part, "_shows", "")
         self._made_up = _MADE_UP if part is not None and part.made_up and not self.scope.short_banner else ""
         with self._gathered(caption or name.replace("_", " ").capitalize(), fold):
             if not alone and (part is None or type(part).plot is not Part.plot):  # rows with intervals are the table's
@@ -380,6 +382,7 @@ class Page:
         self._save()
         about = {"is": "figure", "name": name, "number": self.figures.index(name) + 1, "caption": caption}
         about["reading"], about["of_ratings"] = reading, of_ratings
+        about["shows"] = "" if of_ratings else self._shows
         about["phone"] = base64.b64encode(phone).decode() if phone else None
         about["items"] = self.links.of_figure(behind or {}) if of_ratings else None
         self._display(

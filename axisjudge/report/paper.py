@@ -81,8 +81,9 @@ def arranged(notebook: Any) -> Any:
             cell.outputs = list(_composed(left, section, used))
     if any(about(output)["is"] == "answer" for output in front):
         leading = _leading_figure(book)
-        if any(not about(figure).get("of_ratings", True) for figure in leading):
-            _not_of_figure([output for output in front if about(output)["is"] == "banner"])
+        if leading and not about(leading[0]).get("of_ratings", True):
+            shows = about(leading[0]).get("shows", "")
+            _not_of_figure([output for output in front if about(output)["is"] == "banner"], shows)
         front += leading
     front.sort(key=lambda output: _FRONT.index(about(output)["is"]))
     return _folded(_with_front(book, front))
@@ -143,11 +144,15 @@ def _leading_figure(book: Any) -> list[Any]:
     return []
 
 
-def _not_of_figure(banners: Iterable[Any]) -> None:
+def _not_of_figure(banners: Iterable[Any], shows: str) -> None:
     """Let the banners say that the figure under the answer shows other things than what they warn of."""
     for banner in banners:
-        data, text = banner.data, f"{banner.data['text/plain']} {_NOT_IN_FIGURE}"
-        data["text/html"] = data["text/html"].replace("</p>", f" {_NOT_IN_FIGURE}</p>")
+        said = banner.data["text/plain"]
+        text = f"{said} {_NOT_IN_FIGURE}"
+        if shows and about(banner).get("of_ratings"):
+            text = f"Figure 1 is {shows}; below it are {said[0].lower()}{said[1:]}"
+        data = banner.data
+        data["text/html"] = data["text/html"].replace(html.escape(said), html.escape(text))
         data["text/plain"], data[MARKDOWN_MIME] = text, f"> **{literal(text)}**"
 
 

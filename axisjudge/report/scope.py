@@ -12,13 +12,16 @@ from axisjudge.judges.injection import FLAG, KIND_WORDS
 from axisjudge.judges.lifecycle import known_retirements
 from axisjudge.labels.panel import FAMILY as SIMULATED_PEOPLE
 from axisjudge.ratings.edge import BY_JUDGE
-from axisjudge.studies._shared.words import fitting, judge_words, listed, many
+from axisjudge.studies._shared.words import agreeing, fitting, judge_words, listed, many, sentence_case
 from axisjudge.verdict import IDENTITY
 
 #: Columns that differ from one judging run to the next although the same was said.
 VOLATILE = ("run_id", "call_id", "latency_s", "created_at")
 
 _NAMED = 6
+
+#: Agents of the demo and of the planted scores: whoever has these ran nothing.
+INVENTED_AGENTS = {"alder-large", "birch-2", "cedar-mini", "damson-pro", "elm-small", "fir-1", "hazel-xl", "larch-2"}
 
 _SIMULATED = pl.col("family") == SIMULATED_PEOPLE
 #: Who is what in the scope sentence: whoever gives labels, simulated or not, is no judge, and neither is planted truth.
@@ -173,11 +176,25 @@ def _injection(ratings: pl.DataFrame) -> str:
 def _banner(ratings: pl.DataFrame, made: list[str]) -> str | None:
     if not made:
         return None
-    chosen = ratings.filter(pl.col("rater_kind").is_in(made))
+    is_made, n_all = pl.col("rater_kind").is_in(made), ratings.height
+    chosen, rest = ratings.filter(is_made), ratings.filter(~is_made)
     names = [name for name in _names(chosen, "rater") if name not in made]
     named = f" ({listed(names, most=_NAMED)})" if names else ""
-    kinds = f"{' and '.join(made).capitalize()} ratings: {chosen.height:,} of the {ratings.height:,}"
-    others = _names(ratings.filter(~pl.col("rater_kind").is_in(made)), "rater")
-    by = list(dict.fromkeys(map(judge_words, others)))
-    rest = f"; the others are by {listed(by, most=_NAMED)}" if others else ""
-    return f"{kinds} behind this page{named}{rest}. They show how the workbench works and measure nothing real."
+    counts = f"{chosen.height:,} of the {n_all:,}" if rest.height else f"all {n_all:,}"
+    by = list(dict.fromkeys(map(judge_words, _names(rest, "rater"))))
+    one = "1 is" if rest.height == 1 else f"{rest.height:,} are"
+    others = f"; the other {one} by {listed(by, most=_NAMED)}" if by else ""
+    kinds = f"{' and '.join(made).capitalize()} ratings: {counts} behind this page{named}, which measure nothing real"
+    return f"{kinds}{others}. {_runs_and_people(ratings)}"
+
+
+def _runs_and_people(ratings: pl.DataFrame) -> str:
+    """Whether the runs behind ratings are invented, as far as their agents tell, and how many ratings are people's."""
+    labels = ratings.filter(_KINDS["people"]).height
+    n_runs = ratings["trajectory_id"].n_unique()
+    nobody = f"no person rated {'it' if n_runs == 1 else 'them'}"
+    people = f"{agreeing(labels, 'rating', 'is', 'are')} by people" if labels else nobody
+    if set(_names(ratings, "agent")) - INVENTED_AGENTS or ratings["agent"].null_count():
+        return sentence_case(f"{people}.") if labels else "No person rated anything."
+    runs = "Their run is invented too" if n_runs == 1 else f"Their {n_runs:,} runs are invented too"
+    return f"{runs}; {people}."

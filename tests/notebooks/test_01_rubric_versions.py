@@ -28,7 +28,7 @@ def test_from_split_to_opened_held_out_report(bench):
     assert found["v2_to_v3"]["word"] == "progress"
     assert found["published_course"]["agree"] == {"v1": False, "v2": False, "v3": True}
     assert found["refused_task"]["task"] == "28"
-    assert "opening 1 of 1" in page.split("## Agreement by version")[0]
+    assert "when they were opened, once" in page.split("## Agreement by version")[0]
     assert "Simulated ratings" in results["banner"]
     assert found["declared"]["tests"][0]["statistic"] == "cohen_kappa"
     assert {"flips_1", "beliefs_2", "contested", "flipped"} <= set(found)

@@ -63,7 +63,7 @@ def test_the_loop(command, bench):
     assert (code, out.splitlines()[0]) == (0, "Opening 1: v3 is final")
     code, out, _ = command("judge RUNS --split evaluation --axis termination")
     assert code == 0
-    assert "made under opening 1 of 1" in out
+    assert "made when they were opened, once" in out
     assert "EXPLORATORY:" not in out
     code, out, _ = command("holdout open --reason", "again")
     assert "has now been seen 2 times" in out

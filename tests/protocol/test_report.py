@@ -56,7 +56,7 @@ def test_held_out_data_print_opening_and_plan(opened, runs, shown, staging):
     made = Page("01_page", judged(runs, split="evaluation"))
     made.banner()
     for kind in ("text/html", MARKDOWN_MIME, "text/plain"):
-        assert "made under opening 1 of 1" in shown[0][kind]
+        assert "made when they were opened, once" in shown[0][kind]
         assert "Declared before opening: cohen" in shown[0][kind].replace("\\", "")
     assert made.note("cohen_kappa", "termination") is None
     assert (
@@ -153,7 +153,7 @@ def test_a_report_on_held_out_data_from_end_to_end(opened, bench, runs):
     nbformat.write(new_notebook(cells=cells), bench / "notebooks" / "01_held_out.ipynb")
     first = run_report("held_out", workbench=bench)
     said = json.loads((first.folder / "results.json").read_text())["standing"]["headline"]
-    assert "made under opening 1 of 1" in said
+    assert "made when they were opened, once" in said
     for text in ((first.folder / "report.md").read_text(), first.html.read_text().partition("<main>")[2]):
         assert text.index(said) < text.index("Held out?")
     protocol.open_holdout("once more")

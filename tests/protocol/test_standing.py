@@ -74,7 +74,7 @@ def test_ratings_under_an_opening_are_confirmatory(held_out):
     assert standing.reasons == ()
     assert (standing.held_out, standing.opening, standing.openings, standing.looks) == (held_out.height, 1, 1, 1)
     assert standing.optimism is None  # nothing was selected
-    assert "Held-out data: 24 ratings of 12 runs (12 planned), made under opening 1 of 1." in standing.sentence
+    assert "Held-out data: 24 ratings of 12 runs, made when they were opened, once." in standing.sentence
     assert "Declared before opening: cohen_kappa on sequencing, termination" in standing.sentence
 
 
@@ -86,7 +86,7 @@ def test_ratings_from_before_the_split_or_a_look_are_counted_apart_from_those_of
     )
     assert [n for n, _ in standing_of(held_out).made] == [24]
     mixed = {how: n for n, how in standing_of(unstamped).made}
-    assert mixed == {"under opening 1 of 1": 12, "when no split held them out": 12}
+    assert mixed == {"when they were opened, once": 12, "when no split held them out": 12}
     assert "no opening" not in standing_of(unstamped.filter(early)).sentence
     beside = held_out.filter(early).with_columns(flags=pl.lit([], pl.List(pl.String)))
     assert standing_of(beside).made == ((12, "without an opening"),)

@@ -48,7 +48,7 @@ def walk(command, *, report=""):
 def test_five_commands_from_the_split_to_confirmatory_ratings(command, bench):
     code, out, _ = walk(command)
     assert code == 0
-    assert "made under opening 1 of 1" in out
+    assert "made when they were opened, once" in out
     assert "EXPLORATORY:" not in out
     split, table = protocol.read_split(), read_ratings(bench / "data" / "ratings" / "opening-1.jsonl")
     assert set(table["rater"]) == {"simulated:wren", "simulated:heron"} == set(protocol.read_lock()["judges"])

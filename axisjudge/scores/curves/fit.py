@@ -110,8 +110,8 @@ def refusals_of(
         return ()
     below = median < inner[0]
     outside = (
-        f"nine in ten raw scores lie at {inner[0]:.3g} to {inner[1]:.3g}, all {'above' if below else 'below'} where "
-        f"a score of 50 would lie (the median, about {median:.3g})"
+        f"nine in ten raw scores lie at {inner[0]:.3g} to {inner[1]:.3g}, all {'above' if below else 'below'} the "
+        f"one that would be worth 50 (about {median:.3g})"
     )
     where = f"people's scores of {'worse' if below else 'better'} runs, some of them {'below' if below else 'above'} 50"
     return (Refusal(outside, f"{where}, until there are raw scores on both sides of the median"),)

@@ -95,13 +95,23 @@ class FailureProfile(
         panel = self.panel
         sample = f"{many(len(panel.judges), 'judge')}, {many(len(panel.runs), 'run')}"
         rates = [[(cell.count, cell.rate) for cell in row] for row in cells]
+        rates += [[self._over_axes(agent) for agent in agents]] if len(self.axes) > 1 else []
         agreed = [[self.cell(agent, axis).failures("consensus") for agent in agents] for axis in self.axes]
         both = self.rule == "any" and len(panel.judges) > 1
         marks = [[of.count if of.rate.n_items else None for of in row] for row in agreed] if both else None
+        rows = (*self.axes, ALL_AXES)[: len(rates)]
         title = f"Failed runs per axis and agent: {MEASURES[self.rule]}"
         note = f"{self.ci_level:.0%} intervals over tasks; {sample}, {many(len(set(panel.clusters)), 'task')}"
         note += "; ● n: runs that all judges fail" if marks else ""
-        return plot_rates(self.axes, agents, rates, title, note, marks=marks, ax=ax)
+        return plot_rates(rows, agents, rates, title, note, marks=marks, ax=ax)
+
+    def _over_axes(self, agent: str) -> tuple[int, Estimate]:
+        """Failures of an agent on any of the axes, each run and axis alike, of those decided."""
+        of_agent = np.array([agent in (ALL_AGENTS, name) for name in self.panel.agents])
+        failed = self.failed[of_agent]
+        clusters = np.repeat(np.array(self.panel.clusters)[of_agent], failed.shape[1])
+        rate = clustered_proportion(failed.ravel(), clusters, cluster_unit="task", ci_level=self.ci_level)
+        return int(np.nansum(failed)), rate
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""
@@ -352,6 +362,8 @@ def published_profile(counts: Any, *, ci_level: float = 0.95) -> PublishedProfil
     )
 
 
+#: The row of all axes together, each run and axis alike.
+ALL_AXES = "all axes"
 #: Agents that stand beside each other; more stand below each other.
 _BESIDE = 8
 
@@ -386,13 +398,16 @@ def plot_rates(
             if not rate.n_items:
                 theme.cell_text(ax, row, column, "not judged", quiet=True, fontsize=theme.SMALL)
                 continue
-            theme.cell_text(ax, row, column, f"{count}/{rate.n_items}", down=-0.15, fontsize=theme.LABEL + 1.5)
+            share = f" ({rate.estimate:.0%})" if axes[axis] == ALL_AXES else ""
+            theme.cell_text(ax, row, column, f"{count}/{rate.n_items}{share}", down=-0.15, fontsize=theme.LABEL + 1.5)
             theme.cell_text(ax, row, column, theme.percent_ends(rate), down=0.22, fontsize=theme.SMALL)
-            if marks and (more := marks[axis][agent]) is not None:
+            if marks and axis < len(marks) and (more := marks[axis][agent]) is not None:
                 theme.cell_text(ax, row, column, f"● {more}", down=-0.36, fontsize=theme.SMALL - 2)
     if ALL_AGENTS in agents[1:]:
         apart = ax.axhline if down else ax.axvline
         apart(agents.index(ALL_AGENTS), color="white", linewidth=5)
+    if ALL_AXES in axes[1:]:
+        (ax.axvline if down else ax.axhline)(axes.index(ALL_AXES), color="white", linewidth=5)
     theme.dress(ax, title)
     theme.describe(ax, f"in each cell failed runs of those decided, the darkest with the highest rate; {note}")
     ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left")

@@ -205,16 +205,18 @@ class FaultsByJudge(Part, name="faults", caption="Located faults, and how many o
         for height, one in enumerate(rows):
             theme.interval_mark(ax, one.on_axis, height - 0.15, size=6)
             theme.interval_mark(ax, one.at_step, height + 0.15, colour=theme.QUIET, filled=False, size=6)
-            theme.at_the_right(ax, height, f"{say.ones([one.on_axis])} of {one.n_faults:,}")
-        placed = "and its step cited too"
-        theme.legend_below(ax, {"found": theme.FILLED, placed: theme.HOLLOW})
+            stepped = f"; {say.ones([one.at_step])} of {one.at_step.n_items:,}" if one.at_step.n_items else ""
+            theme.at_the_right(ax, height, f"{say.ones([one.on_axis])} of {one.n_faults:,}{stepped}")
+        placed = "found and its step cited, of those with a step"
+        theme.legend_below(ax, {"found, of all": theme.FILLED, placed: theme.HOLLOW})
         axes = [f": {theme.in_words(one.axis).lower()}" if by_axis else "" for one in rows]
         names = [f"{one.domain}, by {one.labeller}" for one in rows]
         theme.named_rows(ax, [f"{name}{axis}" for name, axis in zip(names, axes, strict=True)])
         theme.percent_axis(ax)
         note = f"share of located faults; {_over_tasks(one.on_axis for one in rows)}"
-        how = f"{note}; filled: found, hollow: its step cited too, where it has one"
-        return theme.dress(ax, f"Located faults found by {judge_words(judge)}", note, how=how)
+        how = f"{note}; filled: of all, hollow: {placed}; at the right: both counts"
+        total = f"{say.ones(one.on_axis for one in rows):,} of {sum(one.n_faults for one in rows):,}"
+        return theme.dress(ax, f"Located faults found by {judge_words(judge)}: {total}", note, how=how)
 
 
 def faults_by_judge(judged: JudgedRuns, *, within: int = 1, ci_level: float = 0.95) -> FaultsByJudge:

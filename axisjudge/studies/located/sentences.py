@@ -102,8 +102,10 @@ def faults_sentence(faults: Sequence[FaultsFound]) -> str:
         on_axis, at_step, on_any = (
             ones(getattr(one, name) for one in own) for name in ("on_axis", "at_step", "on_any")
         )
+        rules = judge_words(judge) != judge  # the last version stands for all
+        who = f"{judge_words(judge)} {'find' if rules else 'finds'}"
         parts.append(
-            f"Of {many(n, 'fault')} {_located(labeller)}, {judge} finds {on_axis or 'none'} on the fault's own axis"
+            f"Of {many(n, 'fault')} {_located(labeller)}, {who} {on_axis or 'none'} on the fault's own axis"
             f"{f' ({at_step} at its step too)' if on_axis else ''}, and {on_any or 'none'} on any axis."
         )
     return " ".join(parts)
@@ -139,7 +141,8 @@ def answer(faults: Sequence[FaultsFound]) -> str:
         ends = f"from {_of_set(few, judges)} to {_of_set(most, judges)}"
         found = f"{who} find {ends}"
         if len(judges) == 1:
-            found = f"{ones(one.on_axis for one in own) or 'none'} are found by {who}, {ends}"
+            n_found, n_all = ones(one.on_axis for one in own), sum(one.n_faults for one in own)
+            found = f"{n_found or 'none'} ({n_found / n_all:.0%}) are found by {who}, {ends}"
     of_steps = [one.axis != ANY_AXIS for one in own]
     axis = "some axis" if all(of_steps) else f"the fault's own axis{' (any axis, if it has none)' * any(of_steps)}"
     return f"Of {of}, {found}. Found means that the judge calls {axis} incorrect."

@@ -77,9 +77,8 @@ def plot_plans(curves: Mapping[str, StudyCurve], *, title: str, ax: theme.Axes |
     bars = "" if first.of_power else "; bars: the standard deviation of the half width between studies"
     theme.legend_below(ax, inches=0.55, ncols=4)
     how = f"{what} by number of {plural(first.unit)}; dashed: the target, ring: how many meet it{bars}"
-    return theme.dress(
-        ax, title, f"{what}; dashed: the target, ring: how many meet it", how=how, x=f"{first.unit}s", lines="y"
-    )
+    note = "dashed: the target, ring: how many meet it"
+    return theme.dress(ax, title, note, how=how, x=f"{first.unit}s", y=what, lines="y")
 
 
 #: How a line ends that is drawn from the tasks of a pilot.
@@ -425,8 +424,8 @@ def needs(plans: Mapping[str, StudyPlan]) -> str:
         f"{_size(plan)} ({name}{'' if plan.usd_needed is None else f', {in_dollars(plan.usd_needed)}'})"
         for name, plan in ends
     )
-    what = "how far two judges agree" if curve.what in COEFFICIENTS else f"the {curve.what}"
-    return f"To measure {what} to within {curve.target:.3g} in {ASSURANCE:.0%} of studies takes {takes}"
+    what = "the agreement of two judges" if curve.what in COEFFICIENTS else f"the {curve.what}"
+    return f"For {ASSURANCE:.0%} of studies to measure {what} to within {curve.target:.3g} it takes {takes}"
 
 
 def repeats_sentence(errors: Sequence[PanelError]) -> str:

@@ -328,7 +328,7 @@ class JudgeBridge(Part, name="bridge", caption="Old judge against new judge on t
         theme.dress(right, "Agreement of the two judges", "upright mark: what the new judge has to reach")
         marks = "In the second panel the mark is the old judge's agreement with itself, minus the margin"
         how = f"in the first panel the band is the margin. {marks}. Bars are {level} over {terms.shift.clusters}"
-        allowed = f"band: the {100 * terms.margin:.3g} points allowed; orange: not shown"
+        allowed = f"band: the {100 * terms.margin:.3g} points allowed; orange: not shown to hold"
         return theme.dress(left, "Shift of the failure rate", allowed, how=how)
 
 

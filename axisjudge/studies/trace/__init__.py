@@ -228,6 +228,11 @@ class PublishedTrace(Part, caption="Simulation 14 as published", of_ratings=Fals
         return table_of(side_by_side(self.judgements, unknown="not published"), self.kind)
 
     @property
+    def _shows(self) -> str:
+        judges = listed(list(dict.fromkeys(each.judge for each in self.judgements)))
+        return f"a published run with the verdicts of {judges}"
+
+    @property
     def answer(self) -> str:
         """How far the judges are of one mind, where they cite common steps, and how their confidences differ."""
         return published(self.judgements)

@@ -18,6 +18,15 @@ from axisjudge.verdict import AXES
 #: So many names stand in a row.
 _NAMED = 6
 _NOTHING_STARTS = "No twin starts from an original that a judge called correct."
+#: What an edit plants, as a plural.
+_FAULTS = {
+    "fabricated_argument": "invented arguments",
+    "write_before_yes": "writes before the user's yes",
+    "write_before_read": "writes before the reads they need",
+    "cut_tail": "runs cut short",
+    "misreported_amount": "misreported amounts",
+    "other_tool": "calls of another tool than the right one",
+}
 _NONE = {"must": "breaks an axis", "must_not": "leaves an axis whole"}
 
 
@@ -125,7 +134,7 @@ def _noticed(matrix: TwinMatrix, started: Sequence[TwinCell], who: str, several:
     met = f"{counts['met'] or 'none'} {'is' if counts['met'] == 1 else 'are'} shown to be noticed"
     missed = ""
     if failed := [cell for cell in started if cell.claim == "failed"]:
-        missed = f"; {len(failed)} {'is' if len(failed) == 1 else 'are'} missed too often{_missed(failed, several)}"
+        missed = f"; {_missed(failed, several)}"
     return (
         f"Of {many(len(started), 'kind')} of fault planted in runs, {each}{met} by {who} in "
         f"{matrix.thresholds.must_rate:.0%} of runs or more{missed}{_open(counts)}."
@@ -137,8 +146,9 @@ def _missed(cells: Sequence[TwinCell], several: bool) -> str:
     if len(cells) == 1:
         (one,) = cells
         by = f" by {one.judge}" if several else ""
-        return f": {_fault(one)}{by} (noticed in {one.moved or 'none'} of {many(one.rate.n_items, 'run')})"
-    return _which(cells, several)
+        noticed = f"noticed in {one.moved or 'none'} of {many(one.rate.n_items, 'run')}"
+        return f"{_FAULTS.get(one.edit, _fault(one))} are missed{by} ({noticed})"
+    return f"{len(cells)} are missed too often{_which(cells, several)}"
 
 
 def _fault(cell: TwinCell) -> str:
@@ -150,7 +160,7 @@ def _kept(matrix: TwinMatrix, started: Sequence[TwinCell], several: bool) -> str
         return "Whether verdicts stay where nothing was broken cannot be told: no such run was called correct before."
     counts = Counter(cell.claim for cell in started)
     n_moved, n_all = sum(cell.moved for cell in started), sum(cell.rate.n_items for cell in started)
-    moved = f"Where nothing was broken {n_moved or 'none'} of {many(n_all, 'verdict')} turned to incorrect"
+    moved = f"On axes that no edit broke {n_moved or 'none'} of {many(n_all, 'verdict')} turned to incorrect"
     if counts["failed"]:
         return f"{moved}, too many on {counts['failed']} of {_pairs(started)}{_which(started, several)}."
     if counts["met"]:

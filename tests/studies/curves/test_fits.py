@@ -59,7 +59,7 @@ def test_each_dimension_is_fitted_or_refused_with_a_sentence(report) -> None:
     said = [sentence for each in report.dimensions for sentence in each.sentences]
     assert [table[name]["curve"] for name in DIMENSIONS] == ["fitted", "fitted", "refused"]
     (why,) = [each for each in said if each.startswith("agent: the fit is refused, because ")]
-    assert re.search("all above where a score of 50 would lie .* To collect", why)
+    assert re.search("all above the one that would be worth 50 .* To collect", why)
     assert any("judgings of one run" in sentence for sentence in report.remarks)
     assert form_errors(report).table["dimension"].unique().sort().to_list() == ["environment", "service"]
 

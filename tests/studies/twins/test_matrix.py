@@ -161,7 +161,7 @@ def test_the_answer_counts_all_judges_and_names_who_fails(table):
     assert (
         "Of 2 kinds of fault planted in runs, counted judge by judge, 1 is shown to be noticed by blind and j1" in both
     )
-    assert "too often: misreported amount on result interpretation by blind (noticed in none of 40 runs)" in both
+    assert "misreported amounts are missed by blind (noticed in none of 40 runs)" in both
     assert "result interpretation (blind)" in next_step(matrix)
     assert "(j1)" not in next_step(matrix)
     alone = twin_matrix(table(rated), twins)
