@@ -21,7 +21,7 @@ VOLATILE = ("run_id", "call_id", "latency_s", "created_at")
 _NAMED = 6
 
 #: Agents of the demo and of the planted scores: whoever has these ran nothing.
-INVENTED_AGENTS = {"alder-large", "birch-2", "cedar-mini", "damson-pro", "elm-small", "fir-1", "hazel-xl", "larch-2"}
+_INVENTED = {"alder-large", "birch-2", "cedar-mini", "damson-pro", "elm-small", "fir-1", "hazel-xl", "larch-2"}
 
 _SIMULATED = pl.col("family") == SIMULATED_PEOPLE
 #: Who is what in the scope sentence: whoever gives labels, simulated or not, is no judge, and neither is planted truth.
@@ -194,7 +194,7 @@ def _runs_and_people(ratings: pl.DataFrame) -> str:
     n_runs = ratings["trajectory_id"].n_unique()
     nobody = f"no person rated {'it' if n_runs == 1 else 'them'}"
     people = f"{agreeing(labels, 'rating', 'is', 'are')} by people" if labels else nobody
-    if set(_names(ratings, "agent")) - INVENTED_AGENTS or ratings["agent"].null_count():
+    if set(_names(ratings, "agent")) - _INVENTED or ratings["agent"].null_count():
         return sentence_case(f"{people}.") if labels else "No person rated anything."
     runs = "Their run is invented too" if n_runs == 1 else f"Their {n_runs:,} runs are invented too"
     return f"{runs}; {people}."

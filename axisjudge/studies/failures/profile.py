@@ -99,7 +99,7 @@ class FailureProfile(
         agreed = [[self.cell(agent, axis).failures("consensus") for agent in agents] for axis in self.axes]
         both = self.rule == "any" and len(panel.judges) > 1
         marks = [[of.count if of.rate.n_items else None for of in row] for row in agreed] if both else None
-        rows = (*self.axes, ALL_AXES)[: len(rates)]
+        rows = (*self.axes, _ALL_AXES)[: len(rates)]
         title = f"Failed runs per axis and agent: {MEASURES[self.rule]}"
         note = f"{self.ci_level:.0%} intervals over tasks; {sample}, {many(len(set(panel.clusters)), 'task')}"
         note += "; ● n: runs that all judges fail" if marks else ""
@@ -363,7 +363,7 @@ def published_profile(counts: Any, *, ci_level: float = 0.95) -> PublishedProfil
 
 
 #: The row of all axes together, each run and axis alike.
-ALL_AXES = "all axes"
+_ALL_AXES = "all axes"
 #: Agents that stand beside each other; more stand below each other.
 _BESIDE = 8
 
@@ -398,7 +398,7 @@ def plot_rates(
             if not rate.n_items:
                 theme.cell_text(ax, row, column, "not judged", quiet=True, fontsize=theme.SMALL)
                 continue
-            share = f" ({rate.estimate:.0%})" if axes[axis] == ALL_AXES else ""
+            share = f" ({rate.estimate:.0%})" if axes[axis] == _ALL_AXES else ""
             theme.cell_text(ax, row, column, f"{count}/{rate.n_items}{share}", down=-0.15, fontsize=theme.LABEL + 1.5)
             theme.cell_text(ax, row, column, theme.percent_ends(rate), down=0.22, fontsize=theme.SMALL)
             if marks and axis < len(marks) and (more := marks[axis][agent]) is not None:
@@ -406,8 +406,8 @@ def plot_rates(
     if ALL_AGENTS in agents[1:]:
         apart = ax.axhline if down else ax.axvline
         apart(agents.index(ALL_AGENTS), color="white", linewidth=5)
-    if ALL_AXES in axes[1:]:
-        (ax.axvline if down else ax.axhline)(axes.index(ALL_AXES), color="white", linewidth=5)
+    if _ALL_AXES in axes[1:]:
+        (ax.axvline if down else ax.axhline)(axes.index(_ALL_AXES), color="white", linewidth=5)
     theme.dress(ax, title)
     theme.describe(ax, f"in each cell failed runs of those decided, the darkest with the highest rate; {note}")
     ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left")
