@@ -155,17 +155,20 @@ class BatchLane:
         self._failed: dict[str, Reply] = {}
         self._answered, self._tell = answered, tell
         self._n_of_budget = 0
-        self._is_idle(True)
+        self._is_idle(not self._mine())
         self._is_over = self._may_be_there = False
 
     def quit(self) -> None:
         """Hand in nothing more because the run as a whole has met an error."""
         self._is_over = True
-
-    def _is_idle(self, is_idle: bool) -> None:
-        """Whether it may take its share of what is left of the budget."""
         if self.budget is not None:
-            (self.budget.idle.add if is_idle else self.budget.idle.discard)(self.judge.rater)
+            self.budget.wake()
+
+    def _is_idle(self, is_idle: bool | None) -> None:
+        """Whether it may take its share of what is left of the budget, or has a batch out; None where it is over."""
+        if self.budget is not None:
+            for those, is_in in ((self.budget.idle, is_idle), (self.budget.busy, is_idle is False)):
+                (those.add if is_in else those.discard)(self.judge.rater)
 
     async def run(self) -> None:
         """Collect what is under way, hand in what is not, until nothing is left."""
@@ -189,8 +192,9 @@ class BatchLane:
             self._stop(str(end))
         except Exception as error:
             self.errors.append(error)
-        finally:
-            self._is_idle(False)
+        finally:  # what it leaves in a batch stays set aside, and nobody waits for it
+            self._is_idle(None)
+            self.quit()
 
     def _stop(self, reason: str) -> None:
         self._is_over = True
@@ -212,7 +216,7 @@ class BatchLane:
         bodies = {name: body for name, body in requests.items() if not isinstance(body, Reply)}
         if self.budget is None:
             return bodies
-        while True:
+        while not self._is_over:
             calls = [self._left[name] for name in bodies]
             n_fitting = self.budget.n_fitting(calls, BATCH_SHARE, max(1, len(self.budget.idle)))
             self.end.at_budget = n_fitting < len(bodies)
@@ -224,13 +228,14 @@ class BatchLane:
             self._n_of_budget += bool(fitting and self.end.at_budget)
             if fitting or not bodies or not is_idle:
                 return fitting
-            if not self.budget.under_way_usd:
-                left = self.budget.limit_usd - self.budget.spent_usd
+            if not self.budget.busy:
+                left = self.budget.limit_usd - self.budget.spent_usd - self.budget.under_way_usd
                 raise _StoppedError(
                     f"${left:,.4f} of the budget of ${self.budget.limit_usd:,.10g} is left, and another batch, which "
                     "may take a day, would hold too few calls; one by one, without --batch (batch=), it is used at once"
                 )
             await self.budget.changed()
+        return {}
 
     def _mine(self) -> list[Batch]:
         """Batches under way that hold something this run asks for; others are a later run's affair."""

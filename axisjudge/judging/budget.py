@@ -89,8 +89,9 @@ class Budget:
         self._asked_first: set[str] = set()
         self._heard: set[str] = set()
         self._settled = asyncio.Event()
-        #: Judges that are asked by batches and have none under way: they share what is left.
+        #: Judges that are asked by batches: those with none under way share what is left; the others wait for theirs.
         self.idle: set[str] = set()
+        self.busy: set[str] = set()
         self._assume()
 
     def told_of(self, judge: Judge) -> CallCosts:
@@ -157,8 +158,13 @@ class Budget:
         return sum(1 for _ in takewhile(lambda amount: amount <= self.limit_usd, islice(needed, 1, None)))
 
     async def changed(self) -> None:
-        """Wait until a call that is under way is settled."""
+        """Wait until a call that is under way is settled, or a judge is over."""
         await self._settled.wait()
+
+    def wake(self) -> None:
+        """Have all that wait look again."""
+        self._settled.set()
+        self._settled = asyncio.Event()
 
     def _worst_of(self, call: Call) -> float | None:
         if id(call) not in self._worst:
@@ -192,8 +198,7 @@ class Budget:
             told.add(cost_usd / share, worst)
             self.known_usd += cost_usd
         self._assume()
-        self._settled.set()
-        self._settled = asyncio.Event()
+        self.wake()
 
     def _assume(self) -> None:
         """Count the calls whose cost nobody knows, by all that is known now."""

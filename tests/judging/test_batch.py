@@ -1,5 +1,6 @@
 """Batches: handed in once, mapped back by their ids, asked again where that may help, found again after a kill."""
 
+import asyncio
 import json
 import random
 import re
@@ -266,3 +267,27 @@ def test_the_estimate_is_half_the_price_without_a_cache(no_real_service: None) -
     single, together = run.estimate().judges[0], run.estimate(RunOptions(batch=True)).judges[0]
     assert together.usd == tuple(each / 2 for each in single.uncached_usd or ())
     assert together.seconds[1] == 86_400
+
+
+def test_a_judge_that_waits_for_another_ends_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One has a batch out and its provider closes: the other stops waiting for what that batch would have left."""
+    out = tmp_path / "r.jsonl"
+
+    async def closed(self: Any, name: str) -> Any:
+        while not out.is_file() or SPECS["openai"] not in out.read_text():
+            await asyncio.sleep(0.001)
+        raise ConnectionError("closed for good")
+
+    monkeypatch.setattr(AnthropicJudge, "batch_status", closed)
+    monkeypatch.setattr(budget, "MARGIN", 1e9)  # a next call is set aside at its worst: few fit
+    with desk() as told:
+        point_at(told, monkeypatch)
+        run = judging_run(trajectories(20), [*SPECS.values()], AXES, out=out)
+        calls = {each.judge.rater: each for group in run.plan().groups for each in group}
+        worst = max(each.inquiry.worst_usd(each.judge) or 0.0 for each in calls.values())
+        limit = 12 * budget.OF_FIRST_BATCH * worst / 2
+        run.carry_out(batch=True, budget_usd=limit, progress=False, confirm=True, patience_s=0.01)
+    first, other = run.outcome.ends
+    assert (first.at_budget, other.at_budget) == (True, True)
+    assert "of the budget" in (other.stopped or "")
+    assert "of the budget" not in (first.stopped or "")
