@@ -27,6 +27,7 @@ from axisjudge.imports.cells import (
 )
 from axisjudge.imports.judgement import DRAW, ImportedFile, ImportOptions
 from axisjudge.imports.recognise import (
+    HUMAN,
     KIND_WORDS,
     NAMES,
     Recognised,
@@ -57,6 +58,10 @@ _SAID = ("verdict", "confidence", "rationale", "model", "family", "rater_version
 #: Where a table names its raters in a column, its rows are ratings, and not items by their number.
 _RATERS = NAMES["rater"][:-1]
 _OF_IDS = words_in("id idx index key uid")
+#: Words of a name that say nothing of what was asked.
+_OF_FORM = words_in(
+    "ground as by of the is final parsed raw ratings scores quality class choice word id text response"
+) | (words_in("output completion generation reply majority mean average median consensus rater eval evaluation"))
 #: A column of more different or longer words is text, not answers.
 _MOST_WORDS, _LONGEST = 50, 60
 
@@ -198,6 +203,7 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
         rest = [*rest, *(roles.pop(name) for name in ("rater", "verdict") if name in roles)]
     long = "verdict" in roles and ("rater" in roles or bool(options.rater))
     if "rater" in roles and not set(options.columns.values()) & {"verdict"}:
+        _refuse_answers_for_names(where, known, roles["rater"], options)
         _refuse_rivals(where, known, roles)
     if long:
         return _checked(where, Layout(roles, left_out=(*rest, *of_records)), known, options)
@@ -302,6 +308,25 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
     raise InputError(where, rule, cure="say whose they are", ways=[way])
 
 
+def _refuse_answers_for_names(where: str, known: Recognised, rater: str, options: ImportOptions) -> None:
+    """Refuse a column that is named like a rater and has another rater's words, an item a row: names, or answers?"""
+    others = [name for name in known.of("verdict") if name not in (rater, *known.outer) and who(name)]
+    others = [name for name in others if _alike(known, rater, name)]
+    told = options.kind or options.kinds or options.rater_column or "rater" in options.columns.values()
+    if told or not others or not known.item or known.columns[rater].kind != "verdict":
+        return
+    kind = ("--kind", "llm") if who(rater) == "judge" else ("--kind", "human", *DRAW)
+    asked = () if options.question or known.named("question") else ("--question", named_after(where))
+    ways = [
+        WayOut((*_kinds_of([rater, *others]), *asked), f"if {rater} holds answers"),
+        WayOut(kind, f"if {rater} says who rated"),
+    ]
+    if who(rater) == "judge" and any(tokens(name) & HUMAN for name in others):  # no judge says the column of people
+        ways = [ways[0]._replace(when="", clear=True)]
+    rule = f"{rater} and {others[0]} hold the same words: they may be two raters' answers, or {rater} says who rated"
+    raise InputError(where, rule, ways=ways)
+
+
 def _groups(known: Recognised, names: Sequence[str]) -> list[list[str]]:
     """Columns by what they answer: those of one group have answers in common."""
     groups: list[list[str]] = []
@@ -387,6 +412,7 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
                 name
                 for name in free
                 if known.columns[name].kind not in ("text", "id") and not (plain(name) == "model" and says_who)
+                if not _are_sides(known.columns[name].words)
             ]
         if ours == "verdict":
             free = [
@@ -408,6 +434,11 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
     return roles, [name for name in heads if name not in taken and name not in options.kinds] + [
         name for name in heads if name in options.kinds and name not in columns
     ]
+
+
+def _are_sides(words: frozenset[str]) -> bool:
+    """Whether several words are all verdicts of a side, and no numbers: nobody is called so."""
+    return len(words) > 1 and all(side(each) and number_of(each) is None for each in words)
 
 
 def _are_answers(known: Recognised, name: str) -> bool:
@@ -501,15 +532,22 @@ def _rivals(layout: Layout, known: Recognised) -> list[str]:
     return [each.name for each in sorted([*found, own], key=lambda each: -each.filled)] if found else []
 
 
+def _about(name: str) -> set[str]:
+    """The words of a column's name that say what it is of, and not who said it or in which form: ``human_toxic``."""
+    own = {each for each in tokens(name) if len(each) > 1 and not each.isdecimal() and not who(each)}
+    return own - {*NAMES["verdict"]} - _OF_FORM
+
+
 def _kind_ways(layout: Layout, options: ImportOptions, known: Recognised) -> list[WayOut]:
     """What the raters may be, and what must hold for it: one way where names say it, else a model or people."""
     if options.kind or options.kinds or "rater_kind" in layout.roles:
         return [WayOut((), clear=True)]
     if layout.by_rater and any(map(who, layout.answers)):
-        sides = {
-            who(name) for name in layout.answers
-        }  # columns that models name alone may hold scores of their answers
-        return [WayOut(_kinds_of(layout.answers), clear="" not in sides and "people" in sides)]
+        sides = {who(name) for name in layout.answers}
+        one = "" not in sides and "people" in sides  # columns that models name alone may hold scores of their answers
+        unlike = one and len({frozenset(_about(name)) for name in layout.answers} - {frozenset()}) > 1
+        when = f"{', '.join(layout.answers[:4])} answer one question" if unlike else ""
+        return [WayOut(_kinds_of(layout.answers), when, clear=one and not unlike)]
     both = [WayOut(("--kind", "llm"), "models said it"), WayOut(("--kind", "human", *DRAW), "people did")]
     column, verdict = layout.roles.get("rater", ""), layout.roles.get("verdict", "")
     raters = known.frame[column].drop_nulls().str.strip_chars().unique(maintain_order=True) if column else [verdict]

@@ -16,7 +16,17 @@ from axisjudge.imports.judgement import DRAW, ImportOptions, place_of
 from axisjudge.imports.recognise import kind_of
 from axisjudge.labels.decisions import OPEN
 from axisjudge.labels.own import OF_RUN, word_error
-from axisjudge.ratings.edge import ITEM_ID, LISTS, MOST_WORDS, SCHEMA, alike, completed, same_choices, sides_of
+from axisjudge.ratings.edge import (
+    ITEM_ID,
+    LISTS,
+    MOST_WORDS,
+    SCHEMA,
+    alike,
+    completed,
+    same_choices,
+    shifted_pairs,
+    sides_of,
+)
 from axisjudge.ratings.scales import checked_scale, nominal_of, number_of, on_scale, recognised_scale
 from axisjudge.verdict import AXES
 
@@ -180,8 +190,10 @@ def _of_sides(judged: pl.DataFrame, kinds: dict[str, str], options: ImportOption
 
 
 def _common(one: Counter[str], other: Counter[str]) -> bool:
-    """Whether two raters' words can be those of one question: some in common, and not yes or no beside grades."""
+    """Whether two raters' words can be those of one question: some in common, and no flags by grades or 0/1 by 1/2."""
     flags = {"0", "1"}
+    if shifted_pairs(one, other):
+        return False
     grades = [said for said in (one, other) if len(said) > 3 and all(number_of(each) is not None for each in said)]
     if grades and any(set(said) <= flags and len(said) == 2 for said in (one, other)):
         return False
@@ -190,12 +202,14 @@ def _common(one: Counter[str], other: Counter[str]) -> bool:
 
 def _refuse_apart(question: str, one: str, of_one: Counter[str], other: str, of_other: Counter[str]) -> None:
     said, said_by_other = (", ".join(sorted(each)[:4]) for each in (of_one, of_other))
-    rule = f"{one} says {said} and {other} says {said_by_other}: no word of one question in common"
+    shared = {*of_one} & {*of_other}
+    why = "the same numbers need not mean the same" if shared else "no word of one question in common"
+    rule = f"{one} says {said} and {other} says {said_by_other}: {why}"
     ways = []
     if meant := same_choices(of_one, of_other):
         told = tuple(part for pair in meant.items() if len({*pair}) > 1 for part in ("--word-map", "=".join(pair)))
         ways = [WayOut(told, clear=True)]
-    elif len(of_one) == len(of_other) == 2:
+    elif len(of_one) == len(of_other) == 2 and not shared:
         mine = sorted(of_one)
         for theirs in (sorted(of_other), sorted(of_other)[::-1]):
             told = tuple(part for pair in zip(mine, theirs, strict=True) for part in ("--word-map", "=".join(pair)))

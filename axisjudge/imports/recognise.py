@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.families import family_of
-from axisjudge.ratings.edge import MOST_WORDS, NO_VERDICT, side, word, words_in
+from axisjudge.ratings.edge import MOST_WORDS, NO_VERDICT, shifted_pairs, side, word, words_in
 from axisjudge.ratings.scales import number_of, plain
 from axisjudge.verdict import RATER_KINDS, RaterKind
 
@@ -120,6 +120,7 @@ _JUDGE = words_in(
     "judge judges llm model metric verdict verdicts prediction predicted pred evaluator grader autorater auto"
 ) | (words_in("parsed ai judgment judgments judgement judgements"))
 _CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
+_AGREEING = words_in("agree agrees agreed agreement disagree disagrees disagreement")  # of others with each other
 #: What is measured or counted of a run or a row, and is no verdict on it.
 _MEASURED = words_in(
     "cost costs price latency duration seconds ms tokens length count tally num n logprob logprobs perplexity "
@@ -391,7 +392,7 @@ def who(name: str) -> str:
     """``people`` or ``judge`` where the name of a column says it, else nothing; what names both is people's."""
     own = tokens(name)
     stems = {each.rstrip("0123456789") for each in own}
-    if own & _CONFIDENCE or ("?" in name and " " in name):  # a whole question names nobody who answers it
+    if own & (_CONFIDENCE | _AGREEING) or ("?" in name and " " in name):  # a whole question names nobody who answers it
         return ""
     if stems & HUMAN:
         return "people"
@@ -478,7 +479,7 @@ def share_words(words: frozenset[str], of_people: frozenset[str], *, leave: bool
 
     With `leave`, as for a column named like a judge, half of its words may be its own.
     """
-    if not words or not of_people:
+    if not words or not of_people or shifted_pairs(words, of_people):
         return False
     if words <= of_people or (leave and len(words & of_people) * 2 >= len(words)):
         return True

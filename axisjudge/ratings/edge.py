@@ -298,6 +298,11 @@ def same_choices(own: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
     return found if len({*by_choice} & {"a", "b", "1", "2", "left", "right"}) > 1 else {}
 
 
+def shifted_pairs(own: Iterable[str], theirs: Iterable[str]) -> bool:
+    """Whether two say 0 and 1, and 1 and 2: the same two answers, numbered from elsewhere."""
+    return {frozenset(own), frozenset(theirs)} == {frozenset("01"), frozenset("12")}
+
+
 def sides_of(scale: str) -> dict[str, float]:
     """What each word of a scale says of an item: 1 failing, 0 passing; words that leave it open are not in it.
 

@@ -369,3 +369,43 @@ def test_what_one_row_alone_holds_is_not_taken_for_all(tmp_path):
     ways = refused(path).ways
     assert "verdict.winner=verdict" in ways[0].options
     assert taken(path, ways[0])["verdict"].to_list() == SAID
+
+
+@pytest.mark.parametrize(("name", "words"), [("annotator", "01"), ("judge", "01"), ("judge", ("good", "bad"))])
+def test_answers_under_a_raters_name_are_not_taken_for_names(tmp_path, name, words):
+    other = "human" if name == "judge" else "llm"
+    said = drawn(60, words)
+    path = written(tmp_path / "two.csv", {"id": list(range(60)), other: said, name: noisy(said)})
+    if name == "annotator":  # 0 and 1 may be the annotators' numbers
+        ways = refused(path).ways
+        assert [way.clear for way in ways] == [False, False]
+        assert set(taken(path, ways[1])["rater"]) == {"0", "1"}
+        table = taken(path, ways[0])
+    else:
+        table = import_ratings([path]).ratings
+    assert dict(table.select("rater", "rater_kind").unique().rows()) == (
+        {other: "human", name: "llm"} if name == "judge" else {other: "llm", name: "human"}
+    )
+    assert table.height == 120
+
+
+@pytest.mark.parametrize(("one", "other"), [("human_toxic", "judge_safe"), ("expert_helpful", "llm_harmless")])
+def test_columns_of_unlike_questions_are_not_taken_for_raters_of_one_unasked(tmp_path, one, other):
+    rows = {"id": list(range(60)), one: SAID, other: noisy(SAID)}
+    assert [way.clear for way in refused(written(tmp_path / "two.csv", rows)).ways] == [False]
+    alike = {name.rpartition("_")[0] + "_rating": cells for name, cells in rows.items() if name != "id"}
+    assert import_ratings([written(tmp_path / "one.csv", {"id": rows["id"], **alike})]).ratings.height == 120
+
+
+def test_whether_people_agree_with_a_judge_is_no_verdict_of_theirs(tmp_path):
+    path = written(tmp_path / "t.csv", {"id": list(range(60)), "judge": SAID, "human_agrees": drawn(60, seed=4)})
+    with pytest.raises(InputError, match="no column is recognised as what people said"):
+        check(path)
+
+
+def test_answers_numbered_from_0_and_from_1_are_not_compared_as_they_stand(tmp_path):
+    people = drawn(60, "01")
+    path = written(tmp_path / "t.csv", {"id": list(range(60)), "human": people, "llm": [int(n) + 1 for n in people]})
+    with pytest.raises(InputError, match="llm says 1, 2"):
+        check(path)
+    assert not any(way.clear for way in refused(path).ways)
