@@ -202,14 +202,12 @@ def _common(one: Counter[str], other: Counter[str]) -> bool:
 
 def _refuse_apart(question: str, one: str, of_one: Counter[str], other: str, of_other: Counter[str]) -> None:
     said, said_by_other = (", ".join(sorted(each)[:4]) for each in (of_one, of_other))
-    shared = {*of_one} & {*of_other}
-    why = "the same numbers need not mean the same" if shared else "no word of one question in common"
-    rule = f"{one} says {said} and {other} says {said_by_other}: {why}"
+    rule = f"{one} says {said} and {other} says {said_by_other}: no word of one question in common"
     ways = []
     if meant := same_choices(of_one, of_other):
         told = tuple(part for pair in meant.items() if len({*pair}) > 1 for part in ("--word-map", "=".join(pair)))
         ways = [WayOut(told, clear=True)]
-    elif len(of_one) == len(of_other) == 2 and not shared:
+    elif len(of_one) == len(of_other) == 2 and not {*of_one} & {*of_other}:
         mine = sorted(of_one)
         for theirs in (sorted(of_other), sorted(of_other)[::-1]):
             told = tuple(part for pair in zip(mine, theirs, strict=True) for part in ("--word-map", "=".join(pair)))
