@@ -542,22 +542,23 @@ def _kind_ways(layout: Layout, options: ImportOptions, known: Recognised) -> lis
     """What the raters may be, and what must hold for it: one way where names say it, else a model or people."""
     if options.kind or options.kinds or "rater_kind" in layout.roles:
         return [WayOut((), clear=True)]
+    both = [WayOut(("--kind", "llm"), "models said it"), WayOut(("--kind", "human", *DRAW), "people did")]
+    column, alone = layout.roles.get("rater", ""), layout.answers[0] if len(layout.answers) == 1 else ""
+    verdict = layout.roles.get("verdict", alone)
+    is_anybodys = "correct" in tokens(verdict) or (plain(verdict) in NAMES["verdict"] and who(verdict) == "judge")
+    is_plain = who(verdict) == "people" and not tokens(verdict) & HUMAN  # a label may be a classifier's
+    if not column and (is_anybodys or (is_plain and known.of("confidence"))):
+        return both
     if layout.by_rater and any(map(who, layout.answers)):
         sides = {who(name) for name in layout.answers}
         one = "" not in sides and "people" in sides  # columns that models name alone may hold scores of their answers
         unlike = one and len({frozenset(_about(name)) for name in layout.answers} - {frozenset()}) > 1
         when = f"{', '.join(layout.answers[:4])} answer one question" if unlike else ""
         return [WayOut(_kinds_of(layout.answers), when, clear=one and not unlike)]
-    both = [WayOut(("--kind", "llm"), "models said it"), WayOut(("--kind", "human", *DRAW), "people did")]
-    column, verdict = layout.roles.get("rater", ""), layout.roles.get("verdict", "")
     raters = known.frame[column].drop_nulls().str.strip_chars().unique(maintain_order=True) if column else [verdict]
     kinds = {name: None if "," in name else kind_of(name, column) for name in raters}  # a model and who checked it
     if last_part(column) == "model":  # whose answers were rated, as well as who rated
         return [way._replace(when=f"{column} says who rated, and {way.when}") for way in both]
-    if not column and (
-        "correct" in tokens(verdict) or (plain(verdict) in NAMES["verdict"] and who(verdict) == "judge")
-    ):
-        return both  # a verdict is anybody's
     said = [*dict.fromkeys(kinds.values())]
     if len(said) == 1 and None not in said:
         return [both["human" in said]._replace(when="", clear=True)]

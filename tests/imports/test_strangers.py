@@ -409,3 +409,15 @@ def test_answers_numbered_from_0_and_from_1_are_not_compared_as_they_stand(tmp_p
     with pytest.raises(InputError, match="llm says 1, 2"):
         check(path)
     assert not any(way.clear for way in refused(path).ways)
+
+
+@pytest.mark.parametrize(("name", "n_ways"), [("label", 2), ("correct", 2), ("human_label", 0)])
+def test_what_may_be_a_classifiers_or_a_graders_is_asked_for(tmp_path, name, n_ways):
+    rows = {"id": list(range(60)), name: SAID}
+    if name != "correct":
+        rows["confidence"] = [n / 100 for n in range(30, 90)]
+    path = written(tmp_path / "t.csv", rows)
+    if n_ways:
+        assert [way.clear for way in refused(path).ways] == [False] * n_ways
+    else:
+        assert set(import_ratings([path]).ratings["rater_kind"]) == {"human"}
