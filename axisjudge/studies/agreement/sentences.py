@@ -63,14 +63,14 @@ def of_labels(planted: bool) -> str:
 def answer(agreed: Agreed, together: Any, share_decided: float) -> str:
     """Shares of equal words beside chance, then which families agree with which."""
     alpha, same = together.alpha_judges, together.same
-    if math.isnan(alpha.estimate):
-        why = alpha.reason if alpha.n_items and alpha.reason else "no item has comparable verdicts of two judges"
-        return f"Whether the judges agree cannot be told: {why}."
+    if math.isnan(same.estimate):
+        return "Whether the judges agree cannot be told: no item has comparable verdicts of two judges."
     two = "The two judges" if len(together.judges) == 2 else f"Any two of the {len(together.judges)} judges"
     sided = f" ({share_decided:.0%} of verdicts take a side)" if share_decided < 1 else ""
     first = f"{two} give the same word to {same.estimate:.0%} of {many(alpha.n_items, 'item')}{sided}"
-    name, ends = together.alpha_label.partition(",")[0], alpha.interval()
-    chance = f"{_AGREED[agreed]} ({name} {alpha.estimate:.2f}, {ends})"
+    name, undefined = together.alpha_label.partition(",")[0], math.isnan(alpha.estimate)
+    told = alpha.reason if undefined else f"{name} {alpha.estimate:.2f}, {alpha.interval()}"
+    chance = f"{_AGREED[agreed]} ({told})"
     return f"{first}, {chance}. {_by_family(together)}".rstrip()
 
 
@@ -87,7 +87,7 @@ def _by_family(together: Any) -> str:
         others = [mean for two, mean in means.items() if not two <= set(group)]
         rest = listed([family for family in own if family not in group], "or")
         return (
-            f"Judges of {listed(group)} agree with each other (kappa {_ends(inside)} between two families); where one "
+            f"Judges of {listed(group)} agree most with each other (kappa {_ends(inside)} between two families); where one "
             f"is of {rest}, it is {_ends(others)}."
         )
     within, across = together.within.estimate, together.across.estimate

@@ -266,7 +266,7 @@ def next_step(run: OneRun, comparison: RunComparison) -> str:
     if comparison.refusal:
         first = "Give runs of the same tasks to compare with (-p compare=PATH)"
     elif more > 0:
-        first = f"Run both on {many(more, 'more task')}: {len(comparison.tasks)} say nothing of others"
+        first = f"Run both on {many(more, 'more task')}: {len(comparison.tasks)} cannot speak for others"
     else:
         first = "Read the runs of the tasks that changed most"
     return f"{first}. Below stands where run {run.run.trajectory_id} lost points, call by call."

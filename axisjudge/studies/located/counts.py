@@ -372,7 +372,7 @@ def against_reading(
 ) -> Iterator[AgainstReading]:
     """Every rater of a table of faults against those of `by`; intervals are over tasks.
 
-    Of a second reader only the runs that he read are counted.
+    Of a second reader only the runs that both read are counted.
     """
     runs = reading.select("trajectory_id", "task_id", "failed").unique(maintain_order=True)
     pairs = runs.join(pl.DataFrame({"axis": AXES}), how="cross")

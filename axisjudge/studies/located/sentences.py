@@ -129,7 +129,8 @@ def answer(faults: Sequence[FaultsFound]) -> str:
     judges = _last_versions(rows)
     own = [one for one in rows if one.judge in judges]
     sets = {(one.domain, one.labeller): one.n_faults for one in own}
-    who = judge_words(judges[0]) if len(judges) == 1 else "judges"
+    same = len(judges) > 1 and len({one.on_axis.estimate for one in own}) == 1
+    who = judge_words(judges[0]) if len(judges) == 1 else f"{'each of the ' * same}{len(judges)} judges"
     if len(sets) == 1:
         one = own[0]
         of = f"{many(one.n_faults, 'fault')} {_located(one.labeller)} in {one.domain} ({one.on_axis.clusters})"
@@ -138,11 +139,14 @@ def answer(faults: Sequence[FaultsFound]) -> str:
         labellers = listed(list(dict.fromkeys(_by(one.labeller) for one in own)), "or")
         of = f"{sum(sets.values()):,} faults located {labellers}"
         few, most = (pick(own, key=lambda one: one.on_axis.estimate) for pick in (min, max))
+        alike = few.on_axis.estimate == most.on_axis.estimate
         ends = f"from {_of_set(few, judges)} to {_of_set(most, judges)}"
-        found = f"{who} find {ends}"
+        ends = f"{few.on_axis.estimate:.0%} in each set" if alike else ends
+        found = f"{'each judge finds' if alike else 'judges find'} {ends}"
         if len(judges) == 1:
             n_found, n_all = ones(one.on_axis for one in own), sum(one.n_faults for one in own)
-            found = f"{n_found or 'none'} ({n_found / n_all:.0%}) are found by {who}, {ends}"
+            are = "is" if n_found == 1 else "are"
+            found = f"{n_found or 'none'} ({n_found / n_all:.0%}) {are} found by {who}, {ends}"
     of_steps = [one.axis != ANY_AXIS for one in own]
     axis = "some axis" if all(of_steps) else f"the fault's own axis{' (any axis, if it has none)' * any(of_steps)}"
     return f"Of {of}, {found}. Found means that the judge calls {axis} incorrect."

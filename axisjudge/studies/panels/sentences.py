@@ -61,7 +61,7 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
         return f"The best single judge is right on {_percent(best)} {on}."
     panel, points = f"the panel {NAMES[chosen]}", in_points(mine.gain)
     alone = votes.judges[int(np.nanargmax(accuracies(votes.votes)))]
-    single = f"than the best single judge ({alone})"
+    single = f"than the best single judge (on all labels {alone})"
     if not math.isnan(points.ci_low) and points.ci_low > 0:
         verdict, who = f"T{panel[1:]} is shown to be better {single}", "it"
     elif not math.isnan(points.ci_high) and points.ci_high < 0:
@@ -80,7 +80,7 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
         highest = (
             f" Of all ways {NAMES[top]} is right most often here, on {ways[top].accuracy.estimate:.1%} (way {top})."
         )
-    beside = f"{directed(points, spec='.1f')} than the judge's {_percent(best)}"
+    beside = f"{directed(points, spec='.1f')} than the best judge's {_percent(best)}"
     return f"{verdict}: {who} is right on {_percent(mine)} {on}, {beside}{common}.{highest}"
 
 

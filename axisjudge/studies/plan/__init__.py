@@ -319,7 +319,10 @@ def next_step(pilot: PilotFigures, tasks: TasksForAgreement) -> str:
     if pilot.pilot is None or pilot.made_up:
         asked = "of your own with two judges, asked three times each"
         return f"Judge {FEWEST_PILOT_TASKS} tasks or more {asked}, and plan again from them (-p pilot=FILE)."
-    needed = next((size for name, size in tasks.needed.items() if name.endswith(_FROM_PILOT)), None)
+    from_pilot = next((plan for name, plan in tasks.plans.items() if name.endswith(_FROM_PILOT)), None)
+    needed = None if from_pilot is None else from_pilot.curve.needed
+    if from_pilot is not None and needed is None:
+        return f"Plan for a wider interval: as the pilot's own tasks differ, this one takes {_size(from_pilot)}."
     if needed is None or needed <= pilot.pilot.n_tasks:
         return "Have people label some of the pilot's runs (axisjudge label): agreement is not correctness."
     more = many(needed - pilot.pilot.n_tasks, "more task")
