@@ -87,8 +87,8 @@ def _by_family(together: Any) -> str:
         others = [mean for two, mean in means.items() if not two <= set(group)]
         rest = listed([family for family in own if family not in group], "or")
         return (
-            f"Judges of {listed(group)} agree most with each other (kappa {_ends(inside)} between two families); where one "
-            f"is of {rest}, it is {_ends(others)}."
+            f"Judges of {listed(group)} agree most with each other (kappa {_ends(inside)} between two families); "
+            f"where one is of {rest}, it is {_ends(others)}."
         )
     within, across = together.within.estimate, together.across.estimate
     if math.isnan(within + across):
