@@ -113,7 +113,7 @@ def _kinds(judged: pl.DataFrame, options: ImportOptions) -> dict[str, str]:
             ways = [ways["human" in likely.values()]._replace(when="", clear=True)]
         listed = ", ".join(unsaid[:6]) + ", ..." * (len(unsaid) > 6)
         cure = "add for each whether it is llm, decision_model, rules or human"
-        raise InputError("kind of raters", "is not said and never guessed", listed, cure, ways)
+        raise InputError("kind of raters", "is told by no option and not by every name", listed, cure, ways)
     return kinds
 
 

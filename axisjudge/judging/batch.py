@@ -155,7 +155,7 @@ class BatchLane:
         self._failed: dict[str, Reply] = {}
         self._answered, self._tell = answered, tell
         self._n_of_budget = 0
-        self._is_idle(not self._mine())
+        self._mark_idle(not self._mine())
         self._is_over = self._may_be_there = False
 
     def quit(self) -> None:
@@ -164,8 +164,8 @@ class BatchLane:
         if self.budget is not None:
             self.budget.wake()
 
-    def _is_idle(self, is_idle: bool | None) -> None:
-        """Whether it may take its share of what is left of the budget, or has a batch out; None where it is over."""
+    def _mark_idle(self, is_idle: bool | None) -> None:
+        """Note whether it may take its share of the budget, or has a batch out; None where it is over."""
         if self.budget is not None:
             for those, is_in in ((self.budget.idle, is_idle), (self.budget.busy, is_idle is False)):
                 (those.add if is_in else those.discard)(self.judge.rater)
@@ -180,9 +180,9 @@ class BatchLane:
             while not self._is_over:
                 mine = self._mine()
                 under_way = {name for batch in mine for name in batch.requests}
-                self._is_idle(not mine)
+                self._mark_idle(not mine)
                 fitting = await self._that_fit([name for name in self._left if name not in under_way], not mine)
-                self._is_idle(False)
+                self._mark_idle(False)
                 for requests in _chunks(fitting):
                     mine.append(await self._submit(requests))
                 if not mine:
@@ -193,7 +193,7 @@ class BatchLane:
         except Exception as error:
             self.errors.append(error)
         finally:  # what it leaves in a batch stays set aside, and nobody waits for it
-            self._is_idle(None)
+            self._mark_idle(None)
             self.quit()
 
     def _stop(self, reason: str) -> None:

@@ -251,10 +251,10 @@ def clustered_variance(
         return ClusteredVariance(variance, worth - 1, _over(between, independent), worth, lean)
     seen = (worth - 1) * normal_part_of(part, number)
     if rare and seen > 0:
-        own = _NORMAL_KURTOSIS * (1 + ((worth - 1) / seen - 1) * worth / items)
+        own = 1 + ((worth - 1) / seen - 1) * worth / items  # kurtosis of a cluster's sum of independent items, over 3
         spread = totals[sizes > 0] - totals[sizes > 0].mean()
-        of_totals = _NORMAL_KURTOSIS / max(normal_part_of(spread, np.ones(spread.size)), 1e-9)
-        seen = (worth - 1) * min(1.0, _NORMAL_KURTOSIS / max(own, of_totals))
+        of_totals = 1 / max(normal_part_of(spread, np.ones(spread.size)), 1e-9)
+        seen = (worth - 1) / max(1.0, own, of_totals)
     effect, degrees = joined_effect(
         min(_over(between, independent), largest), largest, seen, OUTCOME_ICC if prior is None else prior
     )

@@ -198,7 +198,7 @@ def test_everything_that_is_missing_is_named_at_once(tmp_path, head, lacking):
 
 def test_kinds_are_never_assumed_and_a_file_may_say_them(tmp_path):
     path = write(tmp_path, LONG, "csv")
-    with pytest.raises(InputError, match=r"never guessed; found 'gpt-4o, ada'"):
+    with pytest.raises(InputError, match=r"not by every name; found 'gpt-4o, ada'"):
         import_ratings([path])
     with pytest.raises(InputError, match="names a rater that is not here"):
         import_ratings([path], ImportOptions(kind="llm", kinds={"bob": "human"}))

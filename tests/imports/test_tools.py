@@ -130,7 +130,7 @@ def test_mlflow_in_all_its_wrappings(tmp_path):
 
 def test_langfuse_by_both_apis_and_as_csv(tmp_path):
     scores = made.langfuse()
-    with pytest.raises(InputError, match="never guessed; found 'tone'"):
+    with pytest.raises(InputError, match="not by every name; found 'tone'"):
         import_ratings([write(tmp_path, scores)])
     told = ImportOptions(kinds={"tone": "rules"})
     for wrapped in (scores, {"data": scores, "meta": {"page": 1}}):
@@ -165,7 +165,7 @@ def test_langfuse_by_both_apis_and_as_csv(tmp_path):
 
 def test_langsmith(tmp_path):
     feedback = made.langsmith()
-    with pytest.raises(InputError, match="never guessed; found 'exact'"):
+    with pytest.raises(InputError, match="not by every name; found 'exact'"):
         import_ratings([write(tmp_path, feedback)])
     found = import_ratings([write(tmp_path, feedback)], ImportOptions(kind="rules"))
     assert rows(found.ratings, "question", "rater", "rater_kind", "verdict") == [
@@ -206,7 +206,7 @@ def test_langsmith_evaluators_are_no_models_unless_one_is_named(tmp_path):
         },
     ]
     path = write(tmp_path, feedback)
-    with pytest.raises(InputError, match="never guessed; found 'length'"):
+    with pytest.raises(InputError, match="not by every name; found 'length'"):
         import_ratings([path])
     table = import_ratings([path], ImportOptions(kind="rules")).ratings
     assert rows(table, "trajectory_id", "rater_kind", "status", "verdict") == [
@@ -238,7 +238,7 @@ def test_promptfoo_red_team_grades_are_a_models(tmp_path):
 
 def test_inspect_scores(tmp_path):
     log = write(tmp_path, made.inspect_log(), "log.json")
-    with pytest.raises(InputError, match="never guessed; found 'house'"):
+    with pytest.raises(InputError, match="not by every name; found 'house'"):
         import_ratings([log])
     table = import_ratings([log], ImportOptions(kinds={"house": "rules"})).ratings
     assert rows(table, "trajectory_id", "rater", "family", "verdict", "status", question="model_graded_qa") == [
