@@ -131,9 +131,9 @@ def meant(run: Trajectory) -> str:
 
 
 def without_mark(run: Trajectory) -> str:
-    """What is shown, with one word for the mark: the mark differs anyway, and would hide everything else."""
+    """What is shown, with one word for each mark: marks differ anyway, and would hide everything else."""
     prefix = build_prefix(run)
-    return prefix.text.replace(prefix.mark, "MARK")
+    return prefix.text.replace(prefix.mark, "MARK").replace(prefix.setting_mark or prefix.mark, "SETTING MARK")
 
 
 @settings(max_examples=150, deadline=None)
