@@ -76,11 +76,12 @@ class Explorer(AnsweringWidget):
             self._texts[at] = run_text(*self._grid.record(at))
         return self._texts[at]
 
-    def _decide(self, content: Mapping[str, Any]) -> None:
+    def _decide(self, content: Mapping[str, Any]) -> bool:
+        """Keep a decision; whether one that was said later stands."""
         base = self._grid.base(content["run"], content["question"])
-        label = decision(base, content["word"], content["rater"], now())
-        LabelLog(decisions_path(content["rater"], self._folder)).append(label)
+        label = decision(base, content["word"], content["rater"], now(content.get("ago")))
         self._last = content["rater"]
+        return LabelLog(decisions_path(content["rater"], self._folder)).append(label) is not None
 
     def _decided(self, rater: str) -> list[dict[str, Any]]:
         """All lines of the person's file that are of this grid's runs, in order: what stands, and its trail."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ from axisjudge.ratings import RatingsWriter
 from axisjudge.verdict import Rating, identity
 
 
-def now() -> str:
-    """This instant, as labels bear it."""
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+def now(ago: float | None = None) -> str:
+    """The instant `ago` seconds before this one, as labels bear it; a browser's own clock may be wrong."""
+    then = datetime.now(UTC) - timedelta(seconds=min(max(ago or 0.0, 0.0), 1e9))
+    return then.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 class LabelLog:
@@ -32,8 +33,8 @@ class LabelLog:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
-    def append(self, label: Rating) -> None:
-        """Write one label.
+    def append(self, label: Rating) -> Rating | None:
+        """Write one label; behind one that comes after a later said one that is written once more, and returned.
 
         Raises
         ------
@@ -41,8 +42,15 @@ class LabelLog:
             The file cannot be written.
         """
         with RatingsWriter(self.path, wait=2.0) as writer:
-            writer.append([label])
+            later = self._later(label) if (label.created_at or "") < now() else None
+            writer.append([label, later] if later else [label])
             writer.sync()
+        return later
+
+    def _later(self, label: Rating) -> Rating | None:
+        lines = map(Rating.model_validate_json, filter(None, reversed(self.path.read_bytes().split(b"\n")[:-1])))
+        last = next((line for line in lines if identity(line) == identity(label)), None)
+        return last if last and (last.created_at or "") > (label.created_at or "") else None
 
     def lines(self) -> list[Rating]:
         """All lines in the order in which they were written; a torn last one is left out.
@@ -90,7 +98,7 @@ class Sittings:
         """What a browser asked for.
 
         ``name`` says who labels; then, each with ``{rater, content}``: ``start`` asks where one stopped, ``item`` for a
-        trajectory, ``save`` keeps a label.
+        trajectory, ``save`` keeps a label, said ``ago`` seconds ago, and says what stands if that was said later.
 
         Raises
         ------
@@ -108,8 +116,9 @@ class Sittings:
             return state_of(session, log.lines())
         if kind == "item":
             return session.run(said)
-        log.append(session.rating(said["item"], said["axis"], said["label"], said["seconds"], now()))
-        return None
+        said_at = now(said.get("ago"))
+        later = log.append(session.rating(said["item"], said["axis"], said["label"], said["seconds"], said_at))
+        return later and _label(later)
 
 
 def state_of(session: Session, lines: Iterable[Rating]) -> dict[str, Any]:

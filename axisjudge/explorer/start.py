@@ -69,8 +69,8 @@ def open_labeller(
 
 def labels_path(rater: str, folder: str | Path | None = None) -> Path:
     """Where a person's labels are kept."""
-    if not re.fullmatch(r"\w[\w .@-]*", rater):
-        raise InputError("rater", "must begin with a letter and hold letters, digits, spaces, or . @ - _", rater)
+    if not re.fullmatch(r"\w[\w.@-]*( [\w.@-]+)*", rater):
+        raise InputError("rater", "must begin with a letter and hold letters, digits, single spaces, or . @ - _", rater)
     return Path(folder or own() / "data" / "labels") / f"{rater.replace(' ', '-')}.jsonl"
 
 

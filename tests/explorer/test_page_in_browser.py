@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from axisjudge.explorer import write_page
 from axisjudge.labels.decisions import read_labels
 from axisjudge.labels.sampling import with_drawn
-from axisjudge.verdict import AXES
+from axisjudge.verdict import AXES, VERDICTS
 
 HOST = "#labeller"
 
@@ -188,6 +188,64 @@ def test_a_second_person_in_the_same_browser_is_neither_the_first_nor_sees_them(
     first.wait_for_selector("article")
     expect(first.locator(".who strong")).to_have_text("Ann")
     assert verdict_on(first, AXES[0]) == "incorrect"
+
+
+@pytest.mark.slow
+def test_names_that_hardly_differ_are_people_apart_and_those_that_look_the_same_are_one(visit):
+    """All in one browser at once, a tab each."""
+    names = [
+        "Ann",
+        "ann",
+        "__proto__",
+        "a/b",
+        "a b",
+        "../x",
+        "🙂",
+        "🙃",
+        "x" * 80,
+        "x" * 79 + "y",
+        "José",
+        "last",
+        "<b>",
+    ]
+    pages = {}
+
+    def sit(name):
+        page = next(iter(pages.values())).context.new_page() if pages else visit(rater=None)
+        if pages:
+            page.goto(next(iter(pages.values())).url)
+        page.get_by_label("Your name").fill(name)
+        press(page, "Enter")
+        page.wait_for_selector("article")
+        return page
+
+    for n, name in enumerate(names):
+        page = pages[name] = sit(name)
+        assert verdict_on(page, AXES[0]) is None
+        assert "word number" not in in_sight(page)
+        press(page, str(1 + n % 4), "m")
+        page.keyboard.type(f"word number {n}.")
+        expect(page.locator(".saved")).to_have_text("Saved")
+    for n, (name, page) in enumerate(pages.items()):
+        page.reload()
+        page.wait_for_selector("article")
+        expect(page.locator(".who strong")).to_have_text(name)
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Download").click()
+        assert download.value.suggested_filename[0] not in "-."
+        lines = [json.loads(line) for line in download.value.path().read_text().splitlines()]
+        assert [(line["rater"], line["rationale"]) for line in lines] == [(name, f"word number {n}.")]
+    for typed, n in ((" Jose\u0301", 10), ("a\u00a0 b\u200b", 4)):
+        expect(sit(typed).get_by_label("Note on Tool selection")).to_have_value(f"word number {n}.")
+
+
+def test_a_click_beside_everything_takes_no_key_away(visit):
+    page = visit()
+    for n, place in enumerate((".pace", ".who", ".saved", "body")):
+        page.locator(place).click(force=True, position={"x": 1, "y": 1})
+        page.evaluate(f"'{place}' === 'body' && document.activeElement.blur()")
+        press(page, str(1 + n))
+        assert verdict_on(page, AXES[0]) == VERDICTS[n]
 
 
 @pytest.mark.slow

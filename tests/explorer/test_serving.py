@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from shutil import which
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -59,6 +60,8 @@ def test_everybody_labels_the_overlap_and_the_rest_is_dealt_once(tmp_path, overl
         (("a b", "a-b"), None, "one file"),
         (("ann",), 4, "at most the 3"),
         (("../x",), 1, "letter"),
+        (("ann", "ann "), 1, "single spaces"),
+        (("jose\u0301",), 1, "letter"),
     ],
 )
 def test_who_cannot_be_told_apart_is_refused(runs, tmp_path, people, overlap, message):
@@ -176,6 +179,80 @@ def test_two_people_in_two_places_label_one_set_while_the_server_is_killed(brows
     assert {name: set(table["rater"]) for name, table in labels.items()} == {"ann": {"ann"}, "ben": {"ben"}}
     for page in (ann, ben):
         page.context.close()
+
+
+@pytest.mark.slow
+def test_of_two_browsers_without_a_server_the_later_word_stands_and_both_are_kept(browser, command, tmp_path):
+    """One person in two browsers, of which one is a day ahead; the server takes their words as they happen to come."""
+    process, links = command(people=("ann",))
+    port = int(re.search(r":(\d+)/", links["ann"])[1])
+    pages = [sit_down(browser, links["ann"]) for _ in range(2)]
+    pages[0].evaluate("() => { const now = Date.now; Date.now = () => now() + 86_400_000; }")
+    for page in pages:
+        press(page, "1")
+        saved(page)
+    for turn in range(4):
+        process.kill()
+        process.wait()
+        older, newer = pages if turn % 2 else pages[::-1]
+        press(older, "2")
+        newer.wait_for_timeout(1200 + 300 * turn)
+        press(newer, "3")
+        process, _ = command(port, ("ann",))
+        for page in pages:
+            expect(page.locator(".saved")).to_have_text(re.compile("^Saved"), timeout=20_000)
+            page.evaluate("dispatchEvent(new Event('focus'))")
+            expect(page.locator(f"input[name={AXES[0]}-verdict]:checked")).to_have_value("uncertain")
+        said = [line.verdict for line in LabelLog(tmp_path / "labels" / "ann.jsonl").lines()]
+        assert said[-1] == "uncertain"
+        assert said.count("incorrect") == turn + 1
+        for page in pages:
+            press(page, "1")
+            saved(page)
+    for page in pages:
+        page.context.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["blocked", "full"])
+def test_where_a_browser_keeps_nothing_no_page_says_saved_and_none_is_in_the_way(
+    browser, command, session, explorer_file, tmp_path, how
+):
+    """Chromium that may store nothing, or has no room: all is shown, and goes out by download or to the server."""
+    _, links = command(people=("ann",))
+    labelling = write_page(tmp_path / "labelling.html", session).as_uri()
+    address = {"labelling": labelling, "explorer": f"{explorer_file.as_uri()}#run=run-0&axis=argument_validity"}
+    settings = tmp_path / "profile" / "Default" / "Preferences"
+    settings.parent.mkdir(parents=True)
+    stored = {"default_content_setting_values": {"cookies": 2 if how == "blocked" else 1}}
+    settings.write_text(json.dumps({"profile": stored}))
+    context = browser.browser_type.launch_persistent_context(
+        settings.parents[1], executable_path=which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+    )
+    asked = []
+    for face, where in {**address, "served": links["ann"]}.items():
+        page = context.new_page()
+        page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+        if how == "full":
+            origin = "file://" if face != "served" else links["ann"].partition("/#")[0]
+            context.new_cdp_session(page).send("Storage.overrideQuotaForOrigin", {"origin": origin, "quotaSize": 2000})
+        page.goto(where)
+        page.wait_for_selector(".deciding .options button, article")
+        if face == "explorer":
+            page.get_by_label("Your name, as it shall stand with your decisions").fill("ann")
+            press(page, "Enter", "w")
+        press(page, "2")
+        if face == "served":
+            saved(page)
+            assert asked == ["beforeunload", "beforeunload"]
+            continue
+        expect(page.locator(".saved")).to_have_text(re.compile("^Not saved: this browser keeps nothing; download"))
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Decisions" if face == "explorer" else "Download").click()
+        assert len(download.value.path().read_text().splitlines()) == 1
+        page.reload()
+    context.close()
+    assert [line.verdict for line in LabelLog(tmp_path / "labels" / "ann.jsonl").lines()] == ["incorrect"]
 
 
 def labels_on_page(page, name, *keys):

@@ -7,7 +7,7 @@ import pytest
 from explorer.conftest import HOSTILE, SECRETS
 
 from axisjudge.checks import InputError
-from axisjudge.explorer.log import LabelLog, by_other_instructions, state_of
+from axisjudge.explorer.log import LabelLog, by_other_instructions, now, state_of
 from axisjudge.explorer.session import Session
 from axisjudge.explorer.shown import shown_run
 from axisjudge.explorer.start import labels_path, open_labeller, plan_beside
@@ -154,6 +154,22 @@ def say(session, log, item, axis, said, seconds=1.0):
 
 def test_nothing_is_there_at_first(session, log):
     assert state_of(session, log.lines()) == {"labels": {}, "history": [], "seconds": {}}
+
+
+def test_a_word_that_comes_after_a_later_one_is_kept_and_does_not_stand(session, log):
+    """Whether it waited for a server or for a kernel, and of its own item alone."""
+
+    def said(verdict, ago, axis="sequencing"):
+        return log.append(session.rating(0, axis, label(verdict), 1.0, now(ago)))
+
+    assert said("correct", 300) is None
+    assert said("incorrect", 100) is None
+    assert said("uncertain", 200).verdict == "incorrect"
+    assert said("uncertain", 200, "termination") is None
+    assert [line.verdict for line in log.lines()][:4] == ["correct", "incorrect", "uncertain", "incorrect"]
+    assert state_of(session, log.lines())["labels"]["0/sequencing"] == label("incorrect")
+    assert said("not_applicable", -(10**12)) is None, "a browser's clock may be wrong"
+    assert read_labels(log.path).filter(question="sequencing")["verdict"].to_list() == ["not_applicable"]
 
 
 def test_one_goes_on_where_one_stopped(session, log):

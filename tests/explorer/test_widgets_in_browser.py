@@ -1,6 +1,7 @@
 """Both widgets in a browser without a notebook: messages go to Python by a bridge that may lose them or be cut."""
 
 import json
+import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
@@ -45,13 +46,13 @@ class Cells(BaseHTTPRequestHandler):
 
 
 class Kernel:
-    """Widgets by the place where they are shown; while it is down nothing is answered."""
+    """Widgets by the place where they are shown; while it is down, for all or one of them, nothing is answered."""
 
     def __init__(self):
         self.widgets, self.is_down = {}, False
 
     def __call__(self, host, message):
-        if self.is_down:
+        if self.is_down in (True, host):
             return None
         answers = []
         self.widgets[host].send = answers.append
@@ -133,9 +134,32 @@ def test_a_word_that_waited_in_one_browser_does_not_go_over_a_newer_one_from_ano
     kernel.show(page, "one", widget)
     expect(page.locator(f"input[name={AXES[1]}-verdict]:checked")).to_have_value("uncertain")
     assert verdict_on(page, AXES[0]) == "incorrect", "what was said later, and saved, stands"
-    expect(page.locator(".saved")).to_have_text("Saved", timeout=20_000)
-    said = [(line.question, line.verdict) for line in LabelLog(tmp_path / "ann.jsonl").lines()]
-    assert said == [(AXES[0], "incorrect"), (AXES[1], "uncertain")], "what nobody spoke over is sent"
+    expect(page.locator(".saved")).to_have_text(re.compile("^Saved; what you said later"), timeout=20_000)
+    said = [line.verdict for line in LabelLog(tmp_path / "ann.jsonl").lines()]
+    assert said == ["incorrect", "correct", "incorrect", "uncertain"], "what nobody spoke over is sent; both are kept"
     page.locator("article").first.click()
     press(page, "u")
     expect(page.locator(f"input[name={AXES[0]}-verdict]:checked")).to_have_value("correct")
+
+
+@pytest.mark.slow
+def test_a_decision_that_waited_in_one_browser_does_not_go_over_a_newer_one_from_another(sit_down, runs, tmp_path):
+    (page, kernel), (other, _) = sit_down(), sit_down()
+    widget = explore(ratings_of(runs), runs, rater="ann", folder=tmp_path)
+    for each, host in ((page, "one"), (other, "two")):
+        kernel.show(each, host, widget)
+        each.locator(f"#{host} .grid").focus()
+        press(each, "d")
+        each.locator(".deciding .options button").first.wait_for()
+    kernel.is_down = True
+    press(page, "w", "1")
+    page.wait_for_timeout(1200)
+    press(other, "w", "2")
+    other.get_by_text("Not saved: the kernel does not answer").wait_for()
+    for each, still in ((other, "one"), (page, False)):
+        kernel.is_down = still
+        expect(each.locator(".saved")).to_have_text("Saved", timeout=20_000)
+        expect(each.locator(".deciding [aria-pressed=true]")).to_have_text(re.compile("Old"))
+    said = [line.flags[-1] for line in LabelLog(tmp_path / "ann.decisions.jsonl").lines()]
+    assert said[-1] == "decided:old_right"
+    assert "decided:new_right" in said

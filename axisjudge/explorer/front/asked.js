@@ -1,36 +1,31 @@
 /** The labeller's host where Python keeps the trajectories and the file, and is asked. */
 function kernelHost(kernel, about, leave) {
-  const unsent = new Unsent(about.place, ({ label }) => label);
-  const ask = (kind, content, late) => kernel.ask(kind, { rater: about.rater, content }, late);
+  const unsent = new Unsent(about.place);
+  const ask = (kind, content, late) => kernel.ask(kind, () => ({ rater: about.rater, content: asOfNow(content) }), late);
   return {
     about,
     leave,
-    start: async () => {
-      const state = await ask("start", null);
-      return replayed(state, await unsent.left(about.rater, new Map(Object.entries(state.labels))));
-    },
+    start: async () => replayed(await ask("start", null), await unsent.left(about.rater)),
     item: (n) => ask("item", n),
     save: async (change, labeller) => {
       unsent.keep(about.rater, change);
-      await ask("save", change, (why) => labeller.warn(`Not saved: ${why}`));
-      unsent.sent(about.rater, change, change.label);
+      const until = () => (change.isAlone ? "leave this page open until then: this browser keeps nothing" : "until then it waits in this browser");
+      const stands = await ask("save", () => withAge(change), (why) => labeller.warn(`Not saved: ${why}; ${until()}`));
+      unsent.sent(about.rater, change);
+      return stands;
     },
   };
 }
 
-/** Where one stopped, with what never reached Python on top; `replay` is saved as soon as the labeller is there, `older` can be undone to. */
-function replayed(state, { left, older }) {
-  const replay = [];
-  for (const { item, axis, label } of left) {
+/** Where one stopped, with what never reached Python on top; `replay` is saved as soon as the labeller is there. */
+function replayed(state, replay) {
+  for (const { item, axis, label } of replay) {
     const name = `${item}/${axis}`;
     const before = state.labels[name] ?? NOTHING;
-    if (isSame(before, label)) continue;
-    state.history.push({ item, axis, before });
+    if (!isSame(before, label)) state.history.push({ item, axis, before });
     state.labels[name] = label;
-    replay.push([item, axis]);
   }
-  state.history.push(...older.map(({ item, axis, label }) => ({ item, axis, before: label })));
-  return { ...state, replay, older: older.length };
+  return { ...state, replay };
 }
 
 /** A labeller in `parent` whose every question goes to Python by `asking.ask`; `who()` opens the sitting, `leave` ends it. */

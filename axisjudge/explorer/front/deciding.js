@@ -143,11 +143,12 @@ class Decisions {
     unsaved.add(change);
     this.#show();
     this.host.decide(change, (why) => this.#show(why)).then(
-      () => {
+      (isOlder) => {
         unsaved.delete(change);
         this.failed = null;
         const again = [...unsaved].find(({ isLost }) => isLost); // what failed before may go through now
         if (again) this.#save(again);
+        if (isOlder) this.read();
         this.#show();
       },
       (error) => {
@@ -172,10 +173,11 @@ class Decisions {
       this.on.answers();
     };
     const given = (event) => {
-      if (event.key !== "Enter" || !event.target.value.trim()) return;
+      const name = asName(event.target.value);
+      if (event.key !== "Enter" || !name) return;
       event.preventDefault();
       event.stopPropagation();
-      begin(event.target.value.trim());
+      begin(name);
     };
     const name = make("input", { type: "text", maxlength: "80", autocomplete: "off", placeholder: "Your name, then Enter", "aria-label": "Your name, as it shall stand with your decisions", onkeydown: given });
     this.back = make("button", { type: "button", title: "the last decision or comment; the trail keeps it", onclick: () => this.undo() }, "Take back", key("U"));

@@ -291,6 +291,12 @@ class Explorer {
     this.opened.pane.focus({ preventScroll: true });
   }
 
+  /** Called when the page is left: nothing that is nowhere but here goes without a question. */
+  leaving(event) {
+    this.opened.deciding.flush();
+    if ([...this.decisions.unsaved].some(({ isLost }) => isLost)) event.preventDefault();
+  }
+
   /** Give what was decided, once somebody has said who they are. */
   #give(how) {
     this.opened.deciding.flush();

@@ -126,7 +126,7 @@ async function decisionLines(rater) {
   return [...apart, ...here].map((label) => `${JSON.stringify({ ...label, created_at: label.created_at.replace(/\.\d+Z/, "Z") })}\n`).join("");
 }
 
-const fileName = (rater) => `${rater.replace(/[^\p{L}\p{N}._-]+/gu, "-")}.decisions.jsonl`;
+const fileName = (rater) => fileOfName(rater, ".decisions.jsonl");
 const files = new Map();
 
 /** The file of a person, which goes on from an earlier sitting. */
@@ -146,13 +146,14 @@ const pageHost = {
   run: openedRun,
   search: searched,
   prepareSearch,
-  decide: async ({ run, question, rater, word }) => {
+  decide: async (change) => {
+    const { run, question, rater, word } = change;
     const { answer, verdict, way, of, stratum, note } = word;
     const flags = [`drawn:${way}`, `drawn_by:${of}`, `drawn_stratum:${stratum}`, answer ? `decided:${answer}` : INDEX.taken_back];
     const how = verdict ? { status: "ok", flags } : { status: "refused", flags: [INDEX.open_flag, ...flags] };
     const base = (bases.get(run) ?? (await basesOf(run)))[question]; // without waiting: the page may be left at once
-    const label = { ...base, rater: `${rater}${INDEX.suffix}`, verdict, ...how, rationale: note || null, created_at: new Date().toISOString() };
-    await KEPT.append(rater, { label });
+    change.line ??= { label: { ...base, rater: `${rater}${INDEX.suffix}`, verdict, ...how, rationale: note || null, created_at: new Date().toISOString() } };
+    await KEPT.append(rater, change.line);
     await (await fileOf(rater)).write();
     KEPT.name("last", rater).catch(() => {});
   },
@@ -186,7 +187,7 @@ async function beginExploring() {
   explorer.list.element.focus({ preventScroll: true });
   explorer.decisions.enter(pageHost.me.get());
   addEventListener("keydown", (event) => event.target === document.body && explorer.press(event));
-  for (const end of ["beforeunload", "pagehide"]) addEventListener(end, () => explorer.opened.deciding.flush());
+  for (const end of ["beforeunload", "pagehide"]) addEventListener(end, (event) => explorer.leaving(event));
   KEPT.listen((person) => person === explorer.decisions.rater && explorer.decisions.read()); // what another tab says
   addEventListener("popstate", (event) => explorer.visit(location.hash.slice(1), event.state?.scroll ?? null));
 }

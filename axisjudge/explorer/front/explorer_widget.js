@@ -1,18 +1,18 @@
 /** The explorer's host in a notebook: Python keeps the runs and the files of decisions. */
 function exploringHost(model, kernel, said) {
-  const wordOf = ({ word }) => [word.answer, word.verdict, word.note || null];
-  const [unsent, index] = [new Unsent(model.get("place"), wordOf), JSON.parse(model.get("grid"))];
+  const [unsent, index] = [new Unsent(model.get("place")), JSON.parse(model.get("grid"))];
   const byId = new Map(index.runs.map(({ id }, at) => [id, at]));
+  /** Whether something that was said later stands. */
   const send = async (change, run, late) => {
-    await kernel.ask("decide", { ...change, run }, late);
-    await unsent.sent(change.rater, change, wordOf(change));
+    const isOlder = await kernel.ask("decide", () => withAge({ ...change, run }), late);
+    await unsent.sent(change.rater, change);
+    if (isOlder) said(`A decision of ${change.rater} is older than what they said elsewhere, which stands; its trail keeps both`);
+    return isOlder;
   };
   /** What Python has of a person, after what never reached it was sent again. */
   const again = async (rater) => {
     const lines = await kernel.ask("decided", rater);
-    const has = new Map(lines.map((line) => [`${index.runs[line.run].id}/${line.question}`, wordOf({ word: wordIn(line) })]));
-    const { left, older } = await unsent.left(rater, has, ({ item }) => byId.has(item));
-    if (older.length) said(`${older.length} decisions of ${rater}, which waited in this browser, are older than what stands, and left out`);
+    const left = await unsent.left(rater, ({ item }) => byId.has(item));
     for (const change of left) await send(change, byId.get(change.item));
     return left.length ? kernel.ask("decided", rater) : lines;
   };
@@ -23,7 +23,7 @@ function exploringHost(model, kernel, said) {
     run: (at) => kernel.ask("run", at),
     search: (words) => kernel.ask("search", words),
     decide: ({ run, ...rest }, late) => {
-      const change = { ...rest, item: index.runs[run].id, axis: rest.question };
+      const change = { ...rest, item: index.runs[run].id, axis: rest.question, at: Date.now() };
       unsent.keep(change.rater, change);
       return send(change, run, late);
     },

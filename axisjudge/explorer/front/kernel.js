@@ -1,7 +1,11 @@
 /** A question without an answer is asked again after this time; Python answers a question once, however often it hears it. */
 const PATIENCE = 3000;
 /** What to do where no answer comes: said wherever something waits for one. */
-const NO_ANSWER = "the kernel does not answer. If it is busy, wait. If it was restarted or is gone, run this cell again (and those above it): everything goes on where it stopped; what is not saved yet waits in this browser";
+const NO_ANSWER = "the kernel does not answer. If it is busy, wait. If it was restarted or is gone, run this cell again (and those above it): everything goes on where it stopped; what is not saved yet is sent then";
+/** A change as it is sent, with how many seconds ago it was said: of two words on an item the later said stands, whichever comes first. */
+const withAge = (change) => ({ ...change, ago: (Date.now() - (change.at ?? Date.now())) / 1000 });
+/** What is asked may depend on when it is. */
+const asOfNow = (content) => (typeof content === "function" ? content() : content);
 
 /** Questions to Python, each asked until it is answered. */
 class Kernel {
@@ -32,7 +36,7 @@ class Kernel {
       const re = `${this.view}/${(this.serial += 1)}`;
       const send = () => {
         try {
-          this.model.send({ kind, re, content });
+          this.model.send({ kind, re, content: asOfNow(content) });
         } catch {
           this.#wait(late);
         }
@@ -69,48 +73,31 @@ class Kernel {
   }
 }
 
-/**
- * What was said while no kernel answered stays in this browser, each person's apart, until Python has it.
- *
- * `wordOf(change)` is what a change says of its item; `has` what Python has of each person, as far as this browser knows.
- */
+/** What was said while no kernel answered stays in this browser, each person's apart, until Python has it. */
 class Unsent {
-  constructor(place, wordOf) {
-    Object.assign(this, { kept: new Kept(`unsent:${place}`), wordOf, has: new Map() });
+  constructor(place) {
+    this.kept = new Kept(`unsent:${place}`);
   }
 
-  /**
-   * Changes that never reached Python, in order, the last one of each item; and `older` ones, on whose items Python has by now
-   * (`has`) what was said elsewhere since: that stands. Items that are not here are left for when they are.
-   */
-  async left(person, has, isHere = () => true) {
+  /** Changes that never reached Python, in order, the last one of each item; those of items that are not here are left for when they are. */
+  async left(person, isHere = () => true) {
     const unsent = new Map();
-    for (const { name, change, sent, base } of await this.kept.lines(person)) {
-      const before = unsent.get(name);
-      if (change) unsent.set(name, { change, known: [...(before?.known ?? [base]), this.wordOf(change)] });
-      else if (isSame(before?.change, sent)) unsent.delete(name);
+    for (const { name, change, sent } of await this.kept.lines(person)) {
+      if (change) unsent.set(name, change);
+      else if (isSame(unsent.get(name), sent)) unsent.delete(name);
     }
     if (!unsent.size) this.kept.forget(person).catch(() => {});
-    this.has.set(person, has);
-    const here = [...unsent].filter(([, { change }]) => isHere(change));
-    const isOlder = ([name, { known }]) => !known.some((word) => isSame(word ?? null, has.get(name) ?? null));
-    const changes = (some) => some.map(([, { change }]) => change);
-    const older = changes(here.filter(isOlder));
-    for (const change of older) this.sent(person, change);
-    return { left: changes(here.filter((each) => !isOlder(each))), older };
+    return [...unsent.values()].filter(isHere);
   }
 
-  /** A browser that keeps nothing is no fault here: Python is asked until it answers. */
+  /** A browser that keeps nothing is no fault here: Python is asked until it answers, if only the page stays open. */
   keep(person, change) {
-    const name = this.#name(change);
-    return this.kept.append(person, { name, change, base: this.has.get(person)?.get(name) ?? null }).catch(() => {});
+    return this.kept.append(person, { name: this.#name(change), change: { ...change } }).catch(() => (change.isAlone = true));
   }
 
   /** Python has it: forget it, unless something newer was said since. */
-  sent(person, change, word = null) {
-    const name = this.#name(change);
-    if (word) this.has.get(person)?.set(name, word);
-    return this.kept.append(person, { name, sent: change }).catch(() => {});
+  sent(person, { isAlone, ...change }) {
+    return this.kept.append(person, { name: this.#name(change), sent: change }).catch(() => {});
   }
 
   #name = ({ item, axis }) => `${item}/${axis}`;

@@ -20,7 +20,8 @@ function inWords(seconds) {
 /**
  * The labeller: what was said, what is shown, and what keys do.
  *
- * host: about (what is asked), item(n) -> the run, save({item, axis, label, seconds}) -> kept, download() or none.
+ * host: about (what is asked), item(n) -> the run, save({item, axis, label, seconds, at}) -> kept, with what stands if that was said
+ * later, download() or none.
  * state: labels {"n/axis": label}, history [{item, axis, before}] for undo, seconds {n: spent}, all from earlier sittings.
  */
 class Labeller {
@@ -29,6 +30,7 @@ class Labeller {
     this.runs = new Map();
     this.unsaved = new Map();
     this.failed = null;
+    this.isOlder = false;
     this.seen = performance.now();
     this.pane = make("div", { class: "pane", tabindex: "0", role: "region", "aria-label": "Trajectory" });
     this.panel = make("div", { class: "panel", role: "region", "aria-label": "Labels" });
@@ -36,15 +38,14 @@ class Labeller {
     this.saved = make("span", { class: "saved", role: "status" });
     this.waits = make("p", { class: "late error", role: "status", hidden: true });
     this.keys = keysDialog(KEYS);
-    this.element = make("div", { class: "labeller" }, make("h1", { class: "said" }, "Labelling"), this.pane, this.panel, this.said, this.keys);
+    this.element = make("div", { class: "labeller", role: "group", "aria-label": "Labelling", tabindex: "-1" }, make("h1", { class: "said" }, "Labelling"), this.pane, this.panel, this.said, this.keys);
     this.held = new KeysHeld(this.element, () => this.keys.open, (error) => this.#say(error.message));
     this.element.addEventListener("keydown", (event) => this.#onKey(event));
     for (const kind of ["keydown", "pointerdown", "wheel"]) {
       this.element.addEventListener(kind, () => this.#count(), { passive: true, capture: true });
     }
     this.#layPanel();
-    for (const [item, axis] of state.replay ?? []) this.#save(item, axis);
-    if (state.older) this.warn(`${state.older} of your words, which waited in this browser, are older than what stands; U brings them back`);
+    for (const change of state.replay ?? []) this.#send(change);
   }
 
   open(item = this.#whereStopped()) {
@@ -92,6 +93,17 @@ class Labeller {
     this.isTyping = false;
   }
 
+  /** A key that fell on a page's body, after a click beside everything, is meant for the labeller as well. */
+  press(event) {
+    if (event.target === document.body && !this.held.takes(event)) this.#onKey(event);
+  }
+
+  /** Called when the page is left: nothing that is nowhere but here goes without a question. */
+  leaving(event) {
+    this.flush();
+    if ([...this.unsaved.values()].some(({ isLost, isAlone }) => isLost || isAlone)) event.preventDefault();
+  }
+
   /** Say in the place of "Saved" what is wrong with saving; the next label that is saved clears it. */
   warn(words) {
     this.failed = words;
@@ -104,8 +116,9 @@ class Labeller {
     this.waits.textContent = why ? `Waiting: ${why}.` : "";
   }
 
-  /** Another tab has changed a label. */
-  takeUp() {
+  /** Labels were changed in another tab or browser. */
+  takeUp(labels = {}) {
+    if (!this.unsaved.size && !this.typed) Object.assign(this.labels, labels);
     if (this.forms) this.#show();
   }
 
@@ -166,15 +179,22 @@ class Labeller {
   #save(item, axis, how = "set") {
     this.#count();
     const name = `${item}/${axis}`;
-    const change = { item, axis, label: this.labels[name], seconds: Math.round(this.seconds[item] ?? 0), how };
+    this.isOlder = false;
+    this.#send({ item, axis, label: this.labels[name], seconds: Math.round(this.seconds[item] ?? 0), how, at: Date.now() });
+  }
+
+  #send(change) {
+    const name = `${change.item}/${change.axis}`;
+    change.isLost = false;
     this.unsaved.set(name, change);
     this.#showSaved();
     this.host.save(change, this).then(
-      () => {
+      (stands) => {
         if (this.unsaved.get(name) === change) this.unsaved.delete(name);
         this.failed = null;
         const again = [...this.unsaved.values()].find(({ isLost }) => isLost); // what failed before may go through now
-        if (again) this.#save(again.item, again.axis, again.how);
+        if (again) this.#send(again);
+        if (stands && isSame(this.labels[name], change.label)) this.#giveWay(change, stands);
         this.#showSaved();
       },
       (error) => {
@@ -182,6 +202,14 @@ class Labeller {
         this.warn(`Not saved: ${error.message}`);
       },
     );
+  }
+
+  /** Another browser of the same person said something later: that stands, and U brings this back. */
+  #giveWay({ item, axis, label }, stands) {
+    this.history.push({ item, axis, before: label });
+    this.labels[`${item}/${axis}`] = stands;
+    this.isOlder = true;
+    this.takeUp();
   }
 
   async #undo() {
@@ -384,7 +412,8 @@ class Labeller {
 
   #showSaved() {
     const isSaved = !this.unsaved.size && !this.typed;
-    const words = this.failed ?? (isSaved ? "Saved" : "Saving…");
+    const saved = this.isOlder ? "Saved; what you said later, elsewhere, stands: U brings this back" : "Saved";
+    const words = this.failed ?? (isSaved ? saved : "Saving…");
     this.saved.classList.toggle("failed", Boolean(this.failed));
     if (this.saved.textContent !== words) this.saved.textContent = words;
   }

@@ -34,7 +34,7 @@ function askName(parent, welcome, why = "", last = null) {
     const name = make("input", { type: "text", id: "name", required: true, maxlength: "80", autocomplete: "off", onkeydown: (event) => event.key === "Enter" && accept(event) });
     const accept = (event) => {
       event.preventDefault();
-      if (name.value.trim()) resolve(name.value.trim());
+      if (asName(name.value)) resolve(asName(name.value));
     };
     const form = make(
       "form",

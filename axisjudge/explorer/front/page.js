@@ -63,7 +63,7 @@ async function ratingLines(state) {
 
 /** Labels given on other words, in a file that stood here before. */
 const apartLines = ({ rater, apart }) => Object.values(apart).map(({ asked, label, seconds, at }) => ratingLine(rater, asked, label, seconds, at));
-const fileName = (state, kind = "") => `${state.rater.replace(/[^\p{L}\p{N}._-]+/gu, "-")}${kind}.jsonl`;
+const fileName = (state, kind = "") => fileOfName(state.rater, `${kind}.jsonl`);
 
 /** The labeller's host in a page: the browser keeps the labels. */
 function browserHost(state, file, leave) {
@@ -75,7 +75,8 @@ function browserHost(state, file, leave) {
       const at = new Date().toISOString().replace(/\.\d+Z/, "Z");
       const name = `${change.item}/${change.axis}`;
       state.times[name] = at;
-      return Promise.all([KEPT.append(state.rater, { ...change, at, asked: ASKED.get(name) }), file.write()]);
+      change.line ??= { ...change, at, asked: ASKED.get(name) };
+      await Promise.all([KEPT.append(state.rater, change.line), file.write()]);
     },
     download: async () => {
       save(fileName(state), "application/jsonl", await ratingLines(state));
@@ -150,7 +151,8 @@ async function begin() {
     mount(parent, make("div", {})); // nothing of theirs stays in sight while the store is asked
     enter();
   };
-  for (const end of ["beforeunload", "pagehide"]) addEventListener(end, () => labeller?.flush());
+  for (const end of ["beforeunload", "pagehide"]) addEventListener(end, (event) => labeller?.leaving(event));
+  addEventListener("keydown", (event) => labeller?.press(event));
   // What another tab of the same person says.
   KEPT.listen((person, line) => {
     if (person !== rater || !labeller) return;

@@ -1,5 +1,5 @@
 /** What to do where the server does not answer. */
-const NO_SERVER = "the server does not answer; it is asked again. Go on: what you say waits in this browser, and is sent when it answers";
+const NO_SERVER = "the server does not answer; it is asked again. Go on: what you say is sent when it answers";
 /** A server that does not answer is asked again after this time. */
 const AGAIN = 2000;
 
@@ -11,16 +11,16 @@ class Served {
 
   ask(kind, content, late = () => {}) {
     const re = `${this.view}/${(this.serial += 1)}`;
-    const answered = this.last.then(() => this.#until(JSON.stringify({ kind, re, content }), late));
+    const answered = this.last.then(() => this.#until(() => JSON.stringify({ kind, re, content: asOfNow(content) }), late));
     this.last = answered.catch(() => {});
     return answered;
   }
 
-  async #until(body, late) {
+  async #until(bodyOf, late) {
     const headers = { "Content-Type": "application/json", Authorization: `Bearer ${this.token}` };
     for (;;) {
       try {
-        const given = await fetch("api", { method: "POST", headers, body, cache: "no-store", signal: AbortSignal.timeout(5 * AGAIN) });
+        const given = await fetch("api", { method: "POST", headers, body: bodyOf(), cache: "no-store", signal: AbortSignal.timeout(5 * AGAIN) });
         if (given.status < 500) {
           const answer = await given.json();
           this.late("");
@@ -61,7 +61,9 @@ async function beginServed() {
   };
   const server = new Served(tab.get());
   const labeller = await askedLabeller(parent, server, () => server.ask("name", null), leave);
-  for (const end of ["beforeunload", "pagehide"]) addEventListener(end, () => labeller.flush());
+  for (const end of ["beforeunload", "pagehide"]) addEventListener(end, (event) => labeller.leaving(event));
+  addEventListener("keydown", (event) => labeller.press(event));
+  addEventListener("focus", () => server.ask("start", { content: null }).then(({ labels }) => labeller.takeUp(labels), () => {})); // said in another browser
 }
 
 beginServed().catch(failed(document.getElementById("labeller")));

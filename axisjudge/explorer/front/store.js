@@ -10,7 +10,7 @@ const KEEPS_NOTHING = "this browser keeps nothing; download before you close the
  */
 class Kept {
   constructor(place, home = place) {
-    Object.assign(this, { place, home });
+    Object.assign(this, { place, home, alone: new Map() });
     this.database = new Promise((resolve, reject) => {
       const asked = indexedDB.open("axisjudge", 1);
       asked.onupgradeneeded = () => {
@@ -23,13 +23,22 @@ class Kept {
       asked.onerror = () => reject(asked.error);
     });
     this.database.catch(() => {}); // whoever writes hears of it
+    navigator.storage?.persist?.().catch(() => {}); // else a full disk may take it
     this.tabs = new BroadcastChannel(`axisjudge:${place}`);
   }
 
   append(person, line) {
     const { place } = this;
     const path = location.pathname;
-    return this.#write("lines", (lines) => lines.add({ place, person, path, line })).then(() => this.tabs.postMessage({ person, line }));
+    const told = () => {
+      this.alone.delete(line);
+      this.tabs.postMessage({ person, line });
+    };
+    const lost = (error) => {
+      this.alone.set(line, person);
+      throw error;
+    };
+    return this.#write("lines", (lines) => lines.add({ place, person, path, line })).then(told, lost);
   }
 
   /** The lines of one person, in the order in which they were written; none where the browser keeps nothing. */
@@ -45,14 +54,15 @@ class Kept {
 
   /**
    * The lines of one person on this content, and those of this kind on other content of files that stood here before, in the
-   * order in which they were written: [{line, isHere}].
+   * order in which they were written, and behind them those that the browser would not keep: [{line, isHere}].
    */
   async said(person) {
     const kind = ({ place }) => place.split(":")[0];
     const isEarlier = (row) => row.person === person && row.place !== this.place && kind(row) === kind(this);
     const [here, atPath] = await Promise.all([this.#rows("person", [this.place, person]), this.#rows("path", location.pathname)]);
     const rows = [...atPath.filter(isEarlier), ...here].sort((one, other) => one.key - other.key);
-    return rows.map(({ line, place }) => ({ line, isHere: place === this.place }));
+    const alone = [...this.alone].filter(([, whose]) => whose === person).map(([line]) => ({ line, place: this.place }));
+    return [...rows, ...alone].map(({ line, place }) => ({ line, isHere: place === this.place }));
   }
 
   /** Take the lines of a person away, where they have come to their goal. */
@@ -143,8 +153,30 @@ function whoIs(doing, rater, leave) {
   return make("span", { class: "who" }, rater ? [`${doing} as `, make("strong", {}, rater), " "] : `${doing} as nobody yet `, other);
 }
 
-/** The person of this tab: a reload goes on with them, another tab or sitting asks. */
-const sitting = (place) => ({
-  get: () => sessionStorage.getItem(`axisjudge-person:${place}`),
-  set: (person) => (person ? sessionStorage.setItem(`axisjudge-person:${place}`, person) : sessionStorage.removeItem(`axisjudge-person:${place}`)),
-});
+/** The person of this tab: a reload goes on with them, another tab or sitting asks; where the browser keeps nothing, a reload asks too. */
+function sitting(place) {
+  const name = `axisjudge-person:${place}`;
+  let here = null;
+  const kept = (act) => {
+    try {
+      return act(sessionStorage);
+    } catch {
+      return here;
+    }
+  };
+  return {
+    get: () => kept((tab) => tab.getItem(name)),
+    set: (person) => {
+      here = person;
+      kept((tab) => (person ? tab.setItem(name, person) : tab.removeItem(name)));
+    },
+  };
+}
+
+/** Letters that nobody sees; those that join others are not among them. */
+const UNSEEN = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
+/** A name as it is told from others: those that look alike, with other blanks or letters put together otherwise, are one. */
+const asName = (typed) => typed.normalize("NFC").replace(UNSEEN, "").replace(/\s+/gu, " ").trim();
+
+/** The name of a person's file. */
+const fileOfName = (person, end) => `${person.replace(/[^\p{L}\p{M}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "") || "labels"}${end}`;
