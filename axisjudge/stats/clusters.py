@@ -335,3 +335,50 @@ def normal_part_of(influence: ArrayLike, times: ArrayLike) -> float:
 
 def _over(between: float, independent: float) -> float:
     return max(1.0, between / independent) if independent > 0 else 1.0
+
+
+def shared_by_chance(
+    values: ArrayLike, shared: ArrayLike, clusters: ArrayLike, *, draws: int = 999, seed: int = 0
+) -> float:
+    r"""How often chance alone would set rows that share something (a day, a build) as far apart from others; a p-value.
+
+    .. math:: \sum_d \frac{1}{n_d} \Big( \sum_{i \in d} (y_i - \bar y_{c(i)}) \Big)^2
+
+    over the groups d, beside the same with groups dealt anew among the items of each cluster c; where every cluster
+    lies within one group, among whole clusters.
+
+    Parameters
+    ----------
+    values : array of number or NaN, shape (n_items,)
+    shared, clusters : array of int, shape (n_items,)
+        Codes of the groups, and of the clusters that intervals allow for.
+
+    References
+    ----------
+    Phipson and Smyth (2010), doi:10.2202/1544-6115.1585 (p-values of random permutations are never 0).
+
+    Examples
+    --------
+    >>> shared_by_chance([1, 1, 1, 0, 0, 0] * 4, [0, 0, 0, 1, 1, 1] * 4, list(range(12)) * 2)
+    0.001
+    """
+    y = np.asarray(values, dtype=np.float64)
+    kept = ~np.isnan(y)
+    if not kept.any():
+        return 1.0
+    y, group = y[kept], np.unique(np.asarray(shared)[kept], return_inverse=True)[1]
+    cluster = np.unique(np.asarray(clusters)[kept], return_inverse=True)[1]
+    first = np.unique(cluster, return_index=True)[1]
+    nested = bool((group == group[first][cluster]).all())
+    if nested:
+        y, group, cluster = np.bincount(cluster, weights=y) / np.bincount(cluster), group[first], np.zeros_like(first)
+    centred = y - (np.bincount(cluster, weights=y) / np.bincount(cluster))[cluster]
+    sizes, order = np.bincount(group), np.argsort(cluster, kind="stable")
+    group, centred, cluster = group[order], centred[order], cluster[order]
+
+    def apart(groups: NDArray[np.intp]) -> float:
+        return float((np.bincount(groups, weights=centred) ** 2 / sizes).sum())
+
+    rng, seen = np.random.default_rng(seed), apart(group) * (1 - 1e-9)
+    dealt = (group[np.lexsort((rng.random(group.size), cluster))] for _ in range(draws))
+    return (1 + sum(apart(each) >= seen for each in dealt)) / (draws + 1)

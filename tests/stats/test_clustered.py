@@ -21,7 +21,7 @@ from axisjudge.checks import InputError
 from axisjudge.datasets import published_votes
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.clustered import more_for_half_width, paired_share_difference, standardised_share
-from axisjudge.stats.clusters import Lean, clustered_variance, effective_clusters, lean_of
+from axisjudge.stats.clusters import Lean, clustered_variance, effective_clusters, lean_of, shared_by_chance
 from axisjudge.stats.correction import proportion_again
 from axisjudge.stats.proportions import clustered_mean, clustered_proportion
 from axisjudge.stats.reference import balanced_accuracy
@@ -418,3 +418,19 @@ def test_what_is_carried_to_another_mix_is_covered_on_designs_held_back(world, n
     found = [standardised_share(*each[:2], mix, each[2]) for each in zip(values, strata, tasks, strict=True)]
     known = [each for each in found if not math.isnan(each.ci_low)]
     assert np.mean([each.ci_low <= truth <= each.ci_high for each in known]) >= 0.93
+
+
+@pytest.mark.parametrize(("between_days", "least", "most"), [(0.0, 0.0, 0.12), (0.6, 0.7, 1.0)])
+@pytest.mark.parametrize("nested", [False, True])
+def test_days_that_are_off_are_told_from_days_that_are_not(nested, between_days, least, most):
+    """Tasks differ throughout, and are crossed with the days or each on one of them."""
+    rng, found = np.random.default_rng(8), []
+    tasks, days = (
+        (np.repeat(np.arange(60), 4),) * 2 if nested else (np.repeat(np.arange(25), 8), np.tile(np.arange(8), 25))
+    )
+    days = days % 8
+    for _ in range(60):
+        of_task, of_day = rng.normal(0, 0.6, 60), rng.normal(0, between_days, 8)
+        hit = of_task[tasks] + of_day[days] + rng.normal(size=tasks.size) > 0
+        found.append(shared_by_chance(hit, days, tasks, draws=99) <= 0.05)
+    assert least <= np.mean(found) <= most

@@ -18,7 +18,7 @@ from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_names
 from axisjudge.stats.clustered import more_for_half_width, paired_share_difference
-from axisjudge.stats.clusters import ALIKE
+from axisjudge.stats.clusters import ALIKE, shared_by_chance
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.correction import SAMPLING, CorrectedRate, corrected_rate, pairwise_level
 from axisjudge.stats.escalation import Alone, decides_alone
@@ -262,6 +262,8 @@ def _allowed(each: E, name: str, votes: Votes, terms: CheckTerms, number: int) -
     return nothing_of(each, reason)
 
 
+#: The level at which days or builds are shown to differ, over all that are tried.
+_DIFFERS = 0.01
 #: Sign flips need a table of clusters x judges; independent items beyond so many are added up in groups of items.
 MOST_GROUPS = 200
 
@@ -368,6 +370,24 @@ class Checked(Result):
     def ranks(self) -> RankSets | None:
         """Simultaneous rank sets of the judges by balanced accuracy."""
         return ranks(self.votes, self.terms.ci_level) if comparable(self.votes, self.terms) else None
+
+    @cached_property
+    def off_together(self) -> dict[str, float]:
+        """Occasions that differ by more than chance in what people say, or in how many judges agree; the p-value."""
+        votes, truth = self.votes, self.votes.reference
+        clusters = np.zeros(votes.n_items) if votes.clusters is None else votes.clusters
+        heard = ~np.isnan(votes.ratings) & votes.labelled[:, None]
+        right = (heard & (votes.ratings == truth[:, None])).sum(axis=1)
+        said = (
+            np.where(heard.any(axis=1), right / np.maximum(heard.sum(axis=1), 1), np.nan),
+            np.where(votes.labelled, truth == 0, np.nan),
+        )
+        tried = len(said) * len(votes.occasions)
+        found = {
+            name: tried * min(shared_by_chance(each, codes, clusters) for each in said)
+            for name, codes in votes.occasions.items()
+        }
+        return {name: p for name, p in found.items() if p <= _DIFFERS}
 
     @cached_property
     def people(self) -> tuple[PeoplePair, ...]:

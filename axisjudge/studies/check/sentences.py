@@ -127,6 +127,11 @@ def _read(read: Checked) -> list[str]:
         )
     else:
         lines.append("No column says which rows belong together: each row counts as independent (--cluster COLUMN).")
+    lines += [
+        f"Rows of one {name!r} go together as well: its {votes.occasions[name].max()} values differ by more than "
+        f"chance (p {p:.3f}), which intervals by {votes.unit} leave out (--cluster {shlex.quote(name)})."
+        for name, p in read.off_together.items()
+    ]
     lines.append(_words_line(read))
     lines += _of_one_side(read)
     lines += [f"{copy!r} says what {of!r} says in every row, and is left out." for copy, of in roles.copies.items()]
@@ -452,13 +457,16 @@ def _next(read: Checked) -> str:
     words = ["axisjudge", "check", read.source if read.source != "table" else "FILE"]
     words += [part for judge in roles.judges[:3] for part in ("--judge", judge)] if len(roles.judges) <= 3 else []
     words += [part for person in roles.people[:3] for part in ("--human", person)]
-    words += ["--cluster", roles.cluster] if roles.cluster else []
+    off = next(iter(read.off_together), "")
+    words += ["--cluster", roles.cluster] if roles.cluster and not off else []
     words += read.options
     may_cluster = next(iter(filter(None, (repeating_id(roles), *roles.may_cluster))), "")
     if votes.question.directed and any(_lacking(read, judge) for judge in read.judges):
         why, more = "with labels of the other word too", []
     elif not votes.in_full and read.terms.sampling == "unknown":
         why, more = "if the labelled rows were drawn at random", ["--sampling", "random"]
+    elif off:
+        why, more = f"for what holds on another {off.replace('_', ' ')} too", ["--cluster", off]
     elif may_cluster and not roles.cluster and "none" not in read.options:
         why, more = f"if rows of one {may_cluster!r} belong together", ["--cluster", may_cluster]
     elif not votes.question.directed:  # which of two words fails is not in the file

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from csv import writer
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
 from typing import Any
@@ -16,15 +16,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, WayOut
-from axisjudge.imports.recognise import NAMES, Recognised, named_column, telling_apart
+from axisjudge.imports.recognise import NAMES, Recognised, named_column, telling_apart, tokens
 from axisjudge.ratings.edge import AFFIRMING, DENYING, FAILING, MOST_WORDS, PASSING, side, word, words_in
-from axisjudge.ratings.scales import Level
+from axisjudge.ratings.scales import Level, plain
 from axisjudge.stats.clusters import Alike
 from axisjudge.stats.reference import majority
 from axisjudge.stats.uneven_draws import Families, apart_reason, comparable_features
 from axisjudge.studies._shared.frames import Floats
 from axisjudge.studies.check.columns import Roles
 
+#: Columns of such a name say on which occasion a row was made, as dates do: what is off that day is so in all its rows.
+_OCCASIONS = words_in("day date week month batch build commit session occasion round shift night timestamp created_at")
+_DATE = r"^\d{4}-\d\d?-\d\d?"
 # words that hang on the question where they stand alone
 _SINGLE = words_in("y t n f 1 0")
 
@@ -269,6 +272,7 @@ class Votes:
     items: pl.Series
     reasons: Mapping[str, pl.Series]
     agents: NDArray[np.object_] | None = None
+    occasions: Mapping[str, NDArray[np.intp]] = field(default_factory=dict)
     alike: Alike = "items"
 
     @property
@@ -368,6 +372,7 @@ def votes_of(
             judge: table[f"reason of {judge}"] for judge in roles.reasons if f"reason of {judge}" in table.columns
         },
         agents=_agents(table, roles),
+        occasions={name: cells.to_numpy() for name, cells in _occasions_of(table, roles).items()},
     )
 
 
@@ -437,8 +442,13 @@ def _pivoted(frame: pl.DataFrame, known: Recognised, roles: Roles) -> pl.DataFra
         said = said if " and " in said else f"{said} and {said}"
         rule = f"{first['axisjudge rater'][0]} rated {first[_ITEM][0]!r} twice, {said}"
         _refuse_twice(known, roles, f"{rule} (rows {first[_ROW][0]} and {first[_ROW][1]})")
+    of_items = [
+        name
+        for name in _occasions_of(rated, roles)
+        if rated.group_by(_ITEM).agg(pl.col(name).n_unique())[name].max() == 1
+    ]
     items = rated.unique(_ITEM, keep="first", maintain_order=True).select(
-        _ITEM, _ROW, *([roles.cluster] if roles.cluster else [])
+        _ITEM, _ROW, *([roles.cluster] if roles.cluster else []), *of_items
     )
     if roles.cluster:
         groups = rated.group_by(_ITEM).agg(pl.col(roles.cluster).n_unique().alias("n"), pl.col(roles.cluster).unique())
@@ -484,12 +494,29 @@ def _codes(words: pl.Series, asked: Question) -> Floats:
 def _clusters(table: pl.DataFrame, roles: Roles) -> NDArray[Any] | None:
     if not roles.cluster:
         return None
-    names = table[roles.cluster].str.strip_chars()
+    names = _by_day(table[roles.cluster].str.strip_chars())
     if names.null_count():
         row = table[_ROW].filter(names.is_null())[0]
         cure = "fill it in, or say --cluster none"
         raise InputError(f"column {roles.cluster!r}, row {row}", "every row needs its cluster", cure=cure)
     return np.asarray(names.rank("dense").to_numpy())
+
+
+def _occasions_of(table: pl.DataFrame, roles: Roles) -> dict[str, pl.Series]:
+    """Days, builds and the like that several rows share, of columns that are taken for nothing else."""
+    found = {}
+    for name in (each for each in roles.left_out if each in table.columns):
+        cells = _by_day(table[name].str.strip_chars())
+        named = tokens(name) & _OCCASIONS or plain(name) in _OCCASIONS or cells.str.contains(_DATE).all()
+        if named and not cells.null_count() and 1 < cells.n_unique() <= cells.len() / 2:
+            found[name] = cells.rank("dense").cast(pl.Int64)
+    return found
+
+
+def _by_day(cells: pl.Series) -> pl.Series:
+    """Dates with a time cut to their day; other cells as they stand."""
+    timed = cells.drop_nulls().str.contains(_DATE + r"[T ]\d").all()
+    return cells.str.extract(f"({_DATE[1:]})") if timed else cells
 
 
 def _agents(table: pl.DataFrame, roles: Roles) -> NDArray[np.object_] | None:

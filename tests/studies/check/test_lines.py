@@ -1,5 +1,6 @@
 """What the lines say first, and what the file is said to support."""
 
+import numpy as np
 import pytest
 from studies.check.conftest import votes
 
@@ -45,3 +46,30 @@ def test_a_percent_sign_is_read():
     plain = {"gpt_conf": [str((50 + n % 50) / 100) for n in range(len(given["gpt"]))]}
     one, other = (check({**given, **each}, confidence={"gpt": "gpt_conf"}).read.judges[0] for each in (sure, plain))
     assert one.alone == other.alone
+
+
+def by_day(off):
+    """25 tasks on each of 8 days; on one half of the days `off` more of the runs fail."""
+    rng, days = np.random.default_rng(2), np.arange(200) % 8
+    failed = rng.random(200) < 0.2 + off * (days % 2)
+    wrong = rng.random(200) < 0.1
+    words = np.array(["pass", "fail"])
+    return {
+        "task": [f"t{number // 8}" for number in range(200)],
+        "evaluated_at": [f"2026-03-{day + 1:02d}T0{number % 9}:15" for number, day in enumerate(days)],
+        "gpt": words[(failed ^ wrong).astype(int)].tolist(),
+        "human": words[failed.astype(int)].tolist(),
+    }
+
+
+def test_days_that_differ_are_said_with_the_command_that_allows_for_them():
+    """Days of one mean are silent; by the day, cut from its times, the interval is wider than by task."""
+    assert not check(by_day(0.0)).read.off_together
+    read = check(by_day(0.5)).read
+    lines = report(read)
+    assert any("'evaluated_at'" in line and "chance" in line for line in lines["read"])
+    assert "--cluster evaluated_at" in lines["next"][0]
+    daily = check(by_day(0.5), cluster="evaluated_at").read
+    assert daily.votes.n_clusters == 8
+    one, other = (each.judges[0].said_failing for each in (read, daily))
+    assert other.ci_high - other.ci_low > 1.3 * (one.ci_high - one.ci_low)
