@@ -157,6 +157,8 @@ def describe(drawn: Axes | Figure, how: str) -> None:
 
 #: The label of texts that a caption says too; of none that begins so a legend is made.
 NOTE = "_note"
+#: How the label begins of texts that are shorter on a phone: what follows is what a phone shows.
+PHONE = "_phone:"
 
 
 def dress(
@@ -314,10 +316,10 @@ def percent_axis(ax: Axes, largest: float = 1.0) -> None:
     grid(ax)
 
 
-def at_the_right(ax: Axes, at: float, text: str, *, size: float = LABEL, colour: str = INK) -> None:
+def at_the_right(ax: Axes, at: float, text: str, *, size: float = LABEL, colour: str = INK, **how: Any) -> None:
     """Words outside the axes at the height of a mark."""
     beside: Any = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
-    ax.annotate(text, (1, at), (7, 0), fontsize=size, color=colour, **beside)
+    ax.annotate(text, (1, at), (7, 0), fontsize=size, color=colour, **beside, **how)
 
 
 #: Rows of a table that a figure shows; the table has all of them.
@@ -415,7 +417,7 @@ def plot_heatmap(
 
 
 def cell_text(
-    ax: Axes, row: int, column: int, text: str, *, down: float = 0.0, quiet: bool = False, **how: Any
+    ax: Axes, row: int, column: float, text: str, *, down: float = 0.0, quiet: bool = False, **how: Any
 ) -> None:
     """Words in a cell of a heatmap, `down` of its height below its middle."""
     style = {"ha": "center", "va": "center", "color": QUIET if quiet else INK} | how

@@ -89,7 +89,7 @@ def narrow(figure: Any, banner: str | None, kind: str, *rooms: float) -> bytes |
     """
     import matplotlib as mpl
 
-    from axisjudge.figures.theme import cut_names
+    from axisjudge.figures.theme import PHONE, cut_names
 
     cut_names(figure)
     width, height = figure.get_size_inches()
@@ -98,6 +98,8 @@ def narrow(figure: Any, banner: str | None, kind: str, *rooms: float) -> bytes |
         warnings.filterwarnings("ignore", message="constrained_layout not applied|.*not compatible with tight_layout")
         _without_title(figure)
         for text in figure.findobj(_is_text):
+            if len(rooms) == 1 and str(text.get_label()).startswith(PHONE):
+                text.set_text(text.get_label().removeprefix(PHONE))
             text.set_fontsize(min(max(SMALLEST, text.get_fontsize() * 0.85), 8.0 if len(rooms) == 1 else 9.0))
         if banner:
             figure.text(0, 1, banner.upper(), va="bottom", fontsize=SMALLEST, weight="bold", color="#b3261e")

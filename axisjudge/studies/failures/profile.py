@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from textwrap import fill
 from typing import Any, Self
@@ -398,11 +399,14 @@ def plot_rates(
             if not rate.n_items:
                 theme.cell_text(ax, row, column, "not judged", quiet=True, fontsize=theme.SMALL)
                 continue
-            share = f" ({rate.estimate:.0%})" if axes[axis] == _ALL_AXES else ""
-            theme.cell_text(ax, row, column, f"{count}/{rate.n_items}{share}", down=-0.15, fontsize=theme.LABEL + 1.5)
-            theme.cell_text(ax, row, column, theme.percent_ends(rate), down=0.22, fontsize=theme.SMALL)
-            if marks and axis < len(marks) and (more := marks[axis][agent]) is not None:
-                theme.cell_text(ax, row, column, f"● {more}", down=-0.36, fontsize=theme.SMALL - 2)
+            bare, share = f"{count}/{rate.n_items}", f" ({rate.estimate:.0%})" * (axes[axis] == _ALL_AXES)
+            more = marks[axis][agent] if marks and axis < len(marks) else None
+            write = partial(theme.cell_text, ax, row, label=theme.PHONE)  # a phone shows the fraction alone
+            shown: dict[str, Any] = {"fontsize": theme.LABEL + 1.5, "label": f"{theme.PHONE}{bare}"}
+            write(column, f"{bare}{share}", down=-0.15, **shown)
+            write(column, theme.percent_ends(rate), down=0.22, fontsize=theme.SMALL)
+            if more is not None:
+                write(column + 0.34, f"●{more}", down=-0.15, fontsize=theme.LABEL)
     if ALL_AGENTS in agents[1:]:
         apart = ax.axhline if down else ax.axvline
         apart(agents.index(ALL_AGENTS), color="white", linewidth=5)

@@ -191,10 +191,7 @@ class FaultsByJudge(Part, name="faults", caption="Located faults, and how many o
         return say.faults_sentence(self.faults)
 
     def plot(self, ax: theme.Axes | None = None, *, by_axis: bool = False) -> theme.Axes:
-        """Share of located faults that the last judge finds: on their axis (filled), and at their step (hollow).
-
-        A row a set and labeller, or each of its axes.
-        """
+        """Share of located faults that the last judge finds on their axis: a row a set and labeller, or each axis."""
         if not self.faults:
             return super().plot(ax)
         judge = list(dict.fromkeys(one.judge for one in self.faults))[-1]
@@ -203,20 +200,15 @@ class FaultsByJudge(Part, name="faults", caption="Located faults, and how many o
         rows = [one for one in own if (one.axis == ANY_AXIS) != by_axis or (one.domain, one.labeller) not in whole]
         ax = theme.new_axes(7.4, 1.4 + 0.4 * len(rows)) if ax is None else ax
         for height, one in enumerate(rows):
-            theme.interval_mark(ax, one.on_axis, height - 0.15, size=6)
-            theme.interval_mark(ax, one.at_step, height + 0.15, colour=theme.QUIET, filled=False, size=6)
-            stepped = f"; {say.ones([one.at_step])} of {one.at_step.n_items:,}" if one.at_step.n_items else ""
-            theme.at_the_right(ax, height, f"{say.ones([one.on_axis])} of {one.n_faults:,}{stepped}")
-        placed = "found and its step cited, of those with a step"
-        theme.legend_below(ax, {"found, of all": theme.FILLED, placed: theme.HOLLOW})
-        axes = [f": {theme.in_words(one.axis).lower()}" if by_axis else "" for one in rows]
-        names = [f"{one.domain}, by {one.labeller}" for one in rows]
-        theme.named_rows(ax, [f"{name}{axis}" for name, axis in zip(names, axes, strict=True)])
+            theme.interval_mark(ax, one.on_axis, height, size=6)
+            theme.at_the_right(ax, height, f"{say.ones([one.on_axis])} of {one.n_faults:,}")
+        axis = ": {}" if by_axis else ""
+        names = [f"{one.domain}, by {one.labeller}{axis.format(theme.in_words(one.axis).lower())}" for one in rows]
+        theme.named_rows(ax, names)
         theme.percent_axis(ax)
-        note = f"share of located faults; {_over_tasks(one.on_axis for one in rows)}"
-        how = f"{note}; filled: of all, hollow: {placed}; at the right: both counts"
+        note = f"share of located faults that are found; {_over_tasks(one.on_axis for one in rows)}"
         total = f"{say.ones(one.on_axis for one in rows):,} of {sum(one.n_faults for one in rows):,}"
-        return theme.dress(ax, f"Located faults found by {judge_words(judge)}: {total}", note, how=how)
+        return theme.dress(ax, f"Located faults found by {judge_words(judge)}: {total}", note)
 
 
 def faults_by_judge(judged: JudgedRuns, *, within: int = 1, ci_level: float = 0.95) -> FaultsByJudge:

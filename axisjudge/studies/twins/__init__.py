@@ -85,7 +85,9 @@ def plot_noticed(matrix: TwinMatrix, *, ax: theme.Axes | None = None) -> theme.A
         theme.interval_mark(ax, cell.rate, at, filled=cell in broken, colour=colour)
         counted = f"{cell.moved} of {cell.rate.n_items}{'' if cell in broken else ' false alarms'}"
         what = _NOTICED[cell.expected].get(cell.claim, "unsure")
-        theme.at_the_right(ax, at, counted if what == "unsure" and cell not in broken else f"{counted}: {what}")
+        says = counted if what == "unsure" and cell not in broken else f"{counted}: {what}"
+        why = f", maybe under {asked.must_rate:.0%}" if says.endswith("unsure") else ""
+        theme.at_the_right(ax, at, f"{says}{why}", label=f"{theme.PHONE}{says}")
     parts = [theme.in_words(cell.axis) if cell in broken else "nothing broken" for cell in rows]
     theme.named_rows(ax, [f"{theme.in_words(cell.edit)}: {part}" for cell, part in zip(rows, parts, strict=True)])
     ax.axvline(asked.must_rate, color=theme.QUIET, linewidth=1, linestyle="--")

@@ -161,6 +161,9 @@ def _kept(matrix: TwinMatrix, started: Sequence[TwinCell], several: bool) -> str
     counts = Counter(cell.claim for cell in started)
     n_moved, n_all = sum(cell.moved for cell in started), sum(cell.rate.n_items for cell in started)
     moved = f"On axes that no edit broke {n_moved or 'none'} of {many(n_all, 'verdict')} turned to incorrect"
+    breaking = {cell.edit for cell in matrix.cells if cell.expected == "must"}
+    if beside := sum(cell.moved for cell in started if cell.edit in breaking):
+        moved += f", {'all' if beside == n_moved else f'{beside:,} of them'} in runs with a fault on another axis"
     if counts["failed"]:
         return f"{moved}, too many on {counts['failed']} of {_pairs(started)}{_which(started, several)}."
     if counts["met"]:
