@@ -26,7 +26,7 @@ from axisjudge.stats.planning import (
 )
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, made_up_raters, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies._shared.words import many, named, sentence_case
+from axisjudge.studies._shared.words import listed, many, named, sentence_case
 from axisjudge.studies.plan.pilots import (
     TOKENS,
     PanelError,
@@ -74,10 +74,11 @@ def plot_plans(curves: Mapping[str, StudyCurve], *, title: str, ax: theme.Axes |
     if first.of_power:
         ax.yaxis.set_major_formatter(theme.percent_tick)
     what = "power" if first.of_power else "half width of the interval"
-    bars = "" if first.of_power else "; bars: the standard deviation of the half width between studies"
+    kept = "" if first.of_power else f"line: what {ASSURANCE:.0%} of studies keep; "
+    bars = "" if first.of_power else "; bars: its standard deviation between studies"
     theme.legend_below(ax, inches=0.55, ncols=4)
-    how = f"{what} by number of {plural(first.unit)}; dashed: the target, ring: how many meet it{bars}"
-    note = "dashed: the target, ring: how many meet it"
+    note = f"{kept}dashed: the target, ring: how many meet it"
+    how = f"{what} by number of {plural(first.unit)}; {note}{bars}"
     return theme.dress(ax, title, note, how=how, x=f"{first.unit}s", y=what, lines="y")
 
 
@@ -303,22 +304,25 @@ class Plan(Study):
 
     @property
     def answer(self) -> str:
-        """How many tasks agreement of two judges takes, and on what that rests."""
-        return answer_of(self.pilot, self.tasks)
+        """How many tasks, labels and people it takes, and on what that rests."""
+        return answer_of(self.pilot, self.tasks, self.labels, self.stand_in)
 
 
-def answer_of(pilot: PilotFigures, tasks: TasksForAgreement) -> str:
-    """How many tasks agreement of two judges takes, and on what that rests."""
+def answer_of(pilot: PilotFigures, tasks: TasksForAgreement, *others: _Plans) -> str:
+    """How many tasks agreement of two judges takes, what `others` take, and on what that rests."""
     assumed = {name: plan for name, plan in tasks.plans.items() if not name.endswith(_FROM_PILOT)}
-    start = "The pilot is too small to plan from: this" if pilot.too_little else "This"
-    return f"{sentence_case(needs(assumed))}. {start} is computed from assumptions, which only a pilot can test."
+    drawn = f", but for the curve drawn from the pilot's {'simulated ' if pilot.made_up else ''}tasks"
+    rest = f"{'The pilot is too small to plan from: all' if pilot.too_little else 'All'} is assumed"
+    said = "; ".join(needs(plans) for plans in (assumed, *(each.plans for each in others)) if plans)
+    rest += drawn if len(assumed) < len(tasks.plans) else ""
+    return f"For {ASSURANCE:.0%} of studies to measure {said}. {rest}."
 
 
 def next_step(pilot: PilotFigures, tasks: TasksForAgreement) -> str:
     """Make a pilot of one's own, or judge what it says is missing."""
     if pilot.pilot is None or pilot.made_up:
         asked = "of your own with two judges, asked three times each"
-        return f"Judge {FEWEST_PILOT_TASKS} tasks or more {asked}, and plan again from them (-p pilot=FILE)."
+        return f"Judge {FEWEST_PILOT_TASKS} tasks or more {asked}, and plan again from them."
     from_pilot = next((plan for name, plan in tasks.plans.items() if name.endswith(_FROM_PILOT)), None)
     needed = None if from_pilot is None else from_pilot.curve.needed
     if from_pilot is not None and needed is None:
@@ -419,16 +423,25 @@ def plan_sentence(plan: StudyPlan, of: str = "") -> str:
 
 
 def needs(plans: Mapping[str, StudyPlan]) -> str:
-    """What a half width takes: under one assumption, or under the easiest and the hardest of several."""
-    order = sorted(plans.items(), key=lambda plan: plan[1].curve.needed or math.inf)
+    """What a target takes: under one assumption, or under the easiest and the hardest of several."""
+    lost = [name for name, plan in plans.items() if plan.curve.needed is None and plan.peak]  # more items make it worse
+    lost = lost if len(lost) < len(plans) else []
+    order = sorted(plans.items(), key=lambda plan: (plan[1].curve.needed or math.inf, plan[0] in lost))[
+        : len(plans) - len(lost)
+    ]
     ends = order if len(order) < 3 else (order[0], order[-1])
     curve = ends[0][1].curve
     takes = " to ".join(
-        f"{_size(plan)} ({name}{'' if plan.usd_needed is None else f', {in_dollars(plan.usd_needed)}'})"
+        f"{_size(plan)} ({name.partition(' (')[0]}"
+        f"{'' if plan.usd_needed is None else f', {in_dollars(plan.usd_needed)}'})"
         for name, plan in ends
     )
-    what = "the agreement of two judges" if curve.what in COEFFICIENTS else f"the {curve.what}"
-    return f"For {ASSURANCE:.0%} of studies to measure {what} to within {curve.target:.3g} it takes {takes}"
+    if curve.of_power:
+        claim = f"to claim that a judge may stand in for a person (power {curve.target:.0%})"
+        out_of_reach = f", out of reach at {listed(lost)}" if lost else ""
+        return f"{claim}, {curve.assumed['people']} people on {takes}{out_of_reach}"
+    what, it = ("the agreement of two judges", " it takes") if curve.what in COEFFICIENTS else (curve.what, ",")
+    return f"{what} to within {curve.target:.3g}{it} {takes}"
 
 
 def repeats_sentence(errors: Sequence[PanelError]) -> str:

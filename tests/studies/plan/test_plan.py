@@ -169,6 +169,8 @@ def test_the_answer_names_the_least_and_the_most_that_is_needed():
     assert "20 labels or fewer (a)" in said
     assert f"about {near.curve.needed} labels (b)" in said
     assert "more than 80 labels (c)" in needs({"c": far})
+    claim = study_plan(plan_stand_in(n_people=4, sizes=(10, 20)), usd_per_label=1.0, labels_per_unit=4)
+    assert needs({"30% failures": claim}).endswith("4 people on more than 20 items (30% failures)")
 
 
 @pytest.mark.slow
