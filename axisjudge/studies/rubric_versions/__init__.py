@@ -173,9 +173,10 @@ class RubricVersions(Study):
 
 
 def answer_of(compared: RubricVersions, declared: Sequence[Declared] = ()) -> str:
-    """Agreement under the newest version and what its turn is; what tasks held out say."""
+    """Agreement under the newest version, what its turn is, whether judges are less sure; what tasks held out say."""
     held_out = sentences.confirmed([(each.statistic, each.estimate, each.p_holm) for each in declared])
-    return f"{compared.turns[-1].short} {sentence_case(held_out)}."
+    turn = compared.turns[-1]
+    return f"{turn.short} {sentences.less_sure(turn.shifts)} {sentence_case(held_out)}."
 
 
 def next_step(compared: RubricVersions, declared: Sequence[Declared] = ()) -> str:

@@ -21,6 +21,7 @@ from axisjudge.studies._shared.words import (
     p_words,
     reasons,
     sentence_case,
+    spanned,
 )
 from axisjudge.studies.rubric_versions.versions import JudgeShift, SoftSplit, UncomparedRatings, VersionAgreement
 
@@ -130,9 +131,21 @@ def confirmed(tests: Sequence[tuple[str, Estimate, float]]) -> str:
             is_shown = p <= progress.LEVEL and estimate.estimate > 0
             told = "judges agree beyond chance" if is_shown else "agreement beyond chance is not shown"
             told = f"{told} ({name} {estimate.estimate:.2f}, {figure})"
-        return f"on tasks held out, opened once, {told}"
+        return f"on tasks held out, opened once, {told}; versions are not compared there"
     shown = sum(p <= progress.LEVEL for *_, p in tests)
-    return f"on tasks held out {shown or 'none'} of {len(tests)} declared results {'is' if shown == 1 else 'are'} shown"
+    results = f"{shown or 'none'} of {len(tests)} declared results {'is' if shown == 1 else 'are'} shown"
+    return f"on tasks held out {results}; versions are not compared there"
+
+
+def less_sure(shifts: Sequence[JudgeShift]) -> str:
+    """Whether judges became less sure where their verdicts stayed, with what their mean confidences moved by."""
+    known = {shift.judge: moved for shift in shifts if (moved := shift.confidence) and not math.isnan(moved.mean)}
+    if not known:
+        return "Whether they became less sure is not known: no confidence stands beside a verdict that stayed."
+    less = [judge for judge, moved in known.items() if moved.established and moved.mean < 0]
+    means = spanned([moved.mean for moved in known.values()], "+z.3f")
+    who = f"{listed(less, most=3)} became less sure" if less else "No judge is shown to be less sure"
+    return f"{who} (where verdicts stayed mean confidence moved by {means})."
 
 
 def next_step(decision: progress.ProgressVerdict, versions: tuple[str, str], n_flipped: int, *, opened: bool) -> str:

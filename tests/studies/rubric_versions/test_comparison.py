@@ -2,6 +2,7 @@
 
 import html
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from axisjudge.stats.agreement.chance_corrected import krippendorff_alpha, perce
 from axisjudge.stats.agreement.soft import soft_agreement
 from axisjudge.stats.comparisons.progress import VersionOutcome
 from axisjudge.studies.rubric_versions import published_course, refused_task, rubric_versions
+from axisjudge.studies.rubric_versions.sentences import less_sure
 from axisjudge.studies.rubric_versions.versions import RankedOver
 from axisjudge.workbench import home
 
@@ -112,6 +114,13 @@ def test_hedging_alone_moves_soft_agreement_by_hedging_alone():
     assert turn.soft.flips == 0
     assert turn.flips == ()
     assert "all of it hedging: no verdict changed" in turn.split_sentence
+    moved = {shift.judge: shift.confidence for shift in turn.shifts}
+    said = less_sure(turn.shifts)
+    less = [judge for judge, each in moved.items() if each.established and each.mean < 0]
+    assert ("became less sure" in said) == bool(less)
+    assert all(judge in said for judge in less)
+    assert all(f"{pick(each.mean for each in moved.values()):+.3f}" in said for pick in (min, max))
+    assert "not known" in less_sure([replace(shift, confidence=None) for shift in turn.shifts])
     assert "No verdict flipped" not in "".join(turn.details)
     for shift in turn.shifts:
         assert shift.confidence.mean == pytest.approx(-0.2)
