@@ -88,7 +88,8 @@ def _thumbnail(picture: Path, kept: Path) -> str:
 
 
 def _banners(results: dict[str, Any]) -> list[str]:
-    return [banner for banner in (results.get("standing", {}).get("banner"), results["banner"]) if banner]
+    leads = f"First {results['leads'].partition(' with ')[0]}" if "leads" in results else ""
+    return [banner for banner in (results.get("standing", {}).get("banner"), leads, results["banner"]) if banner]
 
 
 def _answer(results: dict[str, Any]) -> str:

@@ -131,7 +131,7 @@ class Page:
         self._published: list[pl.DataFrame] = []
         self._outputs: list[tuple[dict[str, str], dict[str, Any]]] | None = None  # of one part, while it is added
         self._made_up = ""  # the warning of a part whose ratings are made up on a page whose own are not
-        self._shows = ""  # what the figure of a part is of that shows none of the page's ratings
+        self._shows = self._leads = ""  # what a figure is of that shows none of the page's ratings; of the first one
         self._folded = False  # whether the table that is shown next stands under a fold
         self._folder = _staging(name)
         self._save()
@@ -377,6 +377,8 @@ class Page:
         reading = reading_of(figure)
         phone = narrow(figure, note, "png", PHONE) if self._folder and width_of(pictures["png"]) > 96 * PHONE else None
         plt.close(figure)
+        if not self.figures and not of_ratings:
+            self._leads = self._shows
         if name not in self.figures:
             self.figures.append(name)
         self._save()
@@ -522,7 +524,7 @@ class Page:
         if self._folder is None:
             return
         said = {key: reached(self, path) for key, path in _SAID.items()} | {"read": read_so_far()}
-        notes = {"answer": self.answer_text, "next_step": self.next_step}
+        notes = {"answer": self.answer_text, "next_step": self.next_step, "leads": self._leads}
         notes |= {"retirement": self.scope.retirement, "injection": self.scope.injection}
         said |= {name: note for name, note in notes.items() if note}
         if self.standing.matters:
