@@ -178,13 +178,13 @@ def cited_overlap(pairs: Sequence[CitationOverlap], without_chance: str) -> str:
     spread = "The mean overlap of cited steps (cited by both judges, of those that either cites)"
     where = f"over {many(n, 'pair')} of judges on {'one' if n == 1 else 'a'} question"
     if without_chance:
-        figures = _range([pair.overlap.estimate for pair in cited])
+        figures = spanned([pair.overlap.estimate for pair in cited])
         return f"{spread} is {figures} {where}; how much of it is chance is not known: {without_chance}."
     above = sum(pair.excess.ci_low > 0 for pair in cited)
     excess = [pair.excess.estimate for pair in cited]
-    by = f"exceeds chance within the run by {_range(excess)}"
+    by = f"exceeds chance within the run by {spanned(excess)}"
     if min(excess) <= 0:
-        by = f"differs from that by chance within the run by {_range(excess, '+.2f')}"
+        by = f"differs from that by chance within the run by {spanned(excess, '+.2f')}"
     shown = f"in {above or 'none'} of them it" if n > 1 else "it" if above else "it is not shown that it"
     lies = "lies" if n == 1 and not above else "is shown to lie"
     return f"{spread} {by}, {where}; {shown} {lies} above chance."
@@ -254,7 +254,7 @@ def ranking(
         few = f"{many(sets.n_clusters, unit)}, and a ranking needs at least {FEWEST_CLUSTERS}"
         why = few if sets.n_clusters < FEWEST_CLUSTERS else sets.refusal
         return alone if len(names) == 1 else f"{head} are not ranked by {quantity}: {why}."
-    sure = f"{sets.ci_level:.0%} sure, {many(sets.n_clusters, unit)}"
+    sure = f"{sets.ci_level:.0%} sure, by differences within {many(sets.n_clusters, unit)}"
     if len(top) == 1:
         others = ends([j for j in everyone if j not in sets.first])
         return f"Of {subject}, {top[0]} has the highest {quantity}, {ends(sets.first)}; the others: {others} ({sure})."
@@ -291,6 +291,7 @@ def _declared(estimate: Estimate, p: float) -> str:
     return f"{estimate.estimate:.2f} ({estimate.interval()}, {p_words(p)})"
 
 
-def _range(values: Sequence[float], spec: str = ".2f") -> str:
+def spanned(values: Sequence[float], spec: str = "z.2f") -> str:
+    """The least and the most of these numbers, ``0.24 to 0.40``; one where both look alike."""
     low, high = f"{min(values):{spec}}", f"{max(values):{spec}}"
     return low if low == high else f"{low} to {high}"

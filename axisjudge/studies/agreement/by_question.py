@@ -26,7 +26,7 @@ from axisjudge.stats.proportions import wilson_interval
 from axisjudge.studies._shared import frames
 from axisjudge.studies._shared.pooled import code_counts
 from axisjudge.studies._shared.result import Part
-from axisjudge.studies._shared.words import by_text, in_cell, sentence_case
+from axisjudge.studies._shared.words import by_text, in_cell, sentence_case, spanned
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.verdict import IDENTITY
 
@@ -391,7 +391,7 @@ class PublishedAgreement(
         rows = [
             {"axis": one.axis, "agree": f"{one.agree} of {one.n}"}
             | {name: getattr(one, name) for name in counts}
-            | {name: _range(getattr(one, of)) for name, of in ranges.items()}
+            | {name: spanned(getattr(one, of)) for name, of in ranges.items()}
             for one in self.axes
         ]
         return frames.table_of(rows, self.kind)
@@ -400,7 +400,7 @@ class PublishedAgreement(
     def answer(self) -> str:
         """What five tasks allow."""
         best = max(self.axes, key=lambda one: one.agree)
-        reads = (_range(best.if_independent), _range(best.if_clustered))
+        reads = (spanned(best.if_independent), spanned(best.if_clustered))
         none = [one.axis for one in self.axes if not one.both_incorrect]
         return words.published(f"{best.agree} of {best.n}", reads, self.n_tasks, self.effective_items, self.icc, none)
 
@@ -462,8 +462,3 @@ def _coefficient(name: str, counts: tuple[int, int, int, int]) -> float:
     """A coefficient of two judges from their joint counts."""
     coefficient, words = COEFFICIENTS[name], np.array([0.0, 1.0])
     return float(coefficient.estimate(np.array(counts) @ coefficient.sums(_JOINT, words), words))
-
-
-def _range(ends: tuple[float, float]) -> str:
-    low, high = (f"{round(end, 2) + 0.0:.2f}" for end in ends)
-    return low if low == high else f"{low} to {high}"

@@ -61,17 +61,17 @@ def of_labels(planted: bool) -> str:
 
 
 def answer(agreed: Agreed, together: Any, share_decided: float) -> str:
-    """Shares of equal words beside chance, then which families agree with which."""
+    """Which families agree with which, then shares of equal words beside chance."""
     alpha, same = together.alpha_judges, together.same
     if math.isnan(same.estimate):
         return "Whether the judges agree cannot be told: no item has comparable verdicts of two judges."
-    two = "The two judges" if len(together.judges) == 2 else f"Any two of the {len(together.judges)} judges"
+    two = "The two judges" if len(together.judges) == 2 else f"On average two of the {len(together.judges)} judges"
     sided = f" ({share_decided:.0%} of verdicts take a side)" if share_decided < 1 else ""
     first = f"{two} give the same word to {same.estimate:.0%} of {many(alpha.n_items, 'item')}{sided}"
     name, undefined = together.alpha_label.partition(",")[0], math.isnan(alpha.estimate)
     told = alpha.reason if undefined else f"{name} {alpha.estimate:.2f}, {alpha.interval()}"
     chance = f"{_AGREED[agreed]} ({told})"
-    return f"{first}, {chance}. {_by_family(together)}".rstrip()
+    return f"{_by_family(together)} {first}, {chance}.".lstrip()
 
 
 def _by_family(together: Any) -> str:
@@ -123,7 +123,7 @@ def next_step(judges: Sequence[str], families: int, worth: Any) -> str:
     if not math.isnan(number.ci_low) and number.estimate < len(judges) / 2:
         return (
             f"Do not count {len(judges)} votes as {len(judges)} opinions: as these judges err on the same items, they "
-            f"{worth_of(len(judges), number, '.1f')}. Page 13 says which few to keep."
+            f"{worth_of(len(judges), number, '.1f')}."
         )
     other = "" if families > 1 else "Add a judge of another family. "
     return f"{other}Read the items on which judges are split first: they are listed below."
@@ -210,8 +210,8 @@ def families(where: str, label: str, within: Estimate, across: Estimate, differe
     if math.isnan(across.estimate):
         return f"{where}: {across.reason}; within it the mean {named(label)} is {within.worded('.3f')}."
     first = (
-        f"On {where}, the mean {named(label)} of two judges is {within.worded('.3f')} within a family and "
-        f"{across.worded('.3f')} across families, for these judges "
+        f"On {where}, the mean {named(label)} of two judges, so that large families weigh most, is "
+        f"{within.worded('.3f')} within a family and {across.worded('.3f')} across families, for these judges "
         f"{directed(difference, 'higher within', 'lower within', unit='', spec='.3f')}; {difference.clusters}."
     )
     deals = f"With families dealt to these judges at random, they agree as much more in {p:.0%} of deals"

@@ -144,7 +144,7 @@ def comparison(
     if not changes:
         return f"no change is shown ({runs})."
     others = agreeing(n_others, "other score", "is", "are")
-    rest = f"; {others} not shown to change" if n_others else ""
+    rest = f"; {others} not shown to change, each looked at alone" if n_others else ""
     return f"{listed(changes)}{rest} ({runs})."
 
 

@@ -343,7 +343,7 @@ class Curves(Study):
 
 def answer_of(criterion: CurveReport) -> str:
     """What a high raw score is worth to people, and for which dimensions that cannot be told."""
-    return say.answer(criterion.fits)
+    return say.answer(criterion.fits, made_up=bool(criterion.made_up))
 
 
 def next_step(criterion: CurveReport, forms: FormErrors) -> str:

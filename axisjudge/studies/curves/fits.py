@@ -124,9 +124,9 @@ class CurveReport(
         small: Any = {"fontsize": theme.SMALL, "color": theme.QUIET}
         for panel in left:
             panel.set_ylabel("score, and people's scores", **small)
-        figure.supxlabel("raw score; blue: fitted with its band; dashed: assumed; dots: runs", **small)
+        figure.supxlabel("raw score; blue: fitted with its band; dashed: assumed; dots: scores", **small)
         level = next((f"{each.fit.median.ci_level:.0%} " for each in drawn if each.fit.curve), "")
-        how = f"dots: runs; blue: fitted, dashed: assumed; bar: interval of the median; dot: the score at {say.HIGH:g}"
+        how = f"dots: scores; blue: fitted, dashed: assumed; bar: interval of the median; dot: that at {say.HIGH:g}"
         theme.describe(figure, f"{how}; {level}intervals and bands over tasks")
         return axes[0]
 

@@ -116,8 +116,8 @@ def _refused(fits: Mapping[str, CurveFit]) -> list[str]:
     return [f"No curve can be fitted{'; none'.join(why)}."] if why else []
 
 
-def answer(fits: Mapping[str, CurveFit]) -> str:
-    """What a high raw score is worth to people, and where that is refused."""
+def answer(fits: Mapping[str, CurveFit], *, made_up: bool = False) -> str:
+    """What a high raw score is worth to people, or to `made_up` ones, and where that is refused."""
     curves = {name: fit for name, fit in fits.items() if fit.curve}
     if not curves:
         return where_50(fits)
@@ -126,7 +126,7 @@ def answer(fits: Mapping[str, CurveFit]) -> str:
         f"{band.score:.0f} of 100{_of(name, ' in ')} ({band.low:.0f} to {band.high:.0f})"
         for name, band in bands.items()
     ]
-    first = f"To people a raw score of {HIGH:g} is worth {listed(worth)}, by {_samples(curves)}."
+    first = f"To {'invented ' * made_up}people a raw score of {HIGH:g} is worth {listed(worth)}, by {_samples(curves)}."
     return " ".join([first, *_refused(fits)])
 
 

@@ -123,11 +123,11 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
             if row["low"] is not None:
                 ax.plot([100 * row["low"], 100 * row["high"]], [n, n], color="0.5", linewidth=2)
             ax.plot(100 * row["gain"], n, "o" if row["tasks"] == "confirm" else "D", color="#0b6e4f", markersize=6)
-        names = {"train": "where it was made", "confirm": "over the old rubric"}
+        names = {"train": "where it was made", "confirm": "test: over the old rubric"}
         against = {
-            "paraphrase": "over the old rubric, paraphrased",
-            "reordered": "over the old, examples reordered",
-            "padding": "over the old rubric, empty words",
+            "paraphrase": "over control: paraphrased",
+            "reordered": "over control: examples reordered",
+            "padding": "over control: empty words",
         }
         own = [against.get(row["against"], names[row["tasks"]]) for row in rows]
         judges = [f"{row['judge']} alone" if row["judge"] else "" for row in rows]
@@ -136,7 +136,8 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
         over = "" if self.shown is None else f"; {theme.intervals(self.shown.gain)}"
         x = f"points of agreement gained{over}"
         note = "diamond: on the tasks that the edit was made from; dots: on others"
-        return theme.dress(ax, "What the edited rubric gains", note, how=f"{note}; {x}", x=x, lines="x")
+        beside = "an edit counts as better only where it beats the old rubric and every control"
+        return theme.dress(ax, "What the edited rubric gains", note, how=f"{note}; {x}; {beside}", x=x, lines="x")
 
 
 class SentenceWorth(_Rows, name="sentences", caption="What each changed sentence earned, by leaving it out"):

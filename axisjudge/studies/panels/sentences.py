@@ -74,6 +74,8 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
     common = ""
     if mine.gain.estimate > 0 and mine.kappa.estimate < best.kappa.estimate - LOWER_KAPPA:
         common = "; its kappa is lower, as part of what it gains is to say the commoner words more often"
+    if chosen != "majority" and "majority" in ways and ways["majority"].gain.ci_high < 0:
+        common += f"; the plain majority is shown to be worse: {directed(in_points(ways['majority'].gain), spec='.1f')}"
     top = max(ways, key=lambda way: ways[way].accuracy.estimate)
     highest = ""
     if ways[top].accuracy.estimate > mine.accuracy.estimate + LEAST_MORE:

@@ -243,7 +243,7 @@ def next_step(comparison: compared.HumanComparison) -> str:
         return f"Settle the labels first: {comparison.strangers[0].cure}."
     if (more := FEWEST_PEOPLE - _people(comparison)) > 0:
         far = points_off(comparison)
-        rates = f"Report corrected failure rates: the judges' own lie up to {many(far, 'point')} off. " if far else ""
+        rates = f"Report corrected failure rates: judges' own miss them by up to {many(far, 'point')}. " if far else ""
         label = f"Have {many(more, 'more person')} label the same items (axisjudge label)"
         return f"{rates}{label}, which says whether a judge may stand in for a person."
     asked = [claim for claim in comparison.claims if claim.kind is ClaimKind.STANDS_IN]
@@ -381,7 +381,8 @@ def best_by_kappa(question: compared.QuestionComparison, *, by_name: bool = Fals
     if len(first) in (1, len(judges)):
         return f"Which of the {len(judges)} judges is best cannot be told from these labels."
     which = f" ({listed(first)})" if by_name and len(first) <= _FEW else ""
-    return f"{len(first)} of {len(judges)} judges share first place; these labels cannot separate them{which}."
+    by = f"By kappa, which {'counts how far off a miss is' if question.panel.ordered else 'takes chance off'},"
+    return f"{by} {len(first)} of {len(judges)} judges share first place; these labels cannot separate them{which}."
 
 
 def _known(estimates: Iterable[Estimate]) -> list[Estimate]:
@@ -479,14 +480,13 @@ def farthest_sentence(comparison: compared.HumanComparison) -> str:
         why = "no judge gave a verdict" if comparison.corrected else "the scale knows no failure"
         return f"No failure rate was corrected: {'; '.join(sorted(reasons)) or why}."
     off = max(known, key=_off)
-    own, corrected = (round(100 * each.estimate) for each in (off.apparent, off.rate))
-    points = abs(own - corrected)  # of what is printed
+    points = abs(round(100 * off.apparent.estimate) - round(100 * off.rate.estimate))  # of what is printed
     rates = f"{off.apparent.estimate:.0%} where the corrected rate is {off.rate.worded('.0%')}"
     if len(known) == 1:
         return f"The judge's own failure rate is {rates}."
     if not points:
         return f"Judges' own failure rates are the corrected ones, to a point ({len(known)} rates compared)."
-    return f"Judges' own failure rates lie up to {many(points, 'point')} off: the farthest of {len(known)} is {rates}."
+    return f"Judges' own failure rates are up to {many(points, 'point')} off: the farthest of {len(known)} is {rates}."
 
 
 def _off(rates: CorrectedRate) -> float:

@@ -293,7 +293,7 @@ def plot_against_people(comparison: HumanComparison, *, ax: theme.Axes | None = 
         ax.annotate(f"{alone:.0%}", (alone, len(question.judges) - 0.55), **beside, color=CORRECTED)
 
     grey = "; grey: people among themselves" if comparison.has_ceiling else ""
-    best = "; filled: those who share first place by kappa" if first else ""
+    best = "; filled: first place by kappa, whatever the share" if first else ""
     note = f"share of items on which a judge says what people say{best}; line: always the commonest word{grey}"
     drawn = [judge.majority.accuracy.given for _, judge in comparison.pairs()]
     return _panels(comparison, draw, backdrop, "Judges against people", note, drawn, ax=ax)
@@ -354,7 +354,7 @@ def _panels(
         shares.setdefault(judge.judge, []).append(np.nan_to_num(judge.majority.accuracy.given.estimate))
     judges = sorted(shares, key=lambda name: -float(np.mean(shares[name])))
     n = len(comparison.questions)
-    size = (max(7.0, 2.0 + 1.75 * n), (0.27 if len(judges) < 13 else 0.19) * len(judges) + 1.3)
+    size = (max(7.0, 2.0 + 1.75 * n), (0.27 if len(judges) < 13 else 0.21) * len(judges) + 1.3)
     if ax is not None and n == 1:
         figure: Any = ax.get_figure(root=True)
         axes = np.array([[ax]])
@@ -372,7 +372,7 @@ def _panels(
         ax.spines["bottom"].set_color(theme.FAINT)
         ax.grid(axis="x", color=theme.FAINT, linewidth=0.6)
         ax.set_axisbelow(True)
-        ax.tick_params(length=0, labelsize=theme.SMALL, colors=theme.INK)
+        ax.tick_params(length=0, labelsize=theme.LABEL, colors=theme.INK)
         ax.xaxis.set_major_formatter(theme.percent_tick)
     theme.named_rows(axes[0][0], [judge.removeprefix("simulated:") for judge in judges])
     figure.suptitle(title, x=0.01, ha="left", fontsize=theme.TITLE, color=theme.INK, fontweight="bold")

@@ -256,7 +256,7 @@ class PublishedTrace(Part, caption="Simulation 14 as published", of_ratings=Fals
         ax.plot([0, 0], [0, max(0, len(self.steps) - 1)], color=theme.FAINT, linewidth=2, zorder=0)
         ax.set(xlim=(-0.2, 1), ylim=(len(self.steps) - 0.3, -0.5))
         ax.set_axis_off()
-        how = "from above to below what happened; a cross: judges call the step wrong, on the axis below it"
+        how = "from above to below what happened; a cross: cited by judges who call the axis below it wrong"
         return theme.dress(ax, "A refund of $1,619.34 that the user was told is $95.08", how=how)
 
 
@@ -357,7 +357,7 @@ def trace(
 
 
 #: What is not known from one run.
-ONE_RUN = "One run shows neither who is right nor how often judges differ."
+ONE_RUN = "Judges do not show who is right, nor one run how often they differ."
 
 
 def answer(run: TracedRun, n_runs: int) -> str:
@@ -379,7 +379,7 @@ def next_step(run: TracedRun) -> str:
     """Which verdicts to read, and who settles them."""
     if run.contested:
         where = f"Read run {run.trajectory_id} below, on which judges differ ({listed(run.contested)})"
-        return f"{where}, and label it yourself (axisjudge label): that settles who is right."
+        return f"{where}, and label it yourself (axisjudge label): only people's labels say who is right."
     return "Read a run on which judges differ, those most split are listed below, and label it (axisjudge label)."
 
 
