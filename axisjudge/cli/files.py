@@ -210,6 +210,7 @@ def import_(
                 "out": None if out is None else str(out),
                 "files": rows,
                 "raters": raters,
+                "columns": list(imported.columns),
                 "notes": notes,
                 "passed_over": over,
             }
@@ -217,6 +218,8 @@ def import_(
         raise typer.Exit(bool(over))
     done = "read; nothing is written without --out ratings.jsonl" if out is None else f"written to {out}"
     show.table(rows, f"{imported.ratings.height} ratings {done}", most=20)
+    if imported.columns:
+        show.table(imported.columns, "What the columns are taken for (else: --column THEIRS=OURS)", most=12)
     show.table(show.raters_in(imported.ratings), "Who rated")
     show.table(show.words_said(imported.ratings), "What was said", most=20)
     show.lines((f"{note}." for note in imported.notes), apart=True)

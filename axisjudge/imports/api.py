@@ -61,13 +61,15 @@ _OF_RUNS = "who-and-when"
 class Imported:
     """A ratings table, the form of each file with its number of ratings, and what must be said aloud.
 
-    `passed_over` names the files of a folder of which nothing was taken, with the reason.
+    `passed_over` names the files of a folder of which nothing was taken, with the reason; `columns` says what the
+    columns of each table are taken for, and why (once for tables alike).
     """
 
     ratings: pl.DataFrame
     files: tuple[tuple[Path, str, int], ...]
     notes: tuple[str, ...]
     passed_over: tuple[str, ...] = ()
+    columns: tuple[dict[str, str], ...] = ()
 
 
 def import_ratings(
@@ -239,7 +241,12 @@ def _together(
         len(reading.judgements) + (0 if reading.ratings is None else reading.ratings.height) for _, reading in readings
     ]
     files = tuple((path, reading.format, count) for (path, reading), count in zip(readings, counts, strict=True))
-    return Imported(ratings, files, (*notes, *unused, *_strangers(ratings)), tuple(passed_over))
+    of_files = [({"file": path.name}, reading.columns) for path, reading in readings if reading.columns]
+    several = any(of != of_files[0][1] for _, of in of_files)
+    columns = tuple(
+        {**name, **row} if several else row for name, of in of_files[: None if several else 1] for row in of
+    )
+    return Imported(ratings, files, (*notes, *unused, *_strangers(ratings)), tuple(passed_over), columns)
 
 
 def _of_files(notes: Sequence[tuple[str, str]]) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -11,13 +12,13 @@ from typing import Any
 
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, WayOut
 from axisjudge.cluster import watched
 from axisjudge.imports.judgement import JUDGED, ImportOptions, share_of, word_or_none
-from axisjudge.imports.recognise import KIND_WORDS, Recognised, kind_of, texts
+from axisjudge.imports.recognise import KIND_WORDS, NAMES, Recognised, in_order, kind_of, texts, tokens, who
 from axisjudge.imports.sheets import AT_ONCE, Cells, Columns, each_cell
 from axisjudge.labels.own import steps_of
-from axisjudge.ratings.edge import SCHEMA, alike
+from axisjudge.ratings.edge import SCHEMA, alike, same_choices, side, words_in
 from axisjudge.ratings.scales import checked_scale, number_of, plain
 from axisjudge.verdict import RaterKind
 
@@ -40,6 +41,19 @@ MOST_NAMED = 12
 _PERCENT = r"^\d+(?:[.,]\d+)?\s*%$"
 _COMMA = r"^-?\d+,\d+$"
 _THOUSANDS = r"^-?\d{1,3}(?:,\d{3})+$"
+#: Words of a name that say nothing of what was asked.
+_OF_FORM = words_in(
+    "ground as by of the is final parsed raw ratings scores quality class choice word id text response"
+) | (
+    words_in("output completion generation reply majority mean average median consensus rater eval evaluation")
+    | words_in("mini nano opus sonnet haiku flash pro turbo instruct chat base large small preview it thinking")
+)
+_CORRECT = words_in("correct correctness accurate accuracy")
+#: One of two answers, with what may stand before its letter or number.
+_OF_ANSWER = r"(?:model|assistant|response|answer|output|option|choice|system|summary|candidate|completion)[\W_]*"
+_TWO_ANSWERS = ({"a", "b"}, {"1", "2"}, {"left", "right"}, {"first", "second"})
+_TURNED = words_in("swapped swap flipped flip reversed reverse inverted")
+_ORDERED = words_in("order ordering position presentation")
 
 
 def mended(columns: Columns, meant: Collection[str]) -> tuple[Columns, list[str]]:
@@ -190,6 +204,81 @@ def beside(name: str, heads: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def about(name: str) -> frozenset[str]:
+    """What a column's name says that it is of, and not who said it or in which form.
+
+    >>> sorted(about("human_toxic")), sorted(about("response_a_gpt4")), sorted(about("judge_v2"))
+    (['toxic'], ['a'], [])
+    """
+    every = {each for each in tokens(name) if len(each) > 1 and not re.fullmatch(r"v?\d+", each)}
+    own = {each for each in every if not who(each)} - {*NAMES["verdict"]} - _OF_FORM - _CORRECT
+    letters = re.findall(rf"{_OF_ANSWER}([a-e]|\d)(?![a-z0-9])", name.casefold())
+    return frozenset(own | {*letters} | ({"correct"} if every & _CORRECT else set()))
+
+
+def unlike(names: Iterable[str]) -> bool:
+    """Whether columns are of unlike things by their names (``human_toxic``, ``judge_safe``)."""
+    return len({about(name) for name in names} - {frozenset()}) > 1
+
+
+def asked_by_name(names: Iterable[str]) -> dict[str, list[str]]:
+    """Question -> columns, where every name says what it is of and each is answered twice (``human_tone``)."""
+    asked: dict[str, list[str]] = {}
+    for name in names:
+        asked.setdefault("_".join(sorted(about(name))), []).append(name)
+    return asked if len(asked) > 1 and "" not in asked and min(map(len, asked.values())) > 1 else {}
+
+
+def turned(known: Recognised, verdicts: Iterable[str]) -> str:
+    """Where verdicts choose between two answers, the column that says in which rows these stood the other way round."""
+    columns = known.columns
+    said = [{re.sub(f"^{_OF_ANSWER}", "", each.strip("[]() ")) for each in columns[name].words} for name in verdicts]
+    if not any(two <= words and len(words) <= len(two) + 3 for words in said for two in _TWO_ANSWERS):
+        return ""
+    for name, column in columns.items():
+        own, words = tokens(name), [re.sub(r"[^a-z0-9]", "", each) for each in column.words]
+        both = len(words) == 2 and (words[0] == words[1][::-1] or any(_TURNED & tokens(each) for each in column.words))
+        flags = len(words) == 2 and all(map(side, words)) and not who(name)
+        if (own & _TURNED and flags) or (own & (_TURNED | _ORDERED) and both and len(words[0]) > 1):
+            return name
+    return ""
+
+
+def refuse_turned(known: Recognised, over: str, judges: Sequence[str]) -> None:
+    """Refuse choices between two answers that stood the other way round in some rows, with the rows of one order."""
+    of_rows = sorted(known.frame[over].drop_nulls().str.strip_chars().unique())[:2]
+    ways = [WayOut(("--where", f"{over}={each}"), f"only rows with {over} {each}") for each in of_rows]
+    every = tuple(part for name in judges for part in ("--judge", name))
+    ways.append(WayOut(every, "if a word means the same answer in both orders"))
+    rule = f"says in which rows the two answers stood the other way round, so that {judges[0]} may mean the other one"
+    raise InputError(f"column {over!r}", rule, ways=ways)
+
+
+def words_meant(judge: str, own: Sequence[str], theirs: Iterable[str], *, alone: bool = False) -> list[WayOut]:
+    """What a judge's words stand for among people's, as choices between answers or of two sides; else both ways round.
+
+    The first is clear where the judge stands `alone`.
+    """
+    words = sorted(theirs, key=in_order)
+    if meant := same_choices(own, words):
+        pairs = [part for one, other in meant.items() if one != other for part in ("--words", f"{judge}:{one}={other}")]
+        return [WayOut(("--judge", judge, *pairs), clear=alone)]
+    if len(own) != 2 or len(words) != 2 or {*own} & {*words}:
+        return []
+    if any(map(side, own)) and not any(map(side, words)):  # true and false are no choice between two answers
+        return []
+    same_side = all(map(side, own)) and all(map(side, words))
+    orders = [words, words[::-1]]
+    if same_side and side(own[0]) != side(own[1]) and side(words[0]) != side(words[1]):
+        orders = [[next(each for each in words if side(each) == side(one)) for one in own]]
+    made = []
+    for order in orders:
+        pairs = [f"{judge}:{one}={other}" for one, other in zip(own, order, strict=True)]
+        when = f"if {own[0]} means {order[0]}" if len(orders) > 1 else ""
+        made.append(WayOut(("--judge", judge, "--words", pairs[0], "--words", pairs[1]), when))
+    return made
+
+
 @dataclass(frozen=True)
 class Layout:
     """What the columns of a table are.
@@ -204,15 +293,13 @@ class Layout:
     sides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
 
-    def note(self) -> str:
-        """What was recognised, in words."""
-        said = [f"{column} is {ours}" for ours, column in self.roles.items() if column != ours]
-        if self.answers:
-            said.append(f"{'raters' if self.by_rater else 'questions'} are {', '.join(self.answers)}")
-        if few := self.left_out[:MOST_NAMED]:
-            more = f" and {len(self.left_out) - len(few)} more" if len(self.left_out) > len(few) else ""
-            said.append(f"left out: {', '.join(few)}{more}")
-        return f"columns: {'; '.join(said)} (else: --column THEIRS=OURS)" if said else ""
+    def table(self, known: Recognised) -> tuple[dict[str, str], ...]:
+        """One row a column: what it is, why, and what it is taken for; those that are not read come last."""
+        taken = {part: ours for ours, name in self.roles.items() for part in (name, *name.split(" + "))}
+        taken |= {column: f"{ours} of {name}" for name, of in self.sides.items() for ours, column in of.items()}
+        taken |= dict.fromkeys(self.answers, "rater" if self.by_rater else "question")
+        rows = [{**each, "taken as": taken.get(each["column"], "not read")} for each in known.table]
+        return tuple(sorted(rows, key=lambda row: row["taken as"] == "not read"))
 
 
 def judgements_of(

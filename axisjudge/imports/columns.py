@@ -19,10 +19,13 @@ from axisjudge.imports.cells import (
     MOST_NAMED,
     WHOLE,
     Layout,
+    asked_by_name,
     beside,
     is_scale,
     judgements_of,
     mended,
+    turned,
+    unlike,
     without_copies,
 )
 from axisjudge.imports.judgement import DRAW, ImportedFile, ImportOptions
@@ -41,6 +44,7 @@ from axisjudge.imports.recognise import (
     of_candidate,
     on_answers,
     recognise,
+    same_in_every_row,
     sums_up,
     telling_apart,
     texts,
@@ -58,10 +62,6 @@ _SAID = ("verdict", "confidence", "rationale", "model", "family", "rater_version
 #: Where a table names its raters in a column, its rows are ratings, and not items by their number.
 _RATERS = NAMES["rater"][:-1]
 _OF_IDS = words_in("id idx index key uid")
-#: Words of a name that say nothing of what was asked.
-_OF_FORM = words_in(
-    "ground as by of the is final parsed raw ratings scores quality class choice word id text response"
-) | (words_in("output completion generation reply majority mean average median consensus rater eval evaluation"))
 #: A column of more different or longer words is text, not answers.
 _MOST_WORDS, _LONGEST = 50, 60
 
@@ -91,7 +91,7 @@ def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) 
     found, empty = judgements_of(path, columns, known, layout, options)
     if not options.repeats:
         _refuse_twice(str(path), known, found, layout)
-    notes = [*sheet.notes, *notes, layout.note(), *changed]
+    notes = [*sheet.notes, *notes, *changed]
     if of_records := [name for name in layout.left_out if name in outer and known.columns[name].kind == "verdict"]:
         listed = ", ".join(of_records[:MOST_NAMED])
         notes.append(f"said once of each record, and of none of its rows: {listed} (their own: --kind COLUMN=llm)")
@@ -103,7 +103,7 @@ def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) 
         for name, count in empty.items()
         if count
     ]
-    return ImportedFile(form, found, notes=tuple(filter(None, notes)))
+    return ImportedFile(form, found, notes=tuple(filter(None, notes)), columns=layout.table(known))
 
 
 def _of_a_list(known: Recognised, options: ImportOptions) -> tuple[str, ...]:
@@ -255,7 +255,7 @@ def _raters(
     people = [name for name in sure if who(name) == "people"]
     if not named and (answered := on_answers(known, sure, by_end=not people)):
         _refuse_on_answers(where, answered, options)
-    if not named and (asked := by_question(sure)):
+    if not named and (asked := by_question(sure) or asked_by_name(sure)):
         _refuse_undecided(where, sure, options, asked)
     if not sure and len(verdicts) > 1:
         _refuse_undecided(where, verdicts, options)
@@ -484,7 +484,7 @@ def _checked(where: str, layout: Layout, known: Recognised, options: ImportOptio
     if not asked:
         lacking.append("what was asked (--question NAME, or --column THEIRS=question)")
     kinds = _kind_ways(layout, options, known)
-    if kinds[0].options and (lacking or ("rater" in layout.roles and kinds[0].clear)):
+    if kinds[0].options and (lacking or layout.by_rater or ("rater" in layout.roles and kinds[0].clear)):
         lacking.append("what the raters are (--kind llm, decision_model, rules or human; or NAME=KIND)")
     if lacking:
         ways = _ways(where, layout, options, known, asked=bool(asked))
@@ -532,16 +532,22 @@ def _rivals(layout: Layout, known: Recognised) -> list[str]:
     return [each.name for each in sorted([*found, own], key=lambda each: -each.filled)] if found else []
 
 
-def _about(name: str) -> set[str]:
-    """The words of a column's name that say what it is of, and not who said it or in which form: ``human_toxic``."""
-    own = {each for each in tokens(name) if len(each) > 1 and not each.isdecimal() and not who(each)}
-    return own - {*NAMES["verdict"]} - _OF_FORM
-
-
 def _kind_ways(layout: Layout, options: ImportOptions, known: Recognised) -> list[WayOut]:
     """What the raters may be, and what must hold for it: one way where names say it, else a model or people."""
     if options.kind or options.kinds or "rater_kind" in layout.roles:
         return [WayOut((), clear=True)]
+    ways = _kinds_by_names(layout, known)
+    people = [name for name in layout.answers if who(name) == "people"]
+    pairs = ((one, name) for one in people for name in layout.answers if layout.by_rater and name not in people)
+    more = [f"{' and '.join(pair)} are two raters' own" for pair in pairs if same_in_every_row(known.frame, *pair)][:1]
+    if over := turned(known, layout.answers or [name for ours, name in layout.roles.items() if ours == "verdict"]):
+        more.append(f"a word means the same answer whatever {over} says")
+    return [
+        way._replace(when=" and ".join(filter(None, (way.when, *more))), clear=False) if more else way for way in ways
+    ]
+
+
+def _kinds_by_names(layout: Layout, known: Recognised) -> list[WayOut]:
     both = [WayOut(("--kind", "llm"), "models said it"), WayOut(("--kind", "human", *DRAW), "people did")]
     column, alone = layout.roles.get("rater", ""), layout.answers[0] if len(layout.answers) == 1 else ""
     verdict = layout.roles.get("verdict", alone)
@@ -552,9 +558,9 @@ def _kind_ways(layout: Layout, options: ImportOptions, known: Recognised) -> lis
     if layout.by_rater and any(map(who, layout.answers)):
         sides = {who(name) for name in layout.answers}
         one = "" not in sides and "people" in sides  # columns that models name alone may hold scores of their answers
-        unlike = one and len({frozenset(_about(name)) for name in layout.answers} - {frozenset()}) > 1
-        when = f"{', '.join(layout.answers[:4])} answer one question" if unlike else ""
-        return [WayOut(_kinds_of(layout.answers), when, clear=one and not unlike)]
+        several = one and unlike(layout.answers)
+        when = f"{', '.join(layout.answers[:4])} answer one question" if several else ""
+        return [WayOut(_kinds_of(layout.answers), when, clear=one and not several)]
     raters = known.frame[column].drop_nulls().str.strip_chars().unique(maintain_order=True) if column else [verdict]
     kinds = {name: None if "," in name else kind_of(name, column) for name in raters}  # a model and who checked it
     if last_part(column) == "model":  # whose answers were rated, as well as who rated

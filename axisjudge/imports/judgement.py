@@ -98,13 +98,15 @@ def place_of(row: Mapping[str, Any]) -> str:
 class ImportedFile:
     """What a file holds: judgements, or ratings that say all themselves; and what must be said aloud of it.
 
-    A table's judgements are a table as well (`judged`), because it may have millions of rows.
+    A table's judgements are a table as well (`judged`), because it may have millions of rows; `columns` says what its
+    columns are taken for, and why.
     """
 
     format: str
     judgements: Sequence[Judgement] | pl.DataFrame = ()
     ratings: pl.DataFrame | None = None
     notes: tuple[str, ...] = ()
+    columns: tuple[dict[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

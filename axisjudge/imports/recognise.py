@@ -97,7 +97,7 @@ _OF_MAKING = words_in("meta metadata meta_data parameters config settings optimi
 #: A column of such a name is made of others.
 _OF_OTHERS = words_in("avg mean median max min std sum total average variance")
 #: Such a verdict is made of single ones where these stand beside it.
-_SUMMED_UP = words_in("majority mean average median consensus")
+SUMMED_UP = words_in("majority maj mean average median consensus")
 #: Seconds since 1970 of 2001 to 2065, and thousandths and millionths of them.
 _EPOCHS = tuple((1e9 * unit, 3e9 * unit) for unit in (1, 1e3, 1e6))
 #: Names of a column that a program wrote before a table's own.
@@ -280,7 +280,7 @@ def _made_of(frame: pl.DataFrame, columns: Mapping[str, KnownColumn], name: str)
         return last
     beside = (other for other in columns if other != name and other.startswith(f"{of}."))
     single = (other for other in beside if columns[other].kind == "verdict" and "individual" in tokens(other))
-    return next(single, "") if tokens(last) & _SUMMED_UP else ""
+    return next(single, "") if tokens(last) & SUMMED_UP else ""
 
 
 def _counts_rows(cells: pl.Series) -> bool:

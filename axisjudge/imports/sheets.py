@@ -325,9 +325,24 @@ def _list_of_rows(rows: Sequence[Row], but: Set[str] = frozenset()) -> str:
     found = {name for name, count in counts.items() if count * _SELDOM >= len(rows)} - but
     found = {name for name in found if not tokens(name) & _OF_CONTEXT}
     lists = {name: [row.get(name) for row in rows] for name in found}
+    lists = {name: cells for name, cells in lists.items() if not _only_ordered(cells)}
     named = [name for name in sorted(lists) if _name_themselves(lists[name])]
     many = [name for name in sorted(lists) if any(_is_records(c) and len(c) > _MOST_RECORDS for c in lists[name] if c)]
-    return next(iter((*named, *(name for name in many if _says_verdicts(lists[name])))), "")
+    inside = [name for name in sorted(lists) if _hold_raters(lists[name])]
+    return next(iter((*named, *inside, *(name for name in many if _says_verdicts(lists[name])))), "")
+
+
+def _only_ordered(cells: Sequence[Any]) -> bool:
+    """Whether each list ranks models, as one verdict on all of them (AlpacaEval)."""
+    keys = {key for cell in cells if _is_records(cell) for each in cell for key in each}
+    return keys == {"model", "rank"}
+
+
+def _hold_raters(cells: Sequence[Any]) -> bool:
+    """Whether records in each list hold a list of records that name themselves: what each worker said of a sentence."""
+    records = [each for cell in cells if _is_records(cell) for each in cell][:200]
+    inner = {key for each in records for key, cell in each.items() if _is_records(cell)}
+    return any(_name_themselves([each.get(key) for each in records]) for key in inner)
 
 
 def _hold_ratings(records: Sequence[Row]) -> bool:
@@ -381,7 +396,8 @@ def _name_themselves(cells: Sequence[Any]) -> bool:
 
     def tell_apart(key: str) -> bool:
         words = [[each[key] for each in cell] for cell in spread]
-        return all(isinstance(word, str) and word for cell in words for word in cell) and all(
+        own = (str, int) if plain(key.rpartition(".")[2]) in NAMES["rater"] else str  # a worker may be a number
+        return all(isinstance(word, own) and word != "" for cell in words for word in cell) and all(
             len(set(cell)) == len(cell) for cell in words
         )
 

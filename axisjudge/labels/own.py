@@ -80,8 +80,10 @@ def separated(path: Path, text: str) -> dict[str, list[str]]:
         cure = "a quoted cell must end with a quote, and a quote inside one is doubled"
         if len(rows[0]) < 2 or len({*map(len, rows)}) > 1:
             raise InputError(str(path), f"is not readable as a table ({error})", cure=cure) from error
+    while len(rows) > 1 and not any(map(str.strip, rows[0])):
+        rows.pop(0)
     names = [name.strip() for name in rows[0]]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    if twice := sorted({name for name in names if name and names.count(name) > 1}):
         raise InputError(str(path), "columns must have names of their own", twice, "rename one of them")
     for number, row in enumerate(rows[1:], start=2):
         if len(row) != len(names):

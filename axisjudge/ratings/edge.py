@@ -299,8 +299,14 @@ def same_choices(own: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
 
 
 def shifted_pairs(own: Iterable[str], theirs: Iterable[str]) -> bool:
-    """Whether two say 0 and 1, and 1 and 2: the same two answers, numbered from elsewhere."""
-    return {frozenset(own), frozenset(theirs)} == {frozenset("01"), frozenset("12")}
+    """Whether two say 0 and 1, and 1 and 2, or whole numbers of which one's go twice as far: of unlike scales."""
+    one, other = frozenset(own), frozenset(theirs)
+    if {one, other} == {frozenset("01"), frozenset("12")}:
+        return True
+    if min(len(one), len(other)) <= 2 or not all(each.isdecimal() for each in one | other):
+        return False
+    ends = sorted(max(map(int, said)) for said in (one, other))
+    return ends[1] >= 2 * ends[0] >= 8
 
 
 def sides_of(scale: str) -> dict[str, float]:

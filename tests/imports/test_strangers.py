@@ -392,7 +392,18 @@ def test_answers_under_a_raters_name_are_not_taken_for_names(tmp_path, name, wor
 @pytest.mark.parametrize(("one", "other"), [("human_toxic", "judge_safe"), ("expert_helpful", "llm_harmless")])
 def test_columns_of_unlike_questions_are_not_taken_for_raters_of_one_unasked(tmp_path, one, other):
     rows = {"id": list(range(60)), one: SAID, other: noisy(SAID)}
-    assert [way.clear for way in refused(written(tmp_path / "two.csv", rows)).ways] == [False]
+    path = written(tmp_path / "two.csv", rows)
+    assert [way.clear for way in refused(path).ways] == [False]
+    with pytest.raises(InputError) as error:
+        check(path)
+    same, opposite = error.value.ways
+    assert same.options == ("--judge", other)
+    assert opposite.options[2:] == ("--words", f"{other}:no=yes", "--words", f"{other}:yes=no")
+    agreed = [
+        check(path, judges=other, means=means).read.judges[0].measures["agreement"].estimate
+        for means in ({}, {f"{other}:no": "yes", f"{other}:yes": "no"})
+    ]
+    assert sum(agreed) == pytest.approx(1)
     alike = {name.rpartition("_")[0] + "_rating": cells for name, cells in rows.items() if name != "id"}
     assert import_ratings([written(tmp_path / "one.csv", {"id": rows["id"], **alike})]).ratings.height == 120
 
@@ -421,3 +432,138 @@ def test_what_may_be_a_classifiers_or_a_graders_is_asked_for(tmp_path, name, n_w
         assert [way.clear for way in refused(path).ways] == [False] * n_ways
     else:
         assert set(import_ratings([path]).ratings["rater_kind"]) == {"human"}
+
+
+@pytest.mark.parametrize(
+    ("name", "orders", "refuses"),
+    [
+        ("swapped", ("False", "True"), True),
+        ("is_flipped", ("0", "1"), True),
+        ("order", ("AB", "BA"), True),
+        ("presentation_order", ("original", "swapped"), True),
+        ("domain", ("AB", "BA"), False),
+        ("order", ("first", "second"), False),
+    ],
+)
+def test_choices_between_answers_that_stood_the_other_way_round_are_not_compared_unasked(
+    tmp_path, name, orders, refuses
+):
+    people = drawn(60, "AB", share=0.5)
+    rows = {
+        "id": list(range(60)),
+        "human_winner": people,
+        "judge_winner": noisy(people),
+        name: drawn(60, orders, share=0.5, seed=9),
+    }
+    path = written(tmp_path / "t.csv", rows)
+    if not refuses:
+        assert check(path).read.judges[0].n_compared == import_ratings([path]).ratings.height / 2 == 60
+        return
+    with pytest.raises(InputError) as error:
+        check(path)
+    assert [way.options for way in error.value.ways] == [
+        *(("--where", f"{name}={word}") for word in orders),
+        ("--judge", "judge_winner"),
+    ]
+    assert [way.clear for way in refused(path).ways] == [False]
+    graded = {**rows, "human_winner": drawn(60), "judge_winner": noisy(drawn(60))}  # no choice: the order is no matter
+    assert check(written(tmp_path / "g.csv", graded)).read.judges[0].n_compared == 60
+
+
+def test_numbers_that_go_twice_as_far_are_not_compared_as_they_stand(tmp_path):
+    people = [str(1 + n % 5) for n in range(60)]
+    path = written(
+        tmp_path / "t.csv", {"id": range(60), "human_rating": people, "gpt4_rating": [2 * int(n) for n in people]}
+    )
+    with pytest.raises(InputError) as error:
+        check(path)
+    (way,) = error.value.ways
+    assert way.options[2::2] == ("--pass-if", "--pass-if")
+    assert not any(way.clear for way in refused(path).ways)
+    near = written(tmp_path / "n.csv", {"id": range(60), "human_rating": people, "gpt4_rating": ["3", *people[1:]]})
+    assert check(near).read.judges[0].n_compared == 60
+
+
+def test_a_vote_of_people_is_no_judge_by_its_name(tmp_path):
+    rows = {"id": range(60), "gold": SAID, "maj_vote": noisy(SAID)}
+    with pytest.raises(InputError, match=r"maj_vote .* may be made of their words"):
+        check(written(tmp_path / "alone.csv", rows))
+    beside = written(tmp_path / "beside.csv", {**rows, "gpt4": noisy(SAID, seed=3)})
+    assert [judge.name for judge in check(beside).read.judges] == ["gpt4"]
+
+
+def test_a_judge_that_says_the_same_as_people_in_every_row_is_asked_for(tmp_path):
+    rows = {"id": range(60), "label": SAID, "llm_label": SAID}
+    assert [way.clear for way in refused(written(tmp_path / "t.csv", rows)).ways] == [False]
+
+
+def test_verdicts_on_another_answer_are_no_raters_of_this_one(tmp_path):
+    rows = {"id": range(60), "response_a_human": SAID, "response_b_human": drawn(60, ("yes", "no"), seed=5)}
+    path = written(tmp_path / "t.csv", {**rows, "response_a_gpt4": noisy(SAID)})
+    assert not any(way.clear for way in refused(path).ways)
+
+
+def test_columns_that_name_their_question_come_in_one_question_at_a_time(tmp_path):
+    rows = {f"{who}_{of}": noisy(SAID, seed=n) for n, of in enumerate(("tone", "facts")) for who in ("human", "gpt4")}
+    ways = refused(written(tmp_path / "t.csv", {"id": range(60), **rows})).ways
+    assert [way.options[-2:] for way in ways] == [("--question", "tone"), ("--question", "facts")]
+    assert taken(tmp_path / "t.csv", ways[1]).select("rater", "rater_kind").unique().height == 2
+
+
+def test_raters_of_a_long_table_are_what_their_names_say_in_check_as_in_import(tmp_path):
+    rows = [(n, who, word) for who, words in (("ann1", SAID), ("gpt-4", noisy(SAID))) for n, word in enumerate(words)]
+    columns = dict(zip(("item", "annotator", "label"), zip(*rows, strict=True), strict=True))
+    assert check(written(tmp_path / "t.csv", columns)).read.judges[0].name == "gpt-4"
+    models = {**columns, "annotator": [{"ann1": "llama-3"}.get(who, who) for who in columns["annotator"]]}
+    with pytest.raises(InputError, match="all are models") as error:
+        check(written(tmp_path / "m.csv", models))
+    assert not any("--human" in way.options for way in error.value.ways), "no model is proposed as a person"
+
+
+def test_what_each_worker_said_of_each_sentence_is_a_row(tmp_path):
+    texts_of = [
+        {
+            "article": f"an article of some words, number {n}",
+            "sentences": [
+                {
+                    "sentence": f"sentence {k} of article {n}",
+                    "responses": [{"worker_id": w, "response": SAID[(n + k + w) % 60]} for w in range(3)],
+                }
+                for k in range(1 + n % 3)
+            ],
+        }
+        for n in range(12)
+    ]
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(map(json.dumps, texts_of)), encoding="utf-8")
+    every = [each["response"] for one in texts_of for of in one["sentences"] for each in of["responses"]]
+    way = next(way for way in refused(path).ways if "response=verdict" in way.options)
+    table = taken(path, way)
+    assert (table.height, table.filter(verdict="yes").height) == (len(every), every.count("yes"))
+
+
+def test_headings_without_a_name_are_numbered_and_blank_lines_above_them_passed_over(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        ",,\nhuman,gpt4,\n" + "".join(f"{a},{b},\n" for a, b in zip(SAID, noisy(SAID), strict=True)), encoding="utf-8"
+    )
+    assert check(path).read.judges[0].n_compared == 60
+
+
+def test_an_order_of_models_is_one_verdict_and_no_ratings_of_each(tmp_path):
+    rows = [
+        {
+            "instruction": f"an instruction of some words, number {n}",
+            "annotator": "gpt-4o",
+            "preference": 1 + (n % 3 > 0),
+        }
+        | {"ordered_models": [{"model": "mM"[n % 2], "rank": 1}, {"model": "Mm"[n % 2], "rank": 2}]}
+        for n in range(60)
+    ]
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    try:
+        table = import_ratings([path]).ratings
+    except InputError as error:
+        table = taken(path, error.ways[0])
+    assert (table.height, table.filter(verdict="2").height) == (60, 40)

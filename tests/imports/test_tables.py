@@ -88,7 +88,7 @@ def test_a_long_table_says_who_what_and_why(tmp_path):
     assert {name: first[name] for name in wanted} == wanted
     assert set(found.ratings.filter(rater="ada")["family"]) == {"human"}
     spoken = " ".join(found.notes)
-    assert "judge is rater" in spoken
+    assert ("judge", "rater") in {(row["column"], row["taken as"]) for row in found.columns}
     assert "ordinal:1-5" in spoken
 
 
@@ -99,7 +99,9 @@ def test_a_wide_table_has_a_rater_a_column_and_leaves_texts_out(tmp_path):
     assert found.ratings.filter(rater="gpt-4o")["confidence"].to_list() == [0.75, 0.5]
     assert found.ratings.filter(rater="label").height == 1, "an empty cell is no rating"
     assert set(found.ratings["scale"]) == {"nominal:fail,pass"}
-    assert any("left out: prompt" in note for note in found.notes)
+    taken = {row["column"]: (row["kind"], row["taken as"]) for row in found.columns}
+    assert [taken[name][1] for name in ("prompt", "gpt-4o", "label")] == ["not read", "rater", "rater"]
+    assert all(row["because"] for row in found.columns)
 
 
 def test_wide_by_question_with_its_rater_told(tmp_path):

@@ -427,7 +427,7 @@ def _with_ways(error: InputError, cells: CellTable, told: Mapping[str, Any]) -> 
     if error.ways:
         error = tried(error, lambda options: _votes(some, _with_options(told, options)))
     is_file = cells.source not in ("table", "-") and Path(cells.source).is_file()
-    if error.ways or not is_file or error.where not in ("--human", "--judge", "ratings"):
+    if error.ways or not is_file or error.where not in ("--human", "--judge", "--item", "ratings"):
         return error
     from axisjudge.imports.api import ratings_ways
 

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError, WayOut
+from axisjudge.imports.cells import refuse_turned, turned, unlike, words_meant
 from axisjudge.imports.recognise import (
     CLUSTERS,
     HUMAN,
@@ -21,6 +22,7 @@ from axisjudge.imports.recognise import (
     NAMED_FOR_ROWS,
     NAMES,
     OF_ROWS,
+    SUMMED_UP,
     Recognised,
     cluster_candidates,
     in_order,
@@ -38,8 +40,9 @@ from axisjudge.imports.recognise import (
     tokens,
     who,
 )
+from axisjudge.imports.recognise import kind_of as rater_kind_of
 from axisjudge.imports.sheets import Cells, read_sheet, unpacked
-from axisjudge.ratings.edge import NO_VERDICT, same_choices, side, words_in
+from axisjudge.ratings.edge import NO_VERDICT, shifted_pairs, side, words_in
 from axisjudge.ratings.scales import plain
 from axisjudge.studies._shared.frames import Kind, kind_of, narwhals_of
 
@@ -212,6 +215,8 @@ def _wide(known: Recognised, wishes: Roles) -> Roles:
     item = wishes.item or _item(known, raters)
     if (of := several_raters(known, {*raters, item})) and not wishes.item and not wishes.judges:
         _refuse_several(known, of, found.judges)
+    if not wishes.judges and (over := turned(known, found.judges)):
+        refuse_turned(known, over, found.judges)
     cluster = _cluster(known, wishes, {*raters, item})
     confidence = _confidences(known, found.judges, wishes)
     reasons = _beside(known, found.judges, _REASONS)
@@ -272,11 +277,10 @@ def _long(known: Recognised, wishes: Roles) -> Roles:
     rater = _column(known, "--rater", wishes.rater or _rater(known))
     named = named_column(known.columns, _ITEMS) or named_column(known.columns, CLUSTERS)
     ids = [name for name in known.of("id", "cluster") if tokens(name) & OF_ROWS and name not in (value, rater)]
-    if not wishes.item and not named and len(ids) > 1:
-        raise InputError(
-            "--item", "must name what was rated", cure="name it", ways=[WayOut(("--item", of)) for of in ids]
-        )
-    item = _column(known, "--item", wishes.item or named or next(iter(ids), ""))
+    if not wishes.item and not named and len(ids) != 1:
+        ways = [WayOut(("--item", of)) for of in (ids or known.of("id", "text")[:3])]
+        raise InputError("--item", "must name what was rated", cure="name it", ways=ways)
+    item = _column(known, "--item", wishes.item or named or ids[0])
     raters = _names_in(known, rater)
     people = wishes.people or _long_people(known, rater, raters, wishes)
     judges = wishes.judges or tuple(name for name in raters if name not in people)
@@ -304,15 +308,16 @@ def _long_people(known: Recognised, rater: str, raters: Sequence[str], wishes: R
         pairs = known.frame.select(rater, kind).drop_nulls().unique().rows()
         human = {name.strip() for name, what in pairs if KIND_WORDS.get(plain(what)) == "human"}
     else:
-        human = {name for name in raters if who(name) == "people"}
+        kinds = {name: rater_kind_of(name, rater) or who(name) for name in raters}
+        human = {name for name in raters if who(name) == "people" or (all(kinds.values()) and kinds[name] == "human")}
     if wishes.judges:
         human = human or set(raters) - set(wishes.judges)
     if not human - set(wishes.judges):
         listed = ", ".join(raters[:8])
-        may = [name for name in raters if not is_model(name) and name not in wishes.judges] or raters
+        may = [name for name in raters if not is_model(name) and name not in wishes.judges]
         ways = [WayOut(("--human", name)) for name in may[::-1]]
         rule = f"which raters of column {rater!r} are people?"
-        raise InputError("--human", rule, listed, "name them, once each", ways)
+        raise InputError("--human", rule, listed, "name them, once each" if may else "all are models", ways)
     return tuple(name for name in raters if name in human and name not in wishes.judges)
 
 
@@ -414,11 +419,17 @@ def wide_raters(
     if judges:
         return WideRaters(theirs, tuple(judges))
     ours, copies = _judges(known, {name: words for name, words in free.items() if name not in theirs}, theirs)
+    made = [
+        name
+        for name in ours
+        if sums_up(known.frame, name, theirs) or (who(name) != "judge" and tokens(name) & SUMMED_UP)
+    ]
+    if made and len(made) == len(ours):
+        rule = f"{made[0]} says what people say wherever they agree, or is named so: it may be made of their words"
+        named = tuple(part for name in theirs for part in ("--human", name))
+        raise InputError("--judge", rule, ways=[WayOut(("--judge", made[0], *named), "if it is a judge")])
+    ours = tuple(name for name in ours if name not in made)
     for judge in ours:
-        if sums_up(known.frame, judge, theirs):
-            rule = f"{judge} says what people say wherever they agree, so that it may be made of their words"
-            named = tuple(part for name in theirs for part in ("--human", name))
-            raise InputError("--judge", rule, ways=[WayOut(("--judge", judge, *named), "if it is a judge")])
         if same := next((person for person in theirs if same_in_every_row(known.frame, judge, person)), ""):
             rule = f"{judge} says the same as {same} in every row, so that one may be made from the other"
             both = WayOut(("--judge", judge, "--human", same), "if two raters said it, name both")
@@ -493,6 +504,9 @@ def _judges(
         pairs = ((one, other) for one in judged or alike for other in people if one != name)
         if any(says_agreement(known.frame, name, one, other) for one, other in pairs):
             alike.remove(name)
+    if alike and not (fit := [name for name in alike if not all(unlike((name, person)) for person in people)]):
+        raise _unlike(known, alike, people)
+    alike = fit if alike else []
     judged = [name for name in alike if who(name) == "judge"]
     copies: dict[str, str] = {}
     for one, other in combinations(alike, 2):
@@ -517,6 +531,19 @@ def _judges(
     raise _no_judge(known, people, theirs)
 
 
+def _unlike(known: Recognised, judges: Sequence[str], people: Sequence[str]) -> InputError:
+    """The refusal of judges that by their names say something else than people: the same, or the opposite?"""
+    ways = [WayOut(("--judge", name), f"if {name} and {people[0]} answer one question") for name in judges[:3]]
+    for name in judges[:3]:
+        if len(said := sorted(known.columns[name].words)) == 2:
+            meant = [f"{name}:{one}={other}" for one, other in (said, said[::-1])]
+            ways.append(
+                WayOut(("--judge", name, "--words", meant[0], "--words", meant[1]), f"if {name} is its opposite")
+            )
+    rule = f"{', '.join(judges[:3])} and {', '.join(people[:3])} are of unlike things by their names"
+    return InputError("--judge", rule, ways=ways)
+
+
 def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) -> InputError:
     """The refusal where no column uses people's words."""
     scores = [
@@ -526,12 +553,12 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         and name not in people
         and last_part(name) not in OF_ROWS
         and (who(name) == "judge" or each.kind == "verdict")
-        and (each.fractions or not each.words)
+        and (each.fractions or not each.words or (len(theirs) > 2 and shifted_pairs(each.words, theirs)))
     ]
     listed = ", ".join(sorted(theirs, key=in_order)[:6])
     if scores:
         rule = f"{', '.join(scores[:4])} {'holds' if len(scores) == 1 else 'hold'} numbers, where people said {listed}"
-        both = [scores[0], *(name for name in people if known.columns[name].fractions)]
+        both = [scores[0], *(name for name in people if known.columns[name].numbers and len(theirs) > 2)]
         ends = {name: known.columns[name].numbers or (0.0, 1.0) for name in both}
         bars = {
             name: 0.5 if low >= 0 and high <= 1 else round((low + high) / 2, 2) for name, (low, high) in ends.items()
@@ -569,28 +596,3 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
     said_by = {name: sorted(known.columns[name].words, key=in_order) for name in judges[:3]}
     ways = [way for name, own in said_by.items() for way in words_meant(name, own, theirs)]
     return InputError("--judge", rule, cure=cure, ways=ways)
-
-
-def words_meant(judge: str, own: Sequence[str], theirs: Iterable[str], *, alone: bool = False) -> list[WayOut]:
-    """What a judge's words stand for among people's, as choices between answers or of two sides; else both ways round.
-
-    The first is clear where the judge stands `alone`.
-    """
-    words = sorted(theirs, key=in_order)
-    if meant := same_choices(own, words):
-        pairs = [part for one, other in meant.items() if one != other for part in ("--words", f"{judge}:{one}={other}")]
-        return [WayOut(("--judge", judge, *pairs), clear=alone)]
-    if len(own) != 2 or len(words) != 2 or {*own} & {*words}:
-        return []
-    if any(map(side, own)) and not any(map(side, words)):  # true and false are no choice between two answers
-        return []
-    same_side = all(map(side, own)) and all(map(side, words))
-    orders = [words, words[::-1]]
-    if same_side and side(own[0]) != side(own[1]) and side(words[0]) != side(words[1]):
-        orders = [[next(each for each in words if side(each) == side(one)) for one in own]]
-    made = []
-    for order in orders:
-        pairs = [f"{judge}:{one}={other}" for one, other in zip(own, order, strict=True)]
-        when = f"if {own[0]} means {order[0]}" if len(orders) > 1 else ""
-        made.append(WayOut(("--judge", judge, "--words", pairs[0], "--words", pairs[1]), when))
-    return made
