@@ -28,6 +28,11 @@ class OneLine(Exception):
         return [*(f"line {cell.lineno}: {cell.line}" for cell in cells), f"{type(self).__name__}: {self}"]
 
 
+def printable(text: str, kept: str = "") -> str:
+    """The text with a question mark for each letter that a terminal would obey; those `kept` stay."""
+    return "".join(letter if letter.isprintable() or letter in kept else "?" for letter in text)
+
+
 class WayOut(NamedTuple):
     """Options that mend a refused command; `when` they are right, in words; `instead` of which command, if another.
 

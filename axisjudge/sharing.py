@@ -27,15 +27,8 @@ Record = TypeVar("Record", bound=BaseModel)
 
 #: Detectors of detect-secrets whose matches have a form of their own.
 _DETECTORS = (
-    *(
-        "AWSKeyDetector",
-        "AzureStorageKeyDetector",
-        "BasicAuthDetector",
-        "DiscordBotTokenDetector",
-        "GitHubTokenDetector",
-    ),
-    *("GitLabTokenDetector", "OpenAIDetector", "PypiTokenDetector", "SendGridDetector", "SlackDetector"),
-    *("SquareOAuthDetector", "StripeDetector", "TelegramBotTokenDetector", "TwilioKeyDetector"),
+    "AWSKey AzureStorageKey BasicAuth DiscordBotToken GitHubToken GitLabToken OpenAI PypiToken SendGrid "
+    "Slack SquareOAuth Stripe TelegramBotToken TwilioKey"
 )
 _BEGIN = "-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
 #: What these do not know, or of which they match the beginning alone.
@@ -75,6 +68,11 @@ _OURS = {
 }
 
 
+_PREFIXES = (
+    "gsk_ xai- r8_ pplx- dop_v1_ shp lin_api_ ntn_ hvs. dp. csk- ya29. gocspx- age-secret-key- xapp- whsec_ "
+    "k_test_ nrak- sntrys_ lsv2_ tvly- nvapi- figd_ atatt dckr_pat_ glsa_ fw_ secret_ key- dapi pat q~ hrku- "
+    "sbp_ pmak- pscale_ fm1_ fm2_ atlasv1 pa- apa91b flyv1"
+)
 #: What a text must hold, in small letters, to be looked through for a kind: most texts hold nothing of the kind.
 _SIGNS = {
     "API key": ("sk-", "rk-", "pk-"),
@@ -84,26 +82,7 @@ _SIGNS = {
     "Hugging Face token": ("hf_",),
     "npm token": ("npm_",),
     "JSON web token": ("eyj",),
-    "key with a known prefix": (
-        *(
-            "gsk_",
-            "xai-",
-            "r8_",
-            "pplx-",
-            "dop_v1_",
-            "shp",
-            "lin_api_",
-            "ntn_",
-            "hvs.",
-            "dp.",
-            "csk-",
-            "ya29.",
-            "gocspx-",
-        ),
-        *("age-secret-key-", "xapp-", "whsec_", "k_test_", "nrak-", "sntrys_", "lsv2_", "tvly-", "nvapi-", "figd_"),
-        *("atatt", "dckr_pat_", "glsa_", "fw_", "secret_", "key-", "dapi", "pat", "q~"),
-        *("hrku-", "sbp_", "pmak-", "pscale_", "fm1_", "fm2_", "atlasv1", "pa-", "apa91b", "flyv1"),
-    ),
+    "key with a known prefix": tuple(_PREFIXES.split()),
     "value of a key": ("secret", "password", "key", "token", "sig=", "cookie:"),
     "value of a variable": ("pass", "secret", "token", "key", "auth"),
     "address that is a key": ("webhook",),
@@ -120,7 +99,7 @@ def _patterns() -> tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]:
     theirs: list[tuple[str, tuple[str, ...], re.Pattern[str]]] = []
     detectors: dict[str, Any] = get_mapping_from_secret_type_to_class()
     for kind, detector in detectors.items():
-        if detector.__name__ in _DETECTORS:
+        if detector.__name__.removesuffix("Detector") in _DETECTORS.split():
             theirs += [(kind, (), pattern) for pattern in detector.denylist]
     return (*((kind, _SIGNS.get(kind, ()), re.compile(form)) for kind, form in _OURS.items()), *theirs)
 
@@ -221,10 +200,11 @@ def clean_line(line: str, counted: Counter[str]) -> str:
     return line if (clean := shared(told, counted)) == told else json.dumps(clean, ensure_ascii=False) + "\n"
 
 
-def in_words(counted: Counter[str]) -> str:
+def in_words(counted: Mapping[str, int], *, may_stay: bool = True) -> str:
     """How many secrets were taken out, by kind; empty without any."""
-    kinds = ", ".join(f"{n} {kind}" for kind, n in counted.most_common())
-    return f"{counted.total()} secrets were taken out ({kinds}); --no-redact leaves them in." if counted else ""
+    kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(counted).most_common())
+    kept = "; --no-redact leaves them in" if may_stay else ""
+    return f"{sum(counted.values())} secrets were taken out ({kinds}){kept}." if counted else ""
 
 
 #: What begins as a formula does, with blanks and what no cell shows before it: some programs pass over these.

@@ -17,9 +17,12 @@ from typer.testing import CliRunner
 
 from axisjudge.checks import InputError
 from axisjudge.cli import app
-from axisjudge.ratings import ratings_frame
+from axisjudge.ratings import ratings_frame, read_ratings
 from axisjudge.readers import read_trajectories, write_trajectories
 from axisjudge.report.bundle.inputs import copy_inputs
+from axisjudge.report.links import write_links
+from axisjudge.report.made import provenance_cell
+from axisjudge.report.run import _take_keys_out
 from axisjudge.report.tables import as_csv
 from axisjudge.sharing import plain_cell, safe_cell, shared, shared_frame, without_keys
 from axisjudge.trajectory import Step, Trajectory
@@ -253,6 +256,23 @@ def test_an_export_runs_no_formula_and_is_read_back_as_it_was(form, tmp_path):
         from axisjudge.labels.own import Terms, read_own_csv
 
         assert {rating.rater for rating in read_own_csv(out, Terms())[0]} == {"one", "=HYPERLINK(1)"}
+
+
+def test_a_report_says_how_many_secrets_it_lost(tmp_path):
+    outputs = [
+        {"output_type": "stream", "name": "stdout", "text": f"It sent {TEXT['aws']}."},
+        {"output_type": "display_data", "metadata": {}, "data": {"text/plain": TEXT["openai"], "image/png": "AKIA"}},
+    ]
+    book = type("Book", (), {"cells": [{"outputs": outputs}, {}]})
+    _take_keys_out(book, counted := Counter())
+    assert counted.total() == 2
+    results = {"parameters": {}, "inputs": {}, "command": "", "judged_with": [], "secrets": dict(counted)}
+    assert "2 secrets were taken out" in provenance_cell(tmp_path, results, [], [], 1.0).source
+    assert "secrets" not in provenance_cell(tmp_path, results | {"secrets": {}}, [], [], 1.0).source
+    folder = world(tmp_path)
+    runs = read_trajectories(folder / "runs.jsonl").trajectories
+    write_links(read_ratings(folder / "ratings.jsonl"), runs, folder, counted)
+    assert counted.total() > 2 + 3 * 2
 
 
 def test_a_reports_table_runs_no_formula():

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from axisjudge.checks import InputError, OneLine
+from axisjudge.checks import InputError, OneLine, printable
 from axisjudge.cli import axis, combining, files, judging, labels, pages, rubrics, scorecard, splits, trust  # noqa: F401
 from axisjudge.cli.show import app
 
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def _stop(code: int, message: str) -> int:
-    typer.echo(f"axisjudge: {message}", err=True)
+    typer.echo("axisjudge: " + printable(message, kept="\n"), err=True)
     return code
 
 

@@ -84,7 +84,7 @@ def print_outcome(outcome: Outcome, *, quiet: bool = False) -> None:
     if any(end.stopped or end.failures for end in outcome.ends) or outcome.was_interrupted:
         show.table(outcome.rows(), "How far each judge came")
     for sentence in outcome.sentences():
-        typer.echo(f"\n{sentence}")
+        typer.echo(f"\n{show.text(sentence)}")
 
 
 def stop(code: int) -> None:

@@ -93,6 +93,7 @@ def _list(json: bool) -> None:
 
 def _run(names: list[str], given: dict[str, str], gallery: bool, json: bool, **how: Any) -> None:
     from axisjudge.report.run import run_gallery, run_reports
+    from axisjudge.sharing import in_words
 
     start = time.perf_counter()
     if gallery:
@@ -109,6 +110,8 @@ def _run(names: list[str], given: dict[str, str], gallery: bool, json: bool, **h
     for result in results:
         if result.unanswered:
             typer.echo(f"  {result.name}  has no answer. {result.unanswered}")
+        if taken := in_words(result.secrets, may_stay=False):
+            typer.echo(f"  {result.name}  {taken}")
     rest = len(results) - len(written)
     typer.echo(f"{len(written)} written, {rest} up to date, in {time.perf_counter() - start:.1f} s")
     if results:

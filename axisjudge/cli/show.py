@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_arg
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from axisjudge.checks import InputError, WayOut
+from axisjudge.checks import InputError, WayOut, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -171,7 +171,7 @@ def text(value: Any) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.3f}"
-    return "".join(letter if letter.isprintable() else "?" for letter in str(value))
+    return printable(str(value))
 
 
 def lines(sentences: Iterable[str], *, apart: bool = False) -> None:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from axisjudge.checks import printable
 from axisjudge.judges.prompt import CallPrompt, Prefix
 from axisjudge.rubric import RubricText
 from axisjudge.trajectory import Trajectory
@@ -118,6 +119,9 @@ class Failure:
     retry_after_s: float | None = None
     maybe_paid: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", printable(self.words))
+
     @property
     def status(self) -> Status:
         """The status of the ratings that are lost by it."""
@@ -134,10 +138,12 @@ def failure_of(error: BaseException, *secrets: str) -> Failure | None:
         return _redirected(error, status)
     if isinstance(stated, Mapping) and not (isinstance(status, int) and status >= 400):
         return failure_in_reply(stated.get("error") or stated, *secrets)
+    if isinstance(stated, str) and stated and status is None:
+        return failure_in_reply(stated, *secrets)
     if not isinstance(status, int):
         return _without_status(error)
     body = _body(error)
-    code, message = _code(body), _message(body) or "no message"
+    code, message = _code(body), _message(body) or _raw(body)
     words = f"HTTP {status} {type(error).__name__}"
     kind = _kind(status, f"{code} {message}")
     if status == 400 and _KEY.search(f"{code} {message}"):
@@ -179,7 +185,7 @@ def failure_in_reply(error: object, *secrets: str) -> Failure:
     come again, and may have been paid.
     """
     body = {"error": error if isinstance(error, Mapping) else getattr(error, "__dict__", {"message": str(error)})}
-    code, message = _code(body), _message(body) or "no message"
+    code, message = _code(body), _message(body) or _raw(error)
     status = next((int(word) for word in code.split() if re.fullmatch("[45][0-9]{2}", word)), None)
     kind = _kind_by_code(code, message, status)
     words = f"an error in the reply: {code or 'without a code'}"
@@ -281,8 +287,15 @@ def _message(body: Any) -> str:
         said = body.get(name)
         said = _message(said) if isinstance(said, Mapping) else json.dumps(said) if isinstance(said, list) else said
         if isinstance(said, str) and said:
-            return " ".join(said.split())
+            behind = body.get("metadata")  # a router's: what who is behind it said
+            raw = behind.get("raw") if isinstance(behind, Mapping) else None
+            return " ".join(f"{said}: {raw}".split() if isinstance(raw, str) else said.split())
     return ""
+
+
+def _raw(body: Any) -> str:
+    """An error of a shape that nobody knows, as it came."""
+    return json.dumps(body, ensure_ascii=False, default=str)[: 10 * KEPT_OF_RAW] if body else "no message"
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:

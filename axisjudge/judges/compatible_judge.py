@@ -18,7 +18,7 @@ from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import BUDGET, CallPrompt
 from axisjudge.judges.remote import MAX_TOKENS as ROOM_TO_THINK
 from axisjudge.judges.remote import Body, NoReplyError, Received
-from axisjudge.judges.wire import usd_of
+from axisjudge.judges.wire import sent_whole, usd_of
 from axisjudge.judges.written import JOINT_REPLY_TOKENS, Said, WrittenJudge, begins_with_thought
 from axisjudge.rubric import TOKEN_CEILING
 from axisjudge.spec import REMOTE, JudgeSpec, Provider
@@ -215,10 +215,18 @@ class CompatibleJudge(WrittenJudge):
         if not self.is_long(body):
             return await client.chat.completions.create(**body)
         from openai.lib.streaming.chat import ChatCompletionStreamState
+        from openai.types.chat import ChatCompletion
 
         answer, is_whole = ChatCompletionStreamState(), False
         body = {**body, "stream_options": {"include_usage": True}}
-        async for chunk in await client.chat.completions.create(**body, stream=True):
+        stream = await client.chat.completions.create(**body, stream=True)
+        if told := await sent_whole(stream):
+            return ChatCompletion.construct(**told)
+        async for chunk in stream:
+            if not getattr(chunk, "choices", None):
+                if getattr(chunk, "usage", None) is None:  # it keeps the connection awake
+                    continue
+                chunk.choices = []
             answer.handle_chunk(chunk)
             is_whole |= any(choice.finish_reason for choice in chunk.choices)
         if not is_whole:
@@ -228,8 +236,7 @@ class CompatibleJudge(WrittenJudge):
     def read(self, response: ChatCompletion, form: str) -> Received:
         usage, said = response.usage, _said(response)
         self._is_cut_thinking |= _is_cut_thinking(response)
-        stated = usd_of(getattr(usage, "cost", None))
-        received = Received(said, response.model, response.id, _tokens(usage), stated_usd=stated)
+        received = Received(said, response.model, response.id, _tokens(usage), stated_usd=_stated_usd(usage))
         if isinstance(said, Failure):
             raise NoReplyError(said, received)
         return received
@@ -254,13 +261,7 @@ def with_listed_confidence(schema: Any) -> Any:
 
 #: Names of a model's context in servers' lists of models: vLLM and SGLang, llama.cpp, OpenRouter, LM Studio, LiteLLM.
 _CONTEXTS = (
-    "max_model_len",
-    "n_ctx",
-    "context_length",
-    "loaded_context_length",
-    "context_window",
-    "max_input_tokens",
-    "max_context_length",
+    "max_model_len n_ctx context_length loaded_context_length context_window max_input_tokens max_context_length"
 )
 LOOK_S = 10.0
 
@@ -291,7 +292,7 @@ def _context_in(listed: Any, model: str) -> int | None:
     ]
     (found,) = mine if len(mine) == 1 else models if len(models) == 1 and "data" in listed else [{}]
     places = (found.get("meta") or {}, found)
-    told = [place[name] for place in places for name in _CONTEXTS if isinstance(place.get(name), int)]
+    told = [place[name] for place in places for name in _CONTEXTS.split() if isinstance(place.get(name), int)]
     return told[0] if told and told[0] > 0 else None
 
 
@@ -306,8 +307,12 @@ def _is_cut_thinking(completion: ChatCompletion) -> bool:
         return False
     message = completion.choices[0].message
     thought = getattr(getattr(completion.usage, "completion_tokens_details", None), "reasoning_tokens", None)
-    is_told = any(isinstance(getattr(message, name, None), str) for name in ("reasoning_content", "reasoning"))
-    return bool(thought) or is_told or begins_with_thought(message.content or "")
+    return bool(thought) or _has_thought(message) or begins_with_thought(message.content or "")
+
+
+def _has_thought(message: Any) -> bool:
+    """Whether a reply has a field of thought."""
+    return any(isinstance(getattr(message, name, None), str) for name in ("reasoning_content", "reasoning"))
 
 
 def _cut_short(usage: Any) -> Answer:
@@ -334,7 +339,20 @@ def _said(completion: ChatCompletion) -> Said | Failure:
     if isinstance(content, list):  # Mistral's: thought and text in parts
         texts = [part for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
         return "".join(str(part.get("text", "")) for part in texts)
+    if not content and _has_thought(choice.message):
+        words = "nothing but thought came: the server's parser of thought may take the verdict for it; start it without"
+        return lost("parse_error", words)
     return content or ""
+
+
+def _stated_usd(usage: Any) -> float | None:
+    """The price that a gateway tells; OpenRouter, where the user's own key pays, has the provider's beside its own."""
+    stated = usd_of(getattr(usage, "cost", None))
+    if stated is None or getattr(usage, "is_byok", None) is not True:
+        return stated
+    details = getattr(usage, "cost_details", None)
+    behind = details.get("upstream_inference_cost") if isinstance(details, Mapping) else None
+    return stated + (usd_of(behind) or 0.0)
 
 
 def _tokens(usage: Any) -> Tokens | None:

@@ -238,20 +238,8 @@ _TAGS = (
 RULES = {"verdict": _VERDICT, "note": _NOTE, "frame": _FRAME, "praise": _PRAISE, "tags": _TAGS}
 #: What many stems have in common and few texts hold.
 CORES = (
-    "<",
-    "sys",
-    "\n\nh",
-    "judg",
-    "grad",
-    "evaluat",
-    "rubric",
-    "fail",
-    "perfect",
-    "full ",
-    "top ",
-    "develop",
-    "begin",
-    "tool_",
+    *("<", "sys", "\n\nh", "judg", "grad", "evaluat", "rubric", "fail", "perfect", "full ", "top ", "develop"),
+    *("begin", "tool_"),
 )
 #: Letters of other alphabets by the Latin one that they pass for, beside those that Unicode's compatibility forms undo.
 _LOOK_ALIKES = {

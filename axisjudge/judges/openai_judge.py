@@ -15,6 +15,7 @@ from axisjudge.judges.answer import ONE_CALL, Answer, all_lost, broken_off, fail
 from axisjudge.judges.base import Rubrics
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import INSTRUCTIONS, CallPrompt, Prefix, question
+from axisjudge.judges.wire import sent_whole
 from axisjudge.judges.written import Said, WrittenJudge
 from axisjudge.spec import REMOTE, TRANSPORT, Provider
 from axisjudge.verdict import VERDICTS, Axis, RaterKind
@@ -117,7 +118,12 @@ class OpenAIJudge(WrittenJudge):
         """Answers after long thinking are streamed: a connection that is silent for minutes is cut on its way."""
         if not self.is_long(body):
             return await client.responses.create(**body)
-        async for event in await client.responses.create(**body, stream=True):
+        stream = await client.responses.create(**body, stream=True)
+        if told := await sent_whole(stream):
+            from openai.types.responses import Response
+
+            return Response.construct(**told)
+        async for event in stream:
             if event.type in ("response.completed", "response.incomplete", "response.failed"):
                 return event.response
             if event.type == "error":

@@ -67,6 +67,10 @@ FRAMES_KEPT = 500
 #: Stands for any record: two hashes that occur in no text.
 _ANY_PREFIX = Prefix(sha256(b"axisjudge: any text").hexdigest(), sha256(b"axisjudge: any mark").hexdigest())
 
+#: Errors by which a reply of another shape shows: the SDKs do not check one against their own models.
+_OTHER_SHAPE = (AttributeError, TypeError, LookupError)
+_NOT_OF_THIS_API = "the reply has not the shape of this API"
+
 Body = dict[str, Any]
 
 
@@ -348,6 +352,8 @@ class RemoteJudge(Judge):
             raise NoReplyError(self.with_key_named(error.failure), error.received) from error
         except (json.JSONDecodeError, RecursionError) as error:  # the SDKs let these through
             raise NoReplyError(unreadable("the server's reply is not JSON")) from error
+        except _OTHER_SHAPE as error:
+            raise NoReplyError(unreadable(_NOT_OF_THIS_API)) from error
         except Exception as error:  # of the SDK or its transport
             raise NoReplyError(self.failure_of(error)) from error
         try:
@@ -388,13 +394,15 @@ class RemoteJudge(Judge):
     def _received(self, response: Any, form: str) -> Received:
         if error := getattr(response, "error", None):  # some tell under status 200 that they failed
             received = None
-            with suppress(AttributeError, TypeError, NoReplyError):
+            with suppress(*_OTHER_SHAPE, NoReplyError):
                 received = self.read(response, form)
             raise NoReplyError(failure_in_reply(error, self.key), received)
         try:
-            return self.read(response, form)
-        except (AttributeError, TypeError) as error:  # the SDKs do not check a reply against their own models
-            raise NoReplyError(unreadable("the reply has not the shape of this API")) from error
+            received = self.read(response, form)
+        except _OTHER_SHAPE as error:
+            raise NoReplyError(unreadable(_NOT_OF_THIS_API)) from error
+        model, call_id = (each if isinstance(each, str) else None for each in (received.model, received.call_id))
+        return replace(received, model=model, call_id=call_id)
 
     def request(self, trajectory: Trajectory, rubrics: Rubrics) -> Body | Reply:
         """What is sent for axes of a run; a reply where it is too long to be sent."""

@@ -6,6 +6,7 @@ states and to no other one, whatever a redirect or a reply says.
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
@@ -17,10 +18,14 @@ from urllib.parse import parse_qs, urlsplit
 
 from axisjudge.judges.answer import Failure, unreadable
 
-#: Bytes of one reply, packed or unpacked: a stream of 128,000 tokens has about 40 MB.
-MOST_BYTES = 64_000_000
+#: Bytes of one reply, packed or unpacked, and of one line of a stream: what Python makes of 4 MB of JSON has 100 MB.
+MOST_BYTES = 4_000_000
+#: Bytes of a stream: one of 128,000 tokens has about 40 MB.
+MOST_STREAMED = 64_000_000
 #: Bytes of the results of a batch, which has 20,000 requests at the most.
 MOST_FETCHED = 1_000_000_000
+#: Bytes of a comment before a reply.
+_LONGEST_COMMENT = 100_000
 #: Encodings that can be unpacked piece by piece, within the limit.
 UNPACKED = ("gzip", "deflate", "x-gzip")
 
@@ -95,32 +100,46 @@ def guard(http: Any, address: Any, watching: Hook | None = None) -> None:
             await watching(response)
         _note_cost(response)
         is_batch = response.request.url.path.endswith(("/content", "/results"))
-        most = MOST_FETCHED if is_batch and response.request.method == "GET" else MOST_BYTES
-        response.stream = _capped(response, most)
+        response.stream = _capped(response, is_batch=is_batch and response.request.method == "GET")
 
     hooks = http.event_hooks
     http.event_hooks = {"request": [*hooks["request"], only_there], "response": [*hooks["response"], capped]}
 
 
-def _capped(response: Any, most: int) -> Any:
+def _capped(response: Any, *, is_batch: bool) -> Any:
     from httpx2 import AsyncByteStream
 
     encoding = response.headers.pop("content-encoding", "identity").strip().lower()
     if encoding not in (*UNPACKED, "identity", ""):
         raise WireError(unreadable(f"the reply is packed as {encoding[:20]}, which was not asked for"))
-    is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+    is_stream = is_streamed(response)
+    most = MOST_FETCHED if is_batch else MOST_STREAMED if is_stream else MOST_BYTES
     source = response.stream
 
     class Capped(AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
             pieces = unpacked(source, most) if encoding in UNPACKED else within(source, most)
-            async for piece in pieces if is_stream else without_comments(pieces):
+            async for piece in in_lines(pieces, MOST_BYTES) if is_stream else without_comments(pieces):
                 yield piece
 
         async def aclose(self) -> None:
             await source.aclose()
 
     return Capped()
+
+
+def is_streamed(response: Any) -> bool:
+    """Whether a reply comes as server-sent events."""
+    return str(response.headers.get("content-type", "")).startswith("text/event-stream")
+
+
+async def sent_whole(stream: Any) -> dict[str, Any] | None:
+    """The reply of a server that was asked for a stream and sends none; None where it streams."""
+    if not is_streamed(stream.response):
+        with suppress(ValueError):
+            told = json.loads(await stream.response.aread())
+            return told if isinstance(told, dict) else None
+    return None
 
 
 def _too_large(most: int) -> WireError:
@@ -134,6 +153,18 @@ async def within(source: AsyncIterator[bytes] | Any, most: int) -> AsyncIterator
         left -= len(piece)
         if left < 0:
             raise _too_large(most)
+        yield piece
+
+
+async def in_lines(pieces: AsyncIterator[bytes], most: int) -> AsyncIterator[bytes]:
+    """The pieces of a stream, none of whose lines has more bytes than that."""
+    begun = 0
+    async for piece in pieces:
+        lengths = [len(line) for line in piece.split(b"\n")]
+        lengths[0] += begun
+        if max(lengths) > most:
+            raise _too_large(most)
+        begun = lengths[-1]
         yield piece
 
 
@@ -165,7 +196,7 @@ async def without_comments(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]
         while head.startswith(b":") and b"\n" in head:
             note_repair("comment")
             head = head.partition(b"\n")[2].lstrip()
-        if head and not head.startswith(b":"):
+        if head and (not head.startswith(b":") or len(head) > _LONGEST_COMMENT):
             yield head
             head = None
     if head:

@@ -12,6 +12,7 @@ import re
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -103,11 +104,11 @@ class UnclearError(ValueError):
 
 #: What models think aloud before they answer, where their server does not take it out: in tags of many names, and in
 #: the marks of Mistral, Cohere, Kimi and gpt-oss.
-_NAMES = r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection)"
+_NAMES = r"(?i:(?:\w+:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad))"
 _ENDS = rf"</{_NAMES}>|\[/THINK\]|<\|END_THINKING\|>|◁/think▷|<\|channel\|>final[^<]*<\|message\|>"
 #: What begins with an object is no thought: such an end stands in a text of it.
 _THOUGHT = re.compile(rf"\A(?!\s*(?:```[\w-]*\s*)?{{).*(?:{_ENDS})", re.DOTALL)
-_OPEN_THOUGHT = re.compile(rf"\A\s*(?:<{_NAMES}\b[^>]*>|\[THINK\]|<\|START_THINKING\|>|◁think▷|<\|channel\|>analysis)")
+_OPEN_THOUGHT = re.compile(rf"<{_NAMES}\b[^>]*>|\[THINK\]|<\|START_THINKING\|>|◁think▷|<\|channel\|>analysis")
 #: Characters of a reply that is searched for an object, and places in it that are tried.
 MOST_SEARCHED, MOST_TRIED = 200_000, 1_000
 _FENCE = re.compile(r"\A\s*```[\w-]*\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
@@ -115,7 +116,7 @@ _FENCE = re.compile(r"\A\s*```[\w-]*\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
 def begins_with_thought(text: str) -> bool:
     """Whether a reply begins with the marks of a thought."""
-    return bool(_OPEN_THOUGHT.match(text))
+    return bool(_OPEN_THOUGHT.match(text.lstrip()))
 
 
 def object_in(text: str, *, strict: bool = False) -> tuple[Any, list[str]]:
@@ -152,8 +153,8 @@ def object_in(text: str, *, strict: bool = False) -> tuple[Any, list[str]]:
     except json.JSONDecodeError as error:
         if strict:
             raise UnclearError(str(error)) from error
-    if len(text) > MOST_SEARCHED or (_OPEN_THOUGHT.match(text) and not _THOUGHT.match(text)):
-        raise UnclearError("the reply is no JSON" if len(text) > MOST_SEARCHED else "the thought before it has no end")
+    if len(text) > MOST_SEARCHED:
+        raise UnclearError("the reply is no JSON")
     mended, mends = text, []
     for name, form in (("thought", _THOUGHT), ("fence", _FENCE)):
         if match := form.match(mended):
@@ -185,15 +186,31 @@ def _only_object(reader: json.JSONDecoder, text: str) -> dict[str, Any]:
         if n_tried > MOST_TRIED:
             raise UnclearError("the reply is no JSON, and too many braces stand in it")
         try:
+            begun = at
             found, at = reader.raw_decode(text, at)
         except json.JSONDecodeError:
             at += 1
             continue
         if found and found not in objects:
+            if not objects and _OPEN_THOUGHT.search(text, 0, begun):
+                raise UnclearError("the thought before it has no end")
             objects.append(found)
     if len(objects) != 1:
         raise UnclearError(f"the reply is no JSON, and {len(objects) or 'no'} objects stand in it")
     return objects[0]
+
+
+def _plain(fields: Any, repairs: list[str]) -> Any:
+    """The fields of a verdict, with a word in other letters and a number in quotes as they are meant."""
+    told = dict(fields) if isinstance(fields, Mapping) else {}
+    if isinstance(word := told.get("verdict"), str) and (plain := "_".join(word.lower().split())) != word:
+        told["verdict"] = plain
+        repairs.append("letters")
+    if isinstance(number := told.get("confidence"), str):
+        with suppress(ValueError):
+            told["confidence"] = float(number)
+            repairs.append("number_as_text")
+    return told or fields
 
 
 def verdict_from(content: str | Mapping[str, Any], *, strict: bool = False) -> Answer:
@@ -201,7 +218,7 @@ def verdict_from(content: str | Mapping[str, Any], *, strict: bool = False) -> A
     repairs: list[str] = []
     try:
         fields, repairs = object_in(content, strict=strict) if isinstance(content, str) else (content, [])
-        verdict = Verdict.model_validate(fields)
+        verdict = Verdict.model_validate(fields if strict else _plain(fields, repairs))
     except (ValueError, RecursionError) as error:  # a number of 5,000 digits is one, too
         raw = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
         fault = fault_of(error, "reply") if isinstance(error, ValidationError) else f"reply: {error}"
@@ -230,7 +247,7 @@ def verdicts_from(content: Said, rubrics: Rubrics, *, strict: bool = False) -> d
             return all_lost(rubrics, "parse_error", f"reply: {error}; received: {head(content)}")
     if not isinstance(fields, Mapping):
         return all_lost(rubrics, "parse_error", f"reply: expected an object; received: {head(str(content))}")
-    answers = {axis: verdict_from(fields.get(axis) or {}) for axis in rubrics}
+    answers = {axis: verdict_from(fields.get(axis) or {}, strict=strict) for axis in rubrics}
     flags = (ONE_CALL, *(f"{REPAIRED}:{each}" for each in repairs))
     return {axis: replace(answer, flags=(*answer.flags, *flags)) for axis, answer in answers.items()}
 

@@ -55,7 +55,10 @@ class Cascade:
             raise InputError("audit", "must lie in (0, 1]", self.audit, cure)
         if not 0 <= self.below <= 1:
             raise InputError("below", "must lie in [0, 1]", self.below)
-        if make_judges([self.second])[0].joint:
+        first, second = make_judges([self.first]), make_judges([self.second])
+        if {judge.rater for judge in first} & {judge.rater for judge in second}:
+            raise InputError("cascade", "has one judge twice, whose second answer would be its first", second[0].rater)
+        if second[0].joint:
             rule = "answers all axes in one call, and is to be asked about single ones"
             raise InputError(f"judge {self.second}", rule, cure="let it come first, or take another")
 

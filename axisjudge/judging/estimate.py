@@ -18,7 +18,7 @@ from axisjudge.checks import InputError
 from axisjudge.judges.answer import MAYBE_PAID
 from axisjudge.judges.base import Judge
 from axisjudge.judges.pricing import BATCH_SHARE, Tokens
-from axisjudge.judges.remote import RemoteJudge
+from axisjudge.judges.remote import STATED_COST, RemoteJudge
 from axisjudge.judging.inquiry import CHARACTERS_PER_TOKEN
 from axisjudge.judging.plan import Call, JudgingPlan, RunOptions
 from axisjudge.results import Result
@@ -273,7 +273,7 @@ class PlanEstimate:
         pairs = [(each.input_tokens, each.cached_tokens) for each in self.judges]
         whole, read = (sum(map(sum, ends)) for ends in zip(*pairs, strict=True))
         unpriced = f"; unpriced: {', '.join(self.unpriced)}" if self.unpriced else ""
-        price = f"about ${span(self.usd, 2)} by list price"
+        price = f"about ${span(self.usd, 2)} by list or stated price"
         return f"{calls} calls to models, {price}, {minutes} minutes, {read / whole:.0%} of prompts cached{unpriced}"
 
     @property
@@ -315,12 +315,15 @@ class _History:
     output_tokens: tuple[float, float]
     seconds: tuple[float, float]
     input_tokens: dict[str, float]
+    usd: float | None = None
 
 
 def _history_of(judge: Judge, ratings: pl.DataFrame) -> _History:
     """The mean answer of a judge with its standard error twice to either side, and its prompts by trajectory."""
     import polars as pl
 
+    stated = pl.col("flags").list.contains(STATED_COST) & (pl.col("rater") == judge.rater)
+    usd = calls_of(ratings.filter(stated))["usd"].mean()
     mine = ratings.filter((pl.col("rater") == judge.rater) & pl.col("output_tokens").is_not_null())
     calls = mine.group_by(call_key().alias("call")).agg(
         pl.col("output_tokens").sum(),
@@ -329,10 +332,10 @@ def _history_of(judge: Judge, ratings: pl.DataFrame) -> _History:
         pl.col("trajectory_id").first(),
     )
     if calls.height < ENOUGH:
-        return _History(0, ANSWER, SECONDS, {})
+        return _History(0, ANSWER, SECONDS, {}, usd)  # type: ignore[arg-type]
     prompts = calls.group_by("trajectory_id").agg(pl.col("input_tokens").mean())
     latency = _around(calls["latency_s"]) if calls["latency_s"].null_count() < calls.height else SECONDS
-    return _History(calls.height, _around(calls["output_tokens"]), latency, dict(prompts.iter_rows()))
+    return _History(calls.height, _around(calls["output_tokens"]), latency, dict(prompts.iter_rows()), usd)  # type: ignore[arg-type]
 
 
 def _around(values: pl.Series) -> tuple[float, float]:
@@ -382,8 +385,8 @@ def _of_judge(
         (whole[0], whole[1]),
         (shared[0], shared[1]),
         (output[0], output[1]),
-        _pair([_price(judge, *end, n_calls=n_calls) for end in ends]),
-        _pair([_price(judge, tokens, 0.0, out, n_calls=n_calls) for tokens, _, out, _ in ends]),
+        _pair([_price(judge, *end, n_calls=n_calls, told=history.usd) for end in ends]),
+        _pair([_price(judge, tokens, 0.0, out, n_calls=n_calls, told=history.usd) for tokens, _, out, _ in ends]),
         (seconds[0], seconds[1]),
         history.n_calls,
         tuple(letters),
@@ -391,15 +394,15 @@ def _of_judge(
 
 
 def _price(
-    judge: Judge, tokens: float, cached: float, output: float, written: float = 0.0, *, n_calls: int
+    judge: Judge, tokens: float, cached: float, output: float, written: float = 0.0, *, n_calls: int, told: float | None
 ) -> float | None:
-    """The price of calls that are alike: lists have steps by the length of a prompt."""
+    """The price of calls that are alike: lists have steps by the length of a prompt; without one as told by replies."""
     if not isinstance(judge, RemoteJudge):
         return None
     each = Tokens(*(round(part / n_calls) for part in (tokens, output, cached, written)))
     price = judge.price(each)
     if price is None:
-        return 0.0 if judge.is_own_server else None
+        return told * n_calls if told is not None else 0.0 if judge.is_own_server else None
     return price * n_calls
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import ValidationError
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, printable
 from axisjudge.judges.answer import Answer, Reply, fault_of, keepable, lost, question_and_interaction
 from axisjudge.judges.base import Judge
 from axisjudge.judges.lifecycle import warn_of
@@ -193,7 +193,7 @@ class Progress:
 
     def tell(self, line: str) -> None:
         """A line above the bar; who watches nothing, in a pipeline, is told too."""
-        self.bar.write(f"axisjudge: {line}", file=sys.stderr)
+        self.bar.write(f"axisjudge: {printable(line)}", file=sys.stderr)
 
     def _in_words(self, ends: Sequence[LaneEnd]) -> str:
         failed = sum(end.statuses.total() - end.statuses["ok"] for end in ends)

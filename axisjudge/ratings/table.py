@@ -194,16 +194,8 @@ def ratings_frame(ratings: Iterable[Rating]) -> pl.DataFrame:
 #: Columns that comparisons and profiles do not compute with: texts, versions, parameters of calls, what they cost.
 ASIDE = (
     *("schema_version", "task_id", "rubric_version"),
-    *(
-        "rationale",
-        "probabilities",
-        "invalid_citations",
-        "call_id",
-        "run_id",
-        "model",
-        "mechanism",
-        "confidence_source",
-    ),
+    *("rationale", "probabilities", "invalid_citations", "call_id", "run_id", "model", "mechanism"),
+    *("confidence_source",),
     *("input_tokens", "cached_tokens", "output_tokens", "cost_usd", "latency_s"),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -144,8 +144,10 @@ def _address(**parts: Any) -> str:
     return f"{EXPLORER}#{urlencode(given, quote_via=quote)}"
 
 
-def write_links(ratings: Any, trajectories: Iterable[Trajectory], folder: Path | None) -> tuple[Links, str]:
-    """Write the explorer of `ratings` into a report's folder.
+def write_links(
+    ratings: Any, trajectories: Iterable[Trajectory], folder: Path | None, secrets: Counter[str]
+) -> tuple[Links, str]:
+    """Write the explorer of `ratings` into a report's folder; what is taken out of it is counted in `secrets`.
 
     Returns
     -------
@@ -164,7 +166,7 @@ def write_links(ratings: Any, trajectories: Iterable[Trajectory], folder: Path |
         return NO_LINKS, "`axisjudge.explore(ratings, runs)` opens these runs at the steps that judges cite."
     try:
         grid = Grid.of(ratings, runs)
-        write_explorer(folder / EXPLORER, grid)
+        write_explorer(folder / EXPLORER, grid, secrets)
     except InputError as error:
         return NO_LINKS, literal(f"There is no explorer of these ratings: {error}.")
     links = Links(frozenset(grid.runs), _names(grid))

@@ -13,6 +13,7 @@ from axisjudge.report import digest
 from axisjudge.report.digest import git_commit, versions
 from axisjudge.report.drawn import KINDS
 from axisjudge.report.links import EXPLORER
+from axisjudge.sharing import in_words
 
 #: Below reports/: the notes, which hold paths of this machine and stay out of git, and the locks of reports.
 NOTES = ".made"
@@ -135,6 +136,8 @@ def provenance_cell(workbench: Path, results: Mapping[str, Any], raters: _Rows, 
         "commit": git_commit(workbench),
         "made again by": results["command"],
     }
+    if taken := in_words(results.get("secrets", {}), may_stay=False):
+        run["keys and tokens"] = taken
     parts = [
         "## Provenance",
         _table("run", run),

@@ -7,6 +7,7 @@ import html
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -121,7 +122,7 @@ class Page:
         self.tables: list[str] = []
         self._sorted = ""  # the first table that is sorted: in a notebook it brings what sorts them all
         self.answer_text = self.next_step = ""
-        self.links = NO_LINKS
+        self.links, self.secrets = NO_LINKS, Counter[str]()
         self.judged_with = asked_of(ratings)
         self.costs = [cost.row() for cost in cost_of(ratings) if cost.input_tokens or cost.usd]
         self.inputs = {"ratings": ratings_sha256(ratings)}
@@ -208,7 +209,7 @@ class Page:
         if self._folder is None and (runs := list(trajectories)) and _in_notebook():
             self._explorer_in_notebook(ratings, runs)
             return
-        self.links, sentence = write_links(ratings, trajectories, self._folder)
+        self.links, sentence = write_links(ratings, trajectories, self._folder, self.secrets)
         kept = re.sub(r"\[(.+)\]\((.+?)\)", r"\1 (`\2`, built with the page)", sentence)  # git keeps no explorer
         bundle = {"text/markdown": sentence, "text/plain": kept, MARKDOWN_MIME: kept}
         _show(bundle, {ABOUT: {"is": "way"}})
@@ -523,7 +524,8 @@ class Page:
     def _save(self) -> None:
         if self._folder is None:
             return
-        said = {key: reached(self, path) for key, path in _SAID.items()} | {"read": read_so_far()}
+        said = {key: reached(self, path) for key, path in _SAID.items()}
+        said |= {"read": read_so_far(), "secrets": dict(self.secrets)}
         notes = {"answer": self.answer_text, "next_step": self.next_step, "leads": self._leads}
         notes |= {"retirement": self.scope.retirement, "injection": self.scope.injection}
         said |= {name: note for name, note in notes.items() if note}

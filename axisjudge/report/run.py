@@ -8,8 +8,9 @@ import shutil
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,6 +50,8 @@ class ReportResult:
         Whether the notebook was run or nothing had changed, and the time it took.
     n_results, unanswered : int, str
         Results recorded in results.json, and why the data hold too little for an answer (empty where there is one).
+    secrets : mapping of kind to int
+        Places from which keys and tokens were taken out.
     """
 
     name: str
@@ -58,6 +61,7 @@ class ReportResult:
     seconds: float
     n_results: int
     unanswered: str = ""
+    secrets: Mapping[str, int] = field(default_factory=dict)
 
 
 OnDone = Callable[[ReportResult, int, int], None]
@@ -295,9 +299,10 @@ def _absolute(value: Any, home: Path) -> Any:
 
 
 def _result(job: Job, status: Literal["written", "up to date"], seconds: float) -> ReportResult:
-    results = json.loads((job.folder / "results.json").read_text(encoding="utf-8"))["results"]
-    html, why = job.folder / "report.html", results.get("unanswered", "")
-    return ReportResult(job.folder.name, job.folder, html, status, seconds, len(results), why)
+    told = json.loads((job.folder / "results.json").read_text(encoding="utf-8"))
+    results, html = told["results"], job.folder / "report.html"
+    why, secrets = results.get("unanswered", ""), told.get("secrets", {})
+    return ReportResult(job.folder.name, job.folder, html, status, seconds, len(results), why, secrets)
 
 
 def _make(job: Job, home: Path, lane: WarmKernels) -> ReportResult:
@@ -346,7 +351,9 @@ def _write_pages(job: Job, home: Path, staging: Path, executed: Any, seconds: fl
     from axisjudge.results import dumps
 
     facts = json.loads((staging / PAGE_FILE).read_text(encoding="utf-8"))
-    raters, read, costs = (facts.pop(name) for name in ("raters", "read", "costs"))
+    raters, read, costs, taken = (facts.pop(name) for name in ("raters", "read", "costs", "secrets"))
+    secrets = Counter[str](taken)
+    _take_keys_out(executed, secrets)
     parameters = {key: digest.published_value(value, home) for key, value in job.parameters.items()}
     results = {
         **facts,
@@ -362,7 +369,7 @@ def _write_pages(job: Job, home: Path, staging: Path, executed: Any, seconds: fl
             "notebook": digest.notebook_sha256(job.notebook),
         },
     }
-    _take_keys_out(executed)
+    results |= {"secrets": dict(secrets)} if secrets else {}
     (staging / "results.json").write_text(dumps(shared(results)), encoding="utf-8")
     first = facts.get("standing", {}).get("headline", "")
     (staging / "report.md").write_text(report_markdown(executed, first), encoding="utf-8")
@@ -377,14 +384,14 @@ def _write_pages(job: Job, home: Path, staging: Path, executed: Any, seconds: fl
     return dict(read)
 
 
-def _take_keys_out(book: Any) -> None:
-    """Take keys and tokens that runs and reasons hold out of a notebook's outputs."""
+def _take_keys_out(book: Any, secrets: Counter[str]) -> None:
+    """Take keys and tokens that runs and reasons hold out of a notebook's outputs; they are counted in `secrets`."""
     for output in (each for cell in book.cells for each in cell.get("outputs", [])):
         if "text" in output:
-            output["text"] = shared(output["text"])
+            output["text"] = shared(output["text"], secrets)
         for kind, content in output.get("data", {}).items():
             if not kind.startswith("image/"):
-                output["data"][kind] = shared(content)
+                output["data"][kind] = shared(content, secrets)
 
 
 def _publish(staging: Path, job: Job) -> None:

@@ -6,6 +6,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -14,6 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from math import isfinite
 from pathlib import Path, PurePath
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -350,9 +352,9 @@ def _check_model(text: str, name: str, provider: Provider, model: str, url: str)
         return
     if not model and provider.model_required:
         raise InputError(f"judge {text}", f"needs {provider.model}", cure=f"write {name}:NAME")
-    if (provider.at_url or url) and not _URL.match(url):
+    if (provider.at_url or url) and not _is_address(url):
         cure = f"write {name}:{model}@http://HOST:PORT/v1 (a key belongs in the environment: key_env=NAME)"
-        rule = "needs a base URL without user, password or query (but for api-version)"
+        rule = "needs a base URL without user, password or query (but for api-version), of a host and a port"
         raise InputError(f"judge {text.split('@')[0]}", rule, cure=cure)
     named = unicodedata.normalize("NFKC", model)
     # where an address may follow, any other @ begins a version, as in m@20250514; plug-ins name models as they like
@@ -367,11 +369,17 @@ def _check_model(text: str, name: str, provider: Provider, model: str, url: str)
 _URL = re.compile(r"https?://[^@?#\s/]+(/[^@?#\s]*)?(\?api-version=[\w.-]+)?$")
 
 
+def _is_address(url: str) -> bool:
+    with suppress(ValueError):  # a port that is no number or too large, a bracket without its other one
+        return bool(_URL.match(url) and urlsplit(url).hostname) and urlsplit(url).port != 0
+    return False
+
+
 def _model_and_url(rest: str, provider: Provider) -> tuple[str, str]:
     """The model, and the address behind the ``@`` where one stands there; a name may hold an ``@`` too."""
     if provider.at_url:
         model, _, url = rest.partition("@")
-        return model, url
+        return model.strip(), url
     if provider.at_url is None and (found := re.search("@(?=https?://)", rest)):
-        return rest[: found.start()], rest[found.end() :]
+        return rest[: found.start()].strip(), rest[found.end() :]
     return rest, ""

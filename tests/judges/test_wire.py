@@ -15,6 +15,7 @@ from judges.servers import (
     Scripted,
     anthropic_message,
     chat_completion,
+    chat_stream,
     grade,
     listening,
     made,
@@ -24,7 +25,7 @@ from judges.servers import (
 )
 
 from axisjudge.checks import InputError
-from axisjudge.judges import compatible_judge, make_judges, remote, wire
+from axisjudge.judges import compatible_judge, make_judges, remote
 from axisjudge.judges.written import UnclearError, object_in, verdict_from
 from axisjudge.judging.batch import Batches, BatchLane
 from axisjudge.rubric import Rubric
@@ -62,10 +63,12 @@ def test_an_address_behind_a_model_is_the_one_that_is_asked(spec, body, reply_of
         *("openai:gpt-5@localhost:8000/v1", "anthropic:claude-sonnet-4-6@gateway.example.org", "local:m@ftp://a/b"),
         *("openai:gpt-5@localhost", "openai:https://example.org/v1", "anthropic-bedrock:claude-x@gateway"),
         *("openai-decisions:gpt-6-luna\uff20https://example.org/v1", "openai:gpt-5@%68ost"),
+        *("openai:gpt-5@http://h:99999/v1", "openai:gpt-5@http://h:-1", "openai:gpt-5@http://h:port/v1"),
+        *("openai-compatible:q@http://[::1/v1", "openai-compatible:q@http://:80/v1", "anthropic:claude-x@http://h:0"),
     ],
 )
 def test_what_looks_like_an_address_and_is_none_is_refused(spec):
-    with pytest.raises(InputError, match=r"address|GGUF"):
+    with pytest.raises(InputError, match=r"address|GGUF|of a host and a port"):
         JudgeSpec.parse(spec + ",family=x")
 
 
@@ -173,12 +176,74 @@ def packed():
 
 @pytest.mark.parametrize("spec", [LOCAL, "anthropic:claude-sonnet-4-6"])
 @pytest.mark.parametrize(("pieces", "headers"), [(endless(b" " * 65_536), {}), (packed, {"content-encoding": "gzip"})])
-def test_a_reply_without_end_is_cut_off_packed_or_not(spec, pieces, headers, reply_of, monkeypatch):
-    monkeypatch.setattr(wire, "MOST_BYTES", 4_000_000)
+def test_a_reply_without_end_is_cut_off_packed_or_not(spec, pieces, headers, reply_of):
     with pouring(pieces, **headers) as server:
         reply = reply_of(spec, server)
     assert reply.failure.kind == "unreadable"
     assert "longer than 4 MB" in reply.failure.words
+
+
+STREAM = ",effort=high"
+
+
+@pytest.mark.parametrize("spec", [LOCAL + STREAM, "openai:gpt-5" + STREAM])
+def test_no_line_of_a_stream_is_longer_than_a_whole_reply_may_be(spec, reply_of):
+    """Python makes 1.4 GB of 60 MB of small lists."""
+    with pouring(endless(b"[]," * 30_000), **{"content-type": "text/event-stream"}) as server:
+        assert "longer than 4 MB" in reply_of(spec, server).failure.words
+
+
+def test_a_comment_without_end_is_no_beginning_of_a_reply(reply_of):
+    with pouring(lambda: [b":", *[b"a" * 50] * 4_000, b"\n", chat_completion(verdict_text()).encode()]) as server:
+        assert reply_of(LOCAL, server).failure.kind == "unreadable"
+
+
+@pytest.mark.parametrize(
+    ("spec", "whole"),
+    [
+        (LOCAL + STREAM, Scripted(chat_completion(verdict_text()))),
+        ("openai:gpt-5" + STREAM, Scripted(openai_response())),
+        (LOCAL + STREAM, Scripted("data: {}\n\n" + chat_stream().body, content_type="text/event-stream")),
+        (LOCAL + STREAM, Scripted(chat_stream().body.replace('"choices": [], ', '"choices": null, '))),
+    ],
+    ids=["whole", "whole response", "an empty event", "no choices beside usage, as text"],
+)
+def test_what_comes_where_a_stream_was_asked_for_is_read_and_not_paid_again(spec, whole, reply_of):
+    with serving(whole) as server:
+        reply = reply_of(spec, server)
+    assert (reply.answers[AXIS].status, len(server.requests)) == ("ok", 1)
+    assert reply.output_tokens
+    with serving(Scripted('{"error": {"message": "boom", "code": 503}}')) as server:
+        assert reply_of(spec, server).failure.kind == "limit"
+
+
+@pytest.mark.parametrize("change", [{"model": ["a"], "id": 7}, {"choices": {"0": 1}}, {"choices": [{}]}])
+def test_a_reply_of_another_shape_is_no_crash_and_may_be_paid(change, reply_of):
+    with serving(Scripted(json.dumps(json.loads(chat_completion(verdict_text())) | change))) as server:
+        reply = reply_of(LOCAL, server)
+    assert reply.returned_model is None
+    assert reply.answers[AXIS].status == "ok" or reply.failure.maybe_paid
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (["no", "zebras"], "zebras"),
+        ([{"error": {"message": "one"}}, {"error": {"message": "zebras"}}], "zebras"),
+        ({"error": ["x", {"why": "zebras"}]}, "zebras"),
+        ({"errors": [{"message": "zebras"}]}, "zebras"),
+        ({"error": {"message": "Provider returned error", "metadata": {"raw": "zebras"}}}, "zebras"),
+        ({"error": {"message": "a\x1b[2Jzebras\u202e\x07"}}, "a?[2Jzebras??"),
+    ],
+)
+def test_an_error_of_any_shape_says_what_it_says_and_moves_no_terminal(body, words, reply_of):
+    with serving(Scripted(json.dumps(body), status=400)) as server:
+        told = reply_of(LOCAL, server).failure.words
+    assert words in told
+    assert told.isprintable()
+    stream = Scripted('data: {"error": "zebras"}\n\n', content_type="text/event-stream")
+    with serving(stream) as server:
+        assert "zebras" in reply_of(LOCAL + STREAM, server).failure.words
 
 
 def test_a_packed_reply_of_a_usual_size_is_read(reply_of):
@@ -222,6 +287,10 @@ OTHER = verdict_text(verdict="incorrect")
         ),
         (f"<seed:think>{OTHER}</seed:think>{GOOD}", ["thought"]),
         (f"<thought>{OTHER}</thought>{GOOD}", ["thought"]),
+        (f"<Analysis>{OTHER}</Analysis>{GOOD}", ["thought"]),
+        (f"{GOOD}<think>that was it", ["words_around"]),
+        (GOOD.replace('"correct"', '" Correct"'), ["letters"]),
+        (GOOD.replace("0.9", '"0.9"'), ["number_as_text"]),
         (f"```json\n{GOOD.replace('Step 2', '</reasoning> at 2')}\n```", ["fence"]),  # the agent's mark, in a text
         (f"{{}} {GOOD}, in full: {GOOD}", ["words_around"]),
         (f"[{GOOD}]", ["list"]),
@@ -243,6 +312,10 @@ def test_what_can_be_read_in_one_way_is_read_and_counted(text, repairs):
         "{" * 190_000,  # each brace is a beginning that would be tried
         GOOD.replace("[2, 5]", "[" + "9" * 5_000 + "]"),
         "<think>" + GOOD,
+        f"<think>a</think><think>b {GOOD}",
+        f"Hm. <think>{GOOD}",
+        GOOD.replace("0.9", '"90%"'),
+        GOOD.replace("0.9", "NaN"),
         GOOD[:-1] + ', "verdict": "incorrect"}',
         "{" * 100_000,
         '{"a":' * 50_000,
@@ -332,3 +405,16 @@ def test_a_gateways_own_price_and_the_users_go_before_the_list(reply_of):
         assert reply_of(LOCAL, s).cost_usd == 0.0125
         assert "cost_stated" in reply_of(LOCAL, s).flags
         assert reply_of(LOCAL + ",price=2/10", s).cost_usd == pytest.approx(0.003)
+    usage |= {"cost": 0.001, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.02}}
+    with serving(Scripted(lambda _: json.dumps({**json.loads(chat_completion(verdict_text())), "usage": usage}))) as s:
+        assert reply_of(LOCAL, s).cost_usd == pytest.approx(0.021)  # the user's own key pays who is behind the router
+
+
+def test_a_reply_that_its_server_took_for_thought_says_so(reply_of):
+    whole = json.loads(chat_completion(""))
+    whole["choices"][0]["message"]["reasoning_content"] = GOOD
+    with serving(Scripted(json.dumps(whole))) as server:
+        answer = reply_of(LOCAL, server).answers[AXIS]
+    assert answer.status == "parse_error"
+    assert "thought" in answer.rationale
+    assert "Step 2" not in answer.rationale

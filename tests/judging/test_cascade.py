@@ -91,6 +91,11 @@ def test_a_cascade_has_two_judges(text: str) -> None:
         Cascade.parse(text)
 
 
+def test_one_judge_is_no_cascade() -> None:
+    with pytest.raises(InputError, match="twice"):
+        Cascade(CoinJudge("strong"), CoinJudge("strong"))
+
+
 def test_what_leaves_nothing_to_weight_by_is_refused() -> None:
     with pytest.raises(InputError, match="audit"):
         cascade(audit=0.0)

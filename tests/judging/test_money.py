@@ -323,3 +323,15 @@ def test_a_paid_try_is_a_loss_where_ctrl_c_comes_before_the_next_one(tmp_path):
     (cost,) = cost_of(read_every_line(out))
     assert isclose(cost.usd, 0.01 * sum(judge.tries.values()))
     assert judging_run(trajectories(1), [judge], ["termination"], out=out).plan().n_calls == 1
+
+
+def test_a_price_that_replies_on_file_told_is_the_forecasts(tmp_path):
+    """A proxy of one's own that passes calls on was forecast at nothing."""
+    out = tmp_path / "r.jsonl"
+    with providing(m=proxy) as provider:
+        spec = f"openai-compatible:m@{provider.url},family=x"
+        axisjudge.judge(trajectories(2), [spec], out=out)
+        (judge,) = make_judges([spec])
+        plan = make_plan(trajectories(2), [judge], rubrics())
+        assert estimate_of(plan, ratings_frame([])).usd == (0, 0)
+        assert estimate_of(plan, read_every_line(out)).usd == pytest.approx((0.01, 0.01))

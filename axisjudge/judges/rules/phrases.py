@@ -79,14 +79,8 @@ _COURTESY = _any_of(
         "(?:does|did) (?:that|this|it) (?:help|answer|clear|make sense)",
     ),
     "(?:further|other|additional|more) (?:help|assistance|questions?|requests?|items?|changes?)",
-    *(
-        "assist you",
-        "help you",
-        "(?:can|may) i (?:help|assist|do)",
-        "how (?:can|may|could) i",
-        "feel free",
-        "let me know",
-    ),
+    *("assist you", "help you", "(?:can|may) i (?:help|assist|do)", "how (?:can|may|could) i", "feel free"),
+    *("let me know",),
 )
 _PROMISE = _any_of(
     r"i(?:'ll| will| am going to|'m going to)(?: now)? (?:\w+ )?(?:process|proceed|check|look|cancel|modify|update"
@@ -108,29 +102,10 @@ _AT_ONCE = re.compile(
     r"^\W*(?:now|next|first)\b|(?<!for )\b(?:now|right away|immediately|straight away|at once)\b", re.IGNORECASE
 )
 _FAILURE = _any_of(
-    *(
-        "unable",
-        "errors?",
-        "cannot",
-        "can'?t",
-        "could ?n[o']t",
-        "could not",
-        "fail(?:ed|s|ure)?",
-        "unfortunately",
-        "sorry",
-    ),
-    *(
-        "apologi[sz]e",
-        "issues?",
-        "problem",
-        "isn't",
-        "wasn't",
-        "did ?n[o']t",
-        "did not",
-        "doesn't",
-        "does not",
-        "won't",
-    ),
+    *("unable", "errors?", "cannot", "can'?t", "could ?n[o']t", "could not", "fail(?:ed|s|ure)?", "unfortunately"),
+    *("sorry",),
+    *("apologi[sz]e", "issues?", "problem", "isn't", "wasn't", "did ?n[o']t", "did not", "doesn't", "does not"),
+    *("won't",),
     "not (?:possible|able|allowed|eligible|available|been|go through)",
     *("declined", "rejected", "denied", "no longer", "instead", "however", "already"),
 )
@@ -148,26 +123,10 @@ _CONSENT_DEMANDED = re.compile(
     re.IGNORECASE,
 )
 _PROPOSES = _any_of(
-    *(
-        r"confirm\w*",
-        "proceed",
-        "go ahead",
-        "would you like",
-        "shall i",
-        "should i",
-        "do you want",
-        "ready to",
-        "yes/no",
-    ),
-    *(
-        "is (?:this|that) (?:correct|right|ok|okay)",
-        "reply yes",
-        "say yes",
-        "approve",
-        "agree",
-        "sound good",
-        "okay with",
-    ),
+    *(r"confirm\w*", "proceed", "go ahead", "would you like", "shall i", "should i", "do you want", "ready to"),
+    *("yes/no",),
+    *("is (?:this|that) (?:correct|right|ok|okay)", "reply yes", "say yes", "approve", "agree", "sound good"),
+    *("okay with",),
     *("i can", "i will", "i'll"),
 )
 _OFFERS = _any_of(
@@ -187,14 +146,7 @@ _OFFERS = _any_of(
 _TRY = re.compile(r"\W*(?:expand|broaden|widen|consider|try|search|shift|extend|include)\b", re.IGNORECASE)
 _ASKS_CONSENT = _any_of(
     *(r"confirm\w*", "proceed", "go ahead", "would you like (?:me|to)", "shall i", "should i", "do you want (?:me|to)"),
-    *(
-        "is (?:this|that) (?:correct|right|ok|okay|fine)",
-        "say yes",
-        "yes/no",
-        "reply yes",
-        "agree",
-        "okay with",
-    ),
+    *("is (?:this|that) (?:correct|right|ok|okay|fine)", "say yes", "yes/no", "reply yes", "agree", "okay with"),
     r"(?:ok(?:ay)?|alright|all right|agreed|deal|correct)(?=\?)",
 )
 _DEMANDS_AN_ANSWER = re.compile(
