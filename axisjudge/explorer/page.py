@@ -24,8 +24,8 @@ from axisjudge.sharing import shared
 _WELCOME = (
     "You will read runs of an AI agent, step by step, and say for each of five capabilities whether the agent used it "
     "correctly. Each has a rubric; open it whenever you are in doubt. Cite the steps that decided your verdict.",
-    "Everything stays in this browser on this computer: close the page whenever you like and open the same file again. "
-    "When you are done, press Download and send the file back.",
+    "Everything stays in this browser on this computer: close the page whenever you like and open the same file again "
+    "(not in a private window: it forgets). When you are done, press Download and send the file back.",
 )
 #: Runs that are packed together.
 TOGETHER = 25
