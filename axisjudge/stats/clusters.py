@@ -359,7 +359,10 @@ def shared_by_chance(
 
     Examples
     --------
-    >>> shared_by_chance([1, 1, 1, 0, 0, 0] * 4, [0, 0, 0, 1, 1, 1] * 4, list(range(12)) * 2)
+    Of each task two items on each of two days, and all of one day failed:
+
+    >>> tasks, days = np.repeat(np.arange(12), 4), np.tile([0, 0, 1, 1], 12)
+    >>> shared_by_chance(days == 0, days, tasks)
     0.001
     """
     y = np.asarray(values, dtype=np.float64)

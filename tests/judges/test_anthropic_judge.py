@@ -144,7 +144,7 @@ def test_a_refusal_says_its_category(asked: Any) -> None:
         ({"confidence": 1.2}, "confidence: Input should be less than or equal to 1"),
         ({"confidence": -0.1}, "confidence: Input should be greater than or equal to 0"),
         ({"confidence": True}, "confidence: Input should be a valid number"),
-        ({"confidence": "0.9"}, "confidence: Input should be a valid number"),
+        ({"confidence": "high"}, "confidence: Input should be a valid number"),
         ({"cited_step_indices": [True]}, "cited_step_indices.0: Input should be a valid integer"),
         ({"cited_step_indices": "[2]"}, "cited_step_indices: Input should be a valid list"),
         ({"score": 3}, "score: Extra inputs are not permitted"),

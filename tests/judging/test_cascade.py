@@ -100,7 +100,7 @@ def test_what_leaves_nothing_to_weight_by_is_refused() -> None:
     with pytest.raises(InputError, match="audit"):
         cascade(audit=0.0)
     with pytest.raises(InputError, match="single ones"):
-        Cascade("simulated:kestrel", CoinJudge("all", joint=True))
+        Cascade("simulated:heron", CoinJudge("all", joint=True))
 
 
 @pytest.mark.parametrize("how", [{"one_call": True}, {"repeats": 2}, {"again": True}])

@@ -262,6 +262,7 @@ PARTS = {
     "rank_sets",
     "requirement_of",
     "share_difference",
+    "shared_by_chance",
     "shared_hits",
     "sign_flips",
     "split",
