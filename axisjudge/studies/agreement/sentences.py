@@ -210,7 +210,7 @@ def families(where: str, label: str, within: Estimate, across: Estimate, differe
     if math.isnan(across.estimate):
         return f"{where}: {across.reason}; within it the mean {named(label)} is {within.worded('.3f')}."
     first = (
-        f"On {where}, the mean {named(label)} of two judges, so that large families weigh most, is "
+        f"On {where}, the mean {named(label)} over pairs of judges, of which large families have most, is "
         f"{within.worded('.3f')} within a family and {across.worded('.3f')} across families, for these judges "
         f"{directed(difference, 'higher within', 'lower within', unit='', spec='.3f')}; {difference.clusters}."
     )

@@ -100,7 +100,7 @@ class CurveReport(
     @property
     def answer(self) -> str:
         """Which raw score gets 50, and where that cannot be told; of a population its median run by both meanings."""
-        return say.where_50(self.fits)
+        return say.where_50(self.fits, made_up=bool(self.made_up))
 
     @property
     def remarks(self) -> list[str]:

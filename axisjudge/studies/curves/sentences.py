@@ -88,7 +88,7 @@ def order(assumed: Sequence[str], fitted: Sequence[str]) -> str:
     return f"{start} {', '.join(assumed)} with assumed curves and {after} with fitted ones."
 
 
-def where_50(fits: Mapping[str, CurveFit]) -> str:
+def where_50(fits: Mapping[str, CurveFit], *, made_up: bool = False) -> str:
     """Which raw score gets 50 and where that is refused; of a population, its median run by both meanings of 50."""
     if not fits:
         return NO_NORM
@@ -101,7 +101,8 @@ def where_50(fits: Mapping[str, CurveFit]) -> str:
         ]
     else:
         stand = [f"{_ends(fit.median)}{_of(name)}" for name, fit in curves.items()]
-        words = [f"People give 50 of 100 to a raw score of {listed(stand)} ({_samples(curves)})."] if stand else []
+        who = "Invented people" if made_up else "People"
+        words = [f"{who} give 50 of 100 to a raw score of {listed(stand)} ({_samples(curves)})."] if stand else []
     return " ".join([*words, *_refused(fits)])
 
 
@@ -120,7 +121,7 @@ def answer(fits: Mapping[str, CurveFit], *, made_up: bool = False) -> str:
     """What a high raw score is worth to people, or to `made_up` ones, and where that is refused."""
     curves = {name: fit for name, fit in fits.items() if fit.curve}
     if not curves:
-        return where_50(fits)
+        return where_50(fits, made_up=made_up)
     bands = {name: fit.band(HIGH) for name, fit in curves.items()}
     worth = [
         f"{band.score:.0f} of 100{_of(name, ' in ')} ({band.low:.0f} to {band.high:.0f})"
@@ -134,7 +135,7 @@ def next_step(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:
     """Which curves to score by, and of what people should score more runs."""
     fitted, refused = ([name for name, fit in fits.items() if bool(fit.curve) is has] for has in (True, False))
     where = "" if worse == fitted else _of(listed(worse), " in ") if worse else ""
-    why = f": on unseen tasks the assumed one is farther from people's scores{where}" if worse else ""
+    why = f": on unseen tasks the assumed one is farther off{where}" if worse else ""
     by = f"Score runs by the fitted curve{_of(listed(fitted), ' in ')}{why}. " if fitted else ""
     more = f"Have people score more runs{_of(listed(refused), ' for the dimension ')}, good ones and poor ones."
     return f"{by}{more}" if refused else f"{by}Have people score a few runs of new tasks to see whether it holds there."
