@@ -19,7 +19,7 @@ def report(bench, **parameters):
 def test_on_the_demo_words_come_before_figures(bench):
     results, page, folder = report(bench, source="demo")
     assert results["banner"].startswith("Simulated ratings")
-    assert page.index("Judges say what people say on") < page.index("figures/")
+    assert page.index("judges say what people say on") < page.index("figures/")
     assert "150 claims" in page
     figures = {path.stem for path in (folder / "figures").iterdir()}
     assert {"against_people", "corrected_rates", "stand_in"} <= figures

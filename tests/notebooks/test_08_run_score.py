@@ -9,7 +9,7 @@ from axisjudge.report import run_report
 from axisjudge.workbench import home
 
 NAME = "08_run_score"
-FIGURES = ["scores", "components", "trend", "moved", "aucs", "good_runs", "aucs_reward"]
+FIGURES = ["aucs", "good_runs", "aucs_reward", "scores", "components", "trend", "moved"]
 
 
 @pytest.mark.slow
