@@ -434,3 +434,12 @@ def test_days_that_are_off_are_told_from_days_that_are_not(nested, between_days,
         hit = of_task[tasks] + of_day[days] + rng.normal(size=tasks.size) > 0
         found.append(shared_by_chance(hit, days, tasks, draws=99) <= 0.05)
     assert least <= np.mean(found) <= most
+
+
+def test_of_a_million_rows_some_clusters_say_whether_days_differ():
+    """Whole clusters are drawn, so that what is shared by days is still seen within tasks."""
+    rng, tasks = np.random.default_rng(4), np.repeat(np.arange(20_000), 50)
+    days = np.tile(np.arange(5), 200_000)
+    hit = rng.random(tasks.size) < 0.3 + 0.1 * (days == 0)
+    assert shared_by_chance(hit, days, tasks) == 0.001
+    assert shared_by_chance(hit, rng.permutation(days), tasks) > 0.01
