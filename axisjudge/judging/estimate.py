@@ -323,7 +323,7 @@ def _history_of(judge: Judge, ratings: pl.DataFrame) -> _History:
     import polars as pl
 
     stated = pl.col("flags").list.contains(STATED_COST) & (pl.col("rater") == judge.rater)
-    usd = calls_of(ratings.filter(stated))["usd"].mean()
+    usd: Any = calls_of(ratings.filter(stated))["usd"].mean()
     mine = ratings.filter((pl.col("rater") == judge.rater) & pl.col("output_tokens").is_not_null())
     calls = mine.group_by(call_key().alias("call")).agg(
         pl.col("output_tokens").sum(),
@@ -332,10 +332,10 @@ def _history_of(judge: Judge, ratings: pl.DataFrame) -> _History:
         pl.col("trajectory_id").first(),
     )
     if calls.height < ENOUGH:
-        return _History(0, ANSWER, SECONDS, {}, usd)  # type: ignore[arg-type]
+        return _History(0, ANSWER, SECONDS, {}, usd)
     prompts = calls.group_by("trajectory_id").agg(pl.col("input_tokens").mean())
     latency = _around(calls["latency_s"]) if calls["latency_s"].null_count() < calls.height else SECONDS
-    return _History(calls.height, _around(calls["output_tokens"]), latency, dict(prompts.iter_rows()), usd)  # type: ignore[arg-type]
+    return _History(calls.height, _around(calls["output_tokens"]), latency, dict(prompts.iter_rows()), usd)
 
 
 def _around(values: pl.Series) -> tuple[float, float]:

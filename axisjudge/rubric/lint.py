@@ -64,11 +64,16 @@ OWNED: dict[str, tuple[str, ...]] = {
 
 #: Words by which a judge would grade how the run came out instead of what the axis asks.
 OUTCOME = (
-    *(r"\bsuccess(es|ful|fully)?\b", r"\bsucceed(s|ed)?\b", r"\breward(s|ed)?\b"),
-    *(r"\b(final|end) (result|outcome|state)\b", r"\boutcomes?\b", r"\bsatisf(y|ied|action|ies)\b"),
-    *(r"\b(goal|task) (was |is |were )?(reached|achieved|completed|solved|fulfilled|met)\b",),
-    *(r"\bgot what (they|the user) (wanted|hoped for|asked for)\b", r"\bwhat the user wanted\b"),
-    *(r"\b(happy|pleased|unhappy)\b",),
+    r"\bsuccess(es|ful|fully)?\b",
+    r"\bsucceed(s|ed)?\b",
+    r"\breward(s|ed)?\b",
+    r"\b(final|end) (result|outcome|state)\b",
+    r"\boutcomes?\b",
+    r"\bsatisf(y|ied|action|ies)\b",
+    r"\b(goal|task) (was |is |were )?(reached|achieved|completed|solved|fulfilled|met)\b",
+    r"\bgot what (they|the user) (wanted|hoped for|asked for)\b",
+    r"\bwhat the user wanted\b",
+    r"\b(happy|pleased|unhappy)\b",
 )
 #: A sentence with one of these says that the outcome does not count.
 _DISCLAIMS = re.compile(

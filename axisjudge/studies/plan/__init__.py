@@ -426,9 +426,8 @@ def needs(plans: Mapping[str, StudyPlan]) -> str:
     """What a target takes: under one assumption, or under the easiest and the hardest of several."""
     lost = [name for name, plan in plans.items() if plan.curve.needed is None and plan.peak]  # more items make it worse
     lost = lost if len(lost) < len(plans) else []
-    order = sorted(plans.items(), key=lambda plan: (plan[1].curve.needed or math.inf, plan[0] in lost))[
-        : len(plans) - len(lost)
-    ]
+    within = [(name, plan) for name, plan in plans.items() if name not in lost]
+    order = sorted(within, key=lambda plan: plan[1].curve.needed or math.inf)
     ends = order if len(order) < 3 else (order[0], order[-1])
     curve = ends[0][1].curve
     takes = " to ".join(
