@@ -23,8 +23,8 @@ from axisjudge.ratings.edge import (
     SCHEMA,
     alike,
     completed,
+    of_unlike_scales,
     same_choices,
-    shifted_pairs,
     sides_of,
 )
 from axisjudge.ratings.scales import checked_scale, nominal_of, number_of, on_scale, recognised_scale
@@ -192,7 +192,7 @@ def _of_sides(judged: pl.DataFrame, kinds: dict[str, str], options: ImportOption
 def _common(one: Counter[str], other: Counter[str]) -> bool:
     """Whether two raters' words can be those of one question: some in common, and no flags by grades or 0/1 by 1/2."""
     flags = {"0", "1"}
-    if shifted_pairs(one, other):
+    if of_unlike_scales(one, other):
         return False
     grades = [said for said in (one, other) if len(said) > 3 and all(number_of(each) is not None for each in said)]
     if grades and any(set(said) <= flags and len(said) == 2 for said in (one, other)):

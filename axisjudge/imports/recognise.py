@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.families import family_of
-from axisjudge.ratings.edge import MOST_WORDS, NO_VERDICT, shifted_pairs, side, word, words_in
+from axisjudge.ratings.edge import MOST_WORDS, NO_VERDICT, of_unlike_scales, side, word, words_in
 from axisjudge.ratings.scales import number_of, plain
 from axisjudge.verdict import RATER_KINDS, RaterKind
 
@@ -479,7 +479,7 @@ def share_words(words: frozenset[str], of_people: frozenset[str], *, leave: bool
 
     With `leave`, as for a column named like a judge, half of its words may be its own.
     """
-    if not words or not of_people or shifted_pairs(words, of_people):
+    if not words or not of_people or of_unlike_scales(words, of_people):
         return False
     if words <= of_people or (leave and len(words & of_people) * 2 >= len(words)):
         return True

@@ -298,7 +298,7 @@ def same_choices(own: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
     return found if len({*by_choice} & {"a", "b", "1", "2", "left", "right"}) > 1 else {}
 
 
-def shifted_pairs(own: Iterable[str], theirs: Iterable[str]) -> bool:
+def of_unlike_scales(own: Iterable[str], theirs: Iterable[str]) -> bool:
     """Whether two say 0 and 1, and 1 and 2, or whole numbers of which one's go twice as far: of unlike scales."""
     one, other = frozenset(own), frozenset(theirs)
     if {one, other} == {frozenset("01"), frozenset("12")}:

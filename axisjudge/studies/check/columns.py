@@ -42,7 +42,7 @@ from axisjudge.imports.recognise import (
 )
 from axisjudge.imports.recognise import kind_of as rater_kind_of
 from axisjudge.imports.sheets import Cells, read_sheet, unpacked
-from axisjudge.ratings.edge import NO_VERDICT, shifted_pairs, side, words_in
+from axisjudge.ratings.edge import NO_VERDICT, of_unlike_scales, side, words_in
 from axisjudge.ratings.scales import plain
 from axisjudge.studies._shared.frames import Kind, kind_of, narwhals_of
 
@@ -553,7 +553,7 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         and name not in people
         and last_part(name) not in OF_ROWS
         and (who(name) == "judge" or each.kind == "verdict")
-        and (each.fractions or not each.words or (len(theirs) > 2 and shifted_pairs(each.words, theirs)))
+        and (each.fractions or not each.words or (len(theirs) > 2 and of_unlike_scales(each.words, theirs)))
     ]
     listed = ", ".join(sorted(theirs, key=in_order)[:6])
     if scores:
