@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from axisjudge.checks import InputError
 from axisjudge.cli import app
-from axisjudge.figures.theme import describe
+from axisjudge.figures.theme import PHONE, describe
 from axisjudge.report.bundle import check_bundle, composing, publish, publishing
 from axisjudge.report.bundle.article import RELATED_BLANK
 from axisjudge.report.bundle.check import MANIFEST, write_manifest
@@ -376,6 +376,15 @@ def test_marks_over_names_and_days_are_drawn_for_a_phone(at):
     (line,) = ax.plot(at, [1, 2], "o")
     narrow(ax.figure, None, "png", COLUMN)
     assert not line.get_clip_on()
+    plt.close(ax.figure)
+
+
+@pytest.mark.parametrize(("rooms", "shown"), [((COLUMN,), "7/30"), ((COLUMN, SPREAD), "7/30 (23%), 14% to 36%")])
+def test_a_phone_shows_the_shorter_form_of_a_text_that_has_one(rooms, shown):
+    ax = plt.figure(figsize=(7, 4)).subplots()
+    text = ax.annotate("7/30 (23%), 14% to 36%", (0.5, 0.5), label=f"{PHONE}7/30")
+    narrow(ax.figure, None, "png", *rooms)
+    assert text.get_text() == shown
     plt.close(ax.figure)
 
 

@@ -255,6 +255,7 @@ def test_the_index_links_every_report_and_escapes_what_it_quotes(tmp_path: Path)
             "finding": "One <i>." if banner else "",
             "banner": banner,
             "figures": ["first"],
+            **({"leads": "a published run with two judges"} if name == "08_failures" else {}),
         }
         (folder / "results.json").write_text(json.dumps(said))
     (tmp_path / "07_failed").mkdir()
@@ -266,7 +267,8 @@ def test_the_index_links_every_report_and_escapes_what_it_quotes(tmp_path: Path)
     assert page.index("<h2>Look") < page.index("06_trace/report.html") < page.index("<h2>More")
     assert not [name for name, _ in tags if name in ("script", "b", "i", "link")]
     assert page.count("data:image/png;base64,") == 3
-    assert "Simulated ratings" in page
+    assert page.count("Simulated ratings") == 2, "also where the first figure is of other ratings"
+    assert page.count("First a published run") == 1
     assert "One &lt;i&gt;." in page
     assert "Two." in page, "the first sentence, where no figure was shown"
     assert "No simulated or planted ratings" in page
