@@ -21,9 +21,12 @@ def test_a_decision_is_kept_downloaded_and_read_back(visit, runs, tmp_path):
     press(page, "d")
     assert opened(page)[0] == "run-0"
     press(page, "w")
+    where = page.get_by_text("a private window forgets")
+    expect(where).to_be_visible()
     page.keyboard.type("Ann")
     press(page, "Enter", "1")
     page.get_by_text("1 decided, 1 new right").wait_for()
+    expect(where).to_have_count(0)
     press(page, "d", "w", "3")
     page.get_by_text("2 decided").wait_for()
     page.get_by_role("button", name="not applicable").click()

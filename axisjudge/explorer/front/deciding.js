@@ -183,7 +183,7 @@ class Decisions {
     this.back = make("button", { type: "button", title: "the last decision or comment; the trail keeps it", onclick: () => this.undo() }, "Take back", key("U"));
     const goOn = make("span", {});
     if (!this.rater) this.host.last?.().then((last) => last && goOn.replaceChildren(make("button", { type: "button", onclick: () => begin(last) }, `Go on as ${last}`)));
-    this.element.replaceChildren(whoIs("Deciding", this.rater, this.rater && (() => this.enter(null))), ...(this.rater ? [] : [name, goOn]), this.back, this.saved);
+    this.element.replaceChildren(whoIs("Deciding", this.rater, this.rater && (() => this.enter(null))), ...(this.rater ? [] : [name, goOn, make("span", { class: "quiet" }, this.host.where ?? "")]), this.back, this.saved);
     this.#show();
   }
 }

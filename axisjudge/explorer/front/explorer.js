@@ -55,7 +55,7 @@ function readAddress(address, items) {
  * host: index, run(n) -> opened run, search(text, goOn(runs found by now)) -> runs, prepareSearch() or none,
  * me: {get, set} who decides, last() -> who did before or none, lines(rater) -> all that they decided, in order,
  * decide(change, late(why)) -> saved, decisions(rater), toFile(rater) or none, kept (the browser's store, for views),
- * moved(address, isNew), link(address), back() or none.
+ * where (what is said of where decisions are kept) or none, moved(address, isNew), link(address), back() or none.
  */
 class Explorer {
   constructor(host) {

@@ -141,6 +141,7 @@ function fileOf(rater) {
 const pageHost = {
   index: null,
   kept: KEPT,
+  where: "Kept in this browser; a private window forgets.",
   me: sitting(KEPT.home),
   last: () => KEPT.named("last"),
   run: openedRun,
