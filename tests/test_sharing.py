@@ -121,7 +121,7 @@ def world(tmp_path):
 
 
 def unpacked(page: str) -> str:
-    """The page with what it holds in packed letters of 7 bits (`axisjudge.explorer.grid_page`)."""
+    """The page with what it holds in packed letters of 7 bits (`axisjudge.explorer.page`)."""
     texts = [page]
     for letters in re.findall(r'<script type="text/plain" id="[a-z0-9-]+"[^>]*>([^<]*)</script>', page):
         sevens = np.frombuffer(letters.encode("latin-1"), np.uint8)

@@ -463,7 +463,7 @@ def explore(
     import polars as pl
 
     from axisjudge.explorer.grid import Grid
-    from axisjudge.explorer.grid_page import write_explorer
+    from axisjudge.explorer.page import write_explorer
     from axisjudge.labels.decisions import decisions_of
     from axisjudge.ratings import read_ratings
     from axisjudge.sharing import in_words

@@ -313,7 +313,7 @@ def _declared(ratings: "pl.DataFrame", claim: "Standing") -> "tuple[list[dict[st
     """What the plan declares, computed and in words, where it may be called confirmed."""
     if not claim.confirmatory or claim.plan is None:
         return [], ""
-    from axisjudge.studies._shared.declared import declared_results, declared_sentence
+    from axisjudge.studies._shared.pooled import declared_results, declared_sentence
 
     results = declared_results(ratings, claim.plan)
     return [each.to_dict() for each in results], declared_sentence(results)

@@ -4,10 +4,9 @@ The labeller takes people's labels on the five axes, blind to every judge; the e
 said of each run, at the steps they cite, and takes decisions on who is right.
 """
 
-from axisjudge.explorer.exploring import explore
 from axisjudge.explorer.grid import Grid
-from axisjudge.explorer.grid_page import write_explorer
-from axisjudge.explorer.page import write_page
-from axisjudge.explorer.start import decisions_path, labels_path, open_labeller
+from axisjudge.explorer.grid_widget import explore
+from axisjudge.explorer.page import write_explorer, write_page
+from axisjudge.explorer.widget import decisions_path, labels_path, open_labeller
 
 __all__ = ["Grid", "decisions_path", "explore", "labels_path", "open_labeller", "write_explorer", "write_page"]

@@ -1,4 +1,4 @@
-"""The labeller as one HTML file for a person without Python: it works from disk and gives back a JSONL file."""
+"""Pages as one HTML file each, which work from disk: the labeller for a person without Python, and the explorer."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import gzip
 import json
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from html import escape
+from itertools import chain, pairwise
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -17,8 +18,9 @@ import numpy as np
 
 from axisjudge.checks import InputError
 from axisjudge.explorer.front import script, text
+from axisjudge.explorer.grid import Grid
 from axisjudge.explorer.session import Session
-from axisjudge.labels.decisions import OPEN
+from axisjudge.labels.decisions import OPEN, SUFFIX, TAKEN_BACK
 from axisjudge.sharing import shared
 
 _WELCOME = (
@@ -168,3 +170,187 @@ def letters_of(text: str) -> str:
     bits = np.unpackbits(np.frombuffer(packed, np.uint8))
     sevens = np.packbits(np.pad(bits, (0, -len(bits) % 7)).reshape(-1, 7), axis=1)[:, 0] >> 1
     return np.where(np.isin(sevens, (0, 13, 60)), sevens + 128, sevens).astype(np.uint8).tobytes().decode("latin-1")
+
+
+# The explorer as one HTML file that works offline: the grid at once, each run packed until it is opened.
+
+#: What one file holds; a browser opens this many runs in a few seconds, and more are for the notebook.
+MOST_RUNS = 5_000
+#: Letters of all texts in one file.
+MOST_BYTES = 400_000_000
+#: Letters of a block of texts.
+_BLOCK = 512_000
+#: Runs whose texts stand together by their kind: more would take a hundredth less, and more blocks to open a run.
+_SIDE_BY_SIDE = 10 * TOGETHER
+
+
+def write_explorer(path: str | Path, grid: Grid, secrets: Counter[str] | None = None, *, redact: bool = True) -> Path:
+    """Write the grid with its runs as one file; it needs no network.
+
+    Parameters
+    ----------
+    secrets : Counter, optional
+        Counts the secrets that were taken out, by kind.
+    redact : bool
+        Take keys and tokens out of everything that the file holds: it is made to be passed on.
+
+    Raises
+    ------
+    InputError
+        More runs than a file holds, or the file cannot be written.
+    """
+    counted = secrets if secrets is not None else Counter()
+    return written(path, explorer_html(grid, counted if redact else None))
+
+
+def explorer_html(grid: Grid, secrets: Counter[str] | None = None) -> str:
+    """The page as text. The same grid gives the same bytes.
+
+    Every text that is searched stands once in the file, in blocks of `_BLOCK` letters; a run names its texts by number.
+    Texts of one kind (a tool's answers, reasons) are alike, and stand side by side where runs are neighbours, which
+    takes a seventh less. A search unpacks the blocks one after the other and keeps none of them.
+
+    Raises
+    ------
+    InputError
+        More than `MOST_RUNS` runs, or more than `MOST_BYTES` of them.
+    """
+    cure = "choose some with --limit, --agent or --axis, or open them in a notebook: axisjudge.explore(ratings, runs)"
+    if len(grid.runs) > MOST_RUNS:
+        raise InputError("explorer file", f"holds at most {MOST_RUNS} runs", len(grid.runs), cure)
+    texts, given = _Texts(), dict[str, int]()
+    groups: list[str] = []
+    uses: list[list[int]] = []
+    for first in range(0, len(grid.runs), _SIDE_BY_SIDE):
+        window = range(first, min(first + _SIDE_BY_SIDE, len(grid.runs)))
+        opened = [_opened(grid, at, given, secrets) for at in window]
+        uses += texts.named_in(opened)
+        groups += [packed(opened[at : at + TOGETHER]) for at in range(0, len(opened), TOGETHER)]
+        if texts.size > MOST_BYTES:
+            raise InputError("explorer file", f"holds at most {MOST_BYTES:,} letters", f"{window.stop} runs", cure)
+    texts.end_block()
+    index = packed(
+        {
+            **(grid.index() if secrets is None else shared(grid.index(), secrets)),
+            "changes": grid.rubric_changes(),
+            "bases": _of_questions(grid),
+            "together": TOGETHER,
+            "open_flag": OPEN,
+            "taken_back": TAKEN_BACK,
+            "suffix": SUFFIX,
+            "blocks": texts.firsts,
+        }
+    )
+    steps = [[number - before for before, number in pairwise([0, *each])] for each in uses]
+    pieces = {"uses": packed(steps)}
+    pieces |= {f"given-{at}": letters_of(each) for each, at in given.items()}
+    for name, several in (("runs", groups), ("texts", texts.blocks)):
+        pieces |= {f"{name}-{at}": each for at, each in enumerate(several)}
+    digest = sha256((index + "".join(pieces.values())).encode()).hexdigest()[:16]
+    data = f'<script type="text/plain" id="index" data-hash="{digest}">{index}</script>'
+    title = f"{len(grid.runs)} runs"
+    return page_of("explorer", title, "explorer_page.js", data, doing="The explorer", rest=elements(pieces))
+
+
+#: Places whose few texts come again and again: they are named by their numbers, others by the step from the one before.
+_AGAIN = ("answers", "name", "argument")
+
+
+def _places(opened: Mapping[str, Any]) -> Iterator[tuple[Any, Any, str, str]]:
+    """Where the texts of a run stand: what holds each, its key there, the place, and the kind by which texts are alike.
+
+    `placesOf` in explorer_page.js goes the same way.
+    """
+    for said in (*(opened["reasons"][column] for column in sorted(opened["reasons"], key=int)), opened["notes"]):
+        yield from ((reason, "why", "why", "why") for reason in said)
+    for step in (opened["run"] or {"steps": ()})["steps"]:
+        answers = step["answers"] or ""
+        yield step, "text", f"text {step['role']}", f"text {step['role']} {answers}"
+        yield step, "answers", "answers", "answers"
+        for call in step["calls"]:
+            name = call["name"]
+            yield call, "name", "name", "name"
+            for pair in call["arguments"]:
+                argument = pair[0]
+                yield pair, 0, "argument", "argument"
+                yield pair, 1, "value", f"value {name} {argument}"
+
+
+class _Texts:
+    """Texts, each once, by number; `blocks` are packed, `firsts` the number with which each block begins."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self.blocks: list[str] = []
+        self.firsts: list[int] = []
+        self.size = 0
+        self._open: list[str] = []
+        self._letters = 0
+
+    def named_in(self, opened: Sequence[Mapping[str, Any]]) -> list[list[int]]:
+        """Put numbers where the texts of runs stand; the numbers of each run, in order."""
+        places = [list(_places(run)) for run in opened]
+        kinds: dict[str, str] = {}
+        for holder, key, _, kind in chain.from_iterable(places):
+            if (text := holder[key]) and text not in self.numbers:
+                kinds.setdefault(text, kind)
+        for text in sorted(kinds, key=kinds.__getitem__):
+            self._add(text)
+        return [self._named(each) for each in places]
+
+    def _named(self, places: Sequence[tuple[Any, Any, str, str]]) -> list[int]:
+        used, last = set[int](), dict[str, int]()
+        for holder, key, place, _ in places:
+            number = self.numbers[holder[key]] if holder[key] else None
+            if number is None or place in _AGAIN:
+                holder[key] = number
+            else:
+                holder[key] = number - last.get(place, 0)
+                last[place] = number
+            used |= set() if number is None else {number}
+        return sorted(used)
+
+    def _add(self, text: str) -> None:
+        self.numbers[text] = len(self.numbers)
+        self._open.append(text)
+        self._letters += len(text)
+        self.size += len(text)
+        if self._letters > _BLOCK:
+            self.end_block()
+
+    def end_block(self) -> None:
+        """Pack what is open: the texts' lengths as JavaScript counts them, a line's end, and the texts."""
+        if self._open:
+            lengths = [len(text.encode("utf-16-le", "surrogatepass")) // 2 for text in self._open]
+            self.firsts.append(len(self.numbers) - len(self._open))
+            self.blocks.append(letters_of(f"{json.dumps(lengths)}\n{''.join(self._open)}"))
+            self._open, self._letters = [], 0
+
+
+def _opened(grid: Grid, at: int, given: dict[str, int], secrets: Counter[str] | None) -> dict[str, Any]:
+    """A run as it is opened, what runs share taken out, and what a decision starts from."""
+    opened = grid.opened(at) if secrets is None else shared(grid.opened(at), secrets)
+    run = opened["run"]
+    if run is None:
+        return opened
+    for call in (call for step in run["steps"] for call in step["calls"]):
+        call["arguments"] = [list(pair) for pair in call["arguments"]]
+    bases = {question: grid.base(at, question) for question in grid.rubrics}
+    common = {
+        name: value for base in bases.values() for name, value in base.items() if name not in (*_OF_QUESTION, _OF_BOTH)
+    }
+    # digests side by side, in the order of the questions: letters of hexadecimals would be a twentieth of the file
+    shown = b64encode(b"".join(bytes.fromhex(base[_OF_BOTH]) for base in bases.values())).decode()
+    return {**opened, **given_apart(run, given), "base": common, "shown": shown}
+
+
+#: Fields of a decision that its question decides, and the one that depends on run and question.
+_OF_QUESTION, _OF_BOTH = ("question", "rubric_version", "rubric_sha256"), "prompt_sha256"
+
+
+def _of_questions(grid: Grid) -> dict[str, dict[str, Any]]:
+    rubrics = grid.rubrics.values()
+    return {
+        each.axis: {"question": each.axis, "rubric_version": each.version, "rubric_sha256": each.sha256}
+        for each in rubrics
+    }

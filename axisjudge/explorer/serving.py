@@ -24,7 +24,7 @@ from axisjudge.checks import InputError
 from axisjudge.explorer.log import LabelLog, Sittings
 from axisjudge.explorer.page import page_of
 from axisjudge.explorer.session import Session
-from axisjudge.explorer.start import decisions_path, labels_path, plan_beside
+from axisjudge.explorer.widget import decisions_path, labels_path, plan_beside
 from axisjudge.labels.sampling import Sampling, in_random_order, read_sampling, sampling_path
 from axisjudge.sharing import shared
 from axisjudge.trajectory import Trajectory

@@ -9,11 +9,9 @@ from typing import Any
 
 from axisjudge.explorer.page import embedded, page_of, written
 from axisjudge.explorer.shown import shown_run
-from axisjudge.scores.axis.deductions import deductions
-from axisjudge.scores.axis.result import AxisResult
+from axisjudge.scores.axis.result import AxisResult, deductions
 from axisjudge.scores.axis.transcript.entries import Entry
-from axisjudge.scores.axis.transcript.interactions import ACTING, Interaction
-from axisjudge.scores.axis.transcript.run import run_of_trajectory
+from axisjudge.scores.axis.transcript.interactions import ACTING, Interaction, run_of_trajectory
 from axisjudge.sharing import shared
 from axisjudge.trajectory import Step, Trajectory
 

@@ -15,7 +15,6 @@ import polars as pl
 
 from axisjudge.iterating import proposing
 from axisjudge.iterating.proposing import refusals
-from axisjudge.iterating.rubric_change import rubric_sentences
 from axisjudge.iterating.search import Cut, RubricCandidate, best_of, select_gain
 from axisjudge.iterating.work import (
     MOST_SENTENCES,
@@ -24,6 +23,7 @@ from axisjudge.iterating.work import (
     TASKS_A_LOOK,
     RubricSearch,
     Verdicts,
+    rubric_sentences,
     runs_of,
 )
 from axisjudge.report.digest import portable

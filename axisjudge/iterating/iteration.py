@@ -16,7 +16,7 @@ import polars as pl
 from axisjudge.checks import InputError, one_of
 from axisjudge.datasets import demo_paths
 from axisjudge.figures.markup import cut, untypeset
-from axisjudge.iterating.rubric_change import RubricSentence, beside_flips, cited_on_flips, rubric_sentences
+from axisjudge.iterating.work import RubricSentence, beside_flips, cited_on_flips, rubric_sentences
 from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging import judging_run
 from axisjudge.judging.estimate import PlanEstimate, asked_yes
@@ -92,7 +92,7 @@ class Iteration:
         """Runs x judges on the axis, flipped verdicts first; None where nothing was asked yet."""
         if self.ratings is None or self.turn is None:
             return None
-        from axisjudge.explorer.exploring import explore
+        from axisjudge.explorer.grid_widget import explore
 
         flipped = "&only=flipped" if self.turn.flips else ""
         return explore(self.ratings, self.runs, at=f"axis={self.turn.axis}{flipped}", rater=self.rater)

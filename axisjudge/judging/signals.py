@@ -14,12 +14,12 @@ from axisjudge.judging.inquiry import OfSheet
 from axisjudge.judging.judging_run import JudgingRun
 from axisjudge.judging.plan import Done, JudgingPlan, call_of, check_ids, plan_calls
 from axisjudge.protocol.gate import Admitted, admit
-from axisjudge.scores.axis.judged.questions import MODELS
 from axisjudge.scores.axis.judged.sheets import load_signal_rubrics, sheets_of
+from axisjudge.scores.axis.judged.signals import MODELS
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
 from axisjudge.scores.axis.scenario import Scenario, scenario_for
-from axisjudge.scores.axis.transcript.run import run_of_trajectory
+from axisjudge.scores.axis.transcript.interactions import run_of_trajectory
 from axisjudge.trajectory import Trajectory
 
 #: Flags of ratings by a judge of the agent's own family, and of those where nobody can say whether it is.

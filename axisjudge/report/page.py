@@ -32,7 +32,7 @@ from axisjudge.report.scope import asked_of, ratings_sha256, scope_of
 from axisjudge.report.tables import as_polars, html_table, in_notebook, is_sortable, markdown_table, write_table
 from axisjudge.results import columns, dumps, plain, reached
 from axisjudge.stats.estimate import many
-from axisjudge.studies._shared.declared import Declared, declared_results, declared_sentence
+from axisjudge.studies._shared.pooled import Declared, declared_results, declared_sentence
 from axisjudge.studies._shared.result import Part
 
 if TYPE_CHECKING:
@@ -311,7 +311,7 @@ class Page:
     def _explorer_in_notebook(self, ratings: Any, runs: list[Trajectory]) -> None:
         from IPython.display import display
 
-        from axisjudge.explorer.exploring import explorer_in_a_fold
+        from axisjudge.explorer.grid_widget import explorer_in_a_fold
 
         bundle: dict[str, Any] = explorer_in_a_fold(ratings, runs)._repr_mimebundle_() or {}
         display(bundle | {"text/plain": "Explorer: run this cell again to open it."}, raw=True)  # type: ignore[no-untyped-call]

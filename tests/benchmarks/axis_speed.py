@@ -18,8 +18,7 @@ from axisjudge.scores.axis.result import score_run
 from axisjudge.scores.axis.rule_sets import RULE_SETS
 from axisjudge.scores.axis.transcript.categories import CATEGORIES
 from axisjudge.scores.axis.transcript.entries import entries_of_axis
-from axisjudge.scores.axis.transcript.interactions import interactions_of
-from axisjudge.scores.axis.transcript.run import run_of_axis
+from axisjudge.scores.axis.transcript.interactions import interactions_of, run_of_axis
 
 SIZES = (100, 200, 400, 800)
 REPEATS = 15

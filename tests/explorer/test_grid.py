@@ -16,12 +16,11 @@ import axisjudge
 from axisjudge import protocol, workbench
 from axisjudge.checks import InputError
 from axisjudge.cli import app
-from axisjudge.explorer import Grid, grid_page
+from axisjudge.explorer import Grid, page
 from axisjudge.explorer.front import script, text
 from axisjudge.explorer.grid import natural, word_diff
-from axisjudge.explorer.grid_page import explorer_html
 from axisjudge.explorer.grid_widget import run_text, sought
-from axisjudge.explorer.page import letters_of
+from axisjudge.explorer.page import explorer_html, letters_of
 from axisjudge.ratings import ratings_frame, write_ratings
 from axisjudge.readers import write_trajectories
 from axisjudge.verdict import AXES
@@ -203,7 +202,7 @@ def test_text_is_only_ever_set_as_text(name):
 
 
 def test_a_file_has_a_stated_limit(runs, monkeypatch):
-    monkeypatch.setattr(grid_page, "MOST_RUNS", 2)
+    monkeypatch.setattr(page, "MOST_RUNS", 2)
     with pytest.raises(InputError, match=r"at most 2 runs.*notebook"):
         explorer_html(Grid.of(ratings_of(runs), runs))
 

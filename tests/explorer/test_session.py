@@ -10,7 +10,7 @@ from axisjudge.checks import InputError
 from axisjudge.explorer.log import LabelLog, by_other_instructions, now, state_of
 from axisjudge.explorer.session import Session
 from axisjudge.explorer.shown import shown_run
-from axisjudge.explorer.start import labels_path, open_labeller, plan_beside
+from axisjudge.explorer.widget import labels_path, open_labeller, plan_beside
 from axisjudge.labels.decisions import OPEN, read_labels
 from axisjudge.labels.sampling import Drawn, Sampling, draw_at_random, draw_by
 from axisjudge.trajectory import Step, ToolCall, Trajectory

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from axisjudge.datasets import demo_transcripts
 from axisjudge.explorer.timeline import timeline_html, write_timeline
-from axisjudge.scores.axis.deductions import deductions
+from axisjudge.scores.axis.result import deductions
 from axisjudge.scores.axis.scenario import axis_results
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 

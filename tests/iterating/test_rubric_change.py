@@ -4,7 +4,7 @@ import re
 
 import polars as pl
 
-from axisjudge.iterating.rubric_change import beside_flips, cited_on_flips, hangs_on, rubric_sentences
+from axisjudge.iterating.work import beside_flips, cited_on_flips, hangs_on, rubric_sentences
 from axisjudge.rubric import load_rubric
 from axisjudge.studies.rubric_versions.versions import Flip, VersionVerdict
 from axisjudge.trajectory import Step, ToolCall, Trajectory

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axisjudge.judges.prompt import INSTRUCTIONS, build_prefix, quoted
-from axisjudge.scores.axis.judged.shown import shown_interactions, shown_run
+from axisjudge.scores.axis.judged.sheets import shown_interactions, shown_run
 from axisjudge.scores.axis.rule_sets import DOCUMENTED
-from axisjudge.scores.axis.transcript.run import run_of_trajectory
+from axisjudge.scores.axis.transcript.interactions import run_of_trajectory
 from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 
 # what the frame is made of, so that chance finds the collisions that a clumsy frame would have

@@ -23,7 +23,7 @@ from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, GOAL
 from axisjudge.scores.axis.rule_sets import UPSTREAM
 from axisjudge.scores.axis.scenario import Scenario, axis_results
 from axisjudge.scores.axis.transcript.categories import CATEGORIES
-from axisjudge.scores.axis.transcript.run import run_of_trajectory
+from axisjudge.scores.axis.transcript.interactions import run_of_trajectory
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Rating

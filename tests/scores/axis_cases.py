@@ -6,13 +6,13 @@ import math
 from pathlib import Path
 from typing import Any
 
-from axisjudge.scores.axis.judged.replies import grades_of_reply, judged_categories, signals_of_reply
+from axisjudge.scores.axis.judged.audits import grades_of_reply, judged_categories, signals_of_reply
 from axisjudge.scores.axis.judged.signals import Audit, CategorySignals, GoalCheck, Grade, Necessity, Signals, scope
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, AxisResult, score_run
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM, RuleSet
 from axisjudge.scores.axis.scenario import checks_of
 from axisjudge.scores.axis.transcript.categories import CATEGORIES
-from axisjudge.scores.axis.transcript.run import AxisRun, ProcessEnd, run_of_axis
+from axisjudge.scores.axis.transcript.interactions import AxisRun, ProcessEnd, run_of_axis
 
 
 def load_cases(oracles: Path) -> list[dict[str, Any]]:

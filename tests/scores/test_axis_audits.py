@@ -11,7 +11,7 @@ from scores.axis_cases import answers, calls, says
 from axisjudge.scores.axis.judged.audits import audits_reader, grades_reader
 from axisjudge.scores.axis.judged.signals import GoalCheck
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM
-from axisjudge.scores.axis.transcript.run import run_of_axis
+from axisjudge.scores.axis.transcript.interactions import run_of_axis
 from axisjudge.verdict import Rating
 
 CHECKS = {1: GoalCheck("The sum is right."), 3: GoalCheck("Tests were run.")}

@@ -4,7 +4,7 @@ import pytest
 
 from axisjudge.datasets import demo_transcripts
 from axisjudge.readers import read_trajectories
-from axisjudge.scores.axis.deductions import deductions
+from axisjudge.scores.axis.result import deductions
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM
 from axisjudge.scores.axis.scenario import axis_results
 

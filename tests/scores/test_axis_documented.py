@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from scores.axis_cases import all_audited, answers, at, calls, judged_run, says
 
-from axisjudge.scores.axis.judged.replies import grades_of_reply, judged_categories, signals_of_reply
+from axisjudge.scores.axis.judged.audits import grades_of_reply, judged_categories, signals_of_reply
 from axisjudge.scores.axis.judged.signals import Audit, CategorySignals, GoalCheck, Grade, Necessity
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, mean_result, score_run
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM
 from axisjudge.scores.axis.transcript.categories import CATEGORIES
-from axisjudge.scores.axis.transcript.run import ProcessEnd, run_of_axis
+from axisjudge.scores.axis.transcript.interactions import ProcessEnd, run_of_axis
 from axisjudge.scores.curves.curve import axis_score
 
 

@@ -11,12 +11,12 @@ from scores.axis_cases import load_cases, result_of_case, run_of_case
 from axisjudge.checks import InputError
 from axisjudge.readers import read_trajectories
 from axisjudge.scores.axis.dimensions import speed
-from axisjudge.scores.axis.judged.replies import judged_categories
-from axisjudge.scores.axis.judged.shown import sparse_line
+from axisjudge.scores.axis.judged.audits import judged_categories
+from axisjudge.scores.axis.judged.sheets import sparse_line
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, GOAL
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM
 from axisjudge.scores.axis.transcript.categories import CATEGORIES
-from axisjudge.scores.axis.transcript.run import run_of_trajectory
+from axisjudge.scores.axis.transcript.interactions import run_of_trajectory
 
 N_CASES = 179
 

@@ -13,8 +13,7 @@ from axisjudge.scores.axis.judged.signals import Audit, CategorySignals, Necessi
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, score_run
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, RULE_SETS, UPSTREAM
 from axisjudge.scores.axis.transcript.entries import entries_of_axis
-from axisjudge.scores.axis.transcript.interactions import interactions_of, pair_entries
-from axisjudge.scores.axis.transcript.run import run_of_axis
+from axisjudge.scores.axis.transcript.interactions import interactions_of, pair_entries, run_of_axis
 from axisjudge.scores.curves.curve import AXIS_CURVE, LogNormalCurve, axis_score, normal_cdf_approximation
 
 unit = st.floats(0, 1)

@@ -7,19 +7,23 @@ import pytest
 from scores.axis_cases import answers, at, calls, says
 
 from axisjudge.ratings.table import ratings_frame
-from axisjudge.scores.axis.judged.questions import (
-    grades_of_ratings,
-    ratings_of_signals,
-    signals_of_ratings,
-)
 from axisjudge.scores.axis.judged.rule_signals import (
     REPEATED_WEIGHT,
     SHORT_BYTES,
     rule_signals,
 )
-from axisjudge.scores.axis.judged.signals import Audit, CategorySignals, GoalCheck, Grade, Necessity
+from axisjudge.scores.axis.judged.signals import (
+    Audit,
+    CategorySignals,
+    GoalCheck,
+    Grade,
+    Necessity,
+    grades_of_ratings,
+    ratings_of_signals,
+    signals_of_ratings,
+)
 from axisjudge.scores.axis.result import score_run
-from axisjudge.scores.axis.transcript.run import AxisRun, run_of_axis
+from axisjudge.scores.axis.transcript.interactions import AxisRun, run_of_axis
 from axisjudge.verdict import Rating
 
 

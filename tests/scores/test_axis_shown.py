@@ -8,13 +8,22 @@ from hypothesis import strategies as some
 from scores.axis_cases import answers, calls, says
 
 from axisjudge.judges.answer import Sheet
-from axisjudge.scores.axis.judged.sheets import checks_sheet, load_signal_rubrics, sheets_of
-from axisjudge.scores.axis.judged.shown import CONTENTS, ENTRIES, INDEX, RESULT, shown_interactions, shown_run
+from axisjudge.scores.axis.judged.sheets import (
+    CONTENTS,
+    ENTRIES,
+    INDEX,
+    RESULT,
+    checks_sheet,
+    load_signal_rubrics,
+    sheets_of,
+    shown_interactions,
+    shown_run,
+)
 from axisjudge.scores.axis.judged.signals import GoalCheck, scope
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS
 from axisjudge.scores.axis.rule_sets import DOCUMENTED
 from axisjudge.scores.axis.scenario import Scenario
-from axisjudge.scores.axis.transcript.run import ProcessEnd, run_of_axis
+from axisjudge.scores.axis.transcript.interactions import ProcessEnd, run_of_axis
 from axisjudge.trajectory import Trajectory
 
 SCENARIO = Scenario("fix", "Mend the sum.", (GoalCheck("The sum is right."), GoalCheck("Tests were run.")))

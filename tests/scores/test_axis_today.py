@@ -12,8 +12,7 @@ from axisjudge.scores.axis.result import DEFAULT_WEIGHTS
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM
 from axisjudge.scores.axis.scenario import read_weights
 from axisjudge.scores.axis.transcript.categories import TOOLSETS, categorise
-from axisjudge.scores.axis.transcript.interactions import interactions_of
-from axisjudge.scores.axis.transcript.run import entries_of_steps, run_of_axis
+from axisjudge.scores.axis.transcript.interactions import entries_of_steps, interactions_of, run_of_axis
 from axisjudge.trajectory import ToolCall
 
 

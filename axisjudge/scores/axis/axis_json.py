@@ -9,7 +9,7 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.results import plain
 from axisjudge.scores.axis.dimensions import Dimension, speed
-from axisjudge.scores.axis.judged.shown import sparse_line
+from axisjudge.scores.axis.judged.sheets import sparse_line
 from axisjudge.scores.axis.judged.signals import Grade
 from axisjudge.scores.axis.result import GOAL, AxisResult, mean_result
 from axisjudge.scores.axis.rule_sets import UPSTREAM

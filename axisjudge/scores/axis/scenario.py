@@ -14,14 +14,14 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.ratings.table import ratings_frame
-from axisjudge.scores.axis.judged import questions
+from axisjudge.scores.axis.judged import signals as questions
 from axisjudge.scores.axis.judged.rule_signals import rule_signals
 from axisjudge.scores.axis.judged.signals import GoalCheck, Grade, Signals
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, DIMENSIONS, AxisResult, checked_weights, score_run
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
 from axisjudge.scores.axis.transcript.categories import CATEGORIES
+from axisjudge.scores.axis.transcript.interactions import AxisRun, run_of_trajectory
 from axisjudge.scores.axis.transcript.javascript import is_number
-from axisjudge.scores.axis.transcript.run import AxisRun, run_of_trajectory
 from axisjudge.scores.curves.curve import CurveFit, LogNormalCurve
 from axisjudge.trajectory import Trajectory
 

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from axisjudge.checks import InputError
 from axisjudge.cluster import InTurn, Workers
-from axisjudge.scores.axis.transcript.run import outcome_of
+from axisjudge.scores.axis.transcript.interactions import outcome_of
 from axisjudge.trajectory import Trajectory
 
 #: What every id must match.

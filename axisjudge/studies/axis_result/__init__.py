@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError
 from axisjudge.ratings.edge import as_ratings, once
 from axisjudge.results import Result
-from axisjudge.scores.axis.judged.questions import Combine, asked_of_axis
+from axisjudge.scores.axis.judged.signals import Combine, asked_of_axis
 from axisjudge.scores.axis.result import DIMENSIONS, GOAL, AxisResult
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
 from axisjudge.scores.axis.scenario import Scenario, Scoring, axis_results

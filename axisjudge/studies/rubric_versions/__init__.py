@@ -24,8 +24,8 @@ from axisjudge.stats.betting import ConfidenceSequence, SequenceEvidence, change
 from axisjudge.stats.comparisons.progress import VersionOutcome, adjusted, decide, mean_of_repeats, moved
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import clustered_mean
-from axisjudge.studies._shared.declared import Declared
 from axisjudge.studies._shared.frames import Given, Table, frame_of, kind_of, rows_by, rows_of, table_of, to_polars
+from axisjudge.studies._shared.pooled import Declared
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import many, sentence_case
 from axisjudge.studies.rubric_versions import sentences

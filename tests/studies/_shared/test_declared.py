@@ -8,7 +8,7 @@ from axisjudge.protocol import AnalysisPlan
 from axisjudge.ratings import ratings_frame, to_matrix
 from axisjudge.stats.agreement.soft import beliefs, soft_agreement
 from axisjudge.stats.calibration import fit_mid_rank
-from axisjudge.studies._shared.declared import SMALLEST_P, declared_results, declared_sentence
+from axisjudge.studies._shared.pooled import SMALLEST_P, declared_results, declared_sentence
 from axisjudge.studies.agreement.by_question import agreement_by_axis
 from axisjudge.verdict import Rating
 

@@ -14,7 +14,7 @@ from axisjudge.report.tables import markdown_table
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, category_counts, coefficient_columns
 from axisjudge.stats.planning import plan_agreement
 from axisjudge.studies import agreement, confidence, evidence
-from axisjudge.studies._shared.declared import declared_results
+from axisjudge.studies._shared.pooled import declared_results
 from axisjudge.studies.agreement import next_step
 from axisjudge.studies.agreement.sentences import Agreed, family_group
 from axisjudge.studies.confidence import Missing

@@ -7,7 +7,7 @@ import axisjudge
 from axisjudge.datasets import demo_transcripts
 from axisjudge.scores.axis.result import score_run
 from axisjudge.scores.axis.scenario import axis_results
-from axisjudge.scores.axis.transcript.run import run_of_axis
+from axisjudge.scores.axis.transcript.interactions import run_of_axis
 from axisjudge.studies.axis_result.runs import OneRun, all_runs, compare_sources
 
 NAMES = ("source", "compare")

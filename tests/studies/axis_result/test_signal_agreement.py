@@ -10,8 +10,7 @@ from axisjudge.checks import InputError
 from axisjudge.datasets import demo_transcripts
 from axisjudge.judging.signals import signals_run
 from axisjudge.ratings import ratings_frame
-from axisjudge.scores.axis.judged.questions import check_flag, grades_of_ratings, signals_of_ratings
-from axisjudge.scores.axis.judged.signals import GoalCheck
+from axisjudge.scores.axis.judged.signals import GoalCheck, check_flag, grades_of_ratings, signals_of_ratings
 from axisjudge.scores.axis.scenario import axis_results
 from axisjudge.stats.agreement.chance_corrected import krippendorff_alpha
 from axisjudge.studies.axis_result import agreement_on_signals, judged_results

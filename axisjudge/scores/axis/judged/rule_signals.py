@@ -12,14 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from axisjudge.scores.axis.judged.outcome import CallOutcome, outcome_of
-from axisjudge.scores.axis.judged.purpose import looks_only, purpose_of, waits
+from axisjudge.scores.axis.judged.outcome import CallOutcome, looks_only, outcome_of, purpose_of, waits
 from axisjudge.scores.axis.judged.signals import UNJUDGED, Audit, CategorySignals, Necessity, Signals, scope
 from axisjudge.scores.axis.transcript.categories import CATEGORIES, Category
 from axisjudge.scores.axis.transcript.entries import Entry
-from axisjudge.scores.axis.transcript.interactions import Interaction
+from axisjudge.scores.axis.transcript.interactions import AxisRun, Interaction
 from axisjudge.scores.axis.transcript.javascript import stringify
-from axisjudge.scores.axis.transcript.run import AxisRun
 
 #: Up to this many bytes (some 250 words) an interaction is short: a small call is never heavy, however useless.
 SHORT_BYTES = 1_500
