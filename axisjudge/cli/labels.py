@@ -80,7 +80,7 @@ def page(
     """
     from axisjudge.explorer import write_page
     from axisjudge.explorer.session import Session
-    from axisjudge.labels.draw import draw
+    from axisjudge.labels.panel import draw
     from axisjudge.labels.sampling import read_sampling, sampling_path, write_sampling
     from axisjudge.sharing import in_words
 

@@ -27,8 +27,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from axisjudge.checks import InputError, positive
 from axisjudge.results import Result
 from axisjudge.scores.run_score import ID_PATTERN
+from axisjudge.service.answers import problem, store_is_down
 from axisjudge.service.database import Database, access_tokens
-from axisjudge.service.problems import problem, store_is_down
 
 #: Tokens of the operator, separated by commas: for all workspaces, to read and to write.
 ENVIRONMENT = "AXISJUDGE_SCORECARD_TOKENS"

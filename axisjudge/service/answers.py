@@ -7,17 +7,21 @@ import hmac
 import queue
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from typing import Annotated, Any, Literal, Self
 
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
 
 from axisjudge.scores.run_score import Run, Scorecard
 from axisjudge.scores.run_score.rules import EARLIEST, LARGEST
 from axisjudge.scores.run_score.runs import Stage, end_time
 from axisjudge.service.database import UNREACHABLE
-from axisjudge.service.problems import Problem
 from axisjudge.service.store import Conflict, Kept, ScorePage, ScoreStore, Wanted
 
 Percent = Annotated[int, Field(ge=0, le=100)]
@@ -203,9 +207,9 @@ def _signature(place: str, wanted: Wanted, key: bytes) -> str:
 
 
 def full_score(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with the fields of a `FullScore` among its own; scores of older versions know no artefact."""
+    """A row with the fields of a `FullScore` among its own."""
     renamed = {"axes": row["axis_scores"] or None, "weights": row["weight_snapshot"]}
-    return {"artefact": None, **row["detail"], **row, **renamed}
+    return {**row["detail"], **row, **renamed}
 
 
 def past_score(row: dict[str, Any]) -> dict[str, Any]:
@@ -313,3 +317,116 @@ def _settle(settled: list[tuple[asyncio.Future[list[Outcome]], list[Outcome]]]) 
     for future, outcomes in settled:
         if not future.done():  # its client may be gone
             future.set_result(outcomes)
+
+
+# The one form of every error: problem+json (RFC 9457), for programs by `code`, for people by `detail`.
+
+MEDIA_TYPE = "application/problem+json"
+
+_CODES = {
+    400: "malformed",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "timeout",
+    409: "conflict",
+    413: "too_large",
+    415: "unsupported_media_type",
+    422: "unprocessable",
+    429: "too_many_requests",
+    500: "internal",
+    503: "unavailable",
+}
+
+
+class FieldFault(BaseModel):
+    """One thing that is wrong, and where."""
+
+    where: str
+    message: str
+
+
+class Problem(BaseModel):
+    """What went wrong."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    errors: list[FieldFault]
+
+
+def problem(
+    status: int, detail: str, errors: list[dict[str, str]] | None = None, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """An error as an answer."""
+    body = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "code": _CODES.get(status, "error"),
+        "detail": _plain(detail),
+        "errors": errors or [],
+    }
+    return JSONResponse(body, status, headers=headers, media_type=MEDIA_TYPE)
+
+
+def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The OpenAPI declaration of these errors."""
+    form = {"schema": {"$ref": "#/components/schemas/Problem"}}
+    return {each: {"description": HTTPStatus(each).phrase, "content": {MEDIA_TYPE: form}} for each in statuses}
+
+
+def schemas() -> dict[str, Any]:
+    """The OpenAPI schemas that `declared` refers to."""
+    schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    return {**schema.pop("$defs"), "Problem": schema}
+
+
+def answer_errors(app: FastAPI) -> None:
+    """Give every error of an application the one form; none shows what was sent, a token or the store's insides."""
+
+    async def http(_: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return problem(error.status_code, str(error.detail), headers=error.headers)
+
+    async def malformed(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        errors = [
+            {"where": _plain(".".join(map(str, each["loc"]))), "message": _plain(_message(each))}
+            for each in error.errors()[:20]
+        ]
+        return problem(422, "the request does not have the form it must have", errors)
+
+    async def conflict(_: Request, error: Exception) -> Response:
+        return problem(409, str(error))
+
+    async def unavailable(_: Request, error: Exception) -> Response:
+        return store_is_down(error)
+
+    async def broken(request: Request, error: Exception) -> Response:
+        request_id = request.scope.get("state", {}).get("request_id", "")
+        return problem(500, "the service failed; its logs say more", headers={"X-Request-ID": request_id})
+
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(RequestValidationError, malformed)
+    app.add_exception_handler(Conflict, conflict)
+    app.add_exception_handler(Exception, broken)
+    for kind in UNREACHABLE:
+        app.add_exception_handler(kind, unavailable)
+
+
+def store_is_down(error: Exception) -> JSONResponse:
+    """The answer while the store cannot be reached."""
+    detail = f"the store cannot be reached just now ({type(error).__name__})"
+    return problem(503, detail, headers={"Retry-After": "1"})
+
+
+def _message(error: Any) -> str:
+    return f"{error['msg']}: {error['ctx']['error']}" if error["type"] == "json_invalid" else str(error["msg"])
+
+
+def _plain(text: str) -> str:
+    return text.encode("ascii", "backslashreplace").decode()[:500]

@@ -36,8 +36,11 @@ from axisjudge.service.answers import (
     RangedScore,
     ScoreList,
     SentRun,
+    answer_errors,
+    declared,
+    problem,
+    schemas,
 )
-from axisjudge.service.problems import answer_errors, declared, problem, schemas
 from axisjudge.service.store import Conflict, Kept, ScoreStore, Wanted
 from axisjudge.service.telemetry import Metrics, Telemetry
 

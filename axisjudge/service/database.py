@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
@@ -217,7 +217,7 @@ def _prepare(connection: Any, _: Any) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-# The tables of the score store, and how a store of an older version becomes one of this version.
+# The tables of the score store.
 
 metadata = sa.MetaData()
 
@@ -319,38 +319,8 @@ access_tokens = sa.Table(
 cursor_keys = sa.Table("cursor_keys", metadata, sa.Column("key", sa.String(64), primary_key=True))
 
 
-def _create(*tables: sa.Table) -> Callable[[sa.Connection], None]:
-    return lambda connection: metadata.create_all(connection, tables=tables)
-
-
-def _add_specs_and_tokens(connection: sa.Connection) -> None:
-    """A column for the spec of a score, filled from what was kept beside it, and the table of tokens."""
-    scores = agent_run_scores.c
-    if "spec_id" not in {column["name"] for column in sa.inspect(connection).get_columns(agent_run_scores.name)}:
-        connection.exec_driver_sql("ALTER TABLE agent_run_scores ADD COLUMN spec_id VARCHAR(64)")
-        for row in connection.execute(sa.select(scores.score_id, scores.detail)).all():
-            if spec := row.detail.get("spec_id"):
-                connection.execute(
-                    agent_run_scores.update().where(scores.score_id == row.score_id).values(spec_id=spec)
-                )
-        by_spec = next(index for index in agent_run_scores.indexes if index.name == "agent_run_scores_by_spec")
-        by_spec.create(connection, checkfirst=True)
-    access_tokens.create(connection, checkfirst=True)
-
-
-def _add_cursor_key(connection: sa.Connection) -> None:
-    cursor_keys.create(connection, checkfirst=True)
-    connection.execute(cursor_keys.insert().values(key=secrets.token_hex(32)))
-
-
-#: Step k leads from version k to k + 1; a step that was once released is never changed.
-STEPS: tuple[Callable[[sa.Connection], None], ...] = (
-    _create(agent_runs, agent_run_scores),
-    _create(superseded_scores, waiting_events),
-    _add_specs_and_tokens,
-    _add_cursor_key,
-)
-VERSION = len(STEPS)
+#: The version of these tables; a store of another one is refused.
+VERSION = 4
 
 
 def is_store(connection: sa.Connection) -> bool:
@@ -358,23 +328,20 @@ def is_store(connection: sa.Connection) -> bool:
     return sa.inspect(connection).has_table(schema_version.name)
 
 
-def upgrade(connection: sa.Connection) -> int:
-    """Bring the tables to this version, inside the caller's transaction; returns the version found.
+def make_tables(connection: sa.Connection) -> None:
+    """Make the tables where there are none, inside the caller's transaction.
 
     Raises
     ------
     InputError
-        The store was written by a newer version of this package.
+        The store was written by a version of this package that has other tables.
     """
     schema_version.create(connection, checkfirst=True)
     known = connection.execute(sa.select(schema_version.c.version)).scalar()
     if known is None:
-        connection.execute(schema_version.insert().values(version=0))
-    version = known or 0
-    if version > VERSION:
+        metadata.create_all(connection)
+        connection.execute(schema_version.insert().values(version=VERSION))
+        connection.execute(cursor_keys.insert().values(key=secrets.token_hex(32)))
+    elif known != VERSION:
         cure = "use that version of axisjudge, or another store"
-        raise InputError("store", f"its tables are of version {version}, this package knows up to {VERSION}", cure=cure)
-    for step in STEPS[version:]:
-        step(connection)
-    connection.execute(schema_version.update().values(version=VERSION))
-    return version
+        raise InputError("store", f"its tables are of version {known}, and this package's of {VERSION}", cure=cure)

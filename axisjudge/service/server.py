@@ -15,7 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from axisjudge.checks import InputError
 from axisjudge.service.access import Door
-from axisjudge.service.problems import MEDIA_TYPE, problem
+from axisjudge.service.answers import MEDIA_TYPE, problem
 from axisjudge.service.store import ScoreStore
 from axisjudge.service.telemetry import EventSender, Sink, set_up_logs
 

@@ -328,7 +328,7 @@ class ScoreStore:
     Parameters
     ----------
     url : str
-        A path (SQLite) or a database URL; tables are created, or upgraded, when it is opened.
+        A path (SQLite) or a database URL; tables are created when it is opened.
     rules : ScorecardRules, optional
     must_exist : bool
         Refuse a database without a store instead of making one there.
@@ -343,10 +343,10 @@ class ScoreStore:
         self.rules = rules or ScorecardRules()
         self.database = Database(url, must_exist=must_exist)
         try:
-            with self.database.writing(["upgrade"]) as connection:
+            with self.database.writing(["tables"]) as connection:
                 if must_exist and not database.is_store(connection):
                     raise InputError("store", "holds no scores", str(self.database), "name the store that was served")
-                database.upgrade(connection)
+                database.make_tables(connection)
                 key = connection.execute(sa.select(database.cursor_keys.c.key)).scalar_one()
             self.cursor_key = bytes.fromhex(key)
             self.database.let_readers_in()

@@ -25,7 +25,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from axisjudge.checks import InputError
-from axisjudge.service.problems import MEDIA_TYPE, problem
+from axisjudge.service.answers import MEDIA_TYPE, problem
 from axisjudge.service.store import ScoreStore
 
 access_log = logging.getLogger("axisjudge.service.access")

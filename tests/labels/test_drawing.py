@@ -3,7 +3,7 @@
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.labels.draw import WAYS, draw
+from axisjudge.labels.panel import WAYS, draw
 from axisjudge.labels.sampling import METHODS, draw_at_random
 from axisjudge.ratings import RatingsWriter
 from axisjudge.trajectory import Step, Trajectory

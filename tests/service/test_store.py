@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
-import psycopg
 import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
@@ -18,9 +17,8 @@ from hypothesis import strategies as st
 from axisjudge.checks import InputError
 from axisjudge.scores.run_score import Run, ScorecardRules, runs_frame, score_runs, scorecards
 from axisjudge.service import database as tables
-from axisjudge.service.access import TokenBook
 from axisjudge.service.database import Database
-from axisjudge.service.store import Conflict, Kept, ScoreStore, Wanted, card_of, run_from
+from axisjudge.service.store import Conflict, Kept, ScoreStore, Wanted, card_of
 from axisjudge.studies.run_score.labels import compete
 
 from .load import made_run
@@ -47,18 +45,6 @@ def as_if_together(runs, rules=None):
 
 def held(store, runs):
     return {run.run_id: card_of(store.get(run.run_id)) for run in runs}
-
-
-def old_store(url):
-    kind = "postgresql" if "://" in url else "sqlite"
-    script = (Path(__file__).parent / "stores" / f"version_2.{kind}.sql").read_text()
-    if kind == "sqlite":
-        with sqlite3.connect(url) as connection:
-            connection.executescript(script)
-        connection.close()
-    else:
-        with psycopg.connect(url) as connection:
-            connection.execute(script)
 
 
 def facts_in(store):
@@ -303,67 +289,6 @@ class TestLists:
 
 
 class TestSchema:
-    def test_an_older_store_is_upgraded_and_keeps_what_it_has(self, store_url):
-        database = Database(store_url)
-        with database.writing() as connection:
-            tables.schema_version.create(connection)
-            connection.execute(tables.schema_version.insert().values(version=1))
-            tables.STEPS[0](connection)
-            assert not sa.inspect(connection).has_table("superseded_scores")
-        database.close()
-        for _ in range(2):
-            store = ScoreStore(store_url)
-            store.add([completed(1)])
-            assert store.get("run-1")["tier"] == "Gold"
-            assert len(store.waiting()) == 1
-            store.close()
-
-    def test_a_store_of_version_2_opens_with_all_it_has(self, store_url):
-        """The stores beside this file were written by the code of version 2: 12 runs, late ones among them."""
-        old_store(store_url)
-        store = ScoreStore(store_url, must_exist=True)
-        runs = [run_from(facts) for facts in facts_in(store)]
-        assert len(runs) == 12
-        kept = {one.run_id: card_of(store.get(one.run_id)) for one in runs if one.run_id != "bare"}
-        wanted = as_if_together(runs)
-        assert kept == {name: card for name, card in wanted.items() if name != "bare"}
-        assert store.get("bare")["score"] == 50  # scored when an empty run still was
-        assert [row["score_id"] for row in store.superseded("run-20")]
-        waited = len(store.waiting(1000))
-        spec = store.page(Wanted(workspace_id="w", spec_id="spec-1")).rows
-        assert [row["run_id"] for row in spec] == ["run-20", "run-13", "run-11"]
-        ranked = store.ranking(Wanted(workspace_id="w", spec_id="spec-1"))
-        assert {row["run_id"] for row in ranked} == {"run-20", "run-13", "run-11"}
-        assert ranked[0]["score"] == max(row["score"] for row in ranked)
-        assert ranked[0]["detail"].get("artefact") is None
-        late = store.add([completed(4, wall=300.0, minute=4), completed(30, wall=60.0, minute=30, spec_id="spec-1")])
-        assert [each.is_new for each in late] == [True, True]
-        assert len(store.waiting(1000)) > waited
-        assert TokenBook(store.database).listed() == []
-        store.close()
-
-    def test_an_old_store_and_a_new_one_have_the_same_tables(self, store_url, tmp_path, request):
-        fresh = str(tmp_path / "fresh.sqlite")
-        if "://" in store_url:
-            fresh = request.getfixturevalue("postgres").new_database()
-        old_store(store_url)
-        seen = []
-        for url in (store_url, fresh):
-            store = ScoreStore(url)
-            with store.database.reading() as connection:
-                asked = sa.inspect(connection)
-                seen.append(
-                    {
-                        table: (
-                            {column["name"] for column in asked.get_columns(table)},
-                            {index["name"] for index in asked.get_indexes(table)},
-                        )
-                        for table in asked.get_table_names()
-                    }
-                )
-            store.close()
-        assert seen[0] == seen[1]
-
     def test_a_store_that_must_exist_is_not_made(self, store_url):
         with pytest.raises(InputError, match=r"no such store|holds no scores"):
             ScoreStore(store_url, must_exist=True)
@@ -379,12 +304,13 @@ class TestSchema:
             assert not sa.inspect(connection).has_table("agent_runs")
         database.close()
 
-    def test_a_newer_store_is_left_alone(self, store_url):
+    @pytest.mark.parametrize("version", [2, 99])
+    def test_a_store_of_other_tables_is_left_alone(self, store_url, version):
         ScoreStore(store_url).close()
         database = Database(store_url)
         with database.writing() as connection:
-            connection.execute(tables.schema_version.update().values(version=99))
-        with pytest.raises(InputError, match="tables are of version 99"):
+            connection.execute(tables.schema_version.update().values(version=version))
+        with pytest.raises(InputError, match=f"tables are of version {version}"):
             ScoreStore(store_url)
         database.close()
 

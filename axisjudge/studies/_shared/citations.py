@@ -112,17 +112,6 @@ class SharedSteps(Part, name="citations", caption="Shared evidence per question 
         return frames.frame_of(self.judges, shown, self.kind)
 
     @property
-    def unshared(self) -> frames.Table:
-        """Equal verdicts without a common step, one row a run and pair: to be read first."""
-        names = ("question", "rubric_version", "trajectory_id", "judge", "other_judge")
-        rows = [
-            dict(zip(names, (pair.question, pair.rubric_version, run, *pair.judges), strict=True))
-            for pair in self.pairs
-            for run in pair.no_common_step
-        ]
-        return frames.table_of(rows, self.kind, columns=names)
-
-    @property
     def answer(self) -> str:
         """What citations show and what they do not."""
         return " ".join(self.sentences)

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from axisjudge.labels.draw import DrawProblem
-from axisjudge.labels.panel import LabelledPanel
+from axisjudge.labels.panel import DrawProblem, LabelledPanel
 from axisjudge.results import Result, columns
 from axisjudge.stats.alternative_annotator import FEWEST_PEOPLE, FailingWord, StandIn, failing_word, standing_in
 from axisjudge.stats.comparisons.ranking import Reversal, fewest_changes, worst_orders
