@@ -17,12 +17,13 @@ What they agree on:
 
 from typing import Any
 
-from axisjudge.readers.chats import autogen_events, gemini_contents, langchain_messages
+from axisjudge.readers.chats import gemini_contents
+from axisjudge.readers.chats.agents import AGENTS
 from axisjudge.readers.chats.apis import APIS, RESPONSES
 from axisjudge.readers.chats.exported import FIRST, LAST
 
 #: Asked in this order, before the plain OpenAI chat that several of them resemble.
-CHATS = (*FIRST, RESPONSES, gemini_contents, langchain_messages, autogen_events, *APIS, *LAST)
+CHATS = (*FIRST, RESPONSES, gemini_contents, *AGENTS, *APIS, *LAST)
 
 __all__ = ["CHATS", "is_message"]
 
