@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,9 @@ import typer.testing
 typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]
 # Workers share the cores: threads of linear algebra beside them wait for each other, three times as long.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# jsonschema's check of addresses, which no schema here asks for, builds its grammars when it is imported: 2 s a worker.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -177,6 +177,7 @@ def test_a_comment_goes_with_the_decision_and_both_are_taken_back_with_their_tra
     assert "because of step 6" in {line["rationale"] for line in lines}
 
 
+@pytest.mark.slow
 def test_two_people_in_one_browser_neither_see_nor_change_what_the_other_said(visit, tmp_path):
     ann = visit("only=undecided")
     expect(ann.locator(".who")).to_contain_text("Deciding as nobody yet")
@@ -215,6 +216,7 @@ def test_two_people_in_one_browser_neither_see_nor_change_what_the_other_said(vi
     expect(bob.get_by_label("Comment on your decision")).to_have_value("a word of Ann")
 
 
+@pytest.mark.slow
 def test_a_decision_is_saved_when_it_is_on_the_disk_and_not_before(visit):
     page = visit("only=undecided")
     page.evaluate("""() => {

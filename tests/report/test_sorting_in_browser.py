@@ -195,6 +195,7 @@ def test_no_script_but_ours_runs(visit, report):
         assert page.evaluate("window.broken") is None
 
 
+@pytest.mark.slow
 def test_text_of_cells_is_never_markup_where_no_policy_forbids_it(browser, tmp_path):
     """As in a notebook: the text of cells goes through the library's search and order."""
     act = "<img src=x onerror='window.broken = 1'>"
