@@ -3,6 +3,7 @@
 import ast
 import itertools
 import json
+import re
 
 import nbformat
 import numpy as np
@@ -56,7 +57,7 @@ def test_its_cells_run_on_one_question_of_the_demo(tmp_path):
     page, said = names["page"], " ".join(names["page"].findings)
     assert set(page.results) >= PARTS
     assert {"families", "with_labels", "triage", "calibration", "citations"} <= set(page.figures)
-    assert "any two" in page.answer_text.lower()
+    assert re.search(r"\d+% of 111 items.*alpha", page.answer_text), "the share in plain words, the coefficient behind it"
     assert "raw agreement" not in said
 
 
