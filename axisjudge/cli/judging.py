@@ -423,7 +423,8 @@ def doctor(
         show.as_json({"judges": rows, "faults": faults})
     else:
         for row in rows:
-            show.table([{"what": name, "found": show.text(value)} for name, value in row.items()], row["judge"])
+            told = [{"what": name, "found": show.text(value)} for name, value in row.items()]
+            show.table(told[1:], row["judge"])
         for fault in faults:
             typer.echo(f"\n{fault}")
     if faults:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
+from math import floor, log10
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
@@ -166,11 +167,11 @@ def table(rows: Sequence[Mapping[str, Any]], title: str = "", *, most: int | Non
 
 
 def text(value: Any) -> str:
-    """A value as people read it: three decimals, a dash for nothing, a question mark for what a terminal would obey."""
+    """A value as people read it: three decimals, or two digits of what is less; a dash for nothing; nothing to obey."""
     if value is None or value != value:
         return "-"
     if isinstance(value, float):
-        return f"{value:.3f}"
+        return f"{value:.3f}" if not 1e-9 < abs(value) < 5e-4 else f"{value:.{1 - floor(log10(abs(value)))}f}"
     return printable(str(value))
 
 

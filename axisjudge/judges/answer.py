@@ -86,6 +86,10 @@ _QUOTA = re.compile(
     "(?i)insufficient_quota|billing_hard_limit|billing_not_active|credit balance is too low|spend_limit_reached"
     "|budget_exceeded|used all available credits"
 )
+#: Words of an empty account where the status is that of a limit or of a key (Moonshot, Z.ai, SiliconFlow).
+_EMPTY = re.compile("(?i)exceeded_current_quota|insufficient.{0,3}(balance|credits|funds)|balance is insufficient")
+#: How long a limit asks to be waited for, in words: OpenAI, Gemini, Azure.
+_WAIT = re.compile(r"(?i)(?:retry|try again) (?:in|after) (?:(\d+)h)?(?:(\d+)m(?!s))?(\d+(?:\.\d+)?) ?(ms|s)")
 #: Some answer a wrong key with status 400.
 _KEY = re.compile(r"(?i)api[_ ]key[_ ](not[_ ]valid|invalid|expired)|invalid[_ ]api[_ ]key")
 #: In the words of OpenAI, Anthropic, Bedrock, Gemini, LiteLLM, vLLM, SGLang, llama.cpp, LM Studio, and Hugging Face.
@@ -94,8 +98,10 @@ _TOO_LONG = re.compile(
     r"|context ?(window|size|limit)|context length|must have less than \d+ tokens|max_new_tokens`? must be"
     r"|exceeds the maximum number of tokens"
 )
+#: OpenAI and Azure; LiteLLM for Azure; Alibaba, DeepSeek, xAI.
 _REFUSED = re.compile(
     "content_policy_violation|content_filter|invalid_prompt|bio_policy|misalignment_policy_violation|input was flagged"
+    "|ContentPolicyViolation|data_?inspection_?failed|Content Exists Risk|violates usage guidelines"
 )
 #: The model's reply came, was paid, and did not keep to the form that was asked for (Groq).
 _UNREADABLE = re.compile("json_validate_failed")
@@ -135,7 +141,7 @@ def failure_of(error: BaseException, *secrets: str) -> Failure | None:
     status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
     stated = _unlisted(getattr(error, "body", None))
     if isinstance(status, int) and 300 <= status < 400:
-        return _redirected(error, status)
+        return _redirected(error, status, *secrets)
     if isinstance(stated, Mapping) and not (isinstance(status, int) and status >= 400):
         return failure_in_reply(stated.get("error") or stated, *secrets)
     if isinstance(stated, str) and stated and status is None:
@@ -153,7 +159,8 @@ def failure_of(error: BaseException, *secrets: str) -> Failure | None:
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     if kind == "limit" and headers.get("x-should-retry") == "false":
         kind = "quota"
-    return Failure(kind, words, _retry_after_s(headers), maybe_paid=kind in ("timeout", "unreadable"))
+    wait_s = _retry_after_s(headers) or (_asked_in_words(message) if kind == "limit" else None)
+    return Failure(kind, words, wait_s, maybe_paid=kind in ("timeout", "unreadable"))
 
 
 #: What errors mean that come without a status, in a reply or in the results of a batch.
@@ -194,10 +201,10 @@ def failure_in_reply(error: object, *secrets: str) -> Failure:
     return Failure(kind, words, maybe_paid=kind in ("passing", "timeout", "request"))
 
 
-def _redirected(error: BaseException, status: int) -> Failure:
+def _redirected(error: BaseException, status: int, *secrets: str) -> Failure:
     """A run goes to the address that was named: what answers that it has moved is told, and not followed."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    target = without_secrets(str(headers.get("location") or "another address"))[:KEPT_OF_RAW]
+    target = without_secrets(str(headers.get("location") or "another address"), *secrets)[:KEPT_OF_RAW]
     return Failure(
         "request", f"HTTP {status}: redirected to {target}, and not followed; name that address if it is meant"
     )
@@ -238,7 +245,7 @@ def _with_causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _kind(status: int, told: str) -> FailureKind:
-    if _QUOTA.search(told):
+    if _QUOTA.search(told) or (status in (403, 429) and _EMPTY.search(told)):
         return "quota"
     if status in (400, 403, 413, 422):
         if _UNREADABLE.search(told):
@@ -305,6 +312,13 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
             if (seconds := unit_s * _number_or_date(headers[name])) > 0:
                 return seconds
     return None
+
+
+def _asked_in_words(message: str) -> float | None:
+    if (asked := _WAIT.search(message)) is None:
+        return None
+    hours, minutes, rest, unit = asked.groups()
+    return 3_600 * int(hours or 0) + 60 * int(minutes or 0) + float(rest) * (0.001 if unit == "ms" else 1.0)
 
 
 def _number_or_date(asked: str) -> float:

@@ -78,9 +78,13 @@ def least_cached(model: str) -> int:
     --------
     >>> least_cached("claude-sonnet-4-6"), least_cached("claude-haiku-4-5-20251001"), least_cached("claude-opus-4-7")
     (1024, 4096, 2048)
+    >>> least_cached("claude-opus-5"), least_cached("anthropic/claude-sonnet-4.6")
+    (512, 1024)
     """
     tokens = re.split(r"[^a-z0-9]+", model.lower())
     version = _version(tokens)
+    if version == (5,) and "sonnet" not in tokens:
+        return 512
     if ("opus" in tokens and version in ((4, 5), (4, 6))) or ("haiku" in tokens and version == (4, 5)):
         return 4_096
     return 2_048 if ("opus" in tokens and version == (4, 7)) or ("haiku" in tokens and version < (4, 5)) else 1_024

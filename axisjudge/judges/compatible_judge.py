@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -11,14 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.judges.answer import Answer, Failure, Reply, Sheet, after, broken_off, failure_in_reply, lost
-from axisjudge.judges.anthropic_judge import marked_parts
+from axisjudge.judges.anthropic_judge import least_cached, marked_parts
 from axisjudge.judges.base import Rubrics
 from axisjudge.judges.openai_judge import cached_and_written
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import BUDGET, CallPrompt
 from axisjudge.judges.remote import MAX_TOKENS as ROOM_TO_THINK
-from axisjudge.judges.remote import Body, NoReplyError, Received
-from axisjudge.judges.wire import sent_whole, usd_of
+from axisjudge.judges.remote import Body, NoReplyError, Received, RemoteJudge
+from axisjudge.judges.wire import note_repair, sent_whole, usd_of
 from axisjudge.judges.written import JOINT_REPLY_TOKENS, Said, WrittenJudge, begins_with_thought
 from axisjudge.rubric import TOKEN_CEILING
 from axisjudge.spec import REMOTE, JudgeSpec, Provider
@@ -35,6 +36,8 @@ FRAME_TOKENS = 1_500
 CHARACTERS_PER_TOKEN = 3
 #: And at the most: a server that counts fewer tokens, though more than its context can be, has not read the whole.
 MOST_CHARACTERS, LEAST_CONTEXT = 8, 2_000
+#: Tokens that a server counts, for a letter of a prompt or a token that a reply may have: more cannot be.
+MOST_TIMES = 4
 #: A record that may not take so many tokens is not worth asking about.
 LEAST_RECORD = 500
 
@@ -47,6 +50,9 @@ LEAST_REPLY = 512
 
 #: The ways of forcing the form of a verdict, the surest first.
 JSON_SCHEMA, JSON_OBJECT, TEXT = "chat_json_schema", "chat_json_object", "chat_text"
+
+#: Words of servers that take no such form of an answer.
+_OF_FORM = re.compile("(?i)response.?format|json.?schema|structured.?output|guided|grammar")
 
 #: Confidences that a server may choose among where its grammar holds no ranges of numbers.
 CONFIDENCES = [round(0.05 * step, 2) for step in range(21)]
@@ -79,6 +85,7 @@ class CompatibleJudge(WrittenJudge):
         self._limit_name = "max_tokens"
         self._room, self._is_cut_thinking = 0, False
         self.pays_for_writing = self.takes_cache_marks
+        self.least_cached = least_kept(self.family, self.model or "")
 
     @property
     def longest_reply(self) -> int:
@@ -104,16 +111,18 @@ class CompatibleJudge(WrittenJudge):
         """What the context leaves beside the reply, rubrics at their longest and the frame; alike for every axis."""
         if "context" not in self.options:
             return super().record_budget(rubrics)
-        return max(1, min(BUDGET, CHARACTERS_PER_TOKEN * self._record_tokens(len(rubrics))))
+        room = self.record_tokens(len(rubrics), self.options["context"])
+        return max(1, min(BUDGET, CHARACTERS_PER_TOKEN * room))
 
-    def _record_tokens(self, n_axes: int) -> int:
+    def record_tokens(self, n_axes: int, context: int) -> int:
+        """Tokens that such a context leaves a record, beside the reply, rubrics at their longest, and the frame."""
         longest = max(self.longest_reply, JOINT_REPLY_TOKENS * n_axes if self.joint else 0)
         reply = self.options.get("max_tokens", longest)
-        return int(self.options["context"]) - int(reply) - TOKEN_CEILING * n_axes - FRAME_TOKENS
+        return int(context) - int(reply) - TOKEN_CEILING * n_axes - FRAME_TOKENS
 
     def check_options(self) -> None:
         n_axes = len(AXES) if self.joint else 1
-        if "context" in self.options and self._record_tokens(n_axes) < LEAST_RECORD:
+        if "context" in self.options and self.record_tokens(n_axes, self.options["context"]) < LEAST_RECORD:
             rule = "leaves no room for a record beside the reply (max_tokens) and the rubrics"
             cure = "start the server with a longer context, or give a smaller max_tokens"
             raise InputError(f"context of {self.rater}", rule, self.options["context"], cure)
@@ -177,11 +186,25 @@ class CompatibleJudge(WrittenJudge):
             reply = after(reply, again)
         return replace(reply, flags=(*reply.flags, WITH_ROOM)) if self._room > 0 else reply
 
+    def with_cure(self, failure: Failure) -> Failure:
+        """As of every judge; where a server takes no such form of an answer, the one to ask for."""
+        if failure.kind != "request" or self.mechanism == TEXT or not _OF_FORM.search(failure.words):
+            return super().with_cure(failure)
+        takes_schema = self.mechanism == JSON_OBJECT and "json_schema" in failure.words
+        other = JSON_OBJECT if self.mechanism == JSON_SCHEMA else JSON_SCHEMA if takes_schema else TEXT
+        return replace(failure, words=f"{failure.words}; give ,mechanism={other}")
+
     async def _asked(self, body: Body, form: str) -> Received:
         """One call; a server that read a part of the prompt and says nothing (Ollama) has judged another run."""
         received = await super()._asked(body, form)
-        n_read = received.tokens.input if received.tokens and received.tokens.can_be else 0
         n_letters = sum(len(str(message["content"])) for message in body["messages"])
+        tokens = received.tokens if received.tokens and received.tokens.can_be else None
+        if tokens and (
+            tokens.output > MOST_TIMES * max(self.reply_limit(body), self._room)
+            or tokens.input > MOST_TIMES * n_letters + FRAME_TOKENS
+        ):
+            return replace(received, tokens=None)  # nobody pays for what cannot be
+        n_read = tokens.input if tokens else 0
         if n_read < LEAST_CONTEXT or n_letters <= MOST_CHARACTERS * n_read:
             return received
         words = f"the server read {n_read:,} tokens of a prompt of {n_letters:,} characters: its context is shorter; "
@@ -222,19 +245,23 @@ class CompatibleJudge(WrittenJudge):
         stream = await client.chat.completions.create(**body, stream=True)
         if told := await sent_whole(stream):
             return ChatCompletion.construct(**told)
+        usage = None
         async for chunk in stream:
+            usage = getattr(chunk, "usage", None) or usage  # some tell it with every piece, or with the last but one
             if not getattr(chunk, "choices", None):
-                if getattr(chunk, "usage", None) is None:  # it keeps the connection awake
+                if usage is None:  # it keeps the connection awake
                     continue
                 chunk.choices = []
             answer.handle_chunk(chunk)
             is_whole |= any(choice.finish_reason for choice in chunk.choices)
         if not is_whole:
             raise NoReplyError(broken_off("the stream ended before the message did"))
-        return answer.current_completion_snapshot
+        whole = answer.current_completion_snapshot
+        whole.usage = whole.usage or usage
+        return whole
 
     def read(self, response: ChatCompletion, form: str) -> Received:
-        usage, said = response.usage, _said(response)
+        usage, said = response.usage, _said(response, strict=self.is_strict)
         self._is_cut_thinking |= _is_cut_thinking(response)
         received = Received(said, response.model, response.id, _tokens(usage), stated_usd=_stated_usd(usage))
         if isinstance(said, Failure):
@@ -245,6 +272,16 @@ class CompatibleJudge(WrittenJudge):
         """Ask the server how long its context is; one that does not tell is no reason not to judge."""
         if self.context_told is None:
             self.context_told = await context_of(self._connected(), self.model or "")
+
+
+def least_kept(family: str, model: str) -> int:
+    """Tokens of a prompt's beginning that a family's provider keeps, at the least.
+
+    https://ai.google.dev/gemini-api/docs/caching, https://api-docs.deepseek.com/guides/kv_cache
+    """
+    if family == "anthropic":
+        return least_cached(model)
+    return {"google": 2_048 if "2.5" in model else 4_096, "deepseek": 64}.get(family, RemoteJudge.least_cached)
 
 
 def with_listed_confidence(schema: Any) -> Any:
@@ -285,15 +322,12 @@ async def context_of(client: Any, model: str) -> int | None:
 def _context_in(listed: Any, model: str) -> int | None:
     models = [each for each in listed.get("data") or listed.get("models") or [] if isinstance(each, Mapping)]
     names = {model, f"{model}:latest"}  # so Ollama calls one without a tag, and names those alone that are loaded
-    mine = [
-        each
-        for each in models
-        if not names.isdisjoint((each.get("id"), each.get("name"), *(each.get("aliases") or ())))
-    ]
-    (found,) = mine if len(mine) == 1 else models if len(models) == 1 and "data" in listed else [{}]
-    places = (found.get("meta") or {}, found)
+    mine = [each for each in models if not names.isdisjoint((each.get("id"), each.get("name")))]
+    mine = mine or [each for each in models if model in (each.get("aliases") or ())]
+    found = mine[0] if mine else models[0] if len(models) == 1 and "data" in listed else {}
+    places = [found, *(found[name] for name in ("meta", "top_provider") if isinstance(found.get(name), Mapping))]
     told = [place[name] for place in places for name in _CONTEXTS.split() if isinstance(place.get(name), int)]
-    return told[0] if told and told[0] > 0 else None
+    return min((tokens for tokens in told if tokens > 0), default=None)
 
 
 #: Why a reply ended: at a limit (Mistral has a name of its own for the context), or by its server's fault (DeepSeek;
@@ -311,8 +345,12 @@ def _is_cut_thinking(completion: ChatCompletion) -> bool:
 
 
 def _has_thought(message: Any) -> bool:
-    """Whether a reply has a field of thought."""
-    return any(isinstance(getattr(message, name, None), str) for name in ("reasoning_content", "reasoning"))
+    """Whether a reply has a field of thought, or parts of it (Mistral's)."""
+    fields = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
+    parts = message.content if isinstance(message.content, list) else []
+    return any(isinstance(getattr(message, name, None), str | list) for name in fields) or any(
+        isinstance(part, Mapping) and part.get("type") == "thinking" for part in parts
+    )
 
 
 def _cut_short(usage: Any) -> Answer:
@@ -322,7 +360,7 @@ def _cut_short(usage: Any) -> Answer:
     return lost("truncated", f"the reply reached max_tokens{of_it} or the end of the context; ,max_tokens=N gives more")
 
 
-def _said(completion: ChatCompletion) -> Said | Failure:
+def _said(completion: ChatCompletion, *, strict: bool = False) -> Said | Failure:
     if not completion.choices:
         return lost("parse_error", "the reply holds no choice")
     choice = completion.choices[0]
@@ -337,8 +375,13 @@ def _said(completion: ChatCompletion) -> Said | Failure:
         return failure_in_reply({"code": "server_error", "message": f"the reply ended by {end}"})
     content: Any = choice.message.content
     if isinstance(content, list):  # Mistral's: thought and text in parts
-        texts = [part for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
-        return "".join(str(part.get("text", "")) for part in texts)
+        texts = (part for part in content if isinstance(part, Mapping) and part.get("type") in ("text", "output_text"))
+        content = "".join(str(part.get("text", "")) for part in texts)
+    if not content and (calls := choice.message.tool_calls) and not strict:  # a parser took the verdict for a call
+        arguments = getattr(getattr(calls[0], "function", None), "arguments", None)
+        if len(calls) == 1 and isinstance(arguments, str):
+            note_repair("tool_call")
+            return arguments
     if not content and _has_thought(choice.message):
         words = "nothing but thought came: the server's parser of thought may take the verdict for it; start it without"
         return lost("parse_error", words)
@@ -361,12 +404,14 @@ def _tokens(usage: Any) -> Tokens | None:
     Thought is paid as output. Gemini and xAI leave it out of the completion's tokens and count it in the total.
     """
     with suppress(AttributeError, TypeError):
-        read, written = cached_and_written(usage.prompt_tokens_details)
-        hit = getattr(usage, "prompt_cache_hit_tokens", None)
+        details, hit = usage.prompt_tokens_details, getattr(usage, "prompt_cache_hit_tokens", None)
+        _, written = cached_and_written(details)
+        told = hit if isinstance(hit, int) else getattr(details, "cached_tokens", None)
+        tells = isinstance(told, int) and 0 <= told <= usage.prompt_tokens
         output, total = usage.completion_tokens, usage.total_tokens
         if isinstance(total, int) and 0 <= output < total - usage.prompt_tokens:
             output = total - usage.prompt_tokens
-        return Tokens(usage.prompt_tokens, output, read or (hit if isinstance(hit, int) else 0), written)
+        return Tokens(usage.prompt_tokens, output, told if tells else 0, written, tells)
     return None
 
 

@@ -166,7 +166,7 @@ class OpenAIJudge(WrittenJudge):
         for file in filter(None, (now.output_file_id, now.error_file_id)):
             content = await client.files.content(file)
             for line in content.text.splitlines():
-                if line.strip():
+                with suppress(ValueError):  # a line that is broken is one request's
                     yield _result(json.loads(line))
 
     def lifecycle(self, model: Model) -> remote.Shutdown | None:
@@ -176,10 +176,11 @@ class OpenAIJudge(WrittenJudge):
         return remote.Received(_said(response), response.model, response.id, tokens_of(response.usage))
 
 
-def _result(line: Mapping[str, Any]) -> remote.BatchResult:
+def _result(line: Any) -> remote.BatchResult:
     """One line of a batch's output: a response with its status, or an error where none was made."""
     from openai.types.responses import Response
 
+    line = line if isinstance(line, Mapping) else {}
     name, response, error = str(line.get("custom_id")), line.get("response"), line.get("error")
     if (
         isinstance(response, Mapping)

@@ -26,12 +26,16 @@ MOST_TOKENS = 10**9
 
 @dataclass(frozen=True)
 class Tokens:
-    """Tokens of one call. `input` counts all of the prompt, those read from or written to a cache included."""
+    """Tokens of one call. `input` counts all of the prompt, those read from or written to a cache included.
+
+    `tells_cache` is False where the reply says nothing of a cache, which is not the same as none.
+    """
 
     input: int
     output: int
     cache_read: int = 0
     cache_write: int = 0
+    tells_cache: bool = True
 
     @property
     def can_be(self) -> bool:

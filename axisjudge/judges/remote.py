@@ -22,7 +22,17 @@ from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, get_args
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.judges.answer import Answer, Failure, Reply, all_lost, failure_in_reply, failure_of, not_sent, unreadable
+from axisjudge.judges.answer import (
+    Answer,
+    Failure,
+    Reply,
+    all_lost,
+    failure_in_reply,
+    failure_of,
+    keepable,
+    not_sent,
+    unreadable,
+)
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.lifecycle import Retirement, known_retirement
 from axisjudge.judges.pricing import (
@@ -349,17 +359,19 @@ class RemoteJudge(Judge):
             words = f"no whole reply within {self.deadline_s(body):g} s (timeout=SECONDS sets it)"
             raise NoReplyError(Failure("timeout", words, maybe_paid=True)) from error
         except NoReplyError as error:
-            raise NoReplyError(self.with_key_named(error.failure), error.received) from error
-        except (json.JSONDecodeError, RecursionError) as error:  # the SDKs let these through
+            raise NoReplyError(self.with_cure(error.failure), error.received) from error
+        except (ValueError, RecursionError) as error:  # the SDKs let these through, of a number of 5,000 digits too
             raise NoReplyError(unreadable("the server's reply is not JSON")) from error
         except _OTHER_SHAPE as error:
             raise NoReplyError(unreadable(_NOT_OF_THIS_API)) from error
         except Exception as error:  # of the SDK or its transport
             raise NoReplyError(self.failure_of(error)) from error
+        if isinstance(response, str):
+            raise NoReplyError(unreadable(f"{_NOT_OF_THIS_API}: {keepable(response)}"))
         try:
             received = self._received(response, form)
         except NoReplyError as error:
-            raise NoReplyError(self.with_key_named(error.failure), error.received) from error
+            raise NoReplyError(self.with_cure(error.failure), error.received) from error
         usd = noted.usd if received.stated_usd is None else received.stated_usd
         flags = (*received.flags, *(f"{REPAIRED}:{each}" for each in noted.repairs))
         return replace(received, flags=flags, stated_usd=usd)
@@ -369,10 +381,10 @@ class RemoteJudge(Judge):
         failure = failure_of(error, self.key)
         if failure is None and not isinstance(error, self.api_error()):
             raise error
-        return self.with_key_named(failure or unreadable(type(error).__name__))
+        return self.with_cure(failure or unreadable(type(error).__name__))
 
-    def with_key_named(self, failure: Failure) -> Failure:
-        """The same failure; one of the key names the variable that the key was read from."""
+    def with_cure(self, failure: Failure) -> Failure:
+        """The same failure and what mends it: one of the key names the variable that the key was read from."""
         if failure.kind != "key":
             return failure
         name = self.options.get("key_env", self.key_env)
@@ -415,7 +427,7 @@ class RemoteJudge(Judge):
         begun, flags = time.perf_counter(), (*self.prefix(trajectory, rubrics).flags, BATCH)
         try:
             if isinstance(result, Failure):
-                raise NoReplyError(self.with_key_named(result))
+                raise NoReplyError(self.with_cure(result))
             received = self._received(result, self.axes_form)
             reply = self._reply(self.axes_answers(received.content, rubrics), received, begun, flags)
         except NoReplyError as end:
@@ -518,30 +530,42 @@ class RemoteJudge(Judge):
         """The key from the environment; it is kept in memory alone."""
         name = self.options.get("key_env", self.key_env)
         if key := os.environ.get(name, "").strip():
-            return key
+            if key.isascii() and key.isprintable():
+                return key
+            rule = f"has a key in the environment variable {name} with letters that no key has (a quote, a line break)"
+            raise InputError(f"judge {self.rater}", rule, cure="copy it again")
         if self.key_required or "key_env" in self.options:
             raise InputError(f"judge {self.rater}", f"needs a key in the environment variable {name}", cure="set it")
         return NO_KEY
+
+    def _keyless(self, text: str | None) -> str | None:
+        """The text of a server that may echo what it was sent, without the key; a word that stands for one is none."""
+        return text.replace(self.key, "[key]") if text and len(self.key) > len(NO_KEY) else text
 
     def _reply(
         self, answers: Mapping[Any, Answer], received: Received, begun: float, flags: tuple[str, ...] = ()
     ) -> Reply:
         """What a call brought; its cost by the list price."""
+        keyless, model, call_id = self._keyless, self._keyless(received.model), self._keyless(received.call_id)
+        answers = {
+            point: replace(each, rationale=keyless(each.rationale)) if self.key in (each.rationale or "") else each
+            for point, each in answers.items()
+        }
         flags += received.flags
         tokens = received.tokens if received.tokens is not None and received.tokens.can_be else None
-        cost = None if tokens is None else self.price(tokens, received.model)
+        cost = None if tokens is None else self.price(tokens, model)
         if received.stated_usd is not None and self.own_price is None:
             cost, flags = received.stated_usd, (*flags, STATED_COST)
             self.is_charged |= cost > 0
         return Reply(
             answers=answers,
-            returned_model=received.model,
+            returned_model=model,
             input_tokens=tokens.input if tokens else None,
-            cached_tokens=tokens.cache_read if tokens else None,
+            cached_tokens=tokens.cache_read if tokens and tokens.tells_cache else None,
             output_tokens=tokens.output if tokens else None,
             cost_usd=cost,
             latency_s=time.perf_counter() - begun,
-            call_id=received.call_id or uuid.uuid4().hex,
+            call_id=call_id or uuid.uuid4().hex,
             flags=flags if cost is not None else (*flags, UNPRICED),
         )
 

@@ -12,6 +12,7 @@ import asyncio
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -368,8 +369,13 @@ class _StoppedError(Exception):
 
 
 async def _listed(judge: RemoteJudge, batch: str) -> dict[str, Any]:
-    """All results of a batch by the ids of their requests."""
-    return {name: result async for name, result in judge.batch_results(batch)}
+    """Results of a batch by the ids of their requests: of one told twice the answer, up to a line that is broken."""
+    found: dict[str, Any] = {}
+    with suppress(ValueError):
+        async for name, result in judge.batch_results(batch):
+            if isinstance(found.get(name, _NOTHING), Failure):
+                found[name] = result
+    return found
 
 
 def _chunks(requests: Mapping[str, Body]) -> Iterator[dict[str, Body]]:

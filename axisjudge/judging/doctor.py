@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.judges.answer import Reply
+from axisjudge.families import family_of
+from axisjudge.judges.answer import Reply, failure_of, unreadable
 from axisjudge.judges.base import Judge
-from axisjudge.judges.compatible_judge import JSON_SCHEMA, OF_LIST, CompatibleJudge
+from axisjudge.judges.compatible_judge import JSON_SCHEMA, LEAST_RECORD, LOOK_S, OF_LIST, CompatibleJudge
 from axisjudge.judges.lifecycle import Retirement
 from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judging.lane import Lane, Pause
@@ -57,9 +59,8 @@ def probe(n_shelves: int = SHORT) -> Trajectory:
 class Examination:
     """What the calls to a judge have shown.
 
-    `fault` is None where it answered; `cached_tokens` are those of the second call, and `headers` those of the last
-    reply that tell of limits. `clock_s` is how far this machine's clock is ahead of the provider's. `server` says what
-    a server of somebody's own can do.
+    `fault` is None where it answered; `headers` are the last that told of limits. `clock_s` is how far this machine's
+    clock is ahead of the provider's. `server` says what a server of somebody's own can do.
     """
 
     judge: Judge
@@ -71,14 +72,27 @@ class Examination:
     server: dict[str, str] = field(default_factory=dict)
 
     @property
-    def cached_tokens(self) -> int | None:
-        return self.replies[1].cached_tokens if len(self.replies) > 1 else None
+    def cached(self) -> int | str | None:
+        """Tokens of the second prompt that came from a cache, or why there are none."""
+        if len(self.replies) < 2 or self.replies[1].failure is not None:
+            return None
+        found, is_long = self.replies[1].cached_tokens, is_priced(self.judge)
+        return (
+            "not told"
+            if found is None
+            else found or ("none" if is_long else "none: the prompt is shorter than caches keep")
+        )
 
     @property
     def faults(self) -> list[str]:
         """What would spoil a study: no answer, lost verdicts, another model, a clock that is wrong."""
         lost = [a for reply in self.replies for a in reply.answers.values() if a.status != "ok"]
         spoiling = [self.fault] if self.fault else [f"{a.status}: {a.rationale}" for a in lost[:1]]
+        made_by = {
+            name: family_of(name) for name in (self.judge.model, *(reply.returned_model for reply in self.replies))
+        }
+        if len({family for family in made_by.values() if family}) > 1:
+            spoiling.append(f"another model answered: {', '.join(str(name) for name in made_by if name)}")
         if self.clock_s is not None and abs(self.clock_s) > CLOCK_S:
             spoiling.append(f"this machine's clock is off by {self.clock_s:.0f} s")
         return spoiling
@@ -96,7 +110,7 @@ class Examination:
             "mechanism": self.judge.mechanism,
             **origins(self.judge),
             "tokens in": first and first.input_tokens,
-            "cached on the second": self.cached_tokens,
+            "cached on the second": self.cached,
             "seconds": first and first.latency_s,
             "cost $": sum(cost for cost in costs if cost is not None) if costs and None not in costs else None,
             "replies mended": ", ".join(sorted(flag for flag in flags if flag.startswith("repaired"))) or None,
@@ -111,11 +125,15 @@ def origins(judge: Judge) -> dict[str, str]:
     return judge.origins() if isinstance(judge, RemoteJudge) else {"family": judge.family}
 
 
+def is_priced(judge: Judge) -> bool:
+    """Whether its provider has a price list: a long question is then no burden, and shows the cache."""
+    return isinstance(judge, RemoteJudge) and judge.price_list is not None
+
+
 def examination_plan(judge: Judge) -> JudgingPlan:
     """The two calls: two axes of one run, so that the second one reads what the first one left in the cache."""
     rubrics = {axis: load_rubric(axis) for axis in AXES}
-    has_list = isinstance(judge, RemoteJudge) and judge.price_list is not None
-    return make_plan([probe(LONG if has_list else SHORT)], [judge], rubrics, repeats=2 if judge.joint else 1)
+    return make_plan([probe(LONG if is_priced(judge) else SHORT)], [judge], rubrics, repeats=2 if judge.joint else 1)
 
 
 async def examine(judge: Judge) -> Examination:
@@ -147,8 +165,11 @@ async def examine(judge: Judge) -> Examination:
     try:
         await lane.run()
         answers = [answer for reply in examination.replies for answer in reply.answers.values()]
-        if isinstance(judge, CompatibleJudge) and any(answer.status in ("ok", "truncated") for answer in answers):
-            examination.server = await server_facts(judge, examination.replies)
+        if isinstance(judge, CompatibleJudge):
+            if any(answer.status in ("ok", "truncated") for answer in answers):
+                examination.server = await server_facts(judge, examination.replies)
+            elif any(reply.failure and reply.failure.kind == "model" for reply in examination.replies):
+                examination.server = {"its models": await _nearest_models(judge)}
     finally:
         await judge.close()
     if lane.errors:
@@ -158,25 +179,37 @@ async def examine(judge: Judge) -> Examination:
     return examination
 
 
+async def _nearest_models(judge: CompatibleJudge) -> str:
+    """The names in a server's list that are nearest to one that it does not know."""
+    with suppress(Exception):  # whatever a server of somebody's own may answer
+        listed: Any = await judge._connected().with_options(timeout=LOOK_S).get("/models", cast_to=object)
+        return ", ".join(get_close_matches(judge.model or "", [each["id"] for each in listed["data"]], 5, 0))
+    return "not told"
+
+
 async def server_facts(judge: CompatibleJudge, replies: list[Reply]) -> dict[str, str]:
-    """What a server can do that no list tells, by three calls of a few tokens each."""
-    facts = {"server's context": f"{judge.context_told:,} tokens" if judge.context_told else "not told"}
+    """What a server can do that no list tells, by four calls of a few tokens each."""
+    facts = {}
+    if judge.context_told and "context" not in judge.options:
+        room = judge.record_tokens(len(AXES) if judge.joint else 1, judge.context_told)
+        facts["room for a run"] = (
+            f"about {room:,} tokens" if room >= LEAST_RECORD else "hardly any: start it with a longer context"
+        )
     told = [reply for reply in replies if reply.output_tokens and reply.latency_s]
     if told:
         seconds = sum(reply.latency_s or 0 for reply in told)
-        tokens_in, tokens_out = (
-            sum(getattr(reply, name) or 0 for reply in told) for name in ("input_tokens", "output_tokens")
+        read, written = (
+            sum(getattr(each, name) or 0 for each in told) / seconds for name in ("input_tokens", "output_tokens")
         )
-        facts["speed"] = (
-            f"{tokens_out / seconds:,.1f} tokens a second written, {tokens_in / seconds:,.0f} read, together"
-        )
+        facts["speed"] = f"{written:,.1f} tokens a second written and {read:,.0f} read, each over whole calls"
     facts["ranges of numbers"] = await _holds_ranges(judge, replies)
-    texts = [await _said(judge, "Name a colour and a number.", seed=7, temperature=1.0) for _ in range(2)]
-    same = texts[0] is not None and texts[0] == texts[1]
-    facts["seed"] = (
-        "two answers with one seed are alike" if same else "two answers with one seed differ, or it takes none"
-    )
-    facts["logprobs"] = "told" if await _tells_logprobs(judge) else "not told"
+    (first, why), (second, or_why) = [
+        await _small(judge, "Name a colour and a number.", seed=7, temperature=1.0) for _ in range(2)
+    ]
+    alike = "are alike" if first == second else "differ (it may take none)"
+    facts["seed"] = why or or_why or f"two answers with one seed {alike}"
+    probable, why = await _small(judge, "Say yes.", _has_logprobs, logprobs=True, top_logprobs=2)
+    facts["logprobs"] = "told" if probable else why if why and why.startswith("not taken") else "not told"
     return facts
 
 
@@ -189,38 +222,36 @@ async def _holds_ranges(judge: CompatibleJudge, replies: list[Reply]) -> str:
     number = {"type": "number", "minimum": 0, "maximum": 1}
     schema = {"type": "object", "properties": {"n": number}, "required": ["n"], "additionalProperties": False}
     form = {"type": "json_schema", "json_schema": {"name": "n", "schema": schema, "strict": True}}
-    text = await _said(judge, 'Reply with {"n": 7} and nothing else.', response_format=form)
+    text, why = await _small(judge, 'Reply with {"n": 7} and nothing else.', response_format=form)
     with suppress(ValueError, TypeError, KeyError):
-        return (
-            "held, as far as one call shows"
-            if 0 <= json.loads(text or "")["n"] <= 1
-            else "not held: give ,confidence=list"
-        )
-    return "not shown: its answer holds no number"
+        is_held = 0 <= json.loads(text or "")["n"] <= 1
+        return "held, as far as one call shows" if is_held else "not held: give ,confidence=list"
+    return why or "not shown: its answer holds no number"
 
 
-async def _said(judge: CompatibleJudge, text: str, **more: Any) -> str | None:
-    reply = await _small(judge, text, **more)
-    with suppress(AttributeError, IndexError, TypeError):
-        return str(reply.choices[0].message.content)
-    return None
+def _text_of(choice: Any) -> Any:
+    return choice.message.content
 
 
-async def _tells_logprobs(judge: CompatibleJudge) -> bool:
-    reply = await _small(judge, "Say yes.", logprobs=True, top_logprobs=2)
-    with suppress(AttributeError, IndexError, TypeError):
-        return bool(reply.choices[0].logprobs.content)
-    return False
+def _has_logprobs(choice: Any) -> Any:
+    return bool(choice.logprobs.content)
 
 
-async def _small(judge: CompatibleJudge, text: str, **more: Any) -> Any:
-    """A call of a few tokens beside the judge's own; None where the server takes it badly."""
+async def _small(
+    judge: CompatibleJudge, text: str, of: Callable[[Any], Any] = _text_of, **more: Any
+) -> tuple[Any, str | None]:
+    """What stands in the reply to a call of a few tokens beside the judge's own, or why nothing does."""
     body = {"model": judge.model, "messages": [{"role": "user", "content": text}], "max_tokens": 24, **more}
     try:
         async with asyncio.timeout(judge.deadline_s(body)):
-            return await judge.send(judge._connected(), body)
-    except Exception:  # a parameter that it does not know, say: that is the answer
-        return None
+            reply = await judge.send(judge._connected(), body)
+    except Exception as error:  # a parameter that it does not know, say: that is the answer
+        failure = failure_of(error, judge.key) or unreadable(type(error).__name__)
+        return None, f"{'not taken' if failure.kind == 'request' else 'not shown'}: {failure.words}"
+    with suppress(AttributeError, LookupError, TypeError):
+        if found := of(reply.choices[0]):
+            return found, None
+    return None, "not shown: no text came within 24 tokens"
 
 
 def _watch(judge: Judge, examination: Examination) -> None:
@@ -228,8 +259,9 @@ def _watch(judge: Judge, examination: Examination) -> None:
 
     async def note(response: Any) -> None:
         headers: Mapping[str, str] = response.headers
-        examination.headers = {name: value for name, value in headers.items() if "ratelimit" in name.lower()}
-        if "date" in headers:
+        of_limits = {name: value for name, value in headers.items() if "ratelimit" in name.lower()}
+        examination.headers = of_limits or examination.headers  # a refusal may bear none
+        with suppress(KeyError, TypeError, ValueError):  # whatever it takes for a date
             examination.clock_s = (datetime.now(UTC) - parsedate_to_datetime(headers["date"])).total_seconds()
 
     if isinstance(judge, RemoteJudge):

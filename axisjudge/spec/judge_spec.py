@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from math import isfinite
 from pathlib import Path, PurePath
 from typing import Any, Self
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -272,6 +272,7 @@ class JudgeSpec(BaseModel):
         model, url = _model_and_url(rest, provider)
         options = _options(text, name, provider, pairs)
         _check_model(text, name, provider, model, url)
+        url = _in_one_way(url)
         stated = own_model(name, model)
         stated_family = options.pop("family", None) or (stated and stated.family)
         family = stated_family or provider.family_of(model) or family_of(model)
@@ -373,6 +374,15 @@ def _is_address(url: str) -> bool:
     with suppress(ValueError):  # a port that is no number or too large, a bracket without its other one
         return bool(_URL.match(url) and urlsplit(url).hostname) and urlsplit(url).port != 0
     return False
+
+
+def _in_one_way(url: str) -> str:
+    """An address without what names no other one: capitals of a host, a scheme's own port, a slash at the end."""
+    if not url:
+        return url
+    parts = urlsplit(url)
+    place = parts.netloc.lower().removesuffix({"http": ":80", "https": ":443"}[parts.scheme])
+    return urlunsplit(parts._replace(netloc=place, path=parts.path.rstrip("/")))
 
 
 def _model_and_url(rest: str, provider: Provider) -> tuple[str, str]:

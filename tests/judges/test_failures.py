@@ -122,6 +122,32 @@ def test_a_time_that_has_passed_is_no_leave_to_ask_at_once_for_ever(asks: str) -
     assert (failure.kind, failure.retry_after_s) == ("limit", None)
 
 
+@pytest.mark.parametrize(
+    ("status", "message", "kind", "wait_s"),
+    [
+        (429, "You exceeded your current quota ... Please retry in 31.4s.", "limit", 31.4),  # Gemini, a minute's
+        (429, "Limit 30000, Used 29000. Please try again in 1m4.2s.", "limit", 64.2),
+        (429, "Please try again in 20ms.", "limit", 0.02),
+        (429, "Please retry after 1h2m3s", "limit", 3_723),
+        (429, "Your account is suspended due to insufficient balance, please recharge", "quota", None),
+        (403, "Sorry, your account balance is insufficient", "quota", None),
+        (400, "the customer has an insufficient balance", "request", None),
+        (400, "AzureException - ContentPolicyViolationError: the prompt was filtered", "refused", None),
+        (400, "Content Exists Risk", "refused", None),
+        (403, "Content violates usage guidelines.", "refused", None),
+    ],
+)
+def test_empty_accounts_refusals_and_waits_are_known_by_words(
+    status: int, message: str, kind: str, wait_s: float | None
+) -> None:
+    class Told(Exception):
+        status_code, body = status, {"error": {"message": message}}
+
+    failure = failure_of(Told())
+    assert failure is not None
+    assert (failure.kind, failure.retry_after_s) == (kind, wait_s)
+
+
 def test_a_date_is_a_time_to_wait() -> None:
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
 

@@ -72,6 +72,24 @@ def test_what_looks_like_an_address_and_is_none_is_refused(spec):
         JudgeSpec.parse(spec + ",family=x")
 
 
+def test_one_address_is_one_judge_however_it_is_written():
+    names = [
+        f"openai-compatible:qwen@{url}" for url in ("http://h/v1", "http://H/v1/", "http://h:80/v1//", "http://h:8/v1")
+    ]
+    assert len({JudgeSpec.parse(name).rater for name in names}) == 2
+    with pytest.raises(InputError, match="named once"):
+        make_judges(names[:2])
+
+
+@pytest.mark.parametrize("key", ["sk-\u201cpasted\u201d", "sk-one\ntwo"])
+def test_a_key_that_no_header_can_hold_is_refused_before_any_call_and_not_shown(key, reply_of, monkeypatch):
+    monkeypatch.setenv("OPENAI_COMPATIBLE_API_KEY", key)
+    with serving(Scripted("{}")) as server, pytest.raises(InputError, match="OPENAI_COMPATIBLE_API_KEY") as refusal:
+        reply_of(LOCAL, server)
+    assert not server.requests
+    assert key[:6] not in str(refusal.value)
+
+
 def test_a_version_behind_an_at_sign_is_part_of_a_name():
     for model in ("claude-opus-4-1@20250805", "claude-opus-4-1@default"):
         assert JudgeSpec.parse(f"anthropic-vertex:{model}").model == model
@@ -246,6 +264,88 @@ def test_an_error_of_any_shape_says_what_it_says_and_moves_no_terminal(body, wor
         assert "zebras" in reply_of(LOCAL + STREAM, server).failure.words
 
 
+def with_message(usage=None, **message: Any) -> str:
+    whole = json.loads(chat_completion(verdict_text()))
+    whole["choices"][0]["message"] |= message
+    return json.dumps(whole | ({"usage": usage} if usage is not None else {}))
+
+
+CALL = {"id": "1", "type": "function", "function": {"name": "json", "arguments": verdict_text()}}
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ({"content": None, "tool_calls": [CALL]}, "ok"),
+        ({"content": None, "tool_calls": [CALL, CALL]}, "no JSON"),
+        ({"content": [{"type": "output_text", "text": verdict_text()}]}, "ok"),
+        ({"content": "", "reasoning_details": [{"text": "hm"}]}, "nothing but thought"),
+        ({"content": None, "thinking_blocks": [{"thinking": "hm"}]}, "nothing but thought"),
+        ({"content": [{"type": "thinking", "thinking": []}]}, "nothing but thought"),
+    ],
+)
+def test_a_verdict_in_another_field_is_read_and_a_thought_in_any_is_none(message, told, reply_of):
+    with serving(Scripted(with_message(**message))) as server:
+        answer = reply_of(LOCAL, server).answers[AXIS]
+        strict = reply_of(LOCAL + ",strict=true", server).answers[AXIS]
+    assert told in (answer.status, *(answer.rationale or "").split("; received")[0:1]) or told in answer.rationale
+    assert (strict.status == "ok") == (answer.status == "ok" and "tool_calls" not in message)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 900, "completion_tokens": 80, "total_tokens": 900_000_000},
+        {"prompt_tokens": 900_000, "completion_tokens": 80, "total_tokens": 900_080},
+        *([1, 2], "n/a"),
+    ],
+)
+def test_what_a_server_cannot_have_counted_is_not_paid(usage, reply_of):
+    with serving(Scripted(with_message(usage))) as server:
+        reply = reply_of(LOCAL + ",price=1/1", server)
+    assert (reply.answers[AXIS].status, reply.cost_usd) == ("ok", None)
+
+
+@pytest.mark.parametrize("cached", [9_000, -1, "n/a", None])
+def test_a_cache_that_cannot_be_is_not_told_and_the_rest_is_paid(cached, reply_of):
+    usage = {"prompt_tokens": 900, "completion_tokens": 80, "total_tokens": 980}
+    with serving(Scripted(with_message(usage | {"prompt_tokens_details": {"cached_tokens": cached}}))) as server:
+        reply = reply_of(LOCAL + ",price=1000000/0", server)
+    assert (reply.cached_tokens, reply.cost_usd) == (None, 900)
+
+
+@pytest.mark.parametrize("where", ["content", "rationale", "model", "id", "error", "text", "location"])
+def test_a_server_that_echoes_the_key_puts_it_on_no_record(where, reply_of, monkeypatch):
+    key = "zebra-0123456789"
+    monkeypatch.setenv("OPENAI_COMPATIBLE_API_KEY", key)
+    body = {
+        "content": with_message(content=f"Authorization: {key}"),
+        "rationale": with_message(content=verdict_text(rationale=f"they sent {key}")),
+        "error": json.dumps({"error": {"message": f"what is {key}?"}}),
+        "text": f"what is {key}?",
+    }.get(where, json.dumps(json.loads(with_message()) | {where: key}))
+    status = {"error": 400, "location": 302}.get(where, 200)
+    kind = "text/plain" if where == "text" else "application/json"
+    with serving(Scripted(body, status, (("location", f"http://x/{key}"),), content_type=kind)) as server:
+        assert key not in repr(reply_of(LOCAL, server))
+
+
+def test_usage_before_the_last_piece_counts_and_a_page_is_no_stream(reply_of):
+    pieces = chat_stream().body.split("\n\n")
+    early = json.dumps(
+        json.loads(pieces[0][6:]) | {"usage": {"prompt_tokens": 9, "completion_tokens": 8, "total_tokens": 17}}
+    )
+    with serving(
+        Scripted("\n\n".join(["data: " + early, *pieces[1:-3], *pieces[-2:]]), content_type="text/event-stream")
+    ) as s:
+        assert reply_of(LOCAL + STREAM, s).output_tokens == 8
+    with serving(Scripted("<html>Sign in</html>", content_type="text/html")) as s:
+        assert [reply_of(LOCAL + how, s).failure.kind for how in ("", STREAM)] == ["unreadable"] * 2
+        assert "Sign in" in reply_of(LOCAL, s).failure.words
+    with serving(Scripted(with_message().replace("900", "9" * 5_000))) as s:
+        assert reply_of(LOCAL, s).failure.kind == "unreadable"
+
+
 def test_a_packed_reply_of_a_usual_size_is_read(reply_of):
     whole = gzip.compress(chat_completion(verdict_text()).encode())
     with pouring(lambda: [whole[:50], whole[50:]], **{"content-encoding": "gzip"}) as server:
@@ -397,6 +497,9 @@ def test_claude_behind_a_compatible_address_has_cache_marks_and_others_have_none
     marked, plain = (request["messages"][1]["content"] for request in server.requests)
     assert [part.get("cache_control") for part in marked] == [{"type": "ephemeral"}] * 2 + [None]
     assert isinstance(plain, str)
+    names = ("anthropic/claude-haiku-4.5", "gemini-2.5-flash", "gemini-3-pro", "deepseek-chat", "qwen3")
+    least = [make_judges([f"openai-compatible:{name}@http://h/v1"])[0].least_cached for name in names]
+    assert least == [4_096, 2_048, 4_096, 64, 1_024]
 
 
 def test_a_gateways_own_price_and_the_users_go_before_the_list(reply_of):

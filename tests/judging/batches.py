@@ -12,7 +12,8 @@ from typing import Any
 
 from judges.servers import anthropic_message, listening, openai_response
 
-#: What becomes of a request, by its id and how often it was handed in: ok, overloaded, expired, missing, invalid.
+#: What becomes of a request, by its id and how often it was handed in: ok, overloaded, expired, missing, invalid, or
+#: twice (an answer and an error). Results of nobody's request, and a line that is cut, stand behind all of them.
 Fate = Callable[[str, int], str]
 EMPTY = {"canceled": 0, "errored": 0, "expired": 0, "processing": 0, "succeeded": 0}
 
@@ -94,8 +95,8 @@ def answered(told: Desk, path: str, raw: bytes) -> tuple[int, str]:
         case ["messages", "batches", name]:
             return 200, _message_batch(told, name, ended=told.look(name))
         case ["messages", "batches", name, "results"]:
-            lines = [_message_line(request, fate) for request, fate in reversed(told.batches[name]["fates"].items())]
-            return 200, "\n".join(json.dumps(line) for line in lines if line)
+            lines = [_message_line(request, fate) for request, fate in _told(told.batches[name]["fates"])]
+            return 200, "\n".join([*(json.dumps(line) for line in lines if line), '{"custom_id": "cu'])
         case ["files"]:
             text = raw.decode()
             name = f"file_{len(told.files) + 1}"
@@ -129,6 +130,12 @@ def _message_batch(told: Desk, name: str, ended: bool = False) -> str:
     return MessageBatch.model_validate(fields).model_dump_json()
 
 
+def _told(fates: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for request, fate in reversed(fates.items()):
+        yield from ((request, each) for each in (("ok", "invalid") if fate == "twice" else (fate,)))
+    yield "of-nobody", "ok"
+
+
 def _message_line(request: str, fate: str) -> dict[str, Any] | None:
     if fate == "missing":
         return None
@@ -156,9 +163,10 @@ def _batch(told: Desk, name: str, ended: bool = False) -> str:
         "metadata": batch["metadata"],
     }
     if fields["status"] == "completed":
-        lines = [_line(request, fate) for request, fate in reversed(batch["fates"].items())]
+        lines = [_line(request, fate) for request, fate in _told(batch["fates"])]
         for kind in ("output", "error"):
-            told.files[f"{name}_{kind}"] = "\n".join(json.dumps(line) for key, line in lines if key == kind)
+            written = (json.dumps(line) for key, line in lines if key == kind)
+            told.files[f"{name}_{kind}"] = "\n".join(['{"custom_id": "cu', "[]", *written])
             fields[f"{kind}_file_id"] = f"{name}_{kind}"
     return Batch.model_validate(fields).model_dump_json()
 

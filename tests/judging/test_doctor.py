@@ -12,8 +12,8 @@ from axisjudge.judges import make_judges
 from axisjudge.judging.doctor import examine
 
 
-def examined(provider, model):
-    (judge,) = make_judges([f"openai-compatible:{model}@{provider.url},family=x"])
+def examined(provider, model, options=""):
+    (judge,) = make_judges([f"openai-compatible:{model}@{provider.url},family=x{options}"])
     return asyncio.run(examine(judge))
 
 
@@ -52,6 +52,68 @@ def test_what_is_wrong_is_said_in_the_providers_words(model, told):
         assert provider.calls["m"] <= 4
     assert not found.row()["answers"]
     assert told in found.faults[0]
+
+
+def unlike(name, status, error, **headers):
+    """A server that takes no such field or form of an answer, and says so in its own way."""
+
+    def model(number, body):
+        form = body.get("response_format", {}).get("type")
+        return (status, {}, error, 0.0) if name in (*body, form) else (200, headers, completion(body), 0.0)
+
+    return model
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "told"),
+    [
+        (  # DeepSeek; then Groq, LM Studio, Mistral, Gemini, Groq
+            unlike("json_schema", 400, {"error": {"message": "This response_format type is unavailable now"}}),
+            "",
+            {"fault": "give ,mechanism=chat_json_object"},
+        ),
+        (
+            unlike(
+                "json_schema", 400, {"error": {"message": "This model does not support response format `json_schema`"}}
+            ),
+            "",
+            {"fault": "give ,mechanism=chat_json_object"},
+        ),
+        (
+            unlike("json_object", 400, {"error": "'response_format.type' must be 'json_schema' or 'text'"}),
+            ",mechanism=chat_json_object",
+            {"fault": "give ,mechanism=chat_json_schema"},
+        ),
+        (
+            unlike("seed", 422, {"message": {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"]}]}}),
+            "",
+            {"seed": "not taken: HTTP 422", "logprobs": "not told"},
+        ),
+        (
+            unlike("seed", 400, [{"error": {"message": 'Unknown name "seed": Cannot find field.'}}]),
+            "",
+            {"seed": "Cannot find field", "cached on the second": "not told"},
+        ),
+        (
+            unlike("logprobs", 400, {"error": {"message": "`logprobs` is not supported"}}, date="today"),
+            "",
+            {"logprobs": "not taken: HTTP 400", "seed": "are alike"},
+        ),
+        (unlike("json_schema", 404, {"error": {"message": "no m"}}), "", {"fault": "no m", "its models": "not told"}),
+        (lambda number, body: (200, {}, completion({"model": "qwen3"}), 0.0), "", {"fault": "m-gpt-4, qwen3"}),
+        (
+            lambda number, body: (200, {}, completion(body) if number < 2 else {"choices": []}, 0.0),
+            "",
+            {"seed": "no text came"},
+        ),
+    ],
+)
+def test_what_a_server_does_unlike_others_is_said_with_its_cure(model, options, told):
+    with providing(**{"m-gpt-4": model}) as provider:
+        found = examined(provider, "m-gpt-4", options)
+    row = {**found.row(), "fault": " ".join(found.faults)}
+    assert all(words in str(row[name]) for name, words in told.items()), row
+    assert ("fault" in told) == bool(found.faults)
 
 
 def test_a_key_that_is_missing_is_a_fault_and_not_the_end(monkeypatch):
