@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from axisjudge.judges import Judge, JudgeLike
     from axisjudge.judging import JudgingRun, RunOptions
     from axisjudge.judging.cascade import Cascade
-    from axisjudge.judging.doctor import Examination
     from axisjudge.judging.judging_run import Outcome
     from axisjudge.studies.succession.bridge import Drift
     from axisjudge.trajectory import Trajectory
@@ -410,13 +409,14 @@ def doctor(
     call, the day the model is shut down, the clock, and the headers that tell of limits. Exit code 1 where one fails.
     """
     from axisjudge.judges import make_judges
+    from axisjudge.judging.doctor import examine
 
     judges = make_judges(judges_of(judge, panel))
     if not judges:
         show.listed("environment", _environment(), json=json)
         return
     _say_price(judges, yes=yes)
-    examined = asyncio.run(_examine(judges))
+    examined = [asyncio.run(examine(judge)) for judge in judges]
     rows = [each.row() for each in examined]
     faults = [f"{each.judge.rater}: {fault}" for each in examined for fault in each.faults]
     if json:
@@ -429,12 +429,6 @@ def doctor(
             typer.echo(f"\n{fault}")
     if faults:
         raise typer.Exit(1)
-
-
-async def _examine(judges: Sequence[Judge]) -> list[Examination]:
-    from axisjudge.judging.doctor import examine
-
-    return [await examine(judge) for judge in judges]
 
 
 def _say_price(judges: Sequence[Judge], *, yes: bool) -> None:
@@ -452,12 +446,14 @@ def _environment() -> list[dict[str, Any]]:
     """Versions, the workbench and its data, which keys are set, and what reports and screenshots need."""
     import os
     import platform
+    from importlib.metadata import distributions
 
     from axisjudge.judges.anthropic_judge import AnthropicJudge
     from axisjudge.judges.openai_judge import OpenAIJudge
     from axisjudge.workbench import home
 
-    values = {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}}
+    there = {name: next((each.version for each in distributions(name=name)), "not installed") for name in _PACKAGES}
+    values = {"python": platform.python_version(), **there}
     try:
         bench = home()
         values["workbench"] = str(bench)
@@ -469,15 +465,6 @@ def _environment() -> list[dict[str, Any]]:
         values[name] = "set" if os.environ.get(name, "").strip() else "not set"
     values["chromium"] = _chromium()
     return [{"what": name, "found": value} for name, value in values.items()]
-
-
-def _version(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def _chromium() -> str:

@@ -215,9 +215,9 @@ def broken_off(words: str) -> Failure:
     return Failure("timeout", f"the connection broke off ({words})", maybe_paid=True)
 
 
-def unreadable(words: str) -> Failure:
-    """A reply that came, was paid, and cannot be read."""
-    return Failure("unreadable", words, maybe_paid=True)
+def unreadable(words: str, raw: str = "") -> Failure:
+    """A reply that came, was paid, and cannot be read; with the head of what came."""
+    return Failure("unreadable", f"{words}: {keepable(raw)}" if raw else words, maybe_paid=True)
 
 
 def _without_status(error: BaseException) -> Failure | None:

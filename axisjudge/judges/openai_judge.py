@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Container, Mapping
 from contextlib import suppress
 from datetime import date, datetime
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from axisjudge.judges import remote
 from axisjudge.judges.answer import ONE_CALL, Answer, all_lost, broken_off, failure_in_batch, failure_in_reply, lost
@@ -262,28 +262,21 @@ class DecisionsJudge(remote.RemoteJudge):
 
     def read(self, response: Decision, form: str) -> remote.Received:
         return remote.Received(
-            content=[_Named(answer.name, _choice(answer)) for answer in response.answers],
+            content=[(answer.name, _choice(answer)) for answer in response.answers],
             model=response.model,
             call_id=response._request_id,
             tokens=tokens_of(response.usage),
             flags=(ONE_CALL,),
         )
 
-    def axes_answers(self, said: list[_Named], rubrics: Rubrics) -> dict[Axis, Answer]:
+    def axes_answers(self, said: list[tuple[str | None, Answer]], rubrics: Rubrics) -> dict[Axis, Answer]:
         if len(said) != len(rubrics):
             return all_lost(rubrics, "parse_error", f"{len(rubrics)} questions, {len(said)} answers")
-        return {axis: _of_axis(axis, each) for axis, each in zip(rubrics, said, strict=True)}
-
-
-class _Named(NamedTuple):
-    name: str | None
-    answer: Answer
-
-
-def _of_axis(axis: Axis, named: _Named) -> Answer:
-    if named.name in (axis, None):
-        return named.answer
-    return lost("parse_error", f"answers come in question order; expected {axis}, found {named.name!r}"[:200])
+        rule = "answers come in question order; expected"
+        return {
+            axis: answer if name in (axis, None) else lost("parse_error", f"{rule} {axis}, found {name!r}"[:200])
+            for axis, (name, answer) in zip(rubrics, said, strict=True)
+        }
 
 
 def _choice(answer: Any) -> Answer:

@@ -13,7 +13,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from types import CodeType, FunctionType, MethodType
@@ -94,7 +93,6 @@ class Prompt(str):
 
 _IN_ORDER = ("verdict", "confidence", "rationale", "cited_step_indices")
 _OF_THE_CALL = ("usage", "returned_model", "call_id")
-_NO_USAGE = Usage()
 
 
 class _Call(BaseModel):
@@ -102,7 +100,7 @@ class _Call(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    usage: Usage = _NO_USAGE
+    usage: Usage = Usage()
     returned_model: StrictStr | None = None
     call_id: StrictStr | None = None
 
@@ -127,18 +125,8 @@ class _Said(BaseModel):
         return self
 
 
-@dataclass(frozen=True)
-class Returned:
-    """An answer, and what is known of the call."""
-
-    answer: Answer
-    usage: Usage = _NO_USAGE
-    returned_model: str | None = None
-    call_id: str | None = None
-
-
-def read_returned(returned: object, source: ConfidenceSource) -> Returned:
-    """Read what a function gave back.
+def read_returned(returned: object, source: ConfidenceSource) -> tuple[Answer, _Call]:
+    """Read what a function gave back: an answer, and what is known of the call.
 
     Parameters
     ----------
@@ -150,13 +138,13 @@ def read_returned(returned: object, source: ConfidenceSource) -> Returned:
     fields = _fields(returned)
     if fields is None:
         rule = f"must be one of {', '.join(VERDICTS)}, a tuple, a dict or a Verdict"
-        return Returned(lost("parse_error", f"{rule}; received {_shown(returned)}"))
+        return lost("parse_error", f"{rule}; received {_shown(returned)}"), _Call()
     try:
         call = _Call.model_validate({name: fields[name] for name in _OF_THE_CALL if name in fields})
     except ValidationError as error:
-        return Returned(_unreadable(error, returned))
-    answer = _answer({name: value for name, value in fields.items() if name not in _OF_THE_CALL}, returned, source)
-    return Returned(answer, call.usage, call.returned_model, call.call_id)
+        return _unreadable(error, returned), _Call()
+    said = {name: value for name, value in fields.items() if name not in _OF_THE_CALL}
+    return _answer(said, returned, source), call
 
 
 def _fields(returned: object) -> Mapping[Any, Any] | None:
@@ -357,7 +345,7 @@ class FunctionJudge(Judge):
                 failure = Failure("timeout", reason, maybe_paid=True)
             answers = all_lost(rubrics, failure.status if failure else "api_error", reason)
             return Reply(answers, latency_s=time.perf_counter() - begun, flags=prefix.flags, failure=failure)
-        return self._reply(axis, read_returned(reply, CONFIDENCE_SOURCE[self.kind]), begun, prefix.flags)
+        return self._reply(axis, *read_returned(reply, CONFIDENCE_SOURCE[self.kind]), begun, prefix.flags)
 
     async def _asked(self, prompt: Prompt) -> Any:
         if inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(type(self.function).__call__):
@@ -365,18 +353,18 @@ class FunctionJudge(Judge):
         reply = await _in_thread(self.function, prompt)
         return await reply if inspect.isawaitable(reply) else reply
 
-    def _reply(self, axis: Axis, returned: Returned, begun: float, flags: tuple[str, ...]) -> Reply:
-        usage = returned.usage
+    def _reply(self, axis: Axis, answer: Answer, call: _Call, begun: float, flags: tuple[str, ...]) -> Reply:
+        usage = call.usage
         cost = 0.0 if usage.cost_usd is None and self.kind in _FREE else usage.cost_usd
         return Reply(
-            answers={axis: returned.answer},
-            returned_model=returned.returned_model,
+            answers={axis: answer},
+            returned_model=call.returned_model,
             input_tokens=usage.input_tokens,
             cached_tokens=usage.cached_tokens,
             output_tokens=usage.output_tokens,
             cost_usd=cost,
             latency_s=time.perf_counter() - begun,
-            call_id=returned.call_id or uuid.uuid4().hex,
+            call_id=call.call_id or uuid.uuid4().hex,
             flags=flags if cost is not None else (*flags, UNPRICED),
         )
 

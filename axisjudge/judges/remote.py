@@ -22,17 +22,7 @@ from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, get_args
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.judges.answer import (
-    Answer,
-    Failure,
-    Reply,
-    all_lost,
-    failure_in_reply,
-    failure_of,
-    keepable,
-    not_sent,
-    unreadable,
-)
+from axisjudge.judges.answer import Answer, Failure, Reply, all_lost, failure_in_reply, failure_of, not_sent, unreadable
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.lifecycle import Retirement, known_retirement
 from axisjudge.judges.pricing import (
@@ -367,7 +357,7 @@ class RemoteJudge(Judge):
         except Exception as error:  # of the SDK or its transport
             raise NoReplyError(self.failure_of(error)) from error
         if isinstance(response, str):
-            raise NoReplyError(unreadable(f"{_NOT_OF_THIS_API}: {keepable(response)}"))
+            raise NoReplyError(unreadable(_NOT_OF_THIS_API, response))
         try:
             received = self._received(response, form)
         except NoReplyError as error:

@@ -16,7 +16,7 @@ from math import inf
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from axisjudge.judges.answer import Failure, keepable, unreadable
+from axisjudge.judges.answer import Failure, unreadable
 
 #: Bytes of one reply, packed or unpacked, and of one line of a stream: what Python makes of 4 MB of JSON has 100 MB.
 MOST_BYTES = 4_000_000
@@ -138,7 +138,7 @@ async def sent_whole(stream: Any) -> dict[str, Any] | None:
     if not is_streamed(stream.response):
         raw = await stream.response.aread()
         if raw.lstrip().startswith(b"<"):
-            raise WireError(unreadable(f"a page came: {keepable(raw.decode(errors='replace'))}"))
+            raise WireError(unreadable("a page came", raw.decode(errors="replace")))
         with suppress(ValueError):
             told = json.loads(raw)
             return told if isinstance(told, dict) else None

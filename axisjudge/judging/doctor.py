@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -208,7 +208,7 @@ async def server_facts(judge: CompatibleJudge, replies: list[Reply]) -> dict[str
     ]
     alike = "are alike" if first == second else "differ (it may take none)"
     facts["seed"] = why or or_why or f"two answers with one seed {alike}"
-    probable, why = await _small(judge, "Say yes.", _has_logprobs, logprobs=True, top_logprobs=2)
+    probable, why = await _small(judge, "Say yes.", "logprobs", logprobs=True, top_logprobs=2)
     facts["logprobs"] = "told" if probable else why if why and why.startswith("not taken") else "not told"
     return facts
 
@@ -229,17 +229,7 @@ async def _holds_ranges(judge: CompatibleJudge, replies: list[Reply]) -> str:
     return why or "not shown: its answer holds no number"
 
 
-def _text_of(choice: Any) -> Any:
-    return choice.message.content
-
-
-def _has_logprobs(choice: Any) -> Any:
-    return bool(choice.logprobs.content)
-
-
-async def _small(
-    judge: CompatibleJudge, text: str, of: Callable[[Any], Any] = _text_of, **more: Any
-) -> tuple[Any, str | None]:
+async def _small(judge: CompatibleJudge, text: str, of: str = "message", **more: Any) -> tuple[Any, str | None]:
     """What stands in the reply to a call of a few tokens beside the judge's own, or why nothing does."""
     body = {"model": judge.model, "messages": [{"role": "user", "content": text}], "max_tokens": 24, **more}
     try:
@@ -249,7 +239,7 @@ async def _small(
         failure = failure_of(error, judge.key) or unreadable(type(error).__name__)
         return None, f"{'not taken' if failure.kind == 'request' else 'not shown'}: {failure.words}"
     with suppress(AttributeError, LookupError, TypeError):
-        if found := of(reply.choices[0]):
+        if found := getattr(reply.choices[0], of).content:
             return found, None
     return None, "not shown: no text came within 24 tokens"
 
