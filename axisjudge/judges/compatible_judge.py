@@ -411,7 +411,7 @@ def _tokens(usage: Any) -> Tokens | None:
         output, total = usage.completion_tokens, usage.total_tokens
         if isinstance(total, int) and 0 <= output < total - usage.prompt_tokens:
             output = total - usage.prompt_tokens
-        return Tokens(usage.prompt_tokens, output, told if tells else 0, written, tells)
+        return Tokens(usage.prompt_tokens, output, int(told or 0) if tells else 0, written, tells_cache=tells)
     return None
 
 

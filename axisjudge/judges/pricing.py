@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -35,7 +35,7 @@ class Tokens:
     output: int
     cache_read: int = 0
     cache_write: int = 0
-    tells_cache: bool = True
+    tells_cache: bool = field(default=True, kw_only=True)
 
     @property
     def can_be(self) -> bool:
