@@ -22,7 +22,10 @@ Expected = dict[str, Any]
 
 
 def tau2_expectations(simulation: Mapping[str, Any], tasks: Any) -> Expected | None:
-    """What tau2 knows of a simulation's task; None where neither its task nor its checks are at hand."""
+    """What tau2 knows of a simulation's task; None where neither its task nor its checks are at hand.
+
+    What was checked of the run itself goes before the list of tasks, which may be of another edition.
+    """
     task = next((one for one in _objects(tasks) if str(one.get("id")) == str(simulation.get("task_id"))), {})
     criteria, checked = dict_of(task, "evaluation_criteria"), dict_of(simulation, "reward_info")
     checks = [dict_of(check, "action") for check in _objects(checked.get("action_checks"))]
@@ -34,7 +37,7 @@ def tau2_expectations(simulation: Mapping[str, Any], tasks: Any) -> Expected | N
     untold = [{"text": str(text), "met": None} for text in listed(criteria.get("communicate_info"))]
     in_basis = "DB" in (listed(checked.get("reward_basis") or criteria.get("reward_basis")) or ["DB"])
     return {
-        "actions": list(_actions(criteria.get("actions") or checks, "arguments")),
+        "actions": list(_actions(checks or criteria.get("actions"), "arguments")),
         "communicate": stated or untold,
         "database_matches": dict_of(checked, "db_check").get("db_match") if in_basis else None,
     }

@@ -64,6 +64,14 @@ def test_tau2_results_file(tmp_path: Path) -> None:
     assert (summary.agent_tool_calls, summary.user_tool_calls, summary.tool_errors) == (2, 1, 1)
 
 
+def test_what_was_checked_of_a_tau2_run_goes_before_a_list_of_tasks_of_another_edition(tmp_path: Path) -> None:
+    checked, listed = ({"name": "send", "arguments": {"parcel_id": name}} for name in ("P-11", "P-99"))
+    run = simulation() | {"reward_info": {"reward": 0.0, "action_checks": [{"action": checked, "action_match": False}]}}
+    tasks = [{"id": run["task_id"], "evaluation_criteria": {"actions": [listed]}}]
+    (read,) = read_trajectories(write(tmp_path / "results.json", results(run) | {"tasks": tasks})).trajectories
+    assert [one["arguments"] for one in read.meta["expected"]["actions"]] == [{"parcel_id": "P-11"}]
+
+
 def test_tau2_tool_definitions(tmp_path: Path) -> None:
     """Built from tau2's schema (`ToolSignature`: name, doc, params, returns): no real file at hand has them."""
     parameters = {"type": "object", "properties": {"parcel_id": {"type": "string"}}, "required": ["parcel_id"]}
