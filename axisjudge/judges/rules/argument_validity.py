@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from axisjudge.judges.rules import phrases, wishes
+from axisjudge.judges.rules import wishes
 from axisjudge.judges.rules.facts import AgentCall, Facts, plain, stands_in
 from axisjudge.judges.rules.findings import Clean, Finding
 from axisjudge.judges.rules.formats import is_example, is_identifier
@@ -29,21 +29,6 @@ _STATE = re.compile(
 _UNKNOWN_RECORD = re.compile(r"not found|does(?: not|n't) exist|\bno (?!longer)\w+|unknown", re.IGNORECASE)
 _NUMBER_WORD = re.compile(r"(?<![\w-])\d{2,}(?![\w-])")
 _PATH = re.compile(r"(?:[\w.~-]*/)+[\w.*-]*|[\w-]+\.[a-z]{1,5}|\w+://\S+", re.IGNORECASE)
-_DELEGATES = re.compile(
-    r"\b(?:any(?: one)?|whichever|whatever|either)\b(?: of)?(?: the| my| your)?(?: \w+){0,2} ?"
-    r"(?:card|payment|method|account|option|one|works|you|is fine|will do)"
-    r"|\bup to you\b|\byou (?:can |may )?(?:choose|pick|decide|select)\b|\bno preference\b"
-    r"|\bon (?:file|record)\b|\b(?:saved|stored) (?:card|payment|method|account)\b"
-    r"|\bwhichever\b|\bwhatever (?:you|works|suits|is)\b|\bsuits? you\b"
-    r"|\bleave (?:it|that|this|the \w+)(?: \w+)? to you\b|\byou (?:think|like)\b"
-    r"|\b(?:pick|choose|select|use|take|charge|find|try) (?:\w+ ){0,2}(?:any|one|best|cheapest|fastest|easiest|first"
-    r"|next|another|different|backup|some)\b|\b(?:pick|choose|select|decide) (?:it |one )?(?:for me|yourself|freely)\b"
-    r"|\b(?:an)?other (?:\w+ )?(?:card|payment|method|account|one|option)\b"
-    r"|\bno (?:difference|matter)\b|\byour (?:choice|call|pick)\b"
-    r"|\b(?:does ?n['\u2019]?t|do not|don['\u2019]t) (?:matter|mind|care)\b"
-    r"|\b(?:same|original|default|usual|existing) (?:\w+ )?(?:card|payment|method|account)\b",
-    re.IGNORECASE,
-)
 _LONGEST_REFUSAL, _FEW_DIGITS = 300, 3
 _STANDS_FOR_ANY = re.compile(
     r"placeholder|example\b|dummy|invalid|unknown|your_|demo|sample|on_file|_for_|x{3,}|\?{2,}|<|>|\.\.\.|(\d)\1{4,}"
@@ -61,7 +46,6 @@ def findings(facts: Facts) -> Iterator[Finding]:
             *_malformed(call),
             *_ungrounded(facts, call),
             *_misplaced(facts, call),
-            *_not_as_agreed(facts, call),
             *_numbers_from_nowhere(facts, call),
         ]
         yield from faulty
@@ -171,33 +155,6 @@ def _record_word(key: str) -> str:
 
 def _related(one: str, other: str) -> bool:
     return bool(one and other) and (one.endswith(other) or other.endswith(one))
-
-
-def _not_as_agreed(facts: Facts, call: AgentCall) -> Iterator[Finding]:
-    """A change to a record that nobody had named, after the agent had proposed it for another of the same kind."""
-    before = facts.last_agent_message(call.step)
-    if call.kind != "write" or before is None or not isinstance(call.arguments, dict):
-        return
-    if any(_DELEGATES.search(text) for index, text in facts.user_messages if index < call.step):
-        return
-    talk = [text.lower() for index, text in facts.agent_messages if index < call.step]
-    proposed = phrases.after_what_was_done(before[1]).lower()
-    used = {value for _, value in call.identifiers}
-    for parameter, value in call.identifiers:
-        if call.arguments.get(parameter) != value or not _KEY_OF_RECORD.search(parameter):
-            continue  # items of a list are spoken of by their names
-        if not facts.seen_before(value, call.step) or facts.user_gave(value, call.step):
-            continue
-        if any(stands_in(plain(value), text) for text in talk):
-            continue
-        alike = [other for other in facts.values_under(parameter, call.step) if other != value]
-        named = [other for other in alike if stands_in(plain(other), proposed)]
-        if named and not used & set(named):
-            text = (
-                f"At step {call.step} {call.name} is called with {parameter} = {value!r}, which nobody had named;"
-                f" step {before[0]} spoke of {', '.join(named)}."
-            )
-            yield Finding("not_as_agreed", (before[0], call.step), text)
 
 
 def _numbers_from_nowhere(facts: Facts, call: AgentCall) -> Iterator[Finding]:

@@ -258,16 +258,6 @@ class Facts:
                     keys.setdefault(value, set()).add(key)
         return keys
 
-    def values_under(self, key: str, step: int) -> set[str]:
-        """The words that results before a step show under a key."""
-        return {
-            leaf.value
-            for call in self.calls
-            if call.result_step is not None and call.result_step < step
-            for leaf in call.result_leaves
-            if leaf.key == key and isinstance(leaf.value, str)
-        }
-
     @cached_property
     def result_keys(self) -> set[str]:
         """Every key under which a result shows something."""

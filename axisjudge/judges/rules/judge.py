@@ -78,7 +78,7 @@ def _found(facts: Facts, axis: Axis) -> Iterator[Finding]:
 
 
 #: Part of every rating's identity: raised whenever a rule, a word list or a confidence changes an answer.
-VERSION = "rules-7"
+VERSION = "rules-8"
 
 
 class RulesJudge(Judge):

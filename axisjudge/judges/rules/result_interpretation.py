@@ -49,9 +49,8 @@ def findings(facts: Facts) -> Iterator[Finding]:
         yield from unexplained_amounts(facts)
         yield from _dates(facts)
         yield from _identifiers(facts)
-    for index in wishes.never_told(facts):
-        yield Finding("not_told", (index,), f"Step {index} asks for an amount, and no later step tells the user any.")
-    yield from _amounts_of_others(facts)
+    for index, asked in wishes.never_told(facts):
+        yield Finding("not_told", (index,), f"Step {index} asks for {asked}, and no later step tells it.")
     yield from contradicted_statuses(facts)
     yield from against_status(facts)
     for call, index in claimed_success(facts):
@@ -120,59 +119,6 @@ def unexplained_amounts(facts: Facts) -> Iterator[Finding]:
             kind = "unexplained_total" if reckoned else "amount"
             sentence = f"Step {index} tells {amount.text}, which no earlier result, message or policy contains"
             yield Finding(kind, (index,), f"{sentence}, and no sum, difference or total of what was known gives it.")
-
-
-_MOVES_MONEY = re.compile(r"\b(?:refund|charge|differen|get back|receive back)\w*", re.IGNORECASE)
-
-
-def _amounts_of_others(facts: Facts) -> Iterator[Finding]:
-    """An amount told of a change just made that only a record of the same form has which no change had named."""
-    made = [call for call in facts.writes if call.succeeded and call.result_step is not None]
-    for index, text in facts.agent_messages if made else ():
-        before = [call for call in made if (call.result_step or 0) < index]
-        if not before or _MOVES_MONEY.search(text) is None:
-            continue
-        amounts = [
-            one
-            for one in formats.amounts_in(text)
-            if _MOVES_MONEY.search(sentence := _around(text, one.start)) and len(formats.amounts_in(sentence)) == 1
-        ]
-        if not amounts:
-            continue
-        own, other = _amounts_by_owner(facts, {str(leaf.value) for call in before for leaf in call.values}, index)
-        known = KnownAmounts(set(own), set(own))
-        for amount in amounts:
-            if own and amount.cents in other and known.explain(amount, [], counts_in(text)) is None:
-                words = (
-                    f"Step {index} tells {amount.text}, the amount of {other[amount.cents]}, which no change had named."
-                )
-                yield Finding("amount_of_another", (before[-1].step, index), words)
-
-
-def _amounts_by_owner(facts: Facts, ids: set[str], step: int) -> tuple[set[int], dict[int, str]]:
-    """Amounts of the records that calls name, and those of other records of the same form, each with one of its ids."""
-    shown = [
-        (name, record)
-        for name, records in facts.records.items()
-        for record, result in records
-        if (result.result_step or 0) < step
-    ]
-    every = {id(record): record for _, record in shown}
-    mine = {
-        key: record
-        for key, record in every.items()
-        if any(isinstance(inner, str) and inner in ids for inner in record.values())
-    }
-    own = {formats.to_cents(inner) for record in mine.values() for inner in record.values() if isinstance(inner, float)}
-    forms = {frozenset(record) for record in mine.values()}
-    other = {
-        formats.to_cents(inner): name
-        for name, record in shown
-        if id(record) not in mine and frozenset(record) in forms
-        for inner in record.values()
-        if isinstance(inner, float)
-    }
-    return own, {cents: name for cents, name in other.items() if cents not in own}
 
 
 def explain_all(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from axisjudge.judges.rules import phrases, verbs, wishes
+from axisjudge.judges.rules import phrases, verbs
 from axisjudge.judges.rules.facts import AgentCall, Facts
 from axisjudge.judges.rules.findings import Clean, Finding
 from axisjudge.judges.rules.result_interpretation import claimed_success
@@ -20,7 +20,6 @@ _USER_LEFT = re.compile(r"user", re.IGNORECASE)
 def findings(facts: Facts) -> Iterator[Finding]:
     """All that the rules hold against how the run ended."""
     yield from _ending(facts)
-    yield from _after_closing(facts)
     yield from _keeps_talking(facts)
     yield from _after_handover(facts)
     yield from _left_open(facts)
@@ -42,7 +41,7 @@ def clean(facts: Facts) -> Clean:
         text = "The user closed, nothing is left open, and no tool on the list could have changed anything."
         return Clean("correct", 0.80, last, text)
     text = (
-        "The run was not cut off, nothing was done after the user had closed, and no question or promise is left open. "
+        "The run was not cut off, and no question or promise is left open. "
         "Whether all that was wanted had been done cannot be told."
     )
     return Clean("uncertain", 0.30, last, text)
@@ -96,16 +95,6 @@ def _closings(facts: Facts) -> list[int]:
 def _is_open(facts: Facts, step: int) -> bool:
     before = facts.last_agent_message(step)
     return before is not None and (phrases.asks_something(before[1]) or phrases.promises_more(before[1]))
-
-
-def _after_closing(facts: Facts) -> Iterator[Finding]:
-    """A call made after the user had said that there was nothing more, before the user spoke again."""
-    for index in _closings(facts):
-        speaks_again = next((later for later, _ in facts.user_messages if later > index), len(facts.trajectory.steps))
-        if after := [call for call in facts.calls if index < call.step < speaks_again]:
-            names = ", ".join(dict.fromkeys(call.name for call in after))
-            words = f"The user closes at step {index}, yet the agent goes on at step {after[0].step} ({names})."
-            yield Finding("after_closing", (index, after[0].step), words)
 
 
 def _keeps_talking(facts: Facts) -> Iterator[Finding]:
@@ -196,15 +185,12 @@ def _speaks_of_a_change(facts: Facts, proposal: str, answer: str) -> bool:
 
 
 def _not_brought_about(facts: Facts) -> Iterator[Finding]:
-    """A change that was refused and given up, or asked for by name and never tried; not where others take over."""
+    """A change that was refused and given up; not where others take over."""
     if any(verbs.hands_over(call.name) and call.succeeded for call in facts.calls):
         return
     for call in given_up(facts):
         text = f"{call.name} was refused at step {call.step}, and the run ends without it."
         yield Finding("given_up", call.steps, text)
-    for step, verb, thing in wishes.never_tried(facts):
-        text = f"The user asks at step {step} to {verb} the {thing}, and no tool that does it was ever called."
-        yield Finding("never_tried", (step,), text)
 
 
 def _ends_untold(call: AgentCall, last: int) -> bool:

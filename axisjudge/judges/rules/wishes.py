@@ -3,78 +3,98 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
 
-from axisjudge.judges.rules import phrases, verbs
+from axisjudge.judges.rules import formats, phrases, verbs
 from axisjudge.judges.rules.facts import AgentCall, Facts
-from axisjudge.judges.rules.formats import is_identifier
 
-_ASKS = re.compile(
-    r"\b(?:want|need|like|please|can you|could you|can i|could i|wish|hop(?:e|ing)|would you|also|help|go ahead|yes)\b",
-    re.IGNORECASE,
-)
-_DENIES = re.compile(r"n['’]?t\b|\bnot\b|\bno\b|\bnever\b", re.IGNORECASE)
-_ASKS_AMOUNT = re.compile(
-    r"how much|\b(?:what|know|tell)\b[^.?!]{0,60}\b(?:total|amount|price|cost|difference|balance)\b"
-    r"|\b(?:calculate|compute)\b",
-    re.IGNORECASE,
-)
 _WANTS_TO_KNOW = re.compile(r"\?|\bknow\b|\btell\b|\bcalculate\b|\bcompute\b|\blet me\b", re.IGNORECASE)
 _MONEY = re.compile(r"[$€£]\s?-?\d|\b\d[\d,]*[.,]\d\d\b|\b\d+ ?(?:dollars?|euros?|USD|EUR|GBP|CHF)\b", re.IGNORECASE)
-_NAME_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-#: Verbs of tools as people say them when they ask for just that; synonyms that mean much else are left out.
-_ASKED_AS = {
-    "modify": r"(?:chang|modif|updat|correct|switch|edit|replac)\w*",
-    "update": r"(?:chang|modif|updat|correct|switch|edit|replac)\w*",
-}
-#: An object that more tools share says nothing of which of them is meant.
-_MOST_TOOLS_OF_AN_OBJECT = 2
 _FEWEST_LETTERS = 3
+_HOW_MANY = re.compile(r"\bhow many\s+((?:[\w'-]+\s+){0,3}[\w'-]+)", re.IGNORECASE)
+#: Words beside "how many" that name no thing.
+_NO_THING = re.compile(r"there|available|currently|your|have|would|that|this|will|does|many|more|them|with|from")
+_THINGS = {"option", "available", "variant"}
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBER = re.compile(rf"(?<![\w.$#-])(\d{{1,3}}|{'|'.join(_NUMBERS)})(?![\w%]|[.,]\d)", re.IGNORECASE)
+_IN_TOTAL = re.compile(r"\b(?:total|altogether|in all)\b", re.IGNORECASE)
+_TELLS_TOTAL = re.compile(r"total|altogether|in all|\bsum\b|combined", re.IGNORECASE)
+_WHOLE = re.compile(r"entire|whole|all items|full order", re.IGNORECASE)
 
 
-def never_tried(facts: Facts) -> Iterator[tuple[int, str, str]]:
-    """(step, verb, object) where the user asks for a change by name and no tool that makes it was ever called.
-
-    The object is the last word of the tool's name, where few tools share it: "change the address" and
-    ``modify_order_address``, but not "change the order".
-    """
-    offered = [name for name in facts.write_tools if not verbs.hands_over(name)]
-    names = {name: [part.lower() for part in _NAME_PART.findall(name)] for name in offered}
-    shared = Counter(part for parts in names.values() for part in set(parts))
-    called = {call.name for call in facts.calls}
-    meant = {(verbs.verb_of(name), parts[-1]) for name, parts in names.items() if len(parts) > 1}
-    for verb, thing in sorted(meant):
-        alike = {name for name in offered if names[name][-1] == thing and verbs.verb_of(name) == verb}
-        if shared[thing] <= _MOST_TOOLS_OF_AN_OBJECT and not alike & called:
-            step = next((index for index, text in facts.user_messages if _asks_for(text, verb, thing)), None)
-            if step is not None:
-                yield step, verb, thing
-
-
-def _asks_for(text: str, verb: str, thing: str) -> bool:
-    request = _request(verb, thing)
-    return request.search(text) is not None and any(
-        _ASKS.search(sentence) and not _DENIES.search(sentence) and request.search(sentence)
-        for sentence in phrases.sentences_of(text)
-    )
-
-
-@lru_cache
-def _request(verb: str, thing: str) -> re.Pattern[str]:
-    stem = _ASKED_AS.get(verb, rf"{re.escape(verb.rstrip('e'))}\w*")
-    return re.compile(rf"\b{stem}\b[^.?!,;]{{0,40}}\b{re.escape(thing.rstrip('s'))}", re.IGNORECASE)
-
-
-def never_told(facts: Facts) -> Iterator[int]:
-    """Steps where the user asks for an amount and no later word of the agent holds any."""
-    last = next((index for index, text in reversed(facts.agent_messages) if _MONEY.search(text)), -1)
+def never_told(facts: Facts) -> Iterator[tuple[int, str]]:
+    """(step, what) where the user asks how many there are, or for a total, and no later word of the agent tells it."""
+    changes = sum(call.succeeded for call in facts.writes)
     for index, text in facts.user_messages:
-        if index > last and any(
-            _ASKS_AMOUNT.search(sentence) and _WANTS_TO_KNOW.search(sentence) for sentence in phrases.sentences_of(text)
-        ):
-            yield index
+        asks_total = any(
+            _IN_TOTAL.search(part) and _WANTS_TO_KNOW.search(part) and "how many" not in part.lower()
+            for part in phrases.sentences_of(text)
+        )
+        if asks_total and changes != 1 and not any(map(_tells_total, _later(facts, index))):
+            yield index, "a total"  # of one change the amount is the total
+        for asked in _HOW_MANY.findall(text):
+            said = asked.lower().split()
+            words = {one.rstrip("s") for one in said if len(one) > _FEWEST_LETTERS and not _NO_THING.fullmatch(one)}
+            told = {number for part in _later(facts, index) for number in _numbers_of(part, words)}
+            if words and (not told or ((counts := _counts(facts)) and not told & counts)):
+                yield index, f"how many {asked} there are"
+
+
+def _later(facts: Facts, step: int) -> list[str]:
+    return [part for index, text in facts.agent_messages if index > step for part in phrases.sentences_of(text)]
+
+
+def _tells_total(sentence: str) -> bool:
+    return _TELLS_TOTAL.search(sentence) is not None and _MONEY.search(sentence) is not None
+
+
+def _numbers_of(sentence: str, words: set[str]) -> set[int]:
+    """Small whole numbers of a sentence that speaks of some things."""
+    if not any(word in sentence.lower() for word in words | _THINGS):
+        return set()
+    return {int(one) if one.isdigit() else _NUMBERS.index(one.lower()) + 1 for one in _NUMBER.findall(sentence)}
+
+
+def _counts(facts: Facts) -> set[int]:
+    """Of every set of records that results show: how many bear a mark (``"available": true``)."""
+    counts: set[int] = set()
+    for call in facts.calls:
+        result = formats.parse_json(call.result) if call.succeeded else None
+        for inner in result.values() if isinstance(result, dict) else ():
+            records = [*inner.values()] if isinstance(inner, dict) else inner if isinstance(inner, list) else []
+            if len(records) > 1 and all(isinstance(record, dict) for record in records):
+                marks = {key for record in records for key, value in record.items() if isinstance(value, bool)}
+                counts |= {sum(record.get(mark) is True for record in records) for mark in marks}
+    return counts
+
+
+def only_a_part(facts: Facts, call: AgentCall) -> tuple[int, str] | None:
+    """(step, part) where the user had asked to cancel a part of a record, and the call cancels the whole.
+
+    Not where the agent's words before it say that all of it goes.
+    """
+    verb, before = verbs.verb_of(call.name), facts.last_agent_message(call.step)
+    if verb not in ("cancel", "delete") or (before is not None and _WHOLE.search(before[1])):
+        return None
+    wholes = [key.removesuffix("_id").lower() for key, _ in call.identifiers]
+    for part in sorted(_parts_of(facts, {value for _, value in call.identifiers}, call.step)):
+        for index, text in facts.user_messages:
+            for sentence in phrases.sentences_of(text) if index < call.step and part in text.lower() else ():
+                lowered = sentence.lower()
+                if part in lowered and verbs.mentions(sentence, verb) and not any(one in lowered for one in wholes):
+                    return index, part
+    return None
+
+
+def _parts_of(facts: Facts, ids: set[str], step: int) -> set[str]:
+    """Names of the parts of a record of several that a result had shown."""
+    for call in facts.calls:
+        result = formats.parse_json(call.result) if call.succeeded and (call.result_step or 0) < step else None
+        if isinstance(result, dict) and not ids.isdisjoint(map(str, result.values())):
+            lists = [inner for inner in result.values() if isinstance(inner, list) and len(inner) > 1]
+            records = [record for inner in lists for record in inner if isinstance(record, dict)]
+            return {str(record["name"]).lower() for record in records if record.get("name")}
+    return set()
 
 
 def not_its_own(facts: Facts, call: AgentCall) -> tuple[str, str] | None:
@@ -103,4 +123,4 @@ def _kind_was_named(facts: Facts, value: str) -> bool:
     label = [part for part in re.findall(r"[a-z]+", value.lower()) if len(part) >= _FEWEST_LETTERS]
     words = {str(inner).lower() for record, _ in facts.records.get(value, ()) for inner in record.values()}
     spoken = any(facts.user_said(word) for word in words if len(word) >= _FEWEST_LETTERS)
-    return not label or not is_identifier(value) or spoken or all(facts.user_said(part) for part in label)
+    return not label or not formats.is_identifier(value) or spoken or all(facts.user_said(part) for part in label)

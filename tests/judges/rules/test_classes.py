@@ -91,40 +91,6 @@ FALSE_ALARMS: dict[str, tuple[set[str], list[Case]]] = {
             tells("Tentatively I have put down May 3, 2031."),
         ],
     ),
-    "what the user left to the agent": (
-        {"not_as_agreed"},
-        [
-            ([("user", words), *TWO_LOANS, *AGREE, *modify({"loan_id": "LN-40777", "weeks": 2})], {})
-            for words in (
-                "Extend one of my loans by two weeks, whichever you like.",
-                "Any of the two loans, two weeks more. I have no preference.",
-                "Extend the one that suits you, it makes no difference to me.",
-                "I leave it to you which loan gets two weeks more.",
-                "Either one is fine. You decide.",
-                "Pick one of my loans and give it two weeks.",
-                "Use the card on file and extend one of them.",
-                "Take the one you have on record.",
-                "Just use my saved card, and any loan.",
-            )
-        ],
-    ),
-    "one record told as done, the next one described": (
-        {"not_as_agreed"},
-        [
-            (
-                [("user", "Both of my loans, please."), *TWO_LOANS, ("agent", words), ("user", "Yes, the other too."),
-                 *modify({"loan_id": "LN-40777", "weeks": 2})],
-                {},
-            )
-            for words in (
-                "Loan LN-40213 has been modified. Shall I do the same for the atlas?",
-                "I have extended LN-40213 by two weeks. Would you like to proceed with the atlas?",
-                "LN-40213 was successfully extended.\nNext would be the atlas: do you agree?",
-                "Your loan LN-40213 has now been extended until March 28. And the atlas?",
-                "I've just renewed LN-40213. Do you want me to modify the atlas loan as well?",
-            )
-        ],
-    ),
     "programs that fail": (
         {"argument_blamed", "argument_blamed_mended", "no_schema", "unlike_successful_calls", "rule_of_the_tool"},
         [
@@ -230,7 +196,7 @@ FALSE_ALARMS: dict[str, tuple[set[str], list[Case]]] = {
         ],
     ),
     "closing words inside a request": (
-        {"after_closing", "keeps_talking"},
+        {"keeps_talking"},
         [
             coding(shell("ls"), say="Change 'Hello' to 'Goodbye' in a.txt"),
             coding(shell("ls"), say="Add a goodbye message at the end of main.py."),
@@ -274,8 +240,8 @@ FALSE_ALARMS: dict[str, tuple[set[str], list[Case]]] = {
     ),
     "texts in other languages": (
         {*("after_refusal", "unconfirmed", "tool_against_words", "tool_against_last_words",
-                           "open_question", "confirmed_not_done", "after_closing", "keeps_talking", "never_done",
-                           "words_for_a_tool", "amount", "date", "status", "open_promise", "not_as_agreed")},
+                           "open_question", "confirmed_not_done", "keeps_talking", "never_done",
+                           "words_for_a_tool", "amount", "date", "status", "open_promise")},
         [
             ([("user", asks), *read(), ("agent", proposes), ("user", yes), *modify(GOOD), ("agent", done)], {})
             for asks, proposes, yes, done in (
@@ -365,21 +331,6 @@ MISSES: dict[str, tuple[str, list[Case]]] = {
                 ("Bear with me while I look.", [("user", "Sure. ###STOP###")]),
                 ("I am checking the shelf.", []),
                 ("Give me just a minute, please.", [("user", "Okay, bye.")]),
-            )
-        ],
-    ),
-    "a closing after which the agent acts": (
-        "after_closing",
-        [
-            ([*DONE, ("user", words), *modify({**GOOD, "weeks": 1})], {})
-            for words in (
-                "No, that is all. Goodbye!",
-                "Thanks, that's everything.",
-                "Great, I'm all set. Have a nice day!",
-                "No, nothing else, thank you.",
-                "Perfect, thank you so much for your help. Bye!",
-                "That's all I needed today, take care.",
-                "I have no further questions.",
             )
         ],
     ),

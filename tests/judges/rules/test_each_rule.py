@@ -38,10 +38,15 @@ def pay(card: str) -> Lines:
     return modify({**GOOD, "card_id": card})
 
 
-TWO_FEES: Lines = [
-    ("call", "", ("find_reader", {"name": "Venn"})),
-    ("result", [{"loan_id": "LN-40213", "fee": 7.31}, {"loan_id": "LN-40777", "fee": 11.87}]),
+TITLES: Lines = [
+    ("call", "", ("show_title", {"title_id": "TT-77100"})),
+    ("result", {"titles": [{"available": True}, {"available": True}, {"available": False}]}),
 ]
+PART: Lines = [
+    ("user", "Please cancel the Atlas."),
+    *read(books=[{"name": "Atlas"}, {"name": "Herbal"}]),
+]
+CANCEL: Lines = [("call", "", ("cancel_loan", {"loan_id": "LN-40213"})), ("result", {"status": "cancelled"})]
 
 # kind of finding -> (run that shows it, near-miss that does not, fields of the trajectory)
 CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
@@ -94,6 +99,11 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
     "handed_over_midway": (
         [*DONE, ("call", "", ("transfer_to_human_agents", {})), ("result", "ok")],
         [*READY, ("call", "", ("transfer_to_human_agents", {})), ("result", "ok")],
+        {},
+    ),
+    "wider_than_asked": (
+        [*PART, ("agent", "I would cancel the Atlas. Do you agree?"), ("user", "Yes."), *CANCEL],
+        [*PART, ("agent", "I would cancel the whole loan. Do you agree?"), ("user", "Yes."), *CANCEL],
         {},
     ),
     "not_an_object": ([*READY, *modify("LN-40213, 2", ("error", "bad request"))], DONE, {}),
@@ -152,23 +162,6 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
     "misplaced": (
         [*ASK, *read(), ("call", "", ("show_loan", {"loan_id": "TT-77100"})), ("result", "{}")],
         [*ASK, *read(), ("call", "", ("show_title", {"title_id": "TT-77100"})), ("result", "{}")],
-        {},
-    ),
-    "not_as_agreed": (
-        [
-            ("user", "One of my loans, please, two weeks more."),
-            ("call", "", ("find_reader", {"name": "Venn"})),
-            ("result", [{"loan_id": "LN-40213"}, {"loan_id": "LN-40777"}]),
-            *AGREE,
-            *modify({"loan_id": "LN-40777", "weeks": 2}),
-        ],
-        [
-            ("user", "One of my loans, please, two weeks more."),
-            ("call", "", ("find_reader", {"name": "Venn"})),
-            ("result", [{"loan_id": "LN-40213"}, {"loan_id": "LN-40777"}]),
-            *AGREE,
-            *modify(GOOD),
-        ],
         {},
     ),
     "number_from_nowhere": (
@@ -255,14 +248,9 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
         [*ASK, *read(fees=[1.1, 2.2, 4.4]), ("agent", "In total you owe $7.70.")],
         {},
     ),
-    "amount_of_another": (
-        [*ASK, *TWO_FEES, *AGREE, *modify(GOOD), ("agent", "Done. You get a refund of $11.87.")],
-        [*ASK, *TWO_FEES, *AGREE, *modify(GOOD), ("agent", "Done. You get a refund of $7.31.")],
-        {},
-    ),
     "not_told": (
-        [*ASK, ("agent", "Good."), ("user", "How much will that cost me in total?"), ("agent", "Not much.")],
-        [*ASK, ("agent", "Good."), ("user", "How much will that cost me in total?"), ("agent", "It costs $2.50.")],
+        [("user", "How many titles are available?"), *TITLES, ("agent", "There are 3 titles."), *READY],
+        [("user", "How many titles are available?"), *TITLES, ("agent", "Of 3 titles two are available."), *READY],
         {},
     ),
     "date": (
@@ -308,11 +296,6 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
     "cut_off": (DONE, [*DONE, *BYE, ("agent", "Goodbye."), ("user", "Bye!")], {"termination": "max_steps"}),
     "ended_in_error": (DONE, [], {"termination": "agent_error"}),
     "outside_cause": (DONE, [], {"termination": "infrastructure_error"}),
-    "after_closing": (
-        [*DONE, *BYE, *modify({**GOOD, "weeks": 1})],
-        [*DONE, ("user", "Thanks. One more thing before that is all: the other?"), *read("LN-58001")],
-        {},
-    ),
     "keeps_talking": (
         [*DONE, *BYE, ("agent", "A newsletter?"), ("user", "No. Bye."), ("agent", "A poster, then?")],
         [*DONE, *BYE, ("agent", "A newsletter?"), ("user", "Which one would you take?"), ("agent", "A poster, then?")],
@@ -333,11 +316,6 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
     "given_up": (
         [*READY, *modify(GOOD, ("error", "Error: reserved")), ("agent", "That is not possible."), *BYE],
         [*READY, *modify(GOOD, ("error", "Error: reserved")), *modify({**GOOD, "weeks": 1}), ("agent", "Done."), *BYE],
-        {},
-    ),
-    "never_tried": (
-        [("user", "Please send me the book LN-40213."), *read(), ("agent", "It is on the shelf."), *BYE],
-        [("user", "Please don't send the book, LN-40213."), *read(), ("agent", "It is on the shelf."), *BYE],
         {},
     ),
     "no_reply": ([("agent", "Hello."), *ASK, *read()], [*ASK, *read(), ("agent", "It is lent.")], {}),
@@ -477,18 +455,6 @@ FAILING = ("error", "FAILED: expected 3, found 4; invalid state")
         ("date", [*ASK, *read(), ("agent", "We could bring it on May 3, 2031.")], {}),
         # a flight that lands after midnight
         ("date", [*ASK, *read(arrives="01:00:00+1"), ("agent", "It arrives on March 15, 2031.")], {}),
-        # the user left the choice to the agent
-        (
-            "not_as_agreed",
-            [
-                ("user", "One of my loans, please, it does not matter which. You choose."),
-                ("call", "", ("find_reader", {"name": "Venn"})),
-                ("result", [{"loan_id": "LN-40213"}, {"loan_id": "LN-40777"}]),
-                *AGREE,
-                *modify({"loan_id": "LN-40777", "weeks": 2}),
-            ],
-            {},
-        ),
         # a program's output says nothing of the arguments, and a program may have changed something
         ("argument_blamed", [("user", "Mend it."), TESTS, FAILING], {"tools": SHELL}),
         ("argument_blamed", [("user", "Mend it."), TESTS, FAILING], {"tools": None}),
@@ -570,11 +536,3 @@ def test_what_could_not_be_held_against_anything_is_not_said_to_hold(play: Play)
     for axis in ("result_interpretation", "termination"):
         assert "not in English" in (answers[axis].rationale or "")
     assert "consent was not looked for" in (answers["sequencing"].rationale or "")
-
-
-def test_the_price_of_another_item_told_as_the_refund_is_not_called_right(play: Play) -> None:
-    run = play(*CASES["amount_of_another"][0], ("user", "Fine, that is all."))
-    told = grade_trajectory(run)["result_interpretation"]
-    assert told.verdict == "uncertain"
-    assert "thing spoken of" in (told.rationale or "")
-    assert grade_trajectory(run, every_kind=True)["result_interpretation"].verdict == "incorrect"

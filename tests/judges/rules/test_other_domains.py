@@ -21,6 +21,7 @@ CLINIC = (
 SHOP = (
     _tool("get_order", "read", ("order_id",), order_id=TEXT),
     _tool("refund_order", "write", ("order_id",), order_id=TEXT),
+    _tool("cancel_order", "write", ("order_id",), order_id=TEXT),
     _tool("exchange_item", "write", ("order_id", "payment_id"), order_id=TEXT, payment_id=TEXT),
 )
 ORDER = {
@@ -52,15 +53,41 @@ def coding(*calls: list[Line], asks: str = "Make it work.") -> list[Line]:
     return [("user", asks), *(line for one in calls for line in one), ("agent", "It works now.")]
 
 
-def exchanged(words: str) -> list[Line]:
-    asked = [("user", f"Exchange the lamp of A-77120. {words}"), *call("get_order", ORDER, order_id="A-77120")]
-    proposed = [("agent", "I would exchange it in A-77120 and charge card_4411. Do you agree?"), ("user", "Yes.")]
-    return [*asked, *proposed, *call("exchange_item", order_id="A-77120", payment_id="card_9902"), ("agent", "Done.")]
+def asked(question: str, text: str) -> list[Line]:
+    slots = {"slots": [{"slot_id": f"S-{number}", "free": number < 3} for number in range(5)]}
+    return [("user", question), *call("get_visit", slots, visit_id="AP-3301"), ("agent", text)]
+
+
+def cancelled(request: str, proposal: str) -> list[Line]:
+    order = {"order_id": "A-77120", "items": [{"name": "Desk Lamp"}, {"name": "Mat"}]}
+    talk = [("user", request), *call("get_order", order, order_id="A-77120"), ("agent", proposal), ("user", "Yes.")]
+    return [*talk, *call("cancel_order", {"status": "cancelled"}, order_id="A-77120"), ("agent", "It is cancelled.")]
 
 
 BLAMED = {"argument_blamed", "argument_blamed_mended", "no_schema", "unlike_successful_calls", "unknown_tool"}
 UNGROUNDED = {"fabricated", "seen_only_later", "used_before_returned"}
 FALSE_ALARMS: list[tuple[set[str], Any, list[list[Line]]]] = [
+    (
+        {"not_told"},
+        CLINIC,
+        [
+            asked("How many slots are free on Monday?", "On Monday three of the 5 slots are free."),
+            asked("How many free slots do you have?", "We have 3 slots available."),
+            asked("Could you tell me how many slots there are?", "Of five slots, 3 are free."),
+            asked("What is the total of my two visits? Let me know.", "Together, that makes a total of 84,00 €."),
+            asked("In total, how much do I owe?", "That is 12.50 + 8.00, altogether $20.50."),
+        ],
+    ),
+    (
+        {"wider_than_asked"},
+        SHOP,
+        [
+            cancelled("Cancel the order with the desk lamp, please.", "I would cancel A-77120. Okay?"),
+            cancelled("Please cancel A-77120.", "Cancel it, with desk lamp and mat?"),
+            cancelled("Please cancel the mat.", "I can only cancel the entire order A-77120. Shall I?"),
+            cancelled("Do not cancel the mat, but what is it?", "I would cancel A-77120. Okay?"),
+        ],
+    ),
     (
         {"amount", "unexplained_total"},
         SHOP,
@@ -103,20 +130,6 @@ FALSE_ALARMS: list[tuple[set[str], Any, list[list[Line]]]] = [
         ],
     ),
     (
-        {"not_as_agreed"},
-        SHOP,
-        [
-            exchanged(words)
-            for words in (
-                "Please choose the best backup payment method from my profile.",
-                "Use another of my cards if that one fails.",
-                "Put it on the other card then.",
-                "Charge the cheapest option.",
-                "Just pick for me.",
-            )
-        ],
-    ),
-    (
         BLAMED,
         None,
         [
@@ -156,7 +169,7 @@ FALSE_ALARMS: list[tuple[set[str], Any, list[list[Line]]]] = [
         ],
     ),
     (
-        {"after_closing", "keeps_talking"},
+        {"keeps_talking"},
         None,
         [
             coding(call("ls"), asks=words)
@@ -196,6 +209,23 @@ def refused(status: dict[str, str], words: str) -> list[Line]:
 
 
 MISSES: list[tuple[str, Any, list[list[Line]]]] = [
+    (
+        "not_told",
+        CLINIC,
+        [
+            asked("How many slots are free on Monday?", "There are 5 slots on Monday."),
+            asked("How many free slots do you have?", "Which day would suit you?"),
+            asked("What is my total for both visits? Let me know.", "The first is $12.50, the second $8.00."),
+        ],
+    ),
+    (
+        "wider_than_asked",
+        SHOP,
+        [
+            cancelled("Please cancel the mat.", "I would cancel that. Okay?"),
+            cancelled("I want to cancel just the desk lamp.", "I will cancel the desk lamp. Do you confirm?"),
+        ],
+    ),
     (
         "against_status",
         SHOP,

@@ -15,7 +15,7 @@ from axisjudge.trajectory import Trajectory
 ON_A_KIND = {
     "confirmed_not_done",
     *("after_refusal", "unconfirmed", "unread", "identical_write", "tool_against_words", "tool_against_last_words"),
-    *("not_as_agreed", "number_from_nowhere", "error_as_success", "never_done", "no_reply", "after_handover"),
+    *("wider_than_asked", "number_from_nowhere", "error_as_success", "never_done", "no_reply", "after_handover"),
     *("success_after_failure",),
 }
 WITHOUT_KINDS = tuple(tool.model_copy(update={"kind": None}) for tool in TOOLS)
