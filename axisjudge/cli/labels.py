@@ -184,7 +184,7 @@ def import_(
 ) -> None:
     """Read people's labels from files of other tools, and say how their items were drawn."""
     from axisjudge.labels.formats import Terms, import_labels
-    from axisjudge.labels.formats.exchange import knows, with_draw, without_draw
+    from axisjudge.labels.formats.exchange import knows, two_of_one_name, with_draw, without_draw
     from axisjudge.labels.sampling import read_sampling, sampling_path, write_sampling
     from axisjudge.ratings import RatingsWriter
 
@@ -215,6 +215,10 @@ def import_(
         for path, one in zip(files, found, strict=True)
     ]
     notes = {str(path): list(one.notes) for path, one in zip(files, found, strict=True)}
+    for name, n in two_of_one_name([one.ratings for one in found]).items():
+        n_items = "1 item" if n == 1 else f"{n} items"
+        unlike = f"{name} says otherwise of {n_items} than in a file before, and the last word stands"
+        notes[str(files[-1])].append(f"{unlike}: are these two people? Then change the name in one of the files first")
     if json:
         show.as_json({"out": str(out), "files": rows, "notes": notes})
         return
@@ -347,8 +351,6 @@ def queue(
     json: show.Json = False,
 ) -> None:
     """List items on which people or judges disagree, mixed with a random share of agreements, for a further person."""
-    from collections import Counter
-
     from axisjudge.labels.adjudication import adjudication_queue, labelled_items
     from axisjudge.labels.decisions import read_labels
     from axisjudge.labels.sampling import write_sampling

@@ -32,25 +32,35 @@ class LabelLog:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        #: Bytes that were there when this log last looked: a file that holds fewer has lost what was said to be saved.
+        self._size = 0
 
     def append(self, label: Rating) -> Rating | None:
         """Write one label; behind one that comes after a later said one that is written once more, and returned.
 
         Raises
         ------
-        InputError
-            The file cannot be written.
+        OSError
+            The file cannot be written now, or has lost what it held: the same label may be tried again.
         """
-        with RatingsWriter(self.path, wait=2.0) as writer:
-            later = self._later(label) if (label.created_at or "") < now() else None
-            writer.append([label, later] if later else [label])
-            writer.sync()
+        try:
+            with RatingsWriter(self.path, wait=2.0) as writer:
+                if self.path.stat().st_size < self._size:
+                    cure = "put it back; a server or kernel that is started anew goes on with what is there"
+                    raise InputError(str(self.path), "has lost labels that were written to it", cure=cure)
+                later = self._later(label) if (label.created_at or "") < now() else None
+                writer.append([label, later] if later else [label])
+                writer.sync()
+                self._size = self.path.stat().st_size
+        except InputError as error:
+            raise OSError(str(error)) from error
         return later
 
     def _later(self, label: Rating) -> Rating | None:
         lines = map(Rating.model_validate_json, filter(None, reversed(self.path.read_bytes().split(b"\n")[:-1])))
         last = next((line for line in lines if identity(line) == identity(label)), None)
-        return last if last and (last.created_at or "") > (label.created_at or "") else None
+        # what was said in times to come was said by a wrong clock
+        return last if last and (label.created_at or "") < (last.created_at or "") <= now() else None
 
     def lines(self) -> list[Rating]:
         """All lines in the order in which they were written; a torn last one is left out.
@@ -62,7 +72,8 @@ class LabelLog:
         """
         if not self.path.exists():
             return []
-        *whole, last = self.path.read_bytes().split(b"\n")
+        *whole, last = (there := self.path.read_bytes()).split(b"\n")
+        self._size = max(self._size, len(there) - len(last))
         if last:
             warnings.warn(f"{self.path}: the last line is torn and left out", stacklevel=2)
         return [self._rating(number, line) for number, line in enumerate(whole, start=1) if line.strip()]
@@ -90,7 +101,10 @@ class Sittings:
     def open(self, rater: str) -> tuple[Session, LabelLog]:
         """The session and the log of a person."""
         if rater not in self._open:
-            self._open[rater] = self._named(rater)
+            session, log = self._named(rater)
+            if others := {line.rater for line in log.lines()} - {session.rater}:
+                raise InputError(str(log.path), f"holds the labels of {min(others)}", cure="take another name")
+            self._open[rater] = session, log
         self.last = self._open[rater][1]
         return self._open[rater]
 
@@ -98,13 +112,16 @@ class Sittings:
         """What a browser asked for.
 
         ``name`` says who labels; then, each with ``{rater, content}``: ``start`` asks where one stopped, ``item`` for a
-        trajectory, ``save`` keeps a label, said ``ago`` seconds ago, and says what stands if that was said later.
+        trajectory, ``save`` keeps a label of what was ``shown``, said ``ago`` seconds ago, and says what stands if that
+        was said later.
 
         Raises
         ------
         InputError
             The name cannot be a file's name, or that person's labels were begun with another draw; what the label says
-            does not exist.
+            does not exist, or it is of another content than the run has by now.
+        OSError
+            The label cannot be written now.
         """
         if kind == "name":
             session, log = self.open(content)
@@ -115,7 +132,10 @@ class Sittings:
         if kind == "start":
             return state_of(session, log.lines())
         if kind == "item":
-            return session.run(said)
+            return {**session.run(said), "shown": session.trajectories[said].content_sha256}
+        there = session.trajectories[said["item"]].content_sha256
+        if said.get("shown", there) != there:
+            raise InputError("run", "is another one by now than was labelled", cure="open the page again and label it")
         said_at = now(said.get("ago"))
         later = log.append(session.rating(said["item"], said["axis"], said["label"], said["seconds"], said_at))
         return later and _label(later)

@@ -11,6 +11,7 @@ import hmac
 import json
 import secrets
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -28,6 +29,7 @@ from axisjudge.explorer.widget import decisions_path, labels_path, plan_beside
 from axisjudge.labels.sampling import Sampling, in_random_order, read_sampling, sampling_path
 from axisjudge.sharing import shared
 from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import AXES
 
 #: Bytes of a request: a label with the longest note is far below.
 _MOST = 1_000_000
@@ -153,19 +155,19 @@ class _Answering(BaseHTTPRequestHandler):
             return self._send(HTTPStatus.BAD_REQUEST, b"", "text/plain")
         body = self.rfile.read(int(length))
         self.close_connection = False
-        name = self.server.tokens.get(token)
-        if name is None:
-            return self._json(HTTPStatus.FORBIDDEN, {"error": "this link opens nobody's labels; ask for your own"})
+        re, name = None, self.server.tokens.get(token)
         try:
-            status, answer = HTTPStatus.OK, self.server.answer(name, json.loads(body))
+            re = (asked := json.loads(body))["re"]
+            if name is None:
+                status, answer = HTTPStatus.FORBIDDEN, {"error": "this link opens nobody's labels; ask for your own"}
+            else:
+                status, answer = HTTPStatus.OK, self.server.answer(name, asked)
         except (InputError, KeyError, TypeError, ValueError, IndexError) as error:
             status, answer = HTTPStatus.BAD_REQUEST, {"error": str(error)}
         except OSError as error:  # a full disk: asked again later
             status, answer = HTTPStatus.SERVICE_UNAVAILABLE, {"error": str(error)}
-        return self._json(status, answer)
-
-    def _json(self, status: HTTPStatus, content: Mapping[str, Any]) -> None:
-        self._send(status, json.dumps(content).encode(), "application/json")
+        # the question's own number comes back, so that nobody between is taken for this server
+        return self._send(status, json.dumps({"re": re, **answer}).encode(), "application/json")
 
     def _send(self, status: HTTPStatus, content: bytes, kind: str) -> None:
         self.send_response(status)
@@ -192,10 +194,10 @@ def progress(folder: Path) -> list[dict[str, Any]]:
         by_others = {run for run in plan.trajectory_ids if any(run in other for other in others)}
         lines = {(line.trajectory_id, line.question): line for line in LabelLog(folder / f"{name}.jsonl").lines()}
         given = [line for line in lines.values() if line.verdict is not None]
-        asked = {run: sum(item.trajectory_id == run for item in plan.items) for run in plan.trajectory_ids}
-        whole = {item.trajectory_id for item in plan.items if item.question is None}
-        wanted = {run: 5 if run in whole else n for run, n in asked.items()}
-        done = {run for run, n in wanted.items() if sum(line.trajectory_id == run for line in given) >= n}
+        wanted = Counter[str]()
+        for item in plan.items:
+            wanted[item.trajectory_id] += len(AXES) if item.question is None else 1
+        done = {run for run, n in Counter(line.trajectory_id for line in given).items() if n >= wanted[run] > 0}
         seen = {line.trajectory_id for line in LabelLog(decisions_path(name, folder)).lines()} & set(wanted)
         rows.append(
             {

@@ -14,7 +14,7 @@ import traitlets
 
 from axisjudge.checks import InputError
 from axisjudge.explorer.front import script
-from axisjudge.explorer.log import LabelLog, Sittings
+from axisjudge.explorer.log import LabelLog, Sittings, by_other_instructions
 from axisjudge.explorer.session import Session
 from axisjudge.labels.decisions import read_labels
 from axisjudge.labels.sampling import Sampling, draw_at_random, read_sampling, sampling_path, write_sampling
@@ -125,9 +125,6 @@ def open_labeller(
     InputError
         The person has begun with another draw, or the name cannot be a file's name.
     """
-    from axisjudge.explorer.log import LabelLog, by_other_instructions
-    from axisjudge.explorer.widget import Labeller
-
     trajectories = as_runs(trajectories)
     drawn = sampling or draw_at_random(trajectories, n, seed=seed)
 
@@ -145,11 +142,27 @@ def open_labeller(
     return Labeller(named, rater)
 
 
+#: Bytes of a name: 80 letters of two bytes each, and room for what is put behind them.
+_LONGEST = 160
+
+
 def labels_path(rater: str, folder: str | Path | None = None) -> Path:
-    """Where a person's labels are kept."""
-    if not re.fullmatch(r"\w[\w.@-]*( [\w.@-]+)*", rater):
-        raise InputError("rater", "must begin with a letter and hold letters, digits, single spaces, or . @ - _", rater)
-    return Path(folder or own() / "data" / "labels") / f"{rater.replace(' ', '-')}.jsonl"
+    """Where a person's labels are kept; no file of another person, whatever a system makes of large and small letters.
+
+    Raises
+    ------
+    InputError
+        The name cannot be a file's name, or differs from that of another person in large and small letters alone.
+    """
+    letters = re.fullmatch(r"(?!.*\.(decisions|sampling)$)\w[\w.@-]*( [\w.@-]+)*", rater)
+    if not letters or len(rater.encode()) > _LONGEST:
+        rule = "must begin with a letter and hold letters, digits, single spaces, or . @ - _"
+        raise InputError("rater", f"{rule} ({_LONGEST} bytes, no .decisions or .sampling at its end)", rater)
+    path = Path(folder or own() / "data" / "labels") / f"{rater.replace(' ', '-')}.jsonl"
+    kept = {each.name.split(".sampling.json")[0] for each in path.parent.glob("*.sampling.json")}
+    if other := next((name for name in kept - {path.stem} if name.casefold() == path.stem.casefold()), None):
+        raise InputError("rater", f"is nearly that of another person ({other})", rater, "take another name")
+    return path
 
 
 def decisions_path(rater: str, folder: str | Path | None = None) -> Path:

@@ -51,6 +51,18 @@ def test_bad_options_are_one_line(tmp_path, monkeypatch, capsys):
         assert len(said.err.splitlines()) == 1
 
 
+def test_two_people_of_one_name_are_asked_about(tmp_path, monkeypatch, capsys):
+    for name, words in (("one", "correct correct"), ("two", "incorrect correct")):
+        lines = [f"r{n},ann,{word}" for n, word in enumerate(words.split())]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["trajectory_id,rater,sequencing", *lines]), encoding="utf-8")
+    files = [tmp_path / "one.csv", tmp_path / "two.csv", "--sampling", "unknown"]
+    for given, is_asked in ((files, True), ([files[0], files[0], *files[2:]], False)):
+        out = tmp_path / f"{is_asked}.jsonl"
+        code, said = run(monkeypatch, capsys, "label", "import", *given, "--out", out)
+        assert code == 0, said.err
+        assert ("two.csv: ann says otherwise of 1 item than in a file before" in said.out) == is_asked
+
+
 def test_a_plan_beside_the_file_is_found_by_what_it_drew(tmp_path, monkeypatch, capsys):
     sheet = tmp_path / "back.csv"
     sheet.write_text("trajectory_id,rater,sequencing\nr1,ada,correct\nr2,ada,incorrect\n", encoding="utf-8")

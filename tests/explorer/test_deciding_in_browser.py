@@ -217,6 +217,21 @@ def test_two_people_in_one_browser_neither_see_nor_change_what_the_other_said(vi
 
 
 @pytest.mark.slow
+def test_who_comes_after_a_word_that_was_not_kept_finds_their_own(visit):
+    page = visit("only=undecided")
+    decide_as(page, "Ben", "d", "w", "2")
+    saved(page)
+    page.get_by_role("button", name="Not you?").click()
+    decide_as(page, "Ann")
+    page.evaluate("() => { IDBObjectStore.prototype.add = () => { throw new Error('full'); }; }")
+    press(page, "w", "1")
+    page.get_by_text("Not saved: this browser keeps nothing").wait_for()
+    page.get_by_role("button", name="Not you?").click()
+    decide_as(page, "Ben")
+    page.get_by_text("1 decided, 0 new right, 1 old right").wait_for()
+
+
+@pytest.mark.slow
 def test_a_decision_is_saved_when_it_is_on_the_disk_and_not_before(visit):
     page = visit("only=undecided")
     page.evaluate("""() => {

@@ -191,6 +191,70 @@ def test_a_second_person_in_the_same_browser_is_neither_the_first_nor_sees_them(
 
 
 @pytest.mark.slow
+def test_a_store_that_is_cleared_under_the_page_is_filled_again(visit):
+    page = visit()
+    press(page, "2", "a", "3")
+    expect(page.locator(".saved")).to_have_text("Saved")
+    cleared = {"origin": "file:///", "storageTypes": "all"}
+    page.context.new_cdp_session(page).send("Storage.clearDataForOrigin", cleared)
+    press(page, "s", "1")
+    expect(page.locator(".saved")).to_have_text("Saved", timeout=20_000)
+    again = page.context.new_page()
+    again.goto(page.url)
+    again.get_by_role("button", name="Go on as rater one").click()
+    again.wait_for_selector("article")
+    assert [verdict_on(again, axis) for axis in AXES[:3]] == ["incorrect", "uncertain", "correct"]
+
+
+@pytest.mark.slow
+def test_what_could_not_be_kept_is_asked_about_whoever_is_there_and_goes_with_the_next_word(visit):
+    page = visit(rater=None)
+    page.keyboard.type("Ann")
+    press(page, "Enter")
+    page.wait_for_selector("article")
+    fails = "window.add = IDBObjectStore.prototype.add; IDBObjectStore.prototype.add = () => { throw Error(); };"
+    page.evaluate(f"() => {{ {fails} }}")
+    press(page, "2")
+    page.get_by_text("Not saved: this browser keeps nothing").wait_for()
+    page.get_by_role("button", name="Not you?").click()
+    page.get_by_label("Your name").fill("Ben")
+    press(page, "Enter")
+    page.wait_for_selector("article")
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.close(run_before_unload=True)
+    page.wait_for_timeout(500)
+    assert asked == ["beforeunload"]
+    page.evaluate("() => { IDBObjectStore.prototype.add = window.add; }")
+    press(page, "3")
+    expect(page.locator(".saved")).to_have_text("Saved")
+    page.goto("about:blank")
+    assert asked == ["beforeunload"]
+    page.go_back()
+    page.get_by_label("Your name").fill("Ann")  # opened afresh, it asks in this tab too
+    press(page, "Enter")
+    page.wait_for_selector("article")
+    assert verdict_on(page, AXES[0]) == "incorrect"
+
+
+@pytest.mark.slow
+def test_a_download_holds_what_another_tab_said_that_was_killed_before_it_told(visit):
+    page = visit()
+    press(page, "2")
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.get_by_role("button", name="Go on as rater one").click()
+    other.wait_for_selector("article")
+    other.evaluate("BroadcastChannel.prototype.postMessage = () => {}")
+    press(other, "a", "3")
+    expect(other.locator(".saved")).to_have_text("Saved")
+    other.close()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    assert len(download.value.path().read_text().splitlines()) == 2
+
+
+@pytest.mark.slow
 def test_names_that_hardly_differ_are_people_apart_and_those_that_look_the_same_are_one(visit):
     """All in one browser at once, a tab each."""
     names = [

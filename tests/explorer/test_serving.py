@@ -1,12 +1,16 @@
 """The labeller from a server on loopback: who labels what, two people at once, nothing said saved that is not there."""
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
+import time
+from contextlib import contextmanager
 from dataclasses import replace
 from shutil import which
+from threading import Thread
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -19,12 +23,13 @@ from playwright.sync_api import expect
 
 from axisjudge.checks import InputError
 from axisjudge.explorer import write_page
-from axisjudge.explorer.log import LabelLog
+from axisjudge.explorer.log import LabelLog, now
 from axisjudge.explorer.serving import LabelServer, assigned, progress
 from axisjudge.labels.decisions import read_labels
 from axisjudge.labels.sampling import draw_at_random, drawn_of, read_sampling
 from axisjudge.ratings import RatingsWriter
 from axisjudge.readers import write_trajectories
+from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES, VERDICTS
 
 HOST = "#labeller"
@@ -62,9 +67,13 @@ def test_everybody_labels_the_overlap_and_the_rest_is_dealt_once(tmp_path, overl
         (("../x",), 1, "letter"),
         (("ann", "ann "), 1, "single spaces"),
         (("jose\u0301",), 1, "letter"),
+        (("zoe.decisions",), 1, "no .decisions"),  # the file of zoe's decisions
+        (("\u00e9" * 120,), 1, "160 bytes"),
+        (("Zoe",), 1, "nearly that of another person"),
     ],
 )
 def test_who_cannot_be_told_apart_is_refused(runs, tmp_path, people, overlap, message):
+    assigned(draw_at_random(runs, seed=1), ["zoe"], tmp_path)
     with pytest.raises(InputError, match=message):
         assigned(draw_at_random(runs, seed=1), people, tmp_path, overlap=overlap)
 
@@ -97,18 +106,104 @@ def ask(link, kind, content, re="1"):
     address, _, token = link.partition("#")
     body = json.dumps({"kind": kind, "re": re, "content": content}).encode()
     with urlopen(Request(f"{address}api", body, {"Authorization": f"Bearer {token}"})) as answer:
-        return json.load(answer)["content"]
+        given = json.load(answer)
+        assert given["re"] == re
+        return given["content"]
+
+
+@contextmanager
+def listening(runs, people, folder):
+    """A server in this process; gives each person's link."""
+    assigned(draw_at_random(runs, seed=1), people, folder)
+    with LabelServer(runs, people, folder) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        yield server.links()
+        server.shutdown()
+        thread.join()
+
+
+def said(verdict="incorrect", axis=AXES[0], **more):
+    label = {"verdict": verdict, "confidence": None, "cited": [], "note": ""}
+    return {"content": {"item": 0, "axis": axis, "label": label, "seconds": 1, **more}}
+
+
+@pytest.mark.parametrize("harm", [lambda file: file.unlink(), lambda file: os.truncate(file, 1500)])
+def test_a_file_that_lost_labels_takes_none_until_it_is_put_back(runs, tmp_path, harm):
+    file = tmp_path / "ann.jsonl"
+    with listening(runs, ["ann"], tmp_path) as links:
+        for number, axis in enumerate(AXES[:3]):
+            ask(links["ann"], "save", said(axis=axis), re=str(number))
+        whole = file.read_bytes()
+        harm(file)
+        for question in ("7", "7", "8"):
+            with pytest.raises(HTTPError, match="503"):
+                ask(links["ann"], "save", said(axis=AXES[3]), re=question)
+        file.write_bytes(whole)
+        ask(links["ann"], "save", said(axis=AXES[3]), re="7")
+    assert [line.question for line in LabelLog(file).lines()] == list(AXES[:4])
+
+
+def test_a_label_of_another_content_than_is_there_by_now_is_refused(runs, tmp_path):
+    with listening(runs, ["ann"], tmp_path) as links:
+        shown = ask(links["ann"], "item", {"content": 0})["shown"]
+        ask(links["ann"], "save", said(shown=shown))
+    changed = [run.model_copy(update={"policy": "Another policy."}) for run in map(Trajectory.model_copy, runs)]
+    with listening([Trajectory(**run.model_dump()) for run in changed], ["ann"], tmp_path) as links:
+        with pytest.raises(HTTPError, match="400"):
+            ask(links["ann"], "save", said("correct", shown=shown))
+        assert ask(links["ann"], "start", {"content": None})["labels"] == {}, "what was said of other content"
+
+
+def test_a_clock_that_was_set_back_keeps_no_later_word_away(runs, session, tmp_path, monkeypatch):
+    path = tmp_path / "rater-one.jsonl"
+    label = session.rating(0, AXES[0], said("correct")["content"]["label"], 1, "2999-01-01T00:00:00Z")
+    LabelLog(path).append(label)
+    earlier = label.model_copy(update={"verdict": "incorrect", "created_at": now(ago=60)})
+    assert LabelLog(path).append(earlier) is None
+    assert [line.verdict for line in LabelLog(path).lines()] == ["correct", "incorrect"]
+
+
+@pytest.mark.parametrize("answer", [{}, {"content": None}, {"error": "who are you?"}])
+def test_what_stands_between_is_not_taken_for_the_server(browser, runs, tmp_path, answer):
+    with listening(runs, ["ann"], tmp_path) as links:
+        page = sit_down(browser, links["ann"])
+        page.wait_for_timeout(300)  # the run behind is asked for ahead
+        page.route("**/api", lambda route: route.fulfill(json=answer, status=401 if "error" in answer else 200))
+        press(page, "2")
+        page.get_by_text("Not saved: the server does not answer").wait_for()
+        page.unroute("**/api")
+        saved(page)
+        page.context.close()
+    assert [line.verdict for line in LabelLog(tmp_path / "ann.jsonl").lines()] == ["incorrect"]
+
+
+@pytest.mark.slow
+def test_what_a_server_that_was_started_anew_has_lost_is_sent_again(browser, command, tmp_path):
+    process, links = command(people=("ann",))
+    page = sit_down(browser, links["ann"])
+    press(page, "2", "a", "3", "s", "1")
+    saved(page)
+    process.kill()
+    process.wait()
+    (tmp_path / "labels" / "ann.jsonl").unlink()
+    press(page, "r", "4")
+    page.get_by_text("Not saved: the server does not answer").wait_for()
+    command(int(re.search(r":(\d+)/", links["ann"])[1]), ("ann",))
+    file = tmp_path / "labels" / "ann.jsonl"
+    wait_until = time.monotonic() + 30
+    while not file.exists() or len({line.question for line in LabelLog(file).lines()}) < 4:
+        assert time.monotonic() < wait_until
+        page.wait_for_timeout(200)
+    saved(page)
+    page.context.close()
+    words = {line.question: line.verdict for line in LabelLog(file).lines()}
+    assert [words[axis] for axis in AXES[:4]] == ["incorrect", "uncertain", "correct", "not_applicable"]
 
 
 def test_a_token_opens_one_sitting_and_a_question_asked_twice_is_written_once(runs, tmp_path):
-    from threading import Thread
-
     runs = [run.model_copy(update={"policy": "The key is AKIA" + "ABCDEFGH23456789."}) for run in runs]
-    assigned(draw_at_random(runs, seed=1), ["ann", "ben"], tmp_path)
-    with LabelServer(runs, ["ann", "ben"], tmp_path) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        links = server.links()
+    with listening(runs, ["ann", "ben"], tmp_path) as links:
         label = {"verdict": "incorrect", "confidence": None, "cited": [2], "note": "ann's"}
         change = {"item": 0, "axis": AXES[0], "label": label, "seconds": 3}
         for _ in range(2):
@@ -124,8 +219,6 @@ def test_a_token_opens_one_sitting_and_a_question_asked_twice_is_written_once(ru
             ask(links["ann"], "save", {"content": {**change, "axis": "sequence"}}, re="8")
         with urlopen(links["ann"].partition("#")[0]) as page:
             assert "Please cancel order" not in page.read().decode(), "the page holds no run"
-        server.shutdown()
-        thread.join()
     (line,) = LabelLog(tmp_path / "ann.jsonl").lines()
     assert (line.rater, line.verdict, drawn_of(line.flags)["drawn"]) == ("ann", "incorrect", "random")
     assert not (tmp_path / "ben.jsonl").exists()

@@ -57,7 +57,9 @@ def test_its_cells_run_on_one_question_of_the_demo(tmp_path):
     page, said = names["page"], " ".join(names["page"].findings)
     assert set(page.results) >= PARTS
     assert {"families", "with_labels", "triage", "calibration", "citations"} <= set(page.figures)
-    assert re.search(r"\d+% of 111 items.*alpha", page.answer_text), "the share in plain words, the coefficient behind it"
+    assert re.search(r"\d+% of 111 items.*alpha", page.answer_text), (
+        "the share in plain words, the coefficient behind it"
+    )
     assert "raw agreement" not in said
 
 

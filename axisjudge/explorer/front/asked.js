@@ -1,13 +1,19 @@
 /** The labeller's host where Python keeps the trajectories and the file, and is asked. */
 function kernelHost(kernel, about, leave) {
   const unsent = new Unsent(about.place);
+  const shown = new Map();
   const ask = (kind, content, late) => kernel.ask(kind, () => ({ rater: about.rater, content: asOfNow(content) }), late);
   return {
     about,
     leave,
     start: async () => replayed(await ask("start", null), await unsent.left(about.rater)),
-    item: (n) => ask("item", n),
+    item: async (n) => {
+      const run = await ask("item", n);
+      shown.set(n, run.shown);
+      return run;
+    },
     save: async (change, labeller) => {
+      change.shown ??= shown.get(change.item);
       unsent.keep(about.rater, change);
       const until = () => (change.isAlone ? "leave this page open until then: this browser keeps nothing" : "until then it waits in this browser");
       const stands = await ask("save", () => withAge(change), (why) => labeller.warn(`Not saved: ${why}; ${until()}`));

@@ -73,7 +73,7 @@ class Decisions {
   async read() {
     const { rater } = this;
     const lines = rater ? await this.host.lines(rater) : [];
-    if (this.rater !== rater || this.unsaved.size) return;
+    if (this.rater !== rater || [...this.unsaved].some((change) => change.rater === rater)) return;
     this.#clear();
     for (const line of lines) {
       const question = this.items.questions.findIndex(({ name }) => name === line.question);

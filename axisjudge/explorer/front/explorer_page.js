@@ -189,6 +189,7 @@ async function beginExploring() {
   explorer.decisions.enter(pageHost.me.get());
   addEventListener("keydown", (event) => event.target === document.body && explorer.press(event));
   for (const end of ["beforeunload", "pagehide"]) addEventListener(end, (event) => explorer.leaving(event));
+  KEPT.guard();
   KEPT.listen((person) => person === explorer.decisions.rater && explorer.decisions.read()); // what another tab says
   addEventListener("popstate", (event) => explorer.visit(location.hash.slice(1), event.state?.scroll ?? null));
 }

@@ -116,9 +116,12 @@ class Labeller {
     this.waits.textContent = why ? `Waiting: ${why}.` : "";
   }
 
-  /** Labels were changed in another tab or browser. */
-  takeUp(labels = {}) {
-    if (!this.unsaved.size && !this.typed) Object.assign(this.labels, labels);
+  /** Labels were changed in another tab or browser; where these are all that are kept, what is here and not among them is kept again. */
+  takeUp(labels = {}, isAll = false) {
+    if (!this.unsaved.size && !this.typed) {
+      Object.assign(this.labels, labels);
+      for (const name of Object.keys(this.labels)) if (isAll && !(name in labels)) this.#save(...name.split("/").map((part, at) => (at ? part : Number(part))));
+    }
     if (this.forms) this.#show();
   }
 

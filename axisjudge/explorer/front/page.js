@@ -79,9 +79,10 @@ function browserHost(state, file, leave) {
       await Promise.all([KEPT.append(state.rater, change.line), file.write()]);
     },
     download: async () => {
-      save(fileName(state), "application/jsonl", await ratingLines(state));
-      const apart = apartLines(state);
-      if (apart.length) save(fileName(state, ".earlier"), "application/jsonl", apart.join(""));
+      const kept = await stateOf(state.rater); // with what a tab said that could not tell this one
+      save(fileName(kept), "application/jsonl", await ratingLines(kept));
+      const apart = apartLines(kept);
+      if (apart.length) save(fileName(kept, ".earlier"), "application/jsonl", apart.join(""));
     },
     toFile: KeptFile.isPossible ? () => file.choose(fileName(state)) : null,
     leave,
@@ -90,7 +91,7 @@ function browserHost(state, file, leave) {
 
 /** Who labels: the person of this tab; of a fresh one whoever says so, so that nobody opens another's labels unasked. */
 async function whoLabels(parent, me) {
-  if (me.get()) return me.get();
+  if (isReload() && me.get()) return me.get();
   const last = await KEPT.named("last");
   const isSure = DATA.about.rater && (!last || last === DATA.about.rater) && !(await KEPT.lines(DATA.about.rater)).length;
   return isSure && !me.isLeft ? DATA.about.rater : askName(parent, DATA.welcome, "", me.isLeft ? null : (last ?? DATA.about.rater));
@@ -129,7 +130,7 @@ async function begin() {
   let labeller, rater, state;
   const open = async () => {
     state = await stateOf(rater);
-    const file = new KeptFile(KEPT, rater, () => ratingLines(state));
+    const file = new KeptFile(KEPT, rater, async () => ratingLines(await stateOf(state.rater)));
     await file.resume().catch(() => {});
     labeller = new Labeller(browserHost(state, file, leave), state);
     mount(parent, labeller.element);
@@ -152,6 +153,7 @@ async function begin() {
     enter();
   };
   for (const end of ["beforeunload", "pagehide"]) addEventListener(end, (event) => labeller?.leaving(event));
+  KEPT.guard();
   addEventListener("keydown", (event) => labeller?.press(event));
   // What another tab of the same person says.
   KEPT.listen((person, line) => {

@@ -6,32 +6,37 @@ const AGAIN = 2000;
 /** Questions to the server that gave this page, one after the other, each until it is answered: a label never overtakes another. */
 class Served {
   constructor(token) {
-    Object.assign(this, { token, late: () => {}, last: Promise.resolve(), serial: 0, view: crypto.getRandomValues(new Uint32Array(2)).join("") });
+    const view = crypto.getRandomValues(new Uint32Array(2)).join("");
+    Object.assign(this, { token, view, late: () => {}, back: () => {}, last: Promise.resolve(), serial: 0 });
   }
 
   ask(kind, content, late = () => {}) {
     const re = `${this.view}/${(this.serial += 1)}`;
-    const answered = this.last.then(() => this.#until(() => JSON.stringify({ kind, re, content: asOfNow(content) }), late));
+    const answered = this.last.then(() => this.#until(re, () => JSON.stringify({ kind, re, content: asOfNow(content) }), late));
     this.last = answered.catch(() => {});
     return answered;
   }
 
-  async #until(bodyOf, late) {
+  /** Only who gives the question's own number back is the server: what stands between may answer anything. */
+  async #until(re, bodyOf, late) {
     const headers = { "Content-Type": "application/json", Authorization: `Bearer ${this.token}` };
-    for (;;) {
+    for (let isLate = false; ; isLate = true) {
+      let why = NO_SERVER;
       try {
         const given = await fetch("api", { method: "POST", headers, body: bodyOf(), cache: "no-store", signal: AbortSignal.timeout(5 * AGAIN) });
-        if (given.status < 500) {
-          const answer = await given.json();
+        const answer = await given.json();
+        if (answer.re === re && given.status < 500) {
           this.late("");
+          if (isLate) this.back();
           if (!given.ok) throw Object.assign(new Error(answer.error), { isFinal: true });
           return answer.content;
         }
+        if (answer.re === re) why = `${answer.error}; it is tried again`;
       } catch (error) {
         if (error.isFinal) throw error;
       }
-      late(NO_SERVER);
-      this.late(NO_SERVER);
+      late(why);
+      this.late(why);
       await new Promise((resolve) => setTimeout(resolve, AGAIN));
     }
   }
@@ -40,6 +45,7 @@ class Served {
 /** The token stands in the link alone: it goes from the address to this tab, so that no screen shows it on. */
 function tokenOfTab() {
   const tab = sitting(`served:${location.pathname}`);
+  if (!isReload()) tab.set(null); // whoever opened another page in this tab may be somebody else
   if (location.hash.length > 1) {
     tab.set(location.hash.slice(1));
     history.replaceState(null, "", location.pathname);
@@ -63,7 +69,10 @@ async function beginServed() {
   const labeller = await askedLabeller(parent, server, () => server.ask("name", null), leave);
   for (const end of ["beforeunload", "pagehide"]) addEventListener(end, (event) => labeller.leaving(event));
   addEventListener("keydown", (event) => labeller.press(event));
-  addEventListener("focus", () => server.ask("start", { content: null }).then(({ labels }) => labeller.takeUp(labels), () => {})); // said in another browser
+  // What was said in another browser, and what the server has lost meanwhile.
+  const takeUp = () => void server.ask("start", { content: null }).then(({ labels }) => labeller.takeUp(labels, true), () => {});
+  server.back = takeUp;
+  addEventListener("focus", takeUp);
 }
 
 beginServed().catch(failed(document.getElementById("labeller")));

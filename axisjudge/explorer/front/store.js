@@ -10,8 +10,15 @@ const KEEPS_NOTHING = "this browser keeps nothing; download before you close the
  */
 class Kept {
   constructor(place, home = place) {
-    Object.assign(this, { place, home, alone: new Map() });
-    this.database = new Promise((resolve, reject) => {
+    Object.assign(this, { place, home, alone: new Map(), stored: new WeakSet(), known: [] });
+    this.database = this.#open();
+    this.database.catch(() => {}); // whoever writes hears of it
+    navigator.storage?.persist?.().catch(() => {}); // else a full disk may take it
+    this.tabs = new BroadcastChannel(`axisjudge:${place}`);
+  }
+
+  #open() {
+    return new Promise((resolve, reject) => {
       const asked = indexedDB.open("axisjudge", 1);
       asked.onupgradeneeded = () => {
         const lines = asked.result.createObjectStore("lines", { autoIncrement: true });
@@ -19,27 +26,55 @@ class Kept {
         lines.createIndex("path", "path");
         asked.result.createObjectStore("named");
       };
-      asked.onsuccess = () => resolve((this.opened = asked.result));
+      asked.onsuccess = () => {
+        this.opened = asked.result;
+        this.opened.onclose = () => this.#again();
+        resolve(this.opened);
+      };
       asked.onerror = () => reject(asked.error);
     });
-    this.database.catch(() => {}); // whoever writes hears of it
-    navigator.storage?.persist?.().catch(() => {}); // else a full disk may take it
-    this.tabs = new BroadcastChannel(`axisjudge:${place}`);
   }
 
+  /** The browser was made to forget while the page is open: what the page knows is kept again, by the first of its tabs. */
+  #again() {
+    this.opened = null;
+    const again = (database) =>
+      new Promise((resolve, reject) => {
+        const work = database.transaction("lines", "readwrite", { durability: "strict" });
+        const lines = work.objectStore("lines");
+        const all = IDBKeyRange.bound([this.place], [this.place, []]);
+        lines.index("person").count(all).onsuccess = ({ target }) => target.result || this.known.forEach((row) => lines.add(row));
+        work.oncomplete = () => resolve(database);
+        work.onabort = () => reject(work.error);
+      });
+    const tried = (left) => this.#open().then(again).catch((error) => (left ? new Promise((go) => setTimeout(go, 500)).then(() => tried(left - 1)) : Promise.reject(error)));
+    this.database = tried(5); // it may still be busy forgetting
+    this.database.catch(() => this.known.forEach(({ person, line }) => this.alone.set(line, person)));
+  }
+
+  /** What could not be kept before goes first: of two words on one item the later said one stands. */
   append(person, line) {
+    if (this.stored.has(line)) return Promise.resolve(); // went with a later one
     const { place } = this;
     const path = location.pathname;
+    const rows = [...new Map([...this.alone, [line, person]])].map(([each, whose]) => ({ place, person: whose, path, line: each }));
     const told = () => {
-      this.alone.delete(line);
-      this.tabs.postMessage({ person, line });
+      for (const row of rows) {
+        this.alone.delete(row.line);
+        this.stored.add(row.line);
+        this.known.push(row);
+        this.tabs.postMessage(row);
+      }
     };
     const lost = (error) => {
       this.alone.set(line, person);
       throw error;
     };
-    return this.#write("lines", (lines) => lines.add({ place, person, path, line })).then(told, lost);
+    return this.#write("lines", (lines) => rows.forEach((row) => lines.add(row))).then(told, lost);
   }
+
+  /** No page is left without a question while something is nowhere but on it, whoever said it. */
+  guard = () => addEventListener("beforeunload", (event) => this.alone.size && event.preventDefault());
 
   /** The lines of one person, in the order in which they were written; none where the browser keeps nothing. */
   lines(person) {
@@ -60,7 +95,10 @@ class Kept {
     const kind = ({ place }) => place.split(":")[0];
     const isEarlier = (row) => row.person === person && row.place !== this.place && kind(row) === kind(this);
     const [here, atPath] = await Promise.all([this.#rows("person", [this.place, person]), this.#rows("path", location.pathname)]);
-    const rows = [...atPath.filter(isEarlier), ...here].sort((one, other) => one.key - other.key);
+    const isTheirs = (row) => row.person === person;
+    const kept = here && atPath && [...atPath.filter(isEarlier), ...here].sort((one, other) => one.key - other.key).map(({ key, ...row }) => row);
+    const rows = kept ?? this.known.filter(isTheirs);
+    this.known = [...this.known.filter((row) => !isTheirs(row)), ...rows];
     const alone = [...this.alone].filter(([, whose]) => whose === person).map(([line]) => ({ line, place: this.place }));
     return [...rows, ...alone].map(({ line, place }) => ({ line, isHere: place === this.place }));
   }
@@ -81,7 +119,11 @@ class Kept {
   name = (name, value) => this.#write("named", (named) => named.put(value, `${this.home}/${name}`));
 
   /** on(person, line) is called when another tab has written a line. */
-  listen = (on) => this.tabs.addEventListener("message", ({ data }) => on(data.person, data.line));
+  listen = (on) =>
+    this.tabs.addEventListener("message", ({ data }) => {
+      this.known.push(data);
+      on(data.person, data.line);
+    });
 
   #write(store, act) {
     const begin = (database) =>
@@ -97,10 +139,10 @@ class Kept {
     return begun.catch(() => Promise.reject(new Error(KEEPS_NOTHING)));
   }
 
-  /** Lines with their keys, which grow from line to line. */
+  /** Lines with their keys, which grow from line to line; null where the browser gives none. */
   async #rows(index, value) {
     const [rows, keys] = await Promise.all(["getAll", "getAllKeys"].map((get) => this.#read("lines", (lines) => lines.index(index)[get](value))));
-    return (rows ?? []).map((row, at) => ({ ...row, key: keys[at] }));
+    return rows && keys ? rows.map((row, at) => ({ ...row, key: keys[at] })) : null;
   }
 
   #read(store, act) {
@@ -172,6 +214,9 @@ function sitting(place) {
     },
   };
 }
+
+/** Whether the page goes on in the same hands: one that was opened afresh may be in another's, in a tab of old too. */
+const isReload = () => performance.getEntriesByType("navigation")[0]?.type === "reload";
 
 /** Letters that nobody sees; those that join others are not among them. */
 const UNSEEN = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;

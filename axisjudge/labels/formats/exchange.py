@@ -34,7 +34,7 @@ from axisjudge.labels.sampling import (
     set_drawn,
     with_plan,
 )
-from axisjudge.verdict import AXES, Rating
+from axisjudge.verdict import AXES, Rating, identity
 
 #: What labels forbid whose draw is unknown.
 UNKNOWN = (
@@ -211,6 +211,17 @@ def _plan_beside(source: Path, labels: Sequence[Rating]) -> Path | None:
 def without_draw(labels: Iterable[Rating]) -> int:
     """How many labels do not know how their items were drawn."""
     return sum(drawn_of(label.flags)["drawn"] == "unknown" for label in labels)
+
+
+def two_of_one_name(files: Iterable[Iterable[Rating]]) -> Counter[str]:
+    """Of each rater of how many items a later file says otherwise: somebody who thought again, or two of one name."""
+    before: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    unlike = set[tuple[Any, ...]]()
+    for ratings in files:
+        here = {identity(rating): (rating.rater, rating.verdict, rating.value) for rating in ratings}
+        unlike |= {key for key in here.keys() & before if here[key] != before[key]}
+        before |= here
+    return Counter(before[key][0] for key in unlike)
 
 
 def stated_draw(sampling: str | None, key: str | None) -> list[str]:
