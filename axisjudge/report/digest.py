@@ -76,7 +76,8 @@ def _reached(code: str, modules: Mapping[str, Module]) -> set[str]:
     words = set(re.findall(r"\w+", code))
     lazy = {f"{name}.{word}": home for name, each in modules.items() for word, home in each.lazy.items()}
     asked = [*_NAME.findall(code), *(f"axisjudge.report.{name}" for name in _MAKERS)]
-    asked += [home for name, home in lazy.items() if name.rpartition(".")[2] in words and _is_front(name)]
+    front = ("axisjudge", "axisjudge.studies")  # packages that notebooks see
+    asked += [lazy[f"{room}.{word}"] for room in front for word in words if f"{room}.{word}" in lazy]
     reached, seen = set[str](), set[str]()
     while asked:
         name = asked.pop()
@@ -86,21 +87,11 @@ def _reached(code: str, modules: Mapping[str, Module]) -> set[str]:
         asked += [lazy[name]] if name in lazy else []
         while name and name not in modules:  # a name in a module
             name = name.rpartition(".")[0]
-        for each in _with_parents(name):
-            if each not in reached:
-                reached.add(each)
-                asked += modules[each].names
+        while name and name not in reached:  # and the packages around it
+            reached.add(name)
+            asked += modules[name].names
+            name = name.rpartition(".")[0]
     return reached
-
-
-def _is_front(name: str) -> bool:
-    """Whether a name is looked up in a package that notebooks see: the package itself, or its studies."""
-    return name.rpartition(".")[0] in ("axisjudge", "axisjudge.studies")
-
-
-def _with_parents(name: str) -> Iterator[str]:
-    parts = name.split(".")
-    return (".".join(parts[:length]) for length in range(1, len(parts) + 1)) if name else iter(())
 
 
 def _stamp() -> tuple[tuple[str, int, int], ...]:

@@ -87,19 +87,9 @@ def _thumbnail(picture: Path, kept: Path) -> str:
     return base64.b64encode(small.read_bytes()).decode()
 
 
-def _banners(results: dict[str, Any]) -> list[str]:
-    leads = f"First {results['leads'].partition(' with ')[0]}" if "leads" in results else ""
-    return [banner for banner in (results.get("standing", {}).get("banner"), leads, results["banner"]) if banner]
-
-
 def _answer(results: dict[str, Any]) -> str:
     """The answer of a report, else what it finds first."""
     return str(results.get("answer") or results.get("finding") or next(iter(results["findings"]), ""))
-
-
-def _page_of(folder: Path) -> str:
-    """The page of a report, else, in a fresh clone, its text."""
-    return "report.html" if (folder / "report.html").exists() else "report.md"
 
 
 def _card(folder: Path, data: str = "") -> dict[str, Any]:
@@ -108,15 +98,17 @@ def _card(folder: Path, data: str = "") -> dict[str, Any]:
     reports = folder.parents[1] if in_gallery else folder.parent
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     figures = [folder / "figures" / f"{each}.png" for each in results["figures"][:1]]
+    leads = f"First {results['leads'].partition(' with ')[0]}" if "leads" in results else ""
+    banners = (results.get("standing", {}).get("banner"), leads, results["banner"])
     return {
         "chapter": _chapter(folder.name if in_gallery else folder.name.lstrip("0123456789_")),
-        "address": f"{name}/{_page_of(folder)}",
+        "address": f"{name}/report.{'html' if (folder / 'report.html').exists() else 'md'}",  # text in a fresh clone
         "number": "" if in_gallery else folder.name.partition("_")[0],
         "title": results["title"],
         "data": data,
         "others": [],
         "finding": next(iter(sentences_of(_answer(results))), ""),
-        "banner": "; ".join(banner.partition(":")[0] for banner in _banners(results)),
+        "banner": "; ".join(banner.partition(":")[0] for banner in banners if banner),
         "thumbnail": _thumbnail(figures[0], reports / NOTES) if figures else "",
     }
 

@@ -144,8 +144,14 @@ def provenance_cell(workbench: Path, results: Mapping[str, Any], raters: _Rows, 
         _table("parameter", {name: repr(value) for name, value in results["parameters"].items()}),
         _table("input (sha256)", results["inputs"]),
         _rows(raters, ("rater", "rater_kind", "family", "model", "ratings", "lost")),
-        _rows([_rounded(row) for row in costs], _PAID),
-        _rows([_brief(row) for row in results["judged_with"] if _has_read(row)], _ASKED),
+        _rows(
+            [
+                {name: f"{row[name]:,.3f}" if isinstance(row[name], float) else row[name] for name in row}
+                for row in costs
+            ],
+            _PAID,
+        ),
+        _rows([_brief(row) for row in results["judged_with"] if any(map(row.get, _READ))], _ASKED),
         "Versions: " + ", ".join(f"{name} {version}" for name, version in versions().items()) + ".",
     ]
     cell = nbformat.v4.new_markdown_cell("\n\n".join(filter(None, parts)))  # type: ignore[no-untyped-call]
@@ -163,13 +169,8 @@ _PAID = ("judge", "calls", "verdicts", "lost", "tokens in", "cached share", "tok
 _ASKED = ("rater", "question", "returned_models", "rubric", "prompts", "prompts_sha256")
 
 
-def _has_read(row: Mapping[str, Any]) -> bool:
-    """Whether a rater was given a rubric or a prompt, or said which model it was."""
-    return bool(row["rubric_sha256"] or row["prompts"] or row["returned_models"])
-
-
-def _rounded(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: f"{value:,.3f}" if isinstance(value, float) else value for name, value in row.items()}
+#: That a rater was given a rubric or a prompt, or said which model it was.
+_READ = ("rubric_sha256", "prompts", "returned_models")
 
 
 def _brief(row: Mapping[str, Any]) -> dict[str, Any]:

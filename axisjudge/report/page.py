@@ -26,14 +26,15 @@ from axisjudge.readers import read_trajectories
 from axisjudge.report.digest import file_sha256, portable
 from axisjudge.report.drawn import KINDS, drawn_bytes, narrow, reading_of, title_of_figure, width_of
 from axisjudge.report.links import NO_LINKS, write_links
-from axisjudge.report.paper import ABOUT, MARKDOWN_MIME, slug
+from axisjudge.report.paper import ABOUT, MARKDOWN_MIME, lead, slug
 from axisjudge.report.room import read_so_far
 from axisjudge.report.scope import asked_of, ratings_sha256, scope_of
 from axisjudge.report.tables import as_polars, html_table, in_notebook, is_sortable, markdown_table, write_table
 from axisjudge.results import columns, dumps, plain, reached
 from axisjudge.stats.estimate import many
-from axisjudge.studies._shared.pooled import Declared, declared_results, declared_sentence
+from axisjudge.studies._shared.pooled import declared_results, declared_sentence
 from axisjudge.studies._shared.result import Part
+from axisjudge.studies._shared.words import spoken
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,6 +58,7 @@ _MADE_UP = "Simulated or planted ratings: not measurements"
 _THEMED = """<style>.axisjudge-part img { max-width: 100%; height: auto }
 .axisjudge-part summary { cursor: pointer; opacity: .75 } .axisjudge-part { max-width: 100%; overflow-x: auto }
 body[data-jp-theme-light="false"] .axisjudge-part img { filter: invert(.93) hue-rotate(180deg) }</style>"""
+_REST: dict[str, Any] = {ABOUT: {"is": "rest"}}
 _ANSWER_STYLE = "border-left: 4px solid #174ea6; padding: 8px 14px"
 
 #: What a page says beside its results, and where each of it stands.
@@ -113,7 +115,8 @@ class Page:
         ratings = as_ratings(ratings)
         self.scope = scope_of(ratings)
         self.standing = standing_of(ratings) if standing is None else standing
-        self.declared = _declared(ratings, self.standing)
+        of = self.standing
+        self.declared = declared_results(ratings, of.plan) if of.confirmatory and of.plan else ()
         self.results: dict[str, Any] = {}
         self._results_json: dict[str, str] = {}  # what has been recorded is encoded once, and saved many times
         self.figures: list[str] = []
@@ -160,8 +163,8 @@ class Page:
             bundle = {"text/html": markup, "text/plain": banner, MARKDOWN_MIME: f"> **{literal(banner)}**"}
             _show(bundle, {ABOUT: {"is": "banner", "of_ratings": banner == self.scope.banner}})
         shown, text, plain = "", [], []
-        for head, sentence in facts.items():
-            if sentence:
+        for head, told in facts.items():
+            if sentence := spoken(told):
                 shown += f'<p class="scope"><strong>{head}.</strong> {html.escape(sentence)}</p>'
                 text.append(f"**{head}.** {literal(sentence)}")
                 plain.append(sentence)
@@ -181,22 +184,23 @@ class Page:
         Parameters
         ----------
         result : Study, Part or str
-            A study or a part whose `answer` it is, or the answer itself: at most three sentences that stand alone.
+            A study or a part whose `answer` it is, or the answer itself: at most three sentences that stand alone. What
+            three lines do not hold follows the figure, so that the first one is the answer by itself.
         next_step : str
             What to do now, with how many more of what: one or two sentences under the answer.
         """
-        said = {"Answer": result if isinstance(result, str) else result.answer, "Next": next_step}
-        said = {head: " ".join(text.split()) for head, text in said.items()}
-        self.answer_text, self.next_step = said.values()
+        said = (result if isinstance(result, str) else result.answer, next_step)
+        self.answer_text, self.next_step = (spoken(" ".join(text.split())) for text in said)
         self._save()
-        said = {head: text for head, text in said.items() if text}
-        lines = "".join(f"<p><strong>{head}.</strong> {html.escape(text)}</p>" for head, text in said.items())
-        markdown = "\n\n".join(f"**{head}.** {literal(text)}" for head, text in said.items())
-        box = f'<div class="answer" style="{_ANSWER_STYLE}">{lines}</div>'
-        _show(
-            {"text/html": box, "text/plain": " ".join(said.values()), MARKDOWN_MIME: markdown},
-            {ABOUT: {"is": "answer"}},
-        )
+        first, rest = lead(self.answer_text)
+        box = {head: text for head, text in {"Answer": first, "Next": self.next_step}.items() if text}
+        lines = "".join(f"<p><strong>{head}.</strong> {html.escape(text)}</p>" for head, text in box.items())
+        markdown = "\n\n".join(f"**{head}.** {literal(text)}" for head, text in box.items())
+        shown = f'<div class="answer" style="{_ANSWER_STYLE}">{lines}</div>'
+        bundle = {"text/html": shown, "text/plain": " ".join(box.values()), MARKDOWN_MIME: markdown}
+        _show(bundle, {ABOUT: {"is": "answer"}})
+        if rest:
+            _show(dict.fromkeys(("text/markdown", MARKDOWN_MIME), literal(rest)) | {"text/plain": rest}, _REST)
 
     def explorer(self, ratings: Any, trajectories: Iterable[Trajectory] | str = ()) -> None:
         """Let the page's tables lead to the runs, in an explorer.html beside the report: `Links.of_row` says how.
@@ -375,7 +379,7 @@ class Page:
             folder.mkdir(exist_ok=True)
             for kind, picture in pictures.items():
                 (folder / f"{name}.{kind}").write_bytes(picture)
-        reading = reading_of(figure)
+        reading = spoken(reading_of(figure))
         phone = narrow(figure, note, "png", PHONE) if self._folder and width_of(pictures["png"]) > 96 * PHONE else None
         plt.close(figure)
         if not self.figures and not of_ratings:
@@ -493,7 +497,7 @@ class Page:
 
         The first one after a figure stands for the report on the front page of all reports.
         """
-        if not sentence.strip():
+        if not (sentence := spoken(sentence)).strip():
             return
         text = re.sub(r"([\[\]$])", r"\\\1", html.escape(" ".join(sentence.split()), quote=False))
         self.findings.append(re.sub(r"[*`]", "", " ".join(sentence.split())))
@@ -535,11 +539,6 @@ class Page:
         results = ",".join(f"{dumps(name)}:{text}" for name, text in self._results_json.items())
         text = f'{{"results": {{{results}}},{dumps(said).removeprefix("{")}'
         (self._folder / PAGE_FILE).write_text(text, encoding="utf-8")
-
-
-def _declared(ratings: pl.DataFrame, standing: Standing) -> tuple[Declared, ...]:
-    """What the plan declares, where it may be called confirmed."""
-    return declared_results(ratings, standing.plan) if standing.confirmatory and standing.plan else ()
 
 
 def _staging(name: str) -> Path | None:

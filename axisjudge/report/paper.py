@@ -17,6 +17,8 @@ ABOUT = "axisjudge"
 MARKDOWN_MIME = "application/vnd.axisjudge.markdown"
 #: Sentences, and lines that a page says, which stand under a figure; the rest folds.
 SENTENCES, LINES = 3, 2
+#: Letters of an answer that stand on the first screen, three lines; the rest of it follows the figure.
+LEAD = 190
 #: A page with fewer sections needs no list of them.
 SECTIONS = 3
 FOLD = "In numbers"
@@ -30,7 +32,7 @@ OPENS, CLOSES = "opens-section", "closes-section"
 _END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)\s+(?=[A-Z\"(*`]|\w+: )")
 _NOT_IN_FIGURE = "Figure 1 shows none of them."
 #: What stands under the title, in this order.
-_FRONT = ("banner", "data", "answer", "figure", "scope")
+_FRONT = ("banner", "data", "answer", "figure", "rest", "scope")
 _HEADING = re.compile(r"^##\s+(.+)$", flags=re.MULTILINE)
 
 
@@ -50,6 +52,14 @@ def sentences_of(text: str) -> list[str]:
     return pieces
 
 
+def lead(answer: str) -> tuple[str, str]:
+    """The first sentences of an answer, as many as three lines hold, one at least; and the rest."""
+    first, *rest = sentences_of(answer) or [""]
+    while rest and len(first) + 1 + len(rest[0]) <= LEAD:
+        first = f"{first} {rest.pop(0)}"
+    return first, " ".join(rest)
+
+
 def about(output: Any) -> dict[str, Any]:
     """What an output is to the page; empty for what no page put there."""
     return dict(output.get("metadata", {}).get(ABOUT, {}))
@@ -65,12 +75,14 @@ def arranged(notebook: Any) -> Any:
     """A copy in the order of a paper.
 
     Under the title stand the banners, or where there are none what the data are, the answer, the first figure that is
-    not folded, the scope and the contents, then all else in its order. The first sentence after a figure goes into its
-    caption; sentences beyond the first ones fold away, and so does a section that shows no figure and no table, under
-    its heading.
+    not folded, what else the answer says, the scope and the contents, then all else in its order. The first sentence
+    after a figure goes into its caption, unless the answer is it; sentences beyond the first ones fold away, and so
+    does a section that shows no figure and no table, under its heading.
     """
     book, front, used = copy.deepcopy(notebook), [], set[str]()
     front += _about_data(book)
+    outputs = (output for cell in book.cells for output in cell.get("outputs", []))
+    answer = " ".join(output.data["text/plain"] for output in outputs if about(output).get("is") in ("answer", "rest"))
     section = "start"
     for cell in book.cells:
         if cell.cell_type == "markdown":
@@ -78,7 +90,7 @@ def arranged(notebook: Any) -> Any:
         if cell.cell_type == "code":
             front += [output for output in cell.outputs if about(output).get("is") in _FRONT and not _is_figure(output)]
             left = [output for output in cell.outputs if about(output).get("is") not in _FRONT or _is_figure(output)]
-            cell.outputs = list(_composed(left, section, used))
+            cell.outputs = list(_composed(left, section, used, answer))
     if any(about(output)["is"] == "answer" for output in front):
         leading = _leading_figure(book)
         if leading and not about(leading[0]).get("of_ratings", True):
@@ -94,7 +106,9 @@ def _folded(book: Any) -> Any:
     from nbformat.v4 import new_markdown_cell
 
     cells: list[Any] = []
-    begins = [at for at, cell in enumerate(book.cells) if _begins_section(cell)] + [len(book.cells)]
+    prose = ((at, cell) for at, cell in enumerate(book.cells) if cell.cell_type == "markdown")
+    begins = [at for at, cell in prose if _HEADING.match(cell.source) or "provenance" in _tags(cell)]
+    begins.append(len(book.cells))
     for start, end in zip([0, *begins], begins, strict=False):
         section = book.cells[start:end]
         heading = _HEADING.match(section[0].source) if start in begins else None
@@ -110,10 +124,6 @@ def _folded(book: Any) -> Any:
 
 def _is_figure(output: Any) -> bool:
     return bool(about(output).get("is") == "figure")
-
-
-def _begins_section(cell: Any) -> bool:
-    return cell.cell_type == "markdown" and (bool(_HEADING.match(cell.source)) or "provenance" in _tags(cell))
 
 
 def _tags(cell: Any) -> list[str]:
@@ -192,7 +202,7 @@ def _with_front(book: Any, front: list[Any]) -> Any:
     return book
 
 
-def _composed(outputs: list[Any], section: str, used: set[str]) -> Iterator[Any]:
+def _composed(outputs: list[Any], section: str, used: set[str], answer: str) -> Iterator[Any]:
     """The outputs of a cell: figures with their captions, sentences folded."""
     name = section
     groups: list[list[Any]] = [
@@ -208,7 +218,7 @@ def _composed(outputs: list[Any], section: str, used: set[str]) -> Iterator[Any]
             known = about(output)
             name = known.get("name", name)
             if known.get("is") == "figure":
-                _caption(output, known, after[0] if after and output is group[-1] else None, used)
+                _caption(output, known, after[0] if after and output is group[-1] else None, used, answer)
             yield output
 
 
@@ -220,25 +230,24 @@ def _once(anchor: str, used: set[str]) -> str:
     return anchor
 
 
-def _caption(figure: Any, known: dict[str, Any], after: Any, used: set[str]) -> None:
+def _caption(figure: Any, known: dict[str, Any], after: Any, used: set[str], answer: str) -> None:
     """Number, title, finding and how the figure is read; without the number also for those who cannot see it.
 
-    The finding is the first sentence of the output after the figure, and is taken from there.
+    The finding is the first sentence of the output after the figure, and is taken from there; where the answer says it
+    those who see the figure read it there.
     """
     finding, about_figure = "", figure.metadata[ABOUT]
     if after and not about(after).get("missing"):
         finding, *rest = sentences_of(after.data["text/markdown"])
         after.data["text/markdown"] = " ".join(rest)
         about_figure["anchor"] = _once(f"finding-{known['name']}", used)
-    parts = (known["caption"].rstrip(".") + ".", _plain(finding), known.get("reading", ""))
-    caption = about_figure["caption"] = figure.metadata["image/png"]["alt"] = " ".join(filter(None, parts))
+    finding = html.unescape(re.sub(r"\\([\[\]$])", r"\1", re.sub(r"[*`]", "", finding)))
+    title, how = known["caption"].rstrip(".") + ".", known.get("reading", "")
+    alt = figure.metadata["image/png"]["alt"] = " ".join(filter(None, (title, finding, how)))
+    caption = about_figure["caption"] = alt if finding not in answer else f"{title} {how}".rstrip()
     figure.data[MARKDOWN_MIME] = (
-        f"![{literal(caption)}](figures/{known['name']}.png)\n\n*Figure {known['number']}. {literal(caption)}*"
+        f"![{literal(alt)}](figures/{known['name']}.png)\n\n*Figure {known['number']}. {literal(caption)}*"
     )
-
-
-def _plain(text: str) -> str:
-    return html.unescape(re.sub(r"\\([\[\]$])", r"\1", re.sub(r"[*`]", "", text)))
 
 
 def _prose(lines: list[str], anchor: str) -> Iterator[Any]:

@@ -137,13 +137,8 @@ def _open(path: Any, mode: Any, flags: Any) -> None:
     written = any(letter in mode for letter in "wax+") if mode else bool(flags & (os.O_WRONLY | os.O_RDWR))
     if written:
         _made.add(_full(path))
-    elif not _is_of_python(full := _full(path)) and not _called_from("shutil.py"):
+    elif not (full := _full(path)).startswith(_OF_PYTHON) and not _called_from("shutil.py"):
         _opened[full] = None
-
-
-def _is_of_python(path: str) -> bool:
-    """Whether a path is below Python, its packages or this one, links not followed."""
-    return path.startswith(_OF_PYTHON)
 
 
 def _called_from(*names: str) -> bool:

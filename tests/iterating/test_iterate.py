@@ -76,7 +76,7 @@ def test_in_a_notebook_one_cell_judges_what_is_new_and_shows_the_comparison(benc
     assert "Nothing to ask: all 480 ratings are there." in lines[2]
     shown = page_of(first)
     page = shown["text/html"]
-    assert "The change is progress" in page
+    assert "Progress: under" in page
     assert page.count("data:image/png;base64,") == 5  # trail, transitions, contested, flips, beliefs
     assert any("application/vnd.jupyter.widget-view+json" in out.get("data", {}) for out in first)
     assert "SIMULATED OR PLANTED" in page

@@ -27,7 +27,7 @@ ONE, LABELLED = "simulated:heron", pl.col("rater_kind") == "planted"
 CASES = [
     ("01", {"judges": ["simulated:jackdaw"]}, "two judges"),
     ("01", {"trajectories": "@one.json"}, "stands on this side"),
-    ("01", {"trajectories": "@three.json"}, "too few items to tell"),
+    ("01", {"trajectories": "@three.json"}, "Too few items to tell"),
     ("02", {"ratings": "@one_judge"}, "it takes two"),
     ("02", {"ratings": "@three"}, "cannot be told"),
     ("02", {"ratings": "@lost"}, "no item has comparable verdicts"),

@@ -208,12 +208,29 @@ TAMPERED = {
     "the citation": ("CITATION.cff", lambda text: re.sub(r"\d+%", "97%", text, count=1)),
     "a result": ("results.json", lambda text: re.sub(r'("ci_low": )-?[0-9.]+', r"\g<1>0.123", text, count=1)),
     "a setting": ("bundle.json", lambda text: text.replace('"ci_level": 0.95', '"ci_level": 0.8')),
+    "limits in a comment": (
+        "article.md",
+        lambda text: text.replace("## Limits", "<!--\n\n## Limits").replace("## Data and", "-->\n\n## Data and"),
+    ),
+    "limits that LaTeX passes over": (
+        "article.tex",
+        lambda text: text.replace(r"\section{Limits}", "\\iffalse\n\\section{Limits}").replace(
+            r"\section{Data and", "\\fi\n\\section{Data and"
+        ),
+    ),
+    "a setting that nothing reads": ("bundle.json", lambda text: text.replace("{", '{"kappa": 0.99,', 1)),
     "the versions": ("article.md", lambda text: re.sub(r"numpy [0-9.]+", "numpy 1.0", text)),
 }
 
 
 #: One of each kind of file beside the slow ones.
-TRIED_FIRST = ("a number of one's own", "a work", "a table", "the citation", "a result", "the words of an answer")
+TRIED_FIRST = (
+    "a number of one's own",
+    "limits that LaTeX passes over",
+    "a table",
+    "a result",
+    "the words of an answer",
+)
 
 
 @pytest.mark.parametrize(
@@ -230,10 +247,21 @@ def test_what_a_bundle_says_is_made_again_and_a_manifest_is_no_check(bundle: Pat
     assert any(name in line for line in found.files) or found.differences
 
 
-def test_a_table_that_nothing_computes_is_named(bundle: Path) -> None:
+def test_a_file_that_nothing_makes_or_that_is_gone_is_named(bundle: Path) -> None:
     (bundle / "tables" / "better.csv").write_text("judge,kappa\none,0.99\n")
+    (bundle / "summary.html").write_text("kappa is 0.99")
+    (bundle / "tables" / "people_judges.csv").unlink()
     write_manifest(bundle)
-    assert check_bundle(bundle).files == ("tables/better.csv is made by no part of this bundle",)
+    nothing = "is made by no part of this bundle"
+    gone = "tables/people_judges.csv is missing"
+    assert check_bundle(bundle).files == (gone, f"summary.html {nothing}", f"tables/better.csv {nothing}")
+
+
+def test_a_result_told_twice_is_refused(bundle: Path) -> None:
+    results = bundle / "results.json"
+    results.write_text(results.read_text().replace('"answer":', '"answer": "All agree.", "answer":', 1))
+    with pytest.raises(InputError, match="'answer' stands twice"):
+        check_bundle(bundle)
 
 
 def test_authors_may_write_words_and_their_related_work(bundle: Path) -> None:

@@ -134,7 +134,7 @@ def said_page(monkeypatch: pytest.MonkeyPatch, say: Callable[[Page], None]) -> A
 def test_the_answer_stands_under_the_title_and_only_the_banner_above_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def say(page: Page) -> None:
         page.say("First of all.")
-        page.answer("One is .5. Two is **more. Three** is. Four stays.", "Label <5> more.")
+        page.answer(f"One is .5. Two is **more. Three** is. Four {'really ' * 30}stays.", "Label <5> more.")
         page.banner()
 
     book = said_page(monkeypatch, say)
@@ -143,8 +143,8 @@ def test_the_answer_stands_under_the_title_and_only_the_banner_above_it(monkeypa
             text.index(word) for word in ("The question?", "Simulated ratings", "Answer.", "A preface", "First of")
         ]
         assert order == sorted(order)
-        assert text.index("Four stays") < text.index("Next.") < text.index("more.", text.index("Next."))
-        assert text.index("Next.") < text.index("A preface")
+        assert text.index("Three") < text.index("Next.") < text.index("more.", text.index("Next."))
+        assert text.index("Next.") < text.index("Four really") < text.index("A preface"), "more than three lines"
 
 
 @pytest.mark.parametrize("of_ratings", [True, False])
@@ -191,6 +191,7 @@ def test_a_figure_is_described_by_caption_and_finding(monkeypatch: pytest.Monkey
     import matplotlib.pyplot as plt
 
     def say(page: Page) -> None:
+        page.answer("They differ by $3.")
         _, axes = plt.subplots()
         axes.plot([1, 2])
         page.figure("rates", axes, alt="Rates of *all* agents")
@@ -201,7 +202,7 @@ def test_a_figure_is_described_by_caption_and_finding(monkeypatch: pytest.Monkey
     (image,) = [attributes for name, attributes in Tags(page).found if name == "img"]
     assert image["alt"] == "Rates of *all* agents. They differ by $3."
     assert '<figure id="figure-rates">' in page
-    assert "*Figure 1. Rates of" in report_markdown(book)
+    assert r"*Figure 1. Rates of \*all\* agents.*" in report_markdown(book), "the answer has said what it shows"
 
 
 def test_warnings_on_a_page_name_no_file() -> None:

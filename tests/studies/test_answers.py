@@ -131,7 +131,7 @@ def test_degenerate_data_says_what_cannot_be_said(table, name):
     twice = [rated.with_columns(rubric_version=pl.lit(v), rubric_sha256=pl.lit(v)) for v in ("v1", "v2")]
     axis = {"termination": ["v1", "v2"]}
     if name == "three items":
-        assert "too few items to tell" in checked(studies.rubric_versions(pl.concat(twice), axis)).answer
+        assert "Too few items to tell" in checked(studies.rubric_versions(pl.concat(twice), axis)).answer
     else:
         with pytest.raises(InputError):
             studies.rubric_versions(pl.concat(twice), axis)

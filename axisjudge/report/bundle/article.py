@@ -16,7 +16,7 @@ from axisjudge.report.paper import slug
 from axisjudge.report.scope import Scope
 from axisjudge.report.tables import markdown_table
 from axisjudge.studies._shared.frames import SCOPE
-from axisjudge.studies._shared.words import listed, many, sentence_case
+from axisjudge.studies._shared.words import listed, many, sentence_case, spoken
 
 #: Columns of a table on the page; the rest stands in its CSV.
 COLUMNS = 9
@@ -83,7 +83,7 @@ class Writeup:
     @property
     def answers(self) -> str:
         """What the parts found, in their order."""
-        return " ".join(part.study.answer for part in self.parts)
+        return " ".join(part.answer for part in self.parts)
 
     @property
     def warnings(self) -> list[str]:
@@ -103,7 +103,7 @@ class Writeup:
                 ("Who rated", table),
             ),
             self._asked(),
-            MethodParagraph("Protocol", self.protocol or _NO_PROTOCOL),
+            MethodParagraph("Protocol", spoken(self.protocol) or _NO_PROTOCOL),
             MethodParagraph("Intervals", self._intervals()),
             MethodParagraph("Random numbers", self._random()),
             MethodParagraph("Software", f"{software}."),
@@ -143,7 +143,7 @@ class Writeup:
 
     def sentences_of(self, part: Section) -> list[str]:
         """What a part says beside its answer, and neither methods nor limits do."""
-        return [sentence for sentence in part.study.sentences if sentence not in ("", self.about, SCOPE)]
+        return [spoken(each) for each in part.study.sentences if each not in ("", self.about, SCOPE)]
 
     def markdown(self) -> str:
         """The whole document."""
@@ -161,12 +161,21 @@ class Writeup:
             "## Limits",
             "\n".join(f"- {literal(limit)}" for limit in self.limits),
             "## Data and code availability",
-            *self._availability(),
+            AVAILABLE,
+            "\n".join(
+                [
+                    "| input | sha256 |",
+                    "| --- | --- |",
+                    *(f"| {literal(of)} | {sha} |" for of, sha in self.files.items()),
+                ]
+            ),
             "## References",
-            *self._references(),
+            *(f"[{number}] {literal(work.sentence)}." for number, work in enumerate(self.works.values(), start=1)),
             *self._appendix(),
         )
-        return visible(_numbered("\n\n".join(filter(None, sections)))) + "\n"
+        first, *rest = "\n\n".join(filter(None, sections)).split(f"**{_TABLE}")  # tables have their numbers last
+        numbered = (f"**Table {number}.{after}" for number, after in enumerate(rest, start=1))
+        return visible(first + "".join(numbered)) + "\n"
 
     def _head(self) -> str:
         byline = literal(listed(list(self.authors))) if self.authors else NOBODY_NAMED
@@ -229,7 +238,7 @@ class Writeup:
         blocks: list[str] = []
         n_figures = 0
         for part in self.parts:
-            blocks += [f"### {literal(part.heading)}", f"**{literal(part.study.answer)}**"]
+            blocks += [f"### {literal(part.heading)}", f"**{literal(part.answer)}**"]
             tables = []
             for name, (caption, frame) in list(part.tables.items())[:TABLES]:
                 file = f"tables/{part.name}_{name}.csv"
@@ -244,24 +253,8 @@ class Writeup:
             blocks.append(f"<details>\n<summary>In numbers</summary>\n\n{said}\n\n</details>" if said else "")
         return blocks
 
-    def _availability(self) -> list[str]:
-        files = "\n".join(f"| {literal(name)} | {digest} |" for name, digest in self.files.items())
-        return [
-            AVAILABLE,
-            f"| input | sha256 |\n| --- | --- |\n{files}",
-        ]
-
-    def _references(self) -> list[str]:
-        return [f"[{number}] {literal(work.sentence)}." for number, work in enumerate(self.works.values(), start=1)]
-
     def _appendix(self) -> list[str]:
         if not self.rubrics:
             return []
         texts = [f"### {literal(name)}\n\n~~~~~~text\n{text.strip()}\n~~~~~~" for name, text in self.rubrics.items()]
         return [f"## {_APPENDIX}", *texts]
-
-
-def _numbered(text: str) -> str:
-    """Tables by their numbers, in the order in which they stand."""
-    first, *rest = text.split(f"**{_TABLE}")
-    return first + "".join(f"**Table {number}.{after}" for number, after in enumerate(rest, start=1))

@@ -16,13 +16,11 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.report.bundle.article import RELATED, RELATED_BLANK
-from axisjudge.report.bundle.composing import INPUTS, SETTINGS_FILE, compose, versions
+from axisjudge.report.bundle.composing import INPUTS, MANIFEST, SETTINGS_FILE, compose, files_of, versions
 from axisjudge.report.bundle.inputs import checked_settings
-from axisjudge.report.difference import ResultDifference, differences, read_results
+from axisjudge.report.difference import ResultDifference, differences, each_once, read_results
 from axisjudge.report.digest import file_sha256
 from axisjudge.results import dumps
-
-MANIFEST = "MANIFEST.sha256"
 
 
 @dataclass(frozen=True)
@@ -75,6 +73,8 @@ def check_bundle(folder: str | Path) -> BundleCheck:
     InputError
         The folder is no bundle, or what it was made from is no longer whole.
     """
+    from axisjudge.protocol.gate import EXPLORATORY
+
     bundle = Path(folder)
     kept = _kept(bundle)
     said = read_results(bundle)
@@ -96,9 +96,11 @@ def check_bundle(folder: str | Path) -> BundleCheck:
         found.sort(
             key=lambda each: each.where.startswith("inputs.")
         )  # numbers first, then the hash that goes with them
-        found += _standing(kept["standing"], made.inputs.source.ratings)
+        headline, is_explored = kept["standing"]["headline"], pl.col("flags").list.contains(EXPLORATORY)
+        if made.inputs.source.ratings.filter(is_explored).height and EXPLORATORY.upper() not in headline:
+            found.append(ResultDifference("standing.headline", headline, EXPLORATORY.upper()))
         texts = list(_texts(bundle, again, draws=draws))
-        files = [*_other_files(bundle, again, draws=draws), *changed_files(bundle)]
+        files = dict.fromkeys([*_other_files(bundle, again, draws=draws), *changed_files(bundle)])
     notes = [] if draws else ["figures are not compared: they were drawn by another version of matplotlib"]
     notes += (
         ["article.pdf is not compared; print it anew from article.html"] if (bundle / "article.pdf").exists() else []
@@ -113,7 +115,7 @@ def check_bundle(folder: str | Path) -> BundleCheck:
 def _kept(bundle: Path) -> dict[str, Any]:
     """What ``bundle.json`` says, checked."""
     try:
-        kept = json.loads((bundle / SETTINGS_FILE).read_text(encoding="utf-8"))
+        kept = json.loads((bundle / SETTINGS_FILE).read_text(encoding="utf-8"), object_pairs_hook=each_once)
         known: dict[str, Any] = {"settings": checked_settings(kept["settings"])}
         known |= {"title": str(kept["title"]), "authors": [str(each) for each in kept["authors"]]}
         known |= {"release": {name: str(kept["release"][name]) for name in ("license", "version", "date")}}
@@ -129,22 +131,20 @@ def _kept(bundle: Path) -> dict[str, Any]:
         raise InputError(str(bundle), rule, cure=cure) from None
 
 
-def _standing(said: dict[str, str], ratings: pl.DataFrame) -> list[ResultDifference]:
-    """A warning that the ratings themselves bear and the bundle does not show."""
-    from axisjudge.protocol.gate import EXPLORATORY
-
-    explored = ratings["flags"].list.contains(EXPLORATORY).fill_null(False).any()
-    if explored and EXPLORATORY.upper() not in said["headline"]:
-        return [ResultDifference("standing.headline", said["headline"], EXPLORATORY.upper())]
-    return []
-
-
 #: Where an author may write numbers: the text between this heading and the next.
 _RELATED = (f"## {RELATED}", rf"\section{{{RELATED}}}")
 
 
-#: What authors write in.
-_OWN = ("article.md", "article.tex")
+#: What authors write in, and there with what: markup that could hide or redefine what others wrote is none of it.
+_OWN = {
+    "article.md": re.compile(r"<(?!https?:)\S|^(?:```|~~~)", re.MULTILINE),
+    "article.tex": re.compile(
+        r"\^\^|\\(?!(?:cite[tp]?|emph|text(?:bf|it|tt|sc)|url|href|ref|label|footnote|(?:sub)*paragraph|subsection|item)\b"
+        r"|(?:begin|end)\{(?:itemize|enumerate|quote)\}|[^A-Za-z])"
+    ),
+}
+#: What LaTeX and a browser make of an article, beside it.
+_PRINTED = re.compile(r"article\.(?:pdf|aux|log|out)")
 
 
 def _texts(bundle: Path, again: Path, *, draws: bool) -> Iterator[ResultDifference | str]:
@@ -155,7 +155,8 @@ def _texts(bundle: Path, again: Path, *, draws: bool) -> Iterator[ResultDifferen
         for kind, start, end, first, last in matcher.get_opcodes() if said != made else ():
             where = f"{name}, line {start + 1}"
             added = " ".join(said[start:end])
-            if kind != "insert" and name in _OWN and _is_own(said, start, end, made[first:last]):
+            is_words = name in _OWN and not _OWN[name].search("\n".join(said[start:end]))
+            if kind != "insert" and is_words and _is_own(said, start, end, made[first:last]):
                 yield f"{where} is the author's: {added[:80]}"
             elif kind != "equal":
                 yield ResultDifference(where, added, " ".join(made[first:last]))
@@ -167,7 +168,7 @@ def _is_own(said: list[str], start: int, end: int, made: list[str]) -> bool:
     heading = next((line for line in reversed(said[:start]) if line.startswith(heads)), "")
     if heading in _RELATED and not any(line.startswith(heads) for line in said[start:end]):
         return not made or made == [RELATED_BLANK]
-    return not made and not re.search(r"\d|\\(?:input|def|let|renewcommand|write)", " ".join(said[start:end]))
+    return not made and not re.search(r"\d", " ".join(said[start:end]))
 
 
 def _lines(path: Path, *, pictures: bool) -> list[str]:
@@ -181,25 +182,24 @@ def _lines(path: Path, *, pictures: bool) -> list[str]:
 
 
 def _other_files(bundle: Path, again: Path, *, draws: bool) -> Iterator[str]:
-    """Tables and figures that are not what is made again, whatever the manifest says of them."""
-    for folder in ("tables", "figures") if draws else ("tables",):
-        made, said = ({path.name for path in (top / folder).glob("*")} for top in (again, bundle))
-        for name in sorted(made & said):
-            if (again / folder / name).read_bytes() != (bundle / folder / name).read_bytes():
-                yield f"{folder}/{name} does not hold what is computed"
-        yield from (f"{folder}/{name} is made by no part of this bundle" for name in sorted(said - made))
+    """Files that are not what is made again, or not made again, whatever the manifest says of them."""
+    made, said = (set(files_of(top)) for top in (again, bundle))
+    for name in sorted(made & said):
+        if name.startswith(("tables/", "figures/")) and (again / name).read_bytes() != (bundle / name).read_bytes():
+            yield f"{name} does not hold what is computed"
+    first, second = (json.loads((top / SETTINGS_FILE).read_text(encoding="utf-8")) for top in (again, bundle))
+    if first != second:
+        yield f"{SETTINGS_FILE} holds more than is read of it"
+    yield from (f"{name} is missing" for name in sorted(made - said))
+    for name in sorted(said - made):
+        if not _PRINTED.fullmatch(name) and (draws or not name.startswith("figures/")):
+            yield f"{name} is made by no part of this bundle"
 
 
 def write_manifest(folder: Path) -> None:
     """Hashes of all files, one a line, as ``sha256sum --check`` reads them."""
     lines = [f"{file_sha256(folder / name)}  {name}\n" for name in files_of(folder)]
     (folder / MANIFEST).write_text("".join(lines), encoding="utf-8")
-
-
-def files_of(folder: Path) -> list[str]:
-    """The files of a bundle but for its manifest."""
-    names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return sorted(name for name in names if name != MANIFEST)
 
 
 def changed_files(folder: Path) -> list[str]:

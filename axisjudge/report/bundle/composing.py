@@ -27,8 +27,9 @@ from axisjudge.report.drawn import drawn_bytes, narrow, reading_of, title_of_fig
 from axisjudge.report.scope import asked_of, ratings_sha256, scope_of
 from axisjudge.report.tables import COLUMN, PAGE, SPREAD, write_table
 from axisjudge.results import dumps
+from axisjudge.studies._shared.words import spoken
 
-INPUTS, SETTINGS_FILE, RUBRICS = "inputs", "bundle.json", "rubrics"
+INPUTS, SETTINGS_FILE, RUBRICS, MANIFEST = "inputs", "bundle.json", "rubrics", "MANIFEST.sha256"
 #: Packages whose versions the methods name.
 _NAMED = ("axisjudge", "python", "numpy", "scipy", "polars", "matplotlib")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -104,7 +105,7 @@ def compose(folder: Path, kept: Mapping[str, Any], own_works: Path | None, *, dr
         rubrics=texts,
         unknown_rubrics=unknown,
         intervals=_intervals(json.loads(dumps(results["parts"]))),
-        files=_hashes(folder),
+        files={name: digest.file_sha256(folder / name) for name in files_of(folder) if name.startswith(f"{INPUTS}/")},
         versions=kept["versions"],
         works=works,
         about=inputs.source.about,
@@ -137,7 +138,7 @@ def _figures(part: Section, folder: Path, columns: int, *, draws: bool) -> list[
                 continue
             named = f"{part.name}_{name}"
             title = title_of_figure(figure) or name.replace("_", " ").capitalize()
-            words = (f"{title.rstrip('.')}.", part.findings.get(name, ""), reading_of(figure))
+            words = (f"{title.rstrip('.')}.", part.findings.get(name, ""), spoken(reading_of(figure)))
             made.append((named, " ".join(filter(None, words))))
             if draws:
                 note = (part.study.banner or "").partition(":")[0] or None
@@ -199,9 +200,10 @@ def _works(parts: Sequence[Section], bib: Path | None) -> dict[str, citing.Work]
     return cited | {key: work for key, work in own.items() if key not in cited}
 
 
-def _hashes(folder: Path) -> dict[str, str]:
-    inputs = sorted(path for path in (folder / INPUTS).rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): digest.file_sha256(path) for path in inputs}
+def files_of(folder: Path) -> list[str]:
+    """The files of a bundle but for its manifest."""
+    names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return sorted(name for name in names if name != MANIFEST)
 
 
 #: A link that markdown makes of a name: what judges, agents and files are called may be an address.

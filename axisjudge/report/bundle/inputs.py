@@ -62,11 +62,15 @@ def copy_inputs(
     InputError
         No such file, or two of one name.
     """
+    from axisjudge.datasets import published_votes
+
     for kind, paths in {"ratings": ratings, "labels": labels, "trajectories": trajectories}.items():
         for path in paths:
             (into / kind).mkdir(parents=True, exist_ok=True)
             if kind == "ratings" and path.startswith(VOTES):
-                _shipped_votes(path).write_parquet(into / kind / f"{path.replace(':', '_')}.parquet")
+                published_votes(path.removeprefix(VOTES), "step").write_parquet(
+                    into / kind / f"{path.replace(':', '_')}.parquet"
+                )
                 continue
             for each in _matches(path):
                 target = into / kind / each.name
@@ -165,12 +169,6 @@ def checked_settings(given: Mapping[str, Any]) -> dict[str, Any]:
         one_of("-p of a writeup", name, list(SETTINGS))
     known = {name: Parameter(name, value, (type(value).__name__,)) for name, value in SETTINGS.items()}
     return checked_parameters(known, given, "a writeup")
-
-
-def _shipped_votes(name: str) -> pl.DataFrame:
-    from axisjudge.datasets import published_votes
-
-    return published_votes(name.removeprefix(VOTES), "step")
 
 
 def _matches(path: str) -> list[Path]:

@@ -13,6 +13,7 @@ from axisjudge.report.bundle.inputs import Inputs
 from axisjudge.report.paper import sentences_of
 from axisjudge.report.tables import as_polars
 from axisjudge.studies._shared.result import Study
+from axisjudge.studies._shared.words import spoken
 from axisjudge.studies.confidence import Confidence
 from axisjudge.verdict import AXES
 
@@ -34,6 +35,11 @@ class Section:
     draws: tuple[str, ...] = ()
     findings: Mapping[str, str] = field(default_factory=dict)
     shown_elsewhere: tuple[str, ...] = ()
+
+    @property
+    def answer(self) -> str:
+        """The study's, with axes and coefficients in words."""
+        return spoken(self.study.answer)
 
 
 def parts_of(inputs: Inputs) -> list[Section]:
@@ -90,7 +96,7 @@ def _people(inputs: Inputs) -> Iterator[Section]:
     from axisjudge.studies.people import people
 
     source, settings = inputs.source, inputs.settings
-    if not _labelled(inputs):
+    if not source.judges or inputs.labels.is_empty() or not _in_words(inputs):
         return
     how = {"epsilon": settings["epsilon"], "ci_level": settings["ci_level"], "seed": settings["seed"]}
     result = people(source.ratings, n_draws=0, **how, **source.how)
@@ -102,7 +108,7 @@ def _people(inputs: Inputs) -> Iterator[Section]:
     }
     made = result.tables()
     order = [*shown, *(name for name in made if name not in shown)]
-    tables = {name: (shown.get(name, _in_title(name)), as_polars(made[name])) for name in order}
+    tables = {name: (shown.get(name, name.replace("_", " ").capitalize()), as_polars(made[name])) for name in order}
     yield Section(
         "people",
         "May a judge stand in for people?",
@@ -196,22 +202,13 @@ def results_of(parts: list[Section]) -> dict[str, Any]:
     """All numbers of the parts as plain values."""
     from axisjudge.results import plain
 
-    return {part.name: {"answer": part.study.answer, **plain(part.study, part.name)} for part in parts}
+    return {part.name: {"answer": part.answer, **plain(part.study, part.name)} for part in parts}
 
 
 def _in_words(inputs: Inputs) -> bool:
     return all(has_words(scale) for scale in inputs.source.ratings["scale"].unique())
 
 
-def _labelled(inputs: Inputs) -> bool:
-    """Whether judges can be set beside people."""
-    return bool(inputs.source.judges) and not inputs.labels.is_empty() and _in_words(inputs)
-
-
 def _findings(**said: str) -> dict[str, str]:
     """The first sentence of what is said of each figure."""
-    return {name: sentences_of(text)[0] for name, text in said.items() if text}
-
-
-def _in_title(name: str) -> str:
-    return name.replace("_", " ").capitalize()
+    return {name: spoken(sentences_of(text)[0]) for name, text in said.items() if text}

@@ -83,7 +83,7 @@ def _body(writeup: Writeup, columns: int) -> Iterator[str]:
 def _result(writeup: Writeup, part: Section, columns: int) -> Iterator[str]:
     """The answer of a part, its first tables, its figures, and what it says in numbers."""
     yield rf"\subsection{{{latex(part.heading)}}}"
-    yield latex(part.study.answer)
+    yield latex(part.answer)
     for name, (caption, frame) in list(part.tables.items())[:TABLES]:
         named = f"{part.name}_{name}"
         yield as_latex(frame, caption, named, columns=columns, whole=f"tables/{named}.csv")

@@ -336,13 +336,17 @@ def _pair(
     known = n_steps or {run: max(a | b, default=-1) + 1 for run, a, b in zip(runs, first, second, strict=True)}
     lengths = [known[run] for run in runs]
     overlap = citation_overlap(first, second, lengths, clusters=both["cluster_id"].to_list(), **terms)
+    if n_steps is None:  # chance takes them
+        bare = replace(overlap.excess, method="", reason=NoChance.NO_STEPS.value, notes=())
+        nothing = replace(bare, estimate=math.nan, ci_low=math.nan, ci_high=math.nan)
+        overlap = replace(overlap, chance=math.nan, excess=nothing)
     apart = same_verdict_other_evidence(verdicts, verdicts_other, first, second)
     return PairCitations(
         question=one["question"][0],
         rubric_version=version,
         judges=(one["rater"][0], other["rater"][0]),
         families=(one["family"][0], other["family"][0]),
-        cited=_without_chance(overlap) if n_steps is None else overlap,
+        cited=overlap,
         n_items=len(runs),
         n_same_verdict=sum(a == b for a, b in zip(verdicts, verdicts_other, strict=True)),
         no_common_step=tuple(runs[at] for at in apart),
@@ -352,12 +356,6 @@ def _pair(
 def _existing(both: pl.DataFrame, suffix: str) -> list[set[int]]:
     columns = (f"cited_step_indices{suffix}", f"invalid_citations{suffix}")
     return [set(cited) - set(invalid) for cited, invalid in both.select(columns).iter_rows()]
-
-
-def _without_chance(overlap: CitationOverlap) -> CitationOverlap:
-    bare = replace(overlap.excess, method="", reason=NoChance.NO_STEPS.value, notes=())
-    nothing = replace(bare, estimate=math.nan, ci_low=math.nan, ci_high=math.nan)
-    return replace(overlap, chance=math.nan, excess=nothing)
 
 
 class NoVariance(StrEnum):

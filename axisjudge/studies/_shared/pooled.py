@@ -380,7 +380,9 @@ def declared_results(ratings: pl.DataFrame, plan: AnalysisPlan, *, seed: int = 0
         One for each axis; with a statistic of two raters and more judges, one for each pair; of a failure rate one for
         each judge.
     """
-    rows = _of_last_opening(ratings)
+    number = pl.col("flags").list.join(" ").str.extract(r"opening:(\d+):", 1).cast(pl.Int64)
+    judged = ratings.filter(VERDICT_ON_RUN & BY_JUDGE & (pl.col("repeat") == 0) & ~EMPTY_RUN)
+    rows = judged.filter(number.is_not_null() & (number == number.max()))
     tests = [test for axis in plan.axes for test in _tests(rows.filter(pl.col("question") == axis), axis, plan, seed)]
     adjusted = holm([test.p_value for test in tests])
     return tuple(replace(test, p_holm=float(p)) for test, p in zip(tests, adjusted, strict=True))
@@ -424,12 +426,6 @@ def declared_on(held_out: pl.DataFrame, tests: Sequence[Declared], *, kind: Kind
 def declared_sentence(results: tuple[Declared, ...]) -> str:
     """The declared results in words; empty without any."""
     return words.declared([(each.statistic, each.axis, each.judges, each.estimate, each.p_holm) for each in results])
-
-
-def _of_last_opening(ratings: pl.DataFrame) -> pl.DataFrame:
-    number = pl.col("flags").list.join(" ").str.extract(r"opening:(\d+):", 1).cast(pl.Int64)
-    judged = ratings.filter(VERDICT_ON_RUN & BY_JUDGE & (pl.col("repeat") == 0) & ~EMPTY_RUN)
-    return judged.filter(number.is_not_null() & (number == number.max()))
 
 
 def _tests(rows: pl.DataFrame, axis: str, plan: AnalysisPlan, seed: int) -> list[Declared]:

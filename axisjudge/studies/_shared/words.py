@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.comparisons.ranking import RankSets, Reversal
 from axisjudge.stats.correction import CorrectedRate
 from axisjudge.stats.escalation import Triage
@@ -16,11 +17,23 @@ from axisjudge.stats.estimate import many as many
 from axisjudge.stats.estimate import named as named
 from axisjudge.stats.proportions import FEWEST_CLUSTERS
 from axisjudge.stats.repeats import CitationOverlap
+from axisjudge.verdict import AXES
 
 #: Letters that names in a row take up at most.
 LONGEST_ROW = 300
 #: Names of those who share first place; more are counted.
 _NAMED_FIRST = 6
+
+#: What sentences write in words: axes and coefficients as code names them, but in code and commands.
+_SPOKEN = {axis: axis.replace("_", " ") for axis in AXES} | {
+    each.name: named(each.label) for each in COEFFICIENTS.values()
+}
+_CODED = re.compile(rf"`[^`]*`|(?<![\w=/.:\"'-])(?<!-axis )(?:{'|'.join(_SPOKEN)})(?![\w=/\"'-])(?!\.\w)")
+
+
+def spoken(text: str) -> str:
+    """Prose with axes and coefficients by their names in words."""
+    return _CODED.sub(lambda found: _SPOKEN.get(found[0], found[0]), text)
 
 
 def worth_of(n_judges: int, effective: Estimate, spec: str = ".2f") -> str:
@@ -69,7 +82,8 @@ def directed(
     if float(size.replace(",", "")) == 0:
         head = f"neither {more} nor {less}"
     else:
-        head = f"{size}{_unit(unit, size)} {more if difference.estimate > 0 else less}"
+        of = f" {unit if size == '1' else plural(unit)}" if unit else ""
+        head = f"{size}{of} {more if difference.estimate > 0 else less}"
     low, high = difference.ci_low, difference.ci_high
     if math.isnan(low):
         return f"{head} ({no_interval(difference.reason)})"
@@ -140,10 +154,6 @@ def fitting(names: Sequence[str], most: int) -> int:
 def p_words(p: float) -> str:
     """A p value; permutations do not resolve much below .001."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-
-
-def _unit(unit: str, size: str) -> str:
-    return f" {unit if size == '1' else plural(unit)}" if unit else ""
 
 
 def overturned(reversal: Reversal) -> str:

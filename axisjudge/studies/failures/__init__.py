@@ -401,7 +401,7 @@ class ProfileComparison(
     def answer(self) -> str:
         """Which agents of like reward fail differently."""
         if not self.tested:
-            return say.nobody_alike(self.like_margin) if self.pairs else say.ONE_AGENT
+            return say.NOBODY_ALIKE.format(100 * self.like_margin) if self.pairs else say.ONE_AGENT
         with_rewards = any(pair.like is not None for pair in self.pairs)
         differ = [pair for pair in self.tested if pair.p_holm <= 1 - self.ci_level]
         described = [say.apart(pair.agents, pair.p_holm, pair.widest_axis, pair.widest_gap) for pair in differ]
@@ -409,7 +409,8 @@ class ProfileComparison(
         pairs = say.profiles(self.like_margin if with_rewards else None, len(self.tested), described, refused)
         if self.overall.refusal or len(refused) == len(self.tested):
             return pairs
-        return f"{pairs} {say.one_profile(self.overall.p_value)}"
+        shown = f"{'' if self.overall.p_value < 0.05 else 'not '}shown ({say.p_words(self.overall.p_value)})"
+        return f"{pairs} Over all agents together, that profiles differ at all is {shown}."
 
 
 def compare_profiles(profile: FailureProfile, *, like_margin: float = 0.1, rng: Draws = 0) -> ProfileComparison:

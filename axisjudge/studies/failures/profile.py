@@ -296,18 +296,16 @@ class PublishedProfile(
         open_to = max((self.rates[cell].ci_high for cell in spared), default=1.0)
         axis = max(self.axes, key=lambda axis: sum(self.counts[axis, agent] for agent in self.agents))
         by_agent = [self.counts[axis, agent] for agent in self.agents]
+        least = {agent: min(each.p_value for each in self.contrasts if agent in each.agents) for agent in self.agents}
         rows = [
             *(
-                say.extreme_agent(which, agent, of[agent].sum(), self.n * len(self.axes), self._least_p(agent))
+                say.extreme_agent(which, agent, of[agent].sum(), self.n * len(self.axes), least[agent])
                 for which, agent in (("strongest", fewest), ("weakest", most))
             ),
             say.alike((first, second), differ, self.n, open_to),
             say.most_failed(axis, by_agent, self.n, self.rates[axis, self.agents[int(np.argmax(by_agent))]]),
         ]
         return table_of(rows, self.kind)
-
-    def _least_p(self, agent: str) -> float:
-        return min(contrast.p_value for contrast in self.contrasts if agent in contrast.agents)
 
     @property
     def answer(self) -> str:

@@ -20,10 +20,18 @@ def answer(panel: Panel, totals: Sequence[Cell], axes: Ranking, agents: Ranking)
     sample = f"{many(len(panel.runs), 'run')}, {many(len(panel.judges), 'judge')}"
     if not any(cell.any_judge.rate.n_items for cell in totals):
         return f"No failure rate can be given: no verdict was decided ({sample})."
-    return (
-        f"{_first(totals, axes)} {agents.answer} A run fails on an axis if any judge calls it incorrect ({sample}), "
-        "rightly or not."
-    )
+    rule = f"A run fails on an axis if any judge calls it incorrect ({sample}), rightly or not."
+    return f"{_first(totals, axes)} {_of_agents(agents)} {rule}"
+
+
+def _of_agents(agents: Ranking) -> str:
+    """The agent that fails most, with all rates, where one stands alone; else what the rank sets allow."""
+    sets = agents.sets
+    if sets.refusal or len(agents.first) != 1:
+        return agents.answer
+    rest = agents.ends([j for j in range(len(agents.names)) if j not in sets.first])
+    most = f"{agents.first[0]} fails most: on {agents.ends(sets.first)} of axes, the others on {rest}"
+    return f"Of {agents.subject}, {most} ({sets.ci_level:.0%} sure)."
 
 
 def next_step(cells: Sequence[Cell], measure: str = "any") -> str:
@@ -233,14 +241,7 @@ def largest_excess(axis: str, pairs: Coincidence, consensus: FailureRate) -> str
 
 
 ONE_AGENT = "one agent has no other to be compared with."
-
-
-def nobody_alike(margin: float) -> str:
-    """That no two agents are alike enough in success to be compared."""
-    return (
-        f"no two agents that share tasks have success rates within {100 * margin:g} points of each other: none are "
-        "compared."
-    )
+NOBODY_ALIKE = "no two agents that share tasks have success rates within {:g} points of each other: none are compared."
 
 
 def profiles(margin: float | None, n_tested: int, apart: Sequence[str], refused: Sequence[str]) -> str:
@@ -261,8 +262,3 @@ def apart(agents: tuple[str, str], p_holm: float, axis: str, gap: float) -> str:
         f"{first} and {second} ({p_words(p_holm)} after Holm; furthest apart on {axis}, where {more} fails "
         f"{100 * abs(gap):.0f} points more than {less} beyond the difference in their overall rates)"
     )
-
-
-def one_profile(p: float) -> str:
-    """The test of all agents together."""
-    return f"Over all agents together, that profiles differ at all is {'' if p < 0.05 else 'not '}shown ({p_words(p)})."

@@ -15,7 +15,7 @@ from axisjudge.results import columns
 from axisjudge.stats.estimate import Estimate, plural
 from axisjudge.studies._shared.frames import Given, Kind, kind_of, made_up_raters, to_polars
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies._shared.words import judge_words
+from axisjudge.studies._shared.words import judge_words, share
 from axisjudge.studies.located import sentences as say
 from axisjudge.studies.located.counts import ANY_AXIS as ANY_AXIS
 from axisjudge.studies.located.counts import (
@@ -27,8 +27,10 @@ from axisjudge.studies.located.counts import (
     against_reading,
     decided_by,
     faults_found,
+    faults_met,
     kind_counts,
     partings,
+    share_found,
     sure_enough,
 )
 
@@ -179,11 +181,12 @@ class FaultsByJudge(Part, name="faults", caption="Located faults, and how many o
 
     faults: tuple[FaultsFound, ...]
     within: int
+    together: Estimate
 
     @property
     def answer(self) -> str:
         """What the last judge finds of the faults that are located."""
-        return say.answer(self.faults)
+        return say.answer(self.faults, self.together)
 
     @property
     def compared(self) -> str:
@@ -207,7 +210,7 @@ class FaultsByJudge(Part, name="faults", caption="Located faults, and how many o
         theme.named_rows(ax, names)
         theme.percent_axis(ax)
         note = f"share of located faults that are found; {_over_tasks(one.on_axis for one in rows)}"
-        total = f"{say.ones(one.on_axis for one in rows):,} of {sum(one.n_faults for one in rows):,}"
+        total = f"{say.ones([self.together]):,} of {self.together.n_items:,} ({share(self.together)})"
         return theme.dress(ax, f"Located faults found by {judge_words(judge)}: {total}", note)
 
 
@@ -219,8 +222,11 @@ def faults_by_judge(judged: JudgedRuns, *, within: int = 1, ci_level: float = 0.
     within : int
         How many steps a cited one may lie from the fault's, to be at the step.
     """
-    rows = tuple(faults_found(judged.verdicts, judged.labels, within=within, ci_level=ci_level))
-    return FaultsByJudge(rows, within, kind=judged.kind, made_up=judged.made_up)
+    met = faults_met(judged.verdicts, judged.labels, within=within)
+    rows = tuple(faults_found(met, within=within, ci_level=ci_level))
+    last = list(dict.fromkeys(one.judge for one in rows))[-1:]
+    together = share_found(met, "".join(last), ci_level)
+    return FaultsByJudge(rows, within, together, kind=judged.kind, made_up=judged.made_up)
 
 
 class RunsByHolder(Part, name="partings", caption="Runs by what each says; empty where one says nothing of such runs"):

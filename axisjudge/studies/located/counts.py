@@ -232,8 +232,8 @@ class FaultsFound(Result):
     not_applicable: Estimate
 
 
-def faults_found(table: pl.DataFrame, labels: pl.DataFrame, *, within: int, ci_level: float) -> Iterator[FaultsFound]:
-    """Every labeller's faults, for every judge of the same runs; of the labels only `incorrect` counts.
+def faults_met(table: pl.DataFrame, labels: pl.DataFrame, *, within: int) -> pl.DataFrame:
+    """A row for each labeller's fault and judge of the same run; of the labels only `incorrect` counts.
 
     A fault whose axis is not known (`ANY_STEP`) is found where the judge calls the run incorrect on some axis, at its
     step where it cites that on one of these. Such faults do not count among those of ``any axis``.
@@ -246,37 +246,46 @@ def faults_found(table: pl.DataFrame, labels: pl.DataFrame, *, within: int, ci_l
     anywhere = said.group_by(of_run, maintain_order=True).agg(**on_some)
     flagged = table.group_by(of_run).agg(flagged=wrong.any())
     met = faults.join(pl.concat([said, anywhere]), on=["trajectory_id", "question"]).join(flagged, on=of_run)
-    if met.is_empty():
-        return
     met = met.sort("rater", "judge", "domain", "trajectory_id", "question")
     near = [
         None if not len(steps) else word == "incorrect" and any(abs(a - b) <= within for a in steps for b in cited)
         for steps, cited, word in met.select("cited_step_indices", "cited", "verdict_right").iter_rows()
     ]
-    met = met.with_columns(pl.Series("near", near, dtype=pl.Boolean))
+    return met.with_columns(pl.Series("near", near, dtype=pl.Boolean))
 
-    def share(of: pl.Expr, among: pl.DataFrame) -> Estimate:
-        values = among.select(of.cast(pl.Float64).fill_null(np.nan)).to_series().to_numpy()
-        return clustered_proportion(values, among["cluster_id"].to_numpy(), cluster_unit="task", ci_level=ci_level)
 
+def share_found(met: pl.DataFrame, judge: str, ci_level: float) -> Estimate:
+    """Of all faults in all sets the share that a judge calls incorrect on their axis, over tasks of all sets.
+
+    Of a set with axes the faults without one do not count, as in `faults_found`.
+    """
+    of_axis = pl.col("question") != ANY_STEP
+    own = met.filter(pl.col("judge") == judge).filter(of_axis | ~of_axis.any().over("rater", "domain"))
+    of_all_sets = own.with_columns(cluster_id=pl.concat_str("domain", "cluster_id", separator="/"))
+    return _share_of(pl.col("verdict_right") == "incorrect", of_all_sets, ci_level)
+
+
+def _share_of(of: pl.Expr, among: pl.DataFrame, ci_level: float) -> Estimate:
+    values = among.select(of.cast(pl.Float64).fill_null(np.nan)).to_series().to_numpy()
+    return clustered_proportion(values, among["cluster_id"].to_numpy(), cluster_unit="task", ci_level=ci_level)
+
+
+def faults_found(met: pl.DataFrame, *, within: int, ci_level: float) -> Iterator[FaultsFound]:
+    """The shares of every judge, set and axis among the faults of `faults_met`."""
     word, on_axis = pl.col("verdict_right"), pl.col("question")
     for (labeller, judge, domain), of_set in met.group_by("rater", "judge", "domain", maintain_order=True):
         for axis in (*AXES, ANY_STEP, ANY_AXIS):
             mine = of_set.filter(on_axis != ANY_STEP if axis == ANY_AXIS else on_axis == axis)
             if not mine.is_empty():
-                yield FaultsFound(
-                    labeller=str(labeller),
-                    judge=str(judge),
-                    domain=str(domain),
-                    axis=axis,
-                    n_faults=mine.height,
-                    within=within,
-                    on_axis=share(word == "incorrect", mine),
-                    at_step=share(pl.col("near"), mine),
-                    on_any=share(pl.col("flagged"), mine),
-                    undecided=share(word == "uncertain", mine),
-                    not_applicable=share(word == "not_applicable", mine),
+                said = (
+                    word == "incorrect",
+                    pl.col("near"),
+                    pl.col("flagged"),
+                    word == "uncertain",
+                    word == "not_applicable",
                 )
+                shares = (_share_of(of, mine, ci_level) for of in said)
+                yield FaultsFound(str(labeller), str(judge), str(domain), axis, mine.height, within, *shares)
 
 
 def faults_in(
@@ -285,7 +294,8 @@ def faults_in(
     """Whether the judges of a ratings table find the faults that labels locate, without the runs or their outcomes."""
     judged = ratings.filter(VERDICT_ON_RUN, BY_JUDGE, pl.col("repeat") == 0, pl.col("verdict").is_not_null())
     located = labels.filter(VERDICT_ON_RUN, BY_LABELLER).with_columns(pl.col("domain").fill_null("all"))
-    return list(faults_found(judged.with_columns(judge="rater"), located, within=within, ci_level=ci_level))
+    met = faults_met(judged.with_columns(judge="rater"), located, within=within)
+    return list(faults_found(met, within=within, ci_level=ci_level))
 
 
 @dataclass(frozen=True)

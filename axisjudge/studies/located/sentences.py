@@ -117,10 +117,11 @@ def _last_versions(rows: Sequence[FaultsFound]) -> list[str]:
     return list({_VERSION.sub("rules", name): name for name in names}.values())
 
 
-def answer(faults: Sequence[FaultsFound]) -> str:
+def answer(faults: Sequence[FaultsFound], together: Estimate) -> str:
     """How many of the faults that are located judges find, over sets and labellers, and what counts as found.
 
-    Of versions of the rules the last counts. Where a set names no axes its faults stand for themselves.
+    `together` is the share that the last judge finds of all. Of versions of the rules the last counts. Where a set
+    names no axes its faults stand for themselves.
     """
     whole = {(one.domain, one.labeller) for one in faults if one.axis == ANY_AXIS}
     rows = [one for one in faults if one.axis == ANY_AXIS or (one.domain, one.labeller) not in whole]
@@ -144,19 +145,17 @@ def answer(faults: Sequence[FaultsFound]) -> str:
         ends = f"{few.on_axis.estimate:.0%} in each set" if alike else ends
         found = f"{'each judge finds' if alike else 'judges find'} {ends}"
         if len(judges) == 1:
-            n_found, n_all = ones(one.on_axis for one in own), sum(one.n_faults for one in own)
-            are = "is" if n_found == 1 else "are"
-            found = f"{n_found or 'none'} ({n_found / n_all:.0%}) {are} found by {who}, {ends}"
+            n_found = ones([together])
+            found = f"{n_found or 'none'} ({share(together)}) {'is' if n_found == 1 else 'are'} found by {who}, {ends}"
     of_steps = [one.axis != ANY_AXIS for one in own]
     axis = "some axis" if all(of_steps) else f"the fault's own axis{' (any axis, if it has none)' * any(of_steps)}"
     return f"Of {of}, {found}. Found means that the judge calls {axis} incorrect."
 
 
 def _of_set(one: FaultsFound, judges: Sequence[str]) -> str:
-    """What is found in one set: ``1 of 11 (9%, 1% to 65%; agentrx, by people)``, with the judge where several are."""
-    by = f": {one.judge}" if len(judges) > 1 else ""
-    counts = f"{ones([one.on_axis]) or 'none'} of {one.n_faults:,}"
-    return f"{counts} ({share(one.on_axis)}; {one.domain}, {_by(one.labeller)}{by})"
+    """What is found in one set: ``1 of 11 (agentrx, by people)``, of several judges with interval and name."""
+    by, interval = (f": {one.judge}", f"{share(one.on_axis)}; ") if len(judges) > 1 else ("", "")
+    return f"{ones([one.on_axis]) or 'none'} of {one.n_faults:,} ({interval}{one.domain}, {_by(one.labeller)}{by})"
 
 
 def _by(labeller: str) -> str:

@@ -56,12 +56,12 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
             "and its probabilities are shares of votes."
         )
     mine, best = ways[chosen], ways[REFERENCE]
-    on = f"of {votes.n_labelled:,} labelled items of other {plural(votes.cluster_unit)} than it was made from"
+    of, other = f"of {votes.n_labelled:,} labelled items", f"of other {plural(votes.cluster_unit)} than"
     if chosen == REFERENCE:
-        return f"The best single judge is right on {_percent(best)} {on}."
+        return f"The best single judge is right on {best.accuracy.estimate:.1%} {of} {other} it was made from."
     panel, points = f"the panel {NAMES[chosen]}", in_points(mine.gain)
     alone = votes.judges[int(np.nanargmax(accuracies(votes.votes)))]
-    single = f"than the best single judge (on all labels {alone})"
+    single = "than the best single judge"
     if not math.isnan(points.ci_low) and points.ci_low > 0:
         verdict, who = f"T{panel[1:]} is shown to be better {single}", "it"
     elif not math.isnan(points.ci_high) and points.ci_high < 0:
@@ -71,9 +71,9 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
         verdict, who = f"T{panel[1:]} is not shown to be better {single}; {others}", panel
     else:
         verdict, who = f"No panel is shown to be better {single}", panel
-    common = ""
+    common = f"; panels are tried on items {other} they were made from"
     if mine.gain.estimate > 0 and mine.kappa.estimate < best.kappa.estimate - LOWER_KAPPA:
-        common = "; its kappa is lower, as part of what it gains is to say the commoner words more often"
+        common += "; the panel's kappa is lower, as part of what it gains is to say the commoner words more often"
     if chosen != "majority" and "majority" in ways and ways["majority"].gain.ci_high < 0:
         common += f"; the plain majority is shown to be worse: {directed(in_points(ways['majority'].gain), spec='.1f')}"
     top = max(ways, key=lambda way: ways[way].accuracy.estimate)
@@ -82,12 +82,9 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
         highest = (
             f" Of all ways {NAMES[top]} is right most often here, on {ways[top].accuracy.estimate:.1%} (way {top})."
         )
-    beside = f"{directed(points, spec='.1f')} than the best judge's {_percent(best)}"
-    return f"{verdict}: {who} is right on {_percent(mine)} {on}, {beside}{common}.{highest}"
-
-
-def _percent(way: NestedWay) -> str:
-    return f"{way.accuracy.estimate:.1%}"
+    right = f"{who} is right on {mine.accuracy.estimate:.1%} {of}, {directed(points, spec='.1f')}"
+    judge = f"That judge ({alone} on all labels) is right on {best.accuracy.estimate:.1%}"
+    return f"{verdict}: {right}. {judge}{common}.{highest}"
 
 
 def read(votes: Voted, panel: FittedPanel) -> str:

@@ -309,13 +309,14 @@ class Plan(Study):
 
 
 def answer_of(pilot: PilotFigures, tasks: TasksForAgreement, *others: _Plans) -> str:
-    """How many tasks agreement of two judges takes, what `others` take, and on what that rests."""
+    """What the target takes of tasks for agreement, and what `others` take; by which assumption; what that rests on."""
     assumed = {name: plan for name, plan in tasks.plans.items() if not name.endswith(_FROM_PILOT)}
     drawn = f", but for the curve drawn from the pilot's {'simulated ' if pilot.made_up else ''}tasks"
     rest = f"{'The pilot is too small to plan from: all' if pilot.too_little else 'All'} is assumed"
-    said = "; ".join(needs(plans) for plans in (assumed, *(each.plans for each in others)) if plans)
+    takes, ends = zip(*(needs(plans) for plans in (assumed, *(each.plans for each in others)) if plans), strict=True)
     rest += drawn if len(assumed) < len(tasks.plans) else ""
-    return f"For {ASSURANCE:.0%} of studies to measure {said}. {rest}."
+    easy = f"So {ASSURANCE:.0%} of studies meet it, from the easiest assumption to the hardest ({'; '.join(ends)})."
+    return f"{sentence_case('; '.join(takes))}. {easy} {rest}."
 
 
 def next_step(pilot: PilotFigures, tasks: TasksForAgreement) -> str:
@@ -422,25 +423,25 @@ def plan_sentence(plan: StudyPlan, of: str = "") -> str:
     return " ".join(parts)
 
 
-def needs(plans: Mapping[str, StudyPlan]) -> str:
-    """What a target takes: under one assumption, or under the easiest and the hardest of several."""
+def needs(plans: Mapping[str, StudyPlan]) -> tuple[str, str]:
+    """What a target takes and costs, under one assumption or under the easiest and the hardest; and which these are."""
     lost = [name for name, plan in plans.items() if plan.curve.needed is None and plan.peak]  # more items make it worse
     lost = lost if len(lost) < len(plans) else []
-    within = [(name, plan) for name, plan in plans.items() if name not in lost]
-    order = sorted(within, key=lambda plan: plan[1].curve.needed or math.inf)
-    ends = order if len(order) < 3 else (order[0], order[-1])
-    curve = ends[0][1].curve
-    takes = " to ".join(
-        f"{_size(plan)} ({name.partition(' (')[0]}"
-        f"{'' if plan.usd_needed is None else f', {in_dollars(plan.usd_needed)}'})"
-        for name, plan in ends
-    )
+    order = sorted((name for name in plans if name not in lost), key=lambda name: plans[name].curve.needed or math.inf)
+    names = order if len(order) < 3 else [order[0], order[-1]]
+    ends = [plans[name] for name in names]
+    curve, usd = ends[0].curve, ends[-1].usd_needed
+    size = " to ".join(map(_size, ends))
+    if all(plan.curve.needed and not plan.met_by_smallest for plan in ends):
+        size = f"about {' to '.join(f'{plan.curve.needed:,}' for plan in ends)} {plural(curve.unit)}"
+    cost = "" if usd is None else f" ({'' if len(ends) == 1 else 'up to '}{in_dollars(usd)})"
+    out_of_reach = f", out of reach at {listed(lost)}" if lost else ""
+    assumed = f"{' to '.join(name.partition(' (')[0] for name in names)}{out_of_reach}"
     if curve.of_power:
-        claim = f"to claim that a judge may stand in for a person (power {curve.target:.0%})"
-        out_of_reach = f", out of reach at {listed(lost)}" if lost else ""
-        return f"{claim}, {curve.assumed['people']} people on {takes}{out_of_reach}"
-    what, it = ("the agreement of two judges", " it takes") if curve.what in COEFFICIENTS else (curve.what, ",")
-    return f"{what} to within {curve.target:.3g}{it} {takes}"
+        claim = "that a judge may stand in for a person"
+        return f"{claim}, {size} by {curve.assumed['people']} people{cost}", assumed
+    what, takes = ("agreement", " takes") if curve.what in COEFFICIENTS else (curve.what, ",")
+    return f"{what} to within {curve.target:.3g}{takes} {size}{cost}", assumed
 
 
 def repeats_sentence(errors: Sequence[PanelError]) -> str:

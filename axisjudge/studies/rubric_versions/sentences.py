@@ -81,19 +81,15 @@ def outcome(decision: progress.ProgressVerdict) -> str:
 
 def headline(axis: str, versions: tuple[str, str], decision: progress.ProgressVerdict, why: str) -> str:
     """What may be said of a turn, and which part of the rule decided."""
-    return f"On the axis {axis} the turn from {versions[0]} to {versions[1]} {verdict(decision, why)}"
-
-
-def verdict(decision: progress.ProgressVerdict, why: str) -> str:
-    """The rest of a sentence on a turn: what it is, or that it cannot be judged, and why."""
     is_open = decision.outcome in (progress.VersionOutcome.NOISE_NOT_MEASURED, progress.VersionOutcome.TOO_FEW)
-    return f"{'cannot be judged, ' if is_open else 'is '}{outcome(decision)}: {why}."
+    found = f"{'cannot be judged, ' if is_open else 'is '}{outcome(decision)}: {why}."
+    return f"On the axis {axis} the turn from {versions[0]} to {versions[1]} {found}"
 
 
 def answer(axis: str, versions: Sequence[VersionAgreement], agreement: progress.Moved, n_items: int) -> str:
-    """Agreement under the new version, the change, its interval and n."""
+    """Agreement under the new version, the change, its interval and n, after a colon."""
     before, after = versions
-    now = f"Under {after.version} of the rubric judges agree on {briefly(after.coefficients['percent'], '.0%')}"
+    now = f"under {after.version} of the rubric judges agree on {briefly(after.coefficients['percent'], '.0%')}"
     than = f"{directed(in_points(agreement.change))} than under {before.version}"
     return f"{now} of verdicts on {axis}, {than} ({many(n_items, 'run')} in {agreement.change.clusters})."
 
@@ -308,12 +304,6 @@ def flips_counted(n_flips: int, n_listed: int, where: str) -> str:
     count = f"{n_flips} verdicts" if n_flips > 1 else "One verdict"
     most = f"; the {n_listed} that changed agreement most are listed" if n_flips > n_listed else ""
     return f"{count} flipped on {where}{most}."
-
-
-def judges_flipped(flips: Sequence[tuple[str, int, int]]) -> str:
-    """How many verdicts of each judge flipped."""
-    counts = [f"{n or 'none'} of {total} of {judge}" for judge, n, total in flips]
-    return f"Verdicts that flipped: {listed(counts)}."
 
 
 def looked(times: Sequence[float], stopped: Sequence[tuple[str, int]]) -> list[str]:

@@ -131,8 +131,9 @@ class Turn(
     @property
     def short(self) -> str:
         """What may be said of the new version, with the change of agreement, its interval and n; and why."""
-        first = sentences.answer(self.axis, self.versions, self.agreement, self.n_items)
-        return f"{first} The change {sentences.verdict(self.decision, self.reason)}"
+        found = sentences.answer(self.axis, self.versions, self.agreement, self.n_items)
+        outcome, why = map(sentences.sentence_case, (sentences.outcome(self.decision), self.reason))
+        return f"{outcome}: {found} {why}."
 
     @property
     def answer(self) -> str:
@@ -264,7 +265,8 @@ class JudgesMoved(
     @property
     def answer(self) -> str:
         """How many verdicts of each judge flipped."""
-        return sentences.judges_flipped([(each.judge, each.n_flipped, each.n_items) for each in self.turn.shifts])
+        counts = [f"{one.n_flipped or 'none'} of {one.n_items} of {one.judge}" for one in self.turn.shifts]
+        return f"Verdicts that flipped: {sentences.listed(counts)}."
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Share of differing verdicts: between repeats of one version (open), across the versions (filled)."""

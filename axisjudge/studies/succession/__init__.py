@@ -76,10 +76,11 @@ def largest_shift(bridge: Bridge) -> str:
     start = (
         "The failure rate" if len(known) == 1 else f"The largest observed shift is on {most.question}: its failure rate"
     )
-    return (
-        f"{start} is {directed(in_points(shift), 'higher', 'lower', spec='.1f')} with the new judge, on "
-        f"{many(shift.n_items, 'item')} of {shift.clusters} that both judged."
-    )
+    moved = directed(in_points(shift), "higher", "lower", spec=".1f")
+    if not math.isnan(shift.ci_low):
+        moved = moved.replace(" (", f" ({shift.ci_level:.0%} interval ", 1)
+    by = f"by {many(shift.n_items, 'verdict')} of each judge on {shift.clusters}"
+    return f"{start} is {moved} with the new judge, {by}."
 
 
 def doubts(bridge: Bridge) -> list[str]:
@@ -328,7 +329,7 @@ class JudgeBridge(Part, name="bridge", caption="Old judge against new judge on t
         theme.dress(right, "Agreement of the two judges", "upright mark: what the new judge has to reach")
         marks = "In the second panel the mark is the old judge's agreement with itself, minus the margin"
         how = f"in the first panel the band is the margin. {marks}. Bars are {level} over {terms.shift.clusters}"
-        allowed = f"band: the {100 * terms.margin:.3g} points allowed; orange: not shown to hold"
+        allowed = f"band: {100 * terms.margin:.3g} points allowed; orange: not shown; {level}"
         return theme.dress(left, "Shift of the failure rate", allowed, how=how)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any, ClassVar
 
 import numpy as np
@@ -85,10 +84,8 @@ DRAWN: tuple[Sampling, ...] = ("random", "by_judge_verdict", "unknown")
 _CODES = {word: float(code) for code, word in enumerate(VERDICTS)} | {"-1": -1.0, "0": 0.0, "+1": 1.0}
 
 
-class Doubt(StrEnum):
-    """Why two judges that pass both conditions on the anchors still are not shown to be equivalent."""
-
-    NOT_RANDOM = "the anchors were not drawn at random, so that they do not stand for all runs"
+#: Why two judges that pass both conditions on the anchors still are not shown to be equivalent.
+_NOT_RANDOM = "the anchors were not drawn at random, so that they do not stand for all runs"
 
 
 @dataclass(frozen=True)
@@ -199,7 +196,7 @@ def bridge_judges(
     for question in questions or questions_in_order(shared):
         mine = before.filter(pl.col("question") == question)
         both = _joined(mine, after.filter(pl.col("question") == question))
-        doubts = () if drawn == "random" else (Doubt.NOT_RANDOM.value,)
+        doubts = () if drawn == "random" else (_NOT_RANDOM,)
         bridges.append(_bridge(question, mine, both.filter("asked"), terms, doubts))
         restated += restated_rates(question, both, drawn, cluster_unit=terms.cluster_unit, ci_level=terms.ci_level)
     if not any(bridge.n_anchors for bridge in bridges):

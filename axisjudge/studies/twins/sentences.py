@@ -25,7 +25,7 @@ _FAULTS = {
     "write_before_read": "writes before the reads they need",
     "cut_tail": "runs cut short",
     "misreported_amount": "misreported amounts",
-    "other_tool": "calls of another tool than the right one",
+    "other_tool": "calls of a wrong tool",
 }
 _NONE = {"must": "breaks an axis", "must_not": "leaves an axis whole"}
 
@@ -130,13 +130,13 @@ def _noticed(matrix: TwinMatrix, started: Sequence[TwinCell], who: str, several:
     if not started:
         return f"No run with a fault planted in it comes from one that {who} called correct."
     counts = Counter(cell.claim for cell in started)
-    each = "counted judge by judge, " if several else ""
+    each = ", counted judge by judge, " if several else " "
     met = f"{counts['met'] or 'none'} {'is' if counts['met'] == 1 else 'are'} shown to be noticed"
     missed = ""
     if failed := [cell for cell in started if cell.claim == "failed"]:
         missed = f"; {_missed(failed, several)}"
     return (
-        f"Of {many(len(started), 'kind')} of fault planted in runs, {each}{met} by {who} in "
+        f"Of {many(len(started), 'kind')} of planted fault{each}{met} by {who} in "
         f"{matrix.thresholds.must_rate:.0%} of runs or more{missed}{_open(counts)}."
     )
 

@@ -18,6 +18,7 @@ from axisjudge.judges.rules.findings import KINDS
 from axisjudge.judges.rules.judge import VERSION
 from axisjudge.labels.agentrx import ANY_STEP, BY_REASON, NONE, TAXONOMIES, read_crosswalk
 from axisjudge.ratings import SCHEMA, write_ratings
+from axisjudge.studies._shared.words import share
 from axisjudge.studies.located import ANY_AXIS, runs_read
 from axisjudge.studies.located.counts import faults_in, load_located
 from axisjudge.studies.located.sentences import answer, faults_sentence
@@ -231,13 +232,16 @@ def test_of_versions_the_last_by_number_is_told_and_models_with_numbers_are_no_v
 def test_the_answer_counts_sets_once_and_says_where_faults_without_an_axis_are_found(found):
     last = [one for one in found.faults.faults if one.judge == VERSION]
     placed = [one for one in last if one.axis == ANY_AXIS]
-    counted = sum(round(one.on_axis.estimate * one.n_faults) for one in placed)
-    assert f"{sum(one.n_faults for one in placed)} faults located by people or by the reference, {counted} (" in answer(
-        placed
-    )
+    steps = [one for one in last if one.axis == ANY_STEP]
+    counted = sum(round(one.on_axis.estimate * one.n_faults) for one in placed + steps)
+    n, together = sum(one.n_faults for one in placed + steps), found.faults.together
+    assert (together.n_items, round(together.estimate * n)) == (n, counted)
+    assert together.ci_low < counted / n < together.ci_high
+    of_all = f"{n} faults located by people or by the reference, {counted} ({share(together)})"
+    assert of_all in found.faults.answer
     assert "own axis (any axis, if it has none)" in found.faults.answer
-    assert "own axis incorrect" in answer(placed)
-    assert "some axis incorrect" in answer([one for one in last if one.axis == ANY_STEP])
+    assert "own axis incorrect" in answer(placed, together)
+    assert "some axis incorrect" in answer(steps, together)
 
 
 @pytest.mark.parametrize("taxonomy", TAXONOMIES)

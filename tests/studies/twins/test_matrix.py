@@ -134,8 +134,7 @@ def test_the_whole_is_valid_json_and_says_what_it_found(table):
     plain = {key: value for key, value in matrix.to_dict().items() if key != "cells"}
     assert json.loads(json.dumps(plain)) == plain
     assert (
-        claims(matrix, "j1")[0]
-        == "Of 1 kind of fault planted in runs, 1 is shown to be noticed by j1 in 80% of runs or more."
+        claims(matrix, "j1")[0] == "Of 1 kind of planted fault 1 is shown to be noticed by j1 in 80% of runs or more."
     )
     (row,) = grid(matrix, "j1")
     assert row["result_interpretation"] == "must 40/40 91.2–100% met"
@@ -158,9 +157,7 @@ def test_the_answer_counts_all_judges_and_names_who_fails(table):
     two = pl.concat([table(rated), table(missed, rater="blind")])
     matrix = twin_matrix(two, twins)
     both, _ = claims(matrix, *matrix.judges)
-    assert (
-        "Of 2 kinds of fault planted in runs, counted judge by judge, 1 is shown to be noticed by blind and j1" in both
-    )
+    assert "Of 2 kinds of planted fault, counted judge by judge, 1 is shown to be noticed by blind and j1" in both
     assert "misreported amounts are missed by blind (noticed in none of 40 runs)" in both
     assert "result interpretation (blind)" in next_step(matrix)
     assert "(j1)" not in next_step(matrix)
