@@ -85,7 +85,7 @@ _CODES = {word: float(code) for code, word in enumerate(VERDICTS)} | {"-1": -1.0
 
 
 #: Why two judges that pass both conditions on the anchors still are not shown to be equivalent.
-_NOT_RANDOM = "the anchors were not drawn at random, so that they do not stand for all runs"
+NOT_RANDOM = "the anchors were not drawn at random, so that they do not stand for all runs"
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def bridge_judges(
     for question in questions or questions_in_order(shared):
         mine = before.filter(pl.col("question") == question)
         both = _joined(mine, after.filter(pl.col("question") == question))
-        doubts = () if drawn == "random" else (_NOT_RANDOM,)
+        doubts = () if drawn == "random" else (NOT_RANDOM,)
         bridges.append(_bridge(question, mine, both.filter("asked"), terms, doubts))
         restated += restated_rates(question, both, drawn, cluster_unit=terms.cluster_unit, ci_level=terms.ci_level)
     if not any(bridge.n_anchors for bridge in bridges):

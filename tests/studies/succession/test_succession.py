@@ -27,7 +27,7 @@ from axisjudge.studies.succession import (
     verdict,
     widened,
 )
-from axisjudge.studies.succession.bridge import Doubt, drift_rows, verdicts_of, watch_drift
+from axisjudge.studies.succession.bridge import NOT_RANDOM, drift_rows, verdicts_of, watch_drift
 
 OLD, NEW = "simulated:heron", "simulated:plover"
 
@@ -102,7 +102,7 @@ def test_anchors_that_were_picked_show_no_equivalence_of_all_runs(bridged):
     twin = pl.concat([mine, mine.filter(pl.col("repeat") == 0).with_columns(rater=pl.lit("twin"))])
     found = succession(twin, OLD, "twin", drawn="by_judge_verdict").bridge.bridge
     assert not any(bridge.equivalence.equivalent for bridge in found.bridges)
-    assert all(bridge.equivalence.reasons == (Doubt.NOT_RANDOM,) for bridge in found.bridges)
+    assert all(bridge.equivalence.reasons == (NOT_RANDOM,) for bridge in found.bridges)
     assert "not drawn at random" in doubts(found)[0]
     with pytest.raises(InputError, match="drawn: must be one of random, by_judge_verdict, unknown"):
         succession(bridged, OLD, NEW, drawn="by_human_label")
