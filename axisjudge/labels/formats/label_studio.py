@@ -2,7 +2,8 @@
 
 A task is a trajectory, named by ``data.trajectory_id`` (else by the task's number). Choices are words under the
 question `from_name`; a region that is labelled with an axis cites its paragraphs as steps; choices, ratings and labels
-of a region are labels of its steps. ``NAME_note`` (text), ``NAME_confidence`` (number) go with the question NAME.
+a region are labels of its steps. ``NAME_note`` (text), ``NAME_confidence`` (number) go with the question NAME; so, as
+reasons, do other texts whose name begins with it (``NAME_comments``), or that stand beside a single question.
 
 A cancelled annotation is kept: status ``refused``, flag ``cancelled``, its word as flag ``said:WORD``. An annotation
 that is ground truth gives its labels the flag ``ground_truth``. Predictions are ratings of kind ``llm``.
@@ -122,6 +123,7 @@ _SIDES = ("note", "confidence", "steps")
 def _answers(where: str, result: Iterable[Mapping[str, Any]], terms: own.Naming, aloud: Counter[str]) -> Answers:
     """What was answered, for the whole and for each step."""
     answers: defaultdict[int | None, dict[str, Any]] = defaultdict(dict)
+    comments: list[tuple[list[int | None], str, str]] = []
     for part in result:
         kind, value, name = part.get("type"), part.get("value") or {}, str(part.get("from_name"))
         steps = _paragraphs(where, value)
@@ -135,10 +137,25 @@ def _answers(where: str, result: Iterable[Mapping[str, Any]], terms: own.Naming,
         elif kind in _VALUES:
             given = value.get(_VALUES[kind])
             given = "\n".join(given) if kind == "textarea" and isinstance(given, list) else given
+            if kind == "textarea" and not own.split_side(name)[1]:
+                comments.append((steps, name, given))
+                continue
             for step in steps:
                 answers[step][name] = given
         else:
             aloud[f"results of type {kind} hold no label of ours and are passed over"] += 1
+    for steps, name, text in comments:
+        for step in steps:
+            answered = [each for each in answers.get(step, {}) if not own.split_side(each)[1]]
+            named = [each for each in answered if name.startswith(each)]
+            of = max(named, key=len, default=answered[0] if len(answered) == 1 else "")
+            if of:
+                before = answers[step].get(f"{of}_note")
+                answers[step][f"{of}_note"] = "\n".join(filter(None, (before, text)))
+            elif any(answers.values()):
+                aloud["comments belong to no answered question and are left out"] += 1
+            else:
+                answers[step][name] = text
     return dict(answers)
 
 
