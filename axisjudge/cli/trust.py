@@ -35,7 +35,7 @@ _MOST_COUNTED = 4
 @show.app.example("check results.csv --judge gpt --human label --cluster task")
 def check(
     table: Annotated[Path, typer.Argument(help="CSV, TSV, JSON, JSON Lines, Parquet, Excel; packed too; - for stdin.")],
-    judge: Annotated[list[str], "A judge's column (in a long table its name); repeatable."] = [],
+    judge: Annotated[list[str], "A judge's column (in a long table its name), repeatable; none: people alone."] = [],
     human: Annotated[list[str], "People's column, or a person's name; repeatable."] = [],
     cluster: Annotated[str, "The column of tasks or queries; `none` for rows on their own."] = "",
     confidence: Annotated[list[str], "JUDGE=COLUMN, or COLUMN; in [0, 1]."] = [],
@@ -115,7 +115,7 @@ def check(
         _print_check(result.read, decisions)
         if html is not None:
             typer.echo(f"\nPage: {html}")
-    nothing = not any(judge.n_compared for judge in result.read.judges)
+    nothing = not result.read.n_compared
     raise typer.Exit(exit_code(decisions) or nothing * EXIT["cannot_tell"])
 
 
@@ -131,7 +131,8 @@ def _print_check(read: "Checked", decisions: "Sequence[Decision]") -> None:
             show.table(printed(read), f"Estimate ({read.terms.ci_level:.0%} interval)")
             for rows in list(read.counts.values())[:_MOST_COUNTED]:
                 show.table(rows, "Counts: people down, the judge across")
-            show.table(read.disagreements, "Where they differ", most=10)
+            if read.judges:
+                show.table(read.disagreements, "Where they differ", most=10)
         if lines:
             typer.echo("" if part != "read" else None, nl=part != "read")
         show.lines(lines)

@@ -16,6 +16,7 @@ from axisjudge.checks import InputError, WayOut, tried
 from axisjudge.cluster import watched
 from axisjudge.families import family_of
 from axisjudge.imports import harness, inspect_scores, promptfoo, sets, tracing
+from axisjudge.imports.cells import rows_where
 from axisjudge.imports.columns import named_after, read_table
 from axisjudge.imports.finishing import ratings_of_judgements
 from axisjudge.imports.judgement import DRAW, ImportedFile, ImportOptions, judged
@@ -55,6 +56,7 @@ _LABELLING: dict[str, tuple[Callable[[Any], bool], Callable[[Path, ImportOptions
     "mast": (failure_sets.is_mast, failure_sets.read_mast),
 }
 _OF_RUNS = "who-and-when"
+_NUMBER = "axisjudge row"
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,8 @@ def _imported(
             with unpacked(path, "import") as opened:
                 kept = None if read is None else read.setdefault(path, {})
                 readings.append((path, _reading(opened, given, kept)))
+                if given.where and (form := readings[-1][1].format) not in _SHEETS:
+                    raise InputError("--where", f"chooses rows of a table, and {path} is read as {form}")
         except InputError as error:
             if alone:
                 raise
@@ -439,7 +443,15 @@ def _labels(path: Path, content: Any, options: ImportOptions) -> ImportedFile | 
 
 
 def _sheet(path: Path, sheet: ReadTable, options: ImportOptions) -> ImportedFile:
-    """A table: ours, one of a tool whose columns are known, or any other."""
+    """A table: ours, one of a tool whose columns are known, or any other; of rows in records those that are wanted."""
+    if options.where:
+        frame = texts(sheet.columns)
+        kept = rows_where(frame.with_row_index(_NUMBER), options.where)
+        by_record = {each.partition("=")[0].strip() for each in options.where} <= sheet.outer.keys()
+        records = rows_where(texts(sheet.outer).with_row_index(_NUMBER), options.where)[_NUMBER] if by_record else ()
+        outer = {name: [cells[n] for n in records] for name, cells in sheet.outer.items()}
+        note = f"rows taken: {kept.height:,} of {frame.height:,}"
+        sheet = ReadTable(sheet.taken(kept[_NUMBER]).columns, (*sheet.notes, note), outer)
     if (known := _of_tool(path, list(sheet.columns), sheet.rows)) is not None:
         return known
     form = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".xlsx": "excel"}.get(path.suffix, "json")

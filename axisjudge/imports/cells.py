@@ -52,7 +52,17 @@ _CORRECT = words_in("correct correctness accurate accuracy")
 #: One of two answers, with what may stand before its letter or number.
 _OF_ANSWER = r"(?:model|assistant|response|answer|output|option|choice|system|summary|candidate|completion)[\W_]*"
 _TWO_ANSWERS = ({"a", "b"}, {"1", "2"}, {"left", "right"}, {"first", "second"})
-_TURNED = words_in("swapped swap flipped flip reversed reverse inverted")
+#: Things of which yes is the bad answer; of the second it hangs on what was asked.
+_BAD = words_in(
+    "toxic toxicity harmful harm unsafe hallucinated hallucination hallucinations hallucinates hallucinating "
+    "biased bias erroneous violation violations violates violated offensive hateful hate abusive abuse "
+    "spam unfaithful incorrect wrong inaccurate unsupported unfair fail failed fails failure contradiction contradicts "
+    "contradictory leak leaked sexist racist misogynous vulgar profane profanity insult threat obscene unethical "
+    "jailbroken jailbreak misleading deceptive plagiarized buggy bug malicious irrelevant redundant misinformation"
+)
+_EITHER = words_in("error errors refusal refused refuses refuse abstained abstention flagged flag issue")
+_NEGATED = words_in("not no non free without absence lack detection detector")
+TURNED = words_in("swapped swap flipped flip reversed reverse inverted")
 _ORDERED = words_in("order ordering position presentation")
 
 
@@ -216,6 +226,38 @@ def about(name: str) -> frozenset[str]:
     return frozenset(own | {*letters} | ({"correct"} if every & _CORRECT else set()))
 
 
+def of_bad(names: Iterable[str]) -> tuple[str, bool]:
+    """The first name that is of something bad, so that yes fails (``human_toxic``), and whether that is sure.
+
+    >>> of_bad(["judge", "human_toxic"]), of_bad(["is_not_toxic"]), of_bad(["judge_refusal"])
+    (('human_toxic', True), ('', False), ('judge_refusal', False))
+    """
+    every = [(name, tokens(name)) for name in names]
+    open_to_both = [(name, own) for name, own in every if own & (_BAD | _EITHER) and not own & _NEGATED]
+    sure = next((name for name, own in open_to_both if own & _BAD), "")
+    return sure or next((name for name, _ in open_to_both), ""), bool(sure)
+
+
+def rows_where(frame: pl.DataFrame, conditions: Iterable[str]) -> pl.DataFrame:
+    """The rows of cells as texts that meet every condition ``COLUMN=WORD`` (``COLUMN == WORD``).
+
+    Raises
+    ------
+    InputError
+        A condition is none, or names no column, or no row meets all.
+    """
+    conditions, kept = list(conditions), frame
+    for condition in conditions:
+        parts = re.fullmatch(r"(.+?)\s*==?\s*(.*?)\s*", condition, re.DOTALL)
+        if not parts or parts[1] not in kept.columns:
+            cure = f"the columns are {', '.join(kept.columns)}"
+            raise InputError("--where", "must be COLUMN=WORD with a column of the file", condition, cure)
+        kept = kept.filter(pl.col(parts[1]).fill_null("").str.strip_chars() == parts[2])
+    if not kept.height:
+        raise InputError("--where", "leaves no row", ", ".join(conditions))
+    return kept
+
+
 def unlike(names: Iterable[str]) -> bool:
     """Whether columns are of unlike things by their names (``human_toxic``, ``judge_safe``)."""
     return len({about(name) for name in names} - {frozenset()}) > 1
@@ -229,17 +271,21 @@ def asked_by_name(names: Iterable[str]) -> dict[str, list[str]]:
     return asked if len(asked) > 1 and "" not in asked and min(map(len, asked.values())) > 1 else {}
 
 
-def turned(known: Recognised, verdicts: Iterable[str]) -> str:
+def chooses(known: Recognised, names: Iterable[str]) -> bool:
+    """Whether one of these columns chooses between two answers."""
+    said = [{re.sub(f"^{_OF_ANSWER}", "", each.strip("[]() ")) for each in known.columns[name].words} for name in names]
+    return any(two <= words and len(words) <= len(two) + 3 for words in said for two in _TWO_ANSWERS)
+
+
+def turned(known: Recognised, verdicts: Sequence[str]) -> str:
     """Where verdicts choose between two answers, the column that says in which rows these stood the other way round."""
-    columns = known.columns
-    said = [{re.sub(f"^{_OF_ANSWER}", "", each.strip("[]() ")) for each in columns[name].words} for name in verdicts]
-    if not any(two <= words and len(words) <= len(two) + 3 for words in said for two in _TWO_ANSWERS):
+    if not chooses(known, verdicts):
         return ""
-    for name, column in columns.items():
-        own, words = tokens(name), [re.sub(r"[^a-z0-9]", "", each) for each in column.words]
-        both = len(words) == 2 and (words[0] == words[1][::-1] or any(_TURNED & tokens(each) for each in column.words))
-        flags = len(words) == 2 and all(map(side, words)) and not who(name)
-        if (own & _TURNED and flags) or (own & (_TURNED | _ORDERED) and both and len(words[0]) > 1):
+    for name, column in known.columns.items():
+        own, words = tokens(name), column.words
+        flags = all(map(side, words)) or any(TURNED & tokens(each) for each in words)
+        of_order = own & _ORDERED or (own & TURNED and flags)
+        if of_order and len(words) == 2 and name not in verdicts and who(name) != "people":
             return name
     return ""
 
@@ -248,10 +294,14 @@ def refuse_turned(known: Recognised, over: str, judges: Sequence[str]) -> None:
     """Refuse choices between two answers that stood the other way round in some rows, with the rows of one order."""
     of_rows = sorted(known.frame[over].drop_nulls().str.strip_chars().unique())[:2]
     ways = [WayOut(("--where", f"{over}={each}"), f"only rows with {over} {each}") for each in of_rows]
-    every = tuple(part for name in judges for part in ("--judge", name))
-    ways.append(WayOut(every, "if a word means the same answer in both orders"))
+    ways.append(WayOut(each_by("--judge", judges), "if a word means the same answer in both orders"))
     rule = f"says in which rows the two answers stood the other way round, so that {judges[0]} may mean the other one"
     raise InputError(f"column {over!r}", rule, ways=ways)
+
+
+def each_by(option: str, names: Iterable[str]) -> tuple[str, ...]:
+    """The option once for each name."""
+    return tuple(part for name in names for part in (option, name))
 
 
 def words_meant(judge: str, own: Sequence[str], theirs: Iterable[str], *, alone: bool = False) -> list[WayOut]:
@@ -261,7 +311,7 @@ def words_meant(judge: str, own: Sequence[str], theirs: Iterable[str], *, alone:
     """
     words = sorted(theirs, key=in_order)
     if meant := same_choices(own, words):
-        pairs = [part for one, other in meant.items() if one != other for part in ("--words", f"{judge}:{one}={other}")]
+        pairs = each_by("--words", (f"{judge}:{one}={other}" for one, other in meant.items() if one != other))
         return [WayOut(("--judge", judge, *pairs), clear=alone)]
     if len(own) != 2 or len(words) != 2 or {*own} & {*words}:
         return []

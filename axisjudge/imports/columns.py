@@ -7,7 +7,7 @@ one rater, and neither their names nor what was told decide, both commands are w
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -17,10 +17,13 @@ import polars as pl
 from axisjudge.checks import InputError, WayOut, one_of
 from axisjudge.imports.cells import (
     MOST_NAMED,
+    TURNED,
     WHOLE,
     Layout,
     asked_by_name,
     beside,
+    chooses,
+    each_by,
     is_scale,
     judgements_of,
     mended,
@@ -51,7 +54,7 @@ from axisjudge.imports.recognise import (
     tokens,
     who,
 )
-from axisjudge.imports.sheets import Columns, ReadTable, of_one_level
+from axisjudge.imports.sheets import Columns, ReadTable
 from axisjudge.ratings.edge import alike, same_choices, side, words_in
 from axisjudge.ratings.scales import number_of, plain
 from axisjudge.verdict import AXES, Rating
@@ -64,6 +67,21 @@ _RATERS = NAMES["rater"][:-1]
 _OF_IDS = words_in("id idx index key uid")
 #: A column of more different or longer words is text, not answers.
 _MOST_WORDS, _LONGEST = 50, 60
+
+
+def of_one_level(where: str, sheet: ReadTable, named: Set[str]) -> ReadTable:
+    """The table to read: that of the records alone where their columns are `named` as the answers.
+
+    Raises
+    ------
+    InputError
+        Answers are told to be columns of the record and of its rows.
+    """
+    of_records, of_rows = named & sheet.outer.keys(), (named & sheet.columns.keys()) - sheet.outer.keys()
+    if of_records and of_rows:
+        rule = f"{', '.join(sorted(of_records))} stands once in each record, {', '.join(sorted(of_rows))} in each row"
+        raise InputError(where, f"{rule} of its list", cure="import the two apart")
+    return ReadTable(sheet.outer, ("a row is a record, its lists aside",)) if of_records else sheet
 
 
 def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) -> ImportedFile:
@@ -174,16 +192,12 @@ def _refuse_twice(where: str, known: Recognised, found: pl.DataFrame, layout: La
     ways = [WayOut(("--repeats",), "if they are repeats of one rating")]
     if extra := telling_apart(known.frame, item, keys, known):
         when = f"if {' and '.join(extra)} {'tells' if len(extra) == 1 else 'tell'} what was rated"
-        ways.insert(0, WayOut(_items((*item, *extra)), when))
+        ways.insert(0, WayOut(each_by("--item", (*item, *extra)), when))
     elif near := nearest_id(known.frame, item, keys, known):
         when = f"if {' and '.join((*item, *near))} name what was rated, and rows of one are repeats"
-        ways.insert(0, WayOut((*_items((*item, *near)), "--repeats"), when))
+        ways.insert(0, WayOut((*each_by("--item", (*item, *near)), "--repeats"), when))
     cure = "" if extra else "leave one out, or name by --item what tells them apart"
     raise InputError(where, rule, cure=cure, ways=ways)
-
-
-def _items(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(part for name in names for part in ("--item", name))
 
 
 def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOptions) -> Layout:
@@ -354,7 +368,7 @@ def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognis
 def _kinds_of(names: Sequence[str]) -> tuple[str, ...]:
     """Each of these raters with its likely kind, and how labels were drawn where all are people."""
     kinds = {name: kind_of(name) or "llm" for name in names}
-    told = tuple(part for name, kind in kinds.items() for part in ("--kind", f"{name}={kind}"))
+    told = each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items()))
     return (*told, *DRAW) if set(kinds.values()) == {"human"} else told
 
 
@@ -520,7 +534,7 @@ def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised,
         of += [f"{verdict[1].removesuffix('=verdict')} holds the answers"] if len(verdicts) > 1 else []
         when = f"if {' and '.join(filter(None, (*of, way.when)))}" if of or way.when else ""
         clear = bool(own_id) and not (nothing or rivals or when) and way.clear
-        whole.append(WayOut((*_items(item), *verdict, *rest, *way.options), when, clear=clear))
+        whole.append(WayOut((*each_by("--item", item), *verdict, *rest, *way.options), when, clear=clear))
     return whole
 
 
@@ -542,6 +556,8 @@ def _kind_ways(layout: Layout, options: ImportOptions, known: Recognised) -> lis
     more = [f"{' and '.join(pair)} are two raters' own" for pair in pairs if same_in_every_row(known.frame, *pair)][:1]
     if over := turned(known, layout.answers or [name for ours, name in layout.roles.items() if ours == "verdict"]):
         more.append(f"a word means the same answer whatever {over} says")
+    if swapped := [name for name in layout.answers if tokens(name) & TURNED and chooses(known, [name])]:
+        more.append(f"a word of {swapped[0]} means the same answer in both orders")
     return [
         way._replace(when=" and ".join(filter(None, (way.when, *more))), clear=False) if more else way for way in ways
     ]
@@ -569,8 +585,6 @@ def _kinds_by_names(layout: Layout, known: Recognised) -> list[WayOut]:
     if len(said) == 1 and None not in said:
         return [both["human" in said]._replace(when="", clear=True)]
     if None not in said:
-        return [
-            WayOut(tuple(part for each in kinds.items() for part in ("--kind", "=".join(map(str, each)))), clear=True)
-        ]
+        return [WayOut(each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items())), clear=True)]
     named = {who(name) for name in (column, verdict)} - {""}
     return [both["people" in named]._replace(when="")] if len(named) == 1 else both

@@ -12,11 +12,14 @@ import polars as pl
 
 from axisjudge.checks import InputError, WayOut
 from axisjudge.families import family_of
+from axisjudge.imports.cells import each_by, of_bad
 from axisjudge.imports.judgement import DRAW, ImportOptions, place_of
 from axisjudge.imports.recognise import kind_of
 from axisjudge.labels.decisions import OPEN
 from axisjudge.labels.own import OF_RUN, word_error
 from axisjudge.ratings.edge import (
+    AFFIRMING,
+    DENYING,
     ITEM_ID,
     LISTS,
     MOST_WORDS,
@@ -25,7 +28,9 @@ from axisjudge.ratings.edge import (
     completed,
     of_unlike_scales,
     same_choices,
+    side,
     sides_of,
+    word,
 )
 from axisjudge.ratings.scales import checked_scale, nominal_of, number_of, on_scale, recognised_scale
 from axisjudge.verdict import AXES
@@ -44,7 +49,9 @@ def ratings_of_judgements(judged: pl.DataFrame, options: ImportOptions) -> tuple
     """
     judged = _asked(judged, options)
     kinds = _kinds(judged, options)
-    scales, notes = _scales(judged, options)
+    judged, notes = _by_names(judged, options)
+    scales, recognised = _scales(judged, options)
+    notes += recognised
     notes += _of_sides(judged, kinds, options)
     table = judged.select(
         *(name for name in judged.columns if name in SCHEMA and name not in ("scale", "step_index")),
@@ -107,7 +114,7 @@ def _kinds(judged: pl.DataFrame, options: ImportOptions) -> dict[str, str]:
         clear = all(map(kind_of, unsaid))
         ways = [WayOut(("--kind", "llm"), "if models said it"), WayOut(("--kind", "human", *DRAW), "if people did")]
         if len(set(likely.values())) > 1:
-            each = tuple(part for name, kind in likely.items() for part in ("--kind", f"{name}={kind}"))
+            each = each_by("--kind", map("=".join, likely.items()))
             ways = [WayOut(each, "" if clear else "by their names", clear=clear)]
         elif clear:
             ways = [ways["human" in likely.values()]._replace(when="", clear=True)]
@@ -120,8 +127,8 @@ def _kinds(judged: pl.DataFrame, options: ImportOptions) -> dict[str, str]:
 def _scales(judged: pl.DataFrame, options: ImportOptions) -> tuple[dict[str, str], list[str]]:
     """Question -> scale, options or recognised, and what was recognised in words."""
     used: dict[str, list[str]] = {}
-    for question, word in judged.select("question", "word").unique(maintain_order=True).iter_rows():
-        used.setdefault(question, []).extend([] if word is None else [word])
+    for question, text in judged.select("question", "word").unique(maintain_order=True).iter_rows():
+        used.setdefault(question, []).extend([] if text is None else [text])
     if strangers := [name for name in options.scales if name not in used and name != "*"]:
         raise InputError("--scale", f"names a question that is not here; there are {', '.join(used)}", strangers[0])
     stated: defaultdict[str, set[str]] = defaultdict(set)
@@ -130,7 +137,7 @@ def _scales(judged: pl.DataFrame, options: ImportOptions) -> tuple[dict[str, str
             stated[one["question"]].add(checked_scale(place_of(one), one["scale"]))
     scales, notes = {}, []
     for question, answers in used.items():
-        if several := [word for word in answers if _SEVERAL.fullmatch(word)]:
+        if several := [each for each in answers if _SEVERAL.fullmatch(each)]:
             cure = "write them as rows or columns of their own first"
             raise InputError(question, "has cells of several answers each, and one is due", several[0], cure)
         scale = options.scale_of(question) or (next(iter(stated[question])) if len(stated[question]) == 1 else None)
@@ -141,7 +148,7 @@ def _scales(judged: pl.DataFrame, options: ImportOptions) -> tuple[dict[str, str
             notes.append(_recognised(question, scale, answers))
         elif scale == "nominal":
             scale = nominal_of(answers)
-        if off := [word for word in answers if on_scale(scale, word) is None]:
+        if off := [each for each in answers if on_scale(scale, each) is None]:
             first = judged.filter(pl.col("question") == question, pl.col("word") == off[0]).row(0, named=True)
             _refuse_words(place_of(first), question, scale, off)
         scales[question] = scale
@@ -189,6 +196,43 @@ def _of_sides(judged: pl.DataFrame, kinds: dict[str, str], options: ImportOption
     return notes
 
 
+def _by_names(judged: pl.DataFrame, options: ImportOptions) -> tuple[pl.DataFrame, list[str]]:
+    """Yes and no of something bad (``human_toxic``) as fail and pass, by the name of the question or its raters.
+
+    Raises
+    ------
+    InputError
+        The name leaves it open (``refusal``), or is that of the one question that the user named.
+    """
+    notes = []
+    of_questions = judged.group_by("question", maintain_order=True).agg(pl.col("word", "rater").unique().drop_nulls())
+    for question, words, raters in of_questions.iter_rows():
+        alone = of_questions.height == 1
+        named, sure = of_bad([*raters, question] if alone else [question])
+        sure = sure and (not alone or named != question or question not in options.question)
+        meant = {each: "fail" if side(word(each) or "") == "pass" else "pass" for each in words}
+        open_ = all((word(each) or "") in AFFIRMING | DENYING for each in words)
+        if not named or not words or not open_ or options.scale_of(question):
+            continue
+        if sure:
+            is_its = pl.col("question") == question
+            judged = judged.with_columns(
+                pl.when(is_its).then(pl.col("word").replace(meant)).otherwise("word").alias("word")
+            )
+            bad = ", ".join(sorted(each for each, said in meant.items() if said == "fail"))
+            notes.append(
+                f"{question}: {bad or 'yes'} is read as failing, by the name of {named} (else: --word-map WORD=pass)"
+            )
+        elif alone:
+            both = (meant, {each: "pass" if said == "fail" else "fail" for each, said in meant.items()})
+            ways = [
+                WayOut(each_by("--word-map", map("=".join, one.items())), f"if yes of {named} {is_so}")
+                for one, is_so in zip(both, ("fails", "passes"), strict=True)
+            ]
+            raise InputError(question, f"whether yes of {named} is good hangs on what was asked", ways=ways)
+    return judged, notes
+
+
 def _common(one: Counter[str], other: Counter[str]) -> bool:
     """Whether two raters' words can be those of one question: some in common, and no flags by grades or 0/1 by 1/2."""
     flags = {"0", "1"}
@@ -205,19 +249,19 @@ def _refuse_apart(question: str, one: str, of_one: Counter[str], other: str, of_
     rule = f"{one} says {said} and {other} says {said_by_other}: no word of one question in common"
     ways = []
     if meant := same_choices(of_one, of_other):
-        told = tuple(part for pair in meant.items() if len({*pair}) > 1 for part in ("--word-map", "=".join(pair)))
+        told = each_by("--word-map", ("=".join(pair) for pair in meant.items() if len({*pair}) > 1))
         ways = [WayOut(told, clear=True)]
     elif len(of_one) == len(of_other) == 2 and not {*of_one} & {*of_other}:
         mine = sorted(of_one)
         for theirs in (sorted(of_other), sorted(of_other)[::-1]):
-            told = tuple(part for pair in zip(mine, theirs, strict=True) for part in ("--word-map", "=".join(pair)))
+            told = each_by("--word-map", map("=".join, zip(mine, theirs, strict=True)))
             ways.append(WayOut(told, f"if {mine[0]} means {theirs[0]}"))
     cure = "say by --word-map what each word of one means among the other's, or import the two apart"
     raise InputError(question, rule, cure=cure, ways=ways)
 
 
 def _recognised(question: str, scale: str, answers: Sequence[str]) -> str:
-    numbers = [number for word in answers if (number := number_of(word)) is not None]
+    numbers = [number for each in answers if (number := number_of(each)) is not None]
     said = (
         f"{min(numbers):g} to {max(numbers):g}" if len(numbers) == len(answers) > 2 else ", ".join(sorted(answers)[:6])
     )
@@ -228,8 +272,8 @@ def _recognised(question: str, scale: str, answers: Sequence[str]) -> str:
 
 def _spellings(question: str, answers: Iterable[str]) -> list[str]:
     by_letters: defaultdict[str, list[str]] = defaultdict(list)
-    for word in answers:
-        by_letters[word.casefold().strip("'\"` ")].append(word)
+    for each in answers:
+        by_letters[each.casefold().strip("'\"` ")].append(each)
     return [
         f"{question}: {' and '.join(sorted(words))} are counted as different words (else: --word-map "
         f"{sorted(words)[0]!r}={sorted(words)[1]!r})"

@@ -129,6 +129,8 @@ class ImportOptions(Naming):
         Words that mean that no rating came.
     item : tuple of str
         The columns that together name what was rated.
+    where : tuple of str
+        ``COLUMN=WORD``: of a table only these rows.
     repeats : bool
         Whether several rows of one item and rater are repeats of one rating.
     sampling, sampling_key : str, optional
@@ -143,6 +145,7 @@ class ImportOptions(Naming):
     question: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     item: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
     repeats: bool = False
     sampling: str | None = None
     sampling_key: str | None = None
@@ -158,7 +161,7 @@ class ImportOptions(Naming):
     def with_options(self, options: Sequence[str]) -> ImportOptions:
         """The same with further options of the command ``import``."""
         more: dict[str, Any] = {}
-        names = {"--item": "item", "--question": "question", "--missing": "missing"}
+        names = {"--item": "item", "--question": "question", "--missing": "missing", "--where": "where"}
         pairs = {"--kind": "kinds", "--column": "columns", "--word-map": "words", "--scale": "scales"}
         words = iter(options)
         for option in words:

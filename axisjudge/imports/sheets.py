@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.imports.recognise import NAMES, tokens, who
+from axisjudge.imports.recognise import NAMES, recognise, texts, tokens, who
 from axisjudge.labels.own import decoded, separated
 from axisjudge.labels.reading import read_bytes, read_json, read_json_lines
 from axisjudge.ratings.edge import taken, words_in
@@ -50,6 +50,8 @@ _MOST_RECORDS, _MOST_SCALARS, _SHORT = 4, 12, 30
 _LONGEST_ID = 120
 #: A column of records has rows of them where at least one row in so many holds any.
 _SELDOM = 10
+#: More columns are no table of raters or questions.
+_MOST_COLUMNS = 1_000
 _OF_CONTEXT = words_in("context history messages log conversation")
 #: A list of records is the table where it has at least so many times the rows of every other one.
 _CLEARLY = 3
@@ -141,7 +143,9 @@ def _unpacked(path: Path, command: str) -> tuple[str, bytes]:
     except (OSError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(str(path), f"cannot be unpacked ({error})") from error
     listed = ", ".join((tables or names)[:6]) + (", ..." if len(tables or names) > 6 else "")
-    cure = f"unpack it: unzip {path} -d {path.stem} && axisjudge {command} {path.stem}/{(tables or ['FILE'])[0]}"
+    if not tables:
+        raise InputError(str(path), f"holds no table ({listed})", cure="a table or JSON file is needed")
+    cure = f"unpack it: unzip {path} -d {path.stem} && axisjudge {command} {path.stem}/{tables[0]}"
     raise InputError(str(path), f"holds {len(tables)} tables ({listed}), and one is read", cure=cure)
 
 
@@ -241,6 +245,10 @@ def table_in(content: Any, path: Path | str = "file") -> ReadTable | None:
         cure = f"take one: jq '.{name}' {path} > {name.rpartition('.')[2]}.json"
         raise InputError(str(path), f"holds several lists of records: {listed}", cure=cure)
     columns, notes, outer = _columns_of(rows)
+    if len(columns) > _MOST_COLUMNS:
+        few = ", ".join([*columns][:3])
+        rule = f"has {len(columns):,} columns in {len(rows):,} rows ({few}, ...): names of columns may be ids"
+        raise InputError(str(path), rule, cure="write a row a rating")
     if name:
         notes.insert(0, f"rows are the {len(rows):,} records in {name}")
     if rest:
@@ -485,21 +493,6 @@ def _positions(head: str, cells: Sequence[Any], count: int) -> dict[str, list[An
     return columns
 
 
-def of_one_level(where: str, sheet: ReadTable, named: Set[str]) -> ReadTable:
-    """The table to read: that of the records alone where their columns are `named` as the answers.
-
-    Raises
-    ------
-    InputError
-        Answers are told to be columns of the record and of its rows.
-    """
-    of_records, of_rows = named & sheet.outer.keys(), (named & sheet.columns.keys()) - sheet.outer.keys()
-    if of_records and of_rows:
-        rule = f"{', '.join(sorted(of_records))} stands once in each record, {', '.join(sorted(of_rows))} in each row"
-        raise InputError(where, f"{rule} of its list", cure="import the two apart")
-    return ReadTable(sheet.outer, ("a row is a record, its lists aside",)) if of_records else sheet
-
-
 def flat(row: Mapping[str, Any]) -> Row:
     """A record whose records are spread out: ``scores.tone``."""
     spread: Row = {}
@@ -537,31 +530,66 @@ def _excel(path: Path) -> ReadTable:
         raise InputError(str(path), "is an Excel file, which needs the extra `excel`", cure=cure) from error
     except Exception as error:  # fastexcel's own errors have no common class that is public
         raise InputError(str(path), f"is not a workbook ({str(error).splitlines()[0]})") from error
-    filled = {name: sheet for name, sheet in sheets.items() if sheet.height}
+    named = {name: _below_title(sheet) for name, sheet in sheets.items()}
+    filled = {name: sheet for name, (sheet, _) in named.items() if sheet.height}
     if not filled:
         raise InputError(str(path), "holds no rows", cure="a header line and one row a rated item are needed")
-    heads = {tuple(sheet.columns) for sheet in filled.values()}
-    if len(heads) > 1:
-        first = next(iter(filled))
-        code = f"import polars as p; p.read_excel({str(path)!r}, sheet_name={first!r}).write_csv({f'{first}.csv'!r})"
-        cure = f"take one ({', '.join(filled)}) as CSV, such as the first: python -c {shlex.quote(code)}"
-        raise InputError(str(path), f"has {len(filled)} sheets with different columns", cure=cure)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, sheet in filled.items():
+        alike.setdefault(tuple(sheet.columns), []).append(name)
+    if len(alike) > 1:
+        said = {names[0]: recognise(texts(filled[names[0]].to_dict())).of("verdict") for names in alike.values()}
+        best = max(alike.values(), key=lambda names: (bool(said[names[0]]), len(names), len(said[names[0]])))
+        each = "p.read_excel(f, sheet_name=n, infer_schema_length=0).with_columns(sheet=p.lit(n))"
+        code = f"f = {str(path)!r}; p.concat([{each} for n in {best!r}])"
+        cure = f"take {', '.join(best)} as CSV: {_python(code, best[0])}"
+        raise InputError(str(path), f"has sheets with different columns ({', '.join(filled)})", cure=cure)
     frame = pl.concat([sheet.with_columns(pl.lit(name).alias("sheet")) for name, sheet in filled.items()])
     if frame.columns[0] == "__UNNAMED__0":  # a table's own row numbers, as pandas writes them
         frame = frame.rename({"__UNNAMED__0": "column 1"})
-    if any(name.startswith("__UNNAMED__") for name in frame.columns) or _headed_twice(frame):
-        cure = "give every column one heading, in the first line, and save it as CSV"
-        raise InputError(str(path), "has columns without a heading, or headings in two lines", cure=cure)
+    if _headed_twice(frame):
+        first = next(iter(filled))
+        code = (
+            f"f = p.read_excel({str(path)!r}, sheet_name={first!r}, has_header=False, infer_schema_length=0); "
+            "t = itertools.accumulate(f.row(0), lambda x, y: y or x); f[2:].rename({c: ' '.join(filter(None, h)) "
+            "for c, *h in zip(f.columns, t, f.row(1))})"
+        )
+        cure = f"join both to one: {_python(code, first)}"
+        raise InputError(str(path), "has headings in two lines", cure=cure)
+    empty = [name for name in frame.columns if name.startswith("__UNNAMED__") and not frame[name].count()]
+    frame = frame.drop(empty)
+    frame = frame.rename(lambda name: re.sub(r"^__UNNAMED__(\d+)$", lambda n: f"column {int(n[1]) + 1}", name))
     frame = frame if len(filled) > 1 else frame.drop("sheet")
     notes = (f"sheets {', '.join(filled)} are read one below the other",) if len(filled) > 1 else ()
+    if titles := {title for name, (_, title) in named.items() if title and name in filled}:
+        notes = (*notes, f"the first line is a title, and the second holds the headings: {min(titles)[:60]!r}")
     return ReadTable({name: frame[name].to_list() for name in frame.columns}, notes)
+
+
+def _python(code: str, sheet: str) -> str:
+    """The command that writes what `code` makes as the sheet's CSV."""
+    name = re.sub(r"\W+", "_", sheet) + ".csv"
+    return f"python -c {shlex.quote(f'import itertools, polars as p; {code}.write_csv({name!r})')}"
+
+
+def _below_title(sheet: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """A sheet under its headings, and the title that stands alone above them."""
+    first = sheet.row(0) if sheet.height else ()
+    named = [name for name in sheet.columns if not name.startswith("__UNNAMED__")]
+    under = all(first) and len({*first}) == len(first) > 1 and all(number_of(each) is None for each in first)
+    if len(named) != 1 or named != sheet.columns[:1] or not under:
+        return sheet, ""
+    return sheet[1:].rename(dict(zip(sheet.columns, first, strict=True))), named[0]
 
 
 def _headed_twice(frame: pl.DataFrame) -> bool:
     """Whether one heading stands over several columns, whose first row tells them apart (``Use 1``, ``Use 1_1``)."""
     again = [
-        name for name in frame.columns if re.fullmatch(r"(.+)_\d+", name) and name.rpartition("_")[0] in frame.columns
+        name
+        for name in frame.columns
+        if name.startswith("__UNNAMED__")
+        or (re.fullmatch(r"(.+)_\d+", name) and name.rpartition("_")[0] in frame.columns)
     ]
-    first = [frame[name][0] for name in again]
+    first = [frame[name][0] for name in again if frame[name].count()]
     headings = bool(first) and all(each and number_of(each) is None for each in first)
     return headings and not any((frame[name][1:] == frame[name][0]).any() for name in again)

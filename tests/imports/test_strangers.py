@@ -1,9 +1,12 @@
 """Shapes of files that others publish, made up here: what was refused without a command, or read in a wrong way."""
 
 import csv
+import itertools
 import json
+import shlex
 import zipfile
 
+import numpy as np
 import polars as pl
 import pytest
 from imports.test_never_wrong import drawn, noisy, written
@@ -13,7 +16,9 @@ from axisjudge.imports import ImportOptions, api, import_ratings
 from axisjudge.imports.recognise import recognise, rows_to_try, sums_up, telling_apart, texts
 from axisjudge.imports.sheets import read_sheet
 from axisjudge.ratings import write_ratings
+from axisjudge.ratings.edge import sides_of
 from axisjudge.ratings.scales import number_of
+from axisjudge.stats.agreement.chance_corrected import fleiss_kappa
 from axisjudge.studies.check import check
 
 SAID = drawn(60, ("yes", "no"))
@@ -310,7 +315,7 @@ def test_a_cell_may_hold_several_labels_and_none_of_them(tmp_path):
     table, _ = came(path)
     faults = table.filter(pl.col("question") == "faults")["verdict"]
     assert sorted(faults.value_counts().rows()) == [("1", 10), ("2 + 4", 10), ("[]", 10)]
-    with pytest.raises(InputError, match="all people"):
+    with pytest.raises(InputError, match="twice"):
         check(path)
     path.write_text(path.read_text().replace("annotator_1", "gpt-4o").replace("annotator_0", "gpt-4o"))
     assert came(path)[0]["item_id"].n_unique() == 30, "items are named by their id, though one judge alone rated"
@@ -567,3 +572,119 @@ def test_an_order_of_models_is_one_verdict_and_no_ratings_of_each(tmp_path):
     except InputError as error:
         table = taken(path, error.ways[0])
     assert (table.height, table.filter(verdict="2").height) == (60, 40)
+
+
+def test_people_alone_are_compared_with_each_other(tmp_path):
+    people = {f"annotator_{n}": noisy(SAID, seed=n) for n in (1, 2, 3)}
+    ids = {"item": [f"i{n}" for n in range(60)]}
+    wide = check(written(tmp_path / "wide.csv", {**ids, **people})).read
+    long = {
+        "item": ids["item"] * 3,
+        "worker": [name for name in people for _ in SAID],
+        "label": [*itertools.chain(*people.values())],
+    }
+    assert check(written(tmp_path / "long.csv", long)).read.together == wide.together
+    labels = np.array([[float(said == "yes") for said in row] for row in zip(*people.values(), strict=True)])
+    shared = [len({*pair}) == 1 for row in labels for pair in itertools.combinations(row, 2)]
+    assert wide.together["percent"].estimate == pytest.approx(np.mean(shared))
+    assert wide.together["kappa"].estimate == pytest.approx(fleiss_kappa(labels, categories=[0, 1]).estimate)
+    assert (wide.judges, wide.n_compared, len(wide.people)) == ((), 60, 3)
+    with pytest.raises(InputError, match="made of others") as error:
+        check(
+            written(tmp_path / "made.csv", {**long, "worker": [each.replace("_3", "_gold") for each in long["worker"]]})
+        )
+    assert error.value.ways[0].options == ("--judge", "none")
+
+
+@pytest.mark.parametrize("ids", ["target", "expected", "human_tone", "human_a"])
+def test_columns_that_may_be_no_two_people_are_asked_for(tmp_path, ids):
+    table = {"item": [*map(str, range(60))], "human": SAID, ids: noisy(SAID)}
+    with pytest.raises(InputError):
+        check(written(tmp_path / "two.csv", table))
+
+
+@pytest.mark.parametrize(("of", "failing"), [("toxic", "1"), ("hallucinated", "1"), ("safe", "0"), ("not_toxic", "0")])
+def test_a_name_says_whether_one_is_good(tmp_path, of, failing):
+    said = drawn(60, ("0", "1"))
+    table = {"item": [f"i{n}" for n in range(60)], f"human_{of}": said, f"gpt_{of}": noisy(said)}
+    path = written(tmp_path / "ones.csv", table)
+    assert check(path).read.votes.question.failing == failing
+    ratings = import_ratings([path]).ratings.filter(pl.col("rater_kind") == "human")
+    sides = sides_of(ratings["scale"][0])
+    assert sum(sides[each] for each in ratings["verdict"]) == said.count(failing)
+
+
+def test_a_name_that_leaves_open_whether_one_is_good_is_asked_for_and_another_question_stays(tmp_path):
+    said = drawn(60, ("0", "1"))
+    ids = {"item": [f"i{n}" for n in range(60)]}
+    path = written(tmp_path / "refusals.csv", {**ids, "human_refusal": said, "gpt_refusal": noisy(said)})
+    with pytest.raises(InputError) as error:
+        check(path)
+    assert [way.options[:2] for way in error.value.ways] == [("--positive", "1"), ("--positive", "0")]
+    assert {way.options[-1] for way in refused(path).ways} == {"1=fail", "1=pass"}
+    both = written(tmp_path / "both.csv", {**ids, "toxic": said, "fluent": noisy(said)})
+    table = import_ratings([both], ImportOptions(rater="gpt-4o", kind="llm")).ratings
+    words = {question: {*table.filter(pl.col("question") == question)["verdict"]} for question in ("toxic", "fluent")}
+    assert words == {"toxic": {"pass", "fail"}, "fluent": {"0", "1"}}
+
+
+def test_import_takes_some_rows_of_a_table_and_none_of_an_export(tmp_path):
+    table = {"item": [f"i{n}" for n in range(60)], "split": ["dev", "test"] * 30, "human": SAID, "gpt": noisy(SAID)}
+    path = written(tmp_path / "split.csv", table)
+    dev = import_ratings([path], ImportOptions(where=("split == dev",))).ratings
+    assert ({*dev["item_id"]}, dev.height) == ({*table["item"][::2]}, 60)
+    assert "leaves no row" in str(refused(path, where=("split=train",)))
+    sample = {"doc_id": 1, "filtered_resps": ["a"], "metrics": ["acc"], "acc": 1.0}
+    (tmp_path / "samples_arc.jsonl").write_text(json.dumps(sample))
+    assert "chooses rows of a table" in str(refused(tmp_path / "samples_arc.jsonl", where=("doc_id=1",)))
+
+
+def test_workbooks_with_a_title_two_headings_or_several_sheets(tmp_path, monkeypatch):
+    pytest.importorskip("fastexcel")
+    monkeypatch.chdir(tmp_path)
+    rows = [[f"item {n}", said, other] for n, (said, other) in enumerate(zip(SAID, noisy(SAID), strict=True))]
+    heads = ["item", "human", "gpt"]
+    titled = workbook(tmp_path / "titled.xlsx", {"S": [["How people see it", "", ""], heads, *rows]})
+    assert check(titled).read.votes.n_items == 60
+    twice = workbook(tmp_path / "twice.xlsx", {"S": [["", "use", ""], ["case", "human", "gpt"], *rows]})
+    sheets = {"Texts": [["text", "by"], ["a text", "b"]], "ann 1": [heads, *rows], "ann 2": [heads, *rows]}
+    several = workbook(tmp_path / "several.xlsx", sheets)
+    for path, made, columns in ((twice, "S.csv", ["case", "use human", "use gpt"]), (several, "ann_1.csv", heads)):
+        exec(shlex.split(refused(path).cure.partition("python ")[2])[1], {})
+        assert pl.read_csv(made).columns[:3] == columns
+    assert pl.read_csv("ann_1.csv").height == 120
+
+
+def test_comments_in_label_studio_are_reasons(tmp_path):
+    def part(name, kind, **value):
+        return {"from_name": name, "type": kind, "to_name": "text", "value": value}
+
+    result = [
+        part("tone_comments", "textarea", text=["curt"]),
+        part("tone", "choices", choices=["bad"]),
+        part("facts", "choices", choices=["good"]),
+        part("general", "textarea", text=["it rains"]),
+    ]
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps([{"id": 1, "data": {}, "annotations": [{"completed_by": 7, "result": result}]}]))
+    imported = import_ratings([path])
+    reasons = {row["question"]: (row["verdict"], row["rationale"]) for row in imported.ratings.iter_rows(named=True)}
+    assert reasons == {"tone": ("bad", "curt"), "facts": ("good", None)}
+    assert any("comments belong to no answered question" in note for note in imported.notes)
+
+
+@pytest.mark.parametrize("words", [("first", "second"), ("0", "1"), ("original", "swapped"), ("AB", "BA")])
+def test_the_same_pair_in_both_orders_is_asked_for(tmp_path, words):
+    said = drawn(60, ("A", "B"))
+    ids, order = [f"i{n // 2}" for n in range(60)], [*words] * 30
+    table = {"pair": ids, "position": order, "human": said, "gpt": noisy(said)}
+    with pytest.raises(InputError, match="the other way round"):
+        check(written(tmp_path / "rows.csv", table), item=("pair", "position"))
+    table = {
+        "pair": [f"i{n}" for n in range(60)],
+        "human": said,
+        "gpt": noisy(said),
+        "gpt_swapped": noisy(said, seed=2),
+    }
+    with pytest.raises(InputError, match="the other way round"):
+        check(written(tmp_path / "columns.csv", table))

@@ -5,57 +5,60 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from csv import reader
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from operator import ge, gt, le, lt
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of, tried
 from axisjudge.figures import theme
 from axisjudge.figures.markup import template, untypeset
-from axisjudge.imports.recognise import TRIED_ON, Recognised, recognise, rows_to_try
+from axisjudge.imports.cells import rows_where
+from axisjudge.imports.recognise import TRIED_ON, Recognised, recognise, rows_to_try, texts
+from axisjudge.imports.sheets import Cells, read_sheet, unpacked
 from axisjudge.ratings.edge import NO_VERDICT, word
 from axisjudge.stats.clusters import ALIKE, Alike
 from axisjudge.stats.estimate import Decision as Decision
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.frames import Table, table_of
+from axisjudge.studies._shared.frames import Kind, Table, kind_of, narwhals_of, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies.check import sentences as say
-from axisjudge.studies.check.columns import CellTable, Roles, read_cells, roles_of
+from axisjudge.studies.check.columns import Roles, roles_of
 from axisjudge.studies.check.compute import (
     CHANCE_CORRECTED,
     COLUMNS,
     MOST_ABREAST,
     NAMES,
     Checked,
-    abreast,
-    heading,
     rows,
-    spoken,
     terms_of,
 )
 from axisjudge.studies.check.compute import JudgeCheck as JudgeCheck
 from axisjudge.studies.check.compute import decide as decide
+from axisjudge.studies.check.sentences import abreast, heading, report, spoken
 from axisjudge.studies.check.sentences import answer as first_finding
-from axisjudge.studies.check.sentences import report
 from axisjudge.studies.check.votes import Votes, apart_refused, one_line, votes_of
 
 
 def _panels(read: Checked, names: Sequence[str], span: tuple[float, float], ax: theme.Axes | None) -> theme.Axes:
     """A panel a measure, one row a judge."""
-    names = [name for name in names if name in read.judges[0].measures] or ["agreement"]
-    ax = theme.new_axes(3.2 * len(names) + 1.5, 1.1 + 0.28 * len(read.judges)) if ax is None else ax
+    raters = read.compared
+    has = next(iter(raters.values()))
+    names = [name for name in names if name in has] or ["agreement" if read.judges else "percent"]
+    ax = theme.new_axes(3.2 * len(names) + 1.5, 1.1 + 0.28 * len(raters)) if ax is None else ax
     axes = theme.side_by_side(ax, len(names))
     for panel, name in zip(axes, names, strict=True):
-        for row, judge in enumerate(read.judges):
-            theme.interval_mark(panel, judge.measures[name], row, size=5)
-            if math.isnan(judge.measures[name].estimate):
+        for row, measures in enumerate(raters.values()):
+            theme.interval_mark(panel, measures[name], row, size=5)
+            if math.isnan(measures[name].estimate):
                 where = (sum(span) / 2, row)
                 panel.annotate("not given", where, fontsize=theme.SMALL, color=theme.QUIET, ha="center", va="center")
-        theme.named_rows(panel, [judge.name for judge in read.judges])
+        theme.named_rows(panel, [*raters])
         theme.dress(panel, "")
         panel.set_title(heading(read, name), loc="left", fontsize=10, color=theme.INK)
         panel.set_xlim(*span)
@@ -132,7 +135,7 @@ class BeyondChance(Part, caption="Agreement with people beyond chance"):
     def table(self) -> Table:
         """One row a judge and coefficient."""
         names = {NAMES[name][0] for name in CHANCE_CORRECTED}
-        kept = [row for row in rows(self.read) if row["measure"] in names]
+        kept = [row for row in rows(self.read) if row["measure"] in names or not self.read.judges]
         return table_of(kept, self.kind, columns=COLUMNS)
 
     @property
@@ -244,7 +247,7 @@ class Check(Study):
     read: Checked
     measures: Measures
     beyond_chance: BeyondChance
-    disagreements: SaidOtherwise
+    disagreements: SaidOtherwise | None
     beside: RatersBeside | None
 
     @property
@@ -263,6 +266,96 @@ class Check(Study):
 
     def _repr_html_(self) -> str:
         return untypeset(markup(self.read, "fragment"))
+
+
+_OF_TOOLS = (".json", ".jsonl", ".eval")
+_SIGNS = {">=": ge, "<=": le, ">": gt, "<": lt}
+
+
+@dataclass(frozen=True)
+class CellTable:
+    """Cells as texts, null where empty; `kind` is the package whose tables the caller uses.
+
+    Where rows are those of a list in each record, `records` are the records without it.
+    """
+
+    frame: pl.DataFrame
+    source: str
+    kind: Kind = "pandas"
+    notes: tuple[str, ...] = ()
+    records: pl.DataFrame | None = None
+
+    def where(self, conditions: Iterable[str]) -> CellTable:
+        """The rows that meet every condition ``COLUMN=WORD``."""
+        return replace(self, frame=rows_where(self.frame, conditions))
+
+    def passing(self, rules: Iterable[str]) -> CellTable:
+        """The table with numbers as pass or fail, by rules ``COLUMN >= NUMBER``; an empty cell stays empty."""
+        frame = self.frame
+        for rule in rules:
+            parts = re.fullmatch(r"\s*(.+?)\s*(>=|<=|>|<)\s*([-+]?\d*\.?\d+(?:[eE][-+]?\d+)?)\s*", rule)
+            if not parts or parts[1] not in frame.columns:
+                cure = f"such as --pass-if 'score >= 0.5'; the columns are {', '.join(frame.columns)}"
+                raise InputError("--pass-if", "must be COLUMN >= NUMBER with a column of the file", rule, cure)
+            numbers = frame[parts[1]].str.strip_chars().cast(pl.Float64, strict=False)
+            if (off := frame[parts[1]].filter(numbers.is_null())).drop_nulls().len():
+                raise InputError(f"--pass-if {rule!r}", f"{parts[1]} must hold numbers", off.drop_nulls()[0])
+            passed = _SIGNS[parts[2]](numbers, float(parts[3]))
+            words = pl.when(passed).then(pl.lit("pass")).when(passed.not_()).then(pl.lit("fail"))
+            frame = frame.with_columns(words.alias(parts[1]))
+        return replace(self, frame=frame)
+
+    def with_item(self, names: Sequence[str]) -> tuple[CellTable, str]:
+        """The table and the column that names its items: of several, one that joins them."""
+        if len(names) < 2:
+            return self, names[0] if names else ""
+        if absent := [name for name in names if name not in self.frame.columns]:
+            cure = f"the columns are {', '.join(self.frame.columns)}"
+            raise InputError("--item", "must name a column of the file", absent[0], cure)
+        joined = " + ".join(names)
+        return replace(self, frame=self.frame.with_columns(pl.concat_str(names, separator="/").alias(joined))), joined
+
+
+def read_cells(table: Any) -> CellTable:
+    """A file (any that `axisjudge.imports.sheets` reads), a pandas, polars or arrow table, or a dict of columns.
+
+    Raises
+    ------
+    InputError
+        Not a table, no rows, columns that share a name or differ in length.
+    """
+    source = "table"
+    notes: tuple[str, ...] = ()
+    kind: Kind = "pandas"
+    given: Mapping[Any, Cells]
+    outer: Mapping[str, Cells] = {}
+    if isinstance(table, (str, Path)):
+        source = str(Path(table))
+        with unpacked(Path(table)) as path:
+            if path.suffix in _OF_TOOLS and path.is_file():
+                _refuse_export(path, source)
+            given, notes, outer = read_sheet(path)
+    elif isinstance(table, Mapping):
+        given = {name: list(values) for name, values in table.items()}
+    else:
+        kind, frame = kind_of(table), narwhals_of(table, "table")
+        given = {name: frame[name].to_list() for name in frame.columns}
+    lengths = {str(name): len(cells) for name, cells in given.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(source, "all columns must be of one length", lengths)
+    if not any(lengths.values()):
+        raise InputError(source, "holds no rows", cure="a header line and one row a rated item are needed")
+    records = texts(outer) if outer else None
+    return CellTable(texts({str(name): cells for name, cells in given.items()}), source, kind, tuple(notes), records)
+
+
+def _refuse_export(path: Path, source: str) -> None:
+    """Refuse the export of a tool, which is told from a table by what `import` reads."""
+    from axisjudge.imports.api import ratings_ways, tool_of
+
+    if tool := tool_of(path):
+        rule = f"is an export of {tool}, which says itself who rated what"
+        raise InputError(source, rule, cure="take it as ratings", ways=ratings_ways(path, source))
 
 
 def check(
@@ -296,7 +389,8 @@ def check(
         CSV, TSV, JSON, JSON Lines, Parquet or Excel, packed too; pandas, polars or arrow. A column a rater, or (long)
         one row a rating.
     judges, human : str or sequence of str, optional
-        Their columns; in a long table their names. Recognised from names and words where not given.
+        Their columns; in a long table their names. Recognised from names and words where not given; with ``none``
+        for a judge people are compared with each other.
     cluster : str, optional
         The column that says which rows belong together (a task, a query); ``none`` for rows on their own.
     confidence : mapping or str, optional
@@ -394,7 +488,7 @@ def check(
         read=read,
         measures=Measures(read, kind=read.kind),
         beyond_chance=BeyondChance(read, kind=read.kind),
-        disagreements=SaidOtherwise(read, kind=read.kind),
+        disagreements=SaidOtherwise(read, kind=read.kind) if read.judges else None,
         beside=RatersBeside(read, kind=read.kind) if several else None,
     )
 

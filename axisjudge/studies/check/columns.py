@@ -6,14 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from operator import ge, gt, le, lt
-from pathlib import Path
-from typing import Any
 
+import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError, WayOut
-from axisjudge.imports.cells import refuse_turned, turned, unlike, words_meant
+from axisjudge.imports.cells import TURNED, chooses, each_by, of_bad, refuse_turned, turned, unlike, words_meant
 from axisjudge.imports.recognise import (
     CLUSTERS,
     HUMAN,
@@ -36,119 +34,27 @@ from axisjudge.imports.recognise import (
     several_raters,
     share_words,
     sums_up,
-    texts,
     tokens,
     who,
 )
 from axisjudge.imports.recognise import kind_of as rater_kind_of
-from axisjudge.imports.sheets import Cells, read_sheet, unpacked
 from axisjudge.ratings.edge import NO_VERDICT, of_unlike_scales, side, words_in
 from axisjudge.ratings.scales import plain
-from axisjudge.studies._shared.frames import Kind, kind_of, narwhals_of
-
-_OF_TOOLS = (".json", ".jsonl", ".eval")
-_SIGNS = {">=": ge, "<=": le, ">": gt, "<": lt}
-
-
-@dataclass(frozen=True)
-class CellTable:
-    """Cells as texts, null where empty; `kind` is the package whose tables the caller uses.
-
-    Where rows are those of a list in each record, `records` are the records without it.
-    """
-
-    frame: pl.DataFrame
-    source: str
-    kind: Kind = "pandas"
-    notes: tuple[str, ...] = ()
-    records: pl.DataFrame | None = None
-
-    def where(self, conditions: Iterable[str]) -> CellTable:
-        """The rows that meet every condition ``COLUMN=WORD``."""
-        conditions, kept = list(conditions), self.frame
-        for condition in conditions:
-            name, equals, word = condition.partition("=")
-            if not equals or name not in kept.columns:
-                cure = f"the columns are {', '.join(kept.columns)}"
-                raise InputError("--where", "must be COLUMN=WORD with a column of the file", condition, cure)
-            kept = kept.filter(pl.col(name).fill_null("").str.strip_chars() == word.strip())
-        if not kept.height:
-            raise InputError("--where", "leaves no row", ", ".join(conditions))
-        return replace(self, frame=kept)
-
-    def passing(self, rules: Iterable[str]) -> CellTable:
-        """The table with numbers as pass or fail, by rules ``COLUMN >= NUMBER``; an empty cell stays empty."""
-        frame = self.frame
-        for rule in rules:
-            parts = re.fullmatch(r"\s*(.+?)\s*(>=|<=|>|<)\s*([-+]?\d*\.?\d+(?:[eE][-+]?\d+)?)\s*", rule)
-            if not parts or parts[1] not in frame.columns:
-                cure = f"such as --pass-if 'score >= 0.5'; the columns are {', '.join(frame.columns)}"
-                raise InputError("--pass-if", "must be COLUMN >= NUMBER with a column of the file", rule, cure)
-            numbers = frame[parts[1]].str.strip_chars().cast(pl.Float64, strict=False)
-            if (off := frame[parts[1]].filter(numbers.is_null())).drop_nulls().len():
-                raise InputError(f"--pass-if {rule!r}", f"{parts[1]} must hold numbers", off.drop_nulls()[0])
-            passed = _SIGNS[parts[2]](numbers, float(parts[3]))
-            words = pl.when(passed).then(pl.lit("pass")).when(passed.not_()).then(pl.lit("fail"))
-            frame = frame.with_columns(words.alias(parts[1]))
-        return replace(self, frame=frame)
-
-    def with_item(self, names: Sequence[str]) -> tuple[CellTable, str]:
-        """The table and the column that names its items: of several, one that joins them."""
-        if len(names) < 2:
-            return self, names[0] if names else ""
-        if absent := [name for name in names if name not in self.frame.columns]:
-            cure = f"the columns are {', '.join(self.frame.columns)}"
-            raise InputError("--item", "must name a column of the file", absent[0], cure)
-        joined = " + ".join(names)
-        return replace(self, frame=self.frame.with_columns(pl.concat_str(names, separator="/").alias(joined))), joined
-
-
-def read_cells(table: Any) -> CellTable:
-    """A file (any that `axisjudge.imports.sheets` reads), a pandas, polars or arrow table, or a dict of columns.
-
-    Raises
-    ------
-    InputError
-        Not a table, no rows, columns that share a name or differ in length.
-    """
-    source = "table"
-    notes: tuple[str, ...] = ()
-    kind: Kind = "pandas"
-    given: Mapping[Any, Cells]
-    outer: Mapping[str, Cells] = {}
-    if isinstance(table, (str, Path)):
-        source = str(Path(table))
-        with unpacked(Path(table)) as path:
-            if path.suffix in _OF_TOOLS and path.is_file():
-                _refuse_export(path, source)
-            given, notes, outer = read_sheet(path)
-    elif isinstance(table, Mapping):
-        given = {name: list(values) for name, values in table.items()}
-    else:
-        kind, frame = kind_of(table), narwhals_of(table, "table")
-        given = {name: frame[name].to_list() for name in frame.columns}
-    lengths = {str(name): len(cells) for name, cells in given.items()}
-    if len(set(lengths.values())) > 1:
-        raise InputError(source, "all columns must be of one length", lengths)
-    if not any(lengths.values()):
-        raise InputError(source, "holds no rows", cure="a header line and one row a rated item are needed")
-    records = texts(outer) if outer else None
-    return CellTable(texts({str(name): cells for name, cells in given.items()}), source, kind, tuple(notes), records)
-
-
-def _refuse_export(path: Path, source: str) -> None:
-    """Refuse the export of a tool, which is told from a table by what `import` reads."""
-    from axisjudge.imports.api import ratings_ways, tool_of
-
-    if tool := tool_of(path):
-        rule = f"is an export of {tool}, which says itself who rated what"
-        raise InputError(source, rule, cure="take it as ratings", ways=ratings_ways(path, source))
-
+from axisjudge.studies._shared.frames import Floats
 
 _CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
 _PLAIN = words_in("label verdict answer rating decision judge llm score value final pred prediction said")
 _ITEMS = tuple(name for name in NAMES["trajectory_id"] if name not in CLUSTERS)
 _REASONS = frozenset(NAMES["rationale"])
+
+
+#: Words of a person's column or name, and of what others' words are made of.
+_PERSONS = words_in("human humans person expert experts reviewer sme annotator worker analyst assessor coder rater")
+_MADE = SUMMED_UP | words_in("gold golden truth adjudicated final")
+#: The column of the numbers of rows.
+ROW = "axisjudge row"
+#: What stands for judges where people alone are compared.
+NOBODY = ("none",)
 
 
 @dataclass(frozen=True)
@@ -205,7 +111,7 @@ def roles_of(known: Recognised, wishes: Roles) -> Roles:
 
 def _wide(known: Recognised, wishes: Roles) -> Roles:
     for option, names in (("--judge", wishes.judges), ("--human", wishes.people)):
-        for name in names:
+        for name in () if names == NOBODY else names:
             _column(known, option, name)
     if both := set(wishes.judges) & set(wishes.people):
         raise InputError("--judge", "a column is a judge or people, not both", sorted(both))
@@ -217,6 +123,12 @@ def _wide(known: Recognised, wishes: Roles) -> Roles:
         _refuse_several(known, of, found.judges)
     if not wishes.judges and (over := turned(known, found.judges)):
         refuse_turned(known, over, found.judges)
+    swapped = [name for name in found.judges if tokens(name) & TURNED and chooses(known, [name])]
+    if swapped and not wishes.judges:
+        rest = [name for name in found.judges if name not in swapped]
+        ways = [WayOut(each_by("--judge", rest), f"without {', '.join(swapped)}")] * bool(rest)
+        ways.append(WayOut(each_by("--judge", found.judges), "if a word means the same answer in both orders"))
+        raise InputError("--judge", f"{swapped[0]} may choose between the answers the other way round", ways=ways)
     cluster = _cluster(known, wishes, {*raters, item})
     confidence = _confidences(known, found.judges, wishes)
     reasons = _beside(known, found.judges, _REASONS)
@@ -244,7 +156,7 @@ def _refuse_several(known: Recognised, rater: str, verdicts: Sequence[str]) -> N
 def _is_long(known: Recognised, wishes: Roles) -> bool:
     if wishes.rater or wishes.value:
         return True
-    named = (*wishes.judges, *wishes.people)
+    named = (*(() if wishes.judges == NOBODY else wishes.judges), *wishes.people)
     if any(name in known.columns for name in named):
         return False
     rater, value = _rater(known), known.named("verdict")
@@ -282,11 +194,15 @@ def _long(known: Recognised, wishes: Roles) -> Roles:
         raise InputError("--item", "must name what was rated", cure="name it", ways=ways)
     item = _column(known, "--item", wishes.item or named or ids[0])
     raters = _names_in(known, rater)
-    people = wishes.people or _long_people(known, rater, raters, wishes)
-    judges = wishes.judges or tuple(name for name in raters if name not in people)
-    if not judges:
-        rule = f"the raters of column {rater!r} are all people, and a judge's words are compared with theirs"
-        raise InputError("--judge", rule, ", ".join(raters[:8]), "a judge's words are missing")
+    alone = wishes.judges == NOBODY
+    people = wishes.people or (tuple(raters) if alone else _long_people(known, rater, raters, wishes))
+    judges = () if alone else wishes.judges or tuple(name for name in raters if name not in people)
+    if not judges and len(people) > 1 and not alone and any(tokens(name) & _MADE for name in people):
+        ways = [WayOut(("--judge", *NOBODY), "to compare people with each other, these too")]
+        rule = f"the raters of column {rater!r} are all people, and some are made of others' words"
+        raise InputError("--judge", rule, ", ".join(people[:8]), ways=ways)
+    if not judges and len(people) < 2:
+        raise InputError("--judge", f"column {rater!r} names one person and no judge", cure="nothing can be compared")
     for option, names in (("--judge", judges), ("--human", people)):
         if absent := [name for name in names if name not in raters]:
             raise InputError(option, f"must name raters of column {rater!r}", absent, f"they are {', '.join(raters)}")
@@ -315,7 +231,8 @@ def _long_people(known: Recognised, rater: str, raters: Sequence[str], wishes: R
     if not human - set(wishes.judges):
         listed = ", ".join(raters[:8])
         may = [name for name in raters if not is_model(name) and name not in wishes.judges]
-        ways = [WayOut(("--human", name)) for name in may[::-1]]
+        ways = [WayOut(("--judge", *NOBODY), "if all are people")] if may == raters else []
+        ways += [WayOut(("--human", name)) for name in may[::-1]]
         rule = f"which raters of column {rater!r} are people?"
         raise InputError("--human", rule, listed, "name them, once each" if may else "all are models", ways)
     return tuple(name for name in raters if name in human and name not in wishes.judges)
@@ -415,9 +332,12 @@ def wide_raters(
         and not of_candidate(known, name)
         and not (known.columns[name].numbers and last_part(name) in OF_ROWS)
     }
-    theirs = tuple(people) or _people(known, free, judges)
+    alone = tuple(judges) == NOBODY
+    theirs = tuple(people) or _people(known, free, () if alone else judges)
+    if alone and len(theirs) < 2:
+        raise InputError("--judge", "none compares people with each other", ", ".join(theirs), "name each by --human")
     if judges:
-        return WideRaters(theirs, tuple(judges))
+        return WideRaters(theirs, () if alone else tuple(judges))
     ours, copies = _judges(known, {name: words for name, words in free.items() if name not in theirs}, theirs)
     made = [
         name
@@ -426,7 +346,7 @@ def wide_raters(
     ]
     if made and len(made) == len(ours):
         rule = f"{made[0]} says what people say wherever they agree, or is named so: it may be made of their words"
-        named = tuple(part for name in theirs for part in ("--human", name))
+        named = each_by("--human", theirs)
         raise InputError("--judge", rule, ways=[WayOut(("--judge", made[0], *named), "if it is a judge")])
     ours = tuple(name for name in ours if name not in made)
     for judge in ours:
@@ -457,7 +377,7 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
         cure = "name people's column, or several people by --human once each"
         ways = [WayOut(("--human", name)) for name in people[:6]]
         if len(several) > 1:
-            ways.insert(0, WayOut(tuple(part for name in several for part in ("--human", name)), "several people"))
+            ways.insert(0, WayOut(each_by("--human", several), "several people"))
         raise InputError("--human", f"{', '.join(people)} could each be what people said", cure=cure, ways=ways)
     verdicts = [name for name in free if known.columns[name].kind == "verdict" and len(free[name]) > 1]
     judged = [name for name in verdicts if who(name) == "judge"]
@@ -473,6 +393,9 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
         may = alike or (verdicts if len(verdicts) == 2 and not judged else [])
         may = [] if on_answers(known, judged) else may  # whose word each is on another answer
         ways = [WayOut(("--human", name), f"if people said {name}") for name in may]
+        one_question = all(share_words(free[name], free[verdicts[0]]) for name in verdicts)
+        if not judged and one_question and not (unlike(verdicts) or on_answers(known, verdicts)):
+            ways.append(WayOut(("--judge", *NOBODY, *each_by("--human", verdicts)), "people said all"))
         cure = "name by --human what people said" if len(judged) < len(verdicts) else "people's words are missing"
         raise InputError("--human", rule, cure=cure, ways=ways)
     rule = "no column is recognised as what people said, and none holds verdicts"
@@ -523,8 +446,10 @@ def _judges(
     if any(name in judged for name in alike) or len(alike) == 1:
         return tuple(alike), copies
     if alike:
-        every = tuple(part for name in alike[:6] for part in ("--judge", name))
-        ways = [WayOut(every, "all of them"), *(WayOut(("--judge", name), "one") for name in alike)]
+        ways = [
+            WayOut(each_by("--judge", alike[:6]), "all of them"),
+            *(WayOut(("--judge", name), "one") for name in alike),
+        ]
         raise InputError(
             "--judge", f"{', '.join(alike)} could each be a judge", cure="name each that is one", ways=ways
         )
@@ -542,6 +467,14 @@ def _unlike(known: Recognised, judges: Sequence[str], people: Sequence[str]) -> 
             )
     rule = f"{', '.join(judges[:3])} and {', '.join(people[:3])} are of unlike things by their names"
     return InputError("--judge", rule, ways=ways)
+
+
+def _are_persons(known: Recognised, names: Sequence[str]) -> bool:
+    """Whether columns are surely several people's own words on one question."""
+    own = [{each.rstrip("0123456789") for each in tokens(name)} for name in names]
+    clear = all(each & _PERSONS and not each & _MADE for each in own) and not unlike(names)
+    alike = any(same_in_every_row(known.frame, *pair) for pair in combinations(names, 2))
+    return clear and not alike and not any(sums_up(known.frame, name, [*{*names} - {name}]) for name in names)
 
 
 def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) -> InputError:
@@ -563,7 +496,8 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         bars = {
             name: 0.5 if low >= 0 and high <= 1 else round((low + high) / 2, 2) for name, (low, high) in ends.items()
         }
-        rules = [part for name, bar in bars.items() for part in ("--pass-if", f"{name} >= {bar:g}")]
+        signs = {name: "<" if of_bad([name])[0] else ">=" for name in both}
+        rules = [part for name, bar in bars.items() for part in ("--pass-if", f"{name} {signs[name]} {bar:g}")]
         way = WayOut(("--judge", scores[0], *rules))
         return InputError("--judge", rule, cure="say from where on a number passes", ways=[way])
     others = [
@@ -595,4 +529,27 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
     cure = f"the columns of few words are {', '.join(judges[:6])}" if judges else "a judge's column is missing"
     said_by = {name: sorted(known.columns[name].words, key=in_order) for name in judges[:3]}
     ways = [way for name, own in said_by.items() for way in words_meant(name, own, theirs)]
+    if len(people) > 1:
+        clear = not judges and _are_persons(known, people)
+        when = "" if clear else "to compare people with each other"
+        ways.append(WayOut(("--judge", *NOBODY, *each_by("--human", people)), when, clear=clear))
     return InputError("--judge", rule, cure=cure, ways=ways)
+
+
+def confidence_of(table: pl.DataFrame, judge: str, roles: Roles) -> Floats:
+    """A judge's confidence in each row, NaN where it gave none."""
+    if (name := f"confidence of {judge}") not in table.columns:
+        return np.full(table.height, np.nan)
+    cells = table[name].str.strip_chars()
+    empty = cells.is_null() | cells.str.to_lowercase().is_in(["na", "n/a", "nan", "null", "none", "-"])
+    text = cells.str.strip_suffix("%").str.replace(",", ".", literal=True)
+    share = pl.when(cells.str.ends_with("%")).then(100.0).otherwise(1.0)
+    numbers = table.select((text.cast(pl.Float64, strict=False) / share).alias("n"))["n"]
+    where = f"column {roles.confidence[judge]!r}, row"
+    if (bad := (numbers.is_null() & ~empty).arg_true()).len():
+        cure = "name another column; an empty cell says that there is none"
+        raise InputError(f"{where} {table[ROW][bad[0]]}", "a confidence must be a number", cells[bad[0]], cure)
+    if (bad := ((numbers < 0) | (numbers > 1)).arg_true()).len():
+        cure = "divide by 100, or write 87%"
+        raise InputError(f"{where} {table[ROW][bad[0]]}", "a confidence must lie in [0, 1]", cells[bad[0]], cure)
+    return numbers.fill_null(float("nan")).to_numpy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -22,12 +22,12 @@ from axisjudge.stats.clusters import ALIKE, shared_by_chance
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.correction import SAMPLING, CorrectedRate, corrected_rate, pairwise_level
 from axisjudge.stats.escalation import Alone, decides_alone
-from axisjudge.stats.estimate import ClusteredShare, Decision, Estimate, Measured, decided, no_interval, nothing_of
+from axisjudge.stats.estimate import ClusteredShare, Decision, Estimate, Measured, decided, nothing_of
 from axisjudge.stats.proportions import cluster_codes, clustered_proportion, t_quantile
 from axisjudge.stats.reference import balanced_accuracy
 from axisjudge.studies._shared.frames import Floats, Kind, rows_of
 from axisjudge.studies.check.columns import Roles
-from axisjudge.studies.check.votes import Votes, counted, differing
+from axisjudge.studies.check.votes import Votes, differing
 
 E = TypeVar("E", bound=Estimate)
 
@@ -106,6 +106,8 @@ def terms_of(sampling: str, risk: float, ci_level: float, votes: Votes) -> Check
     way, _, judge = sampling.partition("=")
     way = way.replace("-", "_")
     way = one_of("--sampling", {"by_judge": "by_judge_verdict", "by_human": "by_human_label"}.get(way, way), SAMPLING)
+    if not votes.judges and way != "unknown":
+        raise InputError("--sampling", "says how items were drawn for a judge, and none is compared", sampling)
     if judge and (way != "by_judge_verdict" or judge not in votes.judges):
         raise InputError("--sampling", "only by_judge_verdict=JUDGE names a judge of the file", sampling)
     if way == "by_judge_verdict" and not judge and len(votes.judges) == 1:
@@ -174,10 +176,12 @@ def hits(codes: Floats, truth: Floats, word: float) -> Floats:
     return np.where(counts, codes == word, np.nan)
 
 
-def coefficients(votes: Votes, pair: Sequence[Floats], ci_level: float) -> dict[str, Estimate]:
-    """Agreement of two raters beyond chance, by the coefficients of the words' level."""
+def coefficients(
+    votes: Votes, raters: Sequence[Floats], ci_level: float, names: Mapping[str, str] | None = None
+) -> dict[str, Estimate]:
+    """Agreement of two raters beyond chance, or the coefficients of `names`, at the words' level."""
     asked = votes.question
-    names, values = coefficients_of(asked.level), np.column_stack(pair)
+    names, values = names or coefficients_of(asked.level), np.column_stack(raters)
     how = {"categories": list(range(len(asked.words))), "alike": votes.alike, **votes.how(ci_level)}
     if asked.level == "ordinal":
         order = np.array(asked.values)
@@ -264,6 +268,8 @@ def _allowed(each: E, name: str, votes: Votes, terms: CheckTerms, number: int) -
 
 #: The level at which days or builds are shown to differ, over all that are tried.
 _DIFFERS = 0.01
+#: More people are not set beside each other two by two.
+_MOST_IN_PAIRS = 20
 #: Sign flips need a table of clusters x judges; independent items beyond so many are added up in groups of items.
 MOST_GROUPS = 200
 
@@ -375,6 +381,8 @@ class Checked(Result):
     def off_together(self) -> dict[str, float]:
         """Occasions that differ by more than chance in what people say, or in how many judges agree; the p-value."""
         votes, truth = self.votes, self.votes.reference
+        if not votes.judges:
+            return {}
         clusters = np.zeros(votes.n_items) if votes.clusters is None else votes.clusters
         heard = ~np.isnan(votes.ratings) & votes.labelled[:, None]
         right = (heard & (votes.ratings == truth[:, None])).sum(axis=1)
@@ -391,12 +399,35 @@ class Checked(Result):
 
     @cached_property
     def people(self) -> tuple[PeoplePair, ...]:
-        """Every pair of people."""
+        """Every pair of people, unless they are many."""
+        if len(self.votes.people) > _MOST_IN_PAIRS:
+            return ()
         columns = zip(self.votes.people, self.votes.labels.T, strict=True)
         return tuple(
             PeoplePair((one, other), coefficients(self.votes, (first, second), self.terms.ci_level))
             for (one, first), (other, second) in itertools.combinations(columns, 2)
         )
+
+    @cached_property
+    def together(self) -> dict[str, Estimate]:
+        """How far all people agree, where no judge is compared: the share of alike pairs, and coefficients."""
+        votes = self.votes
+        if votes.judges:
+            return {}
+        names = coefficient_names(len(votes.people), votes.question.level)
+        return coefficients(votes, list(votes.labels.T), self.terms.ci_level, names)
+
+    @property
+    def compared(self) -> dict[str, dict[str, Estimate]]:
+        """Judge -> its measures; of people alone what they agree in."""
+        return {each.name: each.measures for each in self.judges} or {"people": self.together}
+
+    @property
+    def n_compared(self) -> int:
+        """How many items two words can be compared on: a judge's with people's, of people alone two of theirs."""
+        if self.judges:
+            return max(each.n_compared for each in self.judges)
+        return int(((~np.isnan(self.votes.labels)).sum(axis=1) > 1).sum())
 
     @property
     def words(self) -> dict[str, Any]:
@@ -449,6 +480,22 @@ class Checked(Result):
         return share(self.votes.reference, self.votes, self.terms.ci_level)
 
 
+def counted(votes: Votes, number: int) -> list[dict[str, Any]]:
+    """The table of counts of the judge at `number`: a row for each word of people, and what the judge said there."""
+    words = votes.question.words
+    truth, said = votes.reference, votes.ratings[:, number]
+    rows = []
+    for code, name in enumerate(words):
+        mine = said[truth == code]
+        row = {f"{votes.judges[number]}: {word}": int((mine == at).sum()) for at, word in enumerate(words)}
+        rows.append({"people": name, **row, "no verdict": int(np.isnan(mine).sum())})
+    unlabelled = said[np.isnan(truth)]
+    if unlabelled.size:
+        row = {f"{votes.judges[number]}: {word}": int((unlabelled == at).sum()) for at, word in enumerate(words)}
+        rows.append({"people": "no label", **row, "no verdict": int(np.isnan(unlabelled).sum())})
+    return rows
+
+
 COLUMNS = (
     *("judge", "measure", "of", "scale", "estimate", "low", "high", "items", "clusters", "effective_clusters"),
     *("missing", "method", "reason"),
@@ -471,7 +518,7 @@ SHORT = ("sensitivity", "specificity", "balanced_accuracy", "agreement", "kappa"
 
 def rows(read: Checked) -> list[dict[str, Any]]:
     """One row for each judge and measure, then for each judge and word its recall where there are more than two."""
-    table = []
+    table = [_row("people", *label(read, name), each) for name, each in read.together.items()]
     for judge in read.judges:
         table += [_row(judge.name, *label(read, name), each) for name, each in judge.measures.items()]
         if not read.votes.question.directed:
@@ -487,40 +534,13 @@ def rows(read: Checked) -> list[dict[str, Any]]:
 
 def label(read: Checked, name: str) -> tuple[str, str, str]:
     """A measure's name, the word that it is about, and the scale on which it takes the words."""
+    if not read.judges:
+        of = COEFFICIENTS[coefficient_names(len(read.votes.people), read.votes.question.level)[name]]
+        return of.label, "", "nominal" if name == "percent" else read.votes.question.level
     said, about = NAMES[name]
     asked = read.votes.question
     word = {"failing": asked.failing, "passing": asked.passing}.get(about, "")
     return said, word, asked.level if name in CHANCE_CORRECTED else "nominal"
-
-
-def heading(read: Checked, name: str) -> str:
-    """Measure and word in one heading; a coefficient's name says its level."""
-    said, word, _ = label(read, name)
-    return f"{said} of {word!r}" if word else said
-
-
-def abreast(read: Checked) -> Iterator[tuple[str, bool, dict[str, Estimate]]]:
-    """Of each measure, and of each word of more than two: heading, whether below 0 is possible, figures by judge."""
-    for name in read.judges[0].measures:
-        figures = {judge.name: judge.measures[name] for judge in read.judges}
-        yield heading(read, name), name in CHANCE_CORRECTED, figures
-    for word in [] if read.votes.question.directed else read.judges[0].by_word:
-        yield f"recall of {word!r}", False, {judge.name: judge.by_word[word] for judge in read.judges}
-
-
-def spoken(estimate: Estimate) -> str:
-    """Estimate and interval, ``.79 (.69 to .86)``."""
-    if estimate.estimate != estimate.estimate:
-        return "-"
-    if estimate.ci_low != estimate.ci_low:
-        return f"{_points(estimate.estimate)} ({no_interval()})"
-    return f"{_points(estimate.estimate)} ({_points(estimate.ci_low)} to {_points(estimate.ci_high)})"
-
-
-def _points(value: float) -> str:
-    text = f"{abs(value):.2f}"
-    text = text.removeprefix("0") if text.startswith("0.") else text
-    return f"-{text}" if value < 0 and float(text) else text
 
 
 def _row(judge: str, measure: str, word: str, scale: str, estimate: Estimate) -> dict[str, Any]:

@@ -5,23 +5,22 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, coefficient_of_two
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, coefficient_names, coefficient_of_two
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import Decision, Estimate, no_interval
 from axisjudge.studies._shared.words import if_twice, listed, many
 from axisjudge.studies.check.columns import repeating_id
 from axisjudge.studies.check.compute import (
+    CHANCE_CORRECTED,
     MOST_ABREAST,
     SHORT,
     WANTED_HALF_WIDTH,
     JudgeCheck,
-    abreast,
     comparable,
-    heading,
-    spoken,
+    label,
 )
 from axisjudge.studies.check.votes import one_line
 
@@ -41,7 +40,7 @@ def report(read: Checked) -> dict[str, list[str]]:
     """Lines by part, in the order of print."""
     return {
         "read": _read(read),
-        "judges": [line for judge in read.judges for line in _judge(read, judge)],
+        "judges": [line for judge in read.judges for line in _judge(read, judge)] or [_people_alone(read)],
         "beside each other": beside(read),
         "supported": _supports(read),
         "next": [*filter(None, [_next(read)])],
@@ -50,6 +49,8 @@ def report(read: Checked) -> dict[str, list[str]]:
 
 def answer(read: Checked) -> str:
     """The first finding: what each judge passes and catches; of many judges the span of the bounds."""
+    if not read.judges:
+        return _people_alone(read)
     if len(read.judges) == 1:
         return _first_line(read, read.judges[0])
     return f"{_several(read)} {_ranking(read)}".strip()
@@ -57,6 +58,8 @@ def answer(read: Checked) -> str:
 
 def beyond_chance(read: Checked) -> str:
     """Whether each judge is above chance; of many judges the span of the bounds."""
+    if not read.judges:
+        return _people_alone(read)
     if len(read.judges) > MOST_IN_DETAIL:
         return _several(read)
     return " ".join(f"{judge.name}: {_chance_line(read, judge)[0].strip()}" for judge in read.judges)
@@ -109,7 +112,9 @@ def _read(read: Checked) -> list[str]:
     labelled = "all labelled" if votes.in_full else f"{votes.n_items - votes.n_unseen:,} labelled"
     lines = [f"{read.source}: {many(votes.n_items, votes.noun)}, {labelled}."]
     where = f" (raters in {roles.rater!r}, their words in {roles.value!r})" if roles.long else ""
-    lines.append(f"Judges: {listed(roles.judges)}. People: {listed(roles.people)}{where}.")
+    people = f"{listed(roles.people[:8])}{f' and {len(roles.people) - 8} more' if len(roles.people) > 8 else ''}"
+    judges = f"Judges: {listed(roles.judges)}." if roles.judges else "No judge is compared."
+    lines.append(f"{judges} People: {people}{where}.")
     if roles.cluster:
         worth = effective_clusters(votes.cluster_sizes)
         equal = "" if worth > 0.9 * votes.n_clusters else f", worth {worth:.1f} equal ones"
@@ -144,11 +149,11 @@ def _read(read: Checked) -> list[str]:
         lines.append(f"Not read: {listed(roles.left_out[:8])}{' and more' if len(roles.left_out) > 8 else ''}.")
     if votes.n_copies:
         lines.append(f"Rows that repeat another: {votes.n_copies}, counted once.")
-    if len(votes.people) > 1:
+    if len(votes.people) > 1 and votes.judges:
         alone = f" (none of them against one person: --human {shlex.quote(votes.people[0])})"
         tied = f"; {votes.n_tied} with a tie are left out{alone}" if votes.n_tied else ""
         lines.append(f"What people said is the majority of {len(votes.people)}{tied}.")
-    if not votes.in_full and read.terms.sampling == "unknown":
+    if not votes.in_full and read.terms.sampling == "unknown" and votes.judges:
         lines.append(
             f"Figures are of the {votes.n_labelled:,} labelled {votes.noun}s alone: how they were drawn is not known."
         )
@@ -157,12 +162,16 @@ def _read(read: Checked) -> list[str]:
 
 def _words_line(read: Checked) -> str:
     asked = read.votes.question
+    if not read.judges:
+        return f"Words: {one_line(asked.words)}{', in this order' * (asked.level == 'ordinal')}."
     if not asked.directed:
         order = "in this order, so that near misses count less (--scale nominal takes them as names)"
         level = order if asked.level == "ordinal" else "as names without an order"
         none = "None is taken as failing (--positive WORD names one to be caught)"
         return f"Words: {one_line(asked.words)}, {level}. {none}."
     turn = ""
+    if asked.named:
+        turn = f", by the name of {asked.named!r}; if {asked.passing!r} is the one, say --positive={asked.passing}"
     if asked.assumed:
         turn = f"; if {asked.passing!r} is the one to be caught, say --positive={shlex.quote(asked.passing)}"
     others = sorted(word for word, code in asked.code.items() if not code and word in asked.code)
@@ -418,7 +427,24 @@ def _people(read: Checked) -> list[str]:
     ]
 
 
+def _people_alone(read: Checked) -> str:
+    """How far people agree with each other, of a table without a judge."""
+    votes, level = read.votes, read.votes.question.level
+    if not read.n_compared:
+        return f"No {votes.noun} has the words of two people, so that nothing can be compared."
+    names = coefficient_names(len(votes.people), level)
+    shared, *beyond = read.together.items()
+    said = [f"{COEFFICIENTS[names[name]].label} {found.worded()}" for name, found in beyond]
+    whose = "two people" if len(votes.people) == 2 else "each two people"
+    return (
+        f"People agree in {_share(shared[1])} of what {whose} said of the same {votes.noun} ({read.n_compared:,} "
+        f"{votes.noun}s with two words or more){_by(read)}; {'; '.join(said)}."
+    )
+
+
 def _supports(read: Checked) -> list[str]:
+    if not read.judges:
+        return ["Whose word is nearer to the truth it does not say: add a judge's column, or name one by --judge."]
     every, to = read.judges, f" to ±{WANTED_HALF_WIDTH * 100:.0f} points"
     claims: list[tuple[str, bool]] = []
     if read.votes.question.directed:
@@ -453,6 +479,8 @@ def _narrow(estimate: Estimate) -> bool:
 
 
 def _next(read: Checked) -> str:
+    if not read.judges:
+        return ""
     roles, votes = read.roles, read.votes
     words = ["axisjudge", "check", read.source if read.source != "table" else "FILE"]
     words += [part for judge in roles.judges[:3] for part in ("--judge", judge)] if len(roles.judges) <= 3 else []
@@ -497,6 +525,36 @@ def _rounded(count: int) -> int:
     """Two leading figures, upwards: a number of labels to plan with."""
     step = int(10 ** max(0, len(str(count)) - 2))
     return -(-count // step) * step
+
+
+def heading(read: Checked, name: str) -> str:
+    """Measure and word in one heading; a coefficient's name says its level."""
+    said, word, _ = label(read, name)
+    return f"{said} of {word!r}" if word else said
+
+
+def abreast(read: Checked) -> Iterator[tuple[str, bool, dict[str, Estimate]]]:
+    """Of each measure, and of each word of more than two: heading, whether below 0 is possible, figures by judge."""
+    for name in next(iter(read.compared.values())):
+        figures = {rater: measures[name] for rater, measures in read.compared.items()}
+        yield heading(read, name), name in CHANCE_CORRECTED, figures
+    for word in [] if read.votes.question.directed or not read.judges else read.judges[0].by_word:
+        yield f"recall of {word!r}", False, {judge.name: judge.by_word[word] for judge in read.judges}
+
+
+def spoken(estimate: Estimate) -> str:
+    """Estimate and interval, ``.79 (.69 to .86)``."""
+    if estimate.estimate != estimate.estimate:
+        return "-"
+    if estimate.ci_low != estimate.ci_low:
+        return f"{_decimals(estimate.estimate)} ({no_interval()})"
+    return f"{_decimals(estimate.estimate)} ({_decimals(estimate.ci_low)} to {_decimals(estimate.ci_high)})"
+
+
+def _decimals(value: float) -> str:
+    text = f"{abs(value):.2f}"
+    text = text.removeprefix("0") if text.startswith("0.") else text
+    return f"-{text}" if value < 0 and float(text) else text
 
 
 def verdict_line(decisions: Sequence[Decision], ci_level: float) -> str:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from csv import writer
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import StringIO
 from typing import Any
@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, WayOut
+from axisjudge.imports.cells import of_bad
 from axisjudge.imports.recognise import NAMES, Recognised, named_column, telling_apart, tokens
 from axisjudge.ratings.edge import AFFIRMING, DENYING, FAILING, MOST_WORDS, PASSING, side, word, words_in
 from axisjudge.ratings.scales import Level, plain
@@ -23,7 +24,7 @@ from axisjudge.stats.clusters import Alike
 from axisjudge.stats.reference import majority
 from axisjudge.stats.uneven_draws import Families, apart_reason, comparable_features
 from axisjudge.studies._shared.frames import Floats
-from axisjudge.studies.check.columns import Roles
+from axisjudge.studies.check.columns import ROW, Roles, confidence_of
 
 #: Columns of such a name say on which occasion a row was made, as dates do: what is off that day is so in all its rows.
 _OCCASIONS = words_in("day date week month batch build commit session occasion round shift night timestamp created_at")
@@ -38,7 +39,7 @@ class Question:
 
     With more words, or with two of which nothing says which is failing, `failing` is empty and words are coded by
     their place in `words`. `values` are the numbers that words are, where all are, or their places in a told order.
-    `told` is the level that the caller names.
+    `named` is the column whose name says so; `told` is the level that the caller names.
     """
 
     words: tuple[str, ...]
@@ -46,6 +47,7 @@ class Question:
     failing: str = ""
     passing: str = ""
     assumed: bool = False
+    named: str = ""
     told: Level | None = None
 
     @property
@@ -349,6 +351,8 @@ def votes_of(
     said = {name: _said(table[name], name, roles.missing, meant or {}) for name in raters}
     spoken = {name: _counted(cells) for name, cells in said.items()}
     asked = question(spoken, people=roles.people, words=words, positive=positive, scale=scale)
+    if asked.assumed:
+        asked = _by_name(asked, spoken, roles)
     coded = {name: _codes(cells, asked) for name, cells in said.items()}
     labels = np.column_stack([coded[name] for name in roles.people])
     reference = majority(labels, len(asked.words))
@@ -357,10 +361,12 @@ def votes_of(
         judges=roles.judges,
         people=roles.people,
         question=asked,
-        ratings=np.column_stack([coded[name] for name in roles.judges]),
+        ratings=np.column_stack([np.empty((table.height, 0)), *(coded[name] for name in roles.judges)]),
         labels=labels,
         reference=reference,
-        confidence=np.column_stack([_confidence(table, judge, roles) for judge in roles.judges]),
+        confidence=np.column_stack(
+            [np.empty((table.height, 0)), *(confidence_of(table, judge, roles) for judge in roles.judges)]
+        ),
         clusters=_clusters(table, roles),
         unit=unit.replace("_", " ").casefold() if roles.cluster else "item",
         noun=next((noun for part, noun in _NOUNS.items() if part in roles.item.casefold().split("_")), "item"),
@@ -386,21 +392,42 @@ def apart_refused(votes: Votes) -> Votes:
     return votes
 
 
-_ITEM, _ROW = "axisjudge item", "axisjudge row"
+def _by_name(asked: Question, spoken: Mapping[str, Counter[str]], roles: Roles) -> Question:
+    """Of words whose meaning hangs on the question (1, yes), what the columns' names make of it (``human_toxic``).
+
+    Raises
+    ------
+    InputError
+        Names of which either may be meant (``refusal``).
+    """
+    name, sure = of_bad([roles.value] if roles.long else [*roles.people, *roles.judges])
+    if not name:
+        return asked
+    if not sure:
+        ways = [
+            WayOut(("--positive", asked.passing), f"if {asked.passing} of {name} is bad"),
+            WayOut(("--positive", asked.failing), "if it is good"),
+        ]
+        raise InputError("--positive", f"whether {asked.passing} of {name} is good hangs on what was asked", ways=ways)
+    caught = question(spoken, people=roles.people, positive=asked.passing)
+    return replace(caught, named=name)
+
+
+_ITEM = "axisjudge item"
 
 
 def _items_of(known: Recognised, roles: Roles) -> tuple[pl.DataFrame, int]:
     """One row an item with each rater's cell, its confidence and reason; and how many rows repeat another whole."""
-    frame = known.frame.with_row_index(_ROW, offset=1)
+    frame = known.frame.with_row_index(ROW, offset=1)
     if not roles.item:
-        return _wide(frame.with_columns(pl.format("row {}", _ROW).alias(_ITEM)), roles), 0
+        return _wide(frame.with_columns(pl.format("row {}", ROW).alias(_ITEM)), roles), 0
     whole = frame.unique(known.frame.columns, keep="first", maintain_order=True)
     n_copies = frame.height - whole.height
     named = whole.with_columns(pl.col(roles.item).str.strip_chars().fill_null("").alias(_ITEM))
     if roles.long:
         return _pivoted(named, known, roles), n_copies
     named = named.with_columns(
-        pl.when(pl.col(_ITEM) == "").then(pl.format("row {}", _ROW)).otherwise(_ITEM).alias(_ITEM)
+        pl.when(pl.col(_ITEM) == "").then(pl.format("row {}", ROW)).otherwise(_ITEM).alias(_ITEM)
     )
     if (twice := named.filter(pl.col(_ITEM).is_duplicated())).height:
         first = twice.filter(pl.col(_ITEM) == twice[_ITEM][0])
@@ -410,7 +437,7 @@ def _items_of(known: Recognised, roles: Roles) -> tuple[pl.DataFrame, int]:
             if rater
             else f"{twice[_ITEM][0]!r} stands twice"
         )
-        _refuse_twice(known, roles, f"{what} (rows {first[_ROW][0]} and {first[_ROW][1]})")
+        _refuse_twice(known, roles, f"{what} (rows {first[ROW][0]} and {first[ROW][1]})")
     return _wide(named, roles), n_copies
 
 
@@ -430,7 +457,7 @@ def _pivoted(frame: pl.DataFrame, known: Recognised, roles: Roles) -> pl.DataFra
     """A long table as one row an item and a column a rater."""
     rater, sure = pl.col(roles.rater).str.strip_chars(), next(iter(roles.confidence.values()), "")
     rated = frame.filter(rater.is_in([*roles.judges, *roles.people])).with_columns(rater.alias("axisjudge rater"))
-    if nameless := rated.filter(pl.col(_ITEM) == "")[_ROW].to_list():
+    if nameless := rated.filter(pl.col(_ITEM) == "")[ROW].to_list():
         where = f"column {roles.item!r}, row {nameless[0]}"
         raise InputError(
             where, "every rating needs the item that it is about", cure="fill in the cell, or leave out the row"
@@ -441,14 +468,14 @@ def _pivoted(frame: pl.DataFrame, known: Recognised, roles: Roles) -> pl.DataFra
         said = _both(first, roles.value)
         said = said if " and " in said else f"{said} and {said}"
         rule = f"{first['axisjudge rater'][0]} rated {first[_ITEM][0]!r} twice, {said}"
-        _refuse_twice(known, roles, f"{rule} (rows {first[_ROW][0]} and {first[_ROW][1]})")
+        _refuse_twice(known, roles, f"{rule} (rows {first[ROW][0]} and {first[ROW][1]})")
     of_items = [
         name
         for name in _occasions_of(rated, roles)
         if rated.group_by(_ITEM).agg(pl.col(name).n_unique())[name].max() == 1
     ]
     items = rated.unique(_ITEM, keep="first", maintain_order=True).select(
-        _ITEM, _ROW, *([roles.cluster] if roles.cluster else []), *of_items
+        _ITEM, ROW, *([roles.cluster] if roles.cluster else []), *of_items
     )
     if roles.cluster:
         groups = rated.group_by(_ITEM).agg(pl.col(roles.cluster).n_unique().alias("n"), pl.col(roles.cluster).unique())
@@ -496,7 +523,7 @@ def _clusters(table: pl.DataFrame, roles: Roles) -> NDArray[Any] | None:
         return None
     names = _by_day(table[roles.cluster].str.strip_chars())
     if names.null_count():
-        row = table[_ROW].filter(names.is_null())[0]
+        row = table[ROW].filter(names.is_null())[0]
         cure = "fill it in, or say --cluster none"
         raise InputError(f"column {roles.cluster!r}, row {row}", "every row needs its cluster", cure=cure)
     return np.asarray(names.rank("dense").to_numpy())
@@ -523,40 +550,6 @@ def _agents(table: pl.DataFrame, roles: Roles) -> NDArray[np.object_] | None:
     """Who acted, where a column that is nothing else says so; by it labelled and other items are compared."""
     name = named_column([each for each in roles.left_out if each in table.columns], NAMES["agent"])
     return table[name].to_numpy().astype(object) if name else None
-
-
-def _confidence(table: pl.DataFrame, judge: str, roles: Roles) -> Floats:
-    if (name := f"confidence of {judge}") not in table.columns:
-        return np.full(table.height, np.nan)
-    cells = table[name].str.strip_chars()
-    empty = cells.is_null() | cells.str.to_lowercase().is_in(["na", "n/a", "nan", "null", "none", "-"])
-    text = cells.str.strip_suffix("%").str.replace(",", ".", literal=True)
-    share = pl.when(cells.str.ends_with("%")).then(100.0).otherwise(1.0)
-    numbers = table.select((text.cast(pl.Float64, strict=False) / share).alias("n"))["n"]
-    where = f"column {roles.confidence[judge]!r}, row"
-    if (bad := (numbers.is_null() & ~empty).arg_true()).len():
-        cure = "name another column; an empty cell says that there is none"
-        raise InputError(f"{where} {table[_ROW][bad[0]]}", "a confidence must be a number", cells[bad[0]], cure)
-    if (bad := ((numbers < 0) | (numbers > 1)).arg_true()).len():
-        cure = "divide by 100, or write 87%"
-        raise InputError(f"{where} {table[_ROW][bad[0]]}", "a confidence must lie in [0, 1]", cells[bad[0]], cure)
-    return numbers.fill_null(float("nan")).to_numpy()
-
-
-def counted(votes: Votes, number: int) -> list[dict[str, Any]]:
-    """The table of counts of the judge at `number`: a row for each word of people, and what the judge said there."""
-    words = votes.question.words
-    truth, said = votes.reference, votes.ratings[:, number]
-    rows = []
-    for code, name in enumerate(words):
-        mine = said[truth == code]
-        row = {f"{votes.judges[number]}: {word}": int((mine == at).sum()) for at, word in enumerate(words)}
-        rows.append({"people": name, **row, "no verdict": int(np.isnan(mine).sum())})
-    unlabelled = said[np.isnan(truth)]
-    if unlabelled.size:
-        row = {f"{votes.judges[number]}: {word}": int((unlabelled == at).sum()) for at, word in enumerate(words)}
-        rows.append({"people": "no label", **row, "no verdict": int(np.isnan(unlabelled).sum())})
-    return rows
 
 
 def differing(votes: Votes, number: int) -> list[dict[str, Any]]:
