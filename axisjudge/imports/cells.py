@@ -323,9 +323,9 @@ def words_meant(judge: str, own: Sequence[str], theirs: Iterable[str], *, alone:
         orders = [[next(each for each in words if side(each) == side(one)) for one in own]]
     made = []
     for order in orders:
-        pairs = [f"{judge}:{one}={other}" for one, other in zip(own, order, strict=True)]
+        parts = [f"{judge}:{one}={other}" for one, other in zip(own, order, strict=True)]
         when = f"if {own[0]} means {order[0]}" if len(orders) > 1 else ""
-        made.append(WayOut(("--judge", judge, "--words", pairs[0], "--words", pairs[1]), when))
+        made.append(WayOut(("--judge", judge, *each_by("--words", parts)), when))
     return made
 
 

@@ -138,7 +138,7 @@ def _answers(where: str, result: Iterable[Mapping[str, Any]], terms: own.Naming,
             given = value.get(_VALUES[kind])
             given = "\n".join(given) if kind == "textarea" and isinstance(given, list) else given
             if kind == "textarea" and not own.split_side(name)[1]:
-                comments.append((steps, name, given))
+                comments.append((steps, name, str(given or "")))
                 continue
             for step in steps:
                 answers[step][name] = given
