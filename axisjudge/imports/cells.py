@@ -277,15 +277,27 @@ def chooses(known: Recognised, names: Iterable[str]) -> bool:
     return any(two <= words and len(words) <= len(two) + 3 for words in said for two in _TWO_ANSWERS)
 
 
+def _in_both(known: Recognised, name: str) -> bool:
+    """Whether the rows of most ids are two or three that have both words of a column: a pair in both orders."""
+    for of in (each for each, column in known.columns.items() if column.filled and not column.words):
+        words = known.frame.group_by(of).agg(pl.col(name).n_unique().alias("n"))["n"]
+        if len(words) * 3 >= known.frame.height and (words == 2).sum() * 2 > len(words):
+            return True
+    return False
+
+
 def turned(known: Recognised, verdicts: Sequence[str]) -> str:
     """Where verdicts choose between two answers, the column that says in which rows these stood the other way round."""
     if not chooses(known, verdicts):
         return ""
     for name, column in known.columns.items():
-        own, words = tokens(name), column.words
-        flags = all(map(side, words)) or any(TURNED & tokens(each) for each in words)
-        of_order = own & _ORDERED or (own & TURNED and flags)
-        if of_order and len(words) == 2 and name not in verdicts and who(name) != "people":
+        own, words = tokens(name), [re.sub(r"[^a-z0-9]", "", each) for each in column.words]
+        if len(words) != 2 or name in verdicts:
+            continue
+        mirrored = words[0] == words[1][::-1] and len(words[0]) > 1
+        both = mirrored or any(TURNED & tokens(each) for each in column.words)
+        flags = all(map(side, words)) and not who(name)
+        if (own & TURNED and (flags or both)) or (own & _ORDERED and (both or _in_both(known, name))):
             return name
     return ""
 

@@ -171,7 +171,8 @@ def read_sheet(path: Path) -> ReadTable:
     if path.suffix.lower() in (".json", *LINES) or text.lstrip()[:1] in ("{", "["):
         content = json_content(path)
         if (sheet := table_in(content, path)) is None and isinstance(content, Mapping):
-            sheet = ReadTable({name: [cell] for name, cell in _spread(content).items()})
+            cells = _spread(content)
+            sheet = ReadTable({name: [cell] for name, cell in cells.items()}) if len(cells) <= _MOST_COLUMNS else None
         if sheet is None:
             raise InputError(str(path), "must be a list of objects, one a row, or an object of columns")
         return sheet
@@ -539,11 +540,12 @@ def _excel(path: Path) -> ReadTable:
         alike.setdefault(tuple(sheet.columns), []).append(name)
     if len(alike) > 1:
         said = {names[0]: recognise(texts(filled[names[0]].to_dict())).of("verdict") for names in alike.values()}
-        best = max(alike.values(), key=lambda names: (bool(said[names[0]]), len(names), len(said[names[0]])))
+        rows = {names[0]: sum(filled[name].height for name in names) for names in alike.values()}
+        best = max(alike.values(), key=lambda names: (bool(said[names[0]]), rows[names[0]]))
         each = "p.read_excel(f, sheet_name=n, infer_schema_length=0).with_columns(sheet=p.lit(n))"
         code = f"f = {str(path)!r}; p.concat([{each} for n in {best!r}])"
         cure = f"take {', '.join(best)} as CSV: {_python(code, best[0])}"
-        raise InputError(str(path), f"has sheets with different columns ({', '.join(filled)})", cure=cure)
+        raise InputError(str(path), f"has {len(filled)} sheets with different columns ({', '.join(filled)})", cure=cure)
     frame = pl.concat([sheet.with_columns(pl.lit(name).alias("sheet")) for name, sheet in filled.items()])
     if frame.columns[0] == "__UNNAMED__0":  # a table's own row numbers, as pandas writes them
         frame = frame.rename({"__UNNAMED__0": "column 1"})
