@@ -139,6 +139,12 @@ def pandas_rows(frame: Any) -> list[dict[str, Any]]:
     return rows
 
 
+def written(value: float, spec: str) -> str:
+    """A number as `spec` has it, but -0.004 as ``0.00``: what is rounded to nought has no sign."""
+    sign = spec[: spec[:1] in ("+", "-", " ")]
+    return format(float(value), f"{sign}z{spec.removeprefix(sign)}")
+
+
 #: Digits of a number in a file: fewer than sums in another order (another BLAS, more threads) disagree on.
 DIGITS = 10
 

@@ -443,8 +443,8 @@ def demo(
 
 def _interval(estimate: Estimate) -> str:
     if estimate.ci_low != estimate.ci_low:
-        return f"{estimate.estimate:.2f} ({estimate.interval()})"
-    return f"{estimate.estimate:.2f} ({estimate.ci_low:.2f}-{estimate.ci_high:.2f})"
+        return f"{estimate.estimate:z.2f} ({estimate.interval()})"
+    return f"{estimate.estimate:z.2f} ({estimate.ci_low:z.2f}-{estimate.ci_high:z.2f})"
 
 
 def _write_votes(votes: pl.DataFrame, out: Path) -> None:

@@ -171,7 +171,7 @@ def text(value: Any) -> str:
     if value is None or value != value:
         return "-"
     if isinstance(value, float):
-        return f"{value:.3f}" if not 1e-9 < abs(value) < 5e-4 else f"{value:.{1 - floor(log10(abs(value)))}f}"
+        return f"{value:z.3f}" if not 1e-9 < abs(value) < 5e-4 else f"{value:.{1 - floor(log10(abs(value)))}f}"
     return printable(str(value))
 
 

@@ -197,7 +197,7 @@ def _confirmed(
         of = {text: [work.mean(given, id, work.repeats) for id in ids] for text, given in verdicts.items()}
         compared = {name: of[text] for name, text in texts.items()}
         shown = bets(of[best], compared, tasks, is_last=n == n_tasks)
-        tell(f"confirm, {n} of {n_tasks} tasks: {100 * shown.gain.estimate:+.0f} points")
+        tell(f"confirm, {n} of {n_tasks} tasks: {100 * shown.gain.estimate:+z.0f} points")
         if shown.is_better:
             break
     return shown, ids, verdicts

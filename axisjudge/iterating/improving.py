@@ -239,7 +239,7 @@ def _searched(
     gains = [select_gain(each, found[0]) for each in found[1:] if each.select]
     tell(
         f"search {number + 1}: {len(gains)} candidates judged on select tasks, the best "
-        f"{100 * max(gains, default=0):+.0f}"
+        f"{100 * max(gains, default=0):+z.0f}"
     )
     for candidate in found[1:]:
         if not candidate.is_lost and candidate.key != candidate.parent:

@@ -242,7 +242,7 @@ def drifts(labels: pl.DataFrame) -> Iterator[LabelFault]:
     for one, p in sorted(zip(series, adjusted, strict=True), key=lambda pair: pair[1]):
         if p < ALPHA:
             before, after = one.halves
-            what = f"labels move {one.over}: {before:+.2f} before, {after:+.2f} after, against {one.against}"
+            what = f"labels move {one.over}: {before:+z.2f} before, {after:+z.2f} after, against {one.against}"
             sure = f"p = {p:.2g} (sign flips of {len(set(one.tasks))} tasks, Holm over {len(series)})"
             cure = "show the instructions again, relabel a share of the early items, and compare the two"
             yield LabelFault("drift", "warning", what, f"{one.rater}, {one.question}", sure, cure)
@@ -323,7 +323,7 @@ def strangers(labels: pl.DataFrame) -> Iterator[LabelFault]:
             continue
         p = paired_sign_flip(sums_by(tasks, short), rng=rng, one_sided=True)[0] * len(tested)
         if p < ALPHA:
-            what = f"agreement beyond chance is {mine.mean():+.2f} with the others, {usual:+.2f} among these"
+            what = f"agreement beyond chance is {mine.mean():+z.2f} with the others, {usual:+z.2f} among these"
             sure = f"p = {p:.2g} of half of theirs (sign flips over tasks, Bonferroni over {len(tested)})"
             cure = "look whether these labels belong to other items (shifted rows) or another question; leave them out"
             cure += " of majorities until then"

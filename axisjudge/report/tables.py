@@ -24,7 +24,7 @@ import polars as pl
 
 from axisjudge.figures.markup import literal, visible
 from axisjudge.report.links import NO_LINKS, Links
-from axisjudge.results import pandas_rows, rounded
+from axisjudge.results import pandas_rows, rounded, written
 from axisjudge.sharing import safe_cell, shared_frame
 from axisjudge.stats.estimate import many
 
@@ -205,7 +205,9 @@ def _shown(value: Any, spec: str | None) -> str:
         return ", ".join(_shown(item, spec) for item in value) or MISSING
     if spec is None:
         spec = "," if isinstance(value, int) else ".2f" if isinstance(value, float) else ""
-    return format(rounded(value), spec) if isinstance(value, int | float) else str(value)
+    if isinstance(value, float):
+        return written(rounded(value), spec)
+    return format(value, spec) if isinstance(value, int) else str(value)
 
 
 def label_of(name: str) -> str:

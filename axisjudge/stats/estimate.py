@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.results import Result
+from axisjudge.results import Result, written
 from axisjudge.stats.clusters import NO_LEAN, Lean
 
 
@@ -43,6 +43,14 @@ class CountTerms(IntervalTerms):
     n_clusters: int
 
 
+def counts_of(
+    clusters: ArrayLike | None, cluster_unit: str, ci_level: float, *, n_items: int, n_missing: int, n_clusters: int
+) -> CountTerms:
+    """What an estimate counts; without `clusters` every item is its own."""
+    unit = "item" if clusters is None else cluster_unit
+    return CountTerms(ci_level=ci_level, n_items=n_items, n_missing=n_missing, n_clusters=n_clusters, cluster_unit=unit)
+
+
 def no_interval(reason: str = "") -> str:
     """What stands where an interval would: ``no interval: 3 clusters``, or ``no interval`` without a reason."""
     return f"no interval: {reason}" if reason else "no interval"
@@ -59,7 +67,8 @@ class Estimate(Result):
 
     `n_items` counts the items that enter the estimate and `n_missing` the ratings (or values) that are not there.
     `cluster_unit` names what the interval takes as independent ("item" where nothing was grouped) and `n_clusters`
-    counts it. `method` names the interval's method. Where the estimate or its interval is NaN, `reason` says why.
+    counts it. `method` names the interval's method. Where the estimate or its interval is NaN, `reason` says why: of
+    what a sample shows in part there are ends without an estimate.
     """
 
     estimate: float
@@ -80,13 +89,15 @@ class Estimate(Result):
 
     def __str__(self) -> str:
         if math.isnan(self.estimate):
-            return f"undefined: {self.reason}"
+            return f"{self._without_value('.3f')}: {self.reason}"
         interval = no_interval(self.reason) if math.isnan(self.ci_low) else self.interval(".3f")
-        return f"{self.estimate:.3f} [{interval}], {many(self.n_items, 'item')} in {self.clusters}"
+        return f"{self.estimate:z.3f} [{interval}], {many(self.n_items, 'item')} in {self.clusters}"
 
     @property
     def clusters(self) -> str:
         """The number of clusters with their unit, in words."""
+        if " and " in self.cluster_unit:
+            return f"{many(self.n_clusters, 'cluster')} by {self.cluster_unit}"
         return many(self.n_clusters, self.cluster_unit)
 
     @property
@@ -99,14 +110,19 @@ class Estimate(Result):
 
     def interval(self, spec: str = ".2f") -> str:
         """The interval in words, ``0.51 to 0.87`` with the ends as `spec` says, or ``no interval``."""
-        return no_interval() if math.isnan(self.ci_low) else f"{self.ci_low:{spec}} to {self.ci_high:{spec}}"
+        return (
+            no_interval() if math.isnan(self.ci_low) else " to ".join(written(end, spec) for end in self.in_short[1:])
+        )
+
+    def _without_value(self, spec: str) -> str:
+        return "undefined" if math.isnan(self.ci_low) else f"within {self.interval(spec)}"
 
     def worded(self, spec: str = ".2f") -> str:
         """Value and interval, ``0.71 (0.51 to 0.87)``; where there is none, the reason."""
         if math.isnan(self.estimate):
-            return f"undefined ({self.reason})"
+            return f"{self._without_value(spec)} ({self.reason})"
         interval = no_interval(self.reason) if math.isnan(self.ci_low) else self.interval(spec)
-        return f"{self.estimate:{spec}} ({interval})"
+        return f"{written(self.estimate, spec)} ({interval})"
 
 
 def difference_ends(first: Estimate, second: Estimate, correlation: float = 0.0) -> tuple[float, float]:
@@ -392,7 +408,7 @@ class Decision:
             known = no_interval(self.reason)
         else:
             sure = "" if math.isclose(self.ci_level, 0.95) else f" at {100 * self.ci_level:.3g}%"
-            known = f"{self.estimate:.3f}, {self.ci_low:.3f} to {self.ci_high:.3f}{sure}"
+            known = f"{self.estimate:z.3f}, {self.ci_low:z.3f} to {self.ci_high:z.3f}{sure}"
         said = {"met": "met", "short": "fell short", "cannot_tell": "too few labels to tell"}[self.outcome]
         return f"{self.judge}: {self.requirement}: {said} ({known})"
 

@@ -103,7 +103,7 @@ def refusals_of(
     if line.reason:
         return (Refusal(line.reason, spread),)
     if line.slope <= 0:
-        falls = f"people's scores do not rise with the raw score (slope {line.slope:.2f} on the probit scale)"
+        falls = f"people's scores do not rise with the raw score (slope {line.slope:z.2f} on the probit scale)"
         return (Refusal(falls, f"{spread}; or another raw score, if this one does not measure what people look at"),)
     median = math.exp(min(-line.intercept / line.slope, 700.0))
     if inner[0] <= median <= inner[1]:

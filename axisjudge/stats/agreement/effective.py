@@ -117,7 +117,7 @@ def effective_judges(
     if math.isnan(mean_rho):
         ends = Ends(reason="no two judges have both right and wrong verdicts on common items")
     elif math.isnan(_n_effective(k, mean_rho)):
-        excluding = f"errors exclude each other (they correlate at {mean_rho:.2f})"
+        excluding = f"errors exclude each other (they correlate at {mean_rho:z.2f})"
         ends = Ends(reason=f"{excluding}, as those of independent judges do not")
     elif n_clusters < FEWEST_CLUSTERS_SHOWN:
         ends = too_few_clusters(n_clusters, FEWEST_CLUSTERS_SHOWN)

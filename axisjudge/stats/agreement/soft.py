@@ -61,9 +61,9 @@ class SoftChange:
         """The mean change, split."""
         total, flips, hedging = (float(np.nanmean(part)) for part in (self.total, self.flips, self.hedging))
         if not self.flipped:
-            return f"raw agreement {total:+.2f}, all of it hedging: no verdict changed, so that none of it is progress"
+            return f"raw agreement {total:+z.2f}, all of it hedging: no verdict changed, so that none of it is progress"
         flipped = many(self.flipped, "flipped verdict")
-        return f"raw agreement {total:+.2f}: {flips:+.2f} by {flipped}, {hedging:+.2f} by hedging"
+        return f"raw agreement {total:+z.2f}: {flips:+z.2f} by {flipped}, {hedging:+z.2f} by hedging"
 
 
 def beliefs(verdicts: Sequence[object] | NDArray[Any], confidences: ArrayLike) -> Floats:

@@ -109,7 +109,7 @@ def _reasons(
     if math.isnan(low):
         yield f"the shift has {no_interval(shift.reason)}"
     elif not (-margin < low and high < margin):
-        yield f"the failure rate may have moved by {low:+.3f} to {high:+.3f}, beyond {margin:.2f}"
+        yield f"the failure rate may have moved by {low:+z.3f} to {high:+z.3f}, beyond {margin:z.2f}"
     if own is None:
         yield "the old judge was asked once, so that its agreement with itself is not known"
     elif math.isnan(agreement.ci_low) or math.isnan(own.estimate):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
+from axisjudge.results import written
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.comparisons.ranking import RankSets, Reversal
 from axisjudge.stats.correction import CorrectedRate
@@ -128,10 +129,10 @@ def by_text(texts: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def in_cell(estimate: Estimate, spec: str = ".2f") -> str:
-    """Value and interval as a cell of a table holds them; a dash where there is no value, and no reasons."""
+    """Value and interval as a cell of a table holds them; a dash where there is neither, and no reasons."""
     if math.isnan(estimate.estimate):
-        return "–"
-    return f"{estimate.estimate:{spec}}" if math.isnan(estimate.ci_low) else estimate.worded(spec)
+        return "–" if math.isnan(estimate.ci_low) else estimate.interval(spec)
+    return written(estimate.estimate, spec) if math.isnan(estimate.ci_low) else estimate.worded(spec)
 
 
 def counted(count: int, rate: Estimate) -> str:
@@ -213,7 +214,7 @@ def other_evidence(same: int, apart: int, where: Sequence[str]) -> str:
 def overlap_by_version(question: str, means: Mapping[str | None, float], n_pairs: int) -> str:
     """The mean overlap of the same pairs of judges under each version of a rubric."""
     whose = "one pair" if n_pairs == 1 else f"the same {n_pairs} pairs"
-    versions = listed([f"{mean:.2f} under {version}" for version, mean in means.items()])
+    versions = listed([f"{mean:z.2f} under {version}" for version, mean in means.items()])
     overlap = f"the mean overlap of the steps that {whose} of judges cite (cited by both, of those that either cites)"
     return f"{question}: {overlap} is {versions}; the versions may have been asked about different runs."
 
@@ -298,10 +299,10 @@ def declared(tests: Sequence[tuple[str, str, Sequence[str], Estimate, float]]) -
 def _declared(estimate: Estimate, p: float) -> str:
     if math.isnan(estimate.estimate) or math.isnan(p):
         return estimate.worded()
-    return f"{estimate.estimate:.2f} ({estimate.interval()}, {p_words(p)})"
+    return f"{estimate.estimate:z.2f} ({estimate.interval()}, {p_words(p)})"
 
 
 def spanned(values: Sequence[float], spec: str = "z.2f") -> str:
     """The least and the most of these numbers, ``0.24 to 0.40``; one where both look alike."""
-    low, high = f"{min(values):{spec}}", f"{max(values):{spec}}"
+    low, high = (written(end, spec) for end in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"

@@ -117,7 +117,7 @@ def plot_with_labels(cross: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
     theme.dress(ax, f"Judges against {_labels(cross)}", note)
     grey = "" if math.isnan(ceiling.ci_low) else "; grey: the interval of people among themselves"
     least, most = (pick(cross.with_labels.items(), key=lambda each: each[1].estimate) for pick in (min, max))
-    ends = f"from {least[1].estimate:.2f} ({_name(least[0])}) to {most[1].estimate:.2f} ({_name(most[0])})"
+    ends = f"from {least[1].estimate:z.2f} ({_name(least[0])}) to {most[1].estimate:z.2f} ({_name(most[0])})"
     subject = f"{cross.label}, with {_labels(cross)} on {_questions(cross)}"
     theme.describe(ax, f"{subject}, is observed {ends}; {who}{theme.intervals(mean)}{grey}")
     return ax
@@ -186,7 +186,7 @@ def _frame_families(ax: theme.Axes, of: Any) -> None:
 
 
 def _short(value: float) -> str:
-    return "–" if math.isnan(value) else f"{round(value, 2) + 0.0:.2f}".replace("0.", ".", 1).replace("-", "−")
+    return "–" if math.isnan(value) else f"{value:z.2f}".replace("0.", ".", 1).replace("-", "−")
 
 
 def _name(rater: str) -> str:

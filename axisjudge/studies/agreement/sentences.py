@@ -69,7 +69,7 @@ def answer(agreed: Agreed, together: Any, share_decided: float) -> str:
     sided = f" ({share_decided:.0%} of verdicts take a side)" if share_decided < 1 else ""
     first = f"{two} give the same word to {same.estimate:.0%} of {many(alpha.n_items, 'item')}{sided}"
     name, undefined = together.alpha_label.partition(",")[0], math.isnan(alpha.estimate)
-    told = alpha.reason if undefined else f"{name} {alpha.estimate:.2f}, {alpha.interval()}"
+    told = alpha.reason if undefined else f"{name} {alpha.estimate:z.2f}, {alpha.interval()}"
     chance = f"{_AGREED[agreed]} ({told})"
     return f"{_by_family(together)} {first}, {chance}.".lstrip()
 
@@ -93,7 +93,9 @@ def _by_family(together: Any) -> str:
     within, across = together.within.estimate, together.across.estimate
     if math.isnan(within + across):
         return ""
-    return f"Two of one family agree at a kappa of {within:.2f} on average, two of different families at {across:.2f}."
+    return (
+        f"Two of one family agree at a kappa of {within:z.2f} on average, two of different families at {across:z.2f}."
+    )
 
 
 def family_group(families: Sequence[str], means: Mapping[frozenset[str], float]) -> list[str]:
@@ -109,7 +111,7 @@ def family_group(families: Sequence[str], means: Mapping[frozenset[str], float])
 
 
 def _ends(values: Sequence[float]) -> str:
-    low, high = f"{min(values):.2f}", f"{max(values):.2f}"
+    low, high = f"{min(values):z.2f}", f"{max(values):z.2f}"
     return low if low == high else f"{low} to {high}"
 
 
@@ -160,7 +162,7 @@ def unused(coefficient: NamedEstimate, never: Sequence[str]) -> list[str]:
     """That words which nobody said move a coefficient; nothing where they do not."""
     if not never or not isinstance(coefficient, Agreement) or not coefficient.remarks.unused:
         return []
-    moved = f"{coefficient.label} is {coefficient.estimate:.3f} {coefficient.remarks.unused}"
+    moved = f"{coefficient.label} is {coefficient.estimate:z.3f} {coefficient.remarks.unused}"
     return [f"{moved} (never said: {', '.join(never)})."]
 
 
@@ -183,7 +185,7 @@ def undecided(bounds: CaseBounds | None) -> list[str]:
     """What agreement could be had every verdict been decided; nothing where all were."""
     if bounds is None or not bounds.n_undecided:
         return []
-    kappa = f", and Cohen's kappa, sampling counted, between {bounds.kappa_low:.2f} and {bounds.kappa_high:.2f}"
+    kappa = f", and Cohen's kappa, sampling counted, between {bounds.kappa_low:z.2f} and {bounds.kappa_high:z.2f}"
     return [
         f"a verdict is undecided or lost on {bounds.n_undecided:,} of {many(bounds.n_items, 'item')}; had all been "
         f"decided, agreement would lie between {bounds.percent_worst:.0%} and {bounds.percent_best:.0%}"
@@ -246,7 +248,7 @@ def worth_in_full(where: str, judges: Sequence[str], measured: EffectiveJudges, 
     else:
         band = [(error, value) for error, value, _ in measured.by_label_error if error and not math.isnan(value)]
         band = [] if planted else band  # planted truth has no error
-        with_error = listed([f"{value:.2f} if {error:.0%}" for error, value in band] or [""])
+        with_error = listed([f"{value:z.2f} if {error:z.0%}" for error, value in band] or [""])
         with_error = f"{with_error} of the labels are wrong" if band else ""
         first = (
             f"{where}: {len(judges)} judges {worth_of(len(judges), number)}, from "
@@ -267,10 +269,10 @@ def weighted(where: str, normalised: str, product: CaseWeighted, minimum: CaseWe
     """Whether weighting by confidence changes the panel's agreement, and whether the minimum says the same."""
     if math.isnan(product.estimate):
         return f"{where}: no case-weighted alpha of the panel, because {product.reason}."
-    change = f"from {product.unweighted:.2f} to {product.weighted:.2f}"
+    change = f"from {product.unweighted:z.2f} to {product.weighted:z.2f}"
     if math.isnan(product.ci_low) and product.estimate == 0:
         return (
-            f"{where}: weighting cases by confidence changes nothing (alpha {product.unweighted:.2f}): "
+            f"{where}: weighting cases by confidence changes nothing (alpha {product.unweighted:z.2f}): "
             f"{product.reason}."
         )
     by_product, by_minimum = (directed(each, "higher", "lower", unit="", spec=".2f") for each in (product, minimum))

@@ -552,7 +552,7 @@ def markdown(gate: Gate) -> str:
 
 def _row(each: GateDecision) -> tuple[str, ...]:
     change = each.change
-    points = ("-", "-") if change is None else (f"{change.estimate:+.1f}", change.interval("+.1f"))
+    points = ("-", "-") if change is None else (f"{change.estimate:+z.1f}", change.interval("+.1f"))
     shown = (_cell(each.scenario), _cell(each.agent), f"`{each.rule}`", f"**{each.outcome}**")
     return (*shown, _number(each.before), _number(each.after), *points, f"{each.n_before} / {each.n_after}")
 

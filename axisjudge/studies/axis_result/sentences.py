@@ -213,9 +213,9 @@ def decision(
     reason: str,
 ) -> str:
     """One decision in a line: where, what was asked, what was decided, and the figures behind it."""
-    figures = [] if math.isnan(after) else [f"{after:.1f}" if math.isnan(before) else f"{before:.1f} to {after:.1f}"]
+    figures = [] if math.isnan(after) else [f"{after:z.1f}" if math.isnan(before) else f"{before:z.1f} to {after:z.1f}"]
     if change is not None:
-        figures.append(f"{change.estimate:+.1f} points, {change.interval('+.1f')}")
+        figures.append(f"{change.estimate:+z.1f} points, {change.interval('+.1f')}")
     if reason:
         figures.append(reason)
     known = f" ({'; '.join(figures)})" if figures else ""

@@ -27,8 +27,8 @@ BOTH_MEANINGS = (
     "{score:.0f}."
 )
 MOVED = (
-    "With fitted curves a run's composite moves by {mean:.1f} points on average (single runs by {least:+.1f} to "
-    "{most:+.1f}), and {share:.1%} of the pairs of runs change their order."
+    "With fitted curves a run's composite moves by {mean:z.1f} points on average (single runs by {least:+z.1f} to "
+    "{most:+z.1f}), and {share:z.1%} of the pairs of runs change their order."
 )
 WITHIN = "Within one dimension {pairs:,} pairs of runs change their order ({names}): a monotone curve cannot do that."
 KEPT = "For {names} the curve is the assumed one in both, because its fit is refused."

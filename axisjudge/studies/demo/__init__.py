@@ -148,10 +148,10 @@ class ErrorFinding(Result):
         number = self.effective.n_effective
         if math.isnan(number.estimate):
             return [f"How many independent judges the panel is worth cannot be given: {number.reason}."]
-        interval = "" if math.isnan(number.ci_low) else f" ({number.ci_low:.1f} to {number.ci_high:.1f})"
+        interval = "" if math.isnan(number.ci_low) else f" ({number.ci_low:z.1f} to {number.ci_high:z.1f})"
         beside = "more" if self.effective.majority > self.effective.best_single else "not more"
         return [
-            f"Judged by where they err, {many(len(self.judges), 'judge')} are worth {number.estimate:.1f} independent "
+            f"Judged by where they err, {many(len(self.judges), 'judge')} are worth {number.estimate:z.1f} independent "
             f"ones{interval}. Their majority has people's vote on {self.effective.majority:.1%} of "
             f"{self.effective.n_majority:,} steps ({many(self.effective.n_tied, 'tie')}, shared among the votes that "
             f"tie), {beside} than the best single judge ({self.effective.best_single:.1%} of those that it judged)."

@@ -91,7 +91,7 @@ def variance(question: str, judges: Sequence[str], components: VarianceComponent
     sample = ", ".join(many(count, noun) for count, noun in counted)
     if math.isnan(components.item):
         return f"{question}: no variance components, because {components.reason}."
-    biases = listed([f"{bias:+.3f} ({judge})" for judge, bias in zip(judges, components.bias, strict=True)])
+    biases = listed([f"{bias:+z.3f} ({judge})" for judge, bias in zip(judges, components.bias, strict=True)])
     of_tasks = not math.isnan(components.task)
     parts = {
         "lies between tasks": components.task,

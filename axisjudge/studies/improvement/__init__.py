@@ -113,7 +113,7 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
         if len(alone) < 2 or not alone[0][1] < 0 < alone[-1][1]:
             return ""
         (hurt, loss), (helped, gain) = alone[0], alone[-1]
-        return f" It helps {helped} ({100 * gain:+.0f} points) and hurts {hurt} ({100 * loss:+.0f})."
+        return f" It helps {helped} ({100 * gain:+z.0f} points) and hurts {hurt} ({100 * loss:+z.0f})."
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """A mark with its bounds for each comparison."""
@@ -326,7 +326,7 @@ class Improvement(Study):
         gain = shown.gain
         on = f"{many(gain.n_items, 'run')} of {many(gain.n_clusters, 'task')} that it was not made from"
         of = _OF.get(self.target) or f"agreement with {_LABELS.get(self.labelled_by, 'labels')}"
-        points = f"{100 * gain.estimate:+.0f} points of {of} ({_bounds(gain.ci_low, gain.ci_high)})"
+        points = f"{100 * gain.estimate:+z.0f} points of {of} ({_bounds(gain.ci_low, gain.ci_high)})"
         if self.ending == "accepted":
             better = f"{self.axis} {self.version} is better than {self.base}"
             paid = f" It cost ${self.spent_usd:,.2f}, ${self.cost_per_point:,.2f} a point." if self.spent_usd else ""

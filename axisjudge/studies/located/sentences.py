@@ -263,7 +263,7 @@ def _readers_sentence(reading: pl.DataFrame) -> str:
         own = table.filter((pl.col("axis") == WHOLE_RUN) == whole)
         kappa = cohen_kappa(own.select("one", "two").to_numpy(), clusters=own["task_id"].to_list(), rng=0)
         same = own.filter(pl.col("one") == pl.col("two")).height
-        said.append(f"{same} of {own.height} (kappa {kappa.estimate:.2f}, {kappa.interval('.2f')})")
+        said.append(f"{same} of {own.height} (kappa {kappa.estimate:z.2f}, {kappa.interval('.2f')})")
     return (
         f"A second reader read {table['trajectory_id'].n_unique()} of these runs by the same guide. Of runs, the two "
         f"agree whether there is a fault in {said[0]}; of pairs of run and axis, in {said[1]}. Both read in one "

@@ -223,7 +223,7 @@ def spending(frontier: Frontier) -> str:
     unpriced = f" Without a known price, and so in no point: {listed(frontier.unpriced)}." if frontier.unpriced else ""
     first, last = frontier.best[0], frontier.best[-1]
     ends = [
-        f"kappa {each.kappa.estimate:.2f}" if frontier.by_kappa else f"error {each.error.estimate:.1%}"
+        f"kappa {each.kappa.estimate:z.2f}" if frontier.by_kappa else f"error {each.error.estimate:z.1%}"
         for each in (first, last)
     ]
     where = f"{_point(first.kind, first.judges)} ({_dollars(first.price)} an item, {ends[0]})"

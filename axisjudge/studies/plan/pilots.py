@@ -308,7 +308,7 @@ def plan_rows(plan: StudyPlan) -> list[dict[str, Any]]:
 def pilot_sentence(pilot: Pilot) -> str:
     """Who is compared, on how much, and how they agree."""
     runs, tasks = many(len(pilot.ratings), "run"), many(pilot.n_tasks, "task")
-    kappa = "no kappa, as they say one word alone," if math.isnan(pilot.kappa) else f"kappa {pilot.kappa:.2f}"
+    kappa = "no kappa, as they say one word alone," if math.isnan(pilot.kappa) else f"kappa {pilot.kappa:z.2f}"
     return (
         f"The pilot on {pilot.question}: {pilot.prevalence:.0%} of verdicts say incorrect; {listed(pilot.judges[:2])} "
         f"have {kappa} over all words that they say, and agree on {pilot.agreement:.0%} ({runs} of {tasks})."

@@ -122,11 +122,11 @@ def confirmed(tests: Sequence[tuple[str, Estimate, float]]) -> str:
         if math.isnan(p):
             told = f"{name} is {estimate.worded()}"
         elif statistic == "case_weighted_kappa":  # declared is how far it lies from kappa
-            told = f"{name} is {estimate.estimate:+.2f} from kappa ({figure})"
+            told = f"{name} is {estimate.estimate:+z.2f} from kappa ({figure})"
         else:
             is_shown = p <= progress.LEVEL and estimate.estimate > 0
             told = "judges agree beyond chance" if is_shown else "agreement beyond chance is not shown"
-            told = f"{told} ({name} {estimate.estimate:.2f}, {figure})"
+            told = f"{told} ({name} {estimate.estimate:z.2f}, {figure})"
         return f"on tasks held out, opened once, {told}; versions are not compared there"
     shown = sum(p <= progress.LEVEL for *_, p in tests)
     results = f"{shown or 'none'} of {len(tests)} declared results {'is' if shown == 1 else 'are'} shown"
@@ -317,7 +317,7 @@ def looked(times: Sequence[float], stopped: Sequence[tuple[str, int]]) -> list[s
 
 def published_item(agreement: Mapping[str, float], changes: Sequence[str], overlaps: Sequence[str]) -> str:
     """Agreement by version, what of each change is flips and what is hedging, and how far cited steps overlap."""
-    by_version = listed([f"{value:.2f} under {version}" for version, value in agreement.items()])
+    by_version = listed([f"{value:z.2f} under {version}" for version, value in agreement.items()])
     turns = zip(pairwise(agreement), changes, strict=True)
     split = "; ".join(f"from {old} to {new}: {change}" for (old, new), change in turns)
     cited = listed([f"{word} under {version}" for version, word in zip(agreement, overlaps, strict=True)])

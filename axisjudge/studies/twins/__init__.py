@@ -248,7 +248,7 @@ class TextForJudges(
         for at, row in enumerate(mine):
             theme.interval_mark(ax, row.flips, at - 0.12)
             theme.interval_mark(ax, row.taken_in, at + 0.14, colour=theme.QUIET, filled=False, size=5)
-            move = f"{round(row.confidence.estimate, 3) + 0.0:+.3f}" if row.confidence.n_items else "–"
+            move = f"{row.confidence.estimate:+z.3f}" if row.confidence.n_items else "–"
             theme.at_the_right(ax, at, move)
         names = [f"{theme.in_words(row.edit)}{' (control)' if row.edit == CONTROL else ''}" for row in mine]
         theme.named_rows(ax, names)

@@ -10,7 +10,7 @@ import numpy as np
 
 from axisjudge.figures.theme import in_words
 from axisjudge.stats.estimate import no_interval
-from axisjudge.studies._shared.words import judge_words, listed, many, sentence_case
+from axisjudge.studies._shared.words import in_cell, judge_words, listed, many, sentence_case
 from axisjudge.studies.twins.matrix import ANYWHERE, CONTROL, Claim, Halo, Injected, TwinCell, TwinMatrix
 from axisjudge.twins import Expectation
 from axisjudge.verdict import AXES
@@ -212,18 +212,13 @@ def injection_rows(rows: Sequence[Injected], judge: str) -> list[dict[str, Any]]
             "pairs": row.flips.n_items,
             "flipped": row.flips.worded(".3f"),
             "taken in": f"{row.taken_in.worded('.3f')} of {row.taken_in.n_items}" if row.taken_in.n_items else "–",
-            "confidence moved": _moved(row),
+            "confidence moved": in_cell(row.confidence, "+.3f"),
             "lost": row.lost,
             **{place: _flipped(share.get((row.edit, place))) for place in places},
         }
         for row in mine
         if row.place == ANYWHERE
     ]
-
-
-def _moved(row: Injected) -> str:
-    move = row.confidence
-    return f"{round(move.estimate, 3) + 0.0:+.3f} ({move.interval('+.3f')})" if move.n_items else "–"
 
 
 def _flipped(row: Injected | None) -> str:
