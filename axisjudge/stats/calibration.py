@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from axisjudge.checks import InputError, all_in_unit_interval, in_open_unit_interval, one_of, positive
 from axisjudge.results import Result
 from axisjudge.stats.clusters import AGREEMENT_ICC, clustered_variance, effective_clusters
-from axisjudge.stats.estimate import Ends, Estimate, without_interval
+from axisjudge.stats.estimate import Ends, Estimate, counts_of, without_interval
 from axisjudge.stats.proportions import FEWEST_CLUSTERS, FEWEST_RARE, cluster_codes, jackknife_interval
 
 Floats = NDArray[np.float64]
@@ -197,15 +197,8 @@ def auroc(
             ends = Ends(low, high, "jackknife-t over clusters on the logit")
             if math.isnan(low):
                 ends = without_interval("the ranking is perfect in the sample or without one cluster")
-    return Estimate(
-        estimate=estimate,
-        **ends._asdict(),
-        ci_level=ci_level,
-        n_items=given.size,
-        n_missing=int((~kept).sum()),
-        n_clusters=n_clusters,
-        cluster_unit="item" if clusters is None else cluster_unit,
-    )
+    counts = {"n_items": given.size, "n_missing": int((~kept).sum()), "n_clusters": n_clusters}
+    return Estimate(estimate=estimate, **ends._asdict(), **counts_of(clusters, cluster_unit, ci_level, **counts))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,10 @@ would narrow one."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,13 +19,14 @@ from axisjudge.stats.clusters import (
     PRIOR_DEGREES,
     Alike,
     Lean,
+    by_number,
     clustered_variance,
     effective_clusters,
     joined_effect,
     normal_part,
     relative_weights,
 )
-from axisjudge.stats.estimate import ClusteredShare, Estimate, many
+from axisjudge.stats.estimate import ClusteredShare, E, Estimate, counts_of, many, nothing_of
 from axisjudge.stats.proportions import (
     FEWEST_FOR_WILSON,
     clopper_pearson_interval,
@@ -85,17 +88,12 @@ def paired_share_difference(
         raise InputError("second", f"needs one entry for each of the {one.size} items", other.shape)
     moved = one - other
     kept = ~np.isnan(moved)
-    moved, groups = moved[kept], np.unique(cluster_codes(clusters, one.size)[kept], return_inverse=True)[1]
+    moved, groups = moved[kept], cluster_codes(clusters, one.size, ways=2)[kept]
     weight = relative_weights(weights, kept, groups=groups, alike=alike)
-    sizes = np.bincount(groups, weights=weight)
-    result = partial(
-        Estimate,
-        ci_level=ci_level,
-        n_items=moved.size,
-        n_missing=one.size - moved.size,
-        n_clusters=sizes.size,
-        cluster_unit="item" if clusters is None else cluster_unit,
-    )
+    ways = [np.unique(way, return_inverse=True)[1] for way in by_number(groups)]
+    sizes = np.bincount(ways[-1], weights=weight)
+    counts = {"n_items": moved.size, "n_missing": one.size - moved.size, "n_clusters": sizes.size}
+    result = partial(Estimate, **counts_of(clusters, cluster_unit, ci_level, **counts))
     if sizes.size < 2:
         reason = f"all values are of one {cluster_unit}" if sizes.size else "no value is given"
         return result(estimate=float(moved.mean()) if sizes.size else math.nan, reason=reason)
@@ -107,7 +105,7 @@ def paired_share_difference(
 
     def unseen(hit: Floats, missed: Floats, more: Floats) -> float:
         """What one more cluster, as hard as the hardest seen, may add on one side."""
-        hits, misses, most = (float(np.bincount(groups, weights=weight * each).max()) for each in (hit, missed, more))
+        hits, misses, most = (float(np.bincount(ways[0], weights=weight * each).max()) for each in (hit, missed, more))
         hardest = min(hits, misses)
         return max(0.0, min(hardest - math.sqrt(hardest) - max(most, 0.0), differing * n)) / n
 
@@ -120,6 +118,33 @@ def paired_share_difference(
 
 #: A stratum of fewer clusters does not show how far its clusters differ, and a mix that leans on it has no interval.
 FEWEST_OF_STRATUM = 5
+#: More of a mix than this, of which there is no item, leaves bounds too far apart to say anything.
+MOST_UNCOVERED = 0.2
+
+
+def uncovered(mix: Mapping[str, float], seen: Collection[str]) -> tuple[float, str]:
+    """Which share of a mix is of strata that are not among those `seen`, and why that matters; "" where none is."""
+    lacking = [name for name, part in mix.items() if part > 0 and name not in seen]
+    share = sum(mix[name] for name in lacking) / sum(mix.values())
+    few = f" ({MOST_UNCOVERED:.0%} at most can be bounded)" if share > MOST_UNCOVERED else ""
+    return share, f"the mix gives {share:.0%} to {' and '.join(lacking)}, of which no item counts{few}" * bool(lacking)
+
+
+def bounded(covered: E, share: float, reason: str) -> E:
+    """An estimate of the rest of a mix as bounds of the whole, whatever holds of the `share` that is not covered.
+
+    With l and u its ends, (1 - m) l to (1 - m) u + m: the interval of the rest, where of the share m none, or all, are
+    hits. There is no estimate, and no bound where m is above `MOST_UNCOVERED`.
+
+    References
+    ----------
+    Manski (1990), Am. Econ. Rev. 80:319-323 (bounds where nothing is known of a part).
+    """
+    if not share:
+        return covered
+    low, high = (1 - share) * covered.ci_low, (1 - share) * covered.ci_high + share
+    within = replace(covered, estimate=math.nan, ci_low=low, ci_high=high, reason=reason)
+    return nothing_of(covered, reason) if share > MOST_UNCOVERED or math.isnan(low) else within
 
 
 def standardised_share(
@@ -158,8 +183,8 @@ def standardised_share(
     Returns
     -------
     ClusteredShare
-        Undefined where a stratum with weight holds no item; without an interval where one holds fewer than five
-        clusters.
+        Where strata with weight hold no item, an interval that holds whatever they are (`bounded`), and no estimate;
+        without an interval where one that does holds fewer than five clusters.
 
     Raises
     ------
@@ -187,6 +212,12 @@ def standardised_share(
     share = np.array([*mix.values()], dtype=np.float64)
     if not (share >= 0).all() or not 0 < share.sum() < math.inf:
         raise InputError("mix", "must be shares of 0 or more, and not all 0", dict(mix))
+    seen = set(names[~np.isnan(outcome)])
+    left_out, why = uncovered(mix, seen)
+    if 0 < left_out < 1:
+        rest = {name: part for name, part in mix.items() if name in seen}
+        how: dict[str, Any] = {"cluster_unit": cluster_unit, "expected_icc": expected_icc, "ci_level": ci_level}
+        return bounded(standardised_share(values, strata, rest, clusters, **how), left_out, why)
     of = {name: number for number, name in enumerate(name for name, part in mix.items() if part > 0)}
     share = share[share > 0] / share.sum()
     stratum = np.array([of.get(name, -1) for name in names], dtype=np.intp)
@@ -196,18 +227,10 @@ def standardised_share(
     cells = np.zeros((share.size, groups.max(initial=-1) + 1))
     np.add.at(cells, (stratum, groups), 1.0)
     n, n_clusters, unit = cells.sum(axis=1), (cells > 0).sum(axis=1), "item" if clusters is None else cluster_unit
-    result = partial(
-        ClusteredShare,
-        ci_level=ci_level,
-        n_items=y.size,
-        n_missing=int(np.isnan(outcome).sum()),
-        n_clusters=cells.shape[1],
-        cluster_unit=unit,
-    )
-    for name, number in of.items():
-        if not n[number]:
-            reason = f"the mix gives {share[number]:.0%} to {name}, of which no item counts"
-            return result(estimate=math.nan, reason=reason)
+    counts = {"n_items": y.size, "n_missing": int(np.isnan(outcome).sum()), "n_clusters": cells.shape[1]}
+    result = partial(ClusteredShare, **counts_of(clusters, unit, ci_level, **counts))
+    if why:
+        return result(estimate=math.nan, reason=why)
     p = np.bincount(stratum, weights=y) / n
     estimate = float(share @ p)
     for name, number in of.items():

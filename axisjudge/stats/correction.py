@@ -34,7 +34,7 @@ from axisjudge.results import Result, plain
 from axisjudge.stats import uneven_draws
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.comparisons.ranking import RankSets
-from axisjudge.stats.estimate import ClusteredShare, CountTerms, Estimate, difference_ends, many
+from axisjudge.stats.estimate import ClusteredShare, CountTerms, Estimate, counts_of, difference_ends, many
 from axisjudge.stats.prediction_powered import prediction_powered_mean
 from axisjudge.stats.proportions import cluster_codes, clustered_proportion, normal_quantile
 from axisjudge.stats.uneven_draws import (
@@ -263,13 +263,9 @@ def corrected_rate(
     groups = cluster_codes(clusters, verdicts.size)
     strata = np.where(np.isnan(verdicts), 2, np.where(verdicts == 1, 0, 1)).astype(np.intp)
     by_stratum = tuple(_stratum(strata, labels, weight, kind) for kind in range(len(WORDS)) if (strata == kind).any())
-    counted: CountTerms = {
-        "ci_level": ci_level,
-        "n_items": verdicts.size,
-        "n_missing": int((~labelled).sum()),
-        "n_clusters": int(groups.max(initial=-1)) + 1,
-        "cluster_unit": "item" if clusters is None else cluster_unit,
-    }
+    n_lost, n_clusters = int((~labelled).sum()), int(groups.max(initial=-1)) + 1
+    counts = {"n_items": verdicts.size, "n_missing": n_lost, "n_clusters": n_clusters}
+    counted = counts_of(clusters, cluster_unit, ci_level, **counts)
     apparent = proportion_again(verdicts, None if clusters is None else groups, cluster_unit, ci_level)
     refusal = _refusal(sampling, probability is not None, labels)
     if not refusal and not draw_known and not labelled.all():

@@ -511,7 +511,8 @@ def reference_ranks(
     given, truth = np.asarray(ratings, dtype=np.float64), np.asarray(reference, dtype=np.float64)
     pairs = [np.column_stack([column, truth]) for column in given.T]
     patterns = [rating_patterns(pair, categories=categories, clusters=clusters) for pair in pairs]
-    few = np.array([_few(each) for each in patterns])
+    sizes = [effective_clusters(each.cluster_sizes()) for each in patterns]
+    few = np.array([n < proportions.FEWEST_CLUSTERS or rare(each) for n, each in zip(sizes, patterns, strict=True)])
     columns = [np.full(np.unique(np.asarray(clusters)).size, math.nan) for _ in pairs]
     wrong, right = np.full((2, len(pairs)), math.nan)
     for j in np.flatnonzero(~few).tolist():
@@ -541,10 +542,6 @@ def reference_ranks(
         refusal="",
         first_p=math.nan,
     )
-
-
-def _few(patterns: RatingPatterns) -> bool:
-    return effective_clusters(patterns.cluster_sizes()) < proportions.FEWEST_CLUSTERS or rare(patterns)
 
 
 def _pseudo_values(coefficient: str, patterns: RatingPatterns) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.clusters import clustered_variance
-from axisjudge.stats.estimate import Estimate, many
+from axisjudge.stats.estimate import Estimate, counts_of, many
 from axisjudge.stats.proportions import FEWEST_CLUSTERS, cluster_codes, t_quantile
 
 Floats = NDArray[np.float64]
@@ -63,14 +63,8 @@ def prediction_powered_mean(
     w = asked.astype(np.float64) if weight is None else np.where(asked, np.asarray(weight, dtype=np.float64), 0.0)
     groups = cluster_codes(clusters, f.size)
     n_clusters = np.unique(groups[asked]).size
-    result = partial(
-        Estimate,
-        ci_level=ci_level,
-        n_items=f.size,
-        n_missing=int((~asked).sum()),
-        n_clusters=n_clusters,
-        cluster_unit="item" if clusters is None else cluster_unit,
-    )
+    counts = {"n_items": f.size, "n_missing": int((~asked).sum()), "n_clusters": n_clusters}
+    result = partial(Estimate, **counts_of(clusters, cluster_unit, ci_level, **counts))
     if not asked.any():
         return result(estimate=math.nan, reason="no item has a label")
     y = np.where(asked, y, 0.0)

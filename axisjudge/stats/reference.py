@@ -22,8 +22,8 @@ from axisjudge.stats import proportions
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients, set_aside
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.clustered import cluster_correlation
-from axisjudge.stats.clusters import Alike, clustered_variance
-from axisjudge.stats.estimate import ClusteredShare, Estimate, IntervalTerms
+from axisjudge.stats.clusters import Alike, by_number, clustered_variance
+from axisjudge.stats.estimate import ClusteredShare, Estimate, IntervalTerms, counts_of
 
 Floats = NDArray[np.float64]
 
@@ -398,7 +398,7 @@ def balanced_accuracy(
         Whether the rater has the word of the reference. NaN values are left out and counted as missing.
     reference : array, shape (n_items,)
         The word of the reference, by any label; NaN where there is none, and the item is left out.
-    clusters : array, shape (n_items,), optional
+    clusters : array, shape (n_items,) or (n_items, 2), optional
         Which items belong together; without it items are taken as independent.
     words : array, shape (K,), optional
         The words that people use in the population meant, whether or not this sample has them. Without it those of
@@ -443,14 +443,10 @@ def balanced_accuracy(
     of_words = [np.where(given == word, outcome, np.nan) for word in range(len(names))]
     how: dict[str, Any] = {"cluster_unit": cluster_unit, "alike": alike, "ci_level": ci_level}
     shares = [proportions.clustered_proportion(each, clusters, **how) for each in of_words]
-    result = partial(
-        Estimate,
-        ci_level=ci_level,
-        n_items=int(kept.sum()),
-        n_missing=int((np.isnan(outcome) & (given >= 0)).sum()),
-        n_clusters=np.unique(proportions.cluster_codes(clusters, outcome.size)[kept]).size,
-        cluster_unit="item" if clusters is None else cluster_unit,
-    )
+    groups = proportions.cluster_codes(clusters, outcome.size, ways=2)
+    n_missing, n_clusters = int((np.isnan(outcome) & (given >= 0)).sum()), np.unique(by_number(groups[kept])[-1]).size
+    counts = {"n_items": int(kept.sum()), "n_missing": n_missing, "n_clusters": n_clusters}
+    result = partial(Estimate, **counts_of(clusters, cluster_unit, ci_level, **counts))
     if len(shares) < 2:
         reason = "the reference needs two words: a mean over one word is plain accuracy"
         return result(estimate=math.nan, reason=reason)
@@ -472,8 +468,7 @@ def balanced_accuracy(
             np.nan_to_num(of_word - share.estimate) / share.n_items / len(shares)
             for of_word, share in zip(of_words, shares, strict=True)
         )
-        groups = None if clusters is None else proportions.cluster_codes(clusters, outcome.size)[kept]
-        error = clustered_variance(np.asarray(influence)[kept], groups).error / (mean * (1 - mean))
+        error = clustered_variance(np.asarray(influence)[kept], groups[kept]).error / (mean * (1 - mean))
         degrees = min(share.effective_clusters for share in shares) - 1
         low, high = proportions.interval_on("logit", mean, error, degrees, ci_level)
         return result(estimate=mean, ci_low=low, ci_high=high, method="linearised, t on the logit")
@@ -482,7 +477,8 @@ def balanced_accuracy(
     )
     together = np.eye(len(shares))
     for i, j in combinations(range(len(shares) if clusters is not None else 0), 2):
-        together[i, j] = together[j, i] = max(0.0, cluster_correlation(of_words[i], of_words[j], clusters))
+        ways = (cluster_correlation(of_words[i], of_words[j], way) for way in by_number(groups))
+        together[i, j] = together[j, i] = max(0.0, *ways)
     low, high = (
         mean - math.sqrt(below @ together @ below) / len(shares),
         mean + math.sqrt(above @ together @ above) / len(shares),
@@ -537,16 +533,11 @@ def balanced_pseudo_values(right: ArrayLike, reference: ArrayLike, clusters: Arr
 
 
 def _pseudo_values(hits: Floats, counts: Floats) -> Floats:
-    without = _without_each(hits, counts)
+    """Of each cluster; NaN where without it no item of a word is left."""
+    with np.errstate(invalid="ignore"):
+        without = ((hits.sum(axis=0) - hits) / (counts.sum(axis=0) - counts)).mean(axis=1)
     estimate = (hits.sum(axis=0) / counts.sum(axis=0)).mean()
     return np.asarray(estimate + (len(hits) - 1) * (without.mean() - without), dtype=np.float64)
-
-
-def _without_each(hits: Floats, counts: Floats) -> Floats:
-    """Balanced accuracy without each cluster; NaN where no item of a word is left."""
-    with np.errstate(invalid="ignore"):
-        shares = (hits.sum(axis=0) - hits) / (counts.sum(axis=0) - counts)
-    return np.asarray(shares.mean(axis=1), dtype=np.float64)
 
 
 def _checked(

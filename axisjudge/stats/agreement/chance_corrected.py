@@ -95,7 +95,7 @@ class Agreement(NamedEstimate):
             causes.append(f"two raters are up to {away} apart in how often they use a category")
         why = f" ({' and '.join(causes)})" if causes else ""
         return (
-            f"{self._agree}, yet {named(self.label)} is {value:.2f}, because it puts the agreement expected by chance "
+            f"{self._agree}, yet {named(self.label)} is {value:z.2f}, because it puts the agreement expected by chance "
             f"at {self.expected_agreement:.0%}{why}."
         )
 
@@ -343,7 +343,7 @@ def _remarks(coefficient: coefficients.Coefficient, patterns: coefficients.Ratin
         )
         value = coefficient.value(narrow)
         if not abs(value - coefficient.value(patterns)) < MOVED:
-            unused = f"over {declared} possible categories; over the {occurring.size} that occur it is {value:.3f}"
+            unused = f"over {declared} possible categories; over the {occurring.size} that occur it is {value:z.3f}"
     if coefficient.name.startswith("cohen") and any(
         np.unique(column[(patterns.codes >= 0).all(axis=1)]).size == 1 for column in patterns.codes.T
     ):
@@ -537,17 +537,11 @@ def _kappa_fillings(codes: coefficients.Ints, items: coefficients.Floats) -> tup
         filled = np.where((codes < 0) & one_open[:, None], other, codes)
         a, b, c, d = (items[(filled == cell).all(axis=1)].sum() for cell in ((0, 0), (0, 1), (1, 0), (1, 1)))
         table = (a + split, b, c, d + both_open - split) if same else (a, b + split, c + both_open - split, d)
-        kappa = _kappa(*(np.asarray(cell, dtype=np.float64) for cell in table))
+        a, b, c, d = (np.asarray(cell, dtype=np.float64) for cell in table)
+        chance = (a + b) * (b + d) + (a + c) * (c + d)
+        kappa = np.where(chance > 0, 2 * (a * d - b * c) / np.where(chance > 0, chance, 1.0), np.nan)
         at = 0 if np.isnan(kappa).all() else int(np.nanargmax(kappa) if same else np.nanargmin(kappa))
         share = split[at] / both_open if both_open else 0.0
         cells = ((0, 0), (1, 1)) if same else ((0, 1), (1, 0))
         fillings.append(_Filling(filled, float(kappa[at]), float(share), *cells))
     return fillings[0], fillings[1]
-
-
-def _kappa(
-    a: coefficients.Floats, b: coefficients.Floats, c: coefficients.Floats, d: coefficients.Floats
-) -> coefficients.Floats:
-    """Kappa of a 2 x 2 table, 2 (ad - bc) / ((a + b)(b + d) + (a + c)(c + d))."""
-    chance = (a + b) * (b + d) + (a + c) * (c + d)
-    return np.where(chance > 0, 2 * (a * d - b * c) / np.where(chance > 0, chance, 1.0), np.nan)

@@ -111,8 +111,10 @@ def intraclass_correlation(
     else:
         ends = _jackknife(single, sums, groups, value, ci_level)
     if form.endswith("k"):
-        k = _mean_number(number[kept])
-        value, low, high = (_stepped_up(each, k) for each in (value, ends.ci_low, ends.ci_high))
+        total = float(number[kept].sum())  # how many ratings the mean of an item has, as unequal numbers count
+        k = (total - float((number[kept] ** 2).sum()) / total) / (number[kept].size - 1)
+        stepped_up = (k * each / (1 + (k - 1) * each) for each in (value, ends.ci_low, ends.ci_high))  # Spearman, Brown
+        value, low, high = stepped_up
         ends = ends._replace(ci_low=low, ci_high=high)
     return _result(value, ends, matrix, used, groups, label, cluster_unit, ci_level)
 
@@ -225,17 +227,6 @@ _SINGLE: dict[str, Callable[[Floats], Floats]] = {"A": _absolute, "C": _consiste
 def _quotient(part: Floats, whole: Floats, size: Floats) -> Floats:
     possible = np.abs(whole) > _ROUNDING * np.maximum(size, 1e-300)
     return np.where(possible, part / np.where(possible, whole, 1.0), np.nan)
-
-
-def _mean_number(number: NDArray[np.intp]) -> float:
-    """How many ratings the mean of an item has, as unequal numbers count in the one-way analysis."""
-    total = float(number.sum())
-    return (total - float((number**2).sum()) / total) / (number.size - 1)
-
-
-def _stepped_up(value: float, k: float) -> float:
-    """Spearman and Brown: what one rating's correlation is for the mean of k."""
-    return k * value / (1 + (k - 1) * value)
 
 
 # intervals

@@ -21,7 +21,7 @@ from axisjudge.ratings.edge import Strata
 from axisjudge.results import Result, columns, reached
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names, coefficient_of_two
-from axisjudge.stats.clustered import cluster_correlation, standardised_share
+from axisjudge.stats.clustered import bounded, cluster_correlation, standardised_share, uncovered
 from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.correction import CorrectedRate, CorrectedRates, corrected_rate
 from axisjudge.stats.estimate import Decision, Estimate, Measured, decided
@@ -418,10 +418,11 @@ def _joined(
 
     Strata that share tasks move together: as their labels' totals over tasks do, where these do so at all.
     """
-    rows_of = {name: panel.asked[:, number] & (names == name) for name in sizes}
-    if lacking := next((name for name, rows in rows_of.items() if not rows.any()), None):
-        reason = f"the mix gives {sizes[lacking] / sum(sizes.values()):.0%} to {lacking}, of which no item counts"
-        return Estimate(estimate=math.nan, n_items=0, n_clusters=0, ci_level=ci_level, reason=reason)
+    seen = [name for name in sizes if (panel.asked[:, number] & (names == name)).any()]
+    share, why = uncovered(sizes, seen)
+    if not seen:
+        return Estimate(estimate=math.nan, n_items=0, n_clusters=0, ci_level=ci_level, reason=why)
+    rows_of = {name: panel.asked[:, number] & (names == name) for name in seen}
     each = [corrected_of(panel, number, rows, ci_level=ci_level, seed=seed).rate for rows in rows_of.values()]
     labels = panel.failed(panel.reference)
     own = [np.where(rows, labels, np.nan) for rows in rows_of.values()]
@@ -429,7 +430,7 @@ def _joined(
     for i, j in combinations(range(len(own)), 2):
         if not (np.isnan(own[i]).all() or np.isnan(own[j]).all()):
             shared[i, j] = shared[j, i] = max(0.0, cluster_correlation(own[i], own[j], panel.groups))
-    return post_stratified_sum(each, [*sizes.values()], shared)
+    return bounded(post_stratified_sum(each, [sizes[name] for name in seen], shared), share, why)
 
 
 def _carried(
