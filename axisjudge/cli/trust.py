@@ -37,7 +37,10 @@ def check(
     table: Annotated[Path, typer.Argument(help="CSV, TSV, JSON, JSON Lines, Parquet, Excel; packed too; - for stdin.")],
     judge: Annotated[list[str], "A judge's column (in a long table its name), repeatable; none: people alone."] = [],
     human: Annotated[list[str], "People's column, or a person's name; repeatable."] = [],
-    cluster: Annotated[str, "The column of tasks or queries; `none` for rows on their own."] = "",
+    cluster: Annotated[
+        list[str],
+        "The column of tasks or queries; `none` for rows on their own. Twice: of tasks, and of days or builds.",
+    ] = [],
     confidence: Annotated[list[str], "JUDGE=COLUMN, or COLUMN; in [0, 1]."] = [],
     item: Annotated[list[str], "The column that names items; repeatable: several together."] = [],
     rater: Annotated[str, "Long table: the column of raters."] = "",

@@ -21,11 +21,12 @@ from axisjudge.stats.clusters import (
     OUTCOME_ICC,
     Alike,
     Lean,
+    by_number,
     clustered_variance,
     effective_clusters,
     relative_weights,
 )
-from axisjudge.stats.estimate import ClusteredShare, Estimate, many
+from axisjudge.stats.estimate import ClusteredShare, Estimate, counts_of, many
 
 #: Wilson's interval covers .93 or more at every proportion once both outcomes were seen this often (exact enumeration
 #: for n = 20 to 1,000); below it the exact interval is given.
@@ -135,8 +136,8 @@ def clustered_proportion(
     ----------
     values : array of 0, 1 or NaN, shape (n_items,)
         NaN values are left out and counted as missing: for a sensitivity, all items that people did not fail.
-    clusters : array, shape (n_items,), optional
-        Which items belong together, by any label.
+    clusters : array, shape (n_items,) or (n_items, 2), optional
+        Which items belong together, by any label; two columns where items of one task and items of one day do.
     weights : array, shape (n_items,), optional
         What an item stands for, 1 over the probability with which it was drawn, up to a factor: cluster totals are of
         weights then, and n is Kish's, (sum w)^2 / sum w^2.
@@ -197,23 +198,19 @@ def bounded_share(
     if outcome.ndim != 1 or not ((outcome >= 0) & (outcome <= 1) | np.isnan(outcome)).all():
         raise InputError("values", "must be one row of numbers in [0, 1] or NaN", values)
     kept = ~np.isnan(outcome)
-    groups = cluster_codes(clusters, outcome.size)[kept]
+    groups = cluster_codes(clusters, outcome.size, ways=2)[kept]
     number = np.ones(outcome.size) if times is None else np.asarray(times, dtype=np.float64)
     weight = relative_weights(weights, kept, groups=groups, times=number[kept], alike=alike)
     n_missing = int(number[~kept].sum())
     outcome, number = outcome[kept], number[kept]
     n = int(number.sum())
-    sizes = np.bincount(groups, weights=number * weight)[np.bincount(groups) > 0]
+    of_ways = [np.bincount(way, weights=number * weight)[np.bincount(way) > 0] for way in by_number(groups)]
+    sizes = of_ways[-1]  # of the fewer, where items are grouped in two ways
     independent = bool((weight == 1).all()) and (clusters is None or bool((sizes == 1).all()))
-    result = partial(
-        ClusteredShare,
-        ci_level=ci_level,
-        n_items=n,
-        n_missing=n_missing,
-        n_clusters=n if clusters is None else sizes.size,
-        cluster_unit="item" if clusters is None else cluster_unit,
-        effective_clusters=effective_clusters(weight, number) if clusters is None else effective_clusters(sizes),
-    )
+    worth = effective_clusters(weight, number) if clusters is None else effective_clusters(sizes)
+    counts = {"n_items": n, "n_missing": n_missing, "n_clusters": n if clusters is None else sizes.size}
+    terms = counts_of(clusters, cluster_unit, ci_level, **counts)
+    result = partial(ClusteredShare, **terms, effective_clusters=worth)
     if outcome.size == 0:
         return result(estimate=math.nan, reason="no value is given: a proportion needs at least one")
     ones, total = float((number * weight * outcome).sum()), float((number * weight).sum())
@@ -222,15 +219,16 @@ def bounded_share(
         low, high, method = _independent(ones, n, ci_level)
         return result(estimate=share, ci_low=low, ci_high=high, method=method)
     if sizes.size == 1:
-        reason = f"all values are of one {cluster_unit}, which does not show how far clusters differ"
+        one = cluster_unit.replace(" and ", " or one ")
+        reason = f"all values are of one {one}, which does not show how far clusters differ"
         return result(estimate=share, reason=reason)
     influence = weight * (outcome - share) / total
     variance = clustered_variance(influence, groups, weights=weight, times=number, prior=expected_icc)
     items = effective_clusters(weight, number) / variance.design_effect
     lean = variance.lean
     if unseen:
-        size = np.bincount(groups, weights=number * weight)
-        hits, size = np.bincount(groups, weights=number * weight * outcome)[size > 0], size[size > 0]
+        of_more, size = by_number(groups)[0], of_ways[0]
+        hits = np.bincount(of_more, weights=number * weight * outcome)[np.bincount(of_more) > 0]
         most, least = (float((side / np.maximum(size, size.mean())).max()) for side in (hits, size - hits))
         lean = replace(lean, above=(1 - share) * (1 - most), below=share * (1 - least), clusters=size.size)
     low, high = clustered_ends(share, items, variance.degrees, lean, ci_level)
@@ -324,14 +322,8 @@ def clustered_mean(
     weight = relative_weights(None, kept, groups=groups, alike=alike)
     value = value[kept]
     n_clusters = np.unique(groups).size
-    result = partial(
-        Estimate,
-        ci_level=ci_level,
-        n_items=value.size,
-        n_missing=int((~kept).sum()),
-        n_clusters=n_clusters,
-        cluster_unit="item" if clusters is None else cluster_unit,
-    )
+    counts = {"n_items": value.size, "n_missing": int((~kept).sum()), "n_clusters": n_clusters}
+    result = partial(Estimate, **counts_of(clusters, cluster_unit, ci_level, **counts))
     if value.size == 0:
         return result(estimate=math.nan, reason="no value is given: a mean needs at least one")
     mean = float((weight * value).mean())
@@ -352,7 +344,6 @@ def jackknife_interval(
     left_out: ArrayLike,
     *,
     scale: Scale = "identity",
-    times: ArrayLike | None = None,
     degrees: float | None = None,
     ci_level: float = 0.95,
 ) -> tuple[float, float]:
@@ -365,8 +356,6 @@ def jackknife_interval(
         The estimate without each unit (cluster).
     scale : {"identity", "fisher", "logit"}
         Fisher's z for coefficients in (-1, 1), the logit for shares.
-    times : array, optional
-        How many units each entry of `left_out` stands for.
     degrees : float, optional
         Degrees of freedom of t where fewer units carry the estimate than there are; by default units minus 1.
 
@@ -374,11 +363,10 @@ def jackknife_interval(
     ----------
     Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapter 11, doi:10.1201/9780429246593.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        moved = _SCALES[scale][0](np.asarray(left_out, dtype=np.float64))
-        error = math.sqrt(jackknife_variance(moved, times))
-    n = moved.size if times is None else round(float(np.sum(times)))
-    return interval_on(scale, estimate, error, n - 1 if degrees is None else degrees, ci_level)
+    moved = on_scale(scale, left_out)
+    with np.errstate(invalid="ignore"):
+        error = math.sqrt((moved.size - 1) * moved.var())
+    return interval_on(scale, estimate, error, moved.size - 1 if degrees is None else degrees, ci_level)
 
 
 def bootstrap_interval(
@@ -389,8 +377,8 @@ def bootstrap_interval(
     Percentiles of the same resamples are too short for coefficients near 1: .92 for quadratic AC2 of 100 items where
     this has .95.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = float(np.std(_SCALES[scale][0](np.asarray(resampled, dtype=np.float64)), ddof=1))
+    with np.errstate(invalid="ignore"):
+        error = float(np.std(on_scale(scale, resampled), ddof=1))
     return interval_on(scale, estimate, error, n - 1, ci_level)
 
 
@@ -412,19 +400,13 @@ def on_scale(scale: Scale, values: ArrayLike) -> NDArray[np.float64]:
         return np.asarray(_SCALES[scale][0](np.asarray(values, dtype=np.float64)), dtype=np.float64)
 
 
-def jackknife_variance(left_out: ArrayLike, times: ArrayLike | None = None) -> float:
-    """(n - 1) / n times the sum of squared deviations of the estimates without each of n units."""
-    value = np.asarray(left_out, dtype=np.float64)
-    weight = np.ones(value.size) if times is None else np.asarray(times, dtype=np.float64)
-    n = weight.sum()
-    return float((n - 1) / n * (weight @ (value - weight @ value / n) ** 2))
-
-
-def cluster_codes(clusters: ArrayLike | None, n_items: int) -> NDArray[np.intp]:
-    """Clusters as numbers from 0; every item its own where none are given."""
+def cluster_codes(clusters: ArrayLike | None, n_items: int, *, ways: int = 1) -> NDArray[np.intp]:
+    """Clusters as numbers from 0; every item its own where none are given; of two `ways` a column each."""
     if clusters is None:
         return np.arange(n_items, dtype=np.intp)
     labels = np.asarray(clusters)
+    if ways == 2 and labels.shape == (n_items, 2):
+        return np.column_stack([cluster_codes(way, n_items) for way in labels.T])
     if labels.shape != (n_items,):
         raise InputError("clusters", f"needs one label for each of the {n_items} items", labels.shape)
     if labels.dtype.kind in "fO" and any(label is None or label != label for label in labels.tolist()):

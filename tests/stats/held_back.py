@@ -102,6 +102,55 @@ def _of_agents(n_tasks: int, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(ndtr((ndtri(np.array([0.1, 0.2, 0.35, 0.55])) + effect) / math.sqrt(0.5)))
 
 
+#: Effects of days, of mean 0 and SD 1; the way of two crossed groupings that has few clusters.
+_DAYS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "uniform days": lambda rng, n: rng.uniform(-math.sqrt(3), math.sqrt(3), n),
+    "heavy-tailed days": lambda rng, n: rng.standard_t(5, n) / math.sqrt(5 / 3),
+}
+
+
+def _right_by_day(days: str, base: float, of_task: float, of_day: float, n: tuple[int, int], rng: np.random.Generator):
+    """The rate of each task on each day; tasks are Laplace."""
+    task = of_task * rng.laplace(0, math.sqrt(0.5), n[0])
+    return ndtr(base + task[:, None] + of_day * _DAYS[days](rng, n[1])[None, :])
+
+
+@cache
+def true_by_day(days: str, base: float, of_task: float, of_day: float) -> float:
+    """The rate of any task on any day."""
+    rng = np.random.default_rng(0)
+    return float(_right_by_day(days, base, of_task, of_day, (2000, 2000), rng).mean())
+
+
+def runs_by_day(shape: str, n: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    """How often each task is run on each day."""
+    match shape:
+        case "once":
+            return np.ones(n, dtype=int)
+        case "unequal":
+            return rng.poisson(1.5 * rng.gamma(1.0, 1.0, n[0])[:, None] * rng.gamma(3.0, 1 / 3, n[1])[None, :])
+        case "ragged":
+            return (rng.random(n) < 2.5 / n[1]).astype(int)
+    runs = np.zeros(n, dtype=int)  # four times on one day
+    runs[np.arange(n[0]), rng.integers(0, n[1], n[0])] = 4
+    return runs
+
+
+def tasks_by_day(
+    rates: tuple[str, float, float, float], shape: str, n: tuple[int, int], rng: np.random.Generator
+) -> Methods:
+    """A judge's agreement with people who fail three in ten, tasks and days crossed: a share, and beyond chance."""
+    right, runs = _right_by_day(*rates, n, rng), runs_by_day(shape, n, rng)
+    both = np.repeat(np.indices(n).reshape(2, -1).T, runs.ravel(), axis=0)
+    same = rng.random(len(both)) < right[*both.T]
+    label = rng.random(len(both)) < 0.3
+    pair = np.column_stack([label == same, label]).astype(float)
+    how = {"categories": (0, 1), "clusters": both}
+    found = agreement_coefficients(pair, ["cohen_kappa", "gwet_ac1"], **how)
+    shares = {"share": clustered_proportion(same, both), "by task": clustered_proportion(same, both[:, 0])}
+    return {name: ends(each) for name, each in (shares | found).items()}
+
+
 @cache
 def votes(subset: str, level: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Of each judge that was held back, its words beside people's, items x 2, and the query of each item."""

@@ -274,7 +274,7 @@ PARTS = {
     *(
         "bootstrap_interval",
         "jackknife_interval",
-        "jackknife_variance",
+        "by_number",
         "lean_of",
         "cluster_codes",
         "cluster_correlation",
@@ -331,6 +331,9 @@ PARTS = {
         "difference_ends",
         "sensitivity_against",
         "share_at",
+        "counts_of",
+        "bounded",
+        "uncovered",
         "many",
         "named",
         "plural",

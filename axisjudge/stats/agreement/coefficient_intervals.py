@@ -134,7 +134,9 @@ def _agreement_as_proportion(patterns: RatingPatterns, ci_level: float) -> Ends:
 
 
 def _clusters_alike(coefficient: Coefficient, patterns: RatingPatterns, ci_level: float) -> Ends:
-    """Jackknife over clusters that count alike; none of fewer than ten, or where too few items differ."""
+    """Jackknife over clusters that count alike; none of fewer than ten, of two ways, or where too few items differ."""
+    if patterns.cluster.ndim == 2:
+        return without_interval("a coefficient of clusters that count alike takes one way of grouping")
     if patterns.n_clusters() < proportions.FEWEST_CLUSTERS:
         return too_few_clusters(patterns.n_clusters(), proportions.FEWEST_CLUSTERS)
     if rare(patterns):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.stats.clusters import relative_weights
+from axisjudge.stats.clusters import by_number, relative_weights
 from axisjudge.stats.proportions import cluster_codes
 
 # Ratings as counts of distinct rating patterns: what raters said together, and how often.
@@ -35,7 +35,7 @@ class RatingPatterns:
 
     `codes` (patterns x raters) holds positions in `categories`, -1 where a rating is missing; `items` how many items
     show each pattern and `counts` their weight (the same without weights); `pattern` and `cluster` the pattern and the
-    cluster of each row, which stands for `times` items.
+    cluster of each row (rows x 2 where items are grouped in two ways), which stands for `times` items.
     """
 
     codes: Ints
@@ -74,15 +74,14 @@ class RatingPatterns:
         return self.cluster[self.compared] if self.grouped else None
 
     def cluster_sizes(self) -> Floats:
-        """How many items with two ratings or more each cluster has; clusters without any are left out."""
-        sizes = np.bincount(self.cluster[self.compared], weights=self.times[self.compared], minlength=1)
+        """How many items with two ratings or more each cluster has, of two ways the fewer; none without any."""
+        of = by_number(self.cluster[self.compared])[-1]
+        sizes = np.bincount(of, weights=self.times[self.compared], minlength=1)
         return np.asarray(sizes[sizes > 0], dtype=np.float64)
 
     def n_clusters(self) -> int:
-        """How many clusters the items with two ratings or more come from."""
-        if not self.grouped:
-            return int(self.items[self.paired].sum())
-        return int(np.count_nonzero(np.bincount(self.cluster[self.paired[self.pattern]], minlength=1)))
+        """How many clusters the items with two ratings or more come from, of two ways the fewer."""
+        return self.cluster_sizes().size if self.grouped else int(self.items[self.paired].sum())
 
     def clusters_alike(self) -> RatingPatterns:
         """The same with weights by which each cluster of items with two ratings or more counts alike."""
@@ -116,7 +115,7 @@ def rating_patterns(
         Label values; NaN where a rater gave none.
     categories : sequence of float, optional
         All values that could be given; by default those that occur.
-    clusters : array, shape (n_items,), optional
+    clusters : array, shape (n_items,) or (n_items, 2), optional
         Which items belong together.
     weights : array, shape (n_items,), optional
         Weights of items, 1 each by default.
@@ -131,7 +130,7 @@ def rating_patterns(
     codes, pattern = _distinct(_coded(matrix, values), values.size)
     if rows is not None:
         pattern = pattern[np.asarray(rows)]
-    groups = cluster_codes(clusters, pattern.size)
+    groups = cluster_codes(clusters, pattern.size, ways=2)
     weight = None if weights is None else _checked_weights(weights, pattern.size)
     number = np.ones(pattern.size) if times is None else _checked_weights(times, pattern.size)
     items = np.bincount(pattern, weights=number, minlength=len(codes)).astype(np.float64)
@@ -146,7 +145,7 @@ def rating_patterns(
         cluster=groups,
         times=number,
         weights=weight,
-        grouped=clusters is not None and int(groups.max(initial=-1)) + 1 < number.sum(),
+        grouped=clusters is not None and int(groups.max(axis=0, initial=-1).min()) + 1 < number.sum(),
     )
 
 

@@ -42,7 +42,7 @@ from axisjudge.studies.check.compute import JudgeCheck as JudgeCheck
 from axisjudge.studies.check.compute import decide as decide
 from axisjudge.studies.check.sentences import abreast, heading, report, spoken
 from axisjudge.studies.check.sentences import answer as first_finding
-from axisjudge.studies.check.votes import Votes, apart_refused, one_line, votes_of
+from axisjudge.studies.check.votes import Votes, one_line, votes_of
 
 
 def _panels(read: Checked, names: Sequence[str], span: tuple[float, float], ax: theme.Axes | None) -> theme.Axes:
@@ -64,7 +64,7 @@ def _panels(read: Checked, names: Sequence[str], span: tuple[float, float], ax: 
         panel.set_xlim(*span)
         panel.axvline(0.5 if name == "balanced_accuracy" else 0, color=theme.FAINT, linewidth=1, zorder=0)
     axes[0].set_xlabel(
-        f"{read.terms.ci_level:.0%} intervals by {read.votes.unit}", fontsize=theme.SMALL, color=theme.QUIET
+        f"{read.terms.ci_level:.0%} intervals by {read.votes.by}", fontsize=theme.SMALL, color=theme.QUIET
     )
     return axes[0]
 
@@ -363,7 +363,7 @@ def check(
     *,
     judges: Sequence[str] | str = (),
     human: Sequence[str] | str = (),
-    cluster: str = "",
+    cluster: Sequence[str] | str = (),
     confidence: Mapping[str, str] | str | None = None,
     item: Sequence[str] | str = (),
     rater: str = "",
@@ -391,8 +391,9 @@ def check(
     judges, human : str or sequence of str, optional
         Their columns; in a long table their names. Recognised from names and words where not given; with ``none``
         for a judge people are compared with each other.
-    cluster : str, optional
-        The column that says which rows belong together (a task, a query); ``none`` for rows on their own.
+    cluster : str or sequence of str, optional
+        The column that says which rows belong together (a task, a query); ``none`` for rows on their own. Two where
+        rows share both a task and a day (a build, a session).
     confidence : mapping or str, optional
         Judge -> column of its confidence in [0, 1]; a single name for one judge, or for the column of a long table.
     item : str or sequence of str, optional
@@ -446,9 +447,10 @@ def check(
     cells = read_cells(table)
     report_progress(f"{cells.frame.height:,} rows read; working out what the columns are")
     told: dict[str, Any] = {
-        "judge": _names(judges), "human": _names(human), "item": _names(item), "cluster": cluster, "rater": rater,
-        "value": value, "confidence": {"": confidence} if isinstance(confidence, str) else dict(confidence or {}),
-        "words": tuple(words), "means": dict(means or {}), "pass-if": _names(pass_if), "missing": tuple(missing),
+        "judge": _names(judges), "human": _names(human), "item": _names(item), "cluster": _names(cluster),
+        "rater": rater, "value": value, "words": tuple(words),
+        "confidence": {"": confidence} if isinstance(confidence, str) else dict(confidence or {}),
+        "means": dict(means or {}), "pass-if": _names(pass_if), "missing": tuple(missing),
         "where": tuple(where), "positive": positive, "scale": scale,
     }  # fmt: skip
     try:
@@ -466,6 +468,12 @@ def check(
     votes = replace(votes, alike=alike)
     terms = terms_of(sampling, risk, ci_level, votes)
     report_progress(f"{votes.n_items:,} items; comparing")
+    asked: dict[str, Iterable[str]] = {
+        "words": [one_line(words), *(f"{rater}={one}" for rater, one in (means or {}).items())],
+        "positive": [positive], "missing": missing, "where": where, "sampling": [sampling] * (sampling != "unknown"),
+        "cluster": {"none"} & {*told["cluster"]}, "alike": [alike] * (alike != "items"),
+        "pass-if": told["pass-if"], "scale": [scale], "item": told["item"],
+    }  # fmt: skip
     read = Checked(
         source=cells.source,
         votes=votes,
@@ -474,14 +482,7 @@ def check(
         terms=terms,
         kind=cells.kind,
         notes=cells.notes,
-        options=(
-            *_options(words, positive, missing, where, sampling, cluster),
-            *([f"--alike={alike}"] if alike != "items" else []),
-            *(f"--words={rater}={one}" for rater, one in (means or {}).items()),
-            *(f"--pass-if={rule}" for rule in _names(pass_if)),
-            *([f"--scale={scale}"] if scale else []),
-            *(f"--item={name}" for name in _names(item)),
-        ),
+        options=tuple(f"--{name}={each}" for name, texts in asked.items() for each in texts if each),
     )
     several = len(roles.judges) > 1 or len(roles.people) > 1
     return Check(
@@ -499,14 +500,27 @@ def _votes(cells: CellTable, told: Mapping[str, Any]) -> tuple[Recognised, Roles
     cells = cells.where(told["where"]).passing(told["pass-if"])
     cells, named_by = cells.with_item(told["item"])
     missing = NO_VERDICT | {word(each, frozenset()) or "" for each in told["missing"]}
-    fields = {name: told[name] for name in ("cluster", "confidence", "rater", "value")}
+    if len(told["cluster"]) > 2 or "none" in told["cluster"][1:]:
+        raise InputError("--cluster", "takes one column, or two, or none", ", ".join(told["cluster"]))
+    fields = {name: told[name] for name in ("confidence", "rater", "value")}
+    fields |= dict(zip(("cluster", "crossed"), told["cluster"], strict=False))
     known = recognise(cells.frame, missing, () if cells.records is None else cells.records.columns)
     roles = roles_of(known, Roles(told["judge"], told["human"], item=named_by, missing=missing, **fields))
     if whole.records is not None and roles.said <= known.outer:
         return _votes(replace(whole, frame=whole.records, records=None), told)
     meant = _meant(told["means"], (*roles.judges, *roles.people))
     more = {name: told[name] for name in ("words", "positive", "scale")}
-    return known, roles, apart_refused(votes_of(known, roles, meant=meant, **more))
+    return known, roles, _apart_refused(votes_of(known, roles, meant=meant, **more))
+
+
+def _apart_refused(votes: Votes) -> Votes:
+    """The votes, refused where judges and people spoke, and never of the same item."""
+    judged = ~np.isnan(votes.ratings).all(axis=1)
+    if judged.any() and votes.labelled.any() and not (judged & votes.labelled).any():
+        rule = f"no {votes.noun} has both a judge's word and people's, so that nothing can be compared"
+        found = f"{judged.sum():,} that {', '.join(votes.judges[:3])} rated, {votes.n_labelled:,} that people labelled"
+        raise InputError("--human", f"{rule} ({found})")
+    return votes
 
 
 #: What a rater's word stands for, as ``--words`` takes it.
@@ -557,16 +571,6 @@ def _meant(means: Mapping[str, str], raters: Sequence[str]) -> dict[tuple[str, s
 
 def _names(given: Sequence[str] | str) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) and given else tuple(given)
-
-
-def _options(
-    words: Sequence[str], positive: str, missing: Sequence[str], where: Sequence[str], sampling: str, cluster: str
-) -> tuple[str, ...]:
-    """The caller's choices as the command takes them, for the next one."""
-    options = [f"--words={one_line(words)}"] * bool(words) + [f"--positive={positive}"] * bool(positive)
-    options += [f"--missing={each}" for each in missing] + [f"--where={each}" for each in where]
-    options += [f"--sampling={sampling}"] * (sampling != "unknown") + ["--cluster", "none"] * (cluster == "none")
-    return tuple(options)
 
 
 open_door(check)

@@ -62,7 +62,7 @@ class Roles:
     """What the columns are; as a caller's wishes, empty where it is to be recognised.
 
     In a long table `judges` and `people` are names in the column `rater`. Cells of `missing` hold no verdict. `reasons`
-    maps a judge to its column of reasons; `copies` a column that was left out to the one that it repeats.
+    maps a judge to its reasons; `copies` a column left out to the one that it repeats. `crossed` is a second cluster.
     """
 
     judges: tuple[str, ...] = ()
@@ -77,6 +77,7 @@ class Roles:
     reasons: Mapping[str, str] = field(default_factory=dict)
     copies: Mapping[str, str] = field(default_factory=dict)
     may_cluster: tuple[str, ...] = ()
+    crossed: str = ""
 
     @property
     def said(self) -> set[str]:
@@ -98,7 +99,8 @@ def roles_of(known: Recognised, wishes: Roles) -> Roles:
         A column that is named and not there, or columns that could each be what is sought; the message names them and
         the option that decides.
     """
-    for option, name in (("--cluster", wishes.cluster), ("--item", wishes.item), ("--rater", wishes.rater)):
+    groups = [("--cluster", name) for name in (wishes.cluster, wishes.crossed)]
+    for option, name in (*groups, ("--item", wishes.item), ("--rater", wishes.rater)):
         if name and name != "none":
             _column(known, option, name)
     roles = _long(known, wishes) if _is_long(known, wishes) else _wide(known, wishes)
@@ -106,7 +108,7 @@ def roles_of(known: Recognised, wishes: Roles) -> Roles:
         one, other = (", ".join(sorted(names)[:4]) for names in (of_records, of_rows))
         rule = f"{one} stands once in each record, and {other} in each row of a list in it"
         raise InputError("--judge", rule, cure="import the two apart, and compare their ratings")
-    return replace(roles, missing=wishes.missing)
+    return replace(roles, missing=wishes.missing, crossed=wishes.crossed)
 
 
 def _wide(known: Recognised, wishes: Roles) -> Roles:
@@ -115,7 +117,7 @@ def _wide(known: Recognised, wishes: Roles) -> Roles:
             _column(known, option, name)
     if both := set(wishes.judges) & set(wishes.people):
         raise InputError("--judge", "a column is a judge or people, not both", sorted(both))
-    taken = {*wishes.judges, *wishes.confidence.values(), wishes.cluster, wishes.item}
+    taken = {*wishes.judges, *wishes.confidence.values(), wishes.cluster, wishes.crossed, wishes.item}
     found = wide_raters(known, people=wishes.people, judges=wishes.judges, taken=taken)
     raters = {*found.judges, *found.people}
     item = wishes.item or _item(known, raters)
@@ -132,7 +134,7 @@ def _wide(known: Recognised, wishes: Roles) -> Roles:
     cluster = _cluster(known, wishes, {*raters, item})
     confidence = _confidences(known, found.judges, wishes)
     reasons = _beside(known, found.judges, _REASONS)
-    used = {*raters, item, cluster, *confidence.values(), *reasons.values()}
+    used = {*raters, item, cluster, wishes.crossed, *confidence.values(), *reasons.values()}
     left_out = tuple(name for name in known.columns if name not in used)
     may = () if cluster or wishes.cluster else tuple(cluster_candidates(known, [item], raters))
     return Roles(
@@ -210,7 +212,7 @@ def _long(known: Recognised, wishes: Roles) -> Roles:
     confidence = dict.fromkeys(judges, confidence_column) if confidence_column else {}
     cluster = _cluster(known, wishes, {rater, value, item}, item=item)
     reason = known.named("rationale")
-    used = {rater, value, item, cluster, confidence_column, reason}
+    used = {rater, value, item, cluster, wishes.crossed, confidence_column, reason}
     left_out = tuple(name for name in known.columns if name not in used)
     may = () if cluster or wishes.cluster else tuple(cluster_candidates(known, [item], {rater, value}))
     return Roles(

@@ -155,18 +155,15 @@ def _other_way(
     votes: Votes, codes: Floats, measures: dict[str, Estimate], terms: CheckTerms
 ) -> dict[str, ClusteredShare]:
     """Shares that go with the sizes of clusters (t of items alike less clusters alike), the other way round."""
-    if votes.clusters is None:
-        return {}
-    truth = votes.reference
+    truth, other = votes.reference, next(each for each in ALIKE if each != votes.alike)
     every = {"agreement": np.where(np.isnan(codes) | np.isnan(truth), np.nan, codes == truth)}
     if votes.question.directed:
         every |= {"sensitivity": hits(codes, truth, 1), "specificity": hits(codes, truth, 0)}
     found = {}
-    for name, values in every.items():
-        both = {alike: clustered_proportion(values, alike=alike, **votes.how(terms.ci_level)) for alike in ALIKE}
-        of_items = both["items"]
+    for name, values in every.items() if votes.ways else ():
+        of_items = clustered_proportion(values, votes.ways[0])
         if of_items.n_clusters > 2 and abs(of_items.lean.sizes_t) > t_quantile(of_items.n_clusters - 1, terms.ci_level):
-            found[name] = both["clusters" if votes.alike == "items" else "items"]
+            found[name] = clustered_proportion(values, alike=other, **votes.how(terms.ci_level))
     return found
 
 
@@ -227,7 +224,11 @@ def _failing(votes: Votes, number: int, measures: dict[str, Any], terms: CheckTe
     n_caught = float(np.nansum(hits(codes, truth, 1)))
     sampling: Any = "unknown" if _by_another(terms, votes, number) else terms.sampling
     how: dict[str, Any] = {"sampling": sampling, **votes.how(terms.ci_level)}
+    if votes.crossed:
+        how |= {"clusters": votes.ways[0], "cluster_unit": votes.unit}
     corrected = None if votes.in_full else corrected_rate(codes, truth, features=votes.families, **how)
+    if corrected and votes.crossed:
+        corrected = replace(corrected, rate=nothing_of(corrected.rate, ONE_WAY), refusal=corrected.refusal or ONE_WAY)
     counted = np.where(votes.labelled, codes, np.nan) if votes.in_full else codes
     return {
         "said_failing": share(counted, votes, terms.ci_level),
@@ -245,6 +246,8 @@ def _alone(votes: Votes, number: int, terms: CheckTerms) -> Alone | str:
         return "labels of some items show a bound for all only if drawn at random (--sampling random)"
     if not votes.in_full and votes.apart:
         return votes.apart
+    if votes.crossed:
+        return ONE_WAY
     wrong = np.where(np.isnan(codes) | ~votes.labelled, np.nan, codes != votes.reference)
     sure = np.where(np.isnan(codes), np.nan, sure)
     how: dict[str, Any] = {"confidence_level": terms.ci_level, "cluster_unit": votes.unit}
@@ -266,6 +269,8 @@ def _allowed(each: E, name: str, votes: Votes, terms: CheckTerms, number: int) -
     return nothing_of(each, reason)
 
 
+#: Why a figure is missing whose interval was made for one way of grouping.
+ONE_WAY = "it is known for one --cluster alone"
 #: The level at which days or builds are shown to differ, over all that are tried.
 _DIFFERS = 0.01
 #: More people are not set beside each other two by two.
@@ -304,7 +309,7 @@ def ranks(votes: Votes, ci_level: float) -> RankSets | None:
     Only items that every judge and people rated enter. With n_w items of word w each right verdict counts 1 / (2 n_w),
     so that a cluster's total is its part of the balanced accuracy; rank sets flip the signs of whole clusters.
     """
-    if len(votes.judges) < 2:
+    if len(votes.judges) < 2 or votes.crossed:
         return None
     kept = votes.labelled & ~np.isnan(votes.ratings).any(axis=1)
     truth = votes.reference[kept]
@@ -333,7 +338,7 @@ class Checked(Result):
 
     _keys = columns(
         "source words columns n_items=votes.n_items n_labelled=votes.n_labelled n_clusters=votes.n_clusters",
-        "n_copies=votes.n_copies n_tied=votes.n_tied cluster_unit=votes.unit sampling=terms.sampling",
+        "n_copies=votes.n_copies n_tied=votes.n_tied cluster_unit=votes.by sampling=terms.sampling",
         "risk=terms.risk ci_level=terms.ci_level judges differences people ranks=ranks_by_name",
         "level=votes.question.level recognised counts disagreements notes",
     )
@@ -383,7 +388,7 @@ class Checked(Result):
         votes, truth = self.votes, self.votes.reference
         if not votes.judges:
             return {}
-        clusters = np.zeros(votes.n_items) if votes.clusters is None else votes.clusters
+        clusters = votes.ways[-1] if votes.ways else np.zeros(votes.n_items)
         heard = ~np.isnan(votes.ratings) & votes.labelled[:, None]
         right = (heard & (votes.ratings == truth[:, None])).sum(axis=1)
         said = (
@@ -438,7 +443,7 @@ class Checked(Result):
     @property
     def columns(self) -> dict[str, Any]:
         """What each column was taken for; None where there is none."""
-        one = {name: getattr(self.roles, name) or None for name in ("cluster", "item")}
+        one = {name: getattr(self.roles, name) or None for name in ("cluster", "crossed", "item")}
         return one | {name: getattr(self.roles, name) for name in ("judges", "people", "confidence", "left_out")}
 
     @property
@@ -454,7 +459,7 @@ class Checked(Result):
             **dict.fromkeys(roles.confidence.values(), "confidence"),
             **dict.fromkeys(roles.reasons.values(), "reason"),
             **dict.fromkeys(roles.item.split(" + "), "item"),
-            roles.cluster: "cluster",
+            **dict.fromkeys((roles.cluster, roles.crossed), "cluster"),
             roles.rater: "raters",
             roles.value: "verdicts",
             **dict.fromkeys(() if roles.long else roles.people, "people"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, coefficient_names, coefficient_of_two
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import Decision, Estimate, no_interval
-from axisjudge.studies._shared.words import if_twice, listed, many
+from axisjudge.studies._shared.words import directed, if_twice, in_points, listed, many
 from axisjudge.studies.check.columns import repeating_id
 from axisjudge.studies.check.compute import (
     CHANCE_CORRECTED,
@@ -102,7 +102,7 @@ def _several(read: Checked) -> str:
     name = "balanced accuracy" if known[0][1] else _coefficient(read).label
     above = sum(low > chance for low, chance in known)
     return (
-        f"The lower bounds of {name} run from {lows[0]:.2f} to {lows[-1]:.2f} over {len(known)} judges; "
+        f"The lower bounds of {name} run from {lows[0]:z.2f} to {lows[-1]:z.2f} over {len(known)} judges; "
         f"{above} are above chance ({known[0][1]:g})."
     )
 
@@ -120,8 +120,9 @@ def _read(read: Checked) -> list[str]:
         equal = "" if worth > 0.9 * votes.n_clusters else f", worth {worth:.1f} equal ones"
         groups = f"{votes.n_clusters} in all{equal}"
         alike = f"each {votes.noun if votes.alike == 'items' else votes.unit} counts alike (--alike)"
+        other = f", and rows of one {roles.crossed!r}, {len(set(votes.ways[-1]))} in all" if roles.crossed else ""
         lines.append(
-            f"Rows of one {roles.cluster!r} belong together, {groups}; intervals are by {votes.unit}, {alike}."
+            f"Rows of one {roles.cluster!r} belong together, {groups}{other}; intervals are by {votes.by}, {alike}."
         )
     elif may := list(dict.fromkeys(filter(None, (repeating_id(roles), *roles.may_cluster)))):
         one = may[0]
@@ -134,7 +135,7 @@ def _read(read: Checked) -> list[str]:
         lines.append("No column says which rows belong together: each row counts as independent (--cluster COLUMN).")
     lines += [
         f"Rows of one {name!r} go together as well: its {votes.occasions[name].max()} values differ by more than "
-        f"chance (p {p:.3f}), which intervals by {votes.unit} leave out (--cluster {shlex.quote(name)})."
+        f"chance (p {p:.3f}), which intervals by {votes.by} leave out{_both_ways(read, name)}."
         for name, p in read.off_together.items()
     ]
     lines.append(_words_line(read))
@@ -259,7 +260,13 @@ def _first_line(read: Checked, judge: JudgeCheck) -> str:
 
 
 def _by(read: Checked) -> str:
-    return f"; by {read.votes.unit}" if read.roles.cluster else ""
+    return f"; by {read.votes.by}" if read.roles.cluster else ""
+
+
+def _both_ways(read: Checked, name: str) -> str:
+    """The options by which intervals allow for a further column; nothing where two are taken already."""
+    columns = [*filter(None, [read.roles.cluster]), name]
+    return "" if read.roles.crossed else f" ({' '.join(f'--cluster {shlex.quote(each)}' for each in columns)})"
 
 
 def _coefficient(read: Checked) -> Coefficient:
@@ -279,7 +286,7 @@ def _chance_line(read: Checked, judge: JudgeCheck) -> list[str]:
     if math.isnan(standard.ci_low):
         return [f"  Whether it is above chance cannot be said: {_lacking(read, judge) or standard.reason}."]
     name, coin = ("balanced accuracy", f"{chance:.0%}") if chance else (_coefficient(read).label, "0")
-    low, high = (f"{end:.0%}" if chance else f"{end:.2f}" for end in (standard.ci_low, standard.ci_high))
+    low, high = (f"{end:z.0%}" if chance else f"{end:z.2f}" for end in (standard.ci_low, standard.ci_high))
     low = f"{math.floor(standard.ci_low * 1000) / 1000:.1%}" if chance and low == coin else low
     if standard.ci_high < chance:
         return [
@@ -390,10 +397,10 @@ def _beside(read: Checked) -> list[str]:
         for each in read.differences:
             one, other = each.judges
             parts = [
-                f"{verb} {_points(found)}"
+                f"{verb} {directed(in_points(found))}"
                 for verb, found in (("catches", each.caught), ("passes", each.passed))
                 if found is not None and not math.isnan(found.estimate)
-            ] or [f"agrees with people {_points(each.agreement)}"]
+            ] or [f"agrees with people {directed(in_points(each.agreement))}"]
             lines.append(f"{one} against {other}, on the same {read.votes.noun}s: it {listed(parts)}.")
     return [line for line in lines if line]
 
@@ -401,7 +408,8 @@ def _beside(read: Checked) -> list[str]:
 def _ranking(read: Checked) -> str:
     sets = read.ranks
     if sets is None:
-        return ""
+        several = read.votes.crossed and len(read.judges) > 1
+        return "Judges are ranked by one --cluster alone." if several else ""
     by = "balanced accuracy" if read.votes.question.directed else "agreement with people"
     if sets.refusal:
         return f"Judges are not ranked: {sets.refusal.replace('cluster', read.votes.unit)}."
@@ -485,8 +493,8 @@ def _next(read: Checked) -> str:
     words = ["axisjudge", "check", read.source if read.source != "table" else "FILE"]
     words += [part for judge in roles.judges[:3] for part in ("--judge", judge)] if len(roles.judges) <= 3 else []
     words += [part for person in roles.people[:3] for part in ("--human", person)]
-    off = next(iter(read.off_together), "")
-    words += ["--cluster", roles.cluster] if roles.cluster and not off else []
+    off = "" if roles.crossed else next(iter(read.off_together), "")
+    words += [part for name in (roles.cluster, roles.crossed) if name for part in ("--cluster", name)]
     words += read.options
     may_cluster = next(iter(filter(None, (repeating_id(roles), *roles.may_cluster))), "")
     if votes.question.directed and any(_lacking(read, judge) for judge in read.judges):
@@ -495,7 +503,7 @@ def _next(read: Checked) -> str:
         why, more = "if the labelled rows were drawn at random", ["--sampling", "random"]
     elif off:
         why, more = f"for what holds on another {off.replace('_', ' ')} too", ["--cluster", off]
-    elif may_cluster and not roles.cluster and "none" not in read.options:
+    elif may_cluster and not roles.cluster and "--cluster=none" not in read.options:
         why, more = f"if rows of one {may_cluster!r} belong together", ["--cluster", may_cluster]
     elif not votes.question.directed:  # which of two words fails is not in the file
         return ""
@@ -511,14 +519,6 @@ def _share(estimate: Estimate) -> str:
     if math.isnan(estimate.ci_low):
         return f"{estimate.estimate:.0%} ({no_interval(estimate.reason)})"
     return f"{estimate.estimate:.0%} ({estimate.ci_low * 100:.0f} to {estimate.ci_high * 100:.0f})"
-
-
-def _points(estimate: Estimate) -> str:
-    """A difference in points, ``12 points more (3 to 21)``."""
-    size = abs(estimate.estimate) * 100
-    ends = sorted(end * 100 * (1 if estimate.estimate >= 0 else -1) for end in (estimate.ci_low, estimate.ci_high))
-    interval = no_interval() if math.isnan(estimate.ci_low) else f"{ends[0]:.0f} to {ends[1]:.0f}"
-    return f"{size:.0f} points {'more' if estimate.estimate >= 0 else 'less'} ({interval})"
 
 
 def _rounded(count: int) -> int:
@@ -566,7 +566,7 @@ def verdict_line(decisions: Sequence[Decision], ci_level: float) -> str:
     end, name = (worst.ci_low, "at least") if above else (worst.ci_high, "at most")
     if worst.outcome == "short":
         end, name = (worst.ci_high, "at most") if above else (worst.ci_low, "at least")
-    known = f"{worst.judge} has {name} {end:.3f}" if not math.isnan(end) else f"{worst.judge}: {worst.reason}"
+    known = f"{worst.judge} has {name} {end:z.3f}" if not math.isnan(end) else f"{worst.judge}: {worst.reason}"
     several = f", all {len(decisions)} together" if len(decisions) > 1 else ""
     return f"{word}: {worst.requirement} ({known}, at {ci_level:.0%} confidence{several})."
 

@@ -254,8 +254,9 @@ class Votes:
 
     `ratings` (items x judges) and `labels` (items x people) hold codes of `question`, NaN where none; `reference` is
     what people said together (the majority of several; NaN where they are tied). `clusters` says which items belong
-    together, None where every row is on its own; `unit` is what a cluster is and `noun` what an item is. `spoken`
-    counts each rater's words, `items` names the items, and `reasons` holds a judge's reasons where a column has them.
+    together (two columns: in two ways), None where every row is on its own; `unit` and `crossed` are what clusters are,
+    `noun` what an item is. `spoken` counts each rater's words, `items` names the items, and `reasons` holds a judge's
+    reasons where a column has them.
     """
 
     judges: tuple[str, ...]
@@ -276,6 +277,17 @@ class Votes:
     agents: NDArray[np.object_] | None = None
     occasions: Mapping[str, NDArray[np.intp]] = field(default_factory=dict)
     alike: Alike = "items"
+    crossed: str = ""
+
+    @property
+    def by(self) -> str:
+        """What intervals are by: ``task``, or ``task and day``."""
+        return f"{self.unit} and {self.crossed}" if self.crossed else self.unit
+
+    @property
+    def ways(self) -> list[NDArray[Any]]:
+        """The clusters in each way in which items are grouped."""
+        return [] if self.clusters is None else [*np.atleast_2d(self.clusters.T)]
 
     @property
     def n_items(self) -> int:
@@ -304,7 +316,7 @@ class Votes:
 
     def how(self, ci_level: float) -> dict[str, Any]:
         """What every interval takes: the clusters of the items, what a cluster is, and the level."""
-        return {"clusters": self.clusters, "cluster_unit": self.unit, "ci_level": ci_level}
+        return {"clusters": self.clusters, "cluster_unit": self.by, "ci_level": ci_level}
 
     @cached_property
     def families(self) -> Families:
@@ -314,19 +326,17 @@ class Votes:
     @cached_property
     def apart(self) -> str:
         """Why the labels are no random draw of the items; empty where nothing shows it."""
-        groups = np.arange(self.n_items) if self.clusters is None else self.clusters
-        return apart_reason(self.labelled, self.families, groups)
+        return apart_reason(self.labelled, self.families, self.ways[0] if self.ways else np.arange(self.n_items))
 
     @property
     def cluster_sizes(self) -> NDArray[np.intp]:
-        """How many items each cluster has."""
-        if self.clusters is None:
-            return np.ones(self.n_items, dtype=np.intp)
-        return np.asarray(np.unique(self.clusters, return_counts=True)[1], dtype=np.intp)
+        """How many items each cluster has, of two ways the first."""
+        sizes = np.unique(self.ways[0], return_counts=True)[1] if self.ways else np.ones(self.n_items)
+        return np.asarray(sizes, dtype=np.intp)
 
     @property
     def n_clusters(self) -> int:
-        """How many clusters the items come from."""
+        """How many of them there are."""
         return int(self.cluster_sizes.size)
 
 
@@ -349,14 +359,13 @@ def votes_of(
     table, n_copies = _items_of(known, roles)
     raters = (*roles.judges, *roles.people)
     said = {name: _said(table[name], name, roles.missing, meant or {}) for name in raters}
-    spoken = {name: _counted(cells) for name, cells in said.items()}
+    spoken = {name: Counter(dict(of.drop_nulls().value_counts(name="n").rows())) for name, of in said.items()}
     asked = question(spoken, people=roles.people, words=words, positive=positive, scale=scale)
     if asked.assumed:
         asked = _by_name(asked, spoken, roles)
     coded = {name: _codes(cells, asked) for name, cells in said.items()}
     labels = np.column_stack([coded[name] for name in roles.people])
     reference = majority(labels, len(asked.words))
-    unit = re.sub(r"[\W_]*(id|index|name)$", "", roles.cluster, flags=re.IGNORECASE) or roles.cluster
     return Votes(
         judges=roles.judges,
         people=roles.people,
@@ -368,7 +377,8 @@ def votes_of(
             [np.empty((table.height, 0)), *(confidence_of(table, judge, roles) for judge in roles.judges)]
         ),
         clusters=_clusters(table, roles),
-        unit=unit.replace("_", " ").casefold() if roles.cluster else "item",
+        unit=_unit(roles.cluster) or "item",
+        crossed=_unit(roles.crossed),
         noun=next((noun for part, noun in _NOUNS.items() if part in roles.item.casefold().split("_")), "item"),
         n_copies=n_copies,
         n_tied=int((np.isnan(reference) & ~np.isnan(labels).all(axis=1)).sum()),
@@ -382,14 +392,9 @@ def votes_of(
     )
 
 
-def apart_refused(votes: Votes) -> Votes:
-    """The votes, refused where judges and people spoke, and never of the same item."""
-    judged = ~np.isnan(votes.ratings).all(axis=1)
-    if judged.any() and votes.labelled.any() and not (judged & votes.labelled).any():
-        rule = f"no {votes.noun} has both a judge's word and people's, so that nothing can be compared"
-        found = f"{judged.sum():,} that {', '.join(votes.judges[:3])} rated, {votes.n_labelled:,} that people labelled"
-        raise InputError("--human", f"{rule} ({found})")
-    return votes
+def _unit(column: str) -> str:
+    stem = re.sub(r"[\W_]*(id|index|name)$", "", column, flags=re.IGNORECASE) or column
+    return stem.replace("_", " ").casefold()
 
 
 def _by_name(asked: Question, spoken: Mapping[str, Counter[str]], roles: Roles) -> Question:
@@ -475,14 +480,14 @@ def _pivoted(frame: pl.DataFrame, known: Recognised, roles: Roles) -> pl.DataFra
         if rated.group_by(_ITEM).agg(pl.col(name).n_unique())[name].max() == 1
     ]
     items = rated.unique(_ITEM, keep="first", maintain_order=True).select(
-        _ITEM, ROW, *([roles.cluster] if roles.cluster else []), *of_items
+        _ITEM, ROW, *filter(None, (roles.cluster, roles.crossed)), *of_items
     )
-    if roles.cluster:
-        groups = rated.group_by(_ITEM).agg(pl.col(roles.cluster).n_unique().alias("n"), pl.col(roles.cluster).unique())
+    for cluster in filter(None, (roles.cluster, roles.crossed)):
+        groups = rated.group_by(_ITEM).agg(pl.col(cluster).n_unique().alias("n"), pl.col(cluster).unique())
         if several := groups.filter(pl.col("n") > 1).rows():
             item, _, names = several[0]
             rule = f"puts {item!r} in two clusters, {names[0]!r} and {names[1]!r}"
-            raise InputError(f"column {roles.cluster!r}", rule, cure="an item belongs to one")
+            raise InputError(f"column {cluster!r}", rule, cure="an item belongs to one")
     for name in (*roles.judges, *roles.people):
         mine = rated.filter(pl.col("axisjudge rater") == name)
         columns = {name: roles.value}
@@ -509,24 +514,21 @@ def _said(cells: pl.Series, rater: str, missing: frozenset[str], meant: Meant) -
     return cells.replace_strict(words, default=None, return_dtype=pl.String) if words else cells
 
 
-def _counted(words: pl.Series) -> Counter[str]:
-    return Counter(dict(words.drop_nulls().value_counts(name="n").rows()))
-
-
 def _codes(words: pl.Series, asked: Question) -> Floats:
     code = {text: float(place) for text, place in asked.code.items()}
     return words.replace_strict(code, default=None, return_dtype=pl.Float64).fill_null(float("nan")).to_numpy()
 
 
 def _clusters(table: pl.DataFrame, roles: Roles) -> NDArray[Any] | None:
-    if not roles.cluster:
-        return None
-    names = _by_day(table[roles.cluster].str.strip_chars())
-    if names.null_count():
-        row = table[ROW].filter(names.is_null())[0]
-        cure = "fill it in, or say --cluster none"
-        raise InputError(f"column {roles.cluster!r}, row {row}", "every row needs its cluster", cure=cure)
-    return np.asarray(names.rank("dense").to_numpy())
+    ways = []
+    for column in filter(None, (roles.cluster, roles.crossed)):
+        names = _by_day(table[column].str.strip_chars())
+        if names.null_count():
+            row = table[ROW].filter(names.is_null())[0]
+            cure = "fill it in, or say --cluster none"
+            raise InputError(f"column {column!r}, row {row}", "every row needs its cluster", cure=cure)
+        ways.append(names.rank("dense").to_numpy())
+    return np.column_stack(ways) if len(ways) > 1 else next(iter(ways), None)
 
 
 def _occasions_of(table: pl.DataFrame, roles: Roles) -> dict[str, pl.Series]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from studies.check.conftest import votes
 
+from axisjudge.checks import InputError
 from axisjudge.studies import check as folder
 from axisjudge.studies.check.sentences import report
 
@@ -68,8 +69,38 @@ def test_days_that_differ_are_said_with_the_command_that_allows_for_them():
     read = check(by_day(0.5)).read
     lines = report(read)
     assert any("'evaluated_at'" in line and "chance" in line for line in lines["read"])
-    assert "--cluster evaluated_at" in lines["next"][0]
+    assert "--cluster task --cluster evaluated_at" in lines["next"][0]
     daily = check(by_day(0.5), cluster="evaluated_at").read
     assert daily.votes.n_clusters == 8
     one, other = (each.judges[0].said_failing for each in (read, daily))
     assert other.ci_high - other.ci_low > 1.3 * (one.ci_high - one.ci_low)
+
+
+def test_a_table_is_checked_by_task_and_day_at_once():
+    """What was made for one way of grouping says so; the rest is no narrower than by task, in whichever order."""
+    given, ways = by_day(0.5), ["task", "evaluated_at"]
+    given["human"][::9] = [""] * len(given["human"][::9])
+    given["llama"] = given["gpt"][1:] + given["gpt"][:1]
+    given["gpt_confidence"] = ["0.9"] * 200
+    one, both, turned = (check(given, cluster=way, sampling="random").read for way in ("task", ways, ways[::-1]))
+    assert (both.votes.by, both.columns["crossed"]) == ("task and evaluated at", "evaluated_at")
+    for judge, alone, same in zip(both.judges, one.judges, turned.judges, strict=True):
+        assert judge.said_failing.n_clusters == 8
+        for name in ("sensitivity", "agreement", "balanced_accuracy", "kappa"):
+            wide, narrow = (each.measures[name].ci_high - each.measures[name].ci_low for each in (judge, alone))
+            assert wide >= narrow, name
+            assert judge.measures[name].interval() == same.measures[name].interval()
+        assert "one --cluster" in judge.corrected.refusal
+    assert "one --cluster" in both.judges[0].why_not_alone
+    lines = [line for part in report(both).values() for line in part]
+    assert not both.off_together
+    assert both.ranks is None
+    assert any("ranked by one --cluster" in line for line in lines)
+    assert "--cluster task --cluster evaluated_at" in report(both)["next"][0]
+    assert both.differences[0].agreement.n_clusters == 8
+
+
+@pytest.mark.parametrize("cluster", [["task", "none"], ["task", "evaluated_at", "gpt"], ["task", "nowhere"]])
+def test_other_than_two_columns_of_the_file_is_refused(cluster):
+    with pytest.raises(InputError, match="--cluster"):
+        check(by_day(0.0), cluster=cluster)
