@@ -23,7 +23,7 @@ from axisjudge.stats.estimate import QUANTITIES
 from axisjudge.studies._shared.frames import Table, mean_of, rows_by, rows_of, table_of
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies._shared.words import many
+from axisjudge.studies._shared.words import many, p_words
 from axisjudge.studies.failures import sentences as say
 from axisjudge.studies.failures.panel import MEASURES, Panel
 from axisjudge.studies.failures.profile import DomainProfiles as DomainProfiles
@@ -409,7 +409,7 @@ class ProfileComparison(
         pairs = say.profiles(self.like_margin if with_rewards else None, len(self.tested), described, refused)
         if self.overall.refusal or len(refused) == len(self.tested):
             return pairs
-        shown = f"{'' if self.overall.p_value < 0.05 else 'not '}shown ({say.p_words(self.overall.p_value)})"
+        shown = f"{'' if self.overall.p_value < 0.05 else 'not '}shown ({p_words(self.overall.p_value)})"
         return f"{pairs} Over all agents together, that profiles differ at all is {shown}."
 
 

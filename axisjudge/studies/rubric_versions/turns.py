@@ -20,7 +20,7 @@ from axisjudge.studies._shared.frames import Kind, Table, made_up_raters, native
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.ranking import Disagreements, PanelTriage, disagreements, panel_triage
 from axisjudge.studies._shared.result import Part
-from axisjudge.studies._shared.words import many
+from axisjudge.studies._shared.words import listed, many, sentence_case
 from axisjudge.studies.rubric_versions import sentences
 from axisjudge.studies.rubric_versions.versions import (
     Flip,
@@ -132,7 +132,7 @@ class Turn(
     def short(self) -> str:
         """What may be said of the new version, with the change of agreement, its interval and n; and why."""
         found = sentences.answer(self.axis, self.versions, self.agreement, self.n_items)
-        outcome, why = map(sentences.sentence_case, (sentences.outcome(self.decision), self.reason))
+        outcome, why = map(sentence_case, (sentences.outcome(self.decision), self.reason))
         return f"{outcome}: {found} {why}."
 
     @property
@@ -266,7 +266,7 @@ class JudgesMoved(
     def answer(self) -> str:
         """How many verdicts of each judge flipped."""
         counts = [f"{one.n_flipped or 'none'} of {one.n_items} of {one.judge}" for one in self.turn.shifts]
-        return f"Verdicts that flipped: {sentences.listed(counts)}."
+        return f"Verdicts that flipped: {listed(counts)}."
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Share of differing verdicts: between repeats of one version (open), across the versions (filled)."""
