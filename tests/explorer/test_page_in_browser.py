@@ -207,7 +207,7 @@ def test_a_store_that_is_cleared_under_the_page_is_filled_again(visit):
 
 
 @pytest.mark.slow
-def test_what_could_not_be_kept_is_asked_about_whoever_is_there_and_goes_with_the_next_word(visit):
+def test_what_could_not_be_kept_is_asked_about_whoever_is_there_and_goes_with_the_next_word(visit, tmp_path):
     page = visit(rater=None)
     page.keyboard.type("Ann")
     press(page, "Enter")
@@ -228,7 +228,8 @@ def test_what_could_not_be_kept_is_asked_about_whoever_is_there_and_goes_with_th
     page.evaluate("() => { IDBObjectStore.prototype.add = window.add; }")
     press(page, "3")
     expect(page.locator(".saved")).to_have_text("Saved")
-    page.goto("about:blank")
+    (tmp_path / "other.html").write_text("<p>another page</p>")
+    page.goto((tmp_path / "other.html").as_uri())
     assert asked == ["beforeunload"]
     page.go_back()
     page.get_by_label("Your name").fill("Ann")  # opened afresh, it asks in this tab too
