@@ -249,8 +249,10 @@ class RemoteJudge(Judge):
             price, price_by = "none", "a server in this house"
         elif ends[0] is not None and ends[1] is not None:
             price, price_by = f"${ends[0]:g} in, ${ends[1] - ends[0]:g} out", f"genai-prices {price_list_version()}"
-        window = self.context_told or self.context
+        given = self.options.get("context")
+        window = given or self.context_told or self.context
         told_by = "the server" if self.context_told else by_user if stated and stated.context else "the price list"
+        told_by = "as its server was started" if given else told_by
         return {
             "family": f"{self.family} ({family_by})",
             "price a million tokens": f"{price} ({price_by})",

@@ -500,6 +500,8 @@ def test_claude_behind_a_compatible_address_has_cache_marks_and_others_have_none
     names = ("anthropic/claude-haiku-4.5", "gemini-2.5-flash", "gemini-3-pro", "deepseek-chat", "qwen3")
     least = [make_judges([f"openai-compatible:{name}@http://h/v1"])[0].least_cached for name in names]
     assert least == [4_096, 2_048, 4_096, 64, 1_024]
+    (judge,) = make_judges(["openai-compatible:qwen3@http://h/v1,context=8192"])
+    assert judge.origins()["context"] == "8,192 tokens (as its server was started)"
 
 
 def test_a_gateways_own_price_and_the_users_go_before_the_list(reply_of):

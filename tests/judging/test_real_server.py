@@ -49,7 +49,7 @@ def test_the_doctor_finds_out_what_the_server_holds(model: Path) -> None:
     (judge,) = make_judges([f"local:{model},{OPTIONS}"])
     found = asyncio.run(examine(judge))
     row = found.row()
-    assert row["context"] == "8,192 tokens (the server)"
+    assert row["context"] == "8,192 tokens (as its server was started)"
     assert row["tokens in"] < 3_000  # the small question fits into any context
     assert row["address"].startswith("http://127.0.0.1:")
     assert row["model returned"] == model.name
