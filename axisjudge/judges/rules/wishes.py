@@ -14,7 +14,8 @@ _FEWEST_LETTERS = 3
 _HOW_MANY = re.compile(r"\bhow many\s+((?:[\w'-]+\s+){0,3}[\w'-]+)", re.IGNORECASE)
 #: Words beside "how many" that name no thing.
 _NO_THING = re.compile(r"there|available|currently|your|have|would|that|this|will|does|many|more|them|with|from")
-_THINGS = {"option", "available", "variant"}
+#: Other words for the things that were asked about.
+_THINGS = {"option", "available", "variant", "version", "kind", "type", "style", "model", "choice", "choose", "stock"}
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBER = re.compile(rf"(?<![\w.$#-])(\d{{1,3}}|{'|'.join(_NUMBERS)})(?![\w%]|[.,]\d)", re.IGNORECASE)
 _IN_TOTAL = re.compile(r"\b(?:total|altogether|in all)\b", re.IGNORECASE)

@@ -73,6 +73,7 @@ FALSE_ALARMS: list[tuple[set[str], Any, list[list[Line]]]] = [
         [
             asked("How many slots are free on Monday?", "On Monday three of the 5 slots are free."),
             asked("How many free slots do you have?", "We have 3 slots available."),
+            asked("How many kinds of visit can I have at all?", "You can choose from 3 versions now."),
             asked("Could you tell me how many slots there are?", "Of five slots, 3 are free."),
             asked("What is the total of my two visits? Let me know.", "Together, that makes a total of 84,00 €."),
             asked("In total, how much do I owe?", "That is 12.50 + 8.00, altogether $20.50."),
