@@ -302,7 +302,7 @@ def _declared(estimate: Estimate, p: float) -> str:
     return f"{estimate.estimate:z.2f} ({estimate.interval()}, {p_words(p)})"
 
 
-def spanned(values: Sequence[float], spec: str = "z.2f") -> str:
+def spanned(values: Sequence[float], spec: str = ".2f") -> str:
     """The least and the most of these numbers, ``0.24 to 0.40``; one where both look alike."""
     low, high = (written(end, spec) for end in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"

@@ -139,7 +139,7 @@ def less_sure(shifts: Sequence[JudgeShift]) -> str:
     if not known:
         return "Whether they became less sure is not known: no confidence stands beside a verdict that stayed."
     less = [judge for judge, moved in known.items() if moved.established and moved.mean < 0]
-    means = spanned([moved.mean for moved in known.values()], "+z.3f")
+    means = spanned([moved.mean for moved in known.values()], "+.3f")
     who = f"{listed(less, most=3)} became less sure" if less else "No judge is shown to be less sure"
     return f"{who} (where verdicts stayed mean confidence moved by {means})."
 
