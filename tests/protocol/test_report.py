@@ -57,7 +57,7 @@ def test_held_out_data_print_opening_and_plan(opened, runs, shown, staging):
     made.banner()
     for kind in ("text/html", MARKDOWN_MIME, "text/plain"):
         assert "made when they were opened, once" in shown[0][kind]
-        assert "Declared before opening: cohen" in shown[0][kind].replace("\\", "")
+        assert "Declared before opening: Cohen" in shown[0][kind]
     assert made.note("cohen_kappa", "termination") is None
     assert (
         made.note("gwet_ac1", "termination") == made.note("cohen_kappa", "sequencing") == made.note() == "Exploratory"
