@@ -34,7 +34,12 @@ _CODED = re.compile(rf"`[^`]*`|(?<![\w=/.:\"'-])(?<!-axis )(?:{'|'.join(_SPOKEN)
 
 def spoken(text: str) -> str:
     """Prose with axes and coefficients by their names in words."""
-    return _CODED.sub(lambda found: _SPOKEN.get(found[0], found[0]), text)
+
+    def said(found: re.Match[str]) -> str:
+        name, before = _SPOKEN.get(found[0], found[0]), text[max(0, found.start() - 2) : found.start()]
+        return sentence_case(name) if before in ("", ". ", "? ") else name
+
+    return _CODED.sub(said, text)
 
 
 def worth_of(n_judges: int, effective: Estimate, spec: str = ".2f") -> str:

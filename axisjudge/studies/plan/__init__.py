@@ -316,7 +316,8 @@ def answer_of(pilot: PilotFigures, tasks: TasksForAgreement, *others: _Plans) ->
     takes, ends = zip(*(needs(plans) for plans in (assumed, *(each.plans for each in others)) if plans), strict=True)
     rest += drawn if len(assumed) < len(tasks.plans) else ""
     easy = f"So {ASSURANCE:.0%} of studies meet it, from the easiest assumption to the hardest ({'; '.join(ends)})."
-    return f"{sentence_case('; '.join(takes))}. {easy} {rest}."
+    short = sentence_case(", ".join(takes))
+    return f"{'About ' * short[0].isdigit()}{short}. {easy} {rest}."
 
 
 def next_step(pilot: PilotFigures, tasks: TasksForAgreement) -> str:
@@ -433,15 +434,14 @@ def needs(plans: Mapping[str, StudyPlan]) -> tuple[str, str]:
     curve, usd = ends[0].curve, ends[-1].usd_needed
     size = " to ".join(map(_size, ends))
     if all(plan.curve.needed and not plan.met_by_smallest for plan in ends):
-        size = f"about {' to '.join(f'{plan.curve.needed:,}' for plan in ends)} {plural(curve.unit)}"
-    cost = "" if usd is None else f" ({'' if len(ends) == 1 else 'up to '}{in_dollars(usd)})"
+        size = f"{' to '.join(f'{plan.curve.needed:,}' for plan in ends)} {plural(curve.unit)}"
+    cost = "" if usd is None else f" ({'' if len(ends) == 1 else '≤ '}{in_dollars(usd)})"
     out_of_reach = f", out of reach at {listed(lost)}" if lost else ""
     assumed = f"{' to '.join(name.partition(' (')[0] for name in names)}{out_of_reach}"
     if curve.of_power:
-        claim = "that a judge may stand in for a person"
-        return f"{claim}, {size} by {curve.assumed['people']} people{cost}", assumed
-    what, takes = ("agreement", " takes") if curve.what in COEFFICIENTS else (curve.what, ",")
-    return f"{what} to within {curve.target:.3g}{takes} {size}{cost}", assumed
+        return f"{size} by {curve.assumed['people']} people to let a judge stand in{cost}", assumed
+    what = "agreement" if curve.what in COEFFICIENTS else curve.what.replace("corrected ", "")
+    return f"{size} for {what} within {curve.target:.3g}{cost}", assumed
 
 
 def repeats_sentence(errors: Sequence[PanelError]) -> str:

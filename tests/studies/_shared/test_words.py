@@ -8,7 +8,7 @@ from axisjudge.studies._shared.words import spoken
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("tool_selection: cohen_kappa on argument_validity.", "tool selection: Cohen's kappa on argument validity."),
+        ("tool_selection: cohen_kappa on argument_validity.", "Tool selection: Cohen's kappa on argument validity."),
         ("axisjudge rubric diff --axis tool_selection", None),
         ("`tool_selection` and my_tool_selection, fault:tool_selection/x, tool_selection.md", None),
     ],
