@@ -130,7 +130,7 @@ def asked_of(ratings: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def _names(ratings: pl.DataFrame, column: str) -> list[str]:
-    return [str(name) for name in ratings[column].drop_nulls().unique().sort()]
+    return [str(name) for name in ratings[column].drop_nulls().unique().sort() if str(name).strip()]
 
 
 def _sentence(named: dict[str, list[str]], raters: list[dict[str, Any]], n_ratings: int) -> str:

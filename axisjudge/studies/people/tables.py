@@ -287,7 +287,11 @@ def plot_against_people(comparison: HumanComparison, *, ax: theme.Axes | None = 
     def backdrop(ax: theme.Axes, question: QuestionComparison) -> None:
         if question.ceiling:
             _band(ax, question.ceiling["percent"])
-        alone = float(np.nanmax([judge.majority.constant_accuracy for judge in question.judges]))
+        alone = max(
+            (one for judge in question.judges if (one := judge.majority.constant_accuracy) >= 0), default=math.nan
+        )
+        if math.isnan(alone):
+            return
         ax.axvline(alone, color=CORRECTED, linewidth=1.2, zorder=1)
         beside: Any = {"xytext": (3, 0), "textcoords": "offset points", "va": "bottom", "fontsize": theme.SMALL}
         ax.annotate(f"{alone:.0%}", (alone, len(question.judges) - 0.55), **beside, color=CORRECTED)
