@@ -137,11 +137,11 @@ def less_sure(shifts: Sequence[JudgeShift]) -> str:
     """Whether judges became less sure where their verdicts stayed, with what their mean confidences moved by."""
     known = {shift.judge: moved for shift in shifts if (moved := shift.confidence) and not math.isnan(moved.mean)}
     if not known:
-        return "Whether they became less sure is not known: no confidence stands beside a verdict that stayed."
+        return "Whether they became less sure is not known: no confidence stands beside a verdict that stayed"
     less = [judge for judge, moved in known.items() if moved.established and moved.mean < 0]
     means = spanned([moved.mean for moved in known.values()], "+.3f")
     who = f"{listed(less, most=3)} became less sure" if less else "No judge is shown to be less sure"
-    return f"{who} (where verdicts stayed mean confidence moved by {means})."
+    return f"{who} (where verdicts stayed mean confidence moved by {means})"
 
 
 def next_step(decision: progress.ProgressVerdict, versions: tuple[str, str], n_flipped: int, *, opened: bool) -> str:
