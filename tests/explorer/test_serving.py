@@ -301,7 +301,7 @@ def test_of_two_browsers_without_a_server_the_later_word_stands_and_both_are_kep
         assert said.count("incorrect") == turn + 1
         for page in pages:
             press(page, "1")
-            saved(page)
+            expect(page.locator(".saved")).to_have_text(re.compile("^Saved"), timeout=20_000)
     for page in pages:
         page.context.close()
 
