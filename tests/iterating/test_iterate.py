@@ -86,7 +86,7 @@ def test_in_a_notebook_one_cell_judges_what_is_new_and_shows_the_comparison(benc
     assert "takes a planted fault of" in page
     assert "to be read next" in page
     assert "v2 to v3" in shown["text/plain"]
-    assert "progress" in shown["text/plain"]
+    assert "Progress" in shown["text/plain"]
     outcomes = lines[3].strip().split(";")  # the trail: v2 to v3 stands before v3 to v4
     assert outcomes[-2] == "progress"
     assert outcomes[-1] != "progress"
