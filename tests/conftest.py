@@ -23,6 +23,14 @@ sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 ROOT = Path(__file__).resolve().parent.parent
 
 
+@pytest.fixture(autouse=True)
+def closed_figures() -> Iterator[None]:
+    """No test leaves its figures open for the next ones, of which matplotlib warns."""
+    yield
+    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+        pyplot.close("all")
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Real public data beside the checkout; tests that need it are skipped, and say so, where it is absent."""

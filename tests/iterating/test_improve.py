@@ -134,7 +134,7 @@ def test_the_optimism_is_the_difference_of_the_two_gains_that_stand_before_it():
     shown = shown_better([1, *parent[1:]], {"parent": parent}, range(18))
     frame = pl.DataFrame({"judge": [None], "tasks": ["train"], "gain": [1 / 12]})
     answer = improvement.ConfirmedGain(frame, shown).answer
-    made, _, kept, *_, optimism = re.findall(r"[+-]?\d+", answer)
+    made, kept, *_, optimism = re.findall(r"[+-]?\d+", answer)
     assert (int(made), int(kept), int(optimism)) == (8, 6, 2)
 
 
@@ -197,7 +197,7 @@ def test_whatever_the_seed_and_wherever_it_ends_it_says_what_would_show_a_gain(b
         found = study(tmp_path, 12, f"simulated:{proposer}", rounds=2, seed=seed, ratings=tmp_path / f"{seed}.jsonl")
         endings.add(found.ending)
         assert found.more_labels > 0
-        assert f"About {found.more_labels:,} more labels would show 5 points." in found.answer
+        assert f"About {found.more_labels:,} more labelled runs would show a gain of 5 points." in found.answer
     assert endings <= {"not_shown", "no_candidate"}
 
 
@@ -439,7 +439,7 @@ def test_agreement_of_judges_rises_where_they_decide_alike(bench, word):
         assert found.flips.frame["towards"].is_null().all()
         assert "no label" in found.flips.answer
     else:
-        assert re.search(r"About [\d,]+ more runs would show 5 points\.", found.answer)
+        assert re.search(r"About [\d,]+ more runs would show a gain of 5 points\.", found.answer)
     with pytest.raises(InputError, match="two judges"):
         written(one, target="agreement", trajectories=runs)
 
@@ -493,7 +493,7 @@ def test_the_command_forecasts_first_and_says_what_would_show_more(bench, tmp_pa
     assert not (bench / "data" / "ratings" / "improve").exists()
     code, said, error = ran()
     assert code == 4, error
-    assert re.search(r"No improvement shown: .* About [\d,]+ more labels would show 5 points\.", said), said
+    assert re.search(r"No improvement shown: .* About [\d,]+ more labelled runs would show a gain", said), said
     assert "proposal 1 of 2" in error
 
 

@@ -212,9 +212,9 @@ def families(where: str, label: str, within: Estimate, across: Estimate, differe
     if math.isnan(across.estimate):
         return f"{where}: {across.reason}; within it the mean {named(label)} is {within.worded('.3f')}."
     first = (
-        f"On {where}, the mean {named(label)} over pairs of judges, of which large families have most, is "
-        f"{within.worded('.3f')} within a family and {across.worded('.3f')} across families, for these judges "
-        f"{directed(difference, 'higher within', 'lower within', unit='', spec='.3f')}; {difference.clusters}."
+        f"On {where}, the mean {named(label)} of two judges is {within.worded('.3f')} within a family and "
+        f"{across.worded('.3f')} across: {directed(difference, 'higher within', 'lower within', unit='', spec='.3f')}, "
+        f"for these judges ({difference.clusters}; large families have most pairs)."
     )
     deals = f"With families dealt to these judges at random, they agree as much more in {p:.0%} of deals"
     shown = "so that it is shown" if p < _SMALL_P else "so that it is not shown"

@@ -30,8 +30,8 @@ def _of_agents(agents: Ranking) -> str:
     if sets.refusal or len(agents.first) != 1:
         return agents.answer
     rest = agents.ends([j for j in range(len(agents.names)) if j not in sets.first])
-    most = f"{agents.first[0]} fails most: on {agents.ends(sets.first)} of axes, the others on {rest}"
-    return f"Of {agents.subject}, {most} ({sets.ci_level:.0%} sure)."
+    most = f"{agents.first[0]} fails most: in {agents.ends(sets.first)} of cases (a run on an axis)"
+    return f"Of {agents.subject}, {most}, the others in {rest} ({sets.ci_level:.0%} sure)."
 
 
 def next_step(cells: Sequence[Cell], measure: str = "any") -> str:
@@ -53,7 +53,8 @@ def _first(totals: Sequence[Cell], axes: Ranking) -> str:
     if axes.sets.tied and not axes.sets.differ and not axes.sets.refusal:
         tasks = many(axes.sets.n_clusters, axes.unit)
         return (
-            f"We cannot say which axis fails most: each does in {axes.ends(range(len(axes.names)))} of runs ({tasks})."
+            "We cannot say which axis fails most: by the word of any judge each does in "
+            f"{axes.ends(range(len(axes.names)))} of runs ({tasks})."
         )
     if axes.sets.refusal or len(axes.first) != 1:
         return axes.answer

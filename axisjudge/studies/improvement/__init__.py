@@ -102,8 +102,8 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
         made, kept = (round(100 * share) for share in (train["gain"][0], gain.estimate))
         ends, optimism = _bounds(gain.ci_low, gain.ci_high), many(max(0, made - kept), "point")
         return (
-            f"Where it was made it gained {made:+} points, on {many(gain.n_clusters, 'task')} that it was not made "
-            f"from {kept:+} ({ends}): an optimism of {optimism}.{self._apart}"
+            f"It gained {made:+} points where it was made, and {kept:+} ({ends}) on "
+            f"{many(gain.n_clusters, 'task')} that it was not made from: {optimism} of optimism.{self._apart}"
         )
 
     @property
@@ -123,14 +123,15 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
             if row["low"] is not None:
                 ax.plot([100 * row["low"], 100 * row["high"]], [n, n], color="0.5", linewidth=2)
             ax.plot(100 * row["gain"], n, "o" if row["tasks"] == "confirm" else "D", color="#0b6e4f", markersize=6)
-        names = {"train": "where it was made", "confirm": "test: over the old rubric"}
+            theme.at_the_right(ax, n, f"{100 * row['gain']:+z.0f}")
+        names = {"train": "where it was made", "confirm": "over the old rubric"}
         against = {
             "paraphrase": "over control: paraphrased",
             "reordered": "over control: examples reordered",
             "padding": "over control: empty words",
         }
         own = [against.get(row["against"], names[row["tasks"]]) for row in rows]
-        judges = [f"{row['judge']} alone" if row["judge"] else "" for row in rows]
+        judges = [f"over the old rubric: {row['judge']} alone" if row["judge"] else "" for row in rows]
         theme.named_rows(ax, [judge or name for judge, name in zip(judges, own, strict=True)])
         ax.axvline(0, color="0.5", linewidth=0.8)
         over = "" if self.shown is None else f"; {theme.intervals(self.shown.gain)}"
@@ -337,10 +338,10 @@ class Improvement(Study):
 
     @property
     def _more(self) -> str:
-        things, points = "labels" if self.target == "labels" else "runs", f"{100 * SHOWN_GAIN:.0f} points"
+        things, points = "labelled runs" if self.target == "labels" else "runs", f"{100 * SHOWN_GAIN:.0f} points"
         if not self.more_labels:
             return f" These {things} would have shown a gain of {points} more often than not."
-        return f" About {self.more_labels:,} more {things} would show {points}."
+        return f" About {self.more_labels:,} more {things} would show a gain of {points}."
 
     @property
     def _made(self) -> pl.DataFrame:
@@ -409,7 +410,7 @@ def improvement(path: str | Path) -> Improvement:
 
 
 def _bounds(low: float, high: float) -> str:
-    return f"at least {_in_points(low)}, at most {_in_points(high)}"
+    return f"between {_in_points(low)} and {_in_points(high)}"
 
 
 def _in_points(share: float) -> str:

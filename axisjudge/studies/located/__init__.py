@@ -201,6 +201,8 @@ class FaultsByJudge(Part, name="faults", caption="Located faults, and how many o
         own = [one for one in self.faults if one.judge == judge]
         whole = {(one.domain, one.labeller) for one in own if one.axis == ANY_AXIS}  # steps without an axis have none
         rows = [one for one in own if (one.axis == ANY_AXIS) != by_axis or (one.domain, one.labeller) not in whole]
+        if not by_axis:
+            rows.sort(key=lambda one: -one.on_axis.estimate)
         ax = theme.new_axes(7.4, 1.4 + 0.4 * len(rows)) if ax is None else ax
         for height, one in enumerate(rows):
             theme.interval_mark(ax, one.on_axis, height, size=6)

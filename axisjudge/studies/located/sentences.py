@@ -105,7 +105,7 @@ def faults_sentence(faults: Sequence[FaultsFound]) -> str:
         rules = judge_words(judge) != judge  # the last version stands for all
         who = f"{judge_words(judge)} {'find' if rules else 'finds'}"
         parts.append(
-            f"Of {many(n, 'fault')} {_located(labeller)}, {who} {on_axis or 'none'} on the fault's own axis"
+            f"Of {many(n, 'fault')} {_located(labeller)} on an axis, {who} {on_axis or 'none'} on the fault's own axis"
             f"{f' ({at_step} at its step too)' if on_axis else ''}, and {on_any or 'none'} on any axis."
         )
     return " ".join(parts)

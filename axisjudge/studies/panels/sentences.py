@@ -74,7 +74,7 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
     common = f"; panels are tried on items {other} they were made from"
     if mine.gain.estimate > 0 and mine.kappa.estimate < best.kappa.estimate - LOWER_KAPPA:
         common += "; the panel's kappa is lower, as part of what it gains is to say the commoner words more often"
-    if chosen != "majority" and "majority" in ways and ways["majority"].gain.ci_high < 0:
+    if plain := chosen != "majority" and "majority" in ways and ways["majority"].gain.ci_high < 0:
         common += f"; the plain majority is shown to be worse: {directed(in_points(ways['majority'].gain), spec='.1f')}"
     top = max(ways, key=lambda way: ways[way].accuracy.estimate)
     highest = ""
@@ -83,6 +83,8 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
             f" Of all ways {NAMES[top]} is right most often here, on {ways[top].accuracy.estimate:.1%} (way {top})."
         )
     right = f"{who} is right on {mine.accuracy.estimate:.1%} {of}, {directed(points, spec='.1f')}"
+    if plain:
+        right += f"; the plain majority on {ways['majority'].accuracy.estimate:.1%}"
     judge = f"That judge ({alone} on all labels) is right on {best.accuracy.estimate:.1%}"
     return f"{verdict}: {right}. {judge}{common}.{highest}"
 
@@ -148,7 +150,7 @@ def stands_in_short(trust: Trust) -> str:
         return ""
     sure = f"{100 * trust.alone.confidence_level:g}% sure"
     wrong = f"at most {trust.alone.error.ci_high:.1%} of them are wrong, {sure}"
-    return f"Let the {trust.n_kept:,} of {trust.n_items:,} verdicts stand that are sure enough ({wrong})"
+    return f"Let {trust.n_kept:,} of {trust.n_items:,} verdicts of {trust.subject} stand, the surest ({wrong})"
 
 
 def stands_in_full(trust: Trust) -> str:

@@ -194,6 +194,14 @@ def shares_sentence(comparison: compared.HumanComparison) -> str:
     alone = max(judge.majority.constant_accuracy for _, judge in known)
     between = f"{most:.0%}" if f"{least:.0%}" == f"{most:.0%}" else f"{least:.0%} to {most:.0%}"
     judges = len({judge.judge for _, judge in known})
+    moved = [judge.over_constant for _, judge in known]
+    if len(comparison.questions) == 1 and judges > 1:
+        counts = (sum(one.ci_low > 0 for one in moved), sum(one.ci_high < 0 for one in moved))
+        more, less = (str(count or "none") for count in counts)
+        said = f"agree with people more often than the commonest word alone would ({alone:.0%}), {less} less often"
+        n_open = judges - sum(counts)
+        rest = f", and of {n_open} it cannot be told" if n_open else ""
+        return f"Of {judges} judges {more} {said}{rest}; they do so on {between} of {many(n, 'labelled item')}."
     who = "The judge says" if judges == 1 else f"The {judges} judges say"
     several = " at most" if len(comparison.questions) > 1 else ""
     line = f"{who} what people say on {between} of {many(n, 'labelled item')}; always saying the commonest word"

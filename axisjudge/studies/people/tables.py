@@ -274,15 +274,8 @@ def plot_against_people(comparison: HumanComparison, *, ax: theme.Axes | None = 
     Grey is what people reach among themselves; the line is a judge that always says the commonest word.
     """
 
-    first = [
-        judge
-        for question in comparison.questions
-        for judge in question.judges
-        if not question.kappa_ranks.refusal and question.panel.judges.index(judge.judge) in question.kappa_ranks.first
-    ]
-
     def draw(ax: theme.Axes, row: int, judge: JudgeComparison) -> None:
-        _mark(ax, row, judge.majority.accuracy.given, filled=not first or any(judge is one for one in first))
+        _mark(ax, row, judge.majority.accuracy.given, filled=judge.over_constant.ci_low > 0)
 
     def backdrop(ax: theme.Axes, question: QuestionComparison) -> None:
         if question.ceiling:
@@ -297,8 +290,8 @@ def plot_against_people(comparison: HumanComparison, *, ax: theme.Axes | None = 
         ax.annotate(f"{alone:.0%}", (alone, len(question.judges) - 0.55), **beside, color=CORRECTED)
 
     grey = "; grey: people among themselves" if comparison.has_ceiling else ""
-    best = "; filled: first place by kappa, whatever the share" if first else ""
-    note = f"share of items on which a judge says what people say{best}; line: always the commonest word{grey}"
+    line = "line: always the commonest word; filled: more often than that"
+    note = f"share of items on which a judge says what people say; {line}{grey}"
     drawn = [judge.majority.accuracy.given for _, judge in comparison.pairs()]
     return _panels(comparison, draw, backdrop, "Judges against people", note, drawn, ax=ax)
 

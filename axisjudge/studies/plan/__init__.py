@@ -74,10 +74,10 @@ def plot_plans(curves: Mapping[str, StudyCurve], *, title: str, ax: theme.Axes |
     if first.of_power:
         ax.yaxis.set_major_formatter(theme.percent_tick)
     what = "power" if first.of_power else "half width of the interval"
-    kept = "" if first.of_power else f"line: what {ASSURANCE:.0%} of studies keep; "
+    kept = "" if first.of_power else f"line: {ASSURANCE:.0%} of studies lie below; "
     bars = "" if first.of_power else "; bars: its standard deviation between studies"
     theme.legend_below(ax, inches=0.55, ncols=4)
-    note = f"{kept}dashed: the target, ring: how many meet it"
+    note = f"{kept}dashed: the target; ring: {plural(first.unit)} enough for it"
     how = f"{what} by number of {plural(first.unit)}; {note}{bars}"
     return theme.dress(ax, title, note, how=how, x=f"{first.unit}s", y=what, lines="y")
 
@@ -439,9 +439,9 @@ def needs(plans: Mapping[str, StudyPlan]) -> tuple[str, str]:
     out_of_reach = f", out of reach at {listed(lost)}" if lost else ""
     assumed = f"{' to '.join(name.partition(' (')[0] for name in names)}{out_of_reach}"
     if curve.of_power:
-        return f"{size} by {curve.assumed['people']} people to let a judge stand in{cost}", assumed
+        return f"{size} by {curve.assumed['people']} people to let a judge stand in for them{cost}", assumed
     what = "agreement" if curve.what in COEFFICIENTS else curve.what.replace("corrected ", "")
-    return f"{size} for {what} within {curve.target:.3g}{cost}", assumed
+    return f"{size} to know {what} to ±{curve.target:.3g}{cost}", assumed
 
 
 def repeats_sentence(errors: Sequence[PanelError]) -> str:

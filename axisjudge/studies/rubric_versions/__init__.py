@@ -27,7 +27,7 @@ from axisjudge.stats.proportions import clustered_mean
 from axisjudge.studies._shared.frames import Given, Table, frame_of, kind_of, rows_by, rows_of, table_of, to_polars
 from axisjudge.studies._shared.pooled import Declared
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies._shared.words import many
+from axisjudge.studies._shared.words import many, sentence_case
 from axisjudge.studies.rubric_versions import sentences
 from axisjudge.studies.rubric_versions.turns import FLIPPED, Steps, Turn, turn_of
 from axisjudge.studies.rubric_versions.turns import beliefs_moved as beliefs_moved
@@ -176,7 +176,8 @@ def answer_of(compared: RubricVersions, declared: Sequence[Declared] = ()) -> st
     """Agreement under the newest version, what its turn is, whether judges are less sure; what tasks held out say."""
     held_out = sentences.confirmed([(each.statistic, each.estimate, each.p_holm) for each in declared])
     turn = compared.turns[-1]
-    return f"{turn.short} {sentences.less_sure(turn.shifts)}; {held_out}."
+    who, moved = sentences.less_sure(turn.shifts)
+    return f"{turn.found}; {who}. {sentence_case(turn.reason)}; {moved}. {sentence_case(held_out)}."
 
 
 def next_step(compared: RubricVersions, declared: Sequence[Declared] = ()) -> str:

@@ -91,7 +91,7 @@ def answer(axis: str, versions: Sequence[VersionAgreement], agreement: progress.
     before, after = versions
     now = f"under {after.version} of the rubric judges agree on {briefly(after.coefficients['percent'], '.0%')}"
     than = f"{directed(in_points(agreement.change))} than under {before.version}"
-    return f"{now} of verdicts on {axis}, {than} ({many(n_items, 'run')} in {agreement.change.clusters})."
+    return f"{now} of verdicts on {axis}, {than} ({many(n_items, 'run')} in {agreement.change.clusters})"
 
 
 #: What must be read beside progress.
@@ -133,15 +133,15 @@ def confirmed(tests: Sequence[tuple[str, Estimate, float]]) -> str:
     return f"on tasks held out {results}; versions are not compared there"
 
 
-def less_sure(shifts: Sequence[JudgeShift]) -> str:
-    """Whether judges became less sure where their verdicts stayed, with what their mean confidences moved by."""
+def less_sure(shifts: Sequence[JudgeShift]) -> tuple[str, str]:
+    """Whether judges became less sure where their verdicts stayed, and what their mean confidences moved by."""
     known = {shift.judge: moved for shift in shifts if (moved := shift.confidence) and not math.isnan(moved.mean)}
     if not known:
-        return "Whether they became less sure is not known: no confidence stands beside a verdict that stayed"
+        return "whether they became less sure is not known", "no confidence stands beside a verdict that stayed"
     less = [judge for judge, moved in known.items() if moved.established and moved.mean < 0]
     means = spanned([moved.mean for moved in known.values()], "+.3f")
-    who = f"{listed(less, most=3)} became less sure" if less else "No judge is shown to be less sure"
-    return f"{who} (where verdicts stayed mean confidence moved by {means})"
+    who = f"{listed(less, most=3)} became less sure" if less else "no judge is shown to be less sure"
+    return who, f"where verdicts stayed mean confidence moved by {means}"
 
 
 def next_step(decision: progress.ProgressVerdict, versions: tuple[str, str], n_flipped: int, *, opened: bool) -> str:

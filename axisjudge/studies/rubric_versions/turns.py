@@ -129,11 +129,15 @@ class Turn(
         return sentences.headline(self.axis, (self.before, self.after), self.decision, self.reason)
 
     @property
+    def found(self) -> str:
+        """What may be said of the new version, with the change of agreement, its interval and n, without a stop."""
+        outcome = sentence_case(sentences.outcome(self.decision))
+        return f"{outcome}: {sentences.answer(self.axis, self.versions, self.agreement, self.n_items)}"
+
+    @property
     def short(self) -> str:
-        """What may be said of the new version, with the change of agreement, its interval and n; and why."""
-        found = sentences.answer(self.axis, self.versions, self.agreement, self.n_items)
-        outcome, why = map(sentence_case, (sentences.outcome(self.decision), self.reason))
-        return f"{outcome}: {found} {why}."
+        """The same, and why."""
+        return f"{self.found}. {sentence_case(self.reason)}."
 
     @property
     def answer(self) -> str:

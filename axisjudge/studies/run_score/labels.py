@@ -231,13 +231,14 @@ class ScoreAgainstLabels(Part, name="aucs", caption="AUC of the score and of eac
         ax = theme.new_axes(6.4, 1.2 + 0.42 * len(aucs)) if ax is None else ax
         for row, auc in enumerate(aucs.values()):
             theme.interval_mark(ax, auc, row)
-            theme.at_the_right(ax, row, "undefined" if np.isnan(auc.estimate) else f"{100 * auc.estimate:.0f} of 100")
+            higher = "undefined" if np.isnan(auc.estimate) else f"{100 * auc.estimate:.0f} of 100"
+            theme.at_the_right(ax, row, f"{higher}{': the wrong way' if auc.ci_high < 0.5 else ''}")
         ax.axvline(0.5, color=theme.QUIET, linewidth=1, linestyle=":")
         theme.named_rows(ax, ["the score" if name == "score" else f"{theme.in_words(name)} alone" for name in aucs])
         ax.set_xlim(0.2, 1.02)
         ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}")
         whole = self.found.auc
-        note = f"of 100 pairs of a good run and another one by {self.found.labels}; dotted: chance"
+        note = f"of 100 pairs of a good run and one that is not, by {self.found.labels}; dotted: chance"
         how = f"{note}; {whole.n_items} runs, {theme.intervals(whole)}"
         return theme.dress(ax, "Pairs in which the good run scores higher", note, how=how, lines="x")
 

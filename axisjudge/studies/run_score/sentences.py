@@ -59,7 +59,7 @@ def next_step(found: Any) -> str:
     if found.ranks is Ranks.UNTOLD:
         return "Have people label more runs, as these labels are too few to tell."
     wrong = f"of 100 pairs {100 - round(100 * found.auc.estimate)} are the wrong way round"
-    return f"Use the score to choose what to read, not what to take: {wrong}."
+    return f"Use the score to choose which runs to read, not which to accept: {wrong}."
 
 
 def gain(points: Estimate) -> str:
@@ -176,7 +176,7 @@ def ranking(ranks: Ranks, labels: str, auc: Estimate) -> str:
     sample = f"{many(auc.n_items, 'run')} of {auc.clusters}"
     ends = f"{100 * auc.ci_low:.0f} to {100 * auc.ci_high:.0f}; " if math.isfinite(auc.ci_low) else ""
     higher = (
-        f"of 100 pairs of a good run and another one by {labels}, the good one scores higher in "
+        f"of 100 pairs of a good run and one that is not good, by {labels}, the good one scores higher in "
         f"{100 * auc.estimate:.0f} ({ends}AUC of {sample}; 50 would be chance)"
     )
     match ranks:

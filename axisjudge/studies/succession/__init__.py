@@ -55,9 +55,9 @@ def verdict(bridge: Bridge) -> str:
     questions = [each.question for each in bridge.bridges if each.equivalence.equivalent]
     asked, margin = len(bridge.bridges), bridge.bridges[0].equivalence.margin
     if not questions:
-        where = f"on {bridge.bridges[0].question} it is not" if asked == 1 else f"on none of {asked} questions is it"
-        within = f"shown to keep failure rate and agreement within {100 * margin:.3g} points"
-        return f"{bridge.new} may not take the place of {bridge.old} yet: {where} {within}."
+        where = f"not shown on {bridge.bridges[0].question}" if asked == 1 else f"shown on none of {asked} questions"
+        within = f"that failure rate and agreement stay within {100 * margin:.3g} points is {where}"
+        return f"{bridge.new} may not take the place of {bridge.old} yet: {within}."
     return (
         f"{bridge.new} may take the place of {bridge.old} on {listed(questions)}, {len(questions)} of "
         f"{many(asked, 'question')}: failure rate and agreement stay within {100 * margin:.3g} points."
@@ -326,10 +326,10 @@ class JudgeBridge(Part, name="bridge", caption="Old judge against new judge on t
         left.xaxis.set_major_formatter(_signed)
         right.xaxis.set_major_formatter(lambda share, _: "" if share > 1 else theme.percent_tick(share))
         level = f"{1 - 2 * terms.level:.0%} intervals"
-        theme.dress(right, "Agreement of the two judges", "upright mark: what the new judge has to reach")
-        marks = "In the second panel the mark is the old judge's agreement with itself, minus the margin"
+        theme.dress(right, "Agreement of the two judges", "upright mark: what the whole bar has to pass")
+        marks = "In the second panel bars have to pass the mark: the old judge's agreement with itself less the margin"
         how = f"in the first panel the band is the margin. {marks}. Bars are {level} over {terms.shift.clusters}"
-        allowed = f"band: {100 * terms.margin:.3g} points allowed; orange: not shown; {level}"
+        allowed = f"band: {100 * terms.margin:.3g} points allowed; orange: open; {level}"
         return theme.dress(left, "Shift of the failure rate", allowed, how=how)
 
 

@@ -1,4 +1,4 @@
-"""What happened in this run, and which steps do the judges point to? (notebook 06)"""
+"""What happened in a run, and which steps do judges point to? (notebook 06)"""
 
 from __future__ import annotations
 
@@ -256,8 +256,8 @@ class PublishedTrace(Part, caption="Simulation 14 as published", of_ratings=Fals
         ax.plot([0, 0], [0, max(0, len(self.steps) - 1)], color=theme.FAINT, linewidth=2, zorder=0)
         ax.set(xlim=(-0.2, 1), ylim=(len(self.steps) - 0.3, -0.5))
         ax.set_axis_off()
-        how = "from above to below what happened; a cross: cited by judges who call the axis below it wrong"
-        return theme.dress(ax, "A refund of $1,619.34 that the user was told is $95.08", how=how)
+        how = "from above to below what happened; a cross: cited by judges who call what stands below it wrong"
+        return theme.dress(ax, "Refunded: $1,619.34; told to the user: $95.08", how=how)
 
 
 def published_trace(verdicts: Given, steps: Given | None = None) -> PublishedTrace:
@@ -332,7 +332,7 @@ class Trace(Study):
 def trace(
     ratings: Given, runs: Trajectory | Sequence[Trajectory], trajectory_id: str = "", *, repeat: int = 0
 ) -> Trace:
-    """What happened in this run, and which steps do the judges point to?
+    """What happened in a run, and which steps do judges point to?
 
     Parameters
     ----------

@@ -86,15 +86,15 @@ def plot_noticed(matrix: TwinMatrix, *, ax: theme.Axes | None = None) -> theme.A
         counted = f"{cell.moved} of {cell.rate.n_items}{'' if cell in broken else ' false alarms'}"
         what = _NOTICED[cell.expected].get(cell.claim, "unsure")
         says = counted if what == "unsure" and cell not in broken else f"{counted}: {what}"
-        why = f", maybe under {asked.must_rate:.0%}" if says.endswith("unsure") else ""
+        bound = f"under {asked.must_rate:.0%}" if cell in broken else f"over {asked.margin:.0%}"
+        why = f", maybe {bound}" if what == "unsure" else ""
         theme.at_the_right(ax, at, f"{says}{why}", label=f"{theme.PHONE}{says}")
     parts = [theme.in_words(cell.axis) if cell in broken else "nothing broken" for cell in rows]
     theme.named_rows(ax, [f"{theme.in_words(cell.edit)}: {part}" for cell, part in zip(rows, parts, strict=True)])
     ax.axvline(asked.must_rate, color=theme.QUIET, linewidth=1, linestyle="--")
     theme.percent_axis(ax)
     note = f"runs called incorrect after an edit; dashed: {asked.must_rate:.0%}; hollow: nothing broken"
-    open_where = f"unsure: the interval holds {asked.must_rate:.0%} (hollow: {asked.margin:.0%})"
-    how = f"{note}; {asked.ci_level:.0%} intervals over tasks; {open_where}"
+    how = f"{note}; {asked.ci_level:.0%} intervals over tasks"
     return theme.dress(ax, f"Edits noticed by {judge_words(matrix.judges[0])}", note, how=how)
 
 

@@ -187,7 +187,7 @@ def _open(counts: Counter[Claim]) -> str:
     n_open = counts["not shown"]
     if not n_open or n_open == counts.total():
         return ""
-    return f"; {n_open} {'is' if n_open == 1 else 'are'} unsure"
+    return f"; {n_open} cannot be told yet"
 
 
 def grid(matrix: TwinMatrix, judge: str) -> list[dict[str, Any]]:

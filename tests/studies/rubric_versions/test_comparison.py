@@ -115,12 +115,12 @@ def test_hedging_alone_moves_soft_agreement_by_hedging_alone():
     assert turn.flips == ()
     assert "all of it hedging: no verdict changed" in turn.split_sentence
     moved = {shift.judge: shift.confidence for shift in turn.shifts}
-    said = less_sure(turn.shifts)
+    said = " ".join(less_sure(turn.shifts))
     less = [judge for judge, each in moved.items() if each.established and each.mean < 0]
     assert ("became less sure" in said) == bool(less)
     assert all(judge in said for judge in less)
     assert all(f"{pick(each.mean for each in moved.values()):+.3f}" in said for pick in (min, max))
-    assert "not known" in less_sure([replace(shift, confidence=None) for shift in turn.shifts])
+    assert "not known" in less_sure([replace(shift, confidence=None) for shift in turn.shifts])[0]
     assert "No verdict flipped" not in "".join(turn.details)
     for shift in turn.shifts:
         assert shift.confidence.mean == pytest.approx(-0.2)
