@@ -198,7 +198,7 @@ def test_a_store_that_is_cleared_under_the_page_is_filled_again(visit):
     cleared = {"origin": "file:///", "storageTypes": "all"}
     page.context.new_cdp_session(page).send("Storage.clearDataForOrigin", cleared)
     press(page, "s", "1")
-    expect(page.locator(".saved")).to_have_text("Saved", timeout=20_000)
+    expect(page.locator(".saved")).to_have_text("Saved", timeout=60_000)  # the browser may be long in forgetting
     again = page.context.new_page()
     again.goto(page.url)
     again.get_by_role("button", name="Go on as rater one").click()
@@ -253,6 +253,10 @@ def test_a_download_holds_what_another_tab_said_that_was_killed_before_it_told(v
     with page.expect_download() as download:
         page.get_by_role("button", name="Download").click()
     assert len(download.value.path().read_text().splitlines()) == 2
+    again = page.context.new_page()
+    again.goto(page.url)
+    again.get_by_role("button", name="Go on as rater one").click()
+    expect(page.locator(f"input[name={AXES[1]}-verdict][value=uncertain]")).to_be_checked()
 
 
 @pytest.mark.slow

@@ -187,6 +187,7 @@ async function beginExploring() {
   explorer.visit(location.hash.slice(1));
   explorer.list.element.focus({ preventScroll: true });
   explorer.decisions.enter(pageHost.me.get());
+  KEPT.greet(pageHost.me.get());
   addEventListener("keydown", (event) => event.target === document.body && explorer.press(event));
   for (const end of ["beforeunload", "pagehide"]) addEventListener(end, (event) => explorer.leaving(event));
   KEPT.guard();

@@ -156,12 +156,17 @@ async function begin() {
   KEPT.guard();
   addEventListener("keydown", (event) => labeller?.press(event));
   // What another tab of the same person says.
-  KEPT.listen((person, line) => {
+  KEPT.listen(async (person, line) => {
     if (person !== rater || !labeller) return;
-    take(state, line);
-    labeller.takeUp();
+    if (line) take(state, line);
+    else if (!labeller.unsaved.size && !labeller.typed) {
+      const there = await stateOf(person);
+      for (const name of ["labels", "history", "seconds", "times"]) Object.assign(state[name], there[name]);
+    }
+    labeller?.takeUp();
   });
   await enter();
+  KEPT.greet(rater);
 }
 
 begin().catch((error) => mount(document.getElementById("labeller"), make("p", { class: "waiting error", role: "alert" }, `${error.message}; open the page again`)));

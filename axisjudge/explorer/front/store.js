@@ -118,12 +118,15 @@ class Kept {
 
   name = (name, value) => this.#write("named", (named) => named.put(value, `${this.home}/${name}`));
 
-  /** on(person, line) is called when another tab has written a line. */
+  /** on(person, line) is called when another tab has written a line, and without one when what there is should be read again. */
   listen = (on) =>
     this.tabs.addEventListener("message", ({ data }) => {
-      this.known.push(data);
+      if (data.line) this.known.push(data);
       on(data.person, data.line);
     });
+
+  /** Other tabs read again: of what was written while this one was left nobody told them. */
+  greet = (person) => this.tabs.postMessage({ person });
 
   #write(store, act) {
     const begin = (database) =>
