@@ -30,7 +30,7 @@ def _of_agents(agents: Ranking) -> str:
     if sets.refusal or len(agents.first) != 1:
         return agents.answer
     rest = agents.ends([j for j in range(len(agents.names)) if j not in sets.first])
-    most = f"{agents.first[0]} fails most: in {agents.ends(sets.first)} of cases (a run on an axis)"
+    most = f"{agents.first[0]} fails most: in {agents.ends(sets.first)} of cases"
     return f"Of {agents.subject}, {most}, the others in {rest} ({sets.ci_level:.0%} sure)."
 
 
@@ -53,8 +53,7 @@ def _first(totals: Sequence[Cell], axes: Ranking) -> str:
     if axes.sets.tied and not axes.sets.differ and not axes.sets.refusal:
         tasks = many(axes.sets.n_clusters, axes.unit)
         return (
-            "We cannot say which axis fails most: by the word of any judge each does in "
-            f"{axes.ends(range(len(axes.names)))} of runs ({tasks})."
+            f"We cannot say which axis fails most: each does in {axes.ends(range(len(axes.names)))} of runs ({tasks})."
         )
     if axes.sets.refusal or len(axes.first) != 1:
         return axes.answer

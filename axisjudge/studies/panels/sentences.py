@@ -150,7 +150,8 @@ def stands_in_short(trust: Trust) -> str:
         return ""
     sure = f"{100 * trust.alone.confidence_level:g}% sure"
     wrong = f"at most {trust.alone.error.ci_high:.1%} of them are wrong, {sure}"
-    return f"Let {trust.n_kept:,} of {trust.n_items:,} verdicts of {trust.subject} stand, the surest ({wrong})"
+    who = "the panel" if trust.subject.startswith("panel:") else trust.subject
+    return f"Let {trust.n_kept:,} of {trust.n_items:,} verdicts of {who} stand, the surest ({wrong})"
 
 
 def stands_in_full(trust: Trust) -> str:
