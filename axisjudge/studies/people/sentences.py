@@ -189,23 +189,22 @@ def shares_sentence(comparison: compared.HumanComparison) -> str:
     known = sorted((pair for pair in pairs if not math.isnan(pair[0])), key=lambda pair: pair[0])
     if not known:
         return ""
-    least, most = known[0][0], known[-1][0]
     n = sum(question.n_reference for question in comparison.questions)
     alone = max(judge.majority.constant_accuracy for _, judge in known)
-    between = f"{most:.0%}" if f"{least:.0%}" == f"{most:.0%}" else f"{least:.0%} to {most:.0%}"
+    between = " to ".join(dict.fromkeys(f"{known[at][0]:.0%}" for at in (0, -1)))
     judges = len({judge.judge for _, judge in known})
     moved = [judge.over_constant for _, judge in known]
     if len(comparison.questions) == 1 and judges > 1:
         counts = (sum(one.ci_low > 0 for one in moved), sum(one.ci_high < 0 for one in moved))
         more, less = (str(count or "none") for count in counts)
         said = f"agree with people more often than the commonest word alone would ({alone:.0%}), {less} less often"
-        n_open = judges - sum(counts)
-        rest = f", and of {n_open} it cannot be told" if n_open else ""
+        rest = f", and of {n_open} it cannot be told" if (n_open := judges - sum(counts)) else ""
         return f"Of {judges} judges {more} {said}{rest}; they do so on {between} of {many(n, 'labelled item')}."
     who = "The judge says" if judges == 1 else f"The {judges} judges say"
-    several = " at most" if len(comparison.questions) > 1 else ""
-    line = f"{who} what people say on {between} of {many(n, 'labelled item')}; always saying the commonest word"
-    return f"{line} would match{several} {alone:.0%}."
+    would = f"would match{' at most' * (len(comparison.questions) > 1)} {alone:.0%}"
+    return (
+        f"{who} what people say on {between} of {many(n, 'labelled item')}; always saying the commonest word {would}."
+    )
 
 
 def best_sentence(comparison: compared.HumanComparison) -> str:
@@ -222,8 +221,8 @@ def best_sentence(comparison: compared.HumanComparison) -> str:
     if not alone:
         return f"Which judge is best cannot be told {where}: these labels cannot separate the first."
     named = listed([f"{judge} on {question}" for question, judge in alone], most=_NAMED)
-    left = len(several) - len(alone)
-    rest = f"; on the other {many(left, 'question')} the first are too close to tell" if left else ""
+    n_left = len(several) - len(alone)
+    rest = f"; on the other {many(n_left, 'question')} the first are too close to tell" if n_left else ""
     return f"Best by kappa with people: {named}{rest}."
 
 
@@ -250,8 +249,8 @@ def next_step(comparison: compared.HumanComparison) -> str:
     if comparison.strangers:
         return f"Settle the labels first: {comparison.strangers[0].cure}."
     if (more := FEWEST_PEOPLE - _people(comparison)) > 0:
-        far = points_off(comparison)
-        rates = f"Report corrected failure rates: judges' own miss them by up to {many(far, 'point')}. " if far else ""
+        far = f"judges' own miss them by up to {many(n, 'point')}. " if (n := points_off(comparison)) else ""
+        rates = f"Report corrected failure rates: {far}" if far else ""
         label = f"Have {many(more, 'more person')} label the same items (axisjudge label)"
         return f"{rates}{label}, which says whether a judge may stand in for a person."
     asked = [claim for claim in comparison.claims if claim.kind is ClaimKind.STANDS_IN]
@@ -263,8 +262,7 @@ def next_step(comparison: compared.HumanComparison) -> str:
 def count_sentence(comparison: compared.HumanComparison) -> str:
     """How many claims may be made."""
     claims = comparison.claims
-    order = (ClaimAnswer.MAY, ClaimAnswer.NOT_SHOWN, ClaimAnswer.MAY_NOT, ClaimAnswer.NOT_CHECKED)
-    may, not_shown, false, unchecked = (sum(claim.answer is answer for claim in claims) for answer in order)
+    may, not_shown, false, unchecked = (sum(claim.answer is answer for claim in claims) for answer in ClaimAnswer)
     chance = 0.025 * (len(claims) - unchecked)
     alone = f" Each is tested alone: were none true, about {chance:.0f} would pass by chance, so they are exploratory."
     return (
@@ -287,23 +285,19 @@ def claim_sentence(comparison: compared.HumanComparison, kind: ClaimKind) -> str
     if not_shown:
         parts.append(f"is not shown yet of {_who(not_shown, judges)}{_with_more(not_shown)}")
     if may_not and not unchecked:
-        others = "is shown false of the others" if may or not_shown else "is shown false of every judge"
-        parts.append(others)
+        parts.append(f"is shown false of {'the others' if may or not_shown else 'every judge'}")
     elif may_not:
         parts.append(f"is shown false of {_who(may_not, judges)}")
     if unchecked:
         where = f" for {_who(unchecked, judges)}" if may or may_not or not_shown else ""
-        reasons = dict.fromkeys(because(claim) for claim in unchecked)
-        parts.append(f"could not be checked{where}, because {', or '.join(reasons)}")
+        parts.append(f"could not be checked{where}, because {', or '.join(dict.fromkeys(map(because, unchecked)))}")
     return f"'{claimed(asked[0])}' {'; '.join(parts)}."
 
 
 def _with_more(claims: Sequence[Claim]) -> str:
     """How many labels more would do at least."""
-    more = sorted(claim.more for claim in claims if claim.more is not None)
-    if not more:
-        return ""
-    return f", where it would take at least about {many(more[0], 'more labelled item')}"
+    more = min((claim.more for claim in claims if claim.more is not None), default=None)
+    return f", where it would take at least about {many(more, 'more labelled item')}" if more is not None else ""
 
 
 def _who(claims: Sequence[Claim], judges: Sequence[str]) -> str:
@@ -575,24 +569,22 @@ def _by_stratum(each: compared.QuestionFairness) -> str:
     largest = sorted(each.unfair, key=lambda one: -abs(one.of.difference.estimate))
     named = "; ".join(_difference(one) for one in largest[:_MOST_UNFAIR])
     more = f"; and {len(largest) - _MOST_UNFAIR} more" if len(largest) > _MOST_UNFAIR else ""
-    hold = "holds" if len(largest) == 1 else "hold"
-    tried = f"of {many(n_tried, 'difference')} {len(largest)} {hold} after Holm's correction"
+    tried = f"of {many(n_tried, 'difference')} {len(largest)} hold{'s' * (len(largest) == 1)} after Holm's correction"
     return f"{tried}: {named}{more}.{rest}"
 
 
 def _difference(one: StratumFairness) -> str:
-    gap = in_points(one.of.difference)
-    way = "more" if gap.estimate > 0 else "less"
+    gap = in_points(one.of.difference).estimate
     return (
-        f"{one.judge} {_RIGHT[one.measure]} {abs(gap.estimate):.0f} points {way} often in the stratum "
+        f"{one.judge} {_RIGHT[one.measure]} {abs(gap):.0f} points {'more' if gap > 0 else 'less'} often in the stratum "
         f"{one.of.stratum} than elsewhere ({p_words(one.p_adjusted)})"
     )
 
 
 def strata_rates_sentence(fairness: Sequence[compared.QuestionFairness]) -> str:
     """How far failure rates move where each stratum is corrected by its own labels; empty without any."""
-    rates = [(each, one) for each in fairness for one in each.rates]
-    partly = [(each, one) for each, one in rates if one.together.n_missing]  # where all is labelled nothing can move
+    # where all is labelled nothing can move
+    partly = [(each, one) for each in fairness for one in each.rates if one.together.n_missing]
     both = [(each, one) for each, one in partly if not math.isnan(one.own_strata.estimate - one.together.estimate)]
     if not both:
         return ""
