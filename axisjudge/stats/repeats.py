@@ -73,6 +73,10 @@ class ConfidenceBand:
     flips: Estimate
 
 
+#: Digits of a mean confidence: the last ones hang on the order in which repeats are added, and decide at an edge.
+MEAN_DIGITS = 12
+
+
 def flips_by_confidence(
     ratings: ArrayLike,
     confidences: ArrayLike,
@@ -99,7 +103,7 @@ def flips_by_confidence(
     share = _equal_pairs(matrix)
     flipped = np.where(np.isnan(share), np.nan, share < 1)
     given = ~np.isnan(confidence)
-    mean = np.where(given, confidence, 0.0).sum(axis=1) / np.maximum(given.sum(axis=1), 1)
+    mean = (np.where(given, confidence, 0.0).sum(axis=1) / np.maximum(given.sum(axis=1), 1)).round(MEAN_DIGITS)
     mean[~given.any(axis=1)] = np.nan
     found = []
     for low, high in itertools.pairwise(edges):

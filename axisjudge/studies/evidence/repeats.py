@@ -18,6 +18,7 @@ from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import Estimate, IntervalTerms
 from axisjudge.stats.fairness import SelfPreference, self_preference
 from axisjudge.stats.repeats import (
+    MEAN_DIGITS,
     ConfidenceBand,
     SelfAgreement,
     VarianceComponents,
@@ -287,11 +288,12 @@ def asked_again(
 
 def _edges(mine: pl.DataFrame, n_bands: int) -> list[float]:
     """0, the inner quantiles of the judge's mean confidences, 1; equal quantiles stand once."""
-    given = mine.drop_nulls("confidence").group_by("trajectory_id", "question").agg(pl.col("confidence").mean())
+    means = pl.col("confidence").mean().round(MEAN_DIGITS)
+    given = mine.drop_nulls("confidence").group_by("trajectory_id", "question").agg(means)
     if given.is_empty():
         return []
     inner = np.quantile(given["confidence"].to_numpy(), np.arange(1, n_bands) / n_bands)
-    return sorted({0.0, *inner.tolist(), 1.0})
+    return sorted({0.0, *inner.round(MEAN_DIGITS).tolist(), 1.0})
 
 
 class _Sample(IntervalTerms):
