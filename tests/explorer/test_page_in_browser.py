@@ -198,7 +198,7 @@ def test_a_store_that_is_cleared_under_the_page_is_filled_again(visit):
     cleared = {"origin": "file:///", "storageTypes": "all"}
     page.context.new_cdp_session(page).send("Storage.clearDataForOrigin", cleared)
     press(page, "s", "1")
-    expect(page.locator(".saved")).to_have_text("Saved", timeout=60_000)  # the browser may be long in forgetting
+    expect(page.locator(".saved")).to_have_text("Saved", timeout=20_000)
     again = page.context.new_page()
     again.goto(page.url)
     again.get_by_role("button", name="Go on as rater one").click()

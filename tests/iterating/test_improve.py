@@ -493,7 +493,8 @@ def test_the_command_forecasts_first_and_says_what_would_show_more(bench, tmp_pa
     assert not (bench / "data" / "ratings" / "improve").exists()
     code, said, error = ran()
     assert code == 4, error
-    assert re.search(r"No improvement shown: .* About [\d,]+ more labelled runs would show a gain", said), said
+    more = r"No improvement shown: .* About [\d,]+ more labelled runs would show a gain of 5 points\."
+    assert re.search(more, said), said
     assert "proposal 1 of 2" in error
 
 

@@ -159,11 +159,16 @@ async function begin() {
   KEPT.listen(async (person, line) => {
     if (person !== rater || !labeller) return;
     if (line) take(state, line);
-    else if (!labeller.unsaved.size && !labeller.typed) {
-      const there = await stateOf(person);
-      for (const name of ["labels", "history", "seconds", "times"]) Object.assign(state[name], there[name]);
+    else {
+      const [mine, there] = [state, await stateOf(person)];
+      if (mine !== state || !labeller) return; // somebody else sits here by now
+      const isNews = (name) => !(there.times[name] <= mine.times[name]); // what was said while it was read is later
+      for (const name of Object.keys(there.labels).filter(isNews)) {
+        const [item, axis] = name.split("/");
+        take(mine, { item: Number(item), axis, label: there.labels[name], seconds: there.seconds[item], at: there.times[name] });
+      }
     }
-    labeller?.takeUp();
+    labeller.takeUp();
   });
   await enter();
   KEPT.greet(rater);

@@ -131,7 +131,7 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
             "padding": "over control: empty words",
         }
         own = [against.get(row["against"], names[row["tasks"]]) for row in rows]
-        judges = [f"over the old rubric: {row['judge']} alone" if row["judge"] else "" for row in rows]
+        judges = [f"{names['confirm']}: {row['judge']} alone" if row["judge"] else "" for row in rows]
         theme.named_rows(ax, [judge or name for judge, name in zip(judges, own, strict=True)])
         ax.axvline(0, color="0.5", linewidth=0.8)
         over = "" if self.shown is None else f"; {theme.intervals(self.shown.gain)}"

@@ -193,9 +193,9 @@ def shares_sentence(comparison: compared.HumanComparison) -> str:
     alone = max(judge.majority.constant_accuracy for _, judge in known)
     between = " to ".join(dict.fromkeys(f"{known[at][0]:.0%}" for at in (0, -1)))
     judges = len({judge.judge for _, judge in known})
-    moved = [judge.over_constant for _, judge in known]
-    if len(comparison.questions) == 1 and judges > 1:
-        counts = (sum(one.ci_low > 0 for one in moved), sum(one.ci_high < 0 for one in moved))
+    beats = [claim.answer for claim in comparison.claims if claim.kind is ClaimKind.BEATS_ONE_WORD]
+    counts = (beats.count(ClaimAnswer.MAY), beats.count(ClaimAnswer.MAY_NOT))
+    if len(comparison.questions) == 1 < judges and any(counts):
         more, less = (str(count or "none") for count in counts)
         said = f"agree with people more often than the commonest word alone would ({alone:.0%}), {less} less often"
         rest = f", and of {n_open} it cannot be told" if (n_open := judges - sum(counts)) else ""
@@ -249,8 +249,8 @@ def next_step(comparison: compared.HumanComparison) -> str:
     if comparison.strangers:
         return f"Settle the labels first: {comparison.strangers[0].cure}."
     if (more := FEWEST_PEOPLE - _people(comparison)) > 0:
-        far = f"judges' own miss them by up to {many(n, 'point')}. " if (n := points_off(comparison)) else ""
-        rates = f"Report corrected failure rates: {far}" if far else ""
+        far = points_off(comparison)
+        rates = f"Report corrected failure rates: judges' own miss them by up to {many(far, 'point')}. " if far else ""
         label = f"Have {many(more, 'more person')} label the same items (axisjudge label)"
         return f"{rates}{label}, which says whether a judge may stand in for a person."
     asked = [claim for claim in comparison.claims if claim.kind is ClaimKind.STANDS_IN]

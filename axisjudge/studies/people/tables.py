@@ -16,7 +16,7 @@ from axisjudge.stats.reference import Bounded
 from axisjudge.studies._shared.frames import Kind, Table, table_of
 from axisjudge.studies._shared.words import in_cell, in_points
 from axisjudge.studies.people.compared import HumanComparison, PlantedRate, QuestionComparison, QuestionFairness
-from axisjudge.studies.people.judges import JudgeComparison
+from axisjudge.studies.people.judges import ClaimAnswer, ClaimKind, JudgeComparison
 from axisjudge.studies.people.sentences import claim_row, rate_note
 
 Row = Sequence[Any]
@@ -274,8 +274,12 @@ def plot_against_people(comparison: HumanComparison, *, ax: theme.Axes | None = 
     Grey is what people reach among themselves; the line is a judge that always says the commonest word.
     """
 
+    may = [claim for claim in comparison.claims if claim.answer is ClaimAnswer.MAY]
+    beat = {(claim.question, claim.judge) for claim in may if claim.kind is ClaimKind.BEATS_ONE_WORD}
+    better = [judge for question, judge in comparison.pairs() if (question.question, judge.judge) in beat]
+
     def draw(ax: theme.Axes, row: int, judge: JudgeComparison) -> None:
-        _mark(ax, row, judge.majority.accuracy.given, filled=judge.over_constant.ci_low > 0)
+        _mark(ax, row, judge.majority.accuracy.given, filled=any(judge is one for one in better))
 
     def backdrop(ax: theme.Axes, question: QuestionComparison) -> None:
         if question.ceiling:
