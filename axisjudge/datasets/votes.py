@@ -95,7 +95,7 @@ SMALL_MODEL = "data/reference/small_model.jsonl"
 
 
 def small_model_verdicts() -> pl.DataFrame:
-    """Ratings of a real model of 135 million parameters on five of the demo's shortest runs: see page 02."""
+    """Ratings of a real model of 135 million parameters on 20 of the demo's shortest runs: see page 02."""
     return read_ratings(find(SMALL_MODEL), latest=True)
 
 

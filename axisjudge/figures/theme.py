@@ -86,7 +86,7 @@ def _has_area(patch: Any, ax: Axes) -> bool:
     return bool(np.isfinite(patch.get_path().vertices).all()) and np.isfinite(patch.get_extents().bounds).all()
 
 
-INK, QUIET, FAINT = "#222222", "#6b6b6b", "#dddddd"
+INK, QUIET, FAINT = "#222222", "#585858", "#dddddd"
 
 
 class VerdictMark(NamedTuple):

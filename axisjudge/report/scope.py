@@ -23,6 +23,9 @@ _NAMED = 6
 #: Agents of the demo and of the planted scores: whoever has these ran nothing.
 _INVENTED = {"alder-large", "birch-2", "cedar-mini", "damson-pro", "elm-small", "fir-1", "hazel-xl", "larch-2"}
 
+#: Where verdicts come from that nobody gave.
+_MADE = {"simulated": "drawn by a program", "planted": "known answers set by a program"}
+
 _SIMULATED = pl.col("family") == SIMULATED_PEOPLE
 #: Who is what in the scope sentence: whoever gives labels, simulated or not, is no judge, and neither is planted truth.
 _KINDS = {
@@ -184,17 +187,26 @@ def _banner(ratings: pl.DataFrame, made: list[str]) -> str | None:
     by = list(dict.fromkeys(map(judge_words, _names(rest, "rater"))))
     one = "1 is" if rest.height == 1 else f"{rest.height:,} are"
     others = f"; the other {one} by {listed(by, most=_NAMED)}" if by else ""
-    kinds = f"{' and '.join(made).capitalize()} ratings: {counts} behind this page{named}, which measure nothing real"
-    return f"{kinds}{others}. {_runs_and_people(ratings)}"
+    kinds = f"{' and '.join(made).capitalize()} ratings: {counts} behind this page{named}"
+    how = f"{'is' if chosen.height == 1 else 'are'} {' or '.join(map(_MADE.__getitem__, made))}"
+    what = f"{kinds} {how} and {'measures' if chosen.height == 1 else 'measure'} nothing real{others}"
+    real = not rest.filter(pl.col("rater_kind").is_in(["llm", "human"])).is_empty()
+    only = not real and ("simulated" in made or _invented(ratings))
+    return f"{what}. {_runs_and_people(ratings)}{' A rehearsal: its advice is an example.' if only else ''}"
+
+
+def _invented(ratings: pl.DataFrame) -> bool:
+    """Whether the runs behind ratings are invented, as far as their agents tell."""
+    return not ratings["agent"].null_count() and set(_names(ratings, "agent")) <= _INVENTED
 
 
 def _runs_and_people(ratings: pl.DataFrame) -> str:
-    """Whether the runs behind ratings are invented, as far as their agents tell, and how many ratings are people's."""
+    """Whether the runs behind ratings are invented, and how many ratings are people's."""
     labels = ratings.filter(_KINDS["people"]).height
     n_runs = ratings["trajectory_id"].n_unique()
     nobody = f"no person rated {'it' if n_runs == 1 else 'them'}"
     people = f"{agreeing(labels, 'rating', 'is', 'are')} by people" if labels else nobody
-    if set(_names(ratings, "agent")) - _INVENTED or ratings["agent"].null_count():
+    if not _invented(ratings):
         return sentence_case(f"{people}.") if labels else "No person rated anything."
     runs = "Their run is invented too" if n_runs == 1 else f"Their {n_runs:,} runs are invented too"
     return f"{runs}; {people}."

@@ -146,6 +146,20 @@ def test_simulated_and_planted_ratings_raise_a_banner(kinds: list[str], head: st
     assert (banner is None) if head is None else (banner is not None and banner.startswith(head))
 
 
+@pytest.mark.parametrize(
+    ("kinds", "agent", "is_one"),
+    [
+        (["simulated", "rules"], None, True),
+        (["planted", "rules"], "elm-small", True),
+        (["planted", "rules"], "an agent", False),  # faults planted in runs that somebody's agent made
+        (["simulated", "llm"], "elm-small", False),
+    ],
+)
+def test_where_nothing_is_real_the_banner_calls_the_page_a_rehearsal(kinds, agent, is_one) -> None:
+    table = ratings_frame([rating(rater=kind, rater_kind=kind, agent=agent) for kind in kinds])
+    assert ("rehearsal" in str(scope_of(table).banner)) is is_one
+
+
 def test_the_hash_of_ratings_follows_what_they_say_and_nothing_else() -> None:
     first, second = (
         rating(),

@@ -332,7 +332,17 @@ class RunComparison(Part, name="comparison", caption="Points per quantity", form
         reason = "; ".join(dict.fromkeys(each.over_repeats.reason for each in untold))
         without = [say.untold(each.quantity, each.before, each.after) for each in untold]
         runs = (self.n_before, self.n_after, len(self.tasks))
-        return say.comparison(changes, rest, *runs, without=without, reason=reason)
+        known = [each for each in self.changes if each not in untold]
+        most = max(known, key=lambda each: abs(each.over_repeats.estimate), default=None)
+        how = {"together": self.together, "largest": say.change(most.quantity, most.over_repeats) if most else ""}
+        return say.comparison(changes, rest, *runs, **how, without=without, reason=reason)
+
+    @property
+    def together(self) -> str:
+        """At which level all intervals over repeats hold at once (Bonferroni); empty where there is none."""
+        level = next((each.over_repeats.ci_level for each in self.changes), None)
+        n = len(QUANTITIES)
+        return "" if level is None else f"{1 - n * (1 - level):.0%} sure for all {n} together"
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Change of the composite and of each dimension, with intervals over repeats; clear of 0 is a change."""
@@ -345,8 +355,8 @@ class RunComparison(Part, name="comparison", caption="Points per quantity", form
         names = {"composite": "AXIS Result (all)"}
         theme.named_rows(ax, [names.get(each.quantity, theme.in_words(each.quantity)) for each in rows] or [""])
         bars = theme.level(rows[0].over_repeats if rows else None)
-        note = f"filled: a change is shown; at the right both means; {bars} over repeats of"
-        note = f"{note} {many(len(self.tasks), 'task')}"
+        note = f"filled: a change is shown; right: both means; {bars} over repeats of"
+        note = f"{note} {many(len(self.tasks), 'task')}, {self.together}"
         before, after = self.names
         x = f"points of 100, {after} minus {before}"
         return theme.dress(ax, f"Change from {before} to {after}", self.reason or note, x=x, lines="x")
@@ -377,8 +387,9 @@ def compare_runs(
     """Compare two sets of runs on the tasks that both have, with intervals over repeats.
 
     The original program calls a difference of more than one point a change, whatever its noise; here a change is shown
-    when its interval leaves out 0. Runs that called nothing are not compared with runs that each called something: an
-    environment that is not there deducts nothing.
+    when its interval leaves out 0. Intervals over repeats hold at `ci_level` for all quantities together (Bonferroni).
+    Runs that called nothing are not compared with runs that each called something: an environment that is not there
+    deducts nothing.
     """
     first, second = ({each.cluster_id for each in side} for side in (before, after))
     shared = first & second
@@ -399,7 +410,8 @@ def compare_runs(
 def _change(quantity: str, before: list[AxisResult], after: list[AxisResult], *, ci_level: float) -> Change:
     sides = [(values(side, quantity), np.array([each.cluster_id for each in side])) for side in (before, after)]
     (first, first_tasks), (second, second_tasks) = sides
-    repeats = stratified_change(first, second, before_strata=first_tasks, after_strata=second_tasks, ci_level=ci_level)
+    joint = 1 - (1 - ci_level) / len(QUANTITIES)
+    repeats = stratified_change(first, second, before_strata=first_tasks, after_strata=second_tasks, ci_level=joint)
     names = sorted(set(first_tasks.tolist()))
     means = [[mean_of(values[tasks == name]) for name in names] for values, tasks in sides]
     over_tasks = paired_change(means[0], means[1], clusters=names, ci_level=ci_level)

@@ -113,7 +113,7 @@ def of_means(means: Sequence[tuple[str, Estimate, int]]) -> str:
 
 
 def change(quantity: str, points: Estimate) -> str:
-    """A change that is shown, with its interval."""
+    """A change with its interval."""
     name = "the AXIS Result" if quantity == "composite" else quantity.replace("_", " ")
     return f"{name} is {directed(points, 'higher', 'lower', spec='.1f')}"
 
@@ -130,22 +130,25 @@ def comparison(
     n_after: int,
     n_tasks: int,
     *,
+    together: str = "",
+    largest: str = "",
     without: Sequence[str] = (),
     reason: str = "",
 ) -> str:
     """The changes that are shown, that there are others, and those `without` an interval with the reason."""
     each = f"{many(n_before, 'run')} each" if n_before == n_after else f"{many(n_before, 'run')} and {n_after:,}"
-    runs = f"{each}, on the same {many(n_tasks, 'task')}"
-    if without:
-        told = comparison(changes, n_others, n_before, n_after, n_tasks) if changes or n_others else f"{runs}."
-        return (
-            f"{told} No interval ({reason}), so whether other repeats would show it cannot be told: {listed(without)}."
-        )
-    if not changes:
-        return f"no change is shown ({runs})."
-    others = agreeing(n_others, "other score", "is", "are")
-    rest = f"; {others} not shown to change, each looked at alone" if n_others else ""
-    return f"{listed(changes)}{rest} ({runs})."
+    runs = f"{each}, on the same {many(n_tasks, 'task')}{together and f'; {together}'}"
+    if changes:
+        others = agreeing(n_others, "other score", "is", "are")
+        told = f"{listed(changes)}{f'; {others} not shown to change' if n_others else ''} ({runs})."
+    elif without and not n_others:
+        told = f"{runs}."
+    else:
+        scores = f" in any of {many(n_others, 'score')}" if n_others > 1 else ""
+        told = f"no change is shown{scores} ({runs}){largest and f'; the largest: {largest}'}."
+    if not without:
+        return told
+    return f"{told} No interval ({reason}), so whether other repeats would show it cannot be told: {listed(without)}."
 
 
 def of_judges(raters: Sequence[str], families: Sequence[str], made_up: Sequence[str], within: float) -> list[str]:

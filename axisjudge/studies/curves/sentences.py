@@ -127,8 +127,10 @@ def answer(fits: Mapping[str, CurveFit], *, made_up: bool = False) -> str:
         f"{band.score:.0f} of 100{_of(name, ' in ')} ({band.low:.0f} to {band.high:.0f})"
         for name, band in bands.items()
     ]
-    first = f"To {'invented ' * made_up}people a raw score of {HIGH:g} is worth {listed(worth)}, by {_samples(curves)}."
-    return " ".join([first, *_refused(fits)])
+    refused = [name for name, fit in fits.items() if not fit.curve]
+    none = f"; in {listed(refused)} no curve can be fitted" if refused else ""
+    first = f"To {'invented ' * made_up}people a raw score of {HIGH:g} is worth {listed(worth)}{none}."
+    return " ".join([first, f"Fitted to {_samples(curves)}.", *_refused(fits)])
 
 
 def next_step(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:

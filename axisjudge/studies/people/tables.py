@@ -265,6 +265,7 @@ def carried_table(fairness: Sequence[QuestionFairness], kind: Kind) -> Table:
     return table_of([dict(zip(columns, row, strict=True)) for row in rows], kind)
 
 
+_BEATS = {ClaimAnswer.MAY: "more", ClaimAnswer.MAY_NOT: "less"}
 CORRECTED, CEILING = "#D55E00", "#e4e4e4"
 
 
@@ -274,12 +275,14 @@ def plot_against_people(comparison: HumanComparison, *, ax: theme.Axes | None = 
     Grey is what people reach among themselves; the line is a judge that always says the commonest word.
     """
 
-    may = [claim for claim in comparison.claims if claim.answer is ClaimAnswer.MAY]
-    beat = {(claim.question, claim.judge) for claim in may if claim.kind is ClaimKind.BEATS_ONE_WORD}
-    better = [judge for question, judge in comparison.pairs() if (question.question, judge.judge) in beat]
+    claims = (claim for claim in comparison.claims if claim.kind is ClaimKind.BEATS_ONE_WORD)
+    beats = {(claim.question, claim.judge): _BEATS.get(claim.answer, "cannot tell") for claim in claims}
+    said = {id(judge): beats.get((question.question, judge.judge), "") for question, judge in comparison.pairs()}
 
     def draw(ax: theme.Axes, row: int, judge: JudgeComparison) -> None:
-        _mark(ax, row, judge.majority.accuracy.given, filled=any(judge is one for one in better))
+        word = said[id(judge)]
+        _mark(ax, row, judge.majority.accuracy.given, filled=word == "more")
+        theme.at_the_right(ax, row, word, size=theme.SMALL)
 
     def backdrop(ax: theme.Axes, question: QuestionComparison) -> None:
         if question.ceiling:
@@ -294,7 +297,7 @@ def plot_against_people(comparison: HumanComparison, *, ax: theme.Axes | None = 
         ax.annotate(f"{alone:.0%}", (alone, len(question.judges) - 0.55), **beside, color=CORRECTED)
 
     grey = "; grey: people among themselves" if comparison.has_ceiling else ""
-    line = "line: always the commonest word; filled: more often than that"
+    line = "line: always the commonest word; right: whether more or less often than that, item by item"
     note = f"share of items on which a judge says what people say; {line}{grey}"
     drawn = [judge.majority.accuracy.given for _, judge in comparison.pairs()]
     return _panels(comparison, draw, backdrop, "Judges against people", note, drawn, ax=ax)

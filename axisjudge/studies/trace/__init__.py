@@ -378,7 +378,8 @@ def answer(run: TracedRun, n_runs: int) -> str:
 def next_step(run: TracedRun) -> str:
     """Which verdicts to read, and who settles them."""
     if run.contested:
-        where = f"Read run {run.trajectory_id} below, on which judges differ ({listed(run.contested)})"
+        which = f"{'the simulated verdicts on ' * bool(run.made_up)}run {run.trajectory_id}"
+        where = f"Read {which} below, on which judges differ ({listed(run.contested)})"
         return f"{where}, and label it yourself (axisjudge label): only people's labels say who is right."
     return "Read a run on which judges differ, those most split are listed below, and label it (axisjudge label)."
 

@@ -18,15 +18,6 @@ from axisjudge.verdict import AXES
 #: So many names stand in a row.
 _NAMED = 6
 _NOTHING_STARTS = "No twin starts from an original that a judge called correct."
-#: What an edit plants, as a plural.
-_FAULTS = {
-    "fabricated_argument": "invented arguments",
-    "write_before_yes": "writes before the user's yes",
-    "write_before_read": "writes before the reads they need",
-    "cut_tail": "runs cut short",
-    "misreported_amount": "misreported amounts",
-    "other_tool": "calls of a wrong tool",
-}
 _NONE = {"must": "breaks an axis", "must_not": "leaves an axis whole"}
 
 
@@ -42,7 +33,9 @@ def claims(matrix: TwinMatrix, *judges: str) -> tuple[str, str]:
     """What these judges together notice where an axis was broken, and what moved where none was."""
     cells, several = [cell for cell in matrix.cells if cell.judge in judges], len(judges) > 1
     who, whole = listed([*map(judge_words, judges)], most=_NAMED), _started(cells, "must_not")
-    return _noticed(matrix, _started(cells, "must"), who, several), _kept(matrix, whole, several)
+    missed = _which(_started(cells, "must"), several).strip(" ()")
+    kept = f"{_kept(matrix, whole, several)}{missed and f' Missed: {missed}.'}"
+    return _noticed(matrix, _started(cells, "must"), who, several), kept
 
 
 def next_step(matrix: TwinMatrix) -> str:
@@ -131,24 +124,12 @@ def _noticed(matrix: TwinMatrix, started: Sequence[TwinCell], who: str, several:
         return f"No run with a fault planted in it comes from one that {who} called correct."
     counts = Counter(cell.claim for cell in started)
     each = ", counted judge by judge, " if several else " "
-    met = f"{counts['met'] or 'none'} {'is' if counts['met'] == 1 else 'are'} shown to be noticed"
-    missed = ""
-    if failed := [cell for cell in started if cell.claim == "failed"]:
-        missed = f"; {_missed(failed, several)}"
-    return (
-        f"Of {many(len(started), 'kind')} of planted fault{each}{met} by {who} in "
-        f"{matrix.thresholds.must_rate:.0%} of runs or more{missed}{_open(counts)}."
+    shown = (
+        f"{who} {'are' if several or judge_words('rules') == who else 'is'} shown to notice {counts['met'] or 'none'}"
     )
-
-
-def _missed(cells: Sequence[TwinCell], several: bool) -> str:
-    """Which faults are missed too often: of one in how many runs."""
-    if len(cells) == 1:
-        (one,) = cells
-        by = f" by {one.judge}" if several else ""
-        noticed = f"noticed in {one.moved or 'none'} of {many(one.rate.n_items, 'run')}"
-        return f"{_FAULTS.get(one.edit, _fault(one))} are missed{by} ({noticed})"
-    return f"{len(cells)} are missed too often{_which(cells, several)}"
+    missed = f", and miss {counts['failed']}" if counts["failed"] else ""
+    rate = f"in {matrix.thresholds.must_rate:.0%} of runs or more"
+    return f"Of {many(len(started), 'kind')} of planted fault{each}{shown} {rate}{missed}{_open(counts)}."
 
 
 def _fault(cell: TwinCell) -> str:
@@ -160,16 +141,16 @@ def _kept(matrix: TwinMatrix, started: Sequence[TwinCell], several: bool) -> str
         return "Whether verdicts stay where nothing was broken cannot be told: no such run was called correct before."
     counts = Counter(cell.claim for cell in started)
     n_moved, n_all = sum(cell.moved for cell in started), sum(cell.rate.n_items for cell in started)
-    moved = f"On axes that no edit broke {n_moved or 'none'} of {many(n_all, 'verdict')} turned to incorrect"
-    breaking = {cell.edit for cell in matrix.cells if cell.expected == "must"}
+    turned = f"On axes left whole, {n_moved or 'none'} of {many(n_all, 'verdict')} turned to incorrect."
+    more, breaking = [], {cell.edit for cell in matrix.cells if cell.expected == "must"}
     if beside := sum(cell.moved for cell in started if cell.edit in breaking):
-        moved += f", {'all' if beside == n_moved else f'{beside:,} of them'} in runs with a fault on another axis"
+        who = "they all" if beside == n_moved else f"{beside:,} of them"
+        more.append(f"{who} stand in runs with a fault on another axis")
     if counts["failed"]:
-        return f"{moved}, too many on {counts['failed']} of {_pairs(started)}{_which(started, several)}."
-    if counts["met"]:
-        margin = f"fewer than {matrix.thresholds.margin:.0%}"
-        return f"{moved}, for {counts['met']} of {_pairs(started)} shown to be {margin}."
-    return f"{moved}."
+        more.append(f"too many on {counts['failed']} of {_pairs(started)}{_which(started, several)}")
+    elif counts["met"]:
+        more.append(f"for {counts['met']} of {_pairs(started)} shown to be fewer than {matrix.thresholds.margin:.0%}")
+    return f"{turned} {sentence_case('; '.join(more))}." if more else turned
 
 
 def _pairs(cells: Sequence[TwinCell]) -> str:

@@ -160,6 +160,16 @@ def test_a_set_compared_with_itself_shows_no_change(results):
     assert found.sentence.startswith("no change is shown")
 
 
+def test_five_looks_hold_together_at_the_level_asked_for(results):
+    alone, joint = (compare_sources(results, (), names=NAMES, ci_level=level) for level in (0.75, 0.95))
+    assert {round(each.over_repeats.ci_level, 6) for each in joint.changes} == {0.99}
+    assert {round(each.over_repeats.ci_level, 6) for each in alone.changes} == {0.95}
+    goal = next(each for each in alone.changes if each.quantity == "goal_achievement")
+    assert goal.direction is Direction.LOWER  # looked at alone it would be shown; among five it is not
+    assert "no change is shown in any of 5 scores" in joint.answer
+    assert "the largest: goal achievement is" in joint.answer
+
+
 def test_sets_without_a_shared_task_are_refused(results):
     found = compare_runs(results, axis_results([timed("elsewhere")]))
     assert (found.changes, found.refusal) == ((), NotCompared.NO_SHARED_TASK)

@@ -133,9 +133,7 @@ def test_the_whole_is_valid_json_and_says_what_it_found(table):
     matrix = twin_matrix(table(rated), twins)
     plain = {key: value for key, value in matrix.to_dict().items() if key != "cells"}
     assert json.loads(json.dumps(plain)) == plain
-    assert (
-        claims(matrix, "j1")[0] == "Of 1 kind of planted fault 1 is shown to be noticed by j1 in 80% of runs or more."
-    )
+    assert claims(matrix, "j1")[0] == "Of 1 kind of planted fault j1 is shown to notice 1 in 80% of runs or more."
     (row,) = grid(matrix, "j1")
     assert row["result_interpretation"] == "must 40/40 91.2–100% met"
 
@@ -156,13 +154,13 @@ def test_the_answer_counts_all_judges_and_names_who_fails(table):
     missed = {run: dict.fromkeys(axes, "c") for run, axes in rated.items()}
     two = pl.concat([table(rated), table(missed, rater="blind")])
     matrix = twin_matrix(two, twins)
-    both, _ = claims(matrix, *matrix.judges)
-    assert "Of 2 kinds of planted fault, counted judge by judge, 1 is shown to be noticed by blind and j1" in both
-    assert "misreported amounts are missed by blind (noticed in none of 40 runs)" in both
+    both, kept = claims(matrix, *matrix.judges)
+    assert "counted judge by judge, blind and j1 are shown to notice 1 in 80% of runs or more, and miss 1" in both
+    assert "Missed: misreported amount on result interpretation by blind." in kept
     assert "result interpretation (blind)" in next_step(matrix)
     assert "(j1)" not in next_step(matrix)
     alone = twin_matrix(table(rated), twins)
-    assert "by j1 in" in claims(alone, *alone.judges)[0]
+    assert "Missed" not in " ".join(claims(alone, *alone.judges))
     nothing = twin_matrix(table({run: {"termination": "c"} for run in rated}), twins)
     assert "No run with a fault planted in it" in claims(nothing, "j1")[0]
 
