@@ -38,6 +38,8 @@ class Standing(Result):
     ----------
     held_out, runs : int
         Ratings of judges on held-out tasks, and how many runs they are of; 0 where the table touches none.
+    others : int
+        Ratings of judges beside them, on runs that are not held out.
     opening, openings : int or None, int
         The opening they were made under (the last, if several), and how many the ledger has.
     looks : int
@@ -58,6 +60,7 @@ class Standing(Result):
 
     held_out: int = 0
     runs: int = 0
+    others: int = 0
     opening: int | None = None
     openings: int = 0
     looks: int = 0
@@ -114,7 +117,8 @@ class Standing(Result):
             runs = f"{self.runs:,} {'run' if self.runs == 1 else 'runs'}{planned}"
             ratings = f"{self.held_out:,} {'rating' if self.held_out == 1 else 'ratings'}"
             parts = [how if len(self.made) == 1 else f"{n:,} {how}" for n, how in self.made]
-            yield f"Held-out data: {ratings} of {runs}, made {' and '.join(parts)}."
+            others = f"; the other {self.others:,} are of runs that were open" if self.others else ""
+            yield f"Held-out data: {ratings} of {runs}, made {' and '.join(parts)}{others}."
         if self.looks > 1:
             yield f"The held-out side was seen {self.looks} times; {_flattery(self.optimism)}."
 
@@ -158,6 +162,7 @@ def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None, n_judged
     return Standing(
         held_out=rows.height,
         runs=rows["trajectory_id"].n_unique(),
+        others=(n_judged or judged.height) - rows.height,
         opening=max(_openings_of(rows), default=None),
         openings=len(ledger.openings(entries)),
         looks=n_looks,

@@ -85,7 +85,7 @@ def plot_families(cross: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
     absent = "; – no pair" if np.isnan(values).any() else ""
     note = f"{cross.label}, mean over pairs; {size}; bold: within a family{absent}"
     ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=8)
-    theme.describe(ax, f"{note}; point estimates, the table has their intervals")
+    theme.describe(ax, f"{note}; point estimates; {cross.across.ci_level:.0%} intervals, for the figures in the table")
     return ax
 
 

@@ -126,7 +126,7 @@ class CurveReport(
             panel.set_ylabel("score, and people's scores", **small)
         figure.supxlabel("raw score; blue: fitted with its band; dashed: assumed; dots: scores", **small)
         level = next((f"{each.fit.median.ci_level:.0%} " for each in drawn if each.fit.curve), "")
-        how = f"dots: scores; blue: fitted, dashed: assumed; bar: interval of the median; dot: that at {say.HIGH:g}"
+        how = f"grey: people's scores; blue: fitted, dashed: assumed; bar: worth 50; black: what {say.HIGH:g} is worth"
         theme.describe(figure, f"{how}; {level}intervals and bands over tasks")
         return axes[0]
 

@@ -30,8 +30,8 @@ def _of_agents(agents: Ranking) -> str:
     if sets.refusal or len(agents.first) != 1:
         return agents.answer
     rest = agents.ends([j for j in range(len(agents.names)) if j not in sets.first])
-    most = f"{agents.first[0]} fails most: in {agents.ends(sets.first)} of cases"
-    return f"Of {agents.subject}, {most}, the others in {rest} ({sets.ci_level:.0%} sure)."
+    most = f"{agents.first[0]} fails most: in {agents.ends(sets.first)} of cases (a run on an axis)"
+    return f"Of {agents.subject}, {most}, the others in {rest} ({sets.ci_level:.0%} sure, task by task)."
 
 
 def next_step(cells: Sequence[Cell], measure: str = "any") -> str:

@@ -94,7 +94,7 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
 
     @property
     def answer(self) -> str:
-        """Both gains, and their difference: the optimism."""
+        """Both gains, and what of the first did not carry over: the optimism."""
         train = self.frame.filter(pl.col("tasks") == "train")
         if self.shown is None or train.is_empty():
             return "No candidate was taken to the confirm tasks."
@@ -103,7 +103,7 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
         ends, optimism = _bounds(gain.ci_low, gain.ci_high), many(max(0, made - kept), "point")
         return (
             f"It gained {made:+} points where it was made, and {kept:+} ({ends}) on "
-            f"{many(gain.n_clusters, 'task')} that it was not made from: {optimism} of optimism.{self._apart}"
+            f"{many(gain.n_clusters, 'task')} that it was not made from: {optimism} did not carry over.{self._apart}"
         )
 
     @property
@@ -124,7 +124,7 @@ class ConfirmedGain(_Rows, name="confirmed", caption="The gain where the edit wa
                 ax.plot([100 * row["low"], 100 * row["high"]], [n, n], color="0.5", linewidth=2)
             ax.plot(100 * row["gain"], n, "o" if row["tasks"] == "confirm" else "D", color="#0b6e4f", markersize=6)
             theme.at_the_right(ax, n, f"{100 * row['gain']:+z.0f}")
-        names = {"train": "where it was made", "confirm": "over the old rubric"}
+        names = {"train": "over the old rubric, where made", "confirm": "over the old rubric"}
         against = {
             "paraphrase": "over control: paraphrased",
             "reordered": "over control: examples reordered",

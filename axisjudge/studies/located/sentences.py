@@ -153,9 +153,9 @@ def answer(faults: Sequence[FaultsFound], together: Estimate) -> str:
 
 
 def _of_set(one: FaultsFound, judges: Sequence[str]) -> str:
-    """What is found in one set: ``1 of 11 (agentrx, by people)``, of several judges with interval and name."""
-    by, interval = (f": {one.judge}", f"{share(one.on_axis)}; ") if len(judges) > 1 else ("", "")
-    return f"{ones([one.on_axis]) or 'none'} of {one.n_faults:,} ({interval}{one.domain}, {_by(one.labeller)}{by})"
+    """What is found in one set: ``1 of 11 (9%; agentrx, by people)``, of several judges with interval and name."""
+    by, interval = (f": {one.judge}", share(one.on_axis)) if len(judges) > 1 else ("", f"{one.on_axis.estimate:.0%}")
+    return f"{ones([one.on_axis]) or 'none'} of {one.n_faults:,} ({interval}; {one.domain}, {_by(one.labeller)}{by})"
 
 
 def _by(labeller: str) -> str:
@@ -167,7 +167,7 @@ def next_step(faults: Sequence[FaultsFound]) -> str:
     if not faults:
         return "Have people point at the faults of some runs (axisjudge label page)."
     if len(_last_versions(faults)) == 1:
-        return "Ask a second judge of the same runs (axisjudge judge): what this one leaves, another may see."
+        return "Fetch the runs (axisjudge data list) and ask a second judge of them (axisjudge judge)."
     return "Have people point at faults in runs that passed too (axisjudge label page): few have looked there."
 
 

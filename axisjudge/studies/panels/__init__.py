@@ -398,9 +398,9 @@ def next_step(trust: VerdictsThatStand) -> str:
     """Which verdicts may stand, and which people should look at; or what must be labelled first."""
     if not (stands := say.stands_in_short(trust.foremost)):
         return "Have people label more items, drawn at random with recorded chances (axisjudge label next)."
-    if not (n_rest := trust.foremost.n_rest):
+    if not trust.foremost.n_rest:
         return f"{stands}, and have people label a few new tasks now and then: the bound holds for tasks like these."
-    return f"{stands}, and give the other {n_rest:,} to people, the least sure first (axisjudge label next)."
+    return f"{stands}, and give the others to people, the least sure first (axisjudge label next)."
 
 
 def panels(

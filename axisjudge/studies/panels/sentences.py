@@ -151,6 +151,9 @@ def stands_in_short(trust: Trust) -> str:
     sure = f"{100 * trust.alone.confidence_level:g}% sure"
     wrong = f"at most {trust.alone.error.ci_high:.1%} of them are wrong, {sure}"
     who = "the panel" if trust.subject.startswith("panel:") else trust.subject
+    if trust.alone.error.n_items == trust.n_kept:
+        kept = f"{trust.n_kept / trust.n_items:.0%}"
+        return f"On new items like these let the surest {kept} of {who}'s verdicts stand ({wrong})"
     return f"Let {trust.n_kept:,} of {trust.n_items:,} verdicts of {who} stand, the surest ({wrong})"
 
 

@@ -297,7 +297,7 @@ def plot_against_people(comparison: HumanComparison, *, ax: theme.Axes | None = 
         ax.annotate(f"{alone:.0%}", (alone, len(question.judges) - 0.55), **beside, color=CORRECTED)
 
     grey = "; grey: people among themselves" if comparison.has_ceiling else ""
-    line = "line: always the commonest word; right: whether more or less often than that, item by item"
+    line = "line: always the commonest word; right: more or less often, compared item by item"
     note = f"share of items on which a judge says what people say; {line}{grey}"
     drawn = [judge.majority.accuracy.given for _, judge in comparison.pairs()]
     return _panels(comparison, draw, backdrop, "Judges against people", note, drawn, ax=ax)

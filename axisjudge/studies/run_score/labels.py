@@ -232,7 +232,7 @@ class ScoreAgainstLabels(Part, name="aucs", caption="AUC of the score and of eac
         for row, auc in enumerate(aucs.values()):
             theme.interval_mark(ax, auc, row)
             higher = "undefined" if np.isnan(auc.estimate) else f"{100 * auc.estimate:.0f} of 100"
-            theme.at_the_right(ax, row, f"{higher}{': the wrong way' if auc.ci_high < 0.5 else ''}")
+            theme.at_the_right(ax, row, f"{higher}{': worse than chance' if auc.ci_high < 0.5 else ''}")
         ax.axvline(0.5, color=theme.QUIET, linewidth=1, linestyle=":")
         theme.named_rows(ax, ["the score" if name == "score" else f"{theme.in_words(name)} alone" for name in aucs])
         ax.set_xlim(0.2, 1.02)

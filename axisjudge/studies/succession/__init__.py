@@ -511,7 +511,7 @@ def next_step(bridged: JudgeBridge) -> str:
         return f"{use}{keep}: as observed, no number of anchors would show them to be alike."
     return (
         f"{use}{keep}. If the shifts are as observed, runs of about {max(sizes):,} tasks, judged by both, would show "
-        f"that the failure rate holds on {len(sizes)} of {many(len(rest), 'open question')}."
+        f"that the failure rate holds on {len(sizes)} of {many(len(rest), 'open question')}; agreement may take more."
     )
 
 

@@ -230,7 +230,7 @@ class PublishedTrace(Part, caption="Simulation 14 as published", of_ratings=Fals
     @property
     def _shows(self) -> str:
         judges = listed(list(dict.fromkeys(each.judge for each in self.judgements)))
-        return f"a published run with the verdicts of {judges}"
+        return f"a real run, published with the verdicts of {judges}"
 
     @property
     def answer(self) -> str:
@@ -256,7 +256,7 @@ class PublishedTrace(Part, caption="Simulation 14 as published", of_ratings=Fals
         ax.plot([0, 0], [0, max(0, len(self.steps) - 1)], color=theme.FAINT, linewidth=2, zorder=0)
         ax.set(xlim=(-0.2, 1), ylim=(len(self.steps) - 0.3, -0.5))
         ax.set_axis_off()
-        how = "from above to below what happened; a cross: cited by judges who call what stands below it wrong"
+        how = "selected steps, read downwards; a cross: cited by judges, who call wrong what the orange words name"
         return theme.dress(ax, "Refunded: $1,619.34; told to the user: $95.08", how=how)
 
 
@@ -375,11 +375,15 @@ def answer(run: TracedRun, n_runs: int) -> str:
     return f"On {which}, {_of_one_mind(run, len(judges))}. {ONE_RUN}"
 
 
-def next_step(run: TracedRun) -> str:
-    """Which verdicts to read, and who settles them."""
+def next_step(run: TracedRun, *, published: bool = False) -> str:
+    """Which verdicts to read, and who settles them; of a `published` run only what readers can do themselves."""
+    if published:
+        below = f"{'simulated ' * bool(run.made_up)}judges differ on run {run.trajectory_id}: label that one"
+        return (
+            f"Have a person label such a run before trusting two judges that agree. Below, {below} (axisjudge label)."
+        )
     if run.contested:
-        which = f"{'the simulated verdicts on ' * bool(run.made_up)}run {run.trajectory_id}"
-        where = f"Read {which} below, on which judges differ ({listed(run.contested)})"
+        where = f"Read run {run.trajectory_id} below, on which judges differ ({listed(run.contested)})"
         return f"{where}, and label it yourself (axisjudge label): only people's labels say who is right."
     return "Read a run on which judges differ, those most split are listed below, and label it (axisjudge label)."
 
