@@ -199,7 +199,7 @@ def shares_sentence(comparison: compared.HumanComparison) -> str:
         more, less = (str(count or "none") for count in counts)
         said = f"agree with people more often than the commonest word alone would ({alone:.0%}), {less} less often"
         rest = f", and of {n_open} it cannot be told" if (n_open := judges - sum(counts)) else ""
-        return f"Of {judges} judges {more} {said}{rest}; they do so on {between} of {many(n, 'labelled item')}."
+        return f"Of {judges} judges {more} {said}{rest}; all do on {between} of {many(n, 'labelled item')}."
     who = "The judge says" if judges == 1 else f"The {judges} judges say"
     would = f"would match{' at most' * (len(comparison.questions) > 1)} {alone:.0%}"
     return (
@@ -250,7 +250,7 @@ def next_step(comparison: compared.HumanComparison) -> str:
         return f"Settle the labels first: {comparison.strangers[0].cure}."
     if (more := FEWEST_PEOPLE - _people(comparison)) > 0:
         far = points_off(comparison)
-        rates = f"Report corrected failure rates: judges' own miss them by up to {many(far, 'point')}. " if far else ""
+        rates = f"Correct failure rates by labels: judges' own are up to {many(far, 'point')} off. " if far else ""
         label = f"Have {many(more, 'more person')} label the same items (axisjudge label)"
         return f"{rates}{label}, which says whether a judge may stand in for a person."
     asked = [claim for claim in comparison.claims if claim.kind is ClaimKind.STANDS_IN]
