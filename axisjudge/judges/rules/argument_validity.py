@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from axisjudge.judges.rules import wishes
 from axisjudge.judges.rules.facts import AgentCall, Facts, plain, stands_in
 from axisjudge.judges.rules.findings import Clean, Finding
 from axisjudge.judges.rules.formats import is_example, is_identifier
@@ -49,8 +48,6 @@ def findings(facts: Facts) -> Iterator[Finding]:
             *_numbers_from_nowhere(facts, call),
         ]
         yield from faulty
-        if call.kind == "write" and call.succeeded:
-            yield from _not_its_own(facts, call)
         exists = not is_unknown(facts, call)  # a tool that does not exist has no form to break
         if exists and not faulty and call.failed:
             yield from _refused(facts, call)
@@ -100,21 +97,16 @@ def _malformed(call: AgentCall) -> Iterator[Finding]:
 
 
 def _ungrounded(facts: Facts, call: AgentCall) -> Iterator[Finding]:
-    """An identifier that no earlier step contains: made up, or used before it was returned."""
+    """An identifier that no other step contains."""
     for parameter, value in call.references:
-        if facts.seen_before(value, call.step):
-            continue
-        used = f"At step {call.step} {parameter} = {value!r} is given to {call.name}, but no earlier step contains it"
-        later = facts.returned_after(call, value)
-        if later is None:
-            yield Finding(_made_up(facts, call, value), call.steps, f"{used}.")
-        else:
-            yield Finding("seen_only_later", (call.step, later), f"{used}; it comes only at step {later}.")
+        if not facts.seen_before(value, call.step) and facts.returned_after(call, value) is None:
+            text = f"At step {call.step} {parameter} = {value!r} is given to {call.name}; no other step contains it."
+            yield Finding(_made_up(facts, call, value), call.steps, text)
 
 
 def _made_up(facts: Facts, call: AgentCall, value: str) -> str:
     """What an identifier that nobody gave is: a stand-in for any, put right at once, or else taken for real."""
-    if _STANDS_FOR_ANY.search(value) or (sum(map(str.isdigit, value)) > _FEW_DIGITS and is_example(value, "", 0)):
+    if _STANDS_FOR_ANY.search(value) or (sum(map(str.isdigit, value)) > _FEW_DIGITS and is_example(value)):
         return "placeholder"
     return "mistyped" if call.failed and _is_mended(facts, call) else "fabricated"
 
@@ -122,15 +114,6 @@ def _made_up(facts: Facts, call: AgentCall, value: str) -> str:
 def _is_mended(facts: Facts, call: AgentCall) -> bool:
     """Whether a later call of the same tool went through."""
     return any(other.name == call.name and other.succeeded and other.step > call.step for other in facts.calls)
-
-
-def _not_its_own(facts: Facts, call: AgentCall) -> Iterator[Finding]:
-    if (foreign := wishes.not_its_own(facts, call)) is not None:
-        text = (
-            f"At step {call.step} {foreign[0]} = {foreign[1]!r} is given to {call.name}; it is not the record's own,"
-            " and the user had named nothing of its kind."
-        )
-        yield Finding("not_its_own", call.steps, text)
 
 
 def _misplaced(facts: Facts, call: AgentCall) -> Iterator[Finding]:

@@ -108,12 +108,6 @@ class AgentCall:
         """Every scalar of a JSON result; empty where the result is not JSON."""
         return formats.leaves_in(self.result)
 
-    @cached_property
-    def first_values(self) -> frozenset[Any]:
-        """The scalars of the first part of a JSON result: among them is the identifier of the record that it is."""
-        found = self.result_leaves
-        return frozenset(leaf.value for leaf in found if leaf.owner is found[0].owner)
-
     def same_as(self, other: AgentCall) -> bool:
         """Same tool, same arguments."""
         return self.name == other.name and self.arguments == other.arguments
@@ -137,9 +131,9 @@ class SourceText:
         """Every day that the text may name."""
         return formats.days_given(self.text)
 
-    def holds(self, key: str, *, ending: bool = False) -> bool:
+    def holds(self, key: str) -> bool:
         """Whether a token stands in the text; in the user's words also its number alone, or the token spelled out."""
-        if stands_in(key, self.text, ending=ending):
+        if stands_in(key, self.text):
             return True
         if not self.from_user:
             return False
@@ -161,7 +155,7 @@ class Facts:
     sources: tuple[SourceText, ...]
     tools: dict[str, ToolSchema] | None
     rulebook: str
-    _first_seen: dict[tuple[str, bool], int | None] = field(default_factory=dict)
+    _first_seen: dict[str, int | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, trajectory: Trajectory) -> Facts:
@@ -225,14 +219,6 @@ class Facts:
         return records
 
     @cached_property
-    def _users_words(self) -> str:
-        return "\n".join(text.lower().replace("\xa0", " ") for _, text in self.user_messages)
-
-    def user_said(self, words: str) -> bool:
-        """Whether words stand in what the user said, at any time."""
-        return stands_in(plain(words), self._users_words)
-
-    @cached_property
     def undocumented(self) -> tuple[AgentCall, ...]:
         """Calls that did not fail, of tools of which nobody says whether they change state."""
         return tuple(call for call in self.calls if call.kind is None and not call.failed)
@@ -263,12 +249,6 @@ class Facts:
         """Every key under which a result shows something."""
         return {leaf.key for call in self.calls for leaf in call.result_leaves}
 
-    @cached_property
-    def forms(self) -> set[str]:
-        """The forms of the identifiers that the agent had been given (`formats.form_of`)."""
-        texts = (self.rulebook, *(text for _, text in self.user_messages), *(call.result for call in self.calls))
-        return {formats.form_of(token) for text in texts for token, _ in formats.identifiers_in(text)}
-
     def last_agent_message(self, step: int) -> tuple[int, str] | None:
         """The agent's last words before a step."""
         return next(((index, text) for index, text in reversed(self.agent_messages) if index < step), None)
@@ -277,20 +257,19 @@ class Facts:
         """The user's last words before a step."""
         return next(((index, text) for index, text in reversed(self.user_messages) if index < step), None)
 
-    def first_seen(self, token: str, *, ending: bool = False) -> int | None:
+    def first_seen(self, token: str) -> int | None:
         """The first step at which a token stands in a text that the agent did not write; None if it never does.
 
-        Case, a leading ``#`` and, in the user's words, spaces and spelled-out signs do not matter. With `ending` the
-        token may also be the end of a longer one ("the card ending in 3668").
+        Case, a leading ``#`` and, in the user's words, spaces and spelled-out signs do not matter.
         """
         key = plain(token)
-        if (key, ending) not in self._first_seen:
-            self._first_seen[key, ending] = next((s.step for s in self.sources if s.holds(key, ending=ending)), None)
-        return self._first_seen[key, ending]
+        if key not in self._first_seen:
+            self._first_seen[key] = next((s.step for s in self.sources if s.holds(key)), None)
+        return self._first_seen[key]
 
-    def seen_before(self, token: str, step: int, *, ending: bool = False) -> bool:
+    def seen_before(self, token: str, step: int) -> bool:
         """Whether a token was known to the agent before a step."""
-        seen = self.first_seen(token, ending=ending)
+        seen = self.first_seen(token)
         return seen is not None and seen < step
 
     def user_gave(self, token: str, step: int) -> bool:
@@ -381,12 +360,12 @@ def _sources(trajectory: Trajectory, agents: set[int]) -> Iterator[SourceText]:
             yield SourceText(step.index, step.content.lower().replace("\xa0", " "), step.role == "user")
 
 
-def stands_in(token: str, text: str, *, ending: bool = False) -> bool:
-    """Whether a token stands in a text by itself, not as part of a longer word or number (but for its end)."""
+def stands_in(token: str, text: str) -> bool:
+    """Whether a token stands in a text by itself, not as part of a longer word or number."""
     start = text.find(token) if token else -1
     while start >= 0:
         end = start + len(token)
-        if (ending or not (start and _joins(text[start - 1]))) and not (end < len(text) and _joins(text[end])):
+        if not (start and _joins(text[start - 1])) and not (end < len(text) and _joins(text[end])):
             return True
         start = text.find(token, start + 1)
     return False

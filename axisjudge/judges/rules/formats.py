@@ -1,4 +1,4 @@
-"""Formats that mean the same everywhere: amounts of money, dates, identifiers and card endings, in text and in JSON.
+"""Formats that mean the same everywhere: amounts of money, dates and identifiers, in text and in JSON.
 
 Patterns begin with the characters that can open a match and look back afterwards: that is what makes them fast.
 """
@@ -62,27 +62,10 @@ _EPOCH = re.compile(r"(?<![\d.])(\d{10})(?:\d{3})?(?![\d.])")
 _MONTH_FIRST_ANY_CASE = re.compile(_MONTH_FIRST.pattern, re.IGNORECASE)
 _DAY_FIRST_ANY_CASE = re.compile(_DAY_FIRST.pattern, re.IGNORECASE)
 
-_TOKEN = re.compile(r"#?[A-Za-z_-]*+\d[\w-]*+")
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]*\w")
-_ENDING = re.compile(
-    r"\bend(?:ing|s)\s+(?:in|with)\s+\**(\d{4})\b|\blast four(?: digits)?:?\s+\**(\d{4})\b", re.IGNORECASE
-)
 _NUMBERED_NAME = re.compile(r"[A-Za-z]\w*_[A-Za-z]*\d{4,}")
 _MEASURE = re.compile(r"\d+[A-Z]+")
 _CLOCK_OR_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T.*)?|\d{1,2}:\d{2}.*|\d+(?:-\d+)+|\d+-[A-Za-z]+s?")
 _NUMBERED_WORD = re.compile(r"[A-Za-z]+-\d{1,2}")
-_EXAMPLE = re.compile(
-    r"(?:e\.g\.|example|such as|\blike|format|looks?|starts? with|begins? with|placeholder)\W{0,4}(?:\w+\W{1,4}){0,4}$",
-    re.IGNORECASE,
-)
-
-
-_CALLED_IDENTIFIER = re.compile(
-    r"#|\b(?:ids?|identifiers?|numbers?|no|codes?|orders?|reservations?|bookings?|confirmations?|references?|ref|tickets?|cases?"
-    r"|tracking|accounts?|flights?|invoices?|receipts?|loans?|cards?|members?(?:hip)?|customers?|users?|ending|digits)\b"
-    r"(?:\W+(?:is|was|are|in|with|id|number|code|no|numbered|called)\b){0,3}\W*$",
-    re.IGNORECASE,
-)
 
 
 class Amount(NamedTuple):
@@ -239,32 +222,10 @@ def is_identifier(token: str) -> bool:
     return digits >= 2 and (len(core) >= 6 or (token[0] == "#" and digits >= 3))
 
 
-@lru_cache(maxsize=_SHARED)
-def identifiers_in(text: str) -> tuple[tuple[str, int], ...]:
-    """Identifiers told in a text and where they stand: record ids, e-mail addresses, endings of card numbers."""
-    matches = [(match.group().rstrip("-_"), match.start()) for match in _TOKEN.finditer(text)]
-    matches = [(token, start) for token, start in matches if len(token) > 4 and is_identifier(token)]
-    if "@" in text:
-        matches += [(match.group(), match.start()) for match in _EMAIL.finditer(text)]
-    matches += [(match.group(1) or match.group(2), match.start()) for match in _ENDING.finditer(text)]
-    return tuple(matches)
-
-
-def form_of(token: str) -> str:
-    """The form of an identifier: ``form_of("HAT136") == "AAA999"``."""
-    return re.sub("[0-9]", "9", re.sub("[A-Za-z]", "A", token.lstrip("#")))
-
-
-def is_named_as_identifier(text: str, start: int) -> bool:
-    """Whether the words before a token call it one: "order #", "confirmation number is", "flight"."""
-    return _CALLED_IDENTIFIER.search(text, max(0, start - 50), start) is not None
-
-
-def is_example(token: str, text: str, start: int) -> bool:
-    """Whether a text gives an identifier as an example only ("such as #W0000000")."""
+def is_example(token: str) -> bool:
+    """Whether an identifier's digits stand for any ("#W0000000")."""
     digits = "".join(char for char in token if char.isdigit())
-    stands_for_any = len(set(digits[-4:])) == 1 or digits[:6] in "0123456789"
-    return stands_for_any or _EXAMPLE.search(text, max(0, start - 60), start) is not None
+    return len(set(digits[-4:])) == 1 or digits[:6] in "0123456789"
 
 
 @lru_cache(maxsize=_FEW)

@@ -37,7 +37,7 @@ def grade_trajectory(
     | tool_selection | never: a rule cannot tell which calls were needed | uncertain |
     | argument_validity | every call went through and its schema leaves nothing to choose | uncertain |
     | sequencing | only tools that read were called, and no policy or system message could demand an order | uncertain |
-    | result_interpretation | never: a rule reads no more than amounts, dates, identifiers and statuses | uncertain |
+    | result_interpretation | never: a rule reads no more than amounts, dates and statuses | uncertain |
     | termination | every tool offered only reads, the user's last words close, nothing is left open | uncertain |
 
     Of a talk that is not in English nothing is found that rests on its words.
@@ -78,7 +78,7 @@ def _found(facts: Facts, axis: Axis) -> Iterator[Finding]:
 
 
 #: Part of every rating's identity: raised whenever a rule, a word list or a confidence changes an answer.
-VERSION = "rules-8"
+VERSION = "rules-9"
 
 
 class RulesJudge(Judge):

@@ -48,7 +48,6 @@ def findings(facts: Facts) -> Iterator[Finding]:
     if facts.shows_what_was_given:
         yield from unexplained_amounts(facts)
         yield from _dates(facts)
-        yield from _identifiers(facts)
     for index, asked in wishes.never_told(facts):
         yield Finding("not_told", (index,), f"Step {index} asks for {asked}, and no later step tells it.")
     yield from contradicted_statuses(facts)
@@ -68,20 +67,16 @@ def clean(facts: Facts) -> Clean:
         text = "No result came back to the agent, and it told nothing that only a result could hold."
         return Clean("not_applicable", 0.80, (), text)
     messages = [(index, text) for index, text in facts.agent_messages if index > answered[0]]
-    checked = tuple(
-        index
-        for index, text in messages
-        if formats.amounts_in(text) or formats.days_in(text) or formats.identifiers_in(text)
-    )
+    checked = tuple(index for index, text in messages if formats.amounts_in(text) or formats.days_in(text))
     if not checked:
-        text = "After its calls the agent told no amount, date or identifier, so a rule has little to check."
+        text = "After its calls the agent told no amount or date, so a rule has little to check."
         return Clean("uncertain", 0.30, tuple(index for index, _ in messages[-1:]), text)
     if not (facts.is_english and facts.shows_what_was_given):
         why = "more than one agent speaks, or nothing was given" if facts.is_english else "the talk is not in English"
         text = f"What the agent told was not held against what it had been given: {why}."
         return Clean("uncertain", 0.30, checked, text)
     text = (
-        "Every amount, date and identifier told stands somewhere in what the agent had been given, or can be reckoned "
+        "Every amount and date told stands somewhere in what the agent had been given, or can be reckoned "
         "from it. Whether it is that of the thing spoken of, and whether the rest was told as it was, cannot be told."
     )
     return Clean("uncertain", 0.30, checked, text)
@@ -196,31 +191,6 @@ def _after(day: formats.Day) -> str:
         return (date(day.year, day.month, day.day) - timedelta(days=1)).strftime("%m-%d")
     except (ValueError, OverflowError):
         return "\n\n"
-
-
-def _identifiers(facts: Facts) -> Iterator[Finding]:
-    flagged: set[str] = set()
-    for index, text in facts.agent_messages:
-        for token, start in formats.identifiers_in(text):
-            last = token.rpartition("_")[2]  # "card_3668" for a gift_card_3668, or a key that the agent made of an id
-            if token in flagged or facts.seen_before(last, index, ending=True):
-                continue
-            if (
-                formats.form_of(token) not in facts.forms
-                and "@" not in token
-                and not formats.is_named_as_identifier(text, start)
-            ):
-                continue  # a standard, a model or a formula
-            flagged.add(token)
-            if not formats.is_example(token, text, start) and not _tried_in_vain(facts, token, index):
-                sentence = f"Step {index} tells {token!r}, which no earlier result, message or policy contains."
-                yield Finding("identifier", (index,), sentence)
-
-
-def _tried_in_vain(facts: Facts, token: str, step: int) -> bool:
-    """Whether the agent only names what it had looked for itself; a wrong value in a call is argument validity's."""
-    used = (str(leaf.value).lower() for call in facts.calls if call.step < step for leaf in call.values)
-    return any(stands_in(token.lower().lstrip("#"), value) for value in used)
 
 
 def never_done(facts: Facts) -> Iterator[tuple[int, str, int | None]]:

@@ -41,7 +41,7 @@ def clean(facts: Facts) -> Clean:
         text = "The user closed, nothing is left open, and no tool on the list could have changed anything."
         return Clean("correct", 0.80, last, text)
     text = (
-        "The run was not cut off, and no question or promise is left open. "
+        "The run was not cut off, and no question is left open. "
         "Whether all that was wanted had been done cannot be told."
     )
     return Clean("uncertain", 0.30, last, text)
@@ -120,24 +120,13 @@ def _after_handover(facts: Facts) -> Iterator[Finding]:
 
 
 def _left_open(facts: Facts) -> Iterator[Finding]:
-    """The run ends on a question or a result that was never told, or on an announcement that nothing follows.
-
-    A user who leaves leaves a question open, but not what the agent had announced to do at once.
-    """
+    """The run ends on a question, unless the user left, or on a result that was never told."""
     steps = facts.trajectory.steps
-    if not steps or not facts.agent_messages:
+    if not steps or not facts.agent_messages or _USER_LEFT.search(facts.trajectory.termination or ""):
         return
     index, words = facts.agent_messages[-1]
     idle = all(call.step < index for call in facts.calls)
-    handed = any(verbs.hands_over(call.name) and call.succeeded for call in facts.calls)  # others keep the promise
-    on_agent, user_left = steps[-1].index == index, _USER_LEFT.search(facts.trajectory.termination or "") is not None
-    if idle and not handed and phrases.promises_more(words) and not (on_agent and phrases.asks_something(words)):
-        if on_agent or not any(phrases.refuses(text) for later, text in facts.user_messages if later > index):
-            text = f"The run ends with step {index}, where the agent announces something that it never does."
-            yield Finding("open_promise", (index,), text)
-    elif user_left:
-        return
-    elif on_agent and idle and phrases.asks_something(words):
+    if steps[-1].index == index and idle and phrases.asks_something(words):
         yield Finding("open_question", (index,), f"The run ends at step {index} on a question to the user.")
     elif facts.calls and _ends_untold(facts.calls[-1], steps[-1].index):
         yield _untold(facts.calls[-1], steps[-1].index)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from axisjudge.judges.rules import verbs, wishes
+from axisjudge.judges.rules import policy, verbs, wishes
 from axisjudge.judges.rules.facts import AgentCall, Facts, plain
 from axisjudge.judges.rules.findings import Clean, Finding
 from axisjudge.judges.rules.result_interpretation import never_done
@@ -34,6 +34,11 @@ def findings(facts: Facts) -> Iterator[Finding]:
         if call.succeeded and (part := wishes.only_a_part(facts, call)) is not None:
             text = f"Step {part[0]} asks to cancel {part[1]} alone; {call.name} at step {call.step} cancels the whole."
             yield Finding("wider_than_asked", (part[0], call.step), text)
+        if call.succeeded and (shown := policy.ruled_out(facts, call)) is not None:
+            text = (
+                f"{call.name} at step {call.step} goes against the policy for such a record as step {shown} had shown."
+            )
+            yield Finding("against_policy", (shown, *call.steps), text)
     for index, verb, failed in never_done(facts):
         if failed is None:
             text = f"Step {index} tells the user that something was {verb}, but no tool was called for it."
@@ -130,7 +135,7 @@ def _steps(calls: list[AgentCall]) -> str:
 
 
 def _handed_over_midway(facts: Facts) -> Iterator[Finding]:
-    """The user is handed over after a change was made, or after one was refused and not tried in another way."""
+    """The user is handed over after a change was made, or one or the look-ups failed and nothing else was tried."""
     handed = next((call for call in facts.calls if verbs.hands_over(call.name) and call.succeeded), None)
     if handed is None:
         return
@@ -142,6 +147,16 @@ def _handed_over_midway(facts: Facts) -> Iterator[Finding]:
     elif any(call.succeeded for call in before):
         text = f"Step {handed.step} hands over after a change was made at step {before[-1].step}."
         yield Finding("handed_over_midway", (handed.step,), text)
+    elif (failed := _looked_in_vain(facts, handed.step)) is not None:
+        text = f"Step {failed} looks something up in vain, and step {handed.step} hands over with no record read."
+        yield Finding("handed_over_unread", (failed, handed.step), text)
+
+
+def _looked_in_vain(facts: Facts, step: int) -> int | None:
+    """The last look-up that failed before a step, where no record had been read by then."""
+    looked = [call for call in facts.calls if call.step < step and call.kind == "read"]
+    failed = [call.step for call in looked if call.failed]
+    return failed[-1] if failed and not any(call.succeeded and call.result_leaves for call in looked) else None
 
 
 def _against_words(facts: Facts, call: AgentCall) -> Iterator[Finding]:

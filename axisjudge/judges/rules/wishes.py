@@ -18,7 +18,7 @@ _NO_THING = re.compile(r"there|available|currently|your|have|would|that|this|wil
 _THINGS = {"option", "available", "variant", "version", "kind", "type", "style", "model", "choice", "choose", "stock"}
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBER = re.compile(rf"(?<![\w.$#-])(\d{{1,3}}|{'|'.join(_NUMBERS)})(?![\w%]|[.,]\d)", re.IGNORECASE)
-_IN_TOTAL = re.compile(r"\b(?:total|altogether|in all)\b", re.IGNORECASE)
+_IN_TOTAL = re.compile(r"\b(?:total|altogether|in all|sum)\b", re.IGNORECASE)
 _TELLS_TOTAL = re.compile(r"total|altogether|in all|\bsum\b|combined", re.IGNORECASE)
 _WHOLE = re.compile(r"entire|whole|all items|full order", re.IGNORECASE)
 
@@ -96,32 +96,3 @@ def _parts_of(facts: Facts, ids: set[str], step: int) -> set[str]:
             records = [record for inner in lists for record in inner if isinstance(record, dict)]
             return {str(record["name"]).lower() for record in records if record.get("name")}
     return set()
-
-
-def not_its_own(facts: Facts, call: AgentCall) -> tuple[str, str] | None:
-    """(parameter, value) of an identifier that is not the record's own, and of a kind that nobody had named.
-
-    A record shows its own under the same key; what was named is seen by the words in the identifier, or any word of
-    the record that it names.
-    """
-    if not isinstance(call.arguments, dict):
-        return None
-    for parameter, value in call.identifiers:
-        if parameter not in facts.result_keys or call.arguments.get(parameter) != value:
-            continue
-        if facts.user_gave(value, call.step):
-            continue
-        named = [other for name, other in call.identifiers if name != parameter]
-        shown = [other for other in facts.calls if other.succeeded and (other.result_step or 0) < call.step]
-        of_record = [other for other in shown if not other.first_values.isdisjoint(named)]
-        own = {leaf.value for other in of_record for leaf in other.result_leaves if leaf.key == parameter}
-        if own and value not in own and not _kind_was_named(facts, value):
-            return parameter, value
-    return None
-
-
-def _kind_was_named(facts: Facts, value: str) -> bool:
-    label = [part for part in re.findall(r"[a-z]+", value.lower()) if len(part) >= _FEWEST_LETTERS]
-    words = {str(inner).lower() for record, _ in facts.records.get(value, ()) for inner in record.values()}
-    spoken = any(facts.user_said(word) for word in words if len(word) >= _FEWEST_LETTERS)
-    return not label or not formats.is_identifier(value) or spoken or all(facts.user_said(part) for part in label)

@@ -117,14 +117,12 @@ FALSE_ALARMS: dict[str, tuple[set[str], list[Case]]] = {
         ],
     ),
     "talk without anything to hold it against": (
-        {"amount", "date", "identifier"},
+        {"amount", "date"},
         [
             ([("user", ask), ("agent", says)], {"tools": None, "policy": None})
             for ask, says in (
                 ("When did the wall come down?", "On November 9, 1989."),
                 ("What is a good bicycle worth?", "Some $1,250.00, I would say."),
-                ("Name a flight number.", "Flight XY1234 would be one."),
-                ("Which prime is the largest below a million?", "It is number 999983."),
                 ("What is due?", "By law you owe it by 2031-04-15, some $12.40."),
             )
         ],
@@ -158,7 +156,7 @@ FALSE_ALARMS: dict[str, tuple[set[str], list[Case]]] = {
         ],
     ),
     "literal values that are named or taken": (
-        {"fabricated", "seen_only_later", "used_before_returned"},
+        {"fabricated"},
         [
             searching("START", *ASK),
             searching("all", *ASK),
@@ -170,18 +168,6 @@ FALSE_ALARMS: dict[str, tuple[set[str], list[Case]]] = {
             searching(
                 "LN-1", ("user", "Hi."), tools=(ToolSchema(name="show_loan", kind="read", description="e.g. LN-1"),)
             ),
-        ],
-    ),
-    "words that are no identifiers": (
-        {"identifier", "fabricated"},
-        [
-            tells("It was printed 1998-2004 and again 2011-12."),
-            tells("第1998年版 and версия2020 are on the shelf."),
-            tells("Both COVID-19 editions and the G20-2023 report are lent."),
-            tells("It is a 1080p film in MP4, 16GB, on a USB3 stick, ISO-8859."),
-            tells("Formula: H2O and C6H12O6; model RTX-4090."),
-            tells("Chapters 10-12, pages 100-120, the 1990s."),
-            tells("It uses SHA256, UTF-16 and HTTP2."),
         ],
     ),
     "changes by tools of which nothing is known": (
@@ -225,7 +211,7 @@ FALSE_ALARMS: dict[str, tuple[set[str], list[Case]]] = {
         ],
     ),
     "courtesies": (
-        {"open_question", "open_promise"},
+        {"open_question"},
         [
             ([*DONE[:-1], ("agent", words)], {})
             for words in (
@@ -241,7 +227,7 @@ FALSE_ALARMS: dict[str, tuple[set[str], list[Case]]] = {
     "texts in other languages": (
         {*("after_refusal", "unconfirmed", "tool_against_words", "tool_against_last_words",
                            "open_question", "confirmed_not_done", "keeps_talking", "never_done",
-                           "words_for_a_tool", "amount", "date", "status", "open_promise")},
+                           "words_for_a_tool", "amount", "date", "status")},
         [
             ([("user", asks), *read(), ("agent", proposes), ("user", yes), *modify(GOOD), ("agent", done)], {})
             for asks, proposes, yes, done in (
@@ -313,24 +299,6 @@ MISSES: dict[str, tuple[str, list[Case]]] = {
                 ("To confirm: modify LN-40213 by 2 weeks. Is that correct?", "Yes, that is correct. Thanks!", BYE),
                 ("Would you like me to modify the loan?", "Sure, please proceed.", []),
                 ("Modify it for 2 weeks, yes/no?", "Confirmed.", [("agent", "Good."), ("user", "Bye!")]),
-            )
-        ],
-    ),
-    "a promise that the end leaves open": (
-        "open_promise",
-        [
-            ([*ASK, ("agent", words), *rest], STOP)
-            for words, rest in (
-                ("One moment, I will check.", [("user", "Thanks, bye!")]),
-                ("Let me look that up for you.", [("user", "###STOP###")]),
-                ("I'll process this now.", [("user", "Great, thank you.")]),
-                ("Please hold while I get your loan.", [("user", "Okay.")]),
-                ("I am going to cancel the loan now.", [("user", "Thank you so much, goodbye.")]),
-                ("Thanks. I'll now retrieve the record.", []),
-                ("I'm processing your extension now.", [("user", "Thank you!")]),
-                ("Bear with me while I look.", [("user", "Sure. ###STOP###")]),
-                ("I am checking the shelf.", []),
-                ("Give me just a minute, please.", [("user", "Okay, bye.")]),
             )
         ],
     ),

@@ -34,10 +34,6 @@ DONE: Lines = [*READY, *modify(GOOD), ("agent", "Your loan has been extended. An
 BYE: Lines = [("user", "No, that is all. Goodbye!")]
 
 
-def pay(card: str) -> Lines:
-    return modify({**GOOD, "card_id": card})
-
-
 TITLES: Lines = [
     ("call", "", ("show_title", {"title_id": "TT-77100"})),
     ("result", {"titles": [{"available": True}, {"available": True}, {"available": False}]}),
@@ -47,6 +43,7 @@ PART: Lines = [
     *read(books=[{"name": "Atlas"}, {"name": "Herbal"}]),
 ]
 CANCEL: Lines = [("call", "", ("cancel_loan", {"loan_id": "LN-40213"})), ("result", {"status": "cancelled"})]
+HANDOVER: Lines = [("call", "", ("transfer_to_human_agents", {})), ("result", "ok")]
 
 # kind of finding -> (run that shows it, near-miss that does not, fields of the trajectory)
 CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
@@ -101,6 +98,16 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
         [*READY, ("call", "", ("transfer_to_human_agents", {})), ("result", "ok")],
         {},
     ),
+    "handed_over_unread": (
+        [*ASK, *read()[:1], ("error", "Error: not found"), *HANDOVER],
+        [*ASK, *read()[:1], ("error", "Error: not found"), *read("LN-58001"), *HANDOVER],
+        {},
+    ),
+    "against_policy": (
+        [*ASK, *read(hold=True), ("agent", "Shall I cancel it?"), ("user", "Yes."), *CANCEL],
+        [*ASK, *read(hold=False), ("agent", "Shall I cancel it?"), ("user", "Yes."), *CANCEL],
+        {"policy": "A loan can be cancelled only if there is no hold on it."},
+    ),
     "wider_than_asked": (
         [*PART, ("agent", "I would cancel the Atlas. Do you agree?"), ("user", "Yes."), *CANCEL],
         [*PART, ("agent", "I would cancel the whole loan. Do you agree?"), ("user", "Yes."), *CANCEL],
@@ -137,26 +144,6 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
     "placeholder": (
         [*ASK, ("call", "", ("show_loan", {"loan_id": "LN-00000"})), ("error", "Error: not found")],
         [("user", "It is LN-00000."), ("call", "", ("show_loan", {"loan_id": "LN-00000"})), ("result", "{}")],
-        {},
-    ),
-    "not_its_own": (
-        [
-            *ASK,
-            *read(card_id="visa_card_11112", other={"card_id": "library_pass_22223"}),
-            *AGREE,
-            *pay("gold_pin_33334"),
-        ],
-        [
-            *ASK,
-            *read(card_id="visa_card_11112", other={"card_id": "library_pass_22223"}),
-            *AGREE,
-            *pay("visa_card_11112"),
-        ],
-        {},
-    ),
-    "seen_only_later": (
-        [("user", "Hello."), *read("LN-58001"), ("user", "It is LN-58001.")],
-        [("user", "It is ln-58001."), *read("LN-58001")],
         {},
     ),
     "misplaced": (
@@ -223,21 +210,6 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
     ),
     "unread": ([*ASK, *AGREE, *modify(GOOD)], [*ASK, *AGREE, *read(), *modify(GOOD)], {}),
     "identical_write": ([*DONE, *modify(GOOD)], [*DONE, *modify({**GOOD, "weeks": 1}), *modify(GOOD)], {}),
-    "used_before_returned": (
-        [
-            ("user", "Hello, this is Venn."),
-            *read("LN-58001"),
-            ("call", "", ("find_reader", {"name": "Venn"})),
-            ("result", '{"loan_id": "LN-58001"}'),
-        ],
-        [
-            ("user", "Hello, this is Venn."),
-            ("call", "", ("find_reader", {"name": "Venn"})),
-            ("result", '{"loan_id": "LN-58001"}'),
-            *read("LN-58001"),
-        ],
-        {},
-    ),
     "amount": (
         [*ASK, *read(fine=12.4, postage=3.15), ("agent", "The fine is $14.20.")],
         [*ASK, *read(fine=12.4, postage=3.15), ("agent", "That is $15.55, of which $12.40 is the fine.")],
@@ -261,11 +233,6 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
     "computed_date": (
         [*ASK, *read(), ("agent", "Two days later is March 16, 2031.")],
         [*ASK, *read(), ("agent", "The due day is 03/14/2031.")],
-        {},
-    ),
-    "identifier": (
-        [*ASK, *read(), ("agent", "The book is TT-77109.")],
-        [*ASK, *read(), ("agent", "Loan numbers look like LN-00000; your book ends in 77100.")],
         {},
     ),
     "status": (
@@ -312,7 +279,6 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
         [*READY, *modify(GOOD, ("error", "Error: reserved")), ("user", "That is all. Goodbye!")],
         {"termination": "user_stop"},
     ),
-    "open_promise": ([*ASK, ("agent", "One moment, I will check.")], DONE, {}),
     "given_up": (
         [*READY, *modify(GOOD, ("error", "Error: reserved")), ("agent", "That is not possible."), *BYE],
         [*READY, *modify(GOOD, ("error", "Error: reserved")), *modify({**GOOD, "weeks": 1}), ("agent", "Done."), *BYE],
@@ -471,9 +437,8 @@ FAILING = ("error", "FAILED: expected 3, found 4; invalid state")
             ],
             {"tools": SHELL},
         ),
-        # a plain word that the tool takes is no identifier, and neither are years and words of other scripts
+        # a plain word that the tool takes is no identifier
         ("fabricated", [*ASK, ("call", "", ("show_loan", {"loan_id": "START"})), ("result", "{}")], {}),
-        ("identifier", [*ASK, *read(), ("agent", "Printed 1998-2004, 第1998年版, COVID-19 edition.")], {}),
         # the agent put the letters before the number that the user gave
         (
             "argument_blamed_mended",
@@ -483,17 +448,6 @@ FAILING = ("error", "FAILED: expected 3, found 4; invalid state")
                 ("error", "title not found"),
                 ("call", "", ("show_title", {"title_id": "TT-77100"})),
                 ("result", "{}"),
-            ],
-            {},
-        ),
-        # whoever takes over keeps the promise
-        (
-            "open_promise",
-            [
-                *ASK,
-                ("call", "", ("transfer_to_human_agents", {})),
-                ("result", "ok"),
-                ("agent", "You are being transferred. Please hold."),
             ],
             {},
         ),
@@ -508,7 +462,6 @@ def test_false_alarms_that_were_mended_as_classes(kind: str, lines: Lines, field
     [
         ("against_status", [*READY, *modify(GOOD, ("error", "Error: the loan is already lent"))], {}),
         ("against_status", [*READY, *modify(GOOD, ("error", "Error: status must be overdue"))], {"status": "overdue"}),
-        ("open_promise", [*ASK, ("agent", "One moment, I will check."), ("user", "Thanks, bye!")], {}),
         ("argument_blamed", [*READY, *modify({**GOOD, "weeks": 99}, ("error", "weeks: expected at most 4"))], {}),
         ("date", [*ASK, *read(), ("agent", "It is due on March 15, 2031.")], {}),
     ],

@@ -64,8 +64,34 @@ def cancelled(request: str, proposal: str) -> list[Line]:
     return [*talk, *call("cancel_order", {"status": "cancelled"}, order_id="A-77120"), ("agent", "It is cancelled.")]
 
 
+RENTAL = (
+    _tool("get_rental", "read", ("rental_id",), rental_id=TEXT),
+    _tool("cancel_rental", "write", ("rental_id",), rental_id=TEXT),
+)
+LISTED = """The current date and time is 2031-03-14 09:00.
+Rentals are **flexible** or **fixed**.
+
+A rental can be cancelled if any of the following is true:
+- It was booked within the last 24 hours
+- The garage cancelled it
+- It is a flexible rental
+- The renter has cover and the reason is an illness
+"""
+IN_A_LINE = (
+    "The current time is 2031-03-14 09:00:00. All rentals can be cancelled within 2 days of booking, or if the garage"
+    " cancelled it. Otherwise, fixed rentals can be cancelled only if cover is bought, and flexible rentals can always"
+    " be cancelled."
+)
+
+
+def rental(policy: str, tariff: str, cover: str, *, booked_at: str = "2031-03-01T10:00", says: str = "") -> list[Line]:
+    shown = {"rental_id": "RT-40771", "tariff": tariff, "cover": cover, "booked_at": booked_at}
+    asks = ("user", f"Please cancel my rental RT-40771. {says}")
+    talk = [("system", policy), asks, *call("get_rental", shown, rental_id="RT-40771")]
+    return [*talk, *call("cancel_rental", {"ok": True}, rental_id="RT-40771"), ("agent", "It is cancelled.")]
+
+
 BLAMED = {"argument_blamed", "argument_blamed_mended", "no_schema", "unlike_successful_calls", "unknown_tool"}
-UNGROUNDED = {"fabricated", "seen_only_later", "used_before_returned"}
 FALSE_ALARMS: list[tuple[set[str], Any, list[list[Line]]]] = [
     (
         {"not_told"},
@@ -88,6 +114,22 @@ FALSE_ALARMS: list[tuple[set[str], Any, list[list[Line]]]] = [
             cancelled("Please cancel the mat.", "I can only cancel the entire order A-77120. Shall I?"),
             cancelled("Do not cancel the mat, but what is it?", "I would cancel A-77120. Okay?"),
         ],
+    ),
+    (
+        {"against_policy"},
+        RENTAL,
+        [
+            one
+            for policy in (LISTED, IN_A_LINE)
+            for one in (
+                rental(policy, "flexible", "no"),
+                rental(policy, "fixed", "yes"),
+                rental(policy, "fixed", "no", booked_at="2031-03-13T12:00"),
+                rental(policy, "fixed", "no", says="The garage had cancelled it yesterday."),
+                rental(policy, "fixed", "unknown"),
+            )
+        ]
+        + [rental("A rental can be cancelled by phone.", "fixed", "no")],
     ),
     (
         {"amount", "unexplained_total"},
@@ -143,7 +185,7 @@ FALSE_ALARMS: list[tuple[set[str], Any, list[list[Line]]]] = [
         ],
     ),
     (
-        UNGROUNDED,
+        {"fabricated"},
         None,
         [
             coding(call("search", index_id="catalog_v2")),
@@ -184,13 +226,12 @@ FALSE_ALARMS: list[tuple[set[str], Any, list[list[Line]]]] = [
         + [[("user", "Hi"), ("agent", "Hello."), *coding(call("ls"), asks="That is all of it: book slot S-1.")]],
     ),
     (
-        {"open_question", "open_promise"},
+        {"open_question"},
         CLINIC,
         [
             visit("It is booked. Can I be of further service?"),
             visit("It is booked. Is there something more you would like to know?"),
             visit("Here it is. Does that answer your question?"),
-            visit("Just tell me about anything else and I'll handle it right away. I'll help you immediately."),
         ],
     ),
 ]
@@ -228,6 +269,17 @@ MISSES: list[tuple[str, Any, list[list[Line]]]] = [
         ],
     ),
     (
+        "against_policy",
+        RENTAL,
+        [
+            rental(LISTED, "fixed", "no"),
+            rental(IN_A_LINE, "fixed", "no", says="I hope that is possible."),
+            rental(
+                "Rentals can only be cancelled within 10 days. It is cold. The current time is 2031-03-14", "a", "b"
+            ),
+        ],
+    ),
+    (
         "against_status",
         SHOP,
         [
@@ -249,20 +301,6 @@ MISSES: list[tuple[str, Any, list[list[Line]]]] = [
                 ("I would move AP-3301 to slot S-9, is that correct?", "Correct."),
                 ("Ready to cancel AP-3301. Please reply YES to proceed.", "YES"),
                 ("Would you like to reschedule it to S-9?", "Yes, I would like that."),
-            )
-        ],
-    ),
-    (
-        "open_promise",
-        CLINIC,
-        [
-            [*visit(words), ("user", "Thank you, bye.")]
-            for words in (
-                "I'll transfer the money now.",
-                "I am going to refund you right now.",
-                "I will now block the card.",
-                "Next, I will run the tests.",
-                "Let me run the tests now:",
             )
         ],
     ),

@@ -13,7 +13,7 @@ from axisjudge.trajectory import Trajectory
 
 #: Findings that rest on a tool's changing something, or on its not changing anything.
 ON_A_KIND = {
-    "confirmed_not_done",
+    *("confirmed_not_done", "against_policy", "handed_over_unread"),
     *("after_refusal", "unconfirmed", "unread", "identical_write", "tool_against_words", "tool_against_last_words"),
     *("wider_than_asked", "number_from_nowhere", "error_as_success", "never_done", "no_reply", "after_handover"),
     *("success_after_failure",),
