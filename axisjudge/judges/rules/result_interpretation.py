@@ -373,8 +373,9 @@ def _names(key: str, value: str) -> bool:
 
 
 def _status_said(lowered: str, vocabulary: set[str]) -> tuple[str | None, bool]:
-    """The status that a sentence tells, and whether it denies it."""
-    for status in sorted((status for status in vocabulary if status in lowered), key=len, reverse=True):
+    """The status that a sentence tells, the longest and then the first of several, and whether it denies it."""
+    told = (status for status in vocabulary if status in lowered)
+    for status in sorted(told, key=lambda one: (-len(one), lowered.find(one))):
         word = re.escape(status)
         denied = re.search(rf"{_IS_NOT}{word}\b", lowered)
         claim = re.search(rf"{_STATUS_IS}{word}\b|{_RECORD_IS}{word}\b(?![ -]\w*(?:ed|ing)\b)", lowered)

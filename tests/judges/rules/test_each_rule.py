@@ -437,6 +437,17 @@ FAILING = ("error", "FAILED: expected 3, found 4; invalid state")
             ],
             {"tools": SHELL},
         ),
+        # of two statuses of one length the first is the record's, in every process
+        (
+            "status",
+            [
+                *ASK,
+                *read(status="borrowed"),
+                *read("LN-7", status="reserved"),
+                ("agent", "LN-40213 is borrowed, the other is reserved."),
+            ],
+            {},
+        ),
         # a plain word that the tool takes is no identifier
         ("fabricated", [*ASK, ("call", "", ("show_loan", {"loan_id": "START"})), ("result", "{}")], {}),
         # the agent put the letters before the number that the user gave
