@@ -331,11 +331,12 @@ class RunComparison(Part, name="comparison", caption="Points per quantity", form
         rest = len(self.changes) - len(shown) - len(untold)
         reason = "; ".join(dict.fromkeys(each.over_repeats.reason for each in untold))
         without = [say.untold(each.quantity, each.before, each.after) for each in untold]
-        runs = (self.n_before, self.n_after, len(self.tasks))
+        runs = self.n_before, self.n_after, len(self.tasks)
         known = [each for each in self.changes if each not in untold]
         most = max(known, key=lambda each: abs(each.over_repeats.estimate), default=None)
-        how = {"together": self.together, "largest": say.change(most.quantity, most.over_repeats) if most else ""}
-        return say.comparison(changes, rest, *runs, **how, without=without, reason=reason)
+        largest = say.change(most.quantity, most.over_repeats) if most else ""
+        how: Any = {"together": self.together, "largest": largest, "without": without, "reason": reason}
+        return say.comparison(changes, rest, *runs, **how)
 
     @property
     def together(self) -> str:
