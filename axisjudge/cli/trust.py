@@ -158,6 +158,9 @@ def agreement(
     weighted: Annotated[bool, "Add the confidence-weighted variants (slow on large tables)."] = False,
     trajectories: Annotated[list[Path], "The runs that were rated: tells how many shared steps are chance."] = [],
     alike: AlikeOption = "items",
+    crossed: Annotated[
+        str, "What groups items beside their tasks: agent, domain, run_id, created_at (by day); intervals by both."
+    ] = "",
     cluster: Cluster = None,
     json: show.Json = False,
 ) -> None:
@@ -172,11 +175,10 @@ def agreement(
         one_of("--coefficient", coefficient, show.coefficients())
     name = ", ".join(path.name for path in ratings)
     if is_one_dataset(ratings, cluster):
-        if alike != "items":
-            raise InputError("--alike", "needs single items", alike, "name a ratings file that fits into memory")
-        if weighted or trajectories:
+        whole = {"alike": alike != "items", "crossed": crossed, "weighted": weighted, "trajectories": trajectories}
+        for option in (name for name, given in whole.items() if given):
             cure = "leave it out, or name a ratings file that fits into memory"
-            raise InputError("--weighted" if weighted else "--trajectories", "needs single items", cure=cure)
+            raise InputError(f"--{option}", "needs single items", cure=cure)
         _of_dataset(ratings[0], cluster, json, steps=steps, questions=question, scale=scale, coefficient=coefficient)
         return
     import polars as pl
@@ -190,7 +192,8 @@ def agreement(
     table, by_rubric = newest_ratings(*ratings)
     sources = sources_of(table, name, steps=steps, questions=question, scale=scale)
     runs = show.runs_of(trajectories).trajectories if trajectories else ()
-    results = [panel_agreement(source, coefficient=coefficient, weighted=weighted, alike=alike) for source in sources]
+    how: dict[str, Any] = {"coefficient": coefficient, "weighted": weighted, "alike": alike, "crossed": crossed}
+    results = [panel_agreement(source, **how) for source in sources]
     citations = shared_steps(by_rubric, runs)
     repeats = asked_again(pl.concat([source.ratings for source in sources]))
     rated = sources[0].ratings

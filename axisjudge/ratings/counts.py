@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, one_of
 from axisjudge.ratings.edge import EMPTY_RUN, SEVERAL
 from axisjudge.ratings.scales import categories_of, has_words
 
@@ -34,6 +34,31 @@ _UNITS = {
     "task of a domain": pl.col("domain") + "/" + pl.col("task_id"),
     "trajectory": pl.col("trajectory_id"),
 }
+
+
+#: What may group items beside their clusters; times do by their day.
+CROSSING = ("agent", "domain", "run_id", "created_at")
+#: Between the two names of a cluster, where items are grouped in two ways.
+BOTH = "\x1f"
+
+
+def crossed_with(ratings: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Ratings of items that a column of `CROSSING` groups beside their clusters: each cluster has both names.
+
+    Raises
+    ------
+    InputError
+        Another column, a rating without it, or an item that it puts in two groups.
+    """
+    group = pl.col(one_of("crossed", column, CROSSING))
+    table = ratings.with_columns(group.str.slice(0, 10) if column == "created_at" else group)
+    if (lacking := table.filter(group.is_null())).height:
+        raise InputError("crossed", f"every rating needs its {column}", lacking["item_id"][0], "leave it out")
+    several = table.group_by("question", "item_id").agg(group.unique().sort()).filter(group.list.len() > 1)
+    for question, item, names in several.sort("question", "item_id").head(1).iter_rows():
+        rule = f"{column} puts {item} ({question}) in two groups, {names[0]} and {names[1]}"
+        raise InputError("crossed", rule, cure="an item belongs to one")
+    return table.with_columns(cluster_id=pl.concat_str("cluster_id", column, separator=BOTH))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +114,18 @@ class PatternCounts:
         return self.rows["n"].to_numpy()
 
     @property
-    def clusters(self) -> NDArray[np.unsignedinteger]:
-        """The cluster of each row, from 0 in the order of their names."""
-        return self.rows["cluster"].to_numpy()
+    def clusters(self) -> NDArray[np.integer]:
+        """The cluster of each row, from 0 in the order of their names; of two ways (`crossed_with`) a column each."""
+        of = self.rows["cluster"].to_numpy()
+        if not self.crossed:
+            return of
+        ways = self.cluster_ids.str.split_exact(BOTH, 1).struct.unnest()
+        return np.column_stack([way.rank("dense").to_numpy().astype(np.intp) - 1 for way in ways])[of]
+
+    @property
+    def crossed(self) -> bool:
+        """Whether items are grouped in two ways."""
+        return bool(self.cluster_ids.str.contains(BOTH, literal=True).any())
 
     @property
     def n_items(self) -> int:
@@ -101,7 +135,8 @@ class PatternCounts:
     @property
     def cluster_unit(self) -> str:
         """What a cluster is: an item of its own, a task, a trajectory, or what the table calls a cluster."""
-        return "item" if len(self.cluster_ids) == self.n_items else _unit_in(self.units)
+        alone = len(self.cluster_ids) == self.n_items and not self.crossed
+        return "item" if alone else _unit_in(self.units)
 
     def of(self, raters: Sequence[str]) -> PatternCounts:
         """The same as these raters saw it, in their order; items that were put to none of them are left out."""

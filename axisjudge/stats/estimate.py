@@ -96,9 +96,7 @@ class Estimate(Result):
     @property
     def clusters(self) -> str:
         """The number of clusters with their unit, in words."""
-        if " and " in self.cluster_unit:
-            return f"{many(self.n_clusters, 'cluster')} by {self.cluster_unit}"
-        return many(self.n_clusters, self.cluster_unit)
+        return many_clusters(self.n_clusters, self.cluster_unit)
 
     @property
     def in_short(self) -> tuple[float, float, float]:
@@ -196,6 +194,11 @@ def named(label: str) -> str:
 def many(count: int, noun: str) -> str:
     """A count with its noun: ``1 judge``, ``2,000 runs``, ``3 queries``."""
     return f"{count:,} {noun if count == 1 else plural(noun)}"
+
+
+def many_clusters(count: int, unit: str) -> str:
+    """A count of clusters with their unit: ``20 tasks``, ``6 clusters by task and day``."""
+    return f"{many(count, 'cluster')} by {unit}" if " and " in unit else many(count, unit)
 
 
 # The register of quantities: one name, one formula, one denominator, one set of words for each.

@@ -313,6 +313,8 @@ def coefficients_at(
     if level == "interval":
         if sample.pop("alike", "items") != "items":
             raise InputError("alike", "is of words: coefficients of numbers take each item alike", "clusters")
+        if clusters is not None and clusters.ndim == 2:
+            raise InputError("crossed", "is of words: coefficients of numbers take one way of grouping")
         number = 1 if times is None else times  # as single items: hardly two are alike
         codes = codes[np.repeat(np.arange(len(codes)) if rows is None else rows, number)]
         sample["clusters"] = None if clusters is None else np.repeat(clusters, number)

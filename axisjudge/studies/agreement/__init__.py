@@ -13,7 +13,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.cluster import InTurn, Workers
-from axisjudge.ratings.counts import COUNTED, PatternCounts, counted, in_sum
+from axisjudge.ratings.counts import COUNTED, PatternCounts, counted, crossed_with, in_sum
 from axisjudge.ratings.dataset import NEVER_NULL, DatasetPart, parts_of
 from axisjudge.ratings.edge import BY_JUDGE, EMPTY_RUN, LABELS, MADE_UP, as_ratings
 from axisjudge.ratings.scales import has_words
@@ -47,6 +47,7 @@ class JudgedItems:
     kind: Kind
     ci_level: float
     alike: Alike = "items"
+    crossed: str = ""
 
     @property
     def terms(self) -> IntervalTerms:
@@ -128,12 +129,17 @@ def judged_items(
 def per_question(ratings: Judged) -> AgreementByAxis:
     """Every coefficient of the scale on each question, with its interval: of the judges, people left aside."""
     of = judged_items(ratings)
-    source, unit = of.source, of.source.cluster_unit
+    source, unit = of.source, "" if of.source.cluster_unit == "task" else of.source.cluster_unit
+    table = of.table
+    if of.crossed:
+        judged = source.ratings.filter(BY_JUDGE) if source.judges else source.ratings
+        day = "day" if of.crossed == "created_at" else of.crossed.removesuffix("_id")
+        table, unit = native(crossed_with(judged, of.crossed), of.kind), f"{source.cluster_unit} and {day}"
     return agreement_by_axis(
-        of.table,
+        table,
         raters=source.judges or None,
         step_level=source.step_level,
-        cluster_unit="" if unit == "task" else unit,  # what a table's tasks are, it says itself
+        cluster_unit=unit,  # what a table's tasks are, it says itself
         alike=of.alike,
         ci_level=of.ci_level,
     )
@@ -268,6 +274,8 @@ def agreed(together: CrossFamily | None) -> Agreed:
 
 def answer_of(overall: AgreementByAxis, together: CrossFamily | None) -> str:
     """How often two judges agree beside chance, and which families agree with which."""
+    if together is None and (told := [each.sentences()[0] for each in overall.questions if each.coefficients]):
+        return " ".join(told)
     if together is None or len(together.judges) < 2:
         judges = together.judges if together else ()
         return words.one_judge(judges, sum(question.n_rated for question in overall.questions))
@@ -291,6 +299,7 @@ def agreement(
     most: int = 20,
     cluster_unit: str = "task",
     alike: Alike = "items",
+    crossed: str = "",
     ci_level: float = 0.95,
     seed: int = 0,
 ) -> PanelAgreement:
@@ -314,6 +323,10 @@ def agreement(
     alike : str
         Whether in the coefficients of each question every item counts alike (``items``) or every cluster
         (``clusters``); pairs, families and what follows from them take items.
+    crossed : str
+        A column that groups items beside their clusters: ``agent``, ``domain``, ``run_id``, or ``created_at`` by its
+        day. Intervals of coefficients of words are by both (`axisjudge.stats.clusters`, two ways); pairs, families,
+        scores of steps and what follows from them are known for one way alone, and are left out.
     ci_level : float
         Level of all intervals.
 
@@ -336,8 +349,12 @@ def agreement(
     ['tool_selection', 'argument_validity', 'sequencing', 'result_interpretation', 'termination']
     """
     one_of("alike", alike, ALIKE)
-    of = replace(judged_items(ratings, step_level=steps, cluster_unit=cluster_unit, ci_level=ci_level), alike=alike)
-    known: dict[str, Any] = {"about": of.source.about, "overall": per_question(of), "steps": step_scores(of)}
+    of = judged_items(ratings, step_level=steps, cluster_unit=cluster_unit, ci_level=ci_level)
+    of = replace(of, alike=alike, crossed=crossed)
+    known: dict[str, Any] = {"about": of.source.about, "overall": per_question(of)}
+    if crossed:
+        return PanelAgreement(**known | {"about": known["about"] + words.ONE_WAY})
+    known["steps"] = step_scores(of)
     if not of.in_words:
         return PanelAgreement(**known)
     questions = of.source.questions

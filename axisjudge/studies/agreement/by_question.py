@@ -20,8 +20,8 @@ from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import Agreement, CaseBounds, Seed, case_bounds, kappa_when_decided
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.agreement.pairs import coefficients_at, columns_of
-from axisjudge.stats.clusters import Alike
-from axisjudge.stats.estimate import NamedEstimate, many, plural
+from axisjudge.stats.clusters import Alike, by_number
+from axisjudge.stats.estimate import NamedEstimate, many, many_clusters, plural
 from axisjudge.stats.proportions import wilson_interval
 from axisjudge.studies._shared import frames
 from axisjudge.studies._shared.pooled import code_counts
@@ -109,7 +109,7 @@ class QuestionAgreement(Result):
         return {
             "question": self.question,
             "n": self.n_items,
-            plural(self.cluster_unit): self.n_clusters,
+            "clusters" if " and " in self.cluster_unit else plural(self.cluster_unit): self.n_clusters,
             "raters": str(most) if fewest == most else f"{fewest} to {most}",
             "lost": sum(self.lost.values()),
             "decided": "–" if self.share_decided is None else f"{self.share_decided:.0%}",
@@ -126,7 +126,7 @@ class QuestionAgreement(Result):
         n = self.n_items if self.coefficients else self.n_rated
         items = many(n, "item")
         if self.cluster_unit != "item":
-            items += f" in {many(self.n_clusters, self.cluster_unit)}"
+            items += f" in {many_clusters(self.n_clusters, self.cluster_unit)}"
             items += f", each {self.cluster_unit if self.alike == 'clusters' else 'item'} alike"
         remarks = [f"{self.question}: {text}" for text in self.remarks()]
         return [words.headline(self.question, items, self.raters, self.n_common, self.coefficients), *remarks]
@@ -331,7 +331,7 @@ def _question(
         n_rated=int(n[number > 0].sum()),
         n_single=int(n[number == 1].sum()),
         raters_an_item=(int(number[compared].min()), int(number[compared].max())) if compared.any() else (0, 0),
-        n_clusters=int(np.count_nonzero(np.bincount(counts.clusters[compared[counts.pattern]]))),
+        n_clusters=np.unique(by_number(counts.clusters[compared[counts.pattern]])[-1]).size,
         cluster_unit=numbered.cluster_unit,
         n_common=int(n[rated.all(axis=1)].sum()),
         lost=of_raters(asked & np.isnan(given)),

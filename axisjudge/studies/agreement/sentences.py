@@ -34,6 +34,13 @@ NO_FAMILY_OF_TWO, ONE_FAMILY = "no family has two judges here", "all judges are 
 ONE_LABELLER, NO_LABELS = "fewer than two people labelled", "there are no labels"
 
 
+#: What is said where items are grouped in two ways.
+ONE_WAY = (
+    " Intervals are by both ways of grouping; families, scores of steps and what follows from pairs are known for one "
+    "way alone, and left out."
+)
+
+
 class Agreed(StrEnum):
     """Whether judges agree beyond chance."""
 

@@ -4,11 +4,14 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import polars as pl
 import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import ratings_frame
+from axisjudge.stats.proportions import clustered_proportion
+from axisjudge.studies import agreement
 from axisjudge.studies.agreement.by_question import agreement_by_axis
 from axisjudge.verdict import Rating
 
@@ -193,3 +196,48 @@ def test_runs_without_messages_and_other_repeats_are_left_out_and_counted():
     assert found.to_dict()["left_out"] == {"repeats": 8, "empty_runs": 1}
     assert "Left out: 8 ratings of other repeats; one repeat is compared at a time." in found.sentences()
     assert any(text.startswith("Left out: 1 run without messages") for text in found.sentences())
+
+
+@pytest.fixture(scope="module")
+def by_agent():
+    """Two judges on 30 tasks x 6 agents; of two agents one judge fails all."""
+    rng, rows = np.random.default_rng(3), []
+    for task, agent in np.ndindex(30, 6):
+        about = {"trajectory_id": f"{task}-{agent}", "item_id": f"{task}-{agent}", "agent": f"agent-{agent}"}
+        about |= {"task_id": f"t{task}", "cluster_id": f"t{task}", "question": "termination", "status": "ok"}
+        words = ["correct" if right else "incorrect" for right in (rng.random() < 0.7, agent > 1 and rng.random() < 0.8)]
+        rows += [
+            Rating(**about, rater=judge, family=judge, rater_kind="llm", verdict=word, created_at=f"2026-01-0{day}T09:00")
+            for judge, word, day in zip("ab", words, (1, 1 + task // 20), strict=True)
+        ]
+    return ratings_frame(rows)
+
+
+def test_agreement_by_tasks_and_agents_at_once_is_that_of_clusters_of_two_columns(by_agent):
+    found = agreement(by_agent, crossed="agent")
+    (row,) = found.overall.table.to_dicts()
+    words = by_agent.pivot("rater", index=["cluster_id", "agent"], values="verdict").sort("cluster_id", "agent")
+    clusters = np.column_stack([words["cluster_id"].rank("dense"), words["agent"].rank("dense")])
+    codes = words.select(pl.col("a", "b") == "incorrect").cast(float).to_numpy()
+    by_hand = clustered_proportion(codes[:, 0] == codes[:, 1], clusters)
+    assert (row["percent_low"], row["percent_high"]) == pytest.approx(by_hand.in_short[1:], abs=1e-9)
+    assert (row["n_clusters"], row["cluster_unit"]) == (6, "task and agent")
+    (alone,) = agreement(by_agent, weighted=False).overall.table.to_dicts()
+    assert row["ac1_high"] - row["ac1_low"] > alone["ac1_high"] - alone["ac1_low"]
+    assert (found.together, found.worth, found.triage) == (None, None, None)
+    assert "one way alone" in found.about
+    assert "6 clusters by task and agent" in found.answer
+
+
+@pytest.mark.parametrize(
+    ("crossed", "change", "says"),
+    [
+        ("rater", {}, "one of agent"),
+        ("created_at", {}, "two groups"),
+        ("agent", {"agent": pl.lit(None, dtype=pl.String)}, "every rating"),
+        ("agent", {"scale": pl.lit("unit"), "value": pl.lit(0.5), "verdict": pl.lit(None, dtype=pl.String)}, "numbers"),
+    ],
+)
+def test_what_cannot_group_items_beside_their_tasks_is_refused(by_agent, crossed, change, says):
+    with pytest.raises(InputError, match=says):
+        agreement(by_agent.with_columns(**change), crossed=crossed)
