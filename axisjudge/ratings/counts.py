@@ -125,7 +125,7 @@ class PatternCounts:
     @property
     def crossed(self) -> bool:
         """Whether items are grouped in two ways."""
-        return bool(self.cluster_ids.str.contains(BOTH, literal=True).any())
+        return len(self.cluster_ids) > 0 and bool(self.cluster_ids.str.contains(BOTH, literal=True).all())
 
     @property
     def n_items(self) -> int:

@@ -10,15 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy.special import ndtr, ndtri
 from scipy.stats import beta
-from stats.ragged_worlds import Methods, bootstrap_t, cr3_kish, ends
+from stats.ragged_worlds import Methods, bootstrap_t, cr3_kish, ends, left_out
 
 from axisjudge.datasets.votes import published_votes
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
+from axisjudge.stats.agreement.coefficient_intervals import leave_one_cluster_out
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS, rating_patterns
 from axisjudge.stats.comparisons.paired import paired_change
 from axisjudge.stats.proportions import clustered_proportion
 
@@ -32,7 +35,7 @@ _SIZES: dict[str, Sizes] = {
     "few giants": lambda rng, n: np.where(rng.random(n) < 0.15, 40, rng.integers(2, 7, n)),
     "Pareto": lambda rng, n: np.minimum(np.ceil(3 * (1 + rng.pareto(1.5, n))), 200),
 }
-_COEFFICIENTS = ["gwet_ac1", "cohen_kappa", "percent_agreement"]
+_COEFFICIENTS = ["gwet_ac1", "gwet_ac2_quadratic", "cohen_kappa", "percent_agreement"]
 
 
 def _tasks(sizes: str, related: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -136,19 +139,47 @@ def runs_by_day(shape: str, n: tuple[int, int], rng: np.random.Generator) -> np.
     return runs
 
 
+#: Days and rates (`true_by_day`), how often each task is run on each day, how many tasks and days.
+Crossed = tuple[tuple[str, float, float, float], str, tuple[int, int]]
+CROSSED: list[Crossed] = [
+    (("uniform days", 0.5, 0.6, 0.6), "once", (20, 20)),
+    (("uniform days", 0.5, 0.6, 0.6), "ragged", (40, 12)),
+    (("heavy-tailed days", 0.5, 0.0, 0.6), "once", (25, 6)),
+    (("heavy-tailed days", 0.5, 0.6, 0.0), "unequal", (30, 6)),
+    (("heavy-tailed days", -1.8, 0.5, 0.4), "once", (40, 12)),
+    (("uniform days", 1.45, 0.5, 0.4), "once", (30, 6)),
+    (("uniform days", 0.5, 0.6, 0.6), "nested", (40, 12)),
+]
+
+
+def true_of_days(rates: tuple[str, float, float, float]) -> dict[str, float]:
+    """The share on which the judge of `tasks_by_day` is right, kappa and AC1, of any task on any day."""
+    right = true_by_day(*rates)
+    judge = 0.3 * right + 0.7 * (1 - right)  # says so of what fails
+    failing = (0.3 + judge) / 2
+    chance = {"cohen_kappa": 0.3 * judge + 0.7 * (1 - judge), "gwet_ac1": 2 * failing * (1 - failing)}
+    return {"share": right} | {name: (right - by) / (1 - by) for name, by in chance.items()}
+
+
 def tasks_by_day(
     rates: tuple[str, float, float, float], shape: str, n: tuple[int, int], rng: np.random.Generator
-) -> Methods:
+) -> dict[str, Methods]:
     """A judge's agreement with people who fail three in ten, tasks and days crossed: a share, and beyond chance."""
     right, runs = _right_by_day(*rates, n, rng), runs_by_day(shape, n, rng)
     both = np.repeat(np.indices(n).reshape(2, -1).T, runs.ravel(), axis=0)
     same = rng.random(len(both)) < right[*both.T]
     label = rng.random(len(both)) < 0.3
     pair = np.column_stack([label == same, label]).astype(float)
-    how = {"categories": (0, 1), "clusters": both}
-    found = agreement_coefficients(pair, ["cohen_kappa", "gwet_ac1"], **how)
-    shares = {"share": clustered_proportion(same, both), "by task": clustered_proportion(same, both[:, 0])}
-    return {name: ends(each) for name, each in (shares | found).items()}
+    found: dict[str, Methods] = {"share": {}, "cohen_kappa": {}, "gwet_ac1": {}}
+    for method, clusters in (("ours", both), ("by task", both[:, 0])):
+        beyond = agreement_coefficients(pair, ["cohen_kappa", "gwet_ac1"], categories=(0, 1), clusters=clusters)
+        for name, each in {"share": clustered_proportion(same, clusters), **beyond}.items():
+            found[name][method] = ends(each)
+    return found
+
+
+def _by_day(what: str, *design: Any, rng: np.random.Generator) -> Methods:
+    return tasks_by_day(*design, rng)[what]
 
 
 @cache
@@ -173,10 +204,11 @@ def resampled_votes(words: np.ndarray, task: np.ndarray, name: str, n_tasks: int
     items = [np.flatnonzero(task == one) for one in chosen]
     groups = np.repeat(np.arange(n_tasks), [item.size for item in items])
     categories = range(int(np.nanmax(words[:, 1])) + 1)
-    found = agreement_coefficients(
-        words[np.concatenate(items)], [name], categories=categories, clusters=groups, rng=rng
-    )
-    return {"ours": ends(found[name])}
+    drawn = words[np.concatenate(items)]
+    found = agreement_coefficients(drawn, [name], categories=categories, clusters=groups, rng=rng)
+    patterns = rating_patterns(drawn, categories=list(categories), clusters=groups)
+    kish = left_out(*leave_one_cluster_out(COEFFICIENTS[name], patterns), patterns.cluster_sizes())
+    return {"ours": ends(found[name]), "CR3-Kish": kish}
 
 
 def cells() -> Iterator[Cell]:
@@ -190,6 +222,10 @@ def cells() -> Iterator[Cell]:
     truth = float(_of_agents(100_000, np.random.default_rng(0)).mean())
     for n_tasks in (10, 30):
         yield "held back: crossed agents", f"{n_tasks} tasks", truth, partial(crossed, n_tasks)
+    for rates, shape, n in CROSSED:
+        named = f"{n[0]} tasks, {n[1]} {rates[0]} {rates[1:]}, {shape}"
+        for what, right in true_of_days(rates).items():
+            yield f"held back: {what} by task and day", named, right, partial(_by_day, what, rates, shape, n)
     for subset, level in (("bfcl", "step"), ("tau2", "final"), ("hotpotqa", "step")):
         judges, task = votes(subset, level)
         for rater, words in judges.items():

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats as scipy_stats
-from stats.held_back import _of_agents, _tasks, tasks_by_day, true_by_day
+from stats.held_back import CROSSED, _of_agents, _tasks, tasks_by_day, true_of_days
 from stats.ragged_worlds import SIZES, informative
 from statsmodels.stats.proportion import proportion_confint
 
@@ -490,25 +490,11 @@ def test_only_what_takes_two_ways_of_grouping_is_given_them():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("rates", "shape", "n"),
-    [
-        (("uniform days", 0.5, 0.6, 0.6), "once", (20, 20)),
-        (("uniform days", 0.5, 0.6, 0.6), "ragged", (40, 12)),
-        (("heavy-tailed days", 0.5, 0.0, 0.6), "once", (25, 6)),
-        (("heavy-tailed days", 0.5, 0.6, 0.0), "unequal", (30, 6)),
-        (("heavy-tailed days", -1.8, 0.5, 0.4), "once", (40, 12)),
-        (("uniform days", 1.45, 0.5, 0.4), "once", (30, 6)),
-        (("uniform days", 0.5, 0.6, 0.6), "nested", (40, 12)),
-    ],
-)
+@pytest.mark.parametrize(("rates", "shape", "n"), CROSSED)
 def test_tasks_and_days_together_are_covered_on_designs_held_back(rates, shape, n):
-    """Shares and kappa of tasks crossed with days, of any task on any day; by task alone .70 to .98 are covered."""
-    rng, right = np.random.default_rng(6), true_by_day(*rates)
-    judge = 0.3 * right + 0.7 * (1 - right)  # says so of what fails
-    chance = 0.3 * judge + 0.7 * (1 - judge)
-    truth = {"share": right, "cohen_kappa": (right - chance) / (1 - chance)}
+    """Shares, kappa and AC1 of tasks crossed with days, of any task on any day; by task alone .70 to .98."""
+    rng = np.random.default_rng(6)
     drawn = [tasks_by_day(rates, shape, n, rng) for _ in range(300)]
-    for name, true in truth.items():
-        ends = np.array([study[name] for study in drawn])
+    for name, true in true_of_days(rates).items():
+        ends = np.array([study[name]["ours"] for study in drawn])
         assert np.mean((ends[:, 0] <= true) & (true <= ends[:, 1])) >= 0.93, name

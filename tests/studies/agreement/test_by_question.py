@@ -205,10 +205,11 @@ def by_agent():
     for task, agent in np.ndindex(30, 6):
         about = {"trajectory_id": f"{task}-{agent}", "item_id": f"{task}-{agent}", "agent": f"agent-{agent}"}
         about |= {"task_id": f"t{task}", "cluster_id": f"t{task}", "question": "termination", "status": "ok"}
-        words = ["correct" if right else "incorrect" for right in (rng.random() < 0.7, agent > 1 and rng.random() < 0.8)]
+        words = [["incorrect", "correct"][passed] for passed in (rng.random() < 0.7, agent > 1 and rng.random() < 0.8)]
+        days = "2026-01-01T09:00", f"2026-01-0{1 + task // 20}T11:00"
         rows += [
-            Rating(**about, rater=judge, family=judge, rater_kind="llm", verdict=word, created_at=f"2026-01-0{day}T09:00")
-            for judge, word, day in zip("ab", words, (1, 1 + task // 20), strict=True)
+            Rating(**about, rater=judge, family=judge, rater_kind="llm", verdict=word, created_at=day)
+            for judge, word, day in zip("ab", words, days, strict=True)
         ]
     return ratings_frame(rows)
 
