@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, all_in_unit_interval, one_of
-from axisjudge.stats.agreement.coefficient_intervals import leave_one_cluster_out, on_fishers_z, shows_few
+from axisjudge.stats.agreement.coefficient_intervals import PERFECT, leave_one_cluster_out, shows_few
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, RatingPatterns, rating_patterns
 from axisjudge.stats.clusters import effective_clusters, halved_degrees
-from axisjudge.stats.estimate import Ends, Estimate, many, too_few_clusters
+from axisjudge.stats.estimate import Ends, Estimate, many, too_few_clusters, without_interval
 from axisjudge.stats.proportions import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
 
 Floats = NDArray[np.float64]
@@ -151,7 +151,8 @@ def soft_agreement(
     else:
         moved = _corrected(same.sum() - same, row.sum() - row - column + inside, n.sum() - n)
         degrees = min(halved_degrees(effective_clusters(n) - 1), _degrees_of_rarer(pair[kept], groups))
-        ends = on_fishers_z(estimate, moved, degrees, ci_level)
+        low, high = jackknife_interval(estimate, moved, scale="fisher", degrees=degrees, ci_level=ci_level)
+        ends = Ends(low, high, "jackknife-t over clusters on Fisher’s z") if low == low else without_interval(PERFECT)
     mean = same.sum() / first.size if first.size else math.nan
     return SoftAgreement(
         estimate=estimate,

@@ -1,13 +1,17 @@
 """Where a judge is unfair: a planted blindness is named, fair judges are not, and what cannot be compared is said."""
 
 import numpy as np
+import polars as pl
 import pytest
+from scipy.special import ndtri
 
 from axisjudge.checks import InputError
+from axisjudge.labels.panel import labelled_panel, prepared
 from axisjudge.ratings import ratings_frame
-from axisjudge.ratings.edge import strata_of, thirds
+from axisjudge.ratings.edge import completed, strata_of, thirds
 from axisjudge.stats.fairness import Fair
 from axisjudge.studies.people import people
+from axisjudge.studies.people.compared import fairness
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import Rating
 
@@ -102,3 +106,35 @@ def test_labels_drawn_by_a_judge_say_nothing_of_fairness(ratings):
     (drawn,) = people(some, by=["agent"], sampling="random", n_draws=0).fairness.questions
     rates = {rate.judge: rate for rate in drawn.rates}
     assert rates["blind"].own_strata.estimate == pytest.approx(0.5, abs=0.12)
+
+
+FAILING = {"a": 0.15, "b": 0.35, "c": 0.6}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_tasks", "labelled", "catches"), [(40, 0.35, (0.85, 0.85, 0.85)), (40, 0.35, (0.9, 0.8, 0.5))]
+)
+def test_corrected_rates_carried_to_another_mix_are_covered(n_tasks, labelled, catches):
+    """Three agents twice on every task, tasks share a probit effect; the second judge misses failures of one agent."""
+    mix, rng, word = {"a": 0.1, "b": 0.2, "c": 0.7}, np.random.default_rng(7), np.array(["correct", "incorrect"])
+    truth = sum(part * FAILING[name] for name, part in mix.items())
+    task, agent, _ = (each.ravel() for each in np.indices((n_tasks, 3, 2)))
+    names, runs = np.array(list(FAILING))[agent], np.array([f"r{number}" for number in range(task.size)])
+    held = []
+    for _ in range(150):
+        latent = np.sqrt(0.3) * rng.normal(size=n_tasks)[task] + np.sqrt(0.7) * rng.normal(size=task.size)
+        failed = latent < ndtri(np.array(list(FAILING.values())))[agent]
+        said = rng.random(task.size) < np.where(failed, np.array(catches)[agent], 0.15)
+        both = []
+        for rater, kind, words, share in (("judge", "llm", said, 1.0), ("ada", "human", failed, labelled)):
+            kept = rng.permutation(task.size) < share * task.size
+            about = {"trajectory_id": runs[kept], "item_id": runs[kept], "agent": names[kept]}
+            about |= {"cluster_id": [f"t{one}" for one in task[kept]], "verdict": word[words[kept].astype(int)]}
+            both.append(completed(about, rater=rater, rater_kind=kind, family=rater, question="q", scale="verdict"))
+        judges, people_ = prepared(*both, 0, False)
+        panel = labelled_panel(judges, people_, "q", sampling="random", cluster_unit="task")
+        (found,) = fairness(panel, strata_of(pl.concat([judges, people_]), ["agent"], None), mix, ci_level=0.95, seed=0)
+        (there,) = (one.there for one in found.carried if one.measure == "corrected")
+        held.append(there.ci_low <= truth <= there.ci_high)
+    assert np.mean(held) >= 0.93 - 2 * 0.0208
