@@ -116,11 +116,11 @@ class PatternCounts:
     @property
     def clusters(self) -> NDArray[np.integer]:
         """The cluster of each row, from 0 in the order of their names; of two ways (`crossed_with`) a column each."""
-        of = self.rows["cluster"].to_numpy()
+        of: NDArray[np.integer] = self.rows["cluster"].to_numpy()
         if not self.crossed:
             return of
         ways = self.cluster_ids.str.split_exact(BOTH, 1).struct.unnest()
-        return np.column_stack([way.rank("dense").to_numpy().astype(np.intp) - 1 for way in ways])[of]
+        return np.asarray(np.column_stack([way.rank("dense").to_numpy() for way in ways])[of], dtype=np.intp) - 1
 
     @property
     def crossed(self) -> bool:
