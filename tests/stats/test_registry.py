@@ -290,7 +290,7 @@ PARTS = {
     *("nominal_distance", "linear_distance", "quadratic_distance", "category_counts", "coefficient_interval", "rare"),
     *(
         "cluster_sums",
-        "on_fishers_z",
+        "linearised",
         "too_few_clusters",
         "no_interval",
         "without_interval",
@@ -335,6 +335,7 @@ PARTS = {
         "bounded",
         "uncovered",
         "many",
+        "many_clusters",
         "named",
         "plural",
         "behind_people",
