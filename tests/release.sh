@@ -10,7 +10,8 @@ rm -rf "$out" && mkdir -p "$out"
 from importlib.metadata import distributions
 for name, version, licence in sorted({
     (d.metadata["Name"], d.version, d.metadata.get("License-Expression") or next(
-        (c.split(" :: ")[-1] for c in d.metadata.get_all("Classifier", []) if c.startswith("License ::")), "not stated"))
+        (c.split(" :: ")[-1] for c in d.metadata.get_all("Classifier", []) if c.startswith("License ::")),
+        (d.metadata.get("License") or "not stated").splitlines()[0]))
     for d in distributions()
 }):
     print(name, version, licence, sep="\t")
