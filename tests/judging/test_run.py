@@ -54,6 +54,15 @@ def test_ratings_have_the_identities_that_were_planned():
     assert of_plan(ratings_frame(ratings), plan).height == len(ratings) == len(plan.identities) == 20
 
 
+def test_a_rating_names_the_rubric_that_its_judge_read():
+    texts = rubrics()
+    ratings, _ = run(make_plan(trajectories(1), [CoinJudge()], texts))
+    read = {rating.question: (rating.rubric_version, rating.rubric_sha256) for rating in ratings}
+    assert read == {axis: (texts[axis].version, texts[axis].sha256) for axis in AXES}
+    by_rules, _ = run(make_plan(trajectories(1), make_judges(["rules"]), texts))
+    assert {(rating.rubric_version, rating.rubric_sha256) for rating in by_rules} == {(None, None)}
+
+
 def test_the_first_call_of_a_trajectory_goes_ahead_of_its_followers():
     judge = CoinJudge(delay=0.01)
     run(make_plan(trajectories(3), [judge], rubrics()), concurrency=2)

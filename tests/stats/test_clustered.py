@@ -282,6 +282,14 @@ def test_clusters_of_one_size_lean_nowhere():
     assert lean_of(np.array([0.1, -0.2, 0.3, -0.2]), np.full(4, 5), 0.1) == Lean()
 
 
+def test_a_lean_worked_by_hand():
+    """Influences an item are -.8 three times and .48: parts .4, .4, .4, .72, so t = .48 / (.16 / 2); skewness 2 / 3^.5."""
+    lean = lean_of([-0.1, -0.1, -0.1, 0.3], [2, 2, 2, 10], 0.2)
+    assert (lean.sizes_t, lean.upwards) == (pytest.approx(6), True)
+    assert lean.skewed == pytest.approx(2 / 3**0.5 / (6 * 2))
+    assert lean.unseen == pytest.approx((10 / 26) * 0.48 / (2 * 0.2))
+
+
 def test_an_interval_leans_to_where_large_clusters_lie():
     rng = np.random.default_rng(0)
     outcome, task = informative(40, 0.3, 0.3, rng)
