@@ -15,23 +15,12 @@ import polars as pl
 from axisjudge.checks import InputError, WayOut, tried
 from axisjudge.cluster import watched
 from axisjudge.families import family_of
-from axisjudge.imports import harness, inspect_scores, promptfoo, sets, tracing
+from axisjudge.imports import harness, inspect_scores, promptfoo, sets, sheets, tracing
 from axisjudge.imports.cells import rows_where
 from axisjudge.imports.columns import named_after, read_table
 from axisjudge.imports.finishing import ratings_of_judgements
 from axisjudge.imports.judgement import DRAW, ImportedFile, ImportOptions, judged
 from axisjudge.imports.recognise import TRIED_ON, may_answer, recognise, rows_to_try, texts, who
-from axisjudge.imports.sheets import (
-    LINES,
-    SUFFIXES,
-    ReadTable,
-    Row,
-    flat,
-    json_content,
-    read_sheet,
-    table_in,
-    unpacked,
-)
 from axisjudge.labels import own
 from axisjudge.labels.formats import Terms, argilla, failure_sets, label_studio
 from axisjudge.labels.formats.exchange import UNKNOWN, stated_draw
@@ -145,7 +134,7 @@ def _with_ways(refused: InputError, named: Sequence[Path], given: ImportOptions,
         with suppress(InputError):
             attempt(())
     sheet = read.get(named[0], {}).get("sheet") if len(named) == 1 else None
-    if found.ways or given.question or given.columns or not isinstance(sheet, ReadTable):
+    if found.ways or given.question or given.columns or not isinstance(sheet, sheets.ReadTable):
         return found
     ways = _one_column_each(str(named[0]), sheet)
     return tried(InputError(found.where, found.rule, found.found, found.cure, ways), attempt) if ways else found
@@ -155,7 +144,7 @@ def _with_ways(refused: InputError, named: Sequence[Path], given: ImportOptions,
 _MOST_TRIED = 6
 
 
-def _one_column_each(where: str, sheet: ReadTable) -> list[WayOut]:
+def _one_column_each(where: str, sheet: sheets.ReadTable) -> list[WayOut]:
     """The options that take one column of a table, for each that may hold answers; what has no name gets the file's."""
     known = recognise(texts(sheet.columns), outer=sheet.outer)
     ways = []
@@ -180,7 +169,7 @@ def _imported(
     readings, passed_over = [], []
     for path, alone in watched([*_files(named)], "reading files"):
         try:
-            with unpacked(path, "import") as opened:
+            with sheets.unpacked(path, "import") as opened:
                 kept = None if read is None else read.setdefault(path, {})
                 readings.append((path, _reading(opened, given, kept)))
                 if given.where and (form := readings[-1][1].format) not in _SHEETS:
@@ -206,7 +195,7 @@ def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
         elif whole := sets.files_of(path):
             yield from ((file, True) for file in whole)
         else:
-            inner = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
+            inner = sorted(file for file in path.rglob("*") if file.suffix in sheets.SUFFIXES and file.is_file())
             yield from ((file, False) for file in inner if not any(part.startswith(".") for part in file.parts[1:]))
 
 
@@ -367,7 +356,7 @@ def _once(read: dict[str, Any] | None, what: str, made: Callable[[], Any]) -> An
         return made()
     if what not in read:
         found = made()
-        if isinstance(found, ReadTable) and len(next(iter(found.columns.values()), ())) > TRIED_ON:
+        if isinstance(found, sheets.ReadTable) and len(next(iter(found.columns.values()), ())) > TRIED_ON:
             found = found.taken(rows_to_try(recognise(texts(found.columns), outer=found.outer), TRIED_ON))
         read[what] = found
     return read[what]
@@ -378,8 +367,8 @@ def _reading(path: Path, options: ImportOptions, read: dict[str, Any] | None = N
     if path.suffix == ".eval":
         return inspect_scores.read_log(path)
     if path.suffix not in (".json", ".jsonl", ".ndjson"):
-        return _sheet(path, _once(read, "sheet", lambda: read_sheet(path)), options)
-    content = _once(read, "content", lambda: json_content(path))
+        return _sheet(path, _once(read, "sheet", lambda: sheets.read_sheet(path)), options)
+    content = _once(read, "content", lambda: sheets.json_content(path))
     for reading in (_tool(path, content, options), _labels(path, content, options)):
         if reading is not None:
             return reading
@@ -389,14 +378,14 @@ def _reading(path: Path, options: ImportOptions, read: dict[str, Any] | None = N
         return tracing.read_assessments(path, imported)
     rows = tracing.scores_in(content)
     if rows is None and isinstance(content, list) and content and all(isinstance(each, dict) for each in content):
-        rows = [flat(each) for each in content]
+        rows = [sheets.flat(each) for each in content]
     if (
         rows is not None
         and (taken := _of_tool(path, list(dict.fromkeys(name for row in rows for name in row)), lambda: rows))
         is not None
     ):
         return taken
-    if (sheet := _once(read, "sheet", lambda: table_in(content, path))) is None:
+    if (sheet := _once(read, "sheet", lambda: sheets.table_in(content, path))) is None:
         rule = "is in no form known here, and no table"
         raise InputError(str(path), rule, cure="write it as a table: a row a rating, or a column a rater")
     return _sheet(path, sheet, options)
@@ -404,9 +393,9 @@ def _reading(path: Path, options: ImportOptions, read: dict[str, Any] | None = N
 
 def tool_of(path: Path) -> str:
     """The tool whose export a JSON file is, other than a table; nothing where it is none."""
-    if path.suffix not in (".json", *LINES):
+    if path.suffix not in (".json", *sheets.LINES):
         return "Inspect" if path.suffix == ".eval" else ""
-    content = json_content(path)
+    content = sheets.json_content(path)
     known = (
         ("Inspect", inspect_logs.recognise(content) or inspect_scores.recognises_scores(content)),
         ("promptfoo", promptfoo.results_in(content) is not None),
@@ -442,7 +431,7 @@ def _labels(path: Path, content: Any, options: ImportOptions) -> ImportedFile | 
     return None
 
 
-def _sheet(path: Path, sheet: ReadTable, options: ImportOptions) -> ImportedFile:
+def _sheet(path: Path, sheet: sheets.ReadTable, options: ImportOptions) -> ImportedFile:
     """A table: ours, one of a tool whose columns are known, or any other; of rows in records those that are wanted."""
     if options.where:
         frame = texts(sheet.columns)
@@ -451,7 +440,7 @@ def _sheet(path: Path, sheet: ReadTable, options: ImportOptions) -> ImportedFile
         records = rows_where(texts(sheet.outer).with_row_index(_NUMBER), options.where)[_NUMBER] if by_record else ()
         outer = {name: [cells[n] for n in records] for name, cells in sheet.outer.items()}
         note = f"rows taken: {kept.height:,} of {frame.height:,}"
-        sheet = ReadTable(sheet.taken(kept[_NUMBER]).columns, (*sheet.notes, note), outer)
+        sheet = sheets.ReadTable(sheet.taken(kept[_NUMBER]).columns, (*sheet.notes, note), outer)
     if (known := _of_tool(path, list(sheet.columns), sheet.rows)) is not None:
         return known
     form = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".xlsx": "excel"}.get(path.suffix, "json")
@@ -466,7 +455,7 @@ def _runs_of(path: Path) -> dict[str, Trajectory]:
         return {}
 
 
-def _of_tool(path: Path, heads: Sequence[str], rows: Callable[[], list[Row]]) -> ImportedFile | None:
+def _of_tool(path: Path, heads: Sequence[str], rows: Callable[[], list[sheets.Row]]) -> ImportedFile | None:
     """A table of ours, or of a tool whose columns are known."""
     ours = {"trajectory_id", "question", "rater", "rater_kind", "family", "status"}
     if ours <= set(heads) and path.suffix != ".csv" and set(heads) <= set(Rating.model_fields):

@@ -17,21 +17,8 @@ from axisjudge.imports.judgement import DRAW, ImportOptions, place_of
 from axisjudge.imports.recognise import kind_of
 from axisjudge.labels.decisions import OPEN
 from axisjudge.labels.own import OF_RUN, word_error
-from axisjudge.ratings.edge import (
-    AFFIRMING,
-    DENYING,
-    ITEM_ID,
-    LISTS,
-    MOST_WORDS,
-    SCHEMA,
-    alike,
-    completed,
-    of_unlike_scales,
-    same_choices,
-    side,
-    sides_of,
-    word,
-)
+from axisjudge.ratings import edge
+from axisjudge.ratings.edge import side, word
 from axisjudge.ratings.scales import checked_scale, nominal_of, number_of, on_scale, recognised_scale
 from axisjudge.verdict import AXES
 
@@ -54,16 +41,16 @@ def ratings_of_judgements(judged: pl.DataFrame, options: ImportOptions) -> tuple
     notes += recognised
     notes += _of_sides(judged, kinds, options)
     table = judged.select(
-        *(name for name in judged.columns if name in SCHEMA and name not in ("scale", "step_index")),
+        *(name for name in judged.columns if name in edge.SCHEMA and name not in ("scale", "step_index")),
         *_things(judged),
         pl.col("question").replace_strict(scales, return_dtype=pl.String).alias("scale"),
         pl.col("rater").replace_strict(kinds, return_dtype=pl.String).alias("rater_kind"),
         pl.coalesce("lost", pl.when(pl.col("word").is_not_null()).then(pl.lit("ok"))).alias("status"),
         *_answers(judged, scales),
     )
-    table = _with_raters(_with_items(completed(table.to_dict(), repeat=None), options), options)
+    table = _with_raters(_with_items(edge.completed(table.to_dict(), repeat=None), options), options)
     key = ("item_id", "question", "rater", "rater_version")
-    again = pl.int_range(pl.len(), dtype=pl.Int64).over(key) if alike(table, *key) else pl.lit(0, dtype=pl.Int64)
+    again = pl.int_range(pl.len(), dtype=pl.Int64).over(key) if edge.alike(table, *key) else pl.lit(0, dtype=pl.Int64)
     if several := table.select((again == 1).sum()).item():
         notes.append(f"rated several times by one rater: {several}; the later ratings are repeats 1, 2 and so on")
     return table.with_columns(repeat=pl.coalesce("repeat", again)), notes
@@ -175,14 +162,14 @@ def _of_sides(judged: pl.DataFrame, kinds: dict[str, str], options: ImportOption
         used[question][rater][text] = count
     notes = []
     for question, by_rater in used.items():
-        if any(len(said) > MOST_WORDS for said in by_rater.values()) or options.scale_of(question):
+        if any(len(said) > edge.MOST_WORDS for said in by_rater.values()) or options.scale_of(question):
             continue
         sides: dict[str, set[str]] = {"people": set(), "judges": set()}
         for rater, said in by_rater.items():
             sides["people" if kinds[rater] == "human" else "judges"] |= set(said)
         full = {rater: said for rater, said in by_rater.items() if said.total() >= _FEWEST_WORDS}
         for one_of, other in combinations(full, 2):
-            if not _common(full[one_of], full[other]) or same_choices(full[one_of], full[other]):
+            if not _common(full[one_of], full[other]) or edge.same_choices(full[one_of], full[other]):
                 _refuse_apart(question, one_of, full[one_of], other, full[other])
         if all(sides.values()):
             notes += [
@@ -190,7 +177,7 @@ def _of_sides(judged: pl.DataFrame, kinds: dict[str, str], options: ImportOption
                 for side, rest in (("people", "judges"), ("judges", "people"))
                 if (alone := sides[side] - sides[rest])
             ]
-        if taken := sides_of(nominal_of(set().union(*by_rater.values()))):
+        if taken := edge.sides_of(nominal_of(set().union(*by_rater.values()))):
             failing, passing = taken
             notes.append(f"{question}: {failing} is read as failing, {passing} as passing (else: --word-map WORD=WORD)")
     return notes
@@ -211,7 +198,7 @@ def _by_names(judged: pl.DataFrame, options: ImportOptions) -> tuple[pl.DataFram
         named, sure = of_bad([*raters, question] if alone else [question])
         sure = sure and (not alone or named != question or question not in options.question)
         meant = {each: "fail" if side(word(each) or "") == "pass" else "pass" for each in words}
-        open_ = all((word(each) or "") in AFFIRMING | DENYING for each in words)
+        open_ = all((word(each) or "") in edge.AFFIRMING | edge.DENYING for each in words)
         if not named or not words or not open_ or options.scale_of(question):
             continue
         if sure:
@@ -236,7 +223,7 @@ def _by_names(judged: pl.DataFrame, options: ImportOptions) -> tuple[pl.DataFram
 def _common(one: Counter[str], other: Counter[str]) -> bool:
     """Whether two raters' words can be those of one question: some in common, and no flags by grades or 0/1 by 1/2."""
     flags = {"0", "1"}
-    if of_unlike_scales(one, other):
+    if edge.of_unlike_scales(one, other):
         return False
     grades = [said for said in (one, other) if len(said) > 3 and all(number_of(each) is not None for each in said)]
     if grades and any(set(said) <= flags and len(said) == 2 for said in (one, other)):
@@ -248,7 +235,7 @@ def _refuse_apart(question: str, one: str, of_one: Counter[str], other: str, of_
     said, said_by_other = (", ".join(sorted(each)[:4]) for each in (of_one, of_other))
     rule = f"{one} says {said} and {other} says {said_by_other}: no word of one question in common"
     ways = []
-    if meant := same_choices(of_one, of_other):
+    if meant := edge.same_choices(of_one, of_other):
         told = each_by("--word-map", ("=".join(pair) for pair in meant.items() if len({*pair}) > 1))
         ways = [WayOut(told, clear=True)]
     elif len(of_one) == len(of_other) == 2 and not {*of_one} & {*of_other}:
@@ -330,9 +317,9 @@ def _with_items(table: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
     empty = [name for name in table.columns if table[name].null_count() == table.height]
     parts = not {"step_index", "interaction_id"} <= {*empty}
     return table.with_columns(
-        (ITEM_ID if parts else pl.col("trajectory_id")).alias("item_id"),
+        (edge.ITEM_ID if parts else pl.col("trajectory_id")).alias("item_id"),
         pl.coalesce([name for name in clusters if isinstance(name, pl.Expr) or name not in empty]).alias("cluster_id"),
-        *(pl.col(name).fill_null([]) for name in LISTS if table[name].null_count()),
+        *(pl.col(name).fill_null([]) for name in edge.LISTS if table[name].null_count()),
         *(pl.coalesce(name, known) for name, known in of_run.items()),
     )
 

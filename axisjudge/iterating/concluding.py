@@ -29,15 +29,7 @@ from axisjudge.iterating.work import (
 from axisjudge.report.digest import portable
 from axisjudge.rubric.next_version import DRAFTS, read_draft, version_that_says, with_front, write_version, write_whole
 from axisjudge.stats.acceptance import PARENT, ShownBetter, level_of, shown_better
-from axisjudge.studies.improvement import (
-    CandidateTree,
-    ChangedVerdicts,
-    ConfirmedGain,
-    Ending,
-    Improvement,
-    JudgedCandidates,
-    SentenceWorth,
-)
+from axisjudge.studies import improvement
 from axisjudge.twins import EDITS, EXPECTED, make_twins
 from axisjudge.verdict import VERDICTS
 from axisjudge.workbench import own
@@ -54,7 +46,7 @@ def concluded(
     level: float,
     tell: Any,
     notes: Sequence[str],
-) -> Improvement:
+) -> improvement.Improvement:
     """The best candidate on the confirm tasks, what must hold beside it, and everything that is told of the search."""
     best = best_of(found)
     confirm = runs_of(work, cut.confirm)
@@ -63,7 +55,7 @@ def concluded(
     own_level = level_of(level, number)
     bets = partial(shown_better, largest=largest, level=own_level)
     shown: ShownBetter | None = None
-    ending: Ending = "no_candidate"
+    ending: improvement.Ending = "no_candidate"
     is_reordered = False
     why: list[str] = []
     gains, flips = _frame([], _GAINS), _frame([], _FLIPS)
@@ -82,7 +74,7 @@ def concluded(
         if ending == "accepted":
             worth, turned = _worth(work, ids, best.text)
     made_up = tuple(judge.rater for judge in work.judges if judge.kind == "simulated")
-    return Improvement(
+    return improvement.Improvement(
         axis=work.axis,
         base=work.first.version,
         target=work.target,
@@ -95,11 +87,11 @@ def concluded(
         n_labels=len(work.runs),
         n_repeats=work.repeats,
         spent_usd=work.kept.budget(1e9).spent_usd,
-        candidates=CandidateTree(_tree(work, found, best, ending), made_up=made_up),
-        confirmed=ConfirmedGain(gains, shown, made_up=made_up),
-        front=JudgedCandidates(_front(work, found), made_up=made_up),
-        flips=ChangedVerdicts(flips, made_up=made_up),
-        sentence_worth=SentenceWorth(worth, turned, made_up=made_up),
+        candidates=improvement.CandidateTree(_tree(work, found, best, ending), made_up=made_up),
+        confirmed=improvement.ConfirmedGain(gains, shown, made_up=made_up),
+        front=improvement.JudgedCandidates(_front(work, found), made_up=made_up),
+        flips=improvement.ChangedVerdicts(flips, made_up=made_up),
+        sentence_worth=improvement.SentenceWorth(worth, turned, made_up=made_up),
         more_labels=_more_labels(work, cut, found, shown, bets),
         labelled_by=work.labelled_by,
         ratings_path=portable(work.out, own().resolve()),

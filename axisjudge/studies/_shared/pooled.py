@@ -28,18 +28,7 @@ from axisjudge.stats.comparisons.paired import holm
 from axisjudge.stats.estimate import Estimate, IntervalTerms
 from axisjudge.stats.proportions import clustered_proportion
 from axisjudge.stats.reference import majority
-from axisjudge.studies._shared import words
-from axisjudge.studies._shared.frames import (
-    Floats,
-    Given,
-    Kind,
-    Table,
-    kind_of,
-    made_up_raters,
-    rows_of,
-    table_of,
-    words_of,
-)
+from axisjudge.studies._shared import frames, words
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.words import many
 
@@ -147,8 +136,8 @@ class Pooled:
     question: NDArray[np.intp]
     items: tuple[str, ...]
     clusters: NDArray[np.integer]
-    codes: Floats
-    confidences: Floats
+    codes: frames.Floats
+    confidences: frames.Floats
     categories: tuple[str, ...]
     ordered: bool
     raters: tuple[str, ...]
@@ -156,7 +145,7 @@ class Pooled:
     n_judges: int
     planted: bool
     repeat: int
-    kind: Kind
+    kind: frames.Kind
     times: NDArray[np.integer] | None = None
     rows: NDArray[np.integer] | None = None
 
@@ -171,7 +160,7 @@ class Pooled:
         return self.raters[: self.n_judges]
 
     @property
-    def judged(self) -> Floats:
+    def judged(self) -> frames.Floats:
         """The judges' words: items x judges."""
         return self.codes[:, : self.n_judges]
 
@@ -196,7 +185,7 @@ class Pooled:
         return len(self.codes) if self.times is None else int(self.times.sum())
 
     @property
-    def label(self) -> Floats:
+    def label(self) -> frames.Floats:
         """Each item's label: the commonest word of those who label, NaN on a tie or without any."""
         return majority(self.codes[:, self.n_judges :], len(self.categories))
 
@@ -219,7 +208,7 @@ class Pooled:
         every, sided = (self._n_verdicts(codes) for codes in (self.judged, self.decided().judged))
         return sided / every if every else math.nan
 
-    def _n_verdicts(self, codes: Floats) -> int:
+    def _n_verdicts(self, codes: frames.Floats) -> int:
         number = (~np.isnan(codes)).sum(axis=1)
         return int(number.sum() if self.times is None or self.rows is None else self.times @ number[self.rows])
 
@@ -229,7 +218,9 @@ class Pooled:
         return self.questions[0] if len(self.questions) == 1 else f"{len(self.questions)} questions together"
 
 
-def pooled(ratings: Given, question: str | Sequence[str], *, repeat: int = 0, step_level: bool = False) -> Pooled:
+def pooled(
+    ratings: frames.Given, question: str | Sequence[str], *, repeat: int = 0, step_level: bool = False
+) -> Pooled:
     """The items of one question, or of several with one scale, as a matrix.
 
     Parameters
@@ -275,11 +266,11 @@ def pooled(ratings: Given, question: str | Sequence[str], *, repeat: int = 0, st
         n_judges=len(judges),
         repeat=repeat,
         planted=set(chosen.filter(BY_LABELLER)["rater_kind"]) == {"planted"},
-        kind=kind_of(ratings),
+        kind=frames.kind_of(ratings),
     )
 
 
-def pooled_counts(panel: Sequence[PatternCounts], *, kind: Kind = "polars") -> Pooled:
+def pooled_counts(panel: Sequence[PatternCounts], *, kind: frames.Kind = "polars") -> Pooled:
     """What agreement needs of the items of one question, or of several with one scale: rows of like items of one.
 
     Items and confidences are not among it.
@@ -358,7 +349,7 @@ class Declared(Result):
         """The test as a row of a table."""
         found = self.estimate
         shown = columns("axis statistic judges estimate~~ p=p_value p_holm n=estimate.n_items")
-        row = rows_of([self], shown)[0] | {"judges": ", ".join(self.judges)}
+        row = frames.rows_of([self], shown)[0] | {"judges": ", ".join(self.judges)}
         return row | {f"{found.cluster_unit}s": found.n_clusters, "why not": found.reason or None}
 
 
@@ -395,9 +386,9 @@ class DeclaredTests(Part, name="declared", caption="Declared before opening", fo
     items: Mapping[str, str]
 
     @property
-    def table(self) -> Table:
+    def table(self) -> frames.Table:
         """One row a test."""
-        return table_of([test.row() for test in self.tests], self.kind, columns=("axis", "statistic"))
+        return frames.table_of([test.row() for test in self.tests], self.kind, columns=("axis", "statistic"))
 
     @property
     def answer(self) -> str:
@@ -416,11 +407,11 @@ class DeclaredTests(Part, name="declared", caption="Declared before opening", fo
         return (self.tests[0].statistic if self.tests else "", axes.pop() if len(axes) == 1 else None)
 
 
-def declared_on(held_out: pl.DataFrame, tests: Sequence[Declared], *, kind: Kind = "polars") -> DeclaredTests:
+def declared_on(held_out: pl.DataFrame, tests: Sequence[Declared], *, kind: frames.Kind = "polars") -> DeclaredTests:
     """The declared tests (`Page.declared`, `declared_results`) with the held-out ratings that they are of."""
     named = {"side": "split", "versions": "rubric_version"}
     items = {key: ",".join(held_out[column].drop_nulls().unique().sort()) for key, column in named.items()}
-    return DeclaredTests(tuple(tests), items | {"only": "decided"}, kind=kind, made_up=made_up_raters(held_out))
+    return DeclaredTests(tuple(tests), items | {"only": "decided"}, kind=kind, made_up=frames.made_up_raters(held_out))
 
 
 def declared_sentence(results: tuple[Declared, ...]) -> str:
@@ -518,7 +509,7 @@ def _confident(
     ]
     codes, sure = numbered.codes[:, pair], np.column_stack(normalised)
     if plan.statistic == "soft_agreement":
-        believed = beliefs(words_of(codes, matrix.categories), sure)
+        believed = beliefs(frames.words_of(codes, matrix.categories), sure)
         return lambda level: soft_agreement(believed, **numbered.groups, ci_level=level)
     combine: Any = "product" if plan.weighting == "none" else plan.weighting
     weighted = partial(case_weighted, codes, sure, combine=combine, rng=seed)

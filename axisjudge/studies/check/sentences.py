@@ -12,16 +12,8 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, co
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import Decision, Estimate, no_interval
 from axisjudge.studies._shared.words import directed, if_twice, in_points, listed, many
+from axisjudge.studies.check import compute
 from axisjudge.studies.check.columns import repeating_id
-from axisjudge.studies.check.compute import (
-    CHANCE_CORRECTED,
-    MOST_ABREAST,
-    SHORT,
-    WANTED_HALF_WIDTH,
-    JudgeCheck,
-    comparable,
-    label,
-)
 from axisjudge.studies.check.votes import one_line
 
 if TYPE_CHECKING:
@@ -201,7 +193,7 @@ def _of_one_side(read: Checked) -> list[str]:
     return lines
 
 
-def _judge(read: Checked, judge: JudgeCheck) -> list[str]:
+def _judge(read: Checked, judge: compute.JudgeCheck) -> list[str]:
     lines = [_first_line(read, judge)]
     if len(read.judges) > MOST_IN_DETAIL:
         return lines
@@ -211,7 +203,7 @@ def _judge(read: Checked, judge: JudgeCheck) -> list[str]:
     return lines
 
 
-def _by_size(read: Checked, judge: JudgeCheck) -> list[str]:
+def _by_size(read: Checked, judge: compute.JudgeCheck) -> list[str]:
     """What goes with the sizes of tasks, and what it is with the other weights."""
     votes = read.votes
     other = votes.unit if votes.alike == "items" else votes.noun
@@ -223,7 +215,7 @@ def _by_size(read: Checked, judge: JudgeCheck) -> list[str]:
     ]
 
 
-def _first_line(read: Checked, judge: JudgeCheck) -> str:
+def _first_line(read: Checked, judge: compute.JudgeCheck) -> str:
     votes, asked = read.votes, read.votes.question
     if not asked.directed:
         words = [f"{word!r} {_share(each)} of {each.n_items}" for word, each in judge.by_word.items() if each.n_items]
@@ -237,7 +229,7 @@ def _first_line(read: Checked, judge: JudgeCheck) -> str:
             f"by people's word {', '.join(words)}{_by(read)}."
         )
     passed, caught = judge.measures["specificity"], judge.measures["sensitivity"]
-    if not comparable(votes, read.terms):
+    if not compute.comparable(votes, read.terms):
         return f"{judge.name}: what it passes and catches is not given: {caught.reason}."
     missing = f" It gave no verdict on {many(judge.n_missing, f'labelled {votes.noun}')}" if judge.n_missing else ""
     if missing and judge.caught_bounds:
@@ -274,13 +266,13 @@ def _coefficient(read: Checked) -> Coefficient:
     return COEFFICIENTS[coefficient_of_two(read.votes.question.level)]
 
 
-def _standard(read: Checked, judge: JudgeCheck) -> tuple[Estimate, float]:
+def _standard(read: Checked, judge: compute.JudgeCheck) -> tuple[Estimate, float]:
     if "balanced_accuracy" in judge.measures:
         return judge.measures["balanced_accuracy"], 0.5
     return judge.measures[_coefficient(read).heading], 0.0
 
 
-def _chance_line(read: Checked, judge: JudgeCheck) -> list[str]:
+def _chance_line(read: Checked, judge: compute.JudgeCheck) -> list[str]:
     """Whether a judge tells the words apart, by the bound that decides."""
     standard, chance = _standard(read, judge)
     if math.isnan(standard.ci_low):
@@ -301,7 +293,7 @@ def _chance_line(read: Checked, judge: JudgeCheck) -> list[str]:
     return [f"  Not shown to be above chance: {name} may be as low as {low}, and chance has {coin}.{more}"]
 
 
-def _lacking(read: Checked, judge: JudgeCheck) -> str:
+def _lacking(read: Checked, judge: compute.JudgeCheck) -> str:
     """The word that people never said, so that nothing is known of it."""
     asked = read.votes.question
     words = {"sensitivity": asked.failing, "specificity": asked.passing}
@@ -317,7 +309,7 @@ def _lacking(read: Checked, judge: JudgeCheck) -> str:
     return f"people called no {read.votes.noun} {listed([repr(word) for word in never])}" if never else ""
 
 
-def _misses(read: Checked, judge: JudgeCheck) -> str:
+def _misses(read: Checked, judge: compute.JudgeCheck) -> str:
     """The plain sentence for a judge that misses most of what it should catch, or fails most of what it should pass."""
     asked = read.votes.question
     verbs = {"sensitivity": ("misses", asked.failing), "specificity": ("fails", asked.passing)}
@@ -328,10 +320,10 @@ def _misses(read: Checked, judge: JudgeCheck) -> str:
     )
 
 
-def _too_few(read: Checked, judge: JudgeCheck) -> list[str]:
+def _too_few(read: Checked, judge: compute.JudgeCheck) -> list[str]:
     caught = judge.measures["sensitivity"]
-    points = f"±{WANTED_HALF_WIDTH * 100:.0f} points"
-    if not comparable(read.votes, read.terms):
+    points = f"±{compute.WANTED_HALF_WIDTH * 100:.0f} points"
+    if not compute.comparable(read.votes, read.terms):
         return []
     if not judge.more_failures or judge.more_failures < FEWEST_MORE:
         if not math.isnan(caught.ci_low):
@@ -342,7 +334,7 @@ def _too_few(read: Checked, judge: JudgeCheck) -> list[str]:
     return [f"  Too few that people failed for {points}: {caught.n_items}; about {more:,} more would do."]
 
 
-def _rates(read: Checked, judge: JudgeCheck) -> list[str]:
+def _rates(read: Checked, judge: compute.JudgeCheck) -> list[str]:
     said, word = judge.said_failing, read.votes.question.failing
     if said is None or math.isnan(said.estimate):
         return []
@@ -375,7 +367,7 @@ def _unlabelled(read: Checked, rate: Estimate) -> str:
     return f": about {at:,} ({low:,} to {high:,}) of the {rest:,} that nobody labelled"
 
 
-def _alone(read: Checked, judge: JudgeCheck) -> list[str]:
+def _alone(read: Checked, judge: compute.JudgeCheck) -> list[str]:
     risk, level = read.terms.risk, read.terms.ci_level
     wish = f"  May it decide some alone, at {risk:.0%} error"
     if judge.alone is None or judge.alone.error is None:
@@ -390,7 +382,7 @@ def _alone(read: Checked, judge: JudgeCheck) -> list[str]:
 def _beside(read: Checked) -> list[str]:
     if len(read.judges) < 2:
         return []
-    if not comparable(read.votes, read.terms):
+    if not compute.comparable(read.votes, read.terms):
         return [f"Judges are not compared: labelled items were drawn {read.terms.sampling.replace('_', ' ')}."]
     lines = [_ranking(read)]
     if len(read.judges) <= 3:
@@ -453,7 +445,7 @@ def _people_alone(read: Checked) -> str:
 def _supports(read: Checked) -> list[str]:
     if not read.judges:
         return ["Whose word is nearer to the truth it does not say: add a judge's column, or name one by --judge."]
-    every, to = read.judges, f" to ±{WANTED_HALF_WIDTH * 100:.0f} points"
+    every, to = read.judges, f" to ±{compute.WANTED_HALF_WIDTH * 100:.0f} points"
     claims: list[tuple[str, bool]] = []
     if read.votes.question.directed:
         sure = [judge.name for judge in every if _narrow(judge.measures["sensitivity"])]
@@ -483,7 +475,7 @@ def _rate_is_narrow(read: Checked, rate: CorrectedRate | None) -> bool:
 
 
 def _narrow(estimate: Estimate) -> bool:
-    return estimate.ci_high - estimate.ci_low <= 2 * WANTED_HALF_WIDTH  # NaN is not
+    return estimate.ci_high - estimate.ci_low <= 2 * compute.WANTED_HALF_WIDTH  # NaN is not
 
 
 def _next(read: Checked) -> str:
@@ -529,7 +521,7 @@ def _rounded(count: int) -> int:
 
 def heading(read: Checked, name: str) -> str:
     """Measure and word in one heading; a coefficient's name says its level."""
-    said, word, _ = label(read, name)
+    said, word, _ = compute.label(read, name)
     return f"{said} of {word!r}" if word else said
 
 
@@ -537,7 +529,7 @@ def abreast(read: Checked) -> Iterator[tuple[str, bool, dict[str, Estimate]]]:
     """Of each measure, and of each word of more than two: heading, whether below 0 is possible, figures by judge."""
     for name in next(iter(read.compared.values())):
         figures = {rater: measures[name] for rater, measures in read.compared.items()}
-        yield heading(read, name), name in CHANCE_CORRECTED, figures
+        yield heading(read, name), name in compute.CHANCE_CORRECTED, figures
     for word in [] if read.votes.question.directed or not read.judges else read.judges[0].by_word:
         yield f"recall of {word!r}", False, {judge.name: judge.by_word[word] for judge in read.judges}
 
@@ -573,12 +565,12 @@ def verdict_line(decisions: Sequence[Decision], ci_level: float) -> str:
 
 def printed(read: Checked) -> list[dict[str, Any]]:
     """The short table: measures down and judges across, or judges down where they are many."""
-    if len(read.judges) <= MOST_ABREAST:
+    if len(read.judges) <= compute.MOST_ABREAST:
         return [
             {"measure": measure, **{judge: spoken(found) for judge, found in by_judge.items()}}
             for measure, _, by_judge in abreast(read)
         ]
-    shown = [name for name in SHORT if name in read.judges[0].measures][:4]
+    shown = [name for name in compute.SHORT if name in read.judges[0].measures][:4]
     return [
         {"judge": judge.name, **{heading(read, name): spoken(judge.measures[name]) for name in shown}}
         for judge in read.judges

@@ -12,37 +12,17 @@ from axisjudge.figures import theme
 from axisjudge.ratings import as_ratings
 from axisjudge.results import columns
 from axisjudge.spec import JudgeSpec
+from axisjudge.stats import planning
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.alternative_annotator import FEWEST_PEOPLE
 from axisjudge.stats.estimate import plural
-from axisjudge.stats.planning import (
-    ASSURANCE,
-    FEWEST_PILOT_TASKS,
-    SIZES,
-    StudyCurve,
-    plan_agreement,
-    plan_corrected_rate,
-    plan_stand_in,
-)
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, made_up_raters, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import listed, many, named, sentence_case
-from axisjudge.studies.plan.pilots import (
-    TOKENS,
-    PanelError,
-    Pilot,
-    StudyPlan,
-    in_dollars,
-    judge_prices,
-    panel_errors,
-    pilot_of,
-    pilot_sentence,
-    plan_rows,
-    study_plan,
-)
+from axisjudge.studies.plan import pilots
 
 
-def plot_plans(curves: Mapping[str, StudyCurve], *, title: str, ax: theme.Axes | None = None) -> theme.Axes:
+def plot_plans(curves: Mapping[str, planning.StudyCurve], *, title: str, ax: theme.Axes | None = None) -> theme.Axes:
     """Half width (or power) against size, one line a scenario; a ring marks the size at which the target is met.
 
     Bars show the standard deviation of the half width between studies: yours may be luckier or not.
@@ -74,7 +54,7 @@ def plot_plans(curves: Mapping[str, StudyCurve], *, title: str, ax: theme.Axes |
     if first.of_power:
         ax.yaxis.set_major_formatter(theme.percent_tick)
     what = "power" if first.of_power else "half width of the interval"
-    kept = "" if first.of_power else f"line: {ASSURANCE:.0%} of studies lie below; "
+    kept = "" if first.of_power else f"line: {planning.ASSURANCE:.0%} of studies lie below; "
     bars = "" if first.of_power else "; bars: its standard deviation between studies"
     theme.legend_below(ax, inches=0.55, ncols=4)
     note = f"{kept}dashed: the target; ring: {plural(first.unit)} enough for it"
@@ -93,7 +73,7 @@ class PilotFigures(Part, name="pilot", caption="What the pilot gives to assume")
 
     _flat = ("pilot",)
 
-    pilot: Pilot | None
+    pilot: pilots.Pilot | None
     too_little: str
 
     @property
@@ -105,7 +85,7 @@ class PilotFigures(Part, name="pilot", caption="What the pilot gives to assume")
     @property
     def answer(self) -> str:
         """The pilot in words, or why it says too little; empty where none was given."""
-        return pilot_sentence(self.pilot) if self.pilot else self.too_little
+        return pilots.pilot_sentence(self.pilot) if self.pilot else self.too_little
 
 
 def pilot_figures(ratings: Given | None, *, question: str = "argument_validity") -> PilotFigures:
@@ -113,7 +93,7 @@ def pilot_figures(ratings: Given | None, *, question: str = "argument_validity")
     if ratings is None:
         return PilotFigures(None, "", kind="pandas")
     table = as_ratings(ratings)
-    pilot, too_little = enough_for(lambda: pilot_of(table, question))
+    pilot, too_little = enough_for(lambda: pilots.pilot_of(table, question))
     return PilotFigures(pilot, too_little, kind=kind_of(ratings), made_up=made_up_raters(table))
 
 
@@ -122,12 +102,12 @@ class _Plans(Part):
 
     _flat = ("plans",)
 
-    plans: Mapping[str, StudyPlan]
+    plans: Mapping[str, pilots.StudyPlan]
 
     @property
     def table(self) -> Table:
         """A row a scenario and size."""
-        rows = [{"scenario": name} | row for name, plan in self.plans.items() for row in plan_rows(plan)]
+        rows = [{"scenario": name} | row for name, plan in self.plans.items() for row in pilots.plan_rows(plan)]
         return table_of([{head.lower().replace(" ", "_"): row[head] for head in row} for row in rows], self.kind)
 
     @property
@@ -172,7 +152,7 @@ def tasks_for_agreement(
     per_task: int = 4,
     coefficients: Sequence[str] = ("cohen_kappa", "gwet_ac1"),
     judges: Sequence[str | JudgeSpec] = (),
-    sizes: Sequence[int] = SIZES[:7],
+    sizes: Sequence[int] = planning.SIZES[:7],
     seed: int = 0,
 ) -> TasksForAgreement:
     """How many tasks a coefficient of agreement takes, by assumptions, and by drawing from a pilot's own tasks.
@@ -198,19 +178,19 @@ def tasks_for_agreement(
         A target or an assumption out of range, or a judge without a list price.
     """
     known = pilot.pilot if pilot else None
-    prices = judge_prices(judges, known.tokens if known and known.tokens else TOKENS)
+    prices = pilots.judge_prices(judges, known.tokens if known and known.tokens else pilots.TOKENS)
     assumed = {"prevalence": prevalence, "kappa": kappa, "per_task": per_task}
     plans = {}
     for at, name in enumerate(watched(coefficients, "tasks for agreement")):
-        curve = plan_agreement(half_width, coefficient=name, sizes=sizes, rng=seed, **assumed)  # type: ignore[arg-type]
-        plans[COEFFICIENTS[name].label] = study_plan(curve, judges=() if at else prices, calls_per_unit=per_task)
+        curve = planning.plan_agreement(half_width, coefficient=name, sizes=sizes, rng=seed, **assumed)  # type: ignore[arg-type]
+        plans[COEFFICIENTS[name].label] = pilots.study_plan(curve, judges=() if at else prices, calls_per_unit=per_task)
     if known is not None:
         first, drawn = coefficients[0], (known.ratings, known.tasks)
         drawn_from, _ = enough_for(
-            lambda: plan_agreement(half_width, coefficient=first, pilot=drawn, sizes=sizes, rng=seed)
+            lambda: planning.plan_agreement(half_width, coefficient=first, pilot=drawn, sizes=sizes, rng=seed)
         )
         if drawn_from is not None:
-            plans[f"{COEFFICIENTS[first].label}{_FROM_PILOT}"] = study_plan(drawn_from)
+            plans[f"{COEFFICIENTS[first].label}{_FROM_PILOT}"] = pilots.study_plan(drawn_from)
     made_up = pilot.made_up if pilot else ()
     return TasksForAgreement(plans, kind=pilot.kind if pilot else "pandas", made_up=made_up)
 
@@ -221,17 +201,17 @@ def labels_for_rate(
     prevalence: float = 0.2,
     qualities: Mapping[str, tuple[float, float]] = QUALITIES,
     usd_per_label: float | None = None,
-    sizes: Sequence[int] = SIZES[:7],
+    sizes: Sequence[int] = planning.SIZES[:7],
     seed: int = 0,
     kind: Kind = "pandas",
 ) -> LabelsForRate:
     """How many labels a failure rate takes that is corrected for the judge's errors, by sensitivity and specificity."""
     plans = {}
     for name, (sensitivity, specificity) in watched(list(qualities.items()), "labels for a rate"):
-        curve = plan_corrected_rate(
+        curve = planning.plan_corrected_rate(
             half_width, sensitivity=sensitivity, specificity=specificity, prevalence=prevalence, sizes=sizes, rng=seed
         )
-        plans[name] = study_plan(curve, usd_per_label=usd_per_label, labels_per_unit=1)
+        plans[name] = pilots.study_plan(curve, usd_per_label=usd_per_label, labels_per_unit=1)
     return LabelsForRate(plans, kind=kind)
 
 
@@ -242,15 +222,17 @@ def items_for_claim(
     epsilon: float = 0.1,
     n_people: int = FEWEST_PEOPLE,
     usd_per_label: float | None = None,
-    sizes: Sequence[int] = SIZES[:7],
+    sizes: Sequence[int] = planning.SIZES[:7],
     seed: int = 0,
     kind: Kind = "pandas",
 ) -> ItemsForClaim:
     """How many items the claim 'may stand in for a person' takes, each labelled by all people, by share of failures."""
     plans = {}
     for share in watched(shares, "items for the claim"):
-        curve = plan_stand_in(power, n_people=n_people, epsilon=epsilon, prevalence=share, sizes=sizes, rng=seed)
-        plans[f"{share:.0%} failures"] = study_plan(curve, usd_per_label=usd_per_label, labels_per_unit=n_people)
+        curve = planning.plan_stand_in(
+            power, n_people=n_people, epsilon=epsilon, prevalence=share, sizes=sizes, rng=seed
+        )
+        plans[f"{share:.0%} failures"] = pilots.study_plan(curve, usd_per_label=usd_per_label, labels_per_unit=n_people)
     return ItemsForClaim(plans, kind=kind)
 
 
@@ -260,7 +242,7 @@ class RepeatsBought(Part, name="repeats", caption="More judges or more repeats")
     _rows = "errors", columns("question judges repeats calls standard_error fixed_judges")
     _keys = ("errors",)
 
-    errors: tuple[PanelError, ...]
+    errors: tuple[pilots.PanelError, ...]
 
     @property
     def answer(self) -> str:
@@ -288,7 +270,7 @@ class RepeatsBought(Part, name="repeats", caption="More judges or more repeats")
 
 def repeats_bought(ratings: Given | None, *, question: str = "argument_validity") -> RepeatsBought:
     """What more judges and more repeats buy, from the variance components of a pilot."""
-    errors = () if ratings is None else panel_errors(ratings, question=question)
+    errors = () if ratings is None else pilots.panel_errors(ratings, question=question)
     made_up = () if ratings is None else made_up_raters(as_ratings(ratings))
     return RepeatsBought(errors, kind="pandas" if ratings is None else kind_of(ratings), made_up=made_up)
 
@@ -315,8 +297,8 @@ def answer_of(pilot: PilotFigures, tasks: TasksForAgreement, *others: _Plans) ->
     rest = f"{'The pilot is too small to plan from: all' if pilot.too_little else 'All'} is assumed"
     takes, ends = zip(*(needs(plans) for plans in (assumed, *(each.plans for each in others)) if plans), strict=True)
     rest += drawn if len(assumed) < len(tasks.plans) else ""
-    easy = f"So {ASSURANCE:.0%} of studies meet it, from the easiest assumption to the hardest ({'; '.join(ends)})."
-    short = sentence_case(", ".join(takes))
+    short, range_ = sentence_case(", ".join(takes)), "; ".join(ends)
+    easy = f"So {planning.ASSURANCE:.0%} of studies meet it, from the easiest assumption to the hardest ({range_})."
     return f"{'About ' * short[0].isdigit()}{short}. {easy} {rest}."
 
 
@@ -324,7 +306,7 @@ def next_step(pilot: PilotFigures, tasks: TasksForAgreement) -> str:
     """Make a pilot of one's own, or judge what it says is missing."""
     if pilot.pilot is None or pilot.made_up:
         asked = "of your own with two judges, asked three times each"
-        return f"Judge {FEWEST_PILOT_TASKS} tasks or more {asked}, and plan again from them."
+        return f"Judge {planning.FEWEST_PILOT_TASKS} tasks or more {asked}, and plan again from them."
     from_pilot = next((plan for name, plan in tasks.plans.items() if name.endswith(_FROM_PILOT)), None)
     needed = None if from_pilot is None else from_pilot.curve.needed
     if from_pilot is not None and needed is None:
@@ -351,7 +333,7 @@ def plan(
     shares: Sequence[float] = (0.1, 0.3, 0.5),
     judges: Sequence[str | JudgeSpec] = (),
     usd_per_label: float | None = None,
-    sizes: Sequence[int] = SIZES[:7],
+    sizes: Sequence[int] = planning.SIZES[:7],
     seed: int = 0,
 ) -> Plan:
     """How many trajectories, labels, people and repeats do you need, and what do they cost?
@@ -405,12 +387,12 @@ LOWER_BOUNDS = (
 _NAMES = {"ci_level": "interval level", "per_task": "items a task"}
 
 
-def plan_sentence(plan: StudyPlan, of: str = "") -> str:
+def plan_sentence(plan: pilots.StudyPlan, of: str = "") -> str:
     """What is needed, what it costs, what one more buys, on which assumptions; `of` names the line that is meant."""
     needed = _needed(plan)
     parts = [f"{of}: {needed[:1].lower()}{needed[1:]}" if of else needed]
     if not math.isnan(plan.one_more):
-        price = "" if plan.usd_per_unit is None else f", for {in_dollars(plan.usd_per_unit)},"
+        price = "" if plan.usd_per_unit is None else f", for {pilots.in_dollars(plan.usd_per_unit)},"
         one = f"At that size one more {plan.curve.unit}{price} narrows"
         parts.append(f"{one} the half width by {plan.one_more:.2g}.")
     if plan.peak is not None:
@@ -424,7 +406,7 @@ def plan_sentence(plan: StudyPlan, of: str = "") -> str:
     return " ".join(parts)
 
 
-def needs(plans: Mapping[str, StudyPlan]) -> tuple[str, str]:
+def needs(plans: Mapping[str, pilots.StudyPlan]) -> tuple[str, str]:
     """What a target takes and costs, under one assumption or under the easiest and the hardest; and which these are."""
     lost = [name for name, plan in plans.items() if plan.curve.needed is None and plan.peak]  # more items make it worse
     lost = lost if len(lost) < len(plans) else []
@@ -435,7 +417,7 @@ def needs(plans: Mapping[str, StudyPlan]) -> tuple[str, str]:
     size = " to ".join(map(_size, ends))
     if all(plan.curve.needed and not plan.met_by_smallest for plan in ends):
         size = f"{' to '.join(f'{plan.curve.needed:,}' for plan in ends)} {plural(curve.unit)}"
-    cost = "" if usd is None else f" ({'' if len(ends) == 1 else '≤ '}{in_dollars(usd)})"
+    cost = "" if usd is None else f" ({'' if len(ends) == 1 else '≤ '}{pilots.in_dollars(usd)})"
     out_of_reach = f", out of reach at {listed(lost)}" if lost else ""
     assumed = f"{' to '.join(name.partition(' (')[0] for name in names)}{out_of_reach}"
     if curve.of_power:
@@ -444,7 +426,7 @@ def needs(plans: Mapping[str, StudyPlan]) -> tuple[str, str]:
     return f"{size} to know {what} to ±{curve.target:.3g}{cost}", assumed
 
 
-def repeats_sentence(errors: Sequence[PanelError]) -> str:
+def repeats_sentence(errors: Sequence[pilots.PanelError]) -> str:
     """Two calls spent either way on one question, and what the figures leave out."""
     if not errors:
         return "What repeats buy cannot be told: it takes two judges that were asked twice."
@@ -456,15 +438,15 @@ def repeats_sentence(errors: Sequence[PanelError]) -> str:
     return f"{spent} {LOWER_BOUNDS}" if errors[0].fixed_judges else spent
 
 
-def _wanted(plan: StudyPlan) -> str:
+def _wanted(plan: pilots.StudyPlan) -> str:
     curve = plan.curve
     what = named(COEFFICIENTS[curve.what].label) if curve.what in COEFFICIENTS else curve.what
     if curve.of_power:
         return f"{what} a power of {curve.target:.0%}"
-    return f"the interval of {what} a half width of {curve.target:.3g} or less in {ASSURANCE:.0%} of studies"
+    return f"the interval of {what} a half width of {curve.target:.3g} or less in {planning.ASSURANCE:.0%} of studies"
 
 
-def _size(plan: StudyPlan) -> str:
+def _size(plan: pilots.StudyPlan) -> str:
     curve = plan.curve
     if curve.needed is None:
         tried = many(curve.points[-1].n, curve.unit)
@@ -473,7 +455,7 @@ def _size(plan: StudyPlan) -> str:
     return f"{needed} or fewer" if plan.met_by_smallest else f"about {needed}"
 
 
-def _needed(plan: StudyPlan) -> str:
+def _needed(plan: pilots.StudyPlan) -> str:
     curve = plan.curve
     assumed = "; ".join(
         f"{_NAMES.get(name, name)} {value:.3g}" if isinstance(value, float) else f"{_NAMES.get(name, name)} {value}"
@@ -482,7 +464,7 @@ def _needed(plan: StudyPlan) -> str:
     )
     if curve.needed is None:
         return f"Up to {many(curve.points[-1].n, curve.unit)} do not give {_wanted(plan)}. Assumed: {assumed}."
-    cost = "" if plan.usd_needed is None else f" (about {in_dollars(plan.usd_needed)})"
+    cost = "" if plan.usd_needed is None else f" (about {pilots.in_dollars(plan.usd_needed)})"
     return f"{sentence_case(_size(plan))}{cost} give {_wanted(plan)}. Assumed: {assumed}."
 
 
