@@ -32,7 +32,7 @@ class Result:
         """The named values as they are, NaN and parts included: a row of a table."""
         fields = (each.name for each in dataclasses.fields(self) if each.metadata.get("plain", True))  # type: ignore[arg-type]
         names = {**_named(self._keys or (() if self._flat else fields)), **_named(self._also)}
-        return {key: reached(self, name) for key, name in names.items()}
+        return row(self, names)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, unrounded; NaN becomes None, so that the result is valid JSON."""
@@ -67,6 +67,11 @@ def reached(value: Any, path: str) -> Any:
     for name in path.split("."):
         value = None if value is None else getattr(value, name)
     return value
+
+
+def row(value: Any, named: Mapping[str, str]) -> dict[str, Any]:
+    """A row of a table: what stands in `value` at each of the paths that `columns` names."""
+    return {column: reached(value, path) for column, path in named.items()}
 
 
 #: Types of values that need no look; most values are of these.

@@ -213,26 +213,18 @@ def trust(
 
 def _as_before(result: Panels) -> dict[str, Any]:
     """The fit in plain values, a key a thing."""
-    from axisjudge.results import plain
+    from axisjudge.results import columns, plain, row
 
-    votes, members = result.ways.votes, result.members
+    votes = result.ways.votes
+    counts = row(votes, columns("n_voted n_confident n_labelled n_labelled_tasks=votes.n_labelled_groups cluster_unit"))
     return {
-        "panel": plain(result.panel),
-        "ways": result.ways.to_dict(),
-        "worth": plain(members.worth),
+        **plain(row(result, columns("panel ways frontier trust=trust.trusts"))),
+        **plain(row(result.members, columns("worth effective prices"))),
         "reliability": result.calibration.to_dict() or None,
-        "effective": plain(members.effective),
-        "trust": plain(result.trust.trusts),
-        "frontier": result.frontier.to_dict(),
-        "prices": dict(members.prices),
         "n_items": len(votes.items),
-        "n_voted": votes.n_voted,
-        "n_confident": votes.n_confident,
         "n_tasks": len(set(votes.tasks)),
-        "n_labelled": votes.n_labelled,
-        "n_labelled_tasks": votes.votes.n_labelled_groups,
-        "cluster_unit": votes.cluster_unit,
         "made_up": list(votes.made_up),
+        **counts,
     }
 
 

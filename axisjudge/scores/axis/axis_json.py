@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.results import plain
+from axisjudge.results import columns, plain, row
 from axisjudge.scores.axis.dimensions import Dimension, speed
 from axisjudge.scores.axis.judged.sheets import sparse_line
 from axisjudge.scores.axis.judged.signals import Grade
@@ -113,31 +113,21 @@ def _category(dimension: Dimension, by_id: dict[int, Interaction]) -> dict[str, 
     }
 
 
+_INTERACTION = columns(
+    "id entryIndices=entries categories toolName=tool_name hasError=has_error durationMs=duration_ms startMs=start_ms "
+    "contextBytes=context_bytes"
+)
+_COUNTS = columns(
+    "totalInteractions=interactions byCategory=by_category totalErrors=errors totalDurationMs=total_ms "
+    "wallClockMs=wall_clock_ms"
+)
+
+
 def _index(result: AxisResult) -> dict[str, Any]:
-    interactions = [
-        {
-            "id": each.id,
-            "entryIndices": each.entries,
-            "categories": each.categories,
-            "sparseLine": sparse_line(each),
-            "toolName": each.tool_name,
-            "hasError": each.has_error,
-            "durationMs": each.duration_ms,
-            "startMs": each.start_ms,
-            "contextBytes": each.context_bytes,
-        }
-        for each in result.interactions
-    ]
+    interactions = [row(each, _INTERACTION) | {"sparseLine": sparse_line(each)} for each in result.interactions]
     counts = result.counts
     ends = {"startupMs": counts.startup_ms, "shutdownMs": counts.shutdown_ms}
-    stats = {
-        "totalInteractions": counts.interactions,
-        "byCategory": counts.by_category,
-        "totalErrors": counts.errors,
-        "totalDurationMs": counts.total_ms,
-        "wallClockMs": counts.wall_clock_ms,
-        **{name: time for name, time in ends.items() if time},
-    }
+    stats = row(counts, _COUNTS) | {name: time for name, time in ends.items() if time}
     return {"lines": [each["sparseLine"] for each in interactions], "interactions": interactions, "stats": stats}
 
 

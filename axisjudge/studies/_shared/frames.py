@@ -14,7 +14,7 @@ from axisjudge.checks import InputError
 from axisjudge.ratings import SCHEMA, as_ratings
 from axisjudge.ratings.edge import MADE_UP as MADE_UP
 from axisjudge.results import columns as named_columns
-from axisjudge.results import reached
+from axisjudge.results import row
 from axisjudge.verdict import AXES
 
 if TYPE_CHECKING:
@@ -157,12 +157,12 @@ def frame_of(parts: Iterable[object], columns: Mapping[str, str], kind: Kind) ->
 
 def rows_of(parts: Iterable[object], columns: Mapping[str, str]) -> list[dict[str, Any]]:
     """One row a part, as `frame_of` takes them."""
-    return [{column: reached(part, name) for column, name in columns.items()} for part in parts]
+    return [row(part, columns) for part in parts]
 
 
 def rows_by(column: str, parts: Mapping[str, object], columns: Mapping[str, str]) -> list[dict[str, Any]]:
     """One row a part as `frame_of` takes them, its name first, in `column`."""
-    return [{column: name} | row for name, row in zip(parts, rows_of(parts.values(), columns), strict=True)]
+    return [{column: name} | row(part, columns) for name, part in parts.items()]
 
 
 def native(table: pl.DataFrame, kind: Kind) -> Table:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
 from axisjudge.figures import theme
 from axisjudge.figures.markup import cut
-from axisjudge.results import plain
+from axisjudge.results import columns
 from axisjudge.stats.acceptance import SHOWN_GAIN, ShownBetter
 from axisjudge.stats.estimate import many
 from axisjudge.studies._shared.result import Part, Study, open_door
@@ -279,6 +279,11 @@ def simulated_studies(frame: pl.DataFrame | None = None) -> SimulatedStudies:
 class Improvement(Study):
     """What a search for a better rubric came to; `text` is the candidate's, `first_text` what it was to better."""
 
+    _keys = columns(
+        "axis base target ending version noise answer why labels=n_labels more_labels repeats=n_repeats spent_usd "
+        "usd_a_point=cost_per_point shown=confirmed.shown candidates=candidates.frame confirmed=confirmed.frame "
+        "sentences=sentence_worth.frame sentence_flips=sentence_worth.flips notes"
+    )
     axis: str
     base: str
     target: str
@@ -372,30 +377,6 @@ class Improvement(Study):
         if self.ending != "accepted" or shown is None:
             return None
         return self.spent_usd / (100 * shown.gain.estimate)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What programs read of it."""
-        shown = self.confirmed.shown
-        fields = {name: getattr(self, name) for name in ("axis", "base", "target", "ending", "version", "noise")}
-        values: dict[str, Any] = plain(
-            {
-                **fields,
-                "answer": self.answer,
-                "why": self.why,
-                "labels": self.n_labels,
-                "more_labels": self.more_labels,
-                "repeats": self.n_repeats,
-                "spent_usd": self.spent_usd,
-                "usd_a_point": self.cost_per_point,
-                "shown": None if shown is None else shown.to_dict(),
-                "candidates": self.candidates.frame.to_dicts(),
-                "confirmed": self.confirmed.frame.to_dicts(),
-                "sentences": self.sentence_worth.frame.to_dicts(),
-                "sentence_flips": self.sentence_worth.flips.to_dicts(),
-                "notes": self.notes,
-            }
-        )
-        return values
 
 
 def improvement(path: str | Path) -> Improvement:

@@ -11,6 +11,7 @@ from axisjudge.checks import InputError
 from axisjudge.figures import theme
 from axisjudge.labels.panel import labelled_panel, prepared, questions_of
 from axisjudge.ratings.edge import MADE_UP, strata_of
+from axisjudge.results import columns, row
 from axisjudge.stats.clusters import Alike
 from axisjudge.studies._shared.frames import SCOPE, Given, Table, kind_of, native
 from axisjudge.studies._shared.result import Part, Study, open_door
@@ -284,6 +285,15 @@ def unfair(
     return Unfair(found, kind=of.kind, made_up=of.made_up)
 
 
+#: Where each table of `People` stands.
+_TABLES = columns(
+    "claims=claims.table reasons=claims.reasons judges=judges.table failing=judges.failing bounds=judges.bounds "
+    "left_out=judges.left_out stand_in=stand_in.table rates=rates.table differences=rates.differences "
+    "steps=judges.steps confusion=judges.confusion planted=rates.planted_rates few_labels=rates.few_labels "
+    "unfair=fairness.table strata_rates=fairness.own_strata carried=fairness.carried"
+)
+
+
 class People(Study):
     """Judges against people: what may be claimed of every judge and question, and the figures behind it."""
 
@@ -300,23 +310,7 @@ class People(Study):
 
     def tables(self) -> dict[str, Table]:
         """Every table by name, for commands; those of things that are not there are empty."""
-        judges, rates = self.judges, self.rates
-        return {
-            "claims": self.claims.table,
-            "reasons": self.claims.reasons,
-            "judges": judges.table,
-            **{name: getattr(judges, name) for name in ("failing", "bounds", "left_out")},
-            "stand_in": self.stand_in.table,
-            "rates": rates.table,
-            "differences": rates.differences,
-            "steps": judges.steps,
-            "confusion": judges.confusion,
-            "planted": rates.planted_rates,
-            "few_labels": rates.few_labels,
-            "unfair": self.fairness.table,
-            "strata_rates": self.fairness.own_strata,
-            "carried": self.fairness.carried,
-        }
+        return row(self, _TABLES)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values."""
