@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Sized
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -186,6 +186,13 @@ def all_in_unit_interval(where: str, values: NDArray[np.float64]) -> None:
     outside = (values < 0) | (values > 1)
     if outside.any():
         raise InputError(where, "must lie in [0, 1]", values[outside][0])
+
+
+def one_each(where: str, values: Sized, n: int, of: str = "items") -> None:
+    """Raise InputError unless `values` is one row with an entry for each of `n` items."""
+    shape = values.shape if hasattr(values, "shape") else (len(values),)
+    if shape != (n,):
+        raise InputError(where, f"needs one entry for each of the {n} {of}", shape)
 
 
 def positive(where: str, value: float) -> float:

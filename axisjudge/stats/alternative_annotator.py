@@ -28,7 +28,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, in_open_unit_interval, one_of
+from axisjudge.checks import InputError, in_open_unit_interval, one_each, one_of
 from axisjudge.results import Result, columns
 from axisjudge.stats.clusters import clustered_variance
 from axisjudge.stats.estimate import Estimate, IntervalTerms, many
@@ -177,8 +177,7 @@ def alternative_annotator(
     if balanced and scale == "continuous":
         raise InputError("balanced", "needs labels that recur", scale, "leave it out for continuous labels")
     names = [str(person) for person in range(others.shape[1])] if names is None else list(names)
-    if len(names) != others.shape[1]:
-        raise InputError("names", f"needs one name for each of the {others.shape[1]} people", len(names))
+    one_each("names", names, others.shape[1], of="people")
     kept = ~np.isnan(of_judge) & ((~np.isnan(others)).sum(axis=1) >= 2)
     groups = cluster_codes(clusters, of_judge.size)[kept]
     unit = "item" if clusters is None else cluster_unit
@@ -383,8 +382,7 @@ def _checked(judge: ArrayLike, people: ArrayLike) -> tuple[Floats, Floats]:
         raise InputError("labels", "must be numbers", cure="code words as numbers and missing labels as NaN") from None
     if others.ndim != 2 or others.shape[1] < 1:
         raise InputError("people", "must be items x people", others.shape)
-    if own.shape != (len(others),):
-        raise InputError("judge", f"needs one label for each of the {len(others)} items", own.shape)
+    one_each("judge", own, len(others))
     if np.isinf(own).any() or np.isinf(others).any():
         raise InputError("labels", "must be finite or NaN")
     return own, others
@@ -501,8 +499,7 @@ def failing_word(
     [0.667, 0.667, 0.667]
     """
     said, truth = np.asarray(flagged, dtype=np.float64), np.asarray(failed, dtype=np.float64)
-    if said.shape != truth.shape:
-        raise InputError("failed", f"needs one entry for each of the {said.size} items", truth.shape)
+    one_each("failed", truth, said.size)
     both = ~np.isnan(said) & ~np.isnan(truth)
     hit: NDArray[np.float64] = np.where(both, said * truth, np.nan)
     terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}

@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, in_open_unit_interval, in_unit_interval
+from axisjudge.checks import InputError, in_open_unit_interval, in_unit_interval, one_each
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import wilson_interval
@@ -146,8 +146,7 @@ def change_sequence(
 def halfway(before: ArrayLike, after: ArrayLike) -> Floats:
     """Differences after - before in [-1, 1] as values in [0, 1], (d + 1) / 2; 1/2 is no change."""
     old, new = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
-    if old.shape != new.shape:
-        raise InputError("after", f"needs one value for each of the {old.size} items before", new.shape)
+    one_each("after", new, old.size, of="items before")
     return (new - old + 1) / 2
 
 
@@ -158,8 +157,7 @@ def by_task(values: ArrayLike, clusters: ArrayLike | None) -> Tasks:
     if given.ndim != 1 or ((given[kept] < 0) | (given[kept] > 1)).any():
         raise InputError("values", "must be one row within [0, 1], or NaN", values)
     group = np.arange(given.size) if clusters is None else np.asarray(clusters)
-    if group.shape != given.shape:
-        raise InputError("clusters", f"needs one entry for each of the {given.size} items", group.shape)
+    one_each("clusters", group, given.size)
     number: dict[object, int] = {}
     codes = np.array([number.setdefault(each, len(number)) for each in group[kept].tolist()], dtype=np.intp)
     hits = np.bincount(codes, weights=given[kept], minlength=len(number)).astype(np.float64)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, all_in_unit_interval, in_open_unit_interval, one_of, positive
+from axisjudge.checks import InputError, all_in_unit_interval, in_open_unit_interval, one_each, one_of, positive
 from axisjudge.results import Result
 from axisjudge.stats.clusters import AGREEMENT_ICC, clustered_variance, effective_clusters
 from axisjudge.stats.estimate import Ends, Estimate, counts_of, without_interval
@@ -231,8 +231,7 @@ def risk_coverage(confidence: ArrayLike, correct: ArrayLike) -> RiskCoverage:
 
 def _pairs(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     given, outcome = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
-    if given.ndim != 1 or given.shape != outcome.shape:
-        raise InputError("correct", f"needs one entry for each of the {given.shape} confidences", outcome.shape)
+    one_each("correct", outcome, given.size, of="confidences")
     all_in_unit_interval("confidence", given)
     if not np.isin(outcome[~np.isnan(outcome)], (0.0, 1.0)).all():
         raise InputError("correct", "must be 0, 1 or NaN", correct)
@@ -440,8 +439,7 @@ def _below(ranks: Floats) -> Floats:
 
 def _fitting(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:
     given, outcome = _checked(confidence), np.asarray(correct, dtype=np.float64)
-    if given.shape != outcome.shape:
-        raise InputError("correct", f"needs one entry for each of the {given.size} confidences", outcome.shape)
+    one_each("correct", outcome, given.size, of="confidences")
     kept = ~np.isnan(given) & ~np.isnan(outcome)
     given, outcome = given[kept], outcome[kept]
     if not np.isin(outcome, (0.0, 1.0)).all():

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.checks import InputError, in_open_unit_interval, one_each
 from axisjudge.stats.clusters import (
     AGREEMENT_ICC,
     OUTCOME_ICC,
@@ -84,8 +84,7 @@ def paired_share_difference(
     Agresti and Min (2005), Stat. Med. 24:729-740, doi:10.1002/sim.1781 (items added to a paired difference).
     """
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if one.shape != other.shape:
-        raise InputError("second", f"needs one entry for each of the {one.size} items", other.shape)
+    one_each("second", other, one.size)
     moved = one - other
     kept = ~np.isnan(moved)
     moved, groups = moved[kept], cluster_codes(clusters, one.size, ways=2)[kept]
@@ -207,8 +206,7 @@ def standardised_share(
     ClusteredShare(0.300 [0.156 to 0.499], 40 items in 40 items)
     """
     outcome, names = np.asarray(values, dtype=np.float64), np.asarray(strata, dtype=object)
-    if outcome.ndim != 1 or names.shape != outcome.shape:
-        raise InputError("strata", f"needs one entry for each of the {outcome.size} items", names.shape)
+    one_each("strata", names, outcome.size)
     share = np.array([*mix.values()], dtype=np.float64)
     if not (share >= 0).all() or not 0 < share.sum() < math.inf:
         raise InputError("mix", "must be shares of 0 or more, and not all 0", dict(mix))

@@ -66,7 +66,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, one_each, one_of
 
 Floats = NDArray[np.float64]
 #: What counts alike in an estimate: each item, or each cluster (a task, a query) whatever its size.
@@ -195,8 +195,7 @@ def relative_weights(
     """
     groups = groups[:, 0] if groups is not None and groups.ndim == 2 else groups
     given = np.ones(kept.size) if weights is None else np.asarray(weights, dtype=np.float64)
-    if given.shape != kept.shape:
-        raise InputError("weights", f"needs one for each of the {kept.size} items", given.shape)
+    one_each("weights", given, kept.size)
     used = given[kept]
     if not (np.isfinite(used) & (used > 0)).all():
         raise InputError("weights", "must be positive", used)

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.checks import InputError, in_open_unit_interval, one_each
 from axisjudge.results import Result, columns
 from axisjudge.stats import uneven_draws
 from axisjudge.stats.calibration import auroc, fit_mid_rank
@@ -124,8 +124,7 @@ def decides_alone(
     in_open_unit_interval("risk", risk)
     in_open_unit_interval("confidence_level", confidence_level)
     sure, wrong = np.asarray(confidence, dtype=np.float64), np.asarray(error, dtype=np.float64)
-    if sure.ndim != 1 or sure.shape != wrong.shape:
-        raise InputError("error", f"needs one entry for each of the {sure.size} confidences", wrong.shape)
+    one_each("error", wrong, sure.size, of="confidences")
     if confidence_level <= 0.5:
         raise InputError("confidence_level", "must be above .5", confidence_level)
     judged = ~np.isnan(sure)

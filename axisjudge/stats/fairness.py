@@ -26,7 +26,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.checks import InputError, in_open_unit_interval, one_each
 from axisjudge.results import Result, columns
 from axisjudge.stats import proportions
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
@@ -129,8 +129,7 @@ def stratum_shares(
     """
     in_open_unit_interval("ci_level", ci_level)
     outcome, names = np.asarray(right, dtype=np.float64), np.asarray(strata, dtype=object)
-    if names.shape != outcome.shape:
-        raise InputError("strata", f"needs one entry for each of the {outcome.size} items", names.shape)
+    one_each("strata", names, outcome.size)
     of_some = np.array([name is not None for name in names], dtype=bool)
     every = sorted(set(names[of_some].tolist()))
     if len(every) < 2:
@@ -342,14 +341,12 @@ def self_preference(
     if verdict.ndim != 2 or verdict.shape[1] != len(judge_families):
         raise InputError("says_correct", f"must be items x {len(judge_families)} judges", verdict.shape)
     for name, values in (("agents", agents), ("agent_families", agent_families)):
-        if len(values) != len(verdict):
-            raise InputError(name, f"needs one for each of the {len(verdict)} items", len(values))
+        one_each(name, values, len(verdict))
     groups = proportions.cluster_codes(tasks, len(verdict))
     missed = verdict
     if failed is not None:
         truth = np.asarray(failed, dtype=np.float64)
-        if truth.shape != (len(verdict),):
-            raise InputError("failed", f"needs one for each of the {len(verdict)} items", truth.shape)
+        one_each("failed", truth, len(verdict))
         missed = np.where((truth == 1)[:, None], verdict, np.nan)
     table = _table(missed, judge_families, agents, agent_families)
     refusal = _refusal(judge_families, agents, agent_families, failed)

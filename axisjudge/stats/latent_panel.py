@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, one_each, one_of
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.latent_sampler import POINTS, WEIGHTS, Draws, Observed, RatedItems, pairs, sample
@@ -324,8 +324,7 @@ def latent_panel(
     for name in ("task", "agent", "axis"):
         if name not in items.groups:
             raise InputError("groups", f"must hold {name}", sorted(items.groups))
-    if len(judges) != items.n_judges:
-        raise InputError("judges", f"needs one name for each of {items.n_judges} judges", len(judges))
+    one_each("judges", judges, items.n_judges, of="judges")
     draws_of = _draws_of(sampler)
     report = _Reported(items, names, judges, ci_level, sampler)
     if not items.given.any():

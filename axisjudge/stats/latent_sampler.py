@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, one_each
 
 # What the latent model takes: items with the verdicts of judges, labels where there are any, and what groups items.
 
@@ -67,8 +67,7 @@ class RatedItems:
         if self.labels.shape != shape[:1] or not np.isin(self.labels[~np.isnan(self.labels)], (0.0, 1.0)).all():
             raise InputError("labels", f"must be 1, 0 or NaN for each of {shape[0]} items", self.labels.shape)
         for name, levels in self.groups.items():
-            if levels.shape != shape[:1]:
-                raise InputError(name, f"needs one level for each of {shape[0]} items", levels.shape)
+            one_each(name, levels, shape[0])
 
     @property
     def n_items(self) -> int:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, one_each
 
 #: Probabilities below are taken for this one where their logarithm is needed.
 TINY = 1e-300
@@ -186,12 +186,9 @@ class PanelVotes:
 
     def __post_init__(self) -> None:
         n, k = self.words.shape
-        shapes = {"labels": self.labels.shape, "weights": self.weights.shape, "groups": self.groups.shape}
-        for name, shape in shapes.items():
-            if shape != (n,):
-                raise InputError(name, f"needs one entry for each of the {n} items", shape)
-        if len(self.families) != k:
-            raise InputError("families", f"needs one for each of the {k} judges", len(self.families))
+        for name in ("labels", "weights", "groups"):
+            one_each(name, getattr(self, name), n)
+        one_each("families", self.families, k, of="judges")
 
     @property
     def labelled(self) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.checks import InputError, in_open_unit_interval, one_each
 from axisjudge.stats.clusters import (
     NO_LEAN,
     OUTCOME_ICC,
@@ -407,8 +407,7 @@ def cluster_codes(clusters: ArrayLike | None, n_items: int, *, ways: int = 1) ->
     labels = np.asarray(clusters)
     if ways == 2 and labels.shape == (n_items, 2):
         return np.column_stack([cluster_codes(way, n_items) for way in labels.T])
-    if labels.shape != (n_items,):
-        raise InputError("clusters", f"needs one label for each of the {n_items} items", labels.shape)
+    one_each("clusters", labels, n_items)
     if labels.dtype.kind in "fO" and any(label is None or label != label for label in labels.tolist()):
         raise InputError("clusters", "every item needs a label", cure="drop the items without one, and say so")
     if labels.dtype.kind in "iu" and labels.size and labels.min() == 0 and np.bincount(labels).all():

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, one_each
 from axisjudge.results import Result, columns
 from axisjudge.stats import proportions
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients, set_aside
@@ -294,8 +294,7 @@ def cited_steps(
     clusters : array, shape (n_items,), optional
         Which items belong together; by default the steps of one item are one cluster.
     """
-    if len(judge) != len(person):
-        raise InputError("person", f"needs one entry for each of the {len(judge)} items", len(person))
+    one_each("person", person, len(judge))
     labels = np.arange(len(judge)) if clusters is None else np.asarray(clusters)
     items = [
         (None if one is None else set(one), set(other), label)
@@ -345,8 +344,7 @@ def _sides(
     clusters: ArrayLike | None,
 ) -> _Sides:
     given, truth = _words("verdicts", verdicts, n_categories), _words("reference", reference, n_categories)
-    if given.shape != truth.shape:
-        raise InputError("reference", f"needs one word for each of the {given.size} items", truth.shape)
+    one_each("reference", truth, given.size)
     given, truth = set_aside(given, undecided), set_aside(truth, undecided)
     kept = ~np.isnan(truth) & (np.ones(truth.size, bool) if asked is None else np.asarray(asked, dtype=bool))
     return _Sides(given[kept], truth[kept], None if clusters is None else np.asarray(clusters)[kept])
@@ -524,8 +522,7 @@ def balanced_pseudo_values(right: ArrayLike, reference: ArrayLike, clusters: Arr
     if outcome.ndim != 2 or not np.isin(outcome, (0.0, 1.0)).all():
         raise InputError("right", "must be items x raters of 0 and 1", outcome.shape)
     labels = np.asarray(reference)
-    if labels.shape != (len(outcome),):
-        raise InputError("reference", f"needs one word for each of the {len(outcome)} items", labels.shape)
+    one_each("reference", labels, len(outcome))
     words, given = np.unique(labels, return_inverse=True)
     groups = proportions.cluster_codes(clusters, len(outcome))
     columns = [_pseudo_values(*_by_cluster(column, given, groups, words.size)) for column in outcome.T]
@@ -547,8 +544,7 @@ def _checked(
     outcome, labels = np.asarray(right, dtype=np.float64), np.asarray(reference)
     if outcome.ndim != 1 or not np.isin(outcome[~np.isnan(outcome)], (0.0, 1.0)).all():
         raise InputError("right", "must be one row of 0, 1 or NaN", right)
-    if labels.shape != outcome.shape:
-        raise InputError("reference", f"needs one word for each of the {outcome.size} items", labels.shape)
+    one_each("reference", labels, outcome.size)
     missing = np.array([label is None or label != label for label in labels.tolist()], dtype=bool)
     used = np.unique(labels[~missing])
     names = used if words is None else np.unique(np.asarray(words))

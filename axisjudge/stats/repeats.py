@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, one_each
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import bounded_share, cluster_codes, clustered_mean, clustered_proportion
 
@@ -407,5 +407,4 @@ def _existing(steps: Collection[int], n_steps: int) -> set[int]:
 
 def _same_length(reference: Sequence[object], **others: Sequence[object]) -> None:
     for name, other in others.items():
-        if len(other) != len(reference):
-            raise InputError(name, f"needs one entry for each of the {len(reference)} items", len(other))
+        one_each(name, other, len(reference))

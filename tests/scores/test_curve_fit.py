@@ -280,7 +280,7 @@ def test_an_unbounded_interval_survives_its_file(tmp_path) -> None:
         (lambda: fit_criterion_curve([0.5, 1.5], [50, 60]), "raw scores lie in"),
         (lambda: fit_criterion_curve([0.5, 0.6], [50, 101]), "scores lie in"),
         (lambda: fit_criterion_curve([0.5, 0.6], [50]), "one score for each run"),
-        (lambda: fit_criterion_curve([0.5, 0.6], [50, 60], ["a"]), "one for each of the 2 runs"),
+        (lambda: fit_criterion_curve([0.5, 0.6], [50, 60], ["a"]), "one entry for each of the 2 runs"),
         (lambda: fit_criterion_curve([0.5, 0.6], [50, 60], floor=0), "floor"),
         (lambda: fit_ordinal_curve([0.5], ["good"], ["bad", "good"], "bad"), "cut: must be one of good"),
         (lambda: fit_ordinal_curve([0.5], ["fine"], ["bad", "good"], "good"), "found 'fine'"),

@@ -187,7 +187,7 @@ def test_only_the_way_of_drawing_decides_the_estimator():
         ({"sampling": "randm"}, "did you mean 'random'"),
         ({"probability": np.zeros(1000)}, r"probability: must lie in \(0, 1\] for every labelled item"),
         ({"probability": [0.1]}, "probability: must lie in"),
-        ({"clusters": [1, 2]}, "clusters: needs one label for each of the 1000 items"),
+        ({"clusters": [1, 2]}, "clusters: needs one entry for each of the 1000 items"),
         ({"ci_level": 1.0}, "ci_level: must lie between 0 and 1"),
     ],
 )

@@ -129,9 +129,9 @@ def test_agentprocessbench(shared_data):
     ("call", "message"),
     [
         (lambda: effective_judges([[1.0]], [1.0]), "two judges or more"),
-        (lambda: effective_judges([[1.0, 0.0]], [1.0, 0.0]), "labels: needs one for each"),
+        (lambda: effective_judges([[1.0, 0.0]], [1.0, 0.0]), "labels: needs one entry for each"),
         (lambda: effective_judges([[1.0, 0.0]], [1.0], label_errors=[0.6]), r"\[0, 0.5\)"),
-        (lambda: leave_out([[1.0, 0.0]], [1.0], ["a"]), "names: needs one for each"),
+        (lambda: leave_out([[1.0, 0.0]], [1.0], ["a"]), "names: needs one entry for each"),
     ],
 )
 def test_messages(call, message):

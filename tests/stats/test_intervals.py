@@ -165,7 +165,7 @@ def test_one_cluster_has_an_estimate_but_no_interval():
     ("call", "message"),
     [
         (lambda: clustered_proportion([0, 2]), "values: must be one row of 0, 1 or NaN"),
-        (lambda: clustered_proportion([0, 1], [1]), "clusters: needs one label for each of the 2 items"),
+        (lambda: clustered_proportion([0, 1], [1]), "clusters: needs one entry for each of the 2 items"),
         (lambda: cluster_codes([1.0, math.nan], 2), "clusters: every item needs a label"),
         (lambda: wilson_interval(3, 2), "successes: must lie between 0 and n = 2"),
         (lambda: wilson_interval(0, 0), "n: must be greater than 0"),

@@ -62,7 +62,7 @@ def test_no_change_at_all():
 
 
 def test_messages():
-    with pytest.raises(InputError, match="after: needs one value"):
+    with pytest.raises(InputError, match="after: needs one entry"):
         paired_change([1, 0], [1])
 
 

@@ -163,7 +163,7 @@ def test_a_judge_that_finds_no_failure_finds_no_step():
 @pytest.mark.parametrize(
     ("verdicts", "reference", "message"),
     [
-        ([0, 1], [0], "reference: needs one word for each of the 2 items"),
+        ([0, 1], [0], "reference: needs one entry for each of the 2 items"),
         ([0, 2], [0, 1], "verdicts: must be one row of whole numbers below 2"),
         ([0, 0.5], [0, 1], "verdicts: must be one row of whole numbers below 2"),
         ([[0, 1]], [0, 1], "verdicts: must be one row"),

@@ -83,7 +83,7 @@ def test_too_few_tasks_have_no_interval():
 def test_messages():
     with pytest.raises(InputError, match="must be items x 3 judges"):
         self_preference([[1.0, 0.0]], FAMILIES, ["a"], ["red"], failed=[1], tasks=[0])
-    with pytest.raises(InputError, match="agents: needs one for each"):
+    with pytest.raises(InputError, match="agents: needs one entry for each"):
         self_preference([[1.0, 0.0, 1.0]], FAMILIES, [], ["red"], failed=[1], tasks=[0])
-    with pytest.raises(InputError, match="failed: needs one for each"):
+    with pytest.raises(InputError, match="failed: needs one entry for each"):
         self_preference([[1.0, 0.0, 1.0]], FAMILIES, ["a"], ["red"], failed=[1, 0], tasks=[0])

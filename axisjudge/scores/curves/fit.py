@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.checks import InputError, in_open_unit_interval, one_each
 from axisjudge.results import plain
 from axisjudge.scores.curves.curve import CurveFit, Floats, FloorEffect, LogNormalCurve, Reference, Refusal
 from axisjudge.stats.estimate import Estimate, many, plural
@@ -63,8 +63,7 @@ def sample_of(
     if x.ndim != 1 or x.shape != y.shape:
         raise InputError("raw", "needs one score for each run", (x.shape, y.shape))
     groups = np.arange(x.size) if tasks is None else np.asarray(tasks)
-    if groups.shape != x.shape:
-        raise InputError("tasks", f"needs one for each of the {x.size} runs", groups.shape)
+    one_each("tasks", groups, x.size, of="runs")
     kept = ~(np.isnan(x) | np.isnan(y))
     if (outside := (x[kept] < 0) | (x[kept] > 1)).any():
         raise InputError("raw", "raw scores lie in [0, 1]", x[kept][outside][0], "divide by the largest possible score")

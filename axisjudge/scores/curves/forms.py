@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, one_each
 from axisjudge.results import Result
 from axisjudge.scores.curves.curve import AXIS_CURVE, Floats, IsotonicCurve, LogLogisticCurve, LogNormalCurve
 from axisjudge.scores.curves.fit import sample_of
@@ -187,8 +187,7 @@ def noise_effect(median: float, sigma: float, raw: ArrayLike, runs: ArrayLike | 
     """
     x = np.asarray(raw, dtype=np.float64)
     of = np.arange(x.size) if runs is None else np.asarray(runs)
-    if of.shape != x.shape:
-        raise InputError("runs", f"needs one for each of the {x.size} raw scores", of.shape)
+    one_each("runs", of, x.size, of="raw scores")
     kept = x > 0
     z, codes = np.log(x[kept]), np.unique(of[kept], return_inverse=True)[1]
     count = np.bincount(codes)

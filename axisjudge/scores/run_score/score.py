@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from pydantic import ValidationError
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, one_each
 from axisjudge.results import Result
 from axisjudge.scores.run_score import rules as formula
 from axisjudge.scores.run_score.rules import (
@@ -518,8 +518,7 @@ def win_probability(
     """
     value = np.asarray(scores, dtype=np.float64)
     names = np.asarray(alternatives)
-    if value.ndim != 1 or names.shape != value.shape:
-        raise InputError("alternatives", f"needs one label for each of the {value.shape} scores", names.shape)
+    one_each("alternatives", names, value.size, of="scores")
     groups = cluster_codes(tasks, value.size)
     known = np.unique(names)
     kept = ~np.isnan(value)

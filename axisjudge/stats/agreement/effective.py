@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.checks import InputError, in_open_unit_interval, one_each
 from axisjudge.stats.clusters import effective_degrees, halved_degrees
 from axisjudge.stats.comparisons.paired import DRAWS, monte_carlo_p
 from axisjudge.stats.estimate import Ends, Estimate, majority_right, many, too_few_clusters, without_interval
@@ -172,8 +172,7 @@ def leave_out(ratings: ArrayLike, labels: ArrayLike, names: Sequence[str]) -> li
     """
     verdict, truth = np.asarray(ratings, dtype=np.float64), np.asarray(labels, dtype=np.float64)
     _check(verdict, truth, ())
-    if len(names) != verdict.shape[1]:
-        raise InputError("names", f"needs one for each of the {verdict.shape[1]} judges", len(names))
+    one_each("names", names, verdict.shape[1], of="judges")
     right = _right(verdict, truth)
     left = []
     for name in dict.fromkeys(names):
@@ -197,8 +196,7 @@ def majority_accuracy(ratings: ArrayLike, labels: ArrayLike) -> float:
 def _check(verdict: Floats, truth: Floats, label_errors: Sequence[float]) -> None:
     if verdict.ndim != 2 or verdict.shape[1] < 2:
         raise InputError("ratings", "must be items x judges with two judges or more", verdict.shape)
-    if truth.shape != (len(verdict),):
-        raise InputError("labels", f"needs one for each of the {len(verdict)} items", truth.shape)
+    one_each("labels", truth, len(verdict))
     if not all(0 <= error < 0.5 for error in label_errors):
         raise InputError("label_errors", "must lie in [0, 0.5)", list(label_errors))
 

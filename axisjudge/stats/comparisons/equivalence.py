@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.checks import InputError, in_open_unit_interval, one_each
 from axisjudge.results import Result
 from axisjudge.stats.betting import FEWEST_NULL, evidence_of_runs, occasion_means
 from axisjudge.stats.clusters import AGREEMENT_ICC
@@ -89,8 +89,8 @@ def equivalence(
     in_open_unit_interval("margin", margin)
     in_open_unit_interval("level", level)
     old, new, equal = (np.asarray(values, dtype=np.float64) for values in (before, after, same))
-    if not (old.ndim == 1 and old.shape == new.shape == equal.shape):
-        raise InputError("after", f"needs one value for each of the {old.shape} items before", new.shape)
+    one_each("after", new, old.size, of="items before")
+    one_each("same", equal, old.size)
     terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": 1 - 2 * level}
     lost = np.isnan(equal)
     agreement = clustered_proportion(equal, clusters, expected_icc=AGREEMENT_ICC, unseen=False, **terms)

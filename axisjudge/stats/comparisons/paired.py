@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, one_each
 from axisjudge.results import Result
 from axisjudge.stats import proportions
 from axisjudge.stats.clusters import AGREEMENT_ICC, ClusteredVariance, clustered_variance
@@ -163,8 +163,7 @@ def paired_change(
     that alone of more than 500 units. Of independent items p is the mid-p.
     """
     first, second = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
-    if first.ndim != 1 or first.shape != second.shape:
-        raise InputError("after", f"needs one value for each of the {first.shape} items before", second.shape)
+    one_each("after", second, first.size, of="items before")
     change = second - first
     mean, is_joined = _mean_change(change, clusters, {"cluster_unit": cluster_unit, "ci_level": ci_level})
     kept = ~np.isnan(change)
@@ -363,8 +362,7 @@ def stratified_change(
 
 def _by_stratum(values: ArrayLike, strata: ArrayLike, name: str) -> dict[object, np.ndarray]:
     value, label = np.asarray(values, dtype=np.float64), np.asarray(strata)
-    if value.ndim != 1 or value.shape != label.shape:
-        raise InputError(f"{name}_strata", f"needs one entry for each of the {value.shape} values", label.shape)
+    one_each(f"{name}_strata", label, value.size, of="values")
     kept = ~np.isnan(value)
     return {each: value[kept & (label == each)] for each in dict.fromkeys(label[kept].tolist())}
 

@@ -71,7 +71,7 @@ def test_a_vote_by_hand_with_families_ties_and_silence():
 def test_words_that_are_no_words_are_refused():
     with pytest.raises(InputError, match="must be positions below 2"):
         vote(np.array([[0.0, 2.0]]), np.ones(2), 2)
-    with pytest.raises(InputError, match="needs one for each of the 3 judges"):
+    with pytest.raises(InputError, match="needs one entry for each of the 3 judges"):
         PanelVotes(np.zeros((2, 3)), np.zeros(2), np.ones(2), np.arange(2), ("a",), 2)
     with pytest.raises(InputError, match="labels of 5 tasks"):
         fit_panel(planted([0.8, 0.7], n_tasks=3), "logistic", rng=np.random.default_rng(0))
