@@ -312,6 +312,18 @@ def test_what_the_anthropic_package_knows_as_blocks_is_read() -> None:
         assert [part.kind for part in parts if part.kind in ("call", "result")] == ([expected] if expected else [])
 
 
+def test_a_run_of_two_models_names_both_and_a_run_of_one_none_beside_its_agent(tmp_path: Path) -> None:
+    def said(number: int, model: str) -> dict[str, Any]:
+        return {"type": "ai", "data": {"content": f"Part {number}.", "response_metadata": {"model_name": model}}}
+
+    asked = {"type": "human", "data": {"content": "Where is P-11?"}}
+    for models in (["gpt-5", "gpt-5"], ["gpt-5", "claude-sonnet-4-5"]):
+        file = tmp_path / f"{models[1]}.json"
+        file.write_text(json.dumps([asked, *(said(number, model) for number, model in enumerate(models))]))
+        (run,) = read_trajectories(file).trajectories
+        assert run.meta.get("models") == (models if len(set(models)) > 1 else None)
+
+
 def test_three_forms_of_langchain_are_one_conversation() -> None:
     first, *others = (
         only(name).steps for name in ("langchain_dicts.json", "langchain_dumps.json", "langgraph_state.json")

@@ -9,6 +9,7 @@ import pytest
 from readers.made_logs import only, outline
 
 from axisjudge.readers import read_trajectories
+from axisjudge.readers.traces.chat_forms import messages_in
 
 UUID = "00000000-0000-4000-8000-0000000000{:02d}"
 SAID = [
@@ -300,3 +301,9 @@ def test_runs_of_the_wrong_shape_are_counted(tmp_path: Path) -> None:
     assert warnings["an event of the wrong shape is left out"] == 1
     assert warnings["an event of unknown type is left out"] == 1
     assert warnings["a line of broken JSON is left out"] == 1
+
+
+def test_a_pair_of_words_is_a_message_whoever_speaks() -> None:
+    """LangChain takes ``("human", "Hello.")`` for a message; who speaks may bear OpenAI's names too."""
+    said = [messages_in([who, "Hello."], "user")[0]["role"] for who in ("human", "user", "ai", "assistant")]
+    assert said == ["user", "user", "assistant", "assistant"]

@@ -9,6 +9,7 @@ from axisjudge.readers.messages import ROLES, Unread, carries_call, refuse_unrea
 
 _OURS = ("system", "developer", "tool", "function")
 _ROLES: dict[str, str] = {"human": "user", "ai": "assistant", **{name: ROLES[name] for name in _OURS}}
+_SPEAKERS: dict[str, str] = {**ROLES, **_ROLES}
 _ITEMS = ITEMS | {"message"}
 _READ = (
     *("type", "role", "content", "parts", "tool_calls", "invalid_tool_calls", "function_call", "tool_call_id", "name"),
@@ -36,12 +37,8 @@ def messages_in(messages: Any, role: str) -> list[dict[str, Any]]:
     if isinstance(messages, str):
         return [{"role": role, "content": messages}] if messages.strip() else []
     if isinstance(messages, list):
-        if (
-            len(messages) == 2
-            and all(isinstance(part, str) for part in messages)
-            and (messages[0] in _ROLES or messages[0] == "user")
-        ):
-            return [{"role": _ROLES.get(messages[0], messages[0]), "content": messages[1]}]  # ("human", "Hello.")
+        if len(messages) == 2 and all(isinstance(part, str) for part in messages) and messages[0] in _SPEAKERS:
+            return [{"role": _SPEAKERS[messages[0]], "content": messages[1]}]  # ("human", "Hello.")
         if any(
             _is_part(member) for member in messages
         ):  # the content of one message, as Anthropic's client gives it back
