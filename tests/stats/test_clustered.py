@@ -283,7 +283,7 @@ def test_clusters_of_one_size_lean_nowhere():
 
 
 def test_a_lean_worked_by_hand():
-    """Influences an item are -.8 three times and .48: parts .4, .4, .4, .72, so t = .48 / (.16 / 2); skewness 2 / 3^.5."""
+    """Influences an item are -.8 three times and .48: parts .4 and .72, so t = .48 / (.16 / 2); skewness 2 / 3^.5."""
     lean = lean_of([-0.1, -0.1, -0.1, 0.3], [2, 2, 2, 10], 0.2)
     assert (lean.sizes_t, lean.upwards) == (pytest.approx(6), True)
     assert lean.skewed == pytest.approx(2 / 3**0.5 / (6 * 2))

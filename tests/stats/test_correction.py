@@ -20,7 +20,7 @@ from axisjudge.stats.correction import (
 )
 from axisjudge.stats.prediction_powered import prediction_powered_mean
 from axisjudge.stats.proportions import wilson_interval
-from axisjudge.stats.uneven_draws import LabelledSample, post_stratified_interval, rate_by_bets
+from axisjudge.stats.uneven_draws import LabelledSample, cluster_worth, post_stratified_interval, rate_by_bets
 from axisjudge.studies._shared.words import if_twice
 
 NONE = math.nan
@@ -335,6 +335,18 @@ def test_a_small_kind_that_labels_seldom_show_is_covered_though_their_own_probab
         rate = corrected_rate(said, label, sampling="by_key", probability=probability).rate
         held.append(rate.ci_low <= share * 0.9 + (1 - share) * 0.2 <= rate.ci_high)
     assert np.mean(held) >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / 400)
+
+
+def test_all_differences_of_three_rates_hold_together_at_a_third_of_the_error():
+    assert [pairwise_level(n) for n in (1, 2, 3)] == pytest.approx([0.95, 0.95, 1 - 0.05 / 3])
+
+
+def test_an_item_that_is_its_own_cluster_is_worth_one():
+    label = np.tile([1.0, 0.0, 0.0], 8)
+    for groups, is_alone in ((np.arange(24), True), (np.arange(24) // 2, False)):
+        sample = LabelledSample(np.zeros(24, int), label, np.ones(24), groups)
+        worth = cluster_worth(sample, label - label.mean(), np.ones(24, dtype=bool))
+        assert (worth == 1) == is_alone
 
 
 def test_labels_of_one_class_count_by_their_weights():

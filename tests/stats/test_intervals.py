@@ -220,6 +220,16 @@ def test_ends_of_a_difference_are_newcombes():
     assert difference_ends(first, second) == pytest.approx((0.0524, 0.3339), abs=5e-5)
 
 
+def test_ends_of_a_difference_draw_together_where_both_move_together():
+    """By hand at r = .5: .2 - sqrt(.01 + .0025 - .005) and .2 + sqrt(.04 + .01 - .02)."""
+    first, second = (
+        Estimate(estimate=at, ci_low=low, ci_high=high, n_items=9, n_clusters=9)
+        for at, low, high in ((0.5, 0.4, 0.7), (0.3, 0.2, 0.35))
+    )
+    ends = (0.2 - 0.0075**0.5, 0.2 + 0.03**0.5)
+    assert difference_ends(first, second, 0.5) == pytest.approx(ends)
+
+
 def test_requirements_of_several_judges_rest_on_intervals_that_hold_together():
     """Three judges of 92 in 100 against .84: each passes by itself, at 1 - .05 / 3 none does."""
 
