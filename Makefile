@@ -9,7 +9,7 @@ UV      = $(BIN)/uv --quiet
 # Machines that forbid Python to keep its bytecode would compile every package anew at every start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install test test-slow reports lab format check bench docs release lock clean
+.PHONY: help install test test-slow reports lab format check bench mutants docs release lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -51,6 +51,9 @@ check: install  ## ruff, mypy strict, notebooks stripped, the tiers of the packa
 
 bench: install  ## measure, print, assert nothing
 	$(BIN)/python -m pytest -q -s --benchmark-run tests/benchmarks
+
+mutants: install  ## changes to the package, one at a time, that the nearest tests should notice (ARGS="--draw 100 --seed 1")
+	$(UV) tool run --from cosmic-ray python tests/mutants.py $(ARGS)
 
 docs: install  ## the pages of axisjudge/docs and the API reference, into build/docs
 	$(BIN)/python -m pdoc --docformat numpy --output-directory build/docs axisjudge axisjudge.docs axisjudge.stats axisjudge.readers axisjudge.ratings axisjudge.sources axisjudge.imports axisjudge.judges axisjudge.judging axisjudge.labels axisjudge.protocol axisjudge.scores axisjudge.trajectory axisjudge.verdict
