@@ -67,7 +67,7 @@ def test_a_refused_file_is_read_once_however_many_commands_are_tried(tmp_path, m
     rows = {"task_id": [n // 3 for n in range(600)], "model_name": [f"agent-{n % 3}" for n in range(600)]}
     path = written(tmp_path / "big.csv", rows | {name: drawn(600, "12345", seed=3) for name in ("tone", "facts")})
     reads, tries = [], []
-    monkeypatch.setattr(api, "read_sheet", lambda path: reads.append(path) or read_sheet(path))
+    monkeypatch.setattr(api.sheets, "read_sheet", lambda path: reads.append(path) or read_sheet(path))
     read_table = api.read_table
     monkeypatch.setattr(
         api, "read_table", lambda path, sheet, *rest: tries.append(sheet) or read_table(path, sheet, *rest)
