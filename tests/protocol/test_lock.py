@@ -328,3 +328,11 @@ def test_a_frozen_map_comes_back_as_it_was(split):
         plan.confidence_map("rules")
     with pytest.raises(InputError, match=r"maps: .*rules has no map that can be used"):
         AnalysisPlan.of({"axes": ["termination"], "maps": {"rules": {"kind": "platt"}}})
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"n": 0}, {"margin": 0}, {"margin": 1}, {"ci_level": 0}, {"ci_level": 1}, {"axes": ()}]
+)
+def test_a_plan_of_nothing_is_none(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        AnalysisPlan(**{"axes": ("termination",)} | wrong)

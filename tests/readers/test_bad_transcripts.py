@@ -161,3 +161,12 @@ def test_a_folder_of_notes_is_no_log(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text('# Log\nSee {"type": "user", "message": {"role": "user"}} in line 3.\n')
     with pytest.raises(InputError, match="none of the 1 files there holds trajectories"):
         read_trajectories(tmp_path)
+
+
+def test_who_speaks_in_a_report_is_told_apart(tmp_path: Path) -> None:
+    kinds = ("system", "user", "assistant")
+    entries = [{"type": kind, "timestamp": 1, "content": {"text": f"{kind} speaks"}} for kind in kinds]
+    file = tmp_path / "report.json"
+    file.write_text(json.dumps(REPORT | {"output": {"transcript": entries, "metadata": {}, "result": None}}))
+    (run,) = read_trajectories(file).trajectories
+    assert [(step.role, step.content) for step in run.steps] == [(kind, f"{kind} speaks") for kind in kinds]
