@@ -46,13 +46,14 @@ def test_two_sets_are_compared_and_the_full_result_is_json():
     assert len(full["results"]) == 12
     changes = {each["quantity"]: each for each in full["comparison"]["changes"]}
     assert changes.keys() >= {"composite", "agent"}
-    (told,) = (line for line in page.stdout.splitlines() if "(12 runs each, on the same 4 tasks)" in line)
-    shown = [name for name, each in changes.items() if each["change"] in ("higher", "lower")]
-    assert shown
-    for name in shown:
-        points = changes[name]["over_repeats"]
-        assert f"{name.replace('_', ' ')} is {abs(points['estimate']):.1f} points {changes[name]['change']}" in told
-    assert f"{len(changes) - len(shown)} other scores are not shown to change" in told
+    (told,) = (line for line in page.stdout.splitlines() if "12 runs each, on the same 4 tasks" in line)
+    assert "95% sure for all 5 together" in told
+    largest = max(changes, key=lambda name: abs(changes[name]["over_repeats"]["estimate"]))
+    assert changes[largest]["change"] == "not shown"
+    assert changes[largest]["over_repeats"]["ci_level"] == pytest.approx(0.99)
+    points = abs(changes[largest]["over_repeats"]["estimate"])
+    assert f"no change is shown in any of {len(changes)} scores" in told
+    assert f"the largest: {largest.replace('_', ' ')} is {points:.1f} points" in told
     assert full["results"][0]["rules"]["name"] == "documented"
 
 
