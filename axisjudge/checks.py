@@ -192,7 +192,7 @@ def one_each(where: str, values: Sized, n: int, of: str = "items") -> None:
     """Raise InputError unless `values` is one row with an entry for each of `n` items."""
     shape = values.shape if hasattr(values, "shape") else (len(values),)
     if shape != (n,):
-        raise InputError(where, f"needs one entry for each of the {n} {of}", shape)
+        raise InputError(where, f"needs one entry for each of the {n} {of}", *(shape if len(shape) == 1 else [shape]))
 
 
 def positive(where: str, value: float) -> float:

@@ -85,11 +85,11 @@ def test_bad_input_is_named():
         balanced_accuracy([1], ["a"], words=("b", "c"))
     with pytest.raises(InputError, match="0, 1 or NaN"):
         balanced_accuracy([2], ["a"])
-    with pytest.raises(InputError, match="one word for each of the 2 items"):
+    with pytest.raises(InputError, match="one entry for each of the 2 items"):
         balanced_accuracy([1, 0], ["a"])
     with pytest.raises(InputError, match="items x raters"):
         balanced_pseudo_values([[np.nan]], ["a"], [0])
-    with pytest.raises(InputError, match="one word for each of the 2 items"):
+    with pytest.raises(InputError, match="one entry for each of the 2 items"):
         balanced_pseudo_values([[1], [0]], ["a"], [0, 1])
 
 

@@ -167,7 +167,7 @@ def test_tasks_and_draws_bound_what_can_be_stopped():
 def test_bad_input_is_told():
     with pytest.raises(InputError, match="two or more"):
         drift([np.zeros(3)])
-    with pytest.raises(InputError, match="one value for each"):
+    with pytest.raises(InputError, match="one entry for each"):
         equivalence(np.zeros(3), np.zeros(4), np.zeros(3))
     with pytest.raises(InputError, match="margin"):
         equivalence(np.zeros(3), np.zeros(3), np.ones(3), margin=0)
