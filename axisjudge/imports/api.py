@@ -109,12 +109,19 @@ def import_ratings(
     return replace(imported, notes=(note, *imported.notes))
 
 
-def ratings_ways(path: Path, source: str, when: str = "to take it as ratings without a comparison") -> list[WayOut]:
-    """The commands that take a file as ratings, where no comparison of a judge with people can be made of it."""
+def ratings_ways(
+    path: Path, source: str, when: str = "to take it as ratings without a comparison", *, strict: bool = False
+) -> list[WayOut]:
+    """The commands that take a file as ratings, where no comparison of a judge with people can be made of it.
+
+    Where none does, there are none, or with `strict` what is refused is raised.
+    """
     out, whole = ("--out", "ratings.jsonl"), ("axisjudge", "import", source)
     try:
         imported = import_ratings([path])
     except InputError as error:
+        if strict and not error.ways:
+            raise
         ways = [WayOut((*way.options, *out), f"{when}, {way.when}".rstrip(", "), whole) for way in error.ways]
         return ways[:2]
     if {form for _, form, _ in imported.files} == {"axisjudge"}:  # ratings already
@@ -134,7 +141,13 @@ def _with_ways(refused: InputError, named: Sequence[Path], given: ImportOptions,
         with suppress(InputError):
             attempt(())
     sheet = read.get(named[0], {}).get("sheet") if len(named) == 1 else None
-    if found.ways or given.question or given.columns or not isinstance(sheet, sheets.ReadTable):
+    if (
+        found.ways
+        or given.question
+        or given.columns
+        or not isinstance(sheet, sheets.ReadTable)
+        or tool_of(named[0], [*sheet.columns])
+    ):
         return found
     ways = _one_column_each(str(named[0]), sheet)
     return tried(InputError(found.where, found.rule, found.found, found.cure, ways), attempt) if ways else found
@@ -391,8 +404,10 @@ def _reading(path: Path, options: ImportOptions, read: dict[str, Any] | None = N
     return _sheet(path, sheet, options)
 
 
-def tool_of(path: Path) -> str:
-    """The tool whose export a JSON file is, other than a table; nothing where it is none."""
+def tool_of(path: Path, heads: Sequence[str] = ()) -> str:
+    """The tool whose export a file is: JSON other than a table, or a table of columns `heads`; nothing if none."""
+    if heads:
+        return next((name for name, is_of_tool, _ in tracing.SHEETS if is_of_tool(heads)), "")
     if path.suffix not in (".json", *sheets.LINES):
         return "Inspect" if path.suffix == ".eval" else ""
     content = sheets.json_content(path)
@@ -402,6 +417,7 @@ def tool_of(path: Path) -> str:
         ("a harness", harness.harness_of(content) is not None),
         *((name, recognises(content)) for name, (recognises, _) in _LABELLING.items()),
         ("MLflow", tracing.assessments_in(content) is not None),
+        ("Phoenix or Langfuse", tracing.scores_in(content) is not None),
     )
     return next((name for name, is_of in known if is_of), "")
 
@@ -462,7 +478,7 @@ def _of_tool(path: Path, heads: Sequence[str], rows: Callable[[], list[sheets.Ro
         return ImportedFile("axisjudge", ratings=read_ratings(path))
     if set(heads) == set(Rating.model_fields):
         return ImportedFile("axisjudge", ratings=ratings_frame(own.read_own_csv(path, Terms())[0]))
-    for is_of_tool, read in tracing.SHEETS:
+    for _, is_of_tool, read in tracing.SHEETS:
         if is_of_tool(heads):
             return read(path, rows())
     if "assessments" in heads and (imported := tracing.assessments_in(rows())) is not None:

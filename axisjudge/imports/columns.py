@@ -36,8 +36,10 @@ from axisjudge.imports.recognise import (
     HUMAN,
     KIND_WORDS,
     NAMES,
+    OF_PEOPLE,
     Recognised,
     by_question,
+    is_model,
     is_text,
     kind_of,
     last_part,
@@ -244,6 +246,10 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
     if not by_rater and any(plain(name) in AXES or name in options.axes for name in answers) and "verdict" not in roles:
         answers = [name for name in answers if plain(name) in AXES or name in options.axes or name in options.scales]
     elif not by_rater:
+        of_people = (
+            not named and who(roles.get("rater", "")) == "people"
+        )  # a judge's column beside holds none of theirs
+        answers = [name for name in answers if not (of_people and who(name) == "judge")]
         answers = [name for name in answers if known.columns[name].kind == "verdict" or name in options.question]
     used = {*answers, *(column for name in answers for column in sides[name].values())}
     left_out = (*(name for name in rest if name not in used), *of_records)
@@ -531,7 +537,7 @@ def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised,
     own_id = items == [()] or (len(items) == 1 and all(tokens(name) & _OF_IDS for name in items[0]))
     for item, verdict, way in product(items, verdicts, kinds):
         of = [f"{' and '.join(item)} name what was rated"] if len(items) > 1 else []
-        of += [f"{verdict[1].removesuffix('=verdict')} holds the answers"] if len(verdicts) > 1 else []
+        of += [f"{verdict[1].removesuffix('=verdict')} holds the answers"] if nothing or len(verdicts) > 1 else []
         when = f"if {' and '.join(filter(None, (*of, way.when)))}" if of or way.when else ""
         clear = bool(own_id) and not (nothing or rivals or when) and way.clear
         whole.append(WayOut((*each_by("--item", item), *verdict, *rest, *way.options), when, clear=clear))
@@ -587,4 +593,5 @@ def _kinds_by_names(layout: Layout, known: Recognised) -> list[WayOut]:
     if None not in said:
         return [WayOut(each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items())), clear=True)]
     named = {who(name) for name in (column, verdict)} - {""}
-    return [both["people" in named]._replace(when="")] if len(named) == 1 else both
+    sure = bool(tokens(column) & OF_PEOPLE) and not any(map(is_model, raters))
+    return [both["people" in named]._replace(when="", clear=sure)] if len(named) == 1 else both

@@ -228,7 +228,8 @@ def _common(one: Counter[str], other: Counter[str]) -> bool:
     grades = [said for said in (one, other) if len(said) > 3 and all(number_of(each) is not None for each in said)]
     if grades and any(set(said) <= flags and len(said) == 2 for said in (one, other)):
         return False
-    return bool(one.keys() & other.keys())
+    both = one.keys() | other.keys()  # of one scale, who gives high grades and who low ones
+    return bool(one.keys() & other.keys()) or (len(both) > 3 and both <= {*"12345"})
 
 
 def _refuse_apart(question: str, one: str, of_one: Counter[str], other: str, of_other: Counter[str]) -> None:

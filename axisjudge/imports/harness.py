@@ -18,20 +18,25 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.imports.judgement import ImportedFile, Judgement
 
+#: A run of HELM's has files of other things too: what was asked, and sums over samples.
+_HELM_RUN = "helm, of the run"
 #: Events of an OpenAI eval that say how a sample did.
 _GRADED = ("match", "metrics")
-#: Names of HELM's metrics that say how good an output is; the others count and time.
-_QUALITY = re.compile(
-    r"exact_match|f1|rouge|bleu|accuracy|\bacc|correct|score|edit_similarity|math_equiv|pass|win_rate|harmful|toxic|safety"
+#: Names of what HELM counts and times beside its metrics.
+_OF_HARNESS = re.compile(
+    r"num_|inference_|training_|max_prob|logprob|finish_reason|batch_size|prompt_|bits_per|perplexity|predicted_index"
 )
-_OF_HARNESS = re.compile(r"num_|inference_|training_|max_prob|logprob|finish_reason|batch_size|prompt_")
 
 
 def harness_of(content: Any) -> str | None:
     """The harness that wrote a file of JSON or JSON Lines; None where it is none of these."""
+    if isinstance(content, Mapping) and {"adapter_spec", "request_states"} <= content.keys():
+        return _HELM_RUN
     if not isinstance(content, list) or not content or not all(isinstance(row, Mapping) for row in content):
         return None
     first = content[0]
+    if {"name", "count", "sum"} <= first.keys() and isinstance(first["name"], Mapping) and "split" in first["name"]:
+        return _HELM_RUN
     if isinstance(first.get("spec"), Mapping) and any("sample_id" in row and "data" in row for row in content[1:]):
         return "openai-evals"
     if {"doc_id", "filtered_resps"} <= first.keys():
@@ -41,7 +46,7 @@ def harness_of(content: Any) -> str | None:
     return None
 
 
-def read_harness(path: Path, content: list[Mapping[str, Any]]) -> ImportedFile:
+def read_harness(path: Path, content: Any) -> ImportedFile:
     """The judgements of a file.
 
     Raises
@@ -50,6 +55,9 @@ def read_harness(path: Path, content: list[Mapping[str, Any]]) -> ImportedFile:
         No line of it says how a sample did.
     """
     form = harness_of(content) or ""
+    if form == _HELM_RUN:
+        beside = path.with_name("per_instance_stats.json")
+        raise InputError(str(path), "is of a run of HELM, and rates no sample", cure=f"axisjudge import {beside}")
     found, notes = {"openai-evals": _openai, "lm-eval": _lm_eval, "helm": _helm}[form](path, content)
     if not found:
         raise InputError(str(path), "holds no result of a sample", cure="write the file that has one line a sample")
@@ -110,7 +118,7 @@ def _helm(path: Path, instances: list[Mapping[str, Any]]) -> tuple[list[Judgemen
         trial = instance.get("train_trial_index", 0)
         for stat in instance["stats"]:
             name = stat["name"]["name"]
-            if _OF_HARNESS.match(name) or not _QUALITY.search(name):
+            if _OF_HARNESS.match(name):
                 left.add(name)
                 continue
             about = {"task_id": base, "cluster_id": base, "repeat": trial}

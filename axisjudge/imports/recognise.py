@@ -34,7 +34,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rater": (
         *("rater", "judge", "annotator", "rater_id", "judge_id", "judge_name", "annotator_id", "annotator_name"),
         *("worker", "worker_id", "grader", "evaluator", "labeler", "labeller", "coder", "scorer", "reviewer"),
-        *("ann", "analyst", "assessor"),
+        *("ann", "analyst", "assessor", "username"),
         *("judge_model", "evaluation_model", "evaluationmodel", "model"),
     ),
     "question": (
@@ -93,9 +93,11 @@ _OF_TEXT = words_in("prompt response completion text context token sampled_respo
 #: What was answered names no item, though no two answers be the same.
 _ANSWERED = words_in("answer response output completion generation reply prediction")
 #: Columns of such a record say how something was made.
-_OF_MAKING = words_in("meta metadata meta_data parameters config settings optimized_parameters")
+_OF_MAKING = words_in("meta metadata meta_data parameters config settings optimized_parameters request usage")
+#: Columns of such a record say what was asked or expected.
+_OF_ASKING = words_in("input inputs reference expected expected_output reference_output reference_outputs")
 #: A column of such a name is made of others.
-_OF_OTHERS = words_in("avg mean median max min std sum total average variance")
+_OF_OTHERS = words_in("avg mean median max min std stddev sum sum_squared total average variance")
 #: Such a verdict is made of single ones where these stand beside it.
 SUMMED_UP = words_in("majority maj mean average median consensus")
 #: Seconds since 1970 of 2001 to 2065, and thousandths and millionths of them.
@@ -103,8 +105,10 @@ _EPOCHS = tuple((1e9 * unit, 3e9 * unit) for unit in (1, 1e3, 1e6))
 #: Names of a column that a program wrote before a table's own.
 _NAMELESS = frozenset({"column 1", "unnamed: 0", "index", "__index_level_0__", "_c0"})
 HUMAN = words_in("human humans people person gold golden truth groundtruth expert experts reviewer manual sme") | (
-    words_in("annotator annotators annotated adjudicated crowd worker analyst assessor")
+    words_in("annotator annotators annotated adjudicated crowd worker analyst assessor username")
 )
+#: A column of such a name holds names of people alone; an annotator may be a program.
+OF_PEOPLE = words_in("worker username person human crowd expert")
 LABEL_WORDS = words_in("label labels target expected reference actual annotation correct oracle")
 _VERDICT = frozenset({*NAMES["verdict"]}) | words_in("labels quality correctness class outcome choice")
 #: Names of what rows are numbered by.
@@ -123,8 +127,8 @@ _CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
 _AGREEING = words_in("agree agrees agreed agreement disagree disagrees disagreement")  # of others with each other
 #: What is measured or counted of a run or a row, and is no verdict on it.
 _MEASURED = words_in(
-    "cost costs price latency duration seconds ms tokens length count tally num n logprob logprobs perplexity "
-    "lower upper"
+    "cost costs price latency duration runtime execution seconds ms tokens length count tally num n logprob logprobs "
+    "perplexity lower upper"
 )
 #: Such a column with an id, name or model says who rated.
 _WHO_RATED = words_in("annotator judge rater worker evaluator grader reviewer eval evaluation")
@@ -133,6 +137,7 @@ _CHOICES = words_in(
     "a b tie both neither model_1 model_2 model_a model_b a>b b>a a=b win lose draw left right uncertain"
 )
 _CANDIDATES = words_in("generator candidate system agent llm summarizer response_model model_name app_id model")
+_OF_RATERS = words_in("group age gender sex race ethnicity education country locale experience")
 #: A column names items only if at least this share of its rows has an id of its own; a repeat's number does not.
 LEAST_OWN_IDS = 0.9
 #: Raters who have a number or a letter for a name.
@@ -253,6 +258,8 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
     used = cells.unique() if distinct <= 3 * MOST_WORDS else None
     words = frozenset(filter(None, (word(each, missing) for each in used))) if used is not None else frozenset()
     column = _with_numbers(column, cells)
+    if (own := tokens(name)) & _OF_RATERS and own & (_WHO_RATED | HUMAN):
+        return replace(column, evidence="says who the raters are")
     if column.numbers and name.casefold() in _NAMELESS and filled == frame.height and _counts_rows(cells):
         return replace(column, kind="id", evidence="numbers the rows in their order")
     if column.numbers and any(low <= column.numbers[0] and column.numbers[1] <= high for low, high in _EPOCHS):
@@ -262,8 +269,8 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
     named = (tokens(name) | {of}) & _MEASURED or {plain(name), last_part(name)} & _OF_OTHERS
     if column.numbers and (named or of_interval):
         return replace(column, evidence="named for what is measured, counted or made of other columns")
-    if of in _OF_MAKING and of != plain(name) and not who(name):
-        return replace(column, evidence="says how something was made")
+    if of in _OF_MAKING | _OF_ASKING and of != plain(name) and not who(last_part(name)):
+        return replace(column, evidence=f"says {'what was asked' if of in _OF_ASKING else 'how something was made'}")
     few = 0 < len(words) <= MOST_WORDS and most <= _LONGEST_WORD
     column = replace(column, words=words if few else frozenset())
     spaced = mean > _SENTENCE and bool(cells.str.contains(r"\s\S+\s").mean() > 0.5)  # type: ignore[operator]
@@ -583,18 +590,3 @@ def rows_to_try(known: Recognised, most: int) -> pl.Series:
         return frame[""].gather_every(-(-frame.height // most))
     values = frame[of.name].unique(maintain_order=True).gather_every(-(-frame.height // most))
     return frame.filter(pl.col(of.name).is_in(values.implode()))[""]
-
-
-def cluster_candidates(known: Recognised, item: Sequence[str], taken: Iterable[str]) -> list[str]:
-    """Columns that may say which rows belong together: texts, tasks and ids that several rows share."""
-    height, used = known.frame.height, {*taken, *item}
-    found = []
-    for name, each in known.columns.items():
-        shared = 1 < each.distinct <= 0.7 * each.filled and each.filled == height
-        if (
-            name not in used
-            and shared
-            and (each.kind == "cluster" or (each.kind in ("text", "id") and each.distinct > 4))
-        ):
-            found.append(name)
-    return sorted(found, key=lambda name: (known.columns[name].kind != "cluster", -known.columns[name].distinct))

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from axisjudge.checks import InputError
+from axisjudge.imports.in_a_cell import raters_apart
 from axisjudge.imports.recognise import NAMES, recognise, texts, tokens, who
 from axisjudge.labels.own import decoded, separated
 from axisjudge.labels.reading import read_bytes, read_json, read_json_lines
@@ -176,7 +177,8 @@ def read_sheet(path: Path) -> ReadTable:
         if sheet is None:
             raise InputError(str(path), "must be a list of objects, one a row, or an object of columns")
         return sheet
-    return ReadTable({name: _joined(cells) for name, cells in separated(path, text).items()})
+    apart, said, outer = raters_apart(separated(path, text))
+    return ReadTable({name: _joined(cells) for name, cells in apart.items()}, tuple(said), outer)
 
 
 def _joined(cells: list[str]) -> list[str]:
@@ -246,6 +248,9 @@ def table_in(content: Any, path: Path | str = "file") -> ReadTable | None:
         cure = f"take one: jq '.{name}' {path} > {name.rpartition('.')[2]}.json"
         raise InputError(str(path), f"holds several lists of records: {listed}", cure=cure)
     columns, notes, outer = _columns_of(rows)
+    if not outer:
+        columns, said, outer = raters_apart(columns)
+        notes += said
     if len(columns) > _MOST_COLUMNS:
         few = ", ".join([*columns][:3])
         rule = f"has {len(columns):,} columns in {len(rows):,} rows ({few}, ...): names of columns may be ids"
@@ -269,12 +274,10 @@ def _tables(content: Any, name: str = "", depth: int = 0) -> list[tuple[str, lis
     inner = [each for key, value in content.items() for each in _tables(value, f"{name}.{key}".lstrip("."), depth + 1)]
     if len(values) > 1 and _alike(values):  # a map of records by id
         long = any(len(str(key)) > _LONGEST_ID for key in content)
-        whole = [
-            {"id": f"record {n}" if long else key, **value} for n, (key, value) in enumerate(content.items(), start=1)
-        ]
-        columnar = any(
-            _column_lists(part) for value in values for part in (value, *value.values()) if isinstance(part, Mapping)
-        )
+        ids = (f"record {n}" if long else key for n, key in enumerate(content, start=1))
+        whole = [{"id": key, **value} for key, value in zip(ids, values, strict=True)]
+        parts = (part for value in values for part in (value, *value.values()) if isinstance(part, Mapping))
+        columnar = any(map(_column_lists, parts))
         few = all(len(rows) < len(whole) * _CLEARLY or not name for _, rows in inner)
         if not inner or (few and not columnar):
             return [(name, whole)]

@@ -7,8 +7,11 @@ export, ``getDatabaseReadStream.ts``; langchain-ai/langsmith-sdk ``python/langsm
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,6 +28,7 @@ _LANGFUSE: dict[str, RaterKind] = {"ANNOTATION": "human", "EVAL": "llm"}
 _LANGSMITH: dict[str, RaterKind] = {"auto_eval": "llm", "app": "human"}
 _PHOENIX: dict[str, RaterKind] = {"HUMAN": "human", "LLM": "llm", "CODE": "rules"}
 _RESULTS = ("label", "score", "explanation")
+_EVALUATED = re.compile("annotation_(.+)_annotator_kind")
 #: MLflow's expectations say what should have come out; they are kept under questions of their own.
 EXPECTED = "expected "
 
@@ -131,13 +135,18 @@ def _serialized(held: object) -> Any:
 
 def _mapping(held: object) -> Mapping[str, Any]:
     found = json_of(held)
+    if isinstance(found, str) and found[:1] == "{":  # as pandas writes a dict into a cell
+        with suppress(ValueError, SyntaxError):
+            found = ast.literal_eval(found)
     return found if isinstance(found, Mapping) else {}
 
 
 def is_langfuse(heads: Iterable[str]) -> bool:
     """Whether columns are those of Langfuse's scores, as its API or its export names them."""
     names = set(heads)
-    return {"name", "source", "dataType"} <= names and bool({"traceId", "sessionId", "subject", "subject.kind"} & names)
+    return {"name", "source", "dataType"} <= names and bool(
+        {"traceId", "sessionId", "subject.kind", "createdAt"} & names
+    )
 
 
 def read_langfuse(path: Path, rows: Sequence[Row]) -> ImportedFile:
@@ -154,7 +163,8 @@ def read_langfuse(path: Path, rows: Sequence[Row]) -> ImportedFile:
             continue
         thing, part = _subject(row)
         if thing is None:
-            raise InputError(where, "names neither a trace, a session nor a run", row.get("id"))
+            cure = "ask Langfuse for `fields=subject`, or for traces with their scores"
+            raise InputError(where, "names neither a trace, a session nor a run", row.get("id"), cure)
         kind = _LANGFUSE.get(source)
         author = row.get("authorUserName") or row.get("authorUserId")
         meta = _mapping(row.get("metadata"))
@@ -189,13 +199,45 @@ def _subject(row: Row) -> tuple[str | None, str | None]:
 
 
 def scores_in(content: object) -> list[Row] | None:
-    """The scores that traces of Langfuse hold, as its API gives them one by one; None where there are none."""
+    """What traces of Langfuse, or an experiment's runs of Phoenix, hold, one by one; None where there is nothing."""
     traces = content.get("data") if isinstance(content, Mapping) else content
     traces = [content] if isinstance(content, Mapping) and "scores" in content else traces
     if not isinstance(traces, list) or not all(isinstance(trace, Mapping) for trace in traces):
         return None
-    scores = [{"traceId": trace.get("id"), **one} for trace in traces for one in _listed(trace.get("scores"))]
-    return scores if scores and is_langfuse(scores[0]) else None
+    scores = [
+        {"traceId": trace.get("traceId") or trace.get("id"), **one}
+        for trace in traces
+        for one in _listed(trace.get("scores"))
+    ]
+    if scores and is_langfuse(scores[0]):
+        return scores
+    of_phoenix = [trace for trace in traces if "example_id" in trace]
+    runs = [{**one, **_of_run(trace)} for trace in of_phoenix for one in _listed(trace.get("annotations"))]
+    return runs if runs and is_phoenix(runs[0]) else None
+
+
+def _of_run(row: Mapping[str, Any]) -> Row:
+    """What an annotation of an experiment of Phoenix's is on: a run of an example."""
+    example = row["example_id"]
+    return {"trace_id": f"{example}/{row.get('repetition_number') or 1}", "task_id": example}
+
+
+def is_phoenix_experiment(heads: Iterable[str]) -> bool:
+    """Whether columns are those of an experiment of Phoenix's, each annotation several columns of its own."""
+    return "example_id" in (names := set(heads)) and any(_EVALUATED.fullmatch(name) for name in names)
+
+
+def read_phoenix_experiment(path: Path, rows: Sequence[Row]) -> ImportedFile:
+    """Annotations of an experiment, a column a part."""
+    named = [found[1] for name in rows[0] if (found := _EVALUATED.fullmatch(name))]
+    parts = ("annotator_kind", *_RESULTS, "error")
+    annotations: list[Row] = [
+        {"name": name, **_of_run(row), **{part: row.get(f"annotation_{name}_{part}") for part in parts}}
+        for row in rows
+        for name in named
+        if row.get(f"annotation_{name}_annotator_kind")
+    ]
+    return read_phoenix(path, annotations)
 
 
 def _listed(held: object) -> list[dict[str, Any]]:
@@ -205,11 +247,12 @@ def _listed(held: object) -> list[dict[str, Any]]:
 def is_phoenix(heads: Iterable[str]) -> bool:
     """Whether columns are those of Phoenix's annotations of spans, traces, documents or sessions."""
     names = set(heads)
-    return {"name", "annotator_kind"} <= names and any(name.removeprefix("result.") in _RESULTS for name in names)
+    named = {"name", "annotation_name"} & names and "annotator_kind" in names
+    return bool(named) and any(name.removeprefix("result.") in _RESULTS for name in names)
 
 
 def read_phoenix(path: Path, rows: Sequence[Row]) -> ImportedFile:
-    """Phoenix's annotations: the label where there is one, else the score."""
+    """Phoenix's annotations: the label where there is one, else the score; one whose evaluator failed is lost."""
     assessments, empty = [], 0
     for number, row in enumerate(rows):
         label, score, why = (row.get(f"result.{name}", row.get(name)) for name in _RESULTS)
@@ -218,13 +261,16 @@ def read_phoenix(path: Path, rows: Sequence[Row]) -> ImportedFile:
         word = label if label not in (None, "") else score
         if thing is None:
             raise InputError(where, "names neither a trace, a span nor a session", row.get("id"))
-        if word in (None, ""):
+        lost: Status | None = "api_error" if row.get("error") and word in (None, "") else None
+        if word in (None, "") and not lost:
             empty += 1
             continue
+        question = str(row.get("name") or row.get("annotation_name"))
         named = row.get("identifier") or row.get("user_id")
-        rater = str(named) if named else f"{row['name']} {row['annotator_kind']}".lower()
-        fields = {"rationale": why or None, "created_at": row.get("created_at")}
-        assessments.append(Judgement(where, str(thing), str(row["name"]), rater, word, kind, None, fields))
+        rater = str(named) if named else f"{question} {row['annotator_kind']}".lower()
+        fields = {"rationale": why or None, "created_at": row.get("created_at"), "task_id": row.get("task_id")}
+        word = None if lost else word
+        assessments.append(Judgement(where, str(thing), question, rater, word, kind, lost, fields))
     notes = [f"{empty} annotations hold neither a label nor a score and are left out"] if empty else []
     return ImportedFile("phoenix", tuple(assessments), notes=tuple(notes))
 
@@ -277,4 +323,9 @@ def _source(row: Row) -> Mapping[str, Any]:
 
 
 #: Tables of tools: how their columns are known, and how their rows are read.
-SHEETS = ((is_langfuse, read_langfuse), (is_phoenix, read_phoenix), (is_langsmith, read_langsmith))
+SHEETS = (
+    ("Langfuse", is_langfuse, read_langfuse),
+    ("Phoenix", is_phoenix, read_phoenix),
+    ("Phoenix", is_phoenix_experiment, read_phoenix_experiment),
+    ("LangSmith", is_langsmith, read_langsmith),
+)

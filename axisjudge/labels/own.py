@@ -24,7 +24,7 @@ from axisjudge.labels.agentrx import NO_AXIS
 from axisjudge.labels.decisions import OPEN
 from axisjudge.labels.reading import read_bytes
 from axisjudge.ratings import read_ratings
-from axisjudge.ratings.scales import checked_scale, number_of, on_scale, plain
+from axisjudge.ratings.scales import MOST_WORDS, checked_scale, number_of, on_scale, plain, recognised_scale
 from axisjudge.ratings.table import json_line
 from axisjudge.sharing import plain_cell, safe_cell
 from axisjudge.trajectory import Trajectory
@@ -61,7 +61,10 @@ def decoded(path: Path, raw: bytes) -> str:
 
 
 def separated(path: Path, text: str) -> dict[str, list[str]]:
-    """The columns of separated values, by their names; each row has a cell for each."""
+    """The columns of separated values, by their names; each row has a cell for each.
+
+    A second column of a name is ``name (2)``, and is left out where it repeats the first in every row.
+    """
     head = text.lstrip("\r\n").split("\n", 1)[0]
     separator = max(_SEPARATORS, key=head.count)
     if separator not in head and len({line.count(" ") for line in text.splitlines() if line.strip()}) == 1:
@@ -83,15 +86,16 @@ def separated(path: Path, text: str) -> dict[str, list[str]]:
     while len(rows) > 1 and not any(map(str.strip, rows[0])):
         rows.pop(0)
     names = [name.strip() for name in rows[0]]
-    if twice := sorted({name for name in names if name and names.count(name) > 1}):
-        raise InputError(str(path), "columns must have names of their own", twice, "rename one of them")
     for number, row in enumerate(rows[1:], start=2):
         if len(row) != len(names):
             rule = f"has {len(row)} cells where the header has {len(names)}"
             raise InputError(f"{path}, row {number}", rule, cure="quote cells that hold the separator")
-    return {
-        name or f"column {position + 1}": [row[position] for row in rows[1:]] for position, name in enumerate(names)
-    }
+    columns: dict[str, list[str]] = {}
+    for position, name in enumerate(names):
+        cells, n_before = [row[position] for row in rows[1:]], names[:position].count(name) if name else 0
+        if not n_before or cells != columns[name]:
+            columns[f"{name} ({n_before + 1})" if n_before else name or f"column {position + 1}"] = cells
+    return columns
 
 
 # What a label file does not say, told from outside; and a word of any file as a rating of ours.
@@ -164,10 +168,7 @@ class Naming:
         if scale == "verdict":
             return {"scale": scale, "verdict": _verdict(where, str(mapped)), "value": None}
         if scale is None:
-            if not isinstance(mapped, str) or number_of(mapped) is not None:
-                cure = f"tell it with --scale {question}=ordinal:1-5, say"
-                raise InputError(where, f"{question} has numbers on an unknown scale", word, cure)
-            return {"scale": _OPEN_NOMINAL, "verdict": mapped, "value": None}
+            return {"scale": _OPEN_NOMINAL, "verdict": str(mapped), "value": None}
         return {"scale": scale, **_on_scale(where, scale, mapped)}
 
     def run_fields(self, trajectory_id: str, **known: Any) -> dict[str, Any]:
@@ -227,9 +228,10 @@ def grouped(ratings: Iterable[Rating], by: str) -> dict[str, list[Rating]]:
     return dict(groups)
 
 
-def finished(ratings: Iterable[Rating]) -> list[Rating]:
-    """Ratings whose open nominal scales are closed over the words that were used, and whose repeats are numbered.
+def finished(ratings: Iterable[Rating], aloud: Counter[str] | None = None) -> list[Rating]:
+    """Ratings whose open scales are those that the words used show, and whose repeats are numbered.
 
+    Texts are no words of a scale: with `aloud` their questions are left out and counted there, else they are refused.
     A second word of one rater on one item and question is kept as repeat 1, a third as repeat 2.
     """
     every = list(ratings)
@@ -237,16 +239,26 @@ def finished(ratings: Iterable[Rating]) -> list[Rating]:
     for rating in every:
         if rating.scale == _OPEN_NOMINAL and rating.verdict is not None:
             words[rating.question].add(rating.verdict)
+    scales = {}
     for question, used in words.items():
-        if bad := [word for word in used if "," in word]:
+        bad = [word for word in used if "," in word]
+        if bad and aloud is None:
             cure = "map it to another word with --word-map"
             raise InputError(question, "a word of a nominal scale holds no comma", bad[0], cure)
+        numbers = all(number_of(word) is not None for word in used)
+        scales[question] = recognised_scale(question, used) if numbers else f"nominal:{','.join(sorted(used))}"
+        if aloud is not None and not numbers and (bad or len(used) > MOST_WORDS):
+            n_all = len(every)
+            every = [each for each in every if each.scale != _OPEN_NOMINAL or each.question != question]
+            aloud[f"answers to {question} are texts, and are left out"] += n_all - len(every)
     seen: Counter[tuple[str, ...]] = Counter()
     closed = []
     for rating in every:
         change: dict[str, Any] = {}
         if rating.scale == _OPEN_NOMINAL:
-            change["scale"] = f"nominal:{','.join(sorted(words[rating.question]))}"
+            change["scale"] = scales.get(rating.question, "nominal:")
+            if rating.verdict is not None:
+                change |= _on_scale(rating.item_id, change["scale"], rating.verdict)
         key = (rating.item_id, rating.question, rating.rater)
         if seen[key]:
             change["repeat"] = seen[key]
@@ -289,16 +301,28 @@ def steps_of(where: str, steps: Iterable[object]) -> list[int]:
 
 
 def word(
-    where: str, base: Mapping[str, Any], name: str, answer: Any, sides: Mapping[str, Any], terms: Naming
+    where: str,
+    base: Mapping[str, Any],
+    name: str,
+    answer: Any,
+    sides: Mapping[str, Any],
+    terms: Naming,
+    aloud: Counter[str] | None = None,
 ) -> Iterator[Rating]:
     """A rating of what was said under a file's question, with its note, confidence and steps; none if all is empty.
 
+    An answer of several parts (labels, an order, spans) is none where no scale is told, which is counted in `aloud`,
+    or refused without.
     Sides without a word are an unfinished label, which is kept as the labeller keeps it.
     """
     question = terms.question_of(name)
     if split_side(name)[1] and question == name:
         raise InputError(where, "belongs to no question of this file", name)
     if answer in (None, "", []) and not sides:
+        return
+    several = isinstance(answer, list) and (len(answer) > 1 or any(isinstance(each, Mapping) for each in answer))
+    if several and aloud is not None and terms.scale_of(question) is None:
+        aloud[f"answers to {name} have several parts each, which no rating has, and are left out"] += 1
         return
     confidence = sides.get("confidence")
     fields: dict[str, Any] = {

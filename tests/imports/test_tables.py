@@ -69,13 +69,14 @@ def test_a_large_table_comes_in_piece_by_piece_to_the_same_ratings(tmp_path, mon
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_columns_of_one_name_are_refused_and_one_without_gets_a_number(tmp_path, monkeypatch, large):
+def test_columns_of_one_name_and_of_none_get_a_number(tmp_path, monkeypatch, large):
     if large:
         monkeypatch.setattr(sheets, "_LARGE", 0)
     path = tmp_path / "table.csv"
-    path.write_text("task,gpt-4o,gpt-4o \na,pass,fail\n")
-    with pytest.raises(InputError, match=r"names of their own.*gpt-4o"):
-        sheets.read_sheet(path)
+    path.write_text("task,gpt-4o,gpt-4o ,task\na,pass,fail,a\n")
+    assert {name: list(cells) for name, cells in sheets.read_sheet(path).columns.items()} == {
+        "task": ["a"], "gpt-4o": ["pass"], "gpt-4o (2)": ["fail"]
+    }  # fmt: skip
     path.write_text(",task,label\n0,a,pass\n1,b,fail\n")
     assert list(sheets.read_sheet(path).columns) == ["column 1", "task", "label"]
 

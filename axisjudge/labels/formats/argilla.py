@@ -54,8 +54,9 @@ def read_argilla(path: Path, terms: own.Naming) -> own.Read:
     ratings: list[Rating] = []
     for number, record in enumerate(records, start=1):
         ratings += _record(f"{path}, record {number}", record, terms, aloud)
+    done = own.finished(ratings, aloud)
     notes = [f"{count} {what}" for what, count in aloud.items()]
-    return own.finished(ratings), notes + ([] if _flat(records[0]) or not ratings else [_UNSAID])
+    return done, notes + ([] if _flat(records[0]) or not ratings else [_UNSAID])
 
 
 def _record(where: str, record: Mapping[str, Any], terms: own.Naming, aloud: Counter[str]) -> Iterator[Rating]:
@@ -69,7 +70,7 @@ def _record(where: str, record: Mapping[str, Any], terms: own.Naming, aloud: Cou
         for name in dict.fromkeys(own.split_side(question)[0] for question in answers):
             given, status = answers.get(name, (None, None))
             sides = {side: answers[f"{name}_{side}"][0] for side in _SIDES if f"{name}_{side}" in answers}
-            for label in own.word(where, {**base, **own.by_person(person)}, name, given, sides, terms):
+            for label in own.word(where, {**base, **own.by_person(person)}, name, given, sides, terms, aloud):
                 if status not in (None, "submitted") and label.status == "ok":
                     aloud[f"answers are {status} and kept without verdict"] += 1
                     yield own.taken_back(label.model_copy(update={"flags": flags}), str(status), f"said:{given}")
@@ -78,7 +79,7 @@ def _record(where: str, record: Mapping[str, Any], terms: own.Naming, aloud: Cou
     for name, (given, agent, score) in _suggestions(record).items():
         if own.split_side(name)[1] is None:
             aloud["models' suggestions are kept as ratings of kind llm"] += 1
-            yield from _suggested(where, base, name, given, agent or "suggestion", score, terms)
+            yield from _suggested(where, base, name, given, agent or "suggestion", score, terms, aloud)
 
 
 def _scales(known: Mapping[str, Any]) -> dict[str, str]:
@@ -115,9 +116,16 @@ def _suggestions(record: Mapping[str, Any]) -> dict[str, tuple[Any, str | None, 
 
 
 def _suggested(
-    where: str, base: Mapping[str, Any], name: str, suggestion: Any, agent: str, score: Any, terms: own.Naming
+    where: str,
+    base: Mapping[str, Any],
+    name: str,
+    suggestion: Any,
+    agent: str,
+    score: Any,
+    terms: own.Naming,
+    aloud: Counter[str],
 ) -> Iterator[Rating]:
-    for rating in own.word(where, {**base, **own.by_model(agent)}, name, suggestion, {}, terms):
+    for rating in own.word(where, {**base, **own.by_model(agent)}, name, suggestion, {}, terms, aloud):
         sure = isinstance(score, float) and 0 <= score <= 1
         yield rating.model_copy(update={"confidence": score, "confidence_source": "native"}) if sure else rating
 

@@ -51,7 +51,7 @@ def read_label_studio(path: Path, terms: own.Naming) -> own.Read:
         raise InputError(str(path), "must be a list of tasks with data and annotations", cure=cure)
     aloud: Counter[str] = Counter()
     ratings = [rating for task in tasks for rating in _task(str(path), task, terms, aloud)]
-    return own.finished(ratings), [f"{count} {what}" for what, count in aloud.items()]
+    return own.finished(ratings, aloud), [f"{count} {what}" for what, count in aloud.items()]
 
 
 def _task(path: str, task: Mapping[str, Any], terms: own.Naming, aloud: Counter[str]) -> Iterator[Rating]:
@@ -114,7 +114,7 @@ def _labels(
         questions = dict.fromkeys(own.split_side(name)[0] for name in answers)
         for name in questions:
             sides = {side: answers[f"{name}_{side}"] for side in _SIDES if f"{name}_{side}" in answers}
-            yield from own.word(where, {**base, "step_index": step}, name, answers.get(name), sides, terms)
+            yield from own.word(where, {**base, "step_index": step}, name, answers.get(name), sides, terms, aloud)
 
 
 _SIDES = ("note", "confidence", "steps")

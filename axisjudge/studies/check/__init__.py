@@ -335,6 +335,7 @@ def read_cells(table: Any) -> CellTable:
             if path.suffix in _OF_TOOLS and path.is_file():
                 _refuse_export(path, source)
             given, notes, outer = read_sheet(path)
+            _refuse_export(path, source, list(given))
     elif isinstance(table, Mapping):
         given = {name: list(values) for name, values in table.items()}
     else:
@@ -349,13 +350,13 @@ def read_cells(table: Any) -> CellTable:
     return CellTable(texts({str(name): cells for name, cells in given.items()}), source, kind, tuple(notes), records)
 
 
-def _refuse_export(path: Path, source: str) -> None:
+def _refuse_export(path: Path, source: str, heads: Sequence[str] = ()) -> None:
     """Refuse the export of a tool, which is told from a table by what `import` reads."""
     from axisjudge.imports.api import ratings_ways, tool_of
 
-    if tool := tool_of(path):
+    if tool := tool_of(path, heads):
         rule = f"is an export of {tool}, which says itself who rated what"
-        raise InputError(source, rule, cure="take it as ratings", ways=ratings_ways(path, source))
+        raise InputError(source, rule, cure="take it as ratings", ways=ratings_ways(path, source, strict=True))
 
 
 def check(

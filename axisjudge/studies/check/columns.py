@@ -19,10 +19,10 @@ from axisjudge.imports.recognise import (
     LABEL_WORDS,
     NAMED_FOR_ROWS,
     NAMES,
+    OF_PEOPLE,
     OF_ROWS,
     SUMMED_UP,
     Recognised,
-    cluster_candidates,
     in_order,
     is_model,
     last_part,
@@ -34,6 +34,7 @@ from axisjudge.imports.recognise import (
     several_raters,
     share_words,
     sums_up,
+    telling_apart,
     tokens,
     who,
 )
@@ -161,7 +162,7 @@ def _is_long(known: Recognised, wishes: Roles) -> bool:
     named = (*(() if wishes.judges == NOBODY else wishes.judges), *wishes.people)
     if any(name in known.columns for name in named):
         return False
-    rater, value = _rater(known), known.named("verdict")
+    rater, value = _rater(known), _said(known)
     if not rater or not value or rater == value:
         return False
     raters = _names_in(known, rater)
@@ -176,6 +177,12 @@ def _rater(known: Recognised) -> str:
     return known.named("rater") or (of[0] if len(of) == 1 else "")
 
 
+def _said(known: Recognised) -> str:
+    """The column of what raters said: by its name, else the only one of verdicts beside one that names people."""
+    of = known.of("verdict") if who(_rater(known)) == "people" else []
+    return known.named("verdict") or (of[0] if len(of) == 1 else "")
+
+
 def _wide_judges(known: Recognised, value: str, rater: str) -> bool:
     """Whether the words of `value` stand in another column too, as in a wide table with a column `model`."""
     others = (each for name, each in known.columns.items() if name not in (value, rater) and each.kind == "verdict")
@@ -187,12 +194,13 @@ def _names_in(known: Recognised, column: str) -> list[str]:
 
 
 def _long(known: Recognised, wishes: Roles) -> Roles:
-    value = _column(known, "--value", wishes.value or known.named("verdict"))
+    value = _column(known, "--value", wishes.value or _said(known))
     rater = _column(known, "--rater", wishes.rater or _rater(known))
     named = named_column(known.columns, _ITEMS) or named_column(known.columns, CLUSTERS)
     ids = [name for name in known.of("id", "cluster") if tokens(name) & OF_ROWS and name not in (value, rater)]
     if not wishes.item and not named and len(ids) != 1:
-        ways = [WayOut(("--item", of)) for of in (ids or known.of("id", "text")[:3])]
+        tells = telling_apart(known.frame, [], [rater], known)
+        ways = [WayOut(each_by("--item", tells))] if tells else [WayOut(("--item", of)) for of in ids]
         raise InputError("--item", "must name what was rated", cure="name it", ways=ways)
     item = _column(known, "--item", wishes.item or named or ids[0])
     raters = _names_in(known, rater)
@@ -228,6 +236,8 @@ def _long_people(known: Recognised, rater: str, raters: Sequence[str], wishes: R
     else:
         kinds = {name: rater_kind_of(name, rater) or who(name) for name in raters}
         human = {name for name in raters if who(name) == "people" or (all(kinds.values()) and kinds[name] == "human")}
+        if tokens(rater) & OF_PEOPLE:
+            human |= {name for name in raters if not is_model(name)}
     if wishes.judges:
         human = human or set(raters) - set(wishes.judges)
     if not human - set(wishes.judges):
@@ -555,3 +565,18 @@ def confidence_of(table: pl.DataFrame, judge: str, roles: Roles) -> Floats:
         cure = "divide by 100, or write 87%"
         raise InputError(f"{where} {table[ROW][bad[0]]}", "a confidence must lie in [0, 1]", cells[bad[0]], cure)
     return numbers.fill_null(float("nan")).to_numpy()
+
+
+def cluster_candidates(known: Recognised, item: Sequence[str], taken: Iterable[str]) -> list[str]:
+    """Columns that may say which rows belong together: texts, tasks and ids that several rows share."""
+    height, used = known.frame.height, {*taken, *item}
+    found = []
+    for name, each in known.columns.items():
+        shared = 1 < each.distinct <= 0.7 * each.filled and each.filled == height
+        if (
+            name not in used
+            and shared
+            and (each.kind == "cluster" or (each.kind in ("text", "id") and each.distinct > 4))
+        ):
+            found.append(name)
+    return sorted(found, key=lambda name: (known.columns[name].kind != "cluster", -known.columns[name].distinct))

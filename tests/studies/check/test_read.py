@@ -209,7 +209,6 @@ def test_a_confidence_finds_its_judge_or_is_refused():
     [
         ("a.csv", b"", "is empty"),
         ("a.csv", b"gpt,human\n", "no rows"),
-        ("a.csv", b"gpt,gpt,human\n1,1,0\n", "names of their own"),
         ("a.csv", b"gpt,human\n1,0\n1\n", "row 3"),
         ("a.csv", b'gpt,human\n1,"0\n', "not readable"),
         ("a.csv", b"gpt,human\n1,caf\xe9\n", "UTF-8"),
