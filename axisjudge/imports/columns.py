@@ -39,7 +39,6 @@ from axisjudge.imports.recognise import (
     OF_PEOPLE,
     Recognised,
     by_question,
-    is_model,
     is_text,
     kind_of,
     last_part,
@@ -246,10 +245,8 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
     if not by_rater and any(plain(name) in AXES or name in options.axes for name in answers) and "verdict" not in roles:
         answers = [name for name in answers if plain(name) in AXES or name in options.axes or name in options.scales]
     elif not by_rater:
-        of_people = (
-            not named and who(roles.get("rater", "")) == "people"
-        )  # a judge's column beside holds none of theirs
-        answers = [name for name in answers if not (of_people and who(name) == "judge")]
+        of_people = not named and who(roles.get("rater", "")) == "people"
+        answers = [name for name in answers if not (of_people and who(name) == "judge")]  # none of theirs
         answers = [name for name in answers if known.columns[name].kind == "verdict" or name in options.question]
     used = {*answers, *(column for name in answers for column in sides[name].values())}
     left_out = (*(name for name in rest if name not in used), *of_records)
@@ -593,5 +590,6 @@ def _kinds_by_names(layout: Layout, known: Recognised) -> list[WayOut]:
     if None not in said:
         return [WayOut(each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items())), clear=True)]
     named = {who(name) for name in (column, verdict)} - {""}
-    sure = bool(tokens(column) & OF_PEOPLE) and not any(map(is_model, raters))
+    is_all = len(known.of("rater")) == 1  # with others it names raters of a part
+    sure = is_all and bool(tokens(column) & OF_PEOPLE) and all(who(name) != "judge" for name in raters)
     return [both["people" in named]._replace(when="", clear=sure)] if len(named) == 1 else both

@@ -167,9 +167,10 @@ def _of_sides(judged: pl.DataFrame, kinds: dict[str, str], options: ImportOption
         sides: dict[str, set[str]] = {"people": set(), "judges": set()}
         for rater, said in by_rater.items():
             sides["people" if kinds[rater] == "human" else "judges"] |= set(said)
+        every = set().union(*by_rater.values())
         full = {rater: said for rater, said in by_rater.items() if said.total() >= _FEWEST_WORDS}
         for one_of, other in combinations(full, 2):
-            if not _common(full[one_of], full[other]) or edge.same_choices(full[one_of], full[other]):
+            if not _common(full[one_of], full[other], every) or edge.same_choices(full[one_of], full[other]):
                 _refuse_apart(question, one_of, full[one_of], other, full[other])
         if all(sides.values()):
             notes += [
@@ -177,7 +178,7 @@ def _of_sides(judged: pl.DataFrame, kinds: dict[str, str], options: ImportOption
                 for side, rest in (("people", "judges"), ("judges", "people"))
                 if (alone := sides[side] - sides[rest])
             ]
-        if taken := edge.sides_of(nominal_of(set().union(*by_rater.values()))):
+        if taken := edge.sides_of(nominal_of(every)):
             failing, passing = taken
             notes.append(f"{question}: {failing} is read as failing, {passing} as passing (else: --word-map WORD=WORD)")
     return notes
@@ -202,14 +203,10 @@ def _by_names(judged: pl.DataFrame, options: ImportOptions) -> tuple[pl.DataFram
         if not named or not words or not open_ or options.scale_of(question):
             continue
         if sure:
-            is_its = pl.col("question") == question
-            judged = judged.with_columns(
-                pl.when(is_its).then(pl.col("word").replace(meant)).otherwise("word").alias("word")
-            )
-            bad = ", ".join(sorted(each for each, said in meant.items() if said == "fail"))
-            notes.append(
-                f"{question}: {bad or 'yes'} is read as failing, by the name of {named} (else: --word-map WORD=pass)"
-            )
+            turned = pl.when(pl.col("question") == question).then(pl.col("word").replace(meant)).otherwise("word")
+            judged = judged.with_columns(turned.alias("word"))
+            bad = ", ".join(sorted(each for each, said in meant.items() if said == "fail")) or "yes"
+            notes.append(f"{question}: {bad} is read as failing, by the name of {named} (else: --word-map WORD=pass)")
         elif alone:
             both = (meant, {each: "pass" if said == "fail" else "fail" for each, said in meant.items()})
             ways = [
@@ -220,16 +217,19 @@ def _by_names(judged: pl.DataFrame, options: ImportOptions) -> tuple[pl.DataFram
     return judged, notes
 
 
-def _common(one: Counter[str], other: Counter[str]) -> bool:
-    """Whether two raters' words can be those of one question: some in common, and no flags by grades or 0/1 by 1/2."""
+def _common(one: Counter[str], other: Counter[str], every: set[str]) -> bool:
+    """Whether two raters' words can be those of one question, on which raters used `every` word.
+
+    Some are in common, or all are grades of 1 to 5, of which one may use low ones and the other high ones. Flags and
+    grades are of two questions, as are 0/1 and 1/2.
+    """
     flags = {"0", "1"}
     if edge.of_unlike_scales(one, other):
         return False
     grades = [said for said in (one, other) if len(said) > 3 and all(number_of(each) is not None for each in said)]
     if grades and any(set(said) <= flags and len(said) == 2 for said in (one, other)):
         return False
-    both = one.keys() | other.keys()  # of one scale, who gives high grades and who low ones
-    return bool(one.keys() & other.keys()) or (len(both) > 3 and both <= {*"12345"})
+    return bool(one.keys() & other.keys()) or (len(every) > 3 and every <= {*"12345"})
 
 
 def _refuse_apart(question: str, one: str, of_one: Counter[str], other: str, of_other: Counter[str]) -> None:

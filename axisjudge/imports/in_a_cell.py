@@ -17,8 +17,8 @@ def raters_apart(columns: Mapping[str, list[Any]]) -> tuple[dict[str, list[Any]]
     are spread with it, the rest said again in each row. Without such cells columns are given back as they are.
     """
     for name, separator in ((name, each) for name in columns for each in _SEPARATORS):
-        whole = last_part(name)
-        if whole.removesuffix("s") not in NAMES["rater"] or not whole.endswith("s"):
+        whole, one = last_part(name), name.strip()[:-1]
+        if whole[:-1] not in NAMES["rater"] or not whole.endswith("s") or one in columns:
             continue
         raters = _parts(columns[name], separator)
         if not any(len(each) > 1 for each in raters) or any(len({*each}) < len(each) for each in raters):
@@ -37,11 +37,11 @@ def raters_apart(columns: Mapping[str, list[Any]]) -> tuple[dict[str, list[Any]]
                 for other, cells in columns.items()
                 if other != name
             }
-            whose = {name.removesuffix("s"): [cell for each in raters for cell in each]}
+            whose = {one: [cell for each in raters for cell in each]}
             said = f"{name} and {', '.join(spread)} hold several raters' parts in a cell: each is a row"
             return {**whose, **apart}, [said], {of: columns[of] for of in columns if of not in (name, *spread)}
     return dict(columns), [], {}
 
 
 def _parts(cells: Sequence[Any], separator: str) -> list[list[str]]:
-    return [[each.strip() for each in str(cell).split(separator)] for cell in cells]
+    return [[each.strip() for each in ("" if cell is None else str(cell)).split(separator)] for cell in cells]

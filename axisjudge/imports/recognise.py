@@ -110,6 +110,8 @@ HUMAN = words_in("human humans people person gold golden truth groundtruth exper
 #: A column of such a name holds names of people alone; an annotator may be a program.
 OF_PEOPLE = words_in("worker username person human crowd expert")
 LABEL_WORDS = words_in("label labels target expected reference actual annotation correct oracle")
+#: Such a word among others that name answers says what is true of a row, which no judge said.
+TRUTH = words_in("true truth gt gold golden groundtruth expected reference oracle")
 _VERDICT = frozenset({*NAMES["verdict"]}) | words_in("labels quality correctness class outcome choice")
 #: Names of what rows are numbered by.
 OF_ROWS = words_in(
@@ -137,7 +139,7 @@ _CHOICES = words_in(
     "a b tie both neither model_1 model_2 model_a model_b a>b b>a a=b win lose draw left right uncertain"
 )
 _CANDIDATES = words_in("generator candidate system agent llm summarizer response_model model_name app_id model")
-_OF_RATERS = words_in("group age gender sex race ethnicity education country locale experience")
+_OF_RATERS = words_in("group age gender sex race ethnicity education country locale")
 #: A column names items only if at least this share of its rows has an id of its own; a repeat's number does not.
 LEAST_OWN_IDS = 0.9
 #: Raters who have a number or a letter for a name.
@@ -258,7 +260,7 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
     used = cells.unique() if distinct <= 3 * MOST_WORDS else None
     words = frozenset(filter(None, (word(each, missing) for each in used))) if used is not None else frozenset()
     column = _with_numbers(column, cells)
-    if (own := tokens(name)) & _OF_RATERS and own & (_WHO_RATED | HUMAN):
+    if (own := tokens(name)) & _OF_RATERS and own & (_WHO_RATED | HUMAN) and not own & _VERDICT:
         return replace(column, evidence="says who the raters are")
     if column.numbers and name.casefold() in _NAMELESS and filled == frame.height and _counts_rows(cells):
         return replace(column, kind="id", evidence="numbers the rows in their order")
@@ -401,7 +403,8 @@ def who(name: str) -> str:
     stems = {each.rstrip("0123456789") for each in own}
     if own & (_CONFIDENCE | _AGREEING) or ("?" in name and " " in name):  # a whole question names nobody who answers it
         return ""
-    if stems & HUMAN:
+    is_truth = stems & TRUTH and stems - {"", "y"} <= TRUTH | LABEL_WORDS | _BESIDE | _VERDICT
+    if stems & HUMAN or is_truth:
         return "people"
     if own & _JUDGE or is_model(name):
         return "judge"

@@ -136,7 +136,7 @@ def _serialized(held: object) -> Any:
 def _mapping(held: object) -> Mapping[str, Any]:
     found = json_of(held)
     if isinstance(found, str) and found[:1] == "{":  # as pandas writes a dict into a cell
-        with suppress(ValueError, SyntaxError):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             found = ast.literal_eval(found)
     return found if isinstance(found, Mapping) else {}
 
@@ -145,7 +145,7 @@ def is_langfuse(heads: Iterable[str]) -> bool:
     """Whether columns are those of Langfuse's scores, as its API or its export names them."""
     names = set(heads)
     return {"name", "source", "dataType"} <= names and bool(
-        {"traceId", "sessionId", "subject.kind", "createdAt"} & names
+        {"traceId", "sessionId", "subject", "subject.kind", "createdAt"} & names
     )
 
 

@@ -187,3 +187,12 @@ def test_grades_of_who_is_strict_and_who_is_mild_are_of_one_scale_and_a_judges_c
         ((who, "human") for who in strict), 20
     )
     assert Counter(ratings["value"].to_list()) == {1: 10, 2: 20, 3: 10, 4: 10, 5: 10}
+
+
+def test_people_of_one_column_are_taken_unasked_only_where_no_other_column_names_raters(tmp_path):
+    rows = [{"doc_id": f"d{n // 3}", "worker_id": f"w{n % 3}", "fair": n * n % 5} for n in range(60)]
+    (found,) = {*import_ratings([as_csv(tmp_path / "a.csv", rows)], ImportOptions()).ratings["rater_kind"]}
+    assert found == "human"
+    more = [row | {"again.worker_id": f"w{n % 4}", "again.fair": n % 5} for n, row in enumerate(rows)]
+    with pytest.raises(InputError, match="--kind"):
+        import_ratings([as_csv(tmp_path / "b.csv", more)], ImportOptions())

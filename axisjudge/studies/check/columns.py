@@ -22,6 +22,7 @@ from axisjudge.imports.recognise import (
     OF_PEOPLE,
     OF_ROWS,
     SUMMED_UP,
+    TRUTH,
     Recognised,
     in_order,
     is_model,
@@ -237,7 +238,7 @@ def _long_people(known: Recognised, rater: str, raters: Sequence[str], wishes: R
         kinds = {name: rater_kind_of(name, rater) or who(name) for name in raters}
         human = {name for name in raters if who(name) == "people" or (all(kinds.values()) and kinds[name] == "human")}
         if tokens(rater) & OF_PEOPLE:
-            human |= {name for name in raters if not is_model(name)}
+            human |= {name for name in raters if who(name) != "judge"}
     if wishes.judges:
         human = human or set(raters) - set(wishes.judges)
     if not human - set(wishes.judges):
@@ -334,15 +335,16 @@ def wide_raters(
         No column, or several, could be what is sought; the message names them with the option that decides.
     """
     kinds = ("verdict", "other", "cluster")
-    free = {name: each.words for name, each in known.columns.items() if each.words and each.kind in kinds}
     free = {
-        name: words
-        for name, words in free.items()
-        if name not in taken
+        name: each.words
+        for name, each in known.columns.items()
+        if each.words
+        and each.kind in kinds
+        and name not in taken
         and last_part(name) not in NAMED_FOR_ROWS
         and not tokens(name) >= {"annotation", "id"}
         and not of_candidate(known, name)
-        and not (known.columns[name].numbers and last_part(name) in OF_ROWS)
+        and not (each.numbers and last_part(name) in OF_ROWS)
     }
     alone = tuple(judges) == NOBODY
     theirs = tuple(people) or _people(known, free, () if alone else judges)
@@ -351,15 +353,12 @@ def wide_raters(
     if judges:
         return WideRaters(theirs, () if alone else tuple(judges))
     ours, copies = _judges(known, {name: words for name, words in free.items() if name not in theirs}, theirs)
-    made = [
-        name
-        for name in ours
-        if sums_up(known.frame, name, theirs) or (who(name) != "judge" and tokens(name) & SUMMED_UP)
-    ]
+    named = {name for name in ours if who(name) != "judge" and tokens(name) & SUMMED_UP}
+    made = [name for name in ours if name in named or sums_up(known.frame, name, theirs)]
     if made and len(made) == len(ours):
         rule = f"{made[0]} says what people say wherever they agree, or is named so: it may be made of their words"
-        named = each_by("--human", theirs)
-        raise InputError("--judge", rule, ways=[WayOut(("--judge", made[0], *named), "if it is a judge")])
+        way = WayOut(("--judge", made[0], *each_by("--human", theirs)), "if it is a judge")
+        raise InputError("--judge", rule, ways=[way])
     ours = tuple(name for name in ours if name not in made)
     for judge in ours:
         if same := next((person for person in theirs if same_in_every_row(known.frame, judge, person)), ""):
@@ -378,11 +377,9 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
     for name in people:
         stem = re.sub(r"[\W_]*\w?\d*$", "", re.sub(r"(?<=[\W_])\d+(?=[\W_])", "", name.casefold()))
         by_stem.setdefault(stem, []).append(name)
-    several = [
-        name
-        for name in max(by_stem.values(), key=len, default=[])
-        if re.search(r"([\W_]\w|\d+)$|[\W_]\d+[\W_]", name) or tokens(name) <= HUMAN | LABEL_WORDS
-    ]
+    numbered = re.compile(r"([\W_]\w|\d+)$|[\W_]\d+[\W_]")
+    same = max(by_stem.values(), key=len, default=[])
+    several = [name for name in same if numbered.search(name) or tokens(name) <= HUMAN | LABEL_WORDS]
     if people and (len(people) == 1 or several == people):
         return tuple(people)
     if people:
@@ -390,12 +387,14 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
         ways = [WayOut(("--human", name)) for name in people[:6]]
         if len(several) > 1:
             ways.insert(0, WayOut(each_by("--human", several), "several people"))
+        if len(people) == 2 and len(truth := [name for name in people if tokens(name) & TRUTH]) == 1:
+            (other,) = {*people} - {*truth}
+            ways.append(WayOut(("--judge", other, "--human", *truth), f"to compare {other} with {truth[0]}"))
         raise InputError("--human", f"{', '.join(people)} could each be what people said", cure=cure, ways=ways)
     verdicts = [name for name in free if known.columns[name].kind == "verdict" and len(free[name]) > 1]
     judged = [name for name in verdicts if who(name) == "judge"]
-    alike = [
-        name for name in verdicts if name not in judged and any(share_words(free[name], free[one]) for one in judged)
-    ]
+    rest = [name for name in verdicts if name not in judged]
+    alike = [name for name in rest if any(share_words(free[name], free[one]) for one in judged)]
     listed = ", ".join(verdicts[:6]) + ", ..." * (len(verdicts) > 6)
     if len(verdicts) == 1:
         rule = f"{listed} is the one column of verdicts, and a judge's and people's are compared"
@@ -449,12 +448,11 @@ def _judges(
         if fresh and same_in_every_row(known.frame, one, other):
             copies |= {one: other} if other in judged else {other: one}
     alike = [name for name in alike if name not in copies]
-    places = [name for name in (*alike, *copies) if re.sub(r"\.\d+(?=\.|$)", "", name) != name]
-    if len({re.sub(r"\.\d+(?=\.|$)", "", name) for name in places}) < len(places):
-        rule = (
-            f"{', '.join(sorted(places)[:4])} stand at several places of one list: repeats, or answers in another order"
-        )
-        raise InputError("--judge", rule, cure="take one", ways=[WayOut(("--judge", name)) for name in sorted(places)])
+    lists = {name: re.sub(r"\.\d+(?=\.|$)", "", name) for name in sorted((*alike, *copies))}
+    places = [name for name, of in lists.items() if of != name]
+    if len({lists[name] for name in places}) < len(places):
+        rule = f"{', '.join(places[:4])} stand at several places of one list: repeats, or answers in another order"
+        raise InputError("--judge", rule, cure="take one", ways=[WayOut(("--judge", name)) for name in places])
     if any(name in judged for name in alike) or len(alike) == 1:
         return tuple(alike), copies
     if alike:
@@ -474,9 +472,7 @@ def _unlike(known: Recognised, judges: Sequence[str], people: Sequence[str]) -> 
     for name in judges[:3]:
         if len(said := sorted(known.columns[name].words)) == 2:
             meant = [f"{name}:{one}={other}" for one, other in (said, said[::-1])]
-            ways.append(
-                WayOut(("--judge", name, "--words", meant[0], "--words", meant[1]), f"if {name} is its opposite")
-            )
+            ways.append(WayOut(("--judge", name, *each_by("--words", meant)), f"if {name} is its opposite"))
     rule = f"{', '.join(judges[:3])} and {', '.join(people[:3])} are of unlike things by their names"
     return InputError("--judge", rule, ways=ways)
 
@@ -506,10 +502,10 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         both = [scores[0], *(name for name in people if known.columns[name].numbers and len(theirs) > 2)]
         ends = {name: known.columns[name].numbers or (0.0, 1.0) for name in both}
         bars = {
-            name: 0.5 if low >= 0 and high <= 1 else round((low + high) / 2, 2) for name, (low, high) in ends.items()
+            name: 0.5 if 0 <= low <= high <= 1 else round((low + high) / 2, 2) for name, (low, high) in ends.items()
         }
-        signs = {name: "<" if of_bad([name])[0] else ">=" for name in both}
-        rules = [part for name, bar in bars.items() for part in ("--pass-if", f"{name} {signs[name]} {bar:g}")]
+        passing = (f"{name} {'<' if of_bad([name])[0] else '>='} {bar:g}" for name, bar in bars.items())
+        rules = each_by("--pass-if", passing)
         way = WayOut(("--judge", scores[0], *rules))
         return InputError("--judge", rule, cure="say from where on a number passes", ways=[way])
     others = [
@@ -521,17 +517,14 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         own = sorted(known.columns[others[0]].words, key=in_order)
         said = ", ".join(own[:4]) + ", ..." * (len(own) > 4)
         rule = f"no column has the words that people used ({listed}); {others[0]} says {said}"
-        return InputError(
-            "--judge", rule, cure="say what they mean", ways=words_meant(others[0], own, theirs, alone=len(others) == 1)
-        )
+        ways = words_meant(others[0], own, theirs, alone=len(others) == 1)
+        return InputError("--judge", rule, cure="say what they mean", ways=ways)
     rest = {name: each for name, each in known.columns.items() if name not in people}
     rows = [name for name, each in rest.items() if last_part(name) in NAMED_FOR_ROWS or each.kind == "text"]
     if rows := [name for name in rows if share_words(rest[name].words, theirs, leave=True)]:
-        rule = (
-            f"people's words ({listed}) stand elsewhere only in {', '.join(rows[:4])}, which is named for rows or texts"
-        )
+        at = f"{', '.join(rows[:4])}, which is named for rows or texts"
         ways = [WayOut(("--judge", name), f"if {name} is the judge") for name in rows]
-        return InputError("--judge", rule, ways=ways)
+        return InputError("--judge", f"people's words ({listed}) stand elsewhere only in {at}", ways=ways)
     rule = f"only people's words are here ({', '.join(people[:4])} say {listed}): no other column has them"
     judges = [
         name
@@ -569,14 +562,8 @@ def confidence_of(table: pl.DataFrame, judge: str, roles: Roles) -> Floats:
 
 def cluster_candidates(known: Recognised, item: Sequence[str], taken: Iterable[str]) -> list[str]:
     """Columns that may say which rows belong together: texts, tasks and ids that several rows share."""
-    height, used = known.frame.height, {*taken, *item}
-    found = []
-    for name, each in known.columns.items():
-        shared = 1 < each.distinct <= 0.7 * each.filled and each.filled == height
-        if (
-            name not in used
-            and shared
-            and (each.kind == "cluster" or (each.kind in ("text", "id") and each.distinct > 4))
-        ):
-            found.append(name)
-    return sorted(found, key=lambda name: (known.columns[name].kind != "cluster", -known.columns[name].distinct))
+    free = [each for name, each in known.columns.items() if name not in {*taken, *item}]
+    shared = [each for each in free if 1 < each.distinct <= 0.7 * each.filled and each.filled == known.frame.height]
+    least = {"cluster": 2, "text": 5, "id": 5}
+    found = [each for each in shared if each.distinct >= least.get(each.kind, each.distinct + 1)]
+    return [each.name for each in sorted(found, key=lambda each: (each.kind != "cluster", -each.distinct))]

@@ -273,3 +273,15 @@ def test_an_id_that_repeats_is_no_item_and_is_said():
     said = " ".join(check(rows).sentences)
     assert "--cluster id" in said
     assert "--cluster id" not in " ".join(check({**rows, "id": [str(n) for n in range(100)]}).sentences)
+
+
+@pytest.mark.parametrize(
+    "truth", ["true_label", "label_true", "y_true", "gt_label", "expected_verdict", "ground_truth"]
+)
+def test_a_column_that_by_its_name_is_the_truth_is_what_others_are_compared_with_and_no_judge(truth):
+    true = {"doc": [f"d{n}" for n in range(40)], truth: ["1", "0", "0", "1", "1"] * 8}
+    for person in ("label", "human_label"):
+        with pytest.raises(InputError, match="could each be what people said") as refused:
+            check(true | {person: ["1", "0"] * 20})
+        assert ("--judge", person, "--human", truth) in [way.options for way in refused.value.ways]
+    assert check(true | {"gpt4": ["1", "0"] * 20}).read.votes.people == (truth,)
