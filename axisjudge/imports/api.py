@@ -165,10 +165,8 @@ def _one_column_each(where: str, sheet: sheets.ReadTable) -> list[WayOut]:
         told = ("--column", f"{name}=verdict", "--question", name, "--rater", named_after(where))
         kinds = [("llm", "models"), ("human", "people")]
         kinds = [each for each in kinds if (each[0] == "human") == (who(name) == "people")] if who(name) else kinds
-        ways += [
-            WayOut((*told, "--kind", kind, *(DRAW if kind == "human" else ())), f"if {said} said {name}")
-            for kind, said in kinds
-        ]
+        told_of = {kind: ("--kind", kind, *DRAW * (kind == "human")) for kind, _ in kinds}
+        ways += [WayOut((*told, *told_of[kind]), f"if {said} said {name}") for kind, said in kinds]
     return ways[:_MOST_TRIED]
 
 

@@ -16,7 +16,7 @@ from axisjudge.checks import InputError, WayOut
 from axisjudge.cluster import watched
 from axisjudge.imports.judgement import JUDGED, ImportOptions, share_of, word_or_none
 from axisjudge.imports.recognise import KIND_WORDS, NAMES, Recognised, in_order, kind_of, texts, tokens, who
-from axisjudge.imports.sheets import AT_ONCE, Cells, Columns, each_cell
+from axisjudge.imports.sheets import AT_ONCE, Cells, Columns, at_rows, each_cell
 from axisjudge.labels.own import steps_of
 from axisjudge.ratings.edge import SCHEMA, alike, same_choices, side, words_in
 from axisjudge.ratings.scales import checked_scale, number_of, plain
@@ -186,11 +186,7 @@ def without_copies(columns: Columns) -> tuple[Columns, int]:
     if cells.width < 3 or not alike(cells):
         return columns, 0
     kept = cells.with_row_index("").unique(cells.columns, keep="first", maintain_order=True)[""].to_list()
-    made = {
-        name: column[kept] if isinstance(column, pl.Series) else [column[n] for n in kept]
-        for name, column in columns.items()
-    }
-    return made, cells.height - len(kept)
+    return at_rows(columns, kept), cells.height - len(kept)
 
 
 def is_scale(cell: str) -> bool:

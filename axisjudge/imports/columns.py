@@ -349,9 +349,8 @@ def _groups(known: Recognised, names: Sequence[str]) -> list[list[str]]:
     groups: list[list[str]] = []
     for name in names:
         mine = [group for group in groups if any(_alike(known, name, other) for other in group)]
-        groups = [group for group in groups if group not in mine] + [
-            [*(each for group in mine for each in group), name]
-        ]
+        rest = [group for group in groups if group not in mine]
+        groups = [*rest, [*(each for group in mine for each in group), name]]
     return sorted(groups, key=len, reverse=True)
 
 
@@ -420,22 +419,19 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
         if ours != IGNORED:
             roles[ours] = theirs
     taken = {*columns, *(set(options.kinds) & set(heads))}
+    kinds = {name: each.kind for name, each in known.columns.items()}
     says_who = any(map(who, known.of("verdict")))  # then a column `model` may say whose answers were rated
     for ours, names in NAMES.items():
         named = [name for name in heads if name not in taken and {plain(name), last_part(name)} & {*names}]
         free = [name for name in named if _fits(known, name, ours)]
         if ours == "rater":
             free = [
-                name
-                for name in free
-                if known.columns[name].kind not in ("text", "id") and not (plain(name) == "model" and says_who)
-                if not _are_sides(known.columns[name].words)
+                name for name in free if kinds[name] not in ("text", "id") and not (says_who and plain(name) == "model")
             ]
+            free = [name for name in free if not _are_sides(known.columns[name].words)]
         if ours == "verdict":
             free = [
-                name
-                for name in free
-                if plain(name) == ours or known.columns[name].kind not in ("text", "reason", "id", "rater")
+                name for name in free if plain(name) == ours or kinds[name] not in ("text", "reason", "id", "rater")
             ]
         inner = [name for name in free if name not in known.outer]
         column = named_column(inner, names) if ours in (*_SAID, "rater", "rater_kind", "question") else ""
@@ -448,9 +444,8 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
     if "trajectory_id" not in roles and known.item and known.item not in taken:
         roles["trajectory_id"] = known.item
         taken.add(known.item)
-    return roles, [name for name in heads if name not in taken and name not in options.kinds] + [
-        name for name in heads if name in options.kinds and name not in columns
-    ]
+    told = [name for name in heads if name in options.kinds and name not in columns]
+    return roles, [name for name in heads if name not in {*taken, *options.kinds}] + told
 
 
 def _are_sides(words: frozenset[str]) -> bool:

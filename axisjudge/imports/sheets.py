@@ -79,12 +79,15 @@ class ReadTable(NamedTuple):
 
     def taken(self, rows: pl.Series) -> ReadTable:
         """Some of its rows, by their numbers."""
-        which = rows.to_list()
-        columns = {
-            name: cells[which] if isinstance(cells, pl.Series) else [cells[n] for n in which]
-            for name, cells in self.columns.items()
-        }
-        return ReadTable(columns, self.notes, self.outer)
+        return ReadTable(at_rows(self.columns, rows.to_list()), self.notes, self.outer)
+
+
+def at_rows(columns: Columns, which: Sequence[int]) -> Columns:
+    """Columns at some rows, by their numbers; a series stays one."""
+    return {
+        name: cells[which] if isinstance(cells, pl.Series) else [cells[n] for n in which]
+        for name, cells in columns.items()
+    }
 
 
 def each_cell(cells: Cells, change: Callable[[Any], Any]) -> Cells:
@@ -409,9 +412,8 @@ def _name_themselves(cells: Sequence[Any]) -> bool:
     def tell_apart(key: str) -> bool:
         words = [[each[key] for each in cell] for cell in spread]
         own = (str, int) if plain(key.rpartition(".")[2]) in NAMES["rater"] else str  # a worker may be a number
-        return all(isinstance(word, own) and word != "" for cell in words for word in cell) and all(
-            len(set(cell)) == len(cell) for cell in words
-        )
+        named = all(isinstance(word, own) and word != "" for cell in words for word in cell)
+        return named and all(len(set(cell)) == len(cell) for cell in words)
 
     rated = any(plain(key.rpartition(".")[2]) in NAMES["verdict"] for key in keys)
     return (rated or any(len(cell) > 1 for cell in lists)) and any(map(tell_apart, names))
@@ -451,16 +453,9 @@ def _side_by_side(head: str, cells: list[Any]) -> dict[str, list[Any]]:
     if as_many_as_apply and plain(head.rpartition(".")[2]) in NAMES["verdict"]:
         return {head: [" + ".join(sorted(cell)) or "[]" if isinstance(cell, list) else cell for cell in cells]}
     if longest == 1:
-        return (
-            _positions(head, cells, 1)
-            if all(map(_is_records, filter(None, lists)))
-            else {
-                head: [
-                    cell[0] if isinstance(cell, list) and cell else None if isinstance(cell, list) else cell
-                    for cell in cells
-                ]
-            }
-        )
+        if all(map(_is_records, filter(None, lists))):
+            return _positions(head, cells, 1)
+        return {head: [next(iter(cell), None) if isinstance(cell, list) else cell for cell in cells]}
     if plain(head.rpartition(".")[2]) in NAMES["rater"] and not any(map(_is_records, lists)):
         found = _positions(head, cells, longest)
         return {(head if name == f"{head}.0" else name): column for name, column in found.items()}

@@ -79,7 +79,11 @@ def _record(where: str, record: Mapping[str, Any], terms: own.Naming, aloud: Cou
     for name, (given, agent, score) in _suggestions(record).items():
         if own.split_side(name)[1] is None:
             aloud["models' suggestions are kept as ratings of kind llm"] += 1
-            yield from _suggested(where, base, name, given, agent or "suggestion", score, terms, aloud)
+            said = {**base, **own.by_model(agent or "suggestion")}
+            for rating in own.word(where, said, name, given, {}, terms, aloud):
+                sure = isinstance(score, float) and 0 <= score <= 1
+                native = {"confidence": score, "confidence_source": "native"}
+                yield rating.model_copy(update=native) if sure else rating
 
 
 def _scales(known: Mapping[str, Any]) -> dict[str, str]:
@@ -113,21 +117,6 @@ def _suggestions(record: Mapping[str, Any]) -> dict[str, tuple[Any, str | None, 
         key.removesuffix(".suggestion"): (record[key], record.get(f"{key}.agent"), record.get(f"{key}.score"))
         for key in names
     }
-
-
-def _suggested(
-    where: str,
-    base: Mapping[str, Any],
-    name: str,
-    suggestion: Any,
-    agent: str,
-    score: Any,
-    terms: own.Naming,
-    aloud: Counter[str],
-) -> Iterator[Rating]:
-    for rating in own.word(where, {**base, **own.by_model(agent)}, name, suggestion, {}, terms, aloud):
-        sure = isinstance(score, float) and 0 <= score <= 1
-        yield rating.model_copy(update={"confidence": score, "confidence_source": "native"}) if sure else rating
 
 
 def write_argilla(ratings: Sequence[Rating], terms: own.Terms) -> str:

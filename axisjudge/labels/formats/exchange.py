@@ -60,9 +60,7 @@ FORMATS: dict[str, Format] = {
     "crowd-kit": Format(crowd_kit.read_crowd_kit, crowd_kit.write_crowd_kit, ".csv"),
     "agentrx": Format(failure_sets.read_agentrx_failures, failure_sets.write_agentrx_failures, ".json"),
     "agentprocessbench": Format(
-        agentprocessbench.read_agentprocessbench_steps,
-        agentprocessbench.write_agentprocessbench_steps,
-        ".jsonl",
+        agentprocessbench.read_agentprocessbench_steps, agentprocessbench.write_agentprocessbench_steps, ".jsonl"
     ),
     "alttest": Format(alttest.read_alttest_json, alttest.write_alttest_json, ".json"),
 }

@@ -29,15 +29,7 @@ from axisjudge.studies._shared.frames import Kind, Table, kind_of, narwhals_of, 
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies.check import sentences as say
 from axisjudge.studies.check.columns import Roles, roles_of
-from axisjudge.studies.check.compute import (
-    CHANCE_CORRECTED,
-    COLUMNS,
-    MOST_ABREAST,
-    NAMES,
-    Checked,
-    rows,
-    terms_of,
-)
+from axisjudge.studies.check.compute import CHANCE_CORRECTED, COLUMNS, MOST_ABREAST, NAMES, Checked, rows, terms_of
 from axisjudge.studies.check.compute import JudgeCheck as JudgeCheck
 from axisjudge.studies.check.compute import decide as decide
 from axisjudge.studies.check.sentences import abreast, heading, report, spoken

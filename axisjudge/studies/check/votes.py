@@ -341,13 +341,7 @@ class Votes:
 
 
 def votes_of(
-    known: Recognised,
-    roles: Roles,
-    *,
-    words: Sequence[str],
-    positive: str,
-    scale: str = "",
-    meant: Meant | None = None,
+    known: Recognised, roles: Roles, *, words: Sequence[str], positive: str, scale: str = "", meant: Meant | None = None
 ) -> Votes:
     """Arrays of a table whose columns are known.
 
