@@ -581,7 +581,8 @@ def _kinds_by_names(layout: Layout, known: Recognised) -> list[WayOut]:
         return [way._replace(when=f"{column} says who rated, and {way.when}") for way in both]
     said = [*dict.fromkeys(kinds.values())]
     if len(said) == 1 and None not in said:
-        return [both["human" in said]._replace(when="", clear=True)]
+        beside = {*known.of("rater")} & known.outer  # raters of other lists, which are not read
+        return [both["human" in said]._replace(when="", clear=not beside)]
     if None not in said:
         return [WayOut(each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items())), clear=True)]
     named = {who(name) for name in (column, verdict)} - {""}
