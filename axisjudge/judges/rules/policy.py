@@ -16,8 +16,8 @@ from axisjudge.judges.rules import phrases, verbs
 from axisjudge.judges.rules.facts import AgentCall, Facts
 
 _LETS = re.compile(
-    r"(?P<who>[^.;:,\n]*?)\bcan(?: only| always)? be (?P<done>[a-z]+ed)\b"
-    r"(?P<when>(?:[^.;:\n](?!\band (?:\w+ ){1,4}can(?:not)? ))*)(?P<list>:?(?:\n+\s*[-*] [^\n]*)*)"
+    r"(?P<who>[^.;:,\n]{0,200}?)\bcan(?: only| always)? be (?P<done>[a-z]+ed)\b"
+    r"(?P<when>(?:[^.;:\n](?!\band (?:\w+ ){1,4}can(?:not)? ))*)(?P<list>:?(?:\n\s*[-*] [^\n]*)*)"
 )
 _LIMITS = re.compile(r"\b(?:only|if|within|unless|when)\b")
 _AGE = re.compile(r"\bwithin (?:the (?:last|past|first) )?(\d+) (hour|hr|day)s?\b")
