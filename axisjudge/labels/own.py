@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 from pydantic import ValidationError
@@ -130,6 +130,9 @@ class Naming:
         Trajectories by id: tasks, agents and domains come from there.
     """
 
+    #: Whether grades are refused without a told scale: those of people's labels, which count as the truth.
+    numbers_need_scale: ClassVar[bool] = False
+
     rater: str | None = None
     axes: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
@@ -168,6 +171,9 @@ class Naming:
         if scale == "verdict":
             return {"scale": scale, "verdict": _verdict(where, str(mapped)), "value": None}
         if scale is None:
+            if self.numbers_need_scale and (not isinstance(mapped, str) or number_of(mapped) is not None):
+                cure = f"tell it with --scale {question}=ordinal:1-5, say"
+                raise InputError(where, f"{question} has numbers on an unknown scale", word, cure)
             return {"scale": _OPEN_NOMINAL, "verdict": str(mapped), "value": None}
         return {"scale": scale, **_on_scale(where, scale, mapped)}
 
@@ -185,6 +191,7 @@ class Terms(Naming):
     A name in `axes` stands for an axis, or for ``no_axis``.
     """
 
+    numbers_need_scale = True
     question: str | None = None
 
     def __post_init__(self) -> None:

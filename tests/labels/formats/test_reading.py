@@ -50,6 +50,8 @@ def test_label_studio_with_several_annotators_regions_predictions_and_cancelled_
 
 
 def test_label_studio_words_that_are_none_of_ours_are_refused():
+    with pytest.raises(InputError, match=r"task 1, annotation 1: helpfulness has numbers on an unknown scale.*--scale"):
+        import_labels(FIXTURES / "label_studio.json")
     with pytest.raises(InputError, match=r"a verdict is one of .*'good'.*--word-map"):
         import_labels(FIXTURES / "label_studio.json", Terms(axes={"Order of calls": "sequencing"}))
     with pytest.raises(InputError, match=r"axis map: must be one of .*did you mean 'sequencing'"):
