@@ -220,8 +220,8 @@ def _by_names(judged: pl.DataFrame, options: ImportOptions) -> tuple[pl.DataFram
 def _common(one: Counter[str], other: Counter[str], every: set[str]) -> bool:
     """Whether two raters' words can be those of one question, on which raters used `every` word.
 
-    Some are in common, or all are grades of 1 to 5, of which one may use low ones and the other high ones. Flags and
-    grades are of two questions, as are 0/1 and 1/2.
+    Some are in common, or all words together are grades without a gap, from 0 or 1 to 10 at most, of which one rater
+    may use low ones and another high ones. Flags and grades are of two questions, as are 0/1 and 1/2.
     """
     flags = {"0", "1"}
     if edge.of_unlike_scales(one, other):
@@ -229,7 +229,9 @@ def _common(one: Counter[str], other: Counter[str], every: set[str]) -> bool:
     grades = [said for said in (one, other) if len(said) > 3 and all(number_of(each) is not None for each in said)]
     if grades and any(set(said) <= flags and len(said) == 2 for said in (one, other)):
         return False
-    return bool(one.keys() & other.keys()) or (len(every) > 3 and every <= {*"12345"})
+    numbers = {*map(number_of, every)}
+    without_gap = numbers in [{*range(first, last + 1)} for first in (0, 1) for last in range(first + 3, 11)]
+    return bool(one.keys() & other.keys()) or without_gap
 
 
 def _refuse_apart(question: str, one: str, of_one: Counter[str], other: str, of_other: Counter[str]) -> None:
