@@ -178,6 +178,21 @@ def test_the_readme_counts_what_the_table_counts(read):
     assert f"{counted}{round(right.estimate * right.n_items)} of {right.n_items} faults." in " ".join(text.split())
 
 
+def test_the_readme_counts_the_faults_that_the_rules_find(shipped):
+    table, _ = shipped
+    faults = table.filter(pl.col("rater") == "reference", pl.col("verdict") == "incorrect")
+    said = table.filter(rater_version=VERSION, verdict="incorrect").select("trajectory_id", "question")
+    met = faults.join(said, on=["trajectory_id", "question"])
+    n, n_met = ({axis: each.filter(question=axis).height for axis in AXES} for each in (faults, met))
+    text = " ".join((ROOT / "axisjudge" / "docs" / "reference.md").read_text(encoding="utf-8").split())
+    assert f"of {faults.height} faults that the reference locates" in text
+    assert f"they find {met.height} on the axis" in text
+    assert f"Most of the {faults.height - met.height} missed" in text
+    names = {"tool_selection": "tools", "argument_validity": "arguments", "termination": "termination"}
+    names["result_interpretation"] = "results"
+    assert ", ".join(f"{n_met[axis]} of {n[axis]} on {name}" for axis, name in names.items()) in text
+
+
 @pytest.mark.parametrize("rater", ["rules", "reference", "reader two"])
 def test_faults_beside_a_reader_equal_a_count_by_hand(read, rater):
     every = published_reading().rows(named=True)
