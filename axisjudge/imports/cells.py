@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -255,8 +255,13 @@ def rows_where(frame: pl.DataFrame, conditions: Iterable[str]) -> pl.DataFrame:
 
 
 def unlike(names: Iterable[str]) -> bool:
-    """Whether columns are of unlike things by their names (``human_toxic``, ``judge_safe``)."""
-    return len({about(name) for name in names} - {frozenset()}) > 1
+    """Whether columns are of unlike things by their names (``human_toxic``, ``judge_safe``).
+
+    A word more may be the name of a rater, where no other word says who rated (``varc_error`` beside ``human_error``).
+    """
+    told = [(about(name), name) for name in names if about(name)]
+    pairs = (sorted(pair, key=lambda each: len(each[0])) for pair in combinations(told, 2))
+    return any(not (less == more or (less < more and not who(of))) for (less, _), (more, of) in pairs)
 
 
 def asked_by_name(names: Iterable[str]) -> dict[str, list[str]]:
@@ -265,6 +270,19 @@ def asked_by_name(names: Iterable[str]) -> dict[str, list[str]]:
     for name in names:
         asked.setdefault("_".join(sorted(about(name))), []).append(name)
     return asked if len(asked) > 1 and "" not in asked and min(map(len, asked.values())) > 1 else {}
+
+
+def of_one_rater(names: Sequence[str]) -> bool:
+    """Whether names tell questions of one rater: one role in all, and in each another word (``judge_tone``)."""
+    roles, told = {who(name) for name in names}, {about(name) for name in names} - {frozenset()}
+    return len(roles - {""}) == len(roles) == 1 < len(names) == len(told)
+
+
+def is_setting(known: Recognised, name: str, answers: Sequence[str]) -> bool:
+    """Whether a column says one thing in all rows that no other column of answers says, and that takes no side."""
+    own = known.columns[name].words
+    others = frozenset().union(*(known.columns[each].words for each in answers if each != name))
+    return len(own) == 1 and len(answers) > 1 and not own & others and not any(map(side, own))
 
 
 def chooses(known: Recognised, names: Iterable[str]) -> bool:

@@ -25,8 +25,10 @@ from axisjudge.imports.cells import (
     chooses,
     each_by,
     is_scale,
+    is_setting,
     judgements_of,
     mended,
+    of_one_rater,
     turned,
     unlike,
     without_copies,
@@ -247,7 +249,9 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
     elif not by_rater:
         of_people = not named and who(roles.get("rater", "")) == "people"
         answers = [name for name in answers if not (of_people and who(name) == "judge")]  # none of theirs
-        answers = [name for name in answers if known.columns[name].kind == "verdict" or name in options.question]
+        verdicts = [name for name in answers if known.columns[name].kind == "verdict"]
+        settings = {name for name in verdicts if is_setting(known, name, verdicts)}
+        answers = [name for name in answers if name in options.question or name in {*verdicts} - settings]
     used = {*answers, *(column for name in answers for column in sides[name].values())}
     left_out = (*(name for name in rest if name not in used), *of_records)
     sides = {name: sides[name] for name in answers}
@@ -272,7 +276,7 @@ def _raters(
     people = [name for name in sure if who(name) == "people"]
     if not named and (answered := on_answers(known, sure, by_end=not people)):
         _refuse_on_answers(where, answered, options)
-    if not named and (asked := by_question(sure) or asked_by_name(sure)):
+    if not named and ((asked := by_question(sure) or asked_by_name(sure)) or of_one_rater(sure)):
         _refuse_undecided(where, sure, options, asked)
     if not sure and len(verdicts) > 1:
         _refuse_undecided(where, verdicts, options)
@@ -398,7 +402,7 @@ def _refuse_undecided(
         WayOut(("--rater", name, "--kind", "llm"), "if they are questions to one model"),
         WayOut(("--rater", name, "--kind", "human", *DRAW), "if they are questions to one person"),
     ]
-    ways = [ways[2], ways[0]] if asked and people else ways
+    ways = [ways[2 if people else 1], ways[0]] if of_one_rater(names) or (asked and people) else ways
     if len(names) > len(asked) > 1:  # several raters of each question
         ways = [WayOut((*_kinds_of(of), "--question", base), f"only {base}") for base, of in [*asked.items()][:3]]
     raise InputError(where, f"{listed} may be raters of one question, or questions to one rater", ways=ways)
@@ -421,14 +425,17 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
     taken = {*columns, *(set(options.kinds) & set(heads))}
     kinds = {name: each.kind for name, each in known.columns.items()}
     says_who = any(map(who, known.of("verdict")))  # then a column `model` may say whose answers were rated
+    of_others = {name for name in heads if says_who and re.search(r"(^model|_by|_source)$", plain(name))}
     for ours, names in NAMES.items():
         named = [name for name in heads if name not in taken and {plain(name), last_part(name)} & {*names}]
         free = [name for name in named if _fits(known, name, ours)]
         if ours == "rater":
             free = [
-                name for name in free if kinds[name] not in ("text", "id") and not (says_who and plain(name) == "model")
+                name
+                for name in free
+                if kinds[name] not in ("text", "id") and not _are_sides(known.columns[name].words)
+                if name not in of_others
             ]
-            free = [name for name in free if not _are_sides(known.columns[name].words)]
         if ours == "verdict":
             free = [
                 name for name in free if plain(name) == ours or kinds[name] not in ("text", "reason", "id", "rater")
@@ -436,7 +443,7 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
         inner = [name for name in free if name not in known.outer]
         column = named_column(inner, names) if ours in (*_SAID, "rater", "rater_kind", "question") else ""
         column = column or ("" if ours in _SAID else named_column(free, names))
-        if ours == "rater" and not column and len(of := [name for name in known.of("rater") if name not in taken]) == 1:
+        if ours == "rater" and not column and len(of := [*{*known.of("rater")} - taken - of_others]) == 1:
             column = of[0]
         if ours not in roles and column and not (ours == "rater" and options.rater):
             roles[ours] = column

@@ -34,7 +34,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rater": (
         *("rater", "judge", "annotator", "rater_id", "judge_id", "judge_name", "annotator_id", "annotator_name"),
         *("worker", "worker_id", "grader", "evaluator", "labeler", "labeller", "coder", "scorer", "reviewer"),
-        *("ann", "analyst", "assessor", "username"),
+        *("ann", "analyst", "assessor", "username", "rated_by", "labeled_by", "labelled_by", "annotated_by"),
+        *("scored_by", "graded_by", "judged_by", "rating_source", "label_source"),
         *("judge_model", "evaluation_model", "evaluationmodel", "model"),
     ),
     "question": (
@@ -94,6 +95,7 @@ _OF_TEXT = words_in("prompt response completion text context token sampled_respo
 _ANSWERED = words_in("answer response output completion generation reply prediction")
 #: Columns of such a record say how something was made.
 _OF_MAKING = words_in("meta metadata meta_data parameters config settings optimized_parameters request usage")
+_SETTINGS = words_in("temperature top_p top_k mode effort reasoning_effort prompt_version shots n_shots num_shots seed")
 #: Columns of such a record say what was asked or expected.
 _OF_ASKING = words_in("input inputs reference expected expected_output reference_output reference_outputs")
 #: A column of such a name is made of others.
@@ -273,6 +275,8 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
         return replace(column, evidence="named for what is measured, counted or made of other columns")
     if of in _OF_MAKING | _OF_ASKING and of != plain(name) and not who(last_part(name)):
         return replace(column, evidence=f"says {'what was asked' if of in _OF_ASKING else 'how something was made'}")
+    if last_part(name) in _SETTINGS:
+        return replace(column, evidence="says how something was made")
     few = 0 < len(words) <= MOST_WORDS and most <= _LONGEST_WORD
     column = replace(column, words=words if few else frozenset())
     spaced = mean > _SENTENCE and bool(cells.str.contains(r"\s\S+\s").mean() > 0.5)  # type: ignore[operator]
@@ -487,10 +491,11 @@ def kind_of(name: str, column: str = "") -> RaterKind | None:
 def share_words(words: frozenset[str], of_people: frozenset[str], *, leave: bool = False) -> bool:
     """Whether a column answers the question that `of_people` answers: the same words, or words of the same two sides.
 
-    With `leave`, as for a column named like a judge, half of its words may be its own.
+    With `leave`, as for a column named like a judge, or with three words in common, half of its words may be its own.
     """
     if not words or not of_people or of_unlike_scales(words, of_people):
         return False
+    leave = leave or sum(number_of(each) is None for each in words & of_people) > 2
     if words <= of_people or (leave and len(words & of_people) * 2 >= len(words)):
         return True
     sided = len(of_people) > 1 and all(map(side, of_people))  # one word in every row says nothing of a side

@@ -558,3 +558,45 @@ def test_commands_that_a_refusal_prints_run_as_they_stand(name, content, answere
                 file.unlink()
             code, said = run(words)
             assert code == 0, (name, words, said)
+
+
+def test_settings_of_a_run_are_no_questions(tmp_path):
+    table = {"id": list(range(30)), "model": ["gpt-5"] * 30, "temperature": [0] * 30, "effort": ["high"] * 30}
+    asked = {"closed": drawn(30, ("Yes", "No")), "labelled": drawn(30, ("Yes", "No"), seed=2), "flavour": ["both"] * 30}
+    found = import_ratings([written(tmp_path / "judged.csv", table | asked)]).ratings
+    assert sorted(found["question"].unique()) == ["closed", "labelled"]
+    assert set(found["rater"]) == {"gpt-5"}
+
+
+@pytest.mark.parametrize(("role", "kind"), [("judge", "llm"), ("human", "human")])
+def test_columns_of_one_role_and_of_another_thing_each_are_questions_to_one_rater(tmp_path, role, kind):
+    names = [f"{role}_{of}" for of in ("tone", "empathy", "accuracy")]
+    table = {"id": list(range(40)), **{name: drawn(40, ("1", "4", "5"), seed=n) for n, name in enumerate(names)}}
+    with pytest.raises(InputError) as refused:
+        import_ratings([written(tmp_path / "sheet.csv", table)])
+    first = refused.value.ways[0].options
+    assert "--rater" in first
+    assert kind in first
+    assert not any(name in " ".join(first) for name in names)
+
+
+def test_who_labelled_a_row_is_its_rater_but_not_where_columns_name_raters(tmp_path):
+    words = {"closed": drawn(40, ("Yes", "No")), "labelled": drawn(40, ("Yes", "No"), seed=2)}
+    told = {"id": list(range(40)), "labeled_by": ["ana", "ben"] * 20}
+    people = ImportOptions(kind="human", sampling="unknown")
+    found = import_ratings([written(tmp_path / "sheet.csv", told | words)], people).ratings
+    assert set(found["rater"]) == {"ana", "ben"}
+    judged = {"gpt-4o": drawn(40), "human": drawn(40, seed=3)}
+    found = import_ratings([written(tmp_path / "two.csv", told | judged)], ImportOptions(question=("solved",))).ratings
+    assert set(found["rater"]) == {"gpt-4o", "human"}
+
+
+def test_names_of_errors_are_compared_where_most_are_the_same(tmp_path):
+    errors = ("near_miss", "partial", "wrong_place", "wrong_rule")
+    people = random.Random(1).choices(errors, k=40)
+    arc = [word if n % 3 else "wrong_shape" for n, word in enumerate(people)]
+    accuracy = [n / 40 for n in range(40)]
+    table = {"task_id": list(range(40)), "human_accuracy": accuracy, "arc_error": arc, "human_error": people}
+    found = check(written(tmp_path / "errors.csv", table)).read
+    assert ([judge.name for judge in found.judges], found.judges[0].n_compared) == (["arc_error"], 40)
+    assert {row["taken as"] for row in found.recognised if row["column"] == "human_error"} == {"people"}

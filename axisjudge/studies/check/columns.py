@@ -269,7 +269,10 @@ def _item(known: Recognised, taken: set[str]) -> str:
     names = [name for want in _ITEMS for name in known.columns if plain(name) == want and name not in taken]
     own = {name: known.columns[name].distinct / max(known.columns[name].filled, 1) for name in names}
     filled = {name for name in names if known.columns[name].filled == known.frame.height}
-    return max((name for name in names if own[name] >= 0.9 and name in filled), key=lambda name: own[name], default="")
+    other = known.item if known.item and known.item not in taken else ""
+    return max(
+        (name for name in names if own[name] >= 0.9 and name in filled), key=lambda name: own[name], default=other
+    )
 
 
 def repeating_id(roles: Roles) -> str:
@@ -371,7 +374,8 @@ def wide_raters(
 def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Sequence[str]) -> tuple[str, ...]:
     people = [name for name in free if who(name) == "people" and name not in judges and not _of_a_pair(known, name)]
     if len(people) > 1:  # those that answer what a judge answers
-        theirs = [free[name] for name in free if name in judges or who(name) == "judge"]
+        others = [name for name in free if name not in people]
+        theirs = [free[name] for name in [each for each in others if each in judges or who(each) == "judge"] or others]
         people = [name for name in people if any(free[name] & words for words in theirs)] or people
     by_stem: dict[str, list[str]] = {}
     for name in people:
