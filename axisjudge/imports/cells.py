@@ -197,8 +197,15 @@ def is_scale(cell: str) -> bool:
         return False
 
 
-def beside(name: str, heads: Sequence[str]) -> dict[str, str]:
+def no_share(known: Recognised, name: str) -> bool:
+    """Whether no cell of a confidence is a share of 1: high, medium, low, or 1 to 10."""
+    cells = known.frame[name].drop_nulls().unique()
+    return len(cells) > 0 and not any(0 <= number <= 1 for cell in cells if (number := number_of(cell)) is not None)
+
+
+def beside(known: Recognised, name: str, heads: Sequence[str]) -> dict[str, str]:
     """Our field -> column of what stands beside a wide column: ``gpt_confidence`` beside ``gpt``."""
+    heads = [head for head in heads if known.columns[head].kind != "confidence" or not no_share(known, head)]
     by_name = {plain(head.replace("/", "_").replace(".", "_")): head for head in heads}
     own = plain(name.replace("/", "_").replace(".", "_"))
     bases = {own, own.removesuffix("_value").removesuffix("_score")}

@@ -28,6 +28,7 @@ from axisjudge.imports.cells import (
     is_setting,
     judgements_of,
     mended,
+    no_share,
     of_one_rater,
     turned,
     unlike,
@@ -224,17 +225,18 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
         _refuse_rivals(where, known, roles)
     if long:
         return _checked(where, Layout(roles, left_out=(*rest, *of_records)), known, options)
-    told = set(options.columns.values()) & {"verdict"}
-    if "rater" not in roles and not options.rater and not told:
+    if "rater" not in roles and not options.rater and "verdict" not in options.columns.values():
         rest = [name for name in heads if name in rest or name == roles.get("verdict")]
         roles = {ours: column for ours, column in roles.items() if ours != "verdict"}
-    sides = {name: beside(name, rest) for name in rest}
+    sides = {name: beside(known, name, rest) for name in rest}
     said_beside = {column for found in sides.values() for column in found.values()}
     by_rater = "rater" not in roles and not options.rater and not any(plain(name) in AXES for name in rest)
     answers = [name for name in rest if name not in said_beside and not is_text(name) and _are_answers(known, name)]
     answers = [name for name in answers if name in named or not of_candidate(known, name)]
     if by_rater:
         answers = _raters(where, answers, named, known, options)
+        if any(map(who, answers)) and "model" not in options.columns.values() and (of := roles.pop("model", "")):
+            roles.setdefault("agent", of)  # whose answers were rated
     if (
         by_rater
         and len(answers) == 1
@@ -254,8 +256,8 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
         answers = [name for name in answers if name in options.question or name in {*verdicts} - settings]
     used = {*answers, *(column for name in answers for column in sides[name].values())}
     left_out = (*(name for name in rest if name not in used), *of_records)
-    sides = {name: sides[name] for name in answers}
-    return _checked(where, Layout(roles, tuple(answers), by_rater, sides, left_out), known, options)
+    found = Layout(roles, tuple(answers), by_rater, {name: sides[name] for name in answers}, left_out)
+    return _checked(where, found, known, options)
 
 
 def _raters(
@@ -477,8 +479,8 @@ def _fits(known: Recognised, name: str, ours: str) -> bool:
     if ours not in (*WHOLE, "confidence", "rater_kind", "scale"):
         return True
     cells = known.frame[name].drop_nulls().unique().to_list()
-    if ours == "confidence" and cells and all(number_of(cell) is None for cell in cells):
-        return False  # high, medium, low
+    if ours == "confidence" and no_share(known, name):
+        return False
     if plain(name) == ours:  # our own name is meant; a cell that does not fit is refused later
         return True
     if ours == "rater_kind":

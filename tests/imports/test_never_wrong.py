@@ -600,3 +600,21 @@ def test_names_of_errors_are_compared_where_most_are_the_same(tmp_path):
     found = check(written(tmp_path / "errors.csv", table)).read
     assert ([judge.name for judge in found.judges], found.judges[0].n_compared) == (["arc_error"], 40)
     assert {row["taken as"] for row in found.recognised if row["column"] == "human_error"} == {"people"}
+
+
+def test_a_model_whose_answers_were_rated_is_not_the_judges_own(tmp_path):
+    models = ["openai/gpt-5", "meta-llama/llama-3.1-8b", "google/gemini-3"] * 10
+    table = {"id": list(range(30)), "model": models, "answer": [f"answer {n} of some length" * 3 for n in range(30)]}
+    path = written(tmp_path / "v.csv", table | {"judge_label": drawn(30), "human_label": drawn(30, seed=2)})
+    judge = import_ratings([path]).ratings.filter(rater="judge_label")
+    assert (judge["family"].n_unique(), set(judge["model"]), set(judge["agent"])) == (1, {None}, {*models})
+    assert check(path).read.n_compared == 30
+
+
+def test_a_confidence_of_1_to_10_is_no_share_and_is_not_read(tmp_path):
+    table = {"id": list(range(30)), "gpt-4o": drawn(30), "gpt-4o_confidence": [8, 9, 10] * 10, "human": drawn(30, seed=2)}
+    found = import_ratings([written(tmp_path / "sure.csv", table)], ImportOptions(question=("solved",)))
+    assert found.ratings["confidence"].null_count() == 60
+    asked = ImportOptions(question=("solved",), rater="gpt-4o")
+    path = written(tmp_path / "long.csv", {"id": list(range(30)), "verdict": drawn(30), "confidence": [8, 9, 10] * 10})
+    assert import_ratings([path], asked).ratings["confidence"].null_count() == 30

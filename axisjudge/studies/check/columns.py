@@ -164,7 +164,7 @@ def _is_long(known: Recognised, wishes: Roles) -> bool:
     if any(name in known.columns for name in named):
         return False
     rater, value = _rater(known), _said(known)
-    if not rater or not value or rater == value:
+    if not rater or not value or rater == value or known.columns[value].kind == "text":
         return False
     raters = _names_in(known, rater)
     if not 2 <= len(raters) <= 200 or len(raters) * 2 > known.frame.height:
