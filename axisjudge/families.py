@@ -14,7 +14,7 @@ _TOKENS = {
     "mistral": ("mistral", "mixtral", "ministral", "magistral"),
     "xai": ("grok",),
     "zhipu": ("glm",),
-    "cohere": ("command",),
+    "cohere": ("cohere", "command"),
     "microsoft": ("phi",),
     "nvidia": ("nemotron",),
     "writer": ("palmyra",),
@@ -38,8 +38,8 @@ def family_of(model: str | None) -> str | None:
     if not model:
         return None
     for part in reversed(model.lower().split("/")):
-        for token in re.split(r"[^a-z0-9]+", part):
+        for place, token in enumerate(re.split(r"[^a-z0-9]+", part)):
             for name in (token, token.rstrip("0123456789")):
-                if name in _TOKEN_FAMILY:
+                if name in _TOKEN_FAMILY and (name != "command" or not place):  # a word of other names, too
                     return _TOKEN_FAMILY[name]
     return None

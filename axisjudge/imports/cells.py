@@ -387,8 +387,8 @@ class Layout:
 
 def judgements_of(
     path: Path, columns: Columns, known: Recognised, layout: Layout, options: ImportOptions
-) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The judgements of all rows; an empty cell of a judge is a verdict that did not come, one of a person no label."""
+) -> tuple[pl.DataFrame, list[str]]:
+    """The judgements of all rows, and how many cells were empty: no verdict of a judge, no label of a person."""
     first = 2 if path.suffix in (".csv", ".tsv") else 1
     roles, frame = layout.roles, known.frame
 
@@ -417,8 +417,8 @@ def judgements_of(
         pl.lit(str(path)).alias("where"), *(pl.lit(None, pl.String).alias(name) for name in unsaid)
     )
     if not layout.answers:
-        return rows.with_columns(word=cell_words(columns[roles["verdict"]])), {}
-    parts, empty = [], {}
+        return rows.with_columns(word=cell_words(columns[roles["verdict"]])), []
+    parts, notes = [], []
     for name in layout.answers:
         more = [field(ours, column).alias(ours) for ours, column in layout.sides[name].items()]
         part = rows.with_columns(
@@ -426,10 +426,13 @@ def judgements_of(
             cell_words(columns[name]).alias("word"),
             *more,
         )
-        lost = part["word"].is_null()
-        if lost.any():
-            lost &= ~of_people(part, options)
+        empty = part["word"].is_null()
+        if empty.any():
+            lost = empty & ~of_people(part, options)
             part = part.filter(pl.col("word").is_not_null() | lost)
-        empty[name] = int(lost.sum())
+            if count := int(lost.sum()):
+                notes.append(f"{name}: {count:,} empty cells are verdicts that did not come, and stay counted")
+            if (count := int(empty.sum()) - count) and not layout.by_rater:
+                notes.append(f"{name}: {count:,} empty cells of people are no labels, and are left out")
         parts.append(part)
-    return row_by_row(parts), empty
+    return row_by_row(parts), notes

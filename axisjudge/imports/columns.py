@@ -120,11 +120,7 @@ def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) 
     if nameless := known.frame[layout.roles["trajectory_id"]].null_count():
         notes.append(f"{layout.roles['trajectory_id']} is empty in {nameless:,} rows, which are items by their number")
     notes += [f"rows that repeat another in every cell: {n_copies}, taken once"] if n_copies else []
-    notes += [
-        f"{name}: {count:,} empty cells are verdicts that did not come, and stay counted"
-        for name, count in empty.items()
-        if count
-    ]
+    notes += empty
     return ImportedFile(form, found, notes=tuple(filter(None, notes)), columns=layout.table(known))
 
 
@@ -453,6 +449,10 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
     if "trajectory_id" not in roles and known.item and known.item not in taken:
         roles["trajectory_id"] = known.item
         taken.add(known.item)
+    if "cluster_id" in roles and roles["cluster_id"] not in columns and (item := roles.get("trajectory_id")):
+        several = known.frame.group_by(item).agg(pl.col(roles["cluster_id"]).n_unique()).to_series(1).max()
+        if several != 1:  # an item stands in one cluster; this says something of ratings
+            taken.discard(roles.pop("cluster_id"))
     told = [name for name in heads if name in options.kinds and name not in columns]
     return roles, [name for name in heads if name not in {*taken, *options.kinds}] + told
 

@@ -33,10 +33,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "rater": (
         *("rater", "judge", "annotator", "rater_id", "judge_id", "judge_name", "annotator_id", "annotator_name"),
-        *("worker", "worker_id", "grader", "evaluator", "labeler", "labeller", "coder", "scorer", "reviewer"),
-        *("ann", "analyst", "assessor", "username", "rated_by", "labeled_by", "labelled_by", "annotated_by"),
-        *("scored_by", "graded_by", "judged_by", "rating_source", "label_source"),
-        *("judge_model", "evaluation_model", "evaluationmodel", "model"),
+        *("worker", "worker_id", "workerid", "grader", "evaluator", "labeler", "labeller", "coder", "scorer"),
+        *("reviewer", "ann", "analyst", "assessor", "username", "participant", "participant_id", "respondent"),
+        *("rated_by", "labeled_by", "labelled_by", "annotated_by", "scored_by", "graded_by", "judged_by"),
+        *("rating_source", "label_source", "judge_model", "evaluation_model", "evaluationmodel", "model"),
     ),
     "question": (
         *("question", "criterion", "criteria", "axis", "metric", "metric_name", "aspect", "dimension", "attribute"),
@@ -107,10 +107,10 @@ _EPOCHS = tuple((1e9 * unit, 3e9 * unit) for unit in (1, 1e3, 1e6))
 #: Names of a column that a program wrote before a table's own.
 _NAMELESS = frozenset({"column 1", "unnamed: 0", "index", "__index_level_0__", "_c0"})
 HUMAN = words_in("human humans people person gold golden truth groundtruth expert experts reviewer manual sme") | (
-    words_in("annotator annotators annotated adjudicated crowd worker analyst assessor username")
+    words_in("annotator annotators annotated adjudicated crowd worker analyst assessor username participant respondent")
 )
 #: A column of such a name holds names of people alone; an annotator may be a program.
-OF_PEOPLE = words_in("worker username person human crowd expert")
+OF_PEOPLE = words_in("worker workerid username person human crowd expert participant respondent")
 LABEL_WORDS = words_in("label labels target expected reference actual annotation correct oracle")
 #: Such a word among others that name answers says what is true of a row, which no judge said.
 TRUTH = words_in("true truth gt gold golden groundtruth expected reference oracle")
@@ -130,9 +130,9 @@ _JUDGE = words_in(
 _CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
 _AGREEING = words_in("agree agrees agreed agreement disagree disagrees disagreement")  # of others with each other
 #: What is measured or counted of a run or a row, and is no verdict on it.
-_MEASURED = words_in(
+MEASURED = words_in(
     "cost costs price latency duration runtime execution seconds ms tokens length count tally num n logprob logprobs "
-    "perplexity lower upper"
+    "perplexity lower upper usd words chars characters"
 )
 #: Such a column with an id, name or model says who rated.
 _WHO_RATED = words_in("annotator judge rater worker evaluator grader reviewer eval evaluation")
@@ -270,7 +270,7 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
         return replace(column, evidence="times, in seconds or their thousandths since 1970")
     of = plain(name.partition(".")[0])
     of_interval = "mean" in name and name.replace("mean", "lower") in frame.columns
-    named = (tokens(name) | {of}) & _MEASURED or {plain(name), last_part(name)} & _OF_OTHERS
+    named = (tokens(name) | {of}) & MEASURED or {plain(name), last_part(name)} & _OF_OTHERS
     if column.numbers and (named or of_interval):
         return replace(column, evidence="named for what is measured, counted or made of other columns")
     if of in _OF_MAKING | _OF_ASKING and of != plain(name) and not who(last_part(name)):

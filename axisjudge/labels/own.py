@@ -54,7 +54,8 @@ def decoded(path: Path, raw: bytes) -> str:
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError as error:
-        raise InputError(str(path), "must be UTF-8", cure="save it as CSV UTF-8") from error
+        cure = f"save it as UTF-8; one that Windows wrote: iconv -f WINDOWS-1252 -t UTF-8 {path} > utf8-{path.name}"
+        raise InputError(str(path), "must be UTF-8", cure=cure) from error
     if not text.strip():
         raise InputError(str(path), "is empty")
     return text

@@ -612,9 +612,32 @@ def test_a_model_whose_answers_were_rated_is_not_the_judges_own(tmp_path):
 
 
 def test_a_confidence_of_1_to_10_is_no_share_and_is_not_read(tmp_path):
-    table = {"id": list(range(30)), "gpt-4o": drawn(30), "gpt-4o_confidence": [8, 9, 10] * 10, "human": drawn(30, seed=2)}
+    table = {
+        "id": list(range(30)),
+        "gpt-4o": drawn(30),
+        "gpt-4o_confidence": [8, 9, 10] * 10,
+        "human": drawn(30, seed=2),
+    }
     found = import_ratings([written(tmp_path / "sure.csv", table)], ImportOptions(question=("solved",)))
     assert found.ratings["confidence"].null_count() == 60
     asked = ImportOptions(question=("solved",), rater="gpt-4o")
     path = written(tmp_path / "long.csv", {"id": list(range(30)), "verdict": drawn(30), "confidence": [8, 9, 10] * 10})
     assert import_ratings([path], asked).ratings["confidence"].null_count() == 30
+
+
+def test_what_is_measured_of_a_judge_is_no_judge(tmp_path):
+    table = {"id": list(range(40)), "judge_cost_usd": [n / 50 for n in range(40)], "human": drawn(40)}
+    with pytest.raises(InputError) as refused:
+        check(written(tmp_path / "costs.csv", table))
+    assert not any("judge_cost_usd" in " ".join(way.options) for way in refused.value.ways)
+
+
+def test_participants_rate_and_a_group_that_changes_within_an_item_is_no_cluster_of_items(tmp_path):
+    rows = [(who, f"s{item}") for who in range(12) for item in range(10)]
+    table = {"participant_id": [f"p{who}" for who, _ in rows], "group": ["ab"[who % 2] for who, _ in rows]}
+    answers = [str(1 + (who + 3 * n) % 5) if n % 17 else "" for n, (who, _) in enumerate(rows)]
+    path = written(tmp_path / "study.csv", table | {"sentence_id": [item for _, item in rows], "clear": answers})
+    found = import_ratings([path], ImportOptions(kind="human", sampling="unknown", item=("sentence_id",)))
+    assert found.ratings["rater"].n_unique() == 12
+    assert found.ratings["cluster_id"].to_list() == found.ratings["trajectory_id"].to_list()
+    assert any(f"{answers.count('')} empty cells of people" in note for note in found.notes)

@@ -17,6 +17,7 @@ from axisjudge.imports.recognise import (
     HUMAN,
     KIND_WORDS,
     LABEL_WORDS,
+    MEASURED,
     NAMED_FOR_ROWS,
     NAMES,
     OF_PEOPLE,
@@ -497,7 +498,7 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         if each.numbers
         and name not in people
         and last_part(name) not in OF_ROWS
-        and (who(name) == "judge" or each.kind == "verdict")
+        and (each.kind == "verdict" or (who(name) == "judge" and not tokens(name) & MEASURED))
         and (each.fractions or not each.words or (len(theirs) > 2 and of_unlike_scales(each.words, theirs)))
     ]
     listed = ", ".join(sorted(theirs, key=in_order)[:6])
