@@ -405,7 +405,7 @@ def judgements_of(
     said = {
         "row": pl.int_range(first, first + frame.height, dtype=pl.UInt32, eager=True),
         "thing": things,
-        **{name: frame[roles[name]] for name in ("question", "rater") if name in roles},
+        **{name: frame[roles[name]].str.strip_chars() for name in ("question", "rater") if name in roles},
         **({"kind": field("rater_kind", roles["rater_kind"])} if "rater_kind" in roles else {}),
         **{ours: field(ours, column) for ours, column in roles.items() if ours not in _OWN},
     }

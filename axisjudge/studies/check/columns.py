@@ -374,6 +374,7 @@ def wide_raters(
 
 def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Sequence[str]) -> tuple[str, ...]:
     people = [name for name in free if who(name) == "people" and name not in judges and not _of_a_pair(known, name)]
+    people = [name for name in people if known.columns[name].distinct > 1 or last_part(name) not in NAMES["rater"]]
     if len(people) > 1:  # those that answer what a judge answers
         others = [name for name in free if name not in people]
         theirs = [free[name] for name in [each for each in others if each in judges or who(each) == "judge"] or others]
