@@ -23,6 +23,8 @@ from axisjudge.stats.agreement.chance_corrected import (
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 
 NAN = math.nan
+#: Coefficients whose chance is how often the raters used each word.
+CHANCE_BY_USE = ("cohen", "scott", "fleiss", "krippendorff")
 
 # Krippendorff (2011), Computing Krippendorff's alpha-reliability, section C: 4 observers, 12 units; also the example of
 # Gwet (2014), table 4.10, for AC1
@@ -295,15 +297,16 @@ def test_no_items_at_all(name):
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_one_category_only(name):
-    """Percent agreement is 1, AC1 and AC2 too where other categories were possible; the rest are undefined, not 1."""
+    """1 where chance is known without use (percent, AC1, AC2); where chance is taken from use, undefined, not 1."""
     found = quietly(lambda: agreement_coefficients(np.ones((30, 2)), [name], categories=[0, 1])[name])
-    if name == "percent_agreement" or name.startswith("gwet"):
-        assert found.estimate == 1
-        assert found.ci_low < 1
-    else:
-        assert math.isnan(found.estimate)
+    if math.isnan(found.estimate):
         assert "one category" in found.reason
         assert math.isnan(found.ci_low)
+    else:
+        assert found.estimate == 1
+        assert found.ci_low < 1
+    assert math.isnan(found.estimate) or not name.startswith(CHANCE_BY_USE)
+    assert found.estimate == 1 or not name.startswith(("percent", "gwet"))
 
 
 def test_ac1_asks_what_could_have_been_said():
@@ -327,7 +330,7 @@ def test_a_constant_rater_is_no_agreement_beyond_chance(name):
     found = quietly(lambda: agreement_coefficients(from_table(15, 0, 5, 0), [name], categories=[0, 1])[name])
     if "cohen" in name:
         assert found.estimate == 0
-    elif name != "percent_agreement" and not name.startswith("gwet"):
+    elif name.startswith(CHANCE_BY_USE):
         assert found.estimate < 0
 
 

@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import astuple
+from hashlib import sha256
 from typing import Any
 
 import pytest
 from judges.rules.conftest import TOOLS
 
+from axisjudge import demo_paths, read_trajectories
 from axisjudge.judges.rules.findings import KINDS
-from axisjudge.judges.rules.judge import RulesJudge, grade_trajectory
+from axisjudge.judges.rules.judge import VERSION, RulesJudge, grade_trajectory
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import ToolSchema, Trajectory
 from axisjudge.verdict import AXES, Axis
@@ -306,6 +309,15 @@ def test_every_kind_has_a_fault_that_shows_it_and_a_near_miss_that_does_not(kind
     assert answer.confidence >= KINDS[kind].confidence
     if near_miss:
         assert kind not in kinds(play(*near_miss, **fields))
+
+
+def test_rules_that_answer_otherwise_are_another_version() -> None:
+    """The kinds, and what is said of the demo with every kind on: where this changes, raise `VERSION` with it."""
+    runs = read_trajectories(*demo_paths()).trajectories
+    said = [
+        (run.id, axis, astuple(one)) for run in runs for axis, one in grade_trajectory(run, every_kind=True).items()
+    ]
+    assert (VERSION, sha256(repr((KINDS, said)).encode()).hexdigest()[:12]) == ("rules-9", "3d684eb22445")
 
 
 def test_of_a_sound_run_with_a_change_the_rules_abstain(

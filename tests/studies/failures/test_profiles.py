@@ -245,7 +245,9 @@ def test_one_agent_has_no_other_to_be_compared_with(table, two_agents):
 
 
 def test_ranking_sentences_cover_alone_tied_and_refused(two_agents, table):
-    assert rank_agents(two_agents, rng=rng()).answer.startswith("We cannot say which of the 2 agents")
+    tied = rank_agents(two_agents, rng=rng()).answer
+    assert "the 2 agents" in tied
+    assert not set(two_agents.agents) & set(tied.split())
     assert rank_success(two_agents, rng=rng()).sets.means.tolist() == [0.4, 0.4]
     alone = rank_axes(two_agents, agent="ant", rng=rng())
     assert alone.first == ("tool_selection",)
