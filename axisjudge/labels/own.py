@@ -44,8 +44,8 @@ def separated_rows(path: Path) -> list[dict[str, str]]:
         The file is broken or empty, two columns share a name, or a row has other cells than the header.
     """
     columns = separated(path, decoded(path, read_bytes(path)))
-    cells = ([plain_cell(cell) for cell in column] for column in columns.values())
-    return [dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True)]
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, map(plain_cell, row), strict=True)) for row in rows]
 
 
 def decoded(path: Path, raw: bytes) -> str:
@@ -73,9 +73,8 @@ def separated(path: Path, text: str) -> dict[str, list[str]]:
     csv.field_size_limit(1 << 30)
 
     def read(**how: Any) -> list[list[str]]:
-        return [
-            row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, **how) if row
-        ]
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, **how)
+        return [row for row in rows if row]
 
     try:
         rows = read()
@@ -167,16 +166,13 @@ class Naming:
             if len(word) != 1:
                 raise InputError(where, f"{question} takes one word", word)
             (word,) = word
-        scale = self.scale_of(question)
         mapped = self.words.get(str(word), word)
-        if scale == "verdict":
-            return {"scale": scale, "verdict": _verdict(where, str(mapped)), "value": None}
-        if scale is None:
-            if self.numbers_need_scale and (not isinstance(mapped, str) or number_of(mapped) is not None):
-                cure = f"tell it with --scale {question}=ordinal:1-5, say"
-                raise InputError(where, f"{question} has numbers on an unknown scale", word, cure)
-            return {"scale": _OPEN_NOMINAL, "verdict": str(mapped), "value": None}
-        return {"scale": scale, **_on_scale(where, scale, mapped)}
+        if (scale := self.scale_of(question)) is not None:
+            return _on_scale(where, scale, mapped)
+        if self.numbers_need_scale and (not isinstance(mapped, str) or number_of(mapped) is not None):
+            cure = f"tell it with --scale {question}=ordinal:1-5, say"
+            raise InputError(where, f"{question} has numbers on an unknown scale", word, cure)
+        return {"scale": _OPEN_NOMINAL, "verdict": str(mapped), "value": None}
 
     def run_fields(self, trajectory_id: str, **known: Any) -> dict[str, Any]:
         """What was rated: from the trajectory if it was given, else what the file knows."""
@@ -230,10 +226,10 @@ def of_one_rater(ratings: Sequence[Rating], form: str) -> None:
 
 def grouped(ratings: Iterable[Rating], by: str) -> dict[str, list[Rating]]:
     """Labels by a field (trajectory_id, item_id), in the order in which its values come."""
-    groups: defaultdict[str, list[Rating]] = defaultdict(list)
+    groups: dict[str, list[Rating]] = {}
     for rating in ratings:
-        groups[getattr(rating, by)].append(rating)
-    return dict(groups)
+        groups.setdefault(getattr(rating, by), []).append(rating)
+    return groups
 
 
 def finished(ratings: Iterable[Rating], aloud: Counter[str] | None = None) -> list[Rating]:
@@ -247,30 +243,34 @@ def finished(ratings: Iterable[Rating], aloud: Counter[str] | None = None) -> li
     for rating in every:
         if rating.scale == _OPEN_NOMINAL and rating.verdict is not None:
             words[rating.question].add(rating.verdict)
-    scales = {}
+    scales, texts = {}, set()
     for question, used in words.items():
-        bad = [word for word in used if "," in word]
-        if bad and aloud is None:
+        with_comma = min((word for word in used if "," in word), default=None)
+        if all(number_of(word) is not None for word in used):
+            scales[question] = recognised_scale(question, used)
+        elif aloud is not None and (with_comma or len(used) > MOST_WORDS):
+            texts.add(question)
+        elif with_comma:
             cure = "map it to another word with --word-map"
-            raise InputError(question, "a word of a nominal scale holds no comma", bad[0], cure)
-        numbers = all(number_of(word) is not None for word in used)
-        scales[question] = recognised_scale(question, used) if numbers else f"nominal:{','.join(sorted(used))}"
-        if aloud is not None and not numbers and (bad or len(used) > MOST_WORDS):
-            n_all = len(every)
-            every = [each for each in every if each.scale != _OPEN_NOMINAL or each.question != question]
-            aloud[f"answers to {question} are texts, and are left out"] += n_all - len(every)
-    seen: Counter[tuple[str, ...]] = Counter()
+            raise InputError(question, "a word of a nominal scale holds no comma", with_comma, cure)
+        else:
+            scales[question] = f"nominal:{','.join(sorted(used))}"
+    n_before: Counter[tuple[str, ...]] = Counter()
     closed = []
     for rating in every:
         change: dict[str, Any] = {}
         if rating.scale == _OPEN_NOMINAL:
-            change["scale"] = scales.get(rating.question, "nominal:")
+            if aloud is not None and rating.question in texts:
+                aloud[f"answers to {rating.question} are texts, and are left out"] += 1
+                continue
+            scale = scales.get(rating.question, "nominal:")
+            change = {"scale": scale}
             if rating.verdict is not None:
-                change |= _on_scale(rating.item_id, change["scale"], rating.verdict)
+                change = _on_scale(rating.item_id, scale, rating.verdict)
         key = (rating.item_id, rating.question, rating.rater)
-        if seen[key]:
-            change["repeat"] = seen[key]
-        seen[key] += 1
+        if n_before[key]:
+            change["repeat"] = n_before[key]
+        n_before[key] += 1
         closed.append(rating.model_copy(update=change) if change else rating)
     return closed
 
@@ -333,9 +333,11 @@ def word(
         aloud[f"answers to {name} have several parts each, which no rating has, and are left out"] += 1
         return
     confidence = sides.get("confidence")
+    if confidence is not None and on_scale("unit", confidence) is None:
+        raise InputError(where, "confidence lies in [0, 1]", confidence)
     fields: dict[str, Any] = {
         "rationale": sides.get("note"),
-        "confidence": None if confidence is None else _share(where, confidence),
+        "confidence": None if confidence is None else number_of(confidence),
         "confidence_source": None if confidence is None else "human",
         "cited_step_indices": steps_of(where, sides.get("steps", ())),
     }
@@ -344,16 +346,6 @@ def word(
     else:
         fields |= terms.word_fields(where, question, answer)
     yield Rating(**base, question=question, **fields)
-
-
-def _share(where: str, confidence: object) -> float:
-    try:
-        share = float(str(confidence))
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise InputError(where, "confidence lies in [0, 1]", confidence)
-    return share
 
 
 #: What these words mean on an axis; others are asked for, because a hint must not turn a verdict round.
@@ -377,19 +369,14 @@ def word_error(where: str, rule: str, words: Iterable[str]) -> InputError:
     return InputError(where, rule, each if len(each) > 1 else each[0], cure, [] if unknown else [WayOut(told)])
 
 
-def _verdict(where: str, word: str) -> str:
-    if (name := plain(word)) in VERDICTS:
-        return name
-    raise word_error(where, f"a verdict is one of {', '.join(VERDICTS)}", [word])
-
-
 def _on_scale(where: str, scale: str, answer: object) -> dict[str, Any]:
-    on = on_scale(checked_scale("scale", scale), answer)
-    if on is None and (words := scale.removeprefix("nominal:")) != scale:
-        one_of(f"{where}: word", str(answer), words.split(","))
-    if on is None:
-        raise InputError(where, f"must lie on the scale {scale}", answer)
-    return {"verdict": on[0], "value": on[1]}
+    if on := on_scale(checked_scale("scale", scale), answer):
+        return {"scale": scale, "verdict": on[0], "value": on[1]}
+    if scale == "verdict":
+        raise word_error(where, f"a verdict is one of {', '.join(VERDICTS)}", [str(answer)])
+    if scale.startswith("nominal:"):
+        one_of(f"{where}: word", str(answer), scale.removeprefix("nominal:").split(","))
+    raise InputError(where, f"must lie on the scale {scale}", answer)
 
 
 _FIELDS = tuple(Rating.model_fields)
@@ -448,8 +435,7 @@ def _full(where: str, row: Mapping[str, str]) -> Rating:
     fields: dict[str, Any] = {name: cell for name, cell in row.items() if cell != ""}
     try:
         fields |= {name: json.loads(fields[name]) for name in _JSON if name in fields}
-        if "confidence" in fields:
-            fields["confidence"] = float(fields["confidence"])
+        fields |= {name: float(fields[name]) for name in ("confidence",) if name in fields}
         return Rating(**fields)
     except ValidationError as error:
         fault = error.errors()[0]
@@ -463,39 +449,29 @@ def _by_hand(path: Path, rows: Sequence[Mapping[str, str]], heads: Sequence[str]
         cure = "name the column trajectory_id, or say the format"
         raise InputError(str(path), "labels need a column trajectory_id", heads, cure)
     long = "question" in heads
-    asked = () if long else tuple(name for name in heads if terms.question_of(name) in (*AXES, *terms.axes.values()))
-    known = {"trajectory_id", "step_index", "rater", *_ABOUT}
-    known |= {"question", "verdict", "confidence", "rationale", "cited_step_indices"} if long else set(asked)
-    known |= {f"{name}_{side}" for name in asked for side in ("note", "confidence", "steps")}
+    asked = [name for name in heads if terms.question_of(name) in (*AXES, *terms.axes.values())]
+    beside = {name: {side: f"{name}_{side}" for side in SIDES} for name in asked}  # each answer's column, and its sides
+    if long:
+        beside = {"verdict": {"note": "rationale", "confidence": "confidence", "steps": "cited_step_indices"}}
+    known = {"trajectory_id", "step_index", "rater", *_ABOUT, *beside, *(("question",) if long else ())}
+    known.update(*(sides.values() for sides in beside.values()))
     if unknown := [name for name in heads if name not in known]:
         cure = "leave it out, or map it to an axis with --axis-map"
         raise InputError(str(path), "a column is neither an axis nor a field of a label", unknown[0], cure)
-    if not long and not asked:
+    if not beside:
         raise InputError(str(path), "needs columns question and verdict, or a column for an axis", heads)
     for number, row in enumerate(rows, start=2):
-        yield from _row(f"{path}:{number}", row, asked, terms)
-
-
-def _row(where: str, row: Mapping[str, str], asked: Sequence[str], terms: Terms) -> Iterator[Rating]:
-    rater = row.get("rater") or terms.rater
-    if not rater:
-        raise InputError(where, "a label needs its rater", cure="name the person with --rater")
-    step = row.get("step_index") or None
-    base = {
-        **terms.run_fields(row["trajectory_id"], **{name: row.get(name) or None for name in _ABOUT}),
-        "step_index": None if step is None else steps_of(where, [step])[0],
-        **by_person(rater),
-    }
-    if not asked:
-        named = {"note": "rationale", "confidence": "confidence", "steps": "cited_step_indices"}
-        yield from word(where, base, row["question"], row.get("verdict"), _sides(row, named), terms)
-    for name in asked:
-        named = {side: f"{name}_{side}" for side in ("note", "confidence", "steps")}
-        yield from word(where, base, name, row[name], _sides(row, named), terms)
-
-
-def _sides(row: Mapping[str, str], named: Mapping[str, str]) -> dict[str, Any]:
-    sides: dict[str, Any] = {side: row[name] for side, name in named.items() if row.get(name)}
-    if "steps" in sides:
-        sides["steps"] = sides["steps"].strip("[] ").replace(",", " ").replace(";", " ").split()
-    return sides
+        where = f"{path}:{number}"
+        if not (rater := row.get("rater") or terms.rater):
+            raise InputError(where, "a label needs its rater", cure="name the person with --rater")
+        step = row.get("step_index")
+        base = {
+            **terms.run_fields(row["trajectory_id"], **{name: row.get(name) or None for name in _ABOUT}),
+            "step_index": steps_of(where, [step])[0] if step else None,
+            **by_person(rater),
+        }
+        for column, names in beside.items():
+            sides: dict[str, Any] = {side: row[name] for side, name in names.items() if row.get(name)}
+            if "steps" in sides:
+                sides["steps"] = sides["steps"].strip("[] ").replace(",", " ").replace(";", " ").split()
+            yield from word(where, base, row["question"] if long else column, row.get(column), sides, terms)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -37,6 +38,8 @@ from axisjudge.studies.people.judges import (
     compare_judge,
     corrected_of,
 )
+
+Strings = NDArray[np.object_]
 
 #: Labels of more than this share of the tasks would hardly differ from all labels.
 MOST_OF_ALL = 0.5
@@ -114,24 +117,19 @@ class HumanComparison:
 
 
 def compare_question(panel: LabelledPanel, *, epsilon: float, ci_level: float, seed: int) -> QuestionComparison:
-    """Every judge of a panel against its people."""
+    """Every judge of a panel against its people; kappas with the majority are ranked on words that take a side."""
     numbers = range(len(panel.judges))
-    judges = (compare_judge(panel, number, epsilon=epsilon, ci_level=ci_level, seed=seed) for number in numbers)
-    ranks = _kappa_ranks(panel, ci_level, np.random.default_rng(seed))
-    return QuestionComparison(panel, tuple(judges), _ceiling(panel, ci_level), ranks)
-
-
-def _kappa_ranks(panel: LabelledPanel, ci_level: float, rng: np.random.Generator) -> RankSets:
-    """Rank sets of the judges by kappa with the majority, on the words that take a side."""
-    return reference_ranks(
+    judges = tuple(compare_judge(panel, number, epsilon=epsilon, ci_level=ci_level, seed=seed) for number in numbers)
+    ranks = reference_ranks(
         panel.sided(panel.judged),
         panel.reference,
         coefficient=coefficient_of_two("ordinal" if panel.ordered else "nominal"),
         categories=[float(code) for code in panel.sides.values()],
         clusters=panel.groups,
         ci_level=ci_level,
-        rng=rng,
+        rng=np.random.default_rng(seed),
     )
+    return QuestionComparison(panel, judges, _ceiling(panel, ci_level), ranks)
 
 
 def strangers_among(people: pl.DataFrame) -> tuple[LabelFault, ...]:
@@ -175,46 +173,37 @@ def few_labels(comparison: HumanComparison, *, n_runs: int = 30, n_draws: int = 
 
     Questions on which every item is labelled are tried; at most half of the tasks are labelled.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, Any] | None] = []
     taken = n_runs
     for panel in (question.panel for question in comparison.questions if n_draws):
-        labels = panel.failed(panel.reference)
+        labels, runs = panel.failed(panel.reference), np.array(panel.runs)
         if panel.failing is None or panel.clusters is None or np.isnan(labels).any():
             continue
         taken = min(n_runs, int(MOST_OF_ALL * (panel.clusters.max() + 1)))
         rng = np.random.default_rng(seed)
-        draws = [_drawn_items(panel, taken, rng) for _ in range(n_draws)]
+        draws = []
+        for _ in range(n_draws):
+            tasks = rng.choice(panel.groups.max() + 1, taken, replace=False)
+            drawn = np.isin(runs, [rng.choice(np.unique(runs[panel.groups == task])) for task in tasks])
+            draws.append(np.where(drawn, labels, np.nan))
         judges = watched(list(range(len(panel.judges))), f"{n_draws} draws of few labels")
-        rows += filter(None, (_tried(panel, judge, labels, draws) for judge in judges))
-    return FewLabels(pl.DataFrame(rows), taken, n_draws)
+        rows += [_tried(panel, judge, float(labels.mean()), draws) for judge in judges]
+    return FewLabels(pl.DataFrame([row for row in rows if row]), taken, n_draws)
 
 
-def _drawn_items(panel: LabelledPanel, n_runs: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Which items are of the drawn runs, one run of each drawn task."""
-    runs = np.array(panel.runs)
-    chosen = rng.choice(panel.groups.max() + 1, n_runs, replace=False)
-    of_tasks = [rng.choice(np.unique(runs[panel.groups == task])) for task in chosen]
-    return np.isin(runs, of_tasks)
-
-
-def _tried(panel: LabelledPanel, judge: int, labels: Floats, draws: list[NDArray[np.bool_]]) -> dict[str, Any] | None:
+def _tried(panel: LabelledPanel, judge: int, rate: float, draws: list[Floats]) -> dict[str, Any] | None:
+    """How often, over draws of labels, the corrected interval and that of the labels alone hold the rate of all."""
     verdicts = panel.failed(panel.judged[:, judge])
     correct = partial(corrected_rate, verdicts, sampling="random", clusters=panel.clusters, draw_known=True)
-    rates = [correct(np.where(drawn, labels, np.nan), cluster_unit=panel.cluster_unit) for drawn in draws]
-    rate = float(labels.mean())
-    bounds = np.array([[(one.ci_low, one.ci_high) for one in (each.rate, each.labels_alone)] for each in rates])
-    held = (bounds[:, :, 0] <= rate) & (rate <= bounds[:, :, 1])
-    width = bounds[:, :, 1] - bounds[:, :, 0]
-    if np.isnan(width).all(axis=0).any() or np.isnan(verdicts).all():  # so few correct nothing
+    rates = [correct(drawn, cluster_unit=panel.cluster_unit) for drawn in draws]
+    low, high = np.array([[(one.ci_low, one.ci_high) for one in (each.rate, each.labels_alone)] for each in rates]).T
+    if np.isnan(high - low).all(axis=1).any() or np.isnan(verdicts).all():  # so few correct nothing
         return None
-    return {
-        "question": panel.question,
-        "judge": panel.judges[judge],
-        "rate": rate,
-        "own": float(np.nanmean(verdicts)),
-        **dict(zip(("held", "held_by_labels"), held.mean(axis=0).tolist(), strict=True)),
-        **dict(zip(("width", "width_of_labels"), np.nanmean(width, axis=0).tolist(), strict=True)),
-    }
+    held, held_by_labels = ((low <= rate) & (rate <= high)).mean(axis=1).tolist()
+    width, width_of_labels = np.nanmean(high - low, axis=1).tolist()
+    about = {"question": panel.question, "judge": panel.judges[judge]}
+    shares = {"rate": rate, "own": float(np.nanmean(verdicts)), "held": held, "held_by_labels": held_by_labels}
+    return {**about, **shares, "width": width, "width_of_labels": width_of_labels}
 
 
 @dataclass(frozen=True)
@@ -229,15 +218,12 @@ class PlantedRate:
     @property
     def held(self) -> bool:
         """Whether the corrected interval holds the planted rate."""
-        return self._within(self.corrected.rate)
+        return self.corrected.rate.ci_low <= self.planted <= self.corrected.rate.ci_high
 
     @property
     def held_by_judge(self) -> bool:
         """Whether the interval round the judge's own rate does."""
-        return self._within(self.corrected.apparent)
-
-    def _within(self, rate: Estimate) -> bool:
-        return rate.ci_low <= self.planted <= rate.ci_high
+        return self.corrected.apparent.ci_low <= self.planted <= self.corrected.apparent.ci_high
 
 
 def planted_rates(comparison: HumanComparison, truth: Given) -> tuple[PlantedRate, ...]:
@@ -363,88 +349,89 @@ def fairness(
     panel: LabelledPanel, strata: Strata, mix: Mapping[str, float] | None = None, *, ci_level: float, seed: int
 ) -> list[QuestionFairness]:
     """Every way of sorting the runs of one question, with shares carried to a `mix` of the strata."""
-    return [_sorted_by(panel, by, of_run, mix or {}, ci_level, seed) for by, of_run in strata.items()]
+    people, judged = panel.failed(panel.reference), np.where(panel.asked, panel.failed(panel.judged), np.nan)
+    known = ~np.isnan(judged) & ~np.isnan(people)[:, None]
+    labelled = _Labelled(panel, people, judged, np.where(known, judged == people[:, None], np.nan), ci_level, seed)
+    sorts = ((by, np.array([of_run.get(run) for run in panel.runs], dtype=object)) for by, of_run in strata.items())
+    return [labelled.sorted_by(by, names, mix or {}) for by, names in sorts]
 
 
-def _sorted_by(
-    panel: LabelledPanel, by: str, of_run: Mapping[str, str], mix: Mapping[str, float], ci_level: float, seed: int
-) -> QuestionFairness:
-    names = np.array([of_run.get(run) for run in panel.runs], dtype=object)
-    if refusal := _refusal(panel, by, names):
-        return QuestionFairness(panel.question, by, (), (), refusal)
-    differences = fair_shares(_right(panel), names, panel.clusters, cluster_unit=panel.cluster_unit, ci_level=ci_level)
-    judges, known = range(len(panel.judges)), sorted({name for name in names if name is not None})
-    mix = {next((full for full in known if full.split(" (")[0] == name), name): part for name, part in mix.items()}
-    rates = tuple(_own_strata(panel, number, names, ci_level, seed) for number in judges)
-    carried = (each for number in judges for each in _carried(panel, number, names, mix, ci_level, seed))
-    return QuestionFairness(panel.question, by, differences, rates, carried=tuple(carried) if mix else ())
-
-
-def _refusal(panel: LabelledPanel, by: str, names: np.ndarray) -> str:
+def _refusal(panel: LabelledPanel, by: str, names: Strings) -> str:
     if panel.failing is None:
         return "no word of this scale means failure"
     if panel.drawn.chosen and panel.drawn.sampling != "by_human_label":
         return "labels were chosen: shares of right verdicts among them are not those of all items"
-    if all(name is None for name in names):
+    if not (known := set(names) - {None}):
         return NO_LENGTHS if by in ("length", "answer") else f"no run names its {by}"
-    if len({name for name in names if name is not None}) < 2:
-        return f"all runs are of one {by}"
-    return ""
+    return f"all runs are of one {by}" if len(known) < 2 else ""
 
 
-def _right(panel: LabelledPanel) -> dict[tuple[str, str], Floats]:
-    """For each judge and measure, 1 where it says what people say, among what they fail or pass; NaN elsewhere."""
-    people = panel.failed(panel.reference)
-    right = {}
-    for number, judge in enumerate(panel.judges):
-        given = np.where(panel.asked[:, number], panel.failed(panel.judged[:, number]), np.nan)
-        same = np.where(np.isnan(given) | np.isnan(people), np.nan, given == people)
-        for measure, among in (("sensitivity", people == 1), ("specificity", people == 0)):
-            right[judge, measure] = np.where(among, same, np.nan)
-    return right
+@dataclass(frozen=True, eq=False)
+class _Labelled:
+    """A panel with 1 where an item fails: by people, and by each judge that was asked; and where a judge is `right`."""
 
+    panel: LabelledPanel
+    people: Floats
+    judged: Floats
+    right: Floats
+    ci_level: float
+    seed: int
 
-def _own_strata(panel: LabelledPanel, number: int, names: np.ndarray, ci_level: float, seed: int) -> OwnStrataRate:
-    sorted_rows = panel.asked[:, number] & np.array([name is not None for name in names])
-    sizes = {name: int((names[sorted_rows] == name).sum()) for name in sorted(set(names[sorted_rows]))}
-    together = corrected_of(panel, number, sorted_rows, ci_level=ci_level, seed=seed).rate
-    return OwnStrataRate(panel.judges[number], together, _joined(panel, number, names, sizes, ci_level, seed))
+    @property
+    def sample(self) -> dict[str, Any]:
+        """What is independent, and the level."""
+        return {"clusters": self.panel.clusters, "cluster_unit": self.panel.cluster_unit, "ci_level": self.ci_level}
 
+    def sorted_by(self, by: str, names: Strings, mix: Mapping[str, float]) -> QuestionFairness:
+        """Every judge among strata, `names` by item; a mix may leave out what stands in brackets after a name."""
+        if refusal := _refusal(self.panel, by, names):
+            return QuestionFairness(self.panel.question, by, (), (), refusal)
+        right = {}
+        for number, judge in enumerate(self.panel.judges):
+            for measure, side in (("sensitivity", 1), ("specificity", 0)):
+                right[judge, measure] = np.where(self.people == side, self.right[:, number], np.nan)
+        full = {name.split(" (")[0]: name for name in sorted(set(names) - {None}, reverse=True)}
+        parts = {full.get(name, name): part for name, part in mix.items()}
+        differences, numbers = fair_shares(right, names, **self.sample), range(len(self.panel.judges))
+        rates = tuple(self.own_strata(number, names) for number in numbers)
+        carried = (each for number in numbers for each in self.carried(number, names, parts))
+        return QuestionFairness(self.panel.question, by, differences, rates, carried=tuple(carried) if mix else ())
 
-def _joined(
-    panel: LabelledPanel, number: int, names: np.ndarray, sizes: Mapping[str, float], ci_level: float, seed: int
-) -> Estimate:
-    """The failure rate corrected in each stratum by its own labels, joined by these sizes.
+    def corrected(self, number: int, rows: NDArray[np.bool_]) -> Estimate:
+        """The judge's failure rate on these items, corrected by all their labels."""
+        return corrected_of(self.panel, number, rows, ci_level=self.ci_level, seed=self.seed).rate
 
-    Strata that share tasks move together: as their labels' totals over tasks do, where these do so at all.
-    """
-    seen = [name for name in sizes if (panel.asked[:, number] & (names == name)).any()]
-    share, why = uncovered(sizes, seen)
-    if not seen:
-        return Estimate(estimate=math.nan, n_items=0, n_clusters=0, ci_level=ci_level, reason=why)
-    rows_of = {name: panel.asked[:, number] & (names == name) for name in seen}
-    each = [corrected_of(panel, number, rows, ci_level=ci_level, seed=seed).rate for rows in rows_of.values()]
-    labels = panel.failed(panel.reference)
-    own = [np.where(rows, labels, np.nan) for rows in rows_of.values()]
-    shared = np.eye(len(own))
-    for i, j in combinations(range(len(own)), 2):
-        if not (np.isnan(own[i]).all() or np.isnan(own[j]).all()):
-            shared[i, j] = shared[j, i] = max(0.0, cluster_correlation(own[i], own[j], panel.groups))
-    return bounded(post_stratified_sum(each, [sizes[name] for name in seen], shared), share, why)
+    def own_strata(self, number: int, names: Strings) -> OwnStrataRate:
+        """The failure rate corrected by all labels, and by each stratum's own."""
+        rows = self.panel.asked[:, number] & np.array([name is not None for name in names])
+        own = self.joined(number, names, Counter(sorted(names[rows])))
+        return OwnStrataRate(self.panel.judges[number], self.corrected(number, rows), own)
 
+    def joined(self, number: int, names: Strings, sizes: Mapping[str, float]) -> Estimate:
+        """The failure rate corrected in each stratum by its own labels, joined by these sizes.
 
-def _carried(
-    panel: LabelledPanel, number: int, names: np.ndarray, mix: Mapping[str, float], ci_level: float, seed: int
-) -> Iterator[CarriedOver]:
-    """The judge's share of failing verdicts, that of right ones, and the rate that people would give."""
-    asked, judge = panel.asked[:, number], panel.judges[number]
-    said, people = np.where(asked, panel.failed(panel.judged[:, number]), np.nan), panel.failed(panel.reference)
-    right = np.where(np.isnan(said) | np.isnan(people), np.nan, said == people)
-    shares = {"says_failing": said} | ({} if panel.drawn.chosen else {"right": right})
-    terms: dict[str, Any] = {"cluster_unit": panel.cluster_unit, "ci_level": ci_level}
-    for measure, values in shares.items():
-        here = clustered_proportion(values, panel.clusters, **terms)
-        yield CarriedOver(judge, measure, here, standardised_share(values, names, mix, panel.clusters, **terms))
-    corrected = corrected_of(panel, number, asked, ci_level=ci_level, seed=seed).rate
-    weighty = {name: part for name, part in mix.items() if part > 0}
-    yield CarriedOver(judge, "corrected", corrected, _joined(panel, number, names, weighty, ci_level, seed))
+        Strata that share tasks move together: as their labels' totals over tasks do, where these do so at all.
+        """
+        all_rows = {name: self.panel.asked[:, number] & (names == name) for name in sizes}
+        rows_of = {name: rows for name, rows in all_rows.items() if rows.any()}
+        share, why = uncovered(sizes, list(rows_of))
+        if not rows_of:
+            return Estimate(estimate=math.nan, n_items=0, n_clusters=0, ci_level=self.ci_level, reason=why)
+        labels = [np.where(rows, self.people, np.nan) for rows in rows_of.values()]
+        shared = np.eye(len(labels))
+        for i, j in combinations(range(len(labels)), 2):
+            if not (np.isnan(labels[i]).all() or np.isnan(labels[j]).all()):
+                shared[i, j] = shared[j, i] = max(0.0, cluster_correlation(labels[i], labels[j], self.panel.groups))
+        each = [self.corrected(number, rows) for rows in rows_of.values()]
+        return bounded(post_stratified_sum(each, [sizes[name] for name in rows_of], shared), share, why)
+
+    def carried(self, number: int, names: Strings, mix: Mapping[str, float]) -> Iterator[CarriedOver]:
+        """The judge's share of failing verdicts, that of right ones, and the rate that people would give."""
+        judge, shares = self.panel.judges[number], {"says_failing": self.judged[:, number]}
+        if not self.panel.drawn.chosen:
+            shares["right"] = self.right[:, number]
+        for measure, values in shares.items():
+            here = clustered_proportion(values, **self.sample)
+            yield CarriedOver(judge, measure, here, standardised_share(values, names, mix, **self.sample))
+        there = self.joined(number, names, {name: part for name, part in mix.items() if part > 0})
+        yield CarriedOver(judge, "corrected", self.corrected(number, self.panel.asked[:, number]), there)
