@@ -4,185 +4,153 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from axisjudge.judges.rules.verbs import commands, is_form_of
 
+_pattern = partial(re.compile, flags=re.IGNORECASE)
+
 
 def _any_of(*phrases: str) -> re.Pattern[str]:
-    """One of the phrases as whole words, in any case; an apostrophe may be straight or curly."""
-    return re.compile(rf"\b(?:{'|'.join(phrases)})\b".replace("'", "['’]"), re.IGNORECASE)
+    """One of the phrases, with bars between them, as whole words; an apostrophe may be straight or curly."""
+    return _pattern(rf"\b(?:{'|'.join(phrases)})\b".replace("'", "['’]"))
 
 
 _CONSENT = _any_of(
-    *("yes", "yeah", "yep", "yup", "sure", "ok(?:ay)?", "confirm(?:ed|ing|s)?", "correct", "absolutely", "certainly"),
-    *("definitely", "of course", "agree[ds]?", "approve[ds]?", "perfect", "great", "alright", "all right", "exactly"),
-    *("go(?:ing)? ahead", "proceed(?:ing)?", "please do", "do (?:it|that|so)", "works for me", "fine", "i accept"),
-    *("accepted", "submit", "authori[sz]e[ds]?", "make (?:it|that|the)", "let's (?:do|go|proceed)"),
-    "(?:sounds?|looks?) (?:good|great|fine|perfect|right|correct)",
+    "yes|yeah|yep|yup|sure|ok(?:ay)?|confirm(?:ed|ing|s)?|correct|absolutely|certainly|definitely|of course",
+    "agree[ds]?|approve[ds]?|perfect|great|alright|all right|exactly|go(?:ing)? ahead|proceed(?:ing)?|please do",
+    "do (?:it|that|so)|works for me|fine|i accept|accepted|submit|authori[sz]e[ds]?|make (?:it|that|the)",
+    "let's (?:do|go|proceed)|(?:sounds?|looks?) (?:good|great|fine|perfect|right|correct)",
     "that(?:'s| is| would be| will be|'ll be)? (?:right|correct|fine|good|great|perfect|okay|ok|works?)",
-    "please (?:cancel|change|make|update|modify|use|apply|process|book|complete|finali[sz]e|send|add|remove|switch"
-    "|swap|exchange|return|refund|continue)",
-    *("i(?:'d| would) like to", "i want to", "i(?:'ll| will) (?:take|go|have)"),
+    "please (?:cancel|change|make|update|modify|use|apply|process|book|complete|finali[sz]e|send|add|remove"
+    "|switch|swap|exchange|return|refund|continue)",
+    "i(?:'d| would) like to|i want to|i(?:'ll| will) (?:take|go|have)",
 )
-_YES = re.compile(
+_YES = _pattern(
     r"^\W*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|confirm(?:ed)?|correct|absolutely|certainly|definitely|of course|please do"
     r"|go ahead|perfect|great|alright"
     r"|that(?:['\u2019]s| is| sounds| works)?(?: all)? (?:right|correct|fine|good|great|perfect)"
     r"|(?:that )?works(?: for me)?|sounds good|do it|let['\u2019]s do (?:it|that)|agreed|approved|deal)\b"
-    r"|\b(?:i confirm|go ahead|please proceed|you (?:may|can) proceed)\b",
-    re.IGNORECASE,
+    r"|\b(?:i confirm|go ahead|please proceed|you (?:may|can) proceed)\b"
 )
-_DECLINED = re.compile(
+_DECLINED = _pattern(
     r"\b(?:no need|no (?:further |other |more )?changes|no,? thank|not (?:needed|necessary)|n['\u2019]t (?:need|want)"
-    r"|do not (?:need|want)|never ?mind|instead)\b",
-    re.IGNORECASE,
+    r"|do not (?:need|want)|never ?mind|instead)\b"
 )
 _GO_AHEAD = _any_of("go ahead", "do it", "i confirm", "proceed", "no need to (?:ask|confirm)", "without asking")
-_DENIED_CONSENT = re.compile(
+_DENIED_CONSENT = _pattern(
     r"(?:\b(?:not|never|cannot|before (?:i|you|we)|until i|without)|n['’]t)\s+(?:\w+\s+){0,2}(?:confirm\w*|agree\w*"
-    r"|proceed\w*|go(?:ing)? ahead|sure|approve\w*|correct|right|okay|ok|fine|do (?:it|that|so))\b",
-    re.IGNORECASE,
+    r"|proceed\w*|go(?:ing)? ahead|sure|approve\w*|correct|right|okay|ok|fine|do (?:it|that|so))\b"
 )
-_REFUSAL = re.compile(
+_REFUSAL = _pattern(
     r"^\W*(?:no(?=\W|$)(?! problem| worries)|nope|not yet|wait|hold on|hang on|stop\b|(?:please )?(?:don['’]t|do not)"
-    r"|never ?mind|actually,? (?:no|wait|don['’]t)|i(?:['’]ve| have)? changed my mind)",
-    re.IGNORECASE,
+    r"|never ?mind|actually,? (?:no|wait|don['’]t)|i(?:['’]ve| have)? changed my mind)"
 )
 _CLOSING = _any_of(
     r"that(?:'s| is|'ll be| will be| was| would be)? (?:all|it|everything)(?: i (?:need\w*|want\w*|had))?",
-    r"have a (?:great|nice|good|wonderful|lovely|pleasant) \w+",
-    *("nothing (?:else|more|further)", "no (?:further|other|more) (?:help|assistance|questions|requests)"),
-    *("good ?bye", "bye", "take care(?! of)", "all set(?! up)"),
+    r"have a (?:great|nice|good|wonderful|lovely|pleasant) \w+|nothing (?:else|more|further)",
+    "no (?:further|other|more) (?:help|assistance|questions|requests)|good ?bye|bye|take care(?! of)",
+    "all set(?! up)",
 )
 #: What may stand before a closing phrase in its part of a sentence; anything else makes it a part of a request.
-_LEADS_TO_CLOSING = re.compile(
+_LEADS_TO_CLOSING = _pattern(
     r"(?:\W|\b(?:ok(?:ay)?|yes|no|nope|well|so|and|then|great|perfect|fine|good|thanks?|thank you|you|too|as well|i"
     r"|think|guess|believe|suppose|hope|have|had|got|need(?:ed)?|there|is|are|was|be|been|it|for|now|today|really|just|with"
     r"|wish|ve|s|m|am|do|don|t|not|very|much|again|everyone|all|right|alright|super|wonderful|excellent|awesome|cool|sure"
-    r"|see|your|help|that|a|the|of|appreciate|glad|happy|everything|else|looks|sounds)\b)*$",
-    re.IGNORECASE,
+    r"|see|your|help|that|a|the|of|appreciate|glad|happy|everything|else|looks|sounds)\b)*$"
 )
 _QUOTED = re.compile(r"```.*?```|`[^`]*`|\"[^\"]*\"|“[^”]*”|(?<!\w)'[^'\n]*'(?!\w)|\b\w+\(\)?", re.DOTALL)
 _PART = re.compile(r"[.!?;:,\n\u2013\u2014]+\s*|\s-\s")
 _STOP_TOKEN = re.compile(r"#{2,}\s*[A-Z][A-Z_ -]*#{2,}")
-_WANTS_MORE = re.compile(
+_WANTS_MORE = _pattern(
     r"\?|\b(?:please|(?:could|can|would) you|i(?:['’]d| would)(?: also)? (?:like|prefer)"
     r"|i(?: also)? (?:want|need) (?:to|you)|also|but|however|one more|before (?:i|you|we)|wait|go ahead"
-    r"|proceed|confirm|let me know|make sure|yes)\b",
-    re.IGNORECASE,
+    r"|proceed|confirm|let me know|make sure|yes)\b"
 )
 _COURTESY = _any_of(
-    *("(?:any|some)(?:thing|one)? (?:else|more|other|further|additional)", "else (?:i|we) can"),
-    *(
-        "of (?:any |more |further )?(?:service|help|assistance)",
-        "(?:does|did) (?:that|this|it) (?:help|answer|clear|make sense)",
-    ),
-    "(?:further|other|additional|more) (?:help|assistance|questions?|requests?|items?|changes?)",
-    *("assist you", "help you", "(?:can|may) i (?:help|assist|do)", "how (?:can|may|could) i", "feel free"),
-    *("let me know",),
+    "(?:any|some)(?:thing|one)? (?:else|more|other|further|additional)|else (?:i|we) can",
+    "of (?:any |more |further )?(?:service|help|assistance)",
+    "(?:does|did) (?:that|this|it) (?:help|answer|clear|make sense)",
+    "(?:further|other|additional|more) (?:help|assistance|questions?|requests?|items?|changes?)|assist you",
+    "help you|(?:can|may) i (?:help|assist|do)|how (?:can|may|could) i|feel free|let me know",
 )
 _PROMISE = _any_of(
-    r"i(?:'ll| will| am going to|'m going to)(?: now)? (?:\w+ )?(?:process|proceed|check|look|cancel|modify|update"
-    "|submit|retrieve|fetch|do|start|initiate|complete|get|make|pull|review|verify|search|book)",
-    *("(?:one|just a|give me a) (?:moment|second|minute)", "please (?:hold|wait)"),
+    r"i(?:'ll| will| am going to|'m going to)(?: now)? (?:\w+ )?(?:process|proceed|check|look|cancel|modify"
+    "|update|submit|retrieve|fetch|do|start|initiate|complete|get|make|pull|review|verify|search|book)",
+    "(?:one|just a|give me a) (?:moment|second|minute)|please (?:hold|wait)",
     "let me (?:check|look|process|get|pull|verify|retrieve|fetch|now)",
-    "i(?:'m| am)(?: now)? (?:processing|checking|looking|cancelling|canceling|modifying|updating|submitting|retrieving"
-    "|fetching|pulling|verifying|searching|booking)",
-    "(?:give me|just)(?: just)? a (?:moment|second|minute|few minutes)",
-    *("bear with me", "hang tight", "hold on"),
+    "i(?:'m| am)(?: now)? (?:processing|checking|looking|cancelling|canceling|modifying|updating|submitting"
+    "|retrieving|fetching|pulling|verifying|searching|booking)",
+    "(?:give me|just)(?: just)? a (?:moment|second|minute|few minutes)|bear with me|hang tight|hold on",
 )
-_ANNOUNCES = re.compile(
+_ANNOUNCES = _pattern(
     r"\b(?:i(?:['\u2019]ll| will| am going to|['\u2019]m going to)|let me)(?: now| just| also)? "
     r"(?!be\b|wait|have\b|need|let\b|leave|see\b|stop|end\b|close|say\b|stay|now\b|not\b|hand"
-    r"|help|assist|connect|transfer you)[a-z]+",
-    re.IGNORECASE,
+    r"|help|assist|connect|transfer you)[a-z]+"
 )
-_AT_ONCE = re.compile(
-    r"^\W*(?:now|next|first)\b|(?<!for )\b(?:now|right away|immediately|straight away|at once)\b", re.IGNORECASE
-)
+_AT_ONCE = _pattern(r"^\W*(?:now|next|first)\b|(?<!for )\b(?:now|right away|immediately|straight away|at once)\b")
 _FAILURE = _any_of(
-    *("unable", "errors?", "cannot", "can'?t", "could ?n[o']t", "could not", "fail(?:ed|s|ure)?", "unfortunately"),
-    *("sorry",),
-    *("apologi[sz]e", "issues?", "problem", "isn't", "wasn't", "did ?n[o']t", "did not", "doesn't", "does not"),
-    *("won't",),
-    "not (?:possible|able|allowed|eligible|available|been|go through)",
-    *("declined", "rejected", "denied", "no longer", "instead", "however", "already"),
+    "unable|errors?|cannot|can'?t|could ?n[o']t|could not|fail(?:ed|s|ure)?|unfortunately|sorry|apologi[sz]e",
+    "issues?|problem|isn't|wasn't|did ?n[o']t|did not|doesn't|does not|won't",
+    "not (?:possible|able|allowed|eligible|available|been|go through)|declined|rejected|denied|no longer|instead",
+    "however|already",
 )
 _SUCCESS = _any_of(
-    *("all set", "all done", "done", "completed?", "success", "successful(?:ly)?", "taken care of", "went through"),
-    *("(?:is|are|has been|have been) (?:now )?(?:booked|confirmed|placed|processed|issued|credited|refunded|changed)",),
-    *("good to go", "on (?:its|the) way"),
+    "all set|all done|done|completed?|success|successful(?:ly)?|taken care of|went through",
+    "(?:is|are|has been|have been) (?:now )?(?:booked|confirmed|placed|processed|issued|credited|refunded|changed)",
+    "good to go|on (?:its|the) way",
 )
 _YES_WORDS = r"(?:confirm\w*|approv\w*|consent\w*|agree\w*|go-ahead|yes)"
-_CONSENT_DEMANDED = re.compile(
+_CONSENT_DEMANDED = _pattern(
     rf"\b{_YES_WORDS}\b[^.]{{0,120}}\b(?:before|prior|proceed|first)\b"
     rf"|\b(?:before|prior to|unless|until|only (?:after|if|when|once))\b[^.]{{0,200}}\b{_YES_WORDS}\b"
     rf"|\b(?:wait|ask)\w*(?: for)?\b[^.]{{0,40}}\b{_YES_WORDS}\b"
-    r"|\b(?:obtain|explicit|must|ask for|need|require)\w*\b[^.]{0,60}\b(?:confirmation|approval|consent)\b",
-    re.IGNORECASE,
+    r"|\b(?:obtain|explicit|must|ask for|need|require)\w*\b[^.]{0,60}\b(?:confirmation|approval|consent)\b"
 )
 _PROPOSES = _any_of(
-    *(r"confirm\w*", "proceed", "go ahead", "would you like", "shall i", "should i", "do you want", "ready to"),
-    *("yes/no",),
-    *("is (?:this|that) (?:correct|right|ok|okay)", "reply yes", "say yes", "approve", "agree", "sound good"),
-    *("okay with",),
-    *("i can", "i will", "i'll"),
+    r"confirm\w*|proceed|go ahead|would you like|shall i|should i|do you want|ready to|yes/no",
+    "is (?:this|that) (?:correct|right|ok|okay)|reply yes|say yes|approve|agree|sound good|okay with|i can|i will",
+    "i'll",
 )
 _OFFERS = _any_of(
-    "i can",
-    "i could",
-    "we can",
-    "we could",
-    "how about",
-    "would you",
-    "propos(?:e|ed|ing|al)",
-    "suggest(?:ed|ing|ion)?",
+    "i can|i could|we can|we could|how about|would you|propos(?:e|ed|ing|al)|suggest(?:ed|ing|ion)?",
     "offer(?:ed|ing)?",
-    "(?:available|free|open|possible|next) (?:\\w+ )?(?:windows?|slots?|dates?|days?|appointments?|times?)",
-    "(?:days|dates|times|slots) (?:are|would be) (?:available|free|open|possible)",
-    *("window", "for example", "e\\.g", "tentative(?:ly)?", "options?", "alternatives?"),
+    r"(?:available|free|open|possible|next) (?:\w+ )?(?:windows?|slots?|dates?|days?|appointments?|times?)",
+    r"(?:days|dates|times|slots) (?:are|would be) (?:available|free|open|possible)|window|for example|e\.g",
+    "tentative(?:ly)?|options?|alternatives?",
 )
-_TRY = re.compile(r"\W*(?:expand|broaden|widen|consider|try|search|shift|extend|include)\b", re.IGNORECASE)
+_TRY = _pattern(r"\W*(?:expand|broaden|widen|consider|try|search|shift|extend|include)\b")
 _ASKS_CONSENT = _any_of(
-    *(r"confirm\w*", "proceed", "go ahead", "would you like (?:me|to)", "shall i", "should i", "do you want (?:me|to)"),
-    *("is (?:this|that) (?:correct|right|ok|okay|fine)", "say yes", "yes/no", "reply yes", "agree", "okay with"),
+    r"confirm\w*|proceed|go ahead|would you like (?:me|to)|shall i|should i|do you want (?:me|to)",
+    "is (?:this|that) (?:correct|right|ok|okay|fine)|say yes|yes/no|reply yes|agree|okay with",
     r"(?:ok(?:ay)?|alright|all right|agreed|deal|correct)(?=\?)",
 )
-_DEMANDS_AN_ANSWER = re.compile(
-    r"\?|\b(?:please confirm|yes/no|(?:reply|say|answer)(?: with)? \W?yes)\b", re.IGNORECASE
-)
-_WANTS_SOMETHING_ELSE = re.compile(
+_DEMANDS_AN_ANSWER = _pattern(r"\?|\b(?:please confirm|yes/no|(?:reply|say|answer)(?: with)? \W?yes)\b")
+_WANTS_SOMETHING_ELSE = _pattern(
     r"\b(?:please|can you|could you|just)\s+(?:then |now |also )?(?!go\b|do\b|so\b|and\b)"
-    r"(?!proceed|continue|process|submit|complete|finali[sz]e|make|confirm|carry)[a-z]+",
-    re.IGNORECASE,
+    r"(?!proceed|continue|process|submit|complete|finali[sz]e|make|confirm|carry)[a-z]+"
 )
-_ASKS_TO_DO = re.compile(
+_ASKS_TO_DO = _pattern(
     r"\b(?:(?:would you like|do you want) me to|shall i|should i|may i|can i)"
-    r" (?!proceed|go ahead|continue|do (?:it|so|that|this)|make (?:it|this|the(?:se)? changes?))\w+",
-    re.IGNORECASE,
+    r" (?!proceed|go ahead|continue|do (?:it|so|that|this)|make (?:it|this|the(?:se)? changes?))\w+"
 )
-_ASKS_TO_TELL = re.compile(
+_ASKS_TO_TELL = _pattern(
     r"\b(?:(?:would you like|do you want) me to|shall i|should i|may i|can i) (?:tell|explain|show|describe|list|walk"
     r"|share|give|send you|e-?mail|read|check|look|search|find|summari[sz]e|repeat|go over|transfer|connect|hand"
-    r"|call)\b",
-    re.IGNORECASE,
+    r"|call)\b"
 )
-_RULED_OUT = re.compile(
+_RULED_OUT = _pattern(
     r"\b(?:cannot|can ?not|unable|not (?:able|possible|allowed|eligible|permitted)|no longer|ineligible|yourself)\b"
-    r"|n['’]t\b",
-    re.IGNORECASE,
+    r"|n['’]t\b"
 )
-_CONDITION = re.compile(
+_CONDITION = _pattern(
     r"\b(?:if|once|when|whenever|after|until|unless|before|whether|would|will|can|cannot|could|may|might|should|must|any"
-    r"|only|to be|not|either|or)\b|n['’]t\b",
-    re.IGNORECASE,
+    r"|only|to be|not|either|or)\b|n['’]t\b"
 )
-_DONE = re.compile(
+_DONE = _pattern(
     r"\b(?:ha(?:s|ve) (?:now |just |already )?been(?: successfully| fully| now)? (?P<passive>[a-z]+)"
     r"|i(?:['’]ve| have)(?: now| just| also| already| successfully)* (?P<active>[a-z]+ed|sent|made|paid|set)"
-    r"|(?:was|were|is|are)(?: now)? successfully (?P<was>[a-z]+)|successfully (?P<adverb>[a-z]+ed))\b",
-    re.IGNORECASE,
+    r"|(?:was|were|is|are)(?: now)? successfully (?P<was>[a-z]+)|successfully (?P<adverb>[a-z]+ed))\b"
 )
 _LISTED = re.compile(r"\s*(?:[-*\u2022\"]|\d+[.)](?:\s|$))")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')*]*\s+|\n+|\\n")

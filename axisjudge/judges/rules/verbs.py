@@ -6,24 +6,21 @@ import re
 from functools import lru_cache
 
 #: Stems that people use for a verb. Verbs that stand here are those whose absence from the talk says something.
-_FAMILIES: dict[str, tuple[str, ...]] = {
-    "cancel": ("cancel", "call(?:ed|ing)? (?:it )?off", "void", "terminat"),
-    "modify": (
-        *("modif", "chang", "updat", "edit", "adjust", "switch", "replac", "swap", "upgrad", "downgrad", "correct"),
-        *("amend", "alter", r"set\b", "mov", "reschedul", "extend", "renew", "fix", "add", "remov", "pay"),
-        *(r"us(?:e|ing)\b", "prefer"),
-    ),
-    "return": ("return", r"send(?:ing)? (?:\w+ ){0,3}back", r"giv(?:e|ing) (?:\w+ ){0,3}back", "sent back", "refund"),
-    "refund": ("refund", "reimburs", "money back", "return", "compensat", "credit"),
-    "exchange": ("exchang", "swap", "replac", "trad(?:e|ing)", "switch", "chang", "different", "instead"),
-    "book": ("book", "reserv", "buy", "purchas", "order", "flight", "fly", "trip", "ticket"),
-    "delete": ("delet", "remov", "eras", "clear", "drop", "get rid"),
-    "suspend": ("suspen", "paus", "hold", "freez", "block", "stop"),
-    "resume": ("resum", "restor", "reactivat", "unsuspend", "unpaus", "back on", "unblock", "continu"),
-    "enable": ("enabl", "turn(?:ed|ing)? on", "activat", "switch(?:ed|ing)? on", "allow", "set up", "work"),
-    "disable": ("disabl", "turn(?:ed|ing)? off", "deactivat", "switch(?:ed|ing)? off", "block", "stop"),
+_FAMILIES = {
+    "cancel": "cancel|call(?:ed|ing)? (?:it )?off|void|terminat",
+    "modify": "modif|chang|updat|edit|adjust|switch|replac|swap|upgrad|downgrad|correct|amend|alter"
+    r"|set\b|mov|reschedul|extend|renew|fix|add|remov|pay|us(?:e|ing)\b|prefer",
+    "return": r"return|send(?:ing)? (?:\w+ ){0,3}back|giv(?:e|ing) (?:\w+ ){0,3}back|sent back|refund",
+    "refund": "refund|reimburs|money back|return|compensat|credit",
+    "exchange": "exchang|swap|replac|trad(?:e|ing)|switch|chang|different|instead",
+    "book": "book|reserv|buy|purchas|order|flight|fly|trip|ticket",
+    "delete": "delet|remov|eras|clear|drop|get rid",
+    "suspend": "suspen|paus|hold|freez|block|stop",
+    "resume": "resum|restor|reactivat|unsuspend|unpaus|back on|unblock|continu",
+    "enable": "enabl|turn(?:ed|ing)? on|activat|switch(?:ed|ing)? on|allow|set up|work",
+    "disable": "disabl|turn(?:ed|ing)? off|deactivat|switch(?:ed|ing)? off|block|stop",
 }
-_FAMILIES["update"] = (*_FAMILIES["modify"], "check", "complet", "mark", "done", "finish")
+_FAMILIES["update"] = f"{_FAMILIES['modify']}|check|complet|mark|done|finish"
 _SYNONYM = {
     **dict.fromkeys(("edit", "change", "adjust", "amend", "reschedule", "postpone", "extend", "renew"), "modify"),
     **dict.fromkeys(("replace", "swap"), "exchange"),
@@ -34,20 +31,15 @@ _SYNONYM = {
     "deactivate": "disable",
     "reimburse": "refund",
 }
-_READS = {
-    *("get", "find", "list", "search", "look", "lookup", "check", "read", "fetch", "show", "view", "query", "retrieve"),
-    *("describe", "calculate", "compute", "count", "verify", "validate", "browse", "inspect", "print", "think"),
+_OF_KIND = {
+    "read": "get find list search look lookup check read fetch show view query retrieve describe calculate compute"
+    " count verify validate browse inspect print think",
+    "write": "cancel modify update change edit adjust amend replace swap exchange return refund reimburse book reserve"
+    " buy purchase create add insert delete remove send transfer pay charge suspend resume pause enable disable"
+    " activate deactivate set submit place issue write post put move rename reset restore refuel assign close open"
+    " approve reject reschedule postpone extend renew",
 }
-_WRITES = {
-    *("cancel", "modify", "update", "change", "edit", "adjust", "amend", "replace", "swap", "exchange", "return"),
-    *("refund",),
-    *("reimburse", "book", "reserve", "buy", "purchase", "create", "add", "insert", "delete", "remove", "send"),
-    *("transfer",),
-    *("pay", "charge", "suspend", "resume", "pause", "enable", "disable", "activate", "deactivate", "set", "submit"),
-    *("place", "issue", "write", "post", "put", "move", "rename", "reset", "restore", "refuel", "assign", "close"),
-    *("open",),
-    *("approve", "reject", "reschedule", "postpone", "extend", "renew"),
-}
+_READS, _WRITES = (set(verbs.split()) for verbs in _OF_KIND.values())
 #: Verbs of other work that people tell an agent to do.
 _WORK = {"run", "start", "stop", "fix", "make", "build", "deploy", "refactor", "implement", "test", "install", "commit"}
 _COMMAND = re.compile(
@@ -115,8 +107,8 @@ def has_family(verb: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _family(verb: str) -> re.Pattern[str]:
-    stems = _FAMILIES.get(verb, (re.escape(verb.removesuffix("e")),))
-    return re.compile(rf"\b(?:{'|'.join(stems)})\w*", re.IGNORECASE)
+    stems = _FAMILIES.get(verb, re.escape(verb.removesuffix("e")))
+    return re.compile(rf"\b(?:{stems})\w*", re.IGNORECASE)
 
 
 def mentions(text: str, verb: str) -> bool:
