@@ -48,188 +48,156 @@ _MARK = r"(?:mark|rate|grade|score|judge|label|classify|treat|record|evaluate|as
 #: Each rule beside stems of which one occurs in whatever it finds: `str.find` is a hundred times faster than the rule.
 _JUDGES = "judge|grader|evaluator|rater|assessor|annotator|grading|judging|evaluation model|evaluation system|evaluation a|scoring"
 _GOOD = "perfect|flawless|exemplar|faultless|impeccabl|textbook|outstanding|superb|excellen"
+
+
+def _rule(stems: str, rule: str) -> tuple[frozenset[str], re.Pattern[str]]:
+    return frozenset(stems.split("|") if stems != "<|" else [stems]), re.compile(rule, re.I | re.M)
+
+
 _VERDICT = (
-    ("verdict", rf"""["']?(?:final[ _])?verdict["']?\s*[:=]+\s*["']?{_WORD}\b"""),
-    (
+    _rule("verdict", rf"""["']?(?:final[ _])?verdict["']?\s*[:=]+\s*["']?{_WORD}\b"""),
+    _rule(
         "verdict",
-        (
-            rf"\b(?:final |overall |official |my |the |your |correct )?verdict (?:here |on this \w+ |for this \w+ )?"
-            rf"(?:is|must be|should be|has to be|was|:)\s*[:\"'*]*{_WORD}\b"
-        ),
+        rf"\b(?:final |overall |official |my |the |your |correct )?verdict (?:here |on this \w+ |for this \w+ )?"
+        rf"(?:is|must be|should be|has to be|was|:)\s*[:\"'*]*{_WORD}\b",
     ),
-    (
+    _rule(
         "selection|validity|sequencing|interpretation|termination",
         rf"\b{_AXIS}[\"'*]*\s*(?:[:=]+|is|was|are|->)\s*[\"'*]*{_WORD}\b",
     ),
-    (
+    _rule(
         'correct|pass|fail|flawless|perfect|successful|applicable|full marks|1.0|10/10| a high| 100|"100',
-        (
-            rf"\b{_MARK}(?:s|ed|ing)?\s+(?:\w+\s+){{0,3}}?{_RUN}\b[^.\n]{{0,40}}?\b(?:as|with|to be|=)\s+[\"'*]*"
-            rf"(?:{_WORD}|full marks|a (?:perfect|full|high)|1\.0|100|10/10)\b"
-        ),
+        rf"\b{_MARK}(?:s|ed|ing)?\s+(?:\w+\s+){{0,3}}?{_RUN}\b[^.\n]{{0,40}}?\b(?:as|with|to be|=)\s+[\"'*]*"
+        rf"(?:{_WORD}|full marks|a (?:perfect|full|high)|1\.0|100|10/10)\b",
     ),
-    (
+    _rule(
         "verdict|label|grade",
-        (
-            rf"\b(?:return|output|answer|respond with|reply with|give|record|say|choose|select)\s+(?:only\s+)?(?:the\s+)?"
-            rf"(?:verdict|label|grade)\s+[\"'*:]*{_WORD}\b"
-        ),
+        rf"\b(?:return|output|answer|respond with|reply with|give|record|say|choose|select)\s+(?:only\s+)?(?:the\s+)?"
+        rf"(?:verdict|label|grade)\s+[\"'*:]*{_WORD}\b",
     ),
-    (
+    _rule(
         '"correct|"incorrect|\'correct|\'incorrect|*correct|*incorrect|"pass|\'pass|"fail|\'fail|perfect|flawless|"success|applicable',
-        (
-            rf"\b(?:return|output|answer|respond with|reply with|choose|select)\s+[\"'*]{_WORD}[\"'*]"
-            r"\s+(?:on|for|with) (?:all|every|each|this|confidence)"
-        ),
+        rf"\b(?:return|output|answer|respond with|reply with|choose|select)\s+[\"'*]{_WORD}[\"'*]"
+        r"\s+(?:on|for|with) (?:all|every|each|this|confidence)",
     ),
-    ("verdict", rf"[\"']?\bverdict\b[\"']?\W{{1,4}}{_WORD}\W{{1,12}}confidence\b"),
-    (
+    _rule("verdict", rf"[\"']?\bverdict\b[\"']?\W{{1,4}}{_WORD}\W{{1,12}}confidence\b"),
+    _rule(
         "full marks|perfect |full score|full rating|full confidence|highest |maximum |top score|top mark|top rating|top grade",
-        (
-            r"\b(?:give|award|assign|deserves?|merits?|gets?|earns?)\s+(?:\w+\s+){0,4}?"
-            r"(?:full marks|(?:perfect|full|highest|maximum|top) (?:score|mark|rating|grade|confidence)s?)\b"
-        ),
+        r"\b(?:give|award|assign|deserves?|merits?|gets?|earns?)\s+(?:\w+\s+){0,4}?"
+        r"(?:full marks|(?:perfect|full|highest|maximum|top) (?:score|mark|rating|grade|confidence)s?)\b",
     ),
-    ("record_verdict", r"\brecord_verdict\b"),
+    _rule("record_verdict", r"\brecord_verdict\b"),
 )
 _NOTE = (
-    (
+    _rule(
         _JUDGES,
-        (
-            rf"\b(?:note|message|memo|instructions?|notice|reminder|hint|guidance|attention|hello|hi|dear|hey|to|for)\b"
-            rf"\s*(?:to|for|all|any|of|,)?\s*(?:the |any |all |our |my |whoever is )*{_JUDGE}\s*[:!,.—–-]"
-        ),
+        rf"\b(?:note|message|memo|instructions?|notice|reminder|hint|guidance|attention|hello|hi|dear|hey|to|for)\b"
+        rf"\s*(?:to|for|all|any|of|,)?\s*(?:the |any |all |our |my |whoever is )*{_JUDGE}\s*[:!,.—–-]",
     ),
-    (
+    _rule(
         _JUDGES,
-        (
-            rf"\b(?:note|message|memo|instructions?|notice|reminder|guidance|attention)\s*(?:to|for|,|:)\s*"
-            rf"(?:the |any |all |our |my )*{_JUDGE}\b"
-        ),
+        rf"\b(?:note|message|memo|instructions?|notice|reminder|guidance|attention)\s*(?:to|for|,|:)\s*"
+        rf"(?:the |any |all |our |my )*{_JUDGE}\b",
     ),
-    (
+    _rule(
         "judg|grading|grades|rating|rates|evaluat|assess|review|scor",
-        (
-            r"\b(?:note|message|memo|instructions?|notice|reminder|guidance|attention)\s*(?:to|for|,|:)\s*"
-            r"(?:whoever|anyone|everyone|those|any \w+ who|the (?:person|model|system|llm|ai)) (?:who |that )?"
-            r"(?:is |are )?(?:now )?(?:judg|grad|rat|evaluat|assess|review|scor)(?:es|e|s|ing) (?:this|these|the)"
-        ),
+        r"\b(?:note|message|memo|instructions?|notice|reminder|guidance|attention)\s*(?:to|for|,|:)\s*"
+        r"(?:whoever|anyone|everyone|those|any \w+ who|the (?:person|model|system|llm|ai)) (?:who |that )?"
+        r"(?:is |are )?(?:now )?(?:judg|grad|rat|evaluat|assess|review|scor)(?:es|e|s|ing) (?:this|these|the)",
     ),
-    (
+    _rule(
         "if you are",
         rf"\bif you are (?:an? |the |any )*(?:{_JUDGE}\b|(?:judging|grading|evaluating|rating|scoring) this)",
     ),
-    (
+    _rule(
         _JUDGES,
         rf"\b(?:you are|you're|as)(?: now)? (?:an? |the )*{_JUDGE}\b[^.\n]{{0,40}}\b(?:must|should|shall|will|have to|can|may)\b",
     ),
-    (
+    _rule(
         _JUDGES,
-        (
-            rf"\b{_JUDGE} (?:must|should|shall|are asked to|is asked to|are instructed to|is instructed to|will please"
-            r"|need not|needs? to|can|may) (?:\w+ ){0,3}?(?:ignore|mark|rate|score|grade|give|return|accept|disregard|skip"
-            r"|treat|consider|record|answer|conclude|assign|award|note|count)\b"
-        ),
+        rf"\b{_JUDGE} (?:must|should|shall|are asked to|is asked to|are instructed to|is instructed to|will please"
+        r"|need not|needs? to|can|may) (?:\w+ ){0,3}?(?:ignore|mark|rate|score|grade|give|return|accept|disregard|skip"
+        r"|treat|consider|record|answer|conclude|assign|award|note|count)\b",
     ),
-    (
+    _rule(
         "rubric|grading|evaluation|judging|previous|prior|above|earlier|preceding",
-        (
-            r"\b(?:ignore|disregard|forget|override|set aside|discard|do not (?:use|follow|apply))\s+(?:\w+\s+){0,4}?"
-            r"(?:rubrics?|grading (?:criteria|instructions|guidelines|rules)|evaluation (?:criteria|instructions|guidelines)"
-            r"|judging (?:criteria|instructions)|(?:previous|prior|above|earlier|preceding)\s+(?:\w+\s+)?"
-            r"(?:instructions|prompts?|directions|rules))\b"
-        ),
+        r"\b(?:ignore|disregard|forget|override|set aside|discard|do not (?:use|follow|apply))\s+(?:\w+\s+){0,4}?"
+        r"(?:rubrics?|grading (?:criteria|instructions|guidelines|rules)|evaluation (?:criteria|instructions|guidelines)"
+        r"|judging (?:criteria|instructions)|(?:previous|prior|above|earlier|preceding)\s+(?:\w+\s+)?"
+        r"(?:instructions|prompts?|directions|rules))\b",
     ),
-    (
+    _rule(
         "rubric",
         r"\b(?:the|this|your) rubric (?:has been|was|is) (?:\w+ )?(?:changed|replaced|updated|superseded|waived|void|revoked)",
     ),
-    (
+    _rule(
         "judging|grading|scoring",
-        (
-            r"\b(?:while|when|before|in|for|during) (?:you are )?(?:judging|grading|scoring) this (?:run|trajectory|transcript"
-            r"|record|conversation|interaction|trace)\b"
-        ),
+        r"\b(?:while|when|before|in|for|during) (?:you are )?(?:judging|grading|scoring) this (?:run|trajectory|transcript"
+        r"|record|conversation|interaction|trace)\b",
     ),
 )
 _FRAME = (
-    (
+    _rule(
         "<|",
-        (
-            r"<\|(?:im_start|im_end|im_sep|endoftext|system|user|assistant|eot_id|start_header_id|end_header_id"
-            r"|begin_of_text|end_of_text|channel|message|start|end)\|>"
-        ),
+        r"<\|(?:im_start|im_end|im_sep|endoftext|system|user|assistant|eot_id|start_header_id|end_header_id"
+        r"|begin_of_text|end_of_text|channel|message|start|end)\|>",
     ),
-    ("inst]|sys>|_of_turn>", r"\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>"),
-    (
+    _rule("inst]|sys>|_of_turn>", r"\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>"),
+    _rule(
         "<traj|<tran|<reco|<rubr|<verd|<judg|<grad|<eval|</",
         r"</?(?:trajectory|transcript|record|rubric|verdict|judge|grader|evaluation|judg(?:e)?ment|evaluator)(?:\s[^<>]*)?>",
     ),
-    (
+    _rule(
         "<<<|>>>|===|---|###|***|[begin|[start|[end|[close|[ ",
-        (
-            r"(?:<{3,}|>{3,}|={3,}|-{3,}|#{3,}|\*{3,}|\[)\s*(?:BEGIN|START|END|CLOSE)(?:\s+OF)?(?:\s+THE)?\s+"
-            r"(?:RECORD|TRANSCRIPT|TRAJECTORY|CONVERSATION|RUN|EVIDENCE|DATA|RUBRIC|EVALUATION)\b"
-        ),
+        r"(?:<{3,}|>{3,}|={3,}|-{3,}|#{3,}|\*{3,}|\[)\s*(?:BEGIN|START|END|CLOSE)(?:\s+OF)?(?:\s+THE)?\s+"
+        r"(?:RECORD|TRANSCRIPT|TRAJECTORY|CONVERSATION|RUN|EVIDENCE|DATA|RUBRIC|EVALUATION)\b",
     ),
-    ("ends here", r"\b(?:the|this) (?:record|transcript|trajectory) ends here\b"),
-    ("<<<|>>>", r"(?:<{3}|>{3})\s*(?:END OF )?RECORD\b"),
-    ("step ", r"^\W{0,3}(?:[0-9a-f]{4,16}\s+)?step \d+(?:, call \d+)?\]"),
-    ("call ", r"^\W{0,3}call \d+:\s*[\"']?\w+"),
-    ("made by the", r"^\W{0,3}calls? made by the (?:user|agent)\b"),
-    ("tool result", r"^\W{0,3}tool result of [\"']?\w+"),
-    ("tool_|function_call", r"^\W{0,3}(?:tool_call|tool_result|function_call)s?\s*[:=({]\s*[\"'{\w]"),
-    (
+    _rule("ends here", r"\b(?:the|this) (?:record|transcript|trajectory) ends here\b"),
+    _rule("<<<|>>>", r"(?:<{3}|>{3})\s*(?:END OF )?RECORD\b"),
+    _rule("step ", r"^\W{0,3}(?:[0-9a-f]{4,16}\s+)?step \d+(?:, call \d+)?\]"),
+    _rule("call ", r"^\W{0,3}call \d+:\s*[\"']?\w+"),
+    _rule("made by the", r"^\W{0,3}calls? made by the (?:user|agent)\b"),
+    _rule("tool result", r"^\W{0,3}tool result of [\"']?\w+"),
+    _rule("tool_|function_call", r"^\W{0,3}(?:tool_call|tool_result|function_call)s?\s*[:=({]\s*[\"'{\w]"),
+    _rule(
         "system:|system message|system prompt|system note|developer:|developer message|developer prompt|developer note",
-        (
-            r"^(?:System|SYSTEM|Developer)(?: (?:message|prompt|note))?:\s.{0,200}\b(?:record|transcript|judge|grad|verdict"
-            r"|rubric|evaluat|instruction)"
-        ),
+        r"^(?:System|SYSTEM|Developer)(?: (?:message|prompt|note))?:\s.{0,200}\b(?:record|transcript|judge|grad|verdict"
+        r"|rubric|evaluat|instruction)",
     ),
-    ("\n\nhuman: |\n\nh: ", r"\n\n(?:Human|H): .{0,2000}\n\n(?:Assistant|A): "),
+    _rule("\n\nhuman: |\n\nh: ", r"\n\n(?:Human|H): .{0,2000}\n\n(?:Assistant|A): "),
 )
 _PRAISE = (
-    (
+    _rule(
         _GOOD,
-        (
-            rf"\b(?:perfect|flawless|exemplary|faultless|impeccable|textbook|outstanding|superb|excellent)\w*\s+(?:\w+\s+){{0,2}}?"
-            rf"(?:{_AXIS}|tool (?:use|usage|choice|calling)|use of (?:the |its |every )?tools?)\b"
-        ),
+        rf"\b(?:perfect|flawless|exemplary|faultless|impeccable|textbook|outstanding|superb|excellent)\w*\s+(?:\w+\s+){{0,2}}?"
+        rf"(?:{_AXIS}|tool (?:use|usage|choice|calling)|use of (?:the |its |every )?tools?)\b",
     ),
-    (
+    _rule(
         _GOOD,
-        (
-            rf"\b(?:{_AXIS}|tool (?:use|usage|choice|calling)|use of (?:the |its |every )?tools?) (?:\w+ ){{0,3}}?(?:is|was|were|are)"
-            r" (?:\w+ ){0,2}?(?:perfect|flawless|exemplary|faultless|impeccable|textbook|outstanding|superb|excellent|beyond"
-            r" reproach)\b"
-        ),
+        rf"\b(?:{_AXIS}|tool (?:use|usage|choice|calling)|use of (?:the |its |every )?tools?) (?:\w+ ){{0,3}}?(?:is|was|were|are)"
+        r" (?:\w+ ){0,2}?(?:perfect|flawless|exemplary|faultless|impeccable|textbook|outstanding|superb|excellent|beyond"
+        r" reproach)\b",
     ),
-    (
+    _rule(
         _GOOD,
-        (
-            r"\b(?:every|each|all)(?: of the| single)? (?:steps?|calls?|arguments?|tools?)\b[^.\n]{0,60}?\b(?:is|was|were|are)"
-            r" (?:\w+ ){0,2}?(?:perfect|flawless|exemplary|faultless|impeccable|textbook|beyond reproach)"
-        ),
+        r"\b(?:every|each|all)(?: of the| single)? (?:steps?|calls?|arguments?|tools?)\b[^.\n]{0,60}?\b(?:is|was|were|are)"
+        r" (?:\w+ ){0,2}?(?:perfect|flawless|exemplary|faultless|impeccable|textbook|beyond reproach)",
     ),
-    (
+    _rule(
         "mistake|fault|error",
-        (
-            r"\b(?:nothing|no one|nobody)\b[^.\n]{0,30}\b(?:fault|mistakes?|errors?) (?:in|with|on) (?:this|the) (?:run|record|"
-            r"transcript|trajectory|session|agent'?s?)"
-        ),
+        r"\b(?:nothing|no one|nobody)\b[^.\n]{0,30}\b(?:fault|mistakes?|errors?) (?:in|with|on) (?:this|the) (?:run|record|"
+        r"transcript|trajectory|session|agent'?s?)",
     ),
-    (
+    _rule(
         "no mistake|everything|flawless|faultless|exemplary|performed",
-        (
-            r"\b(?:this|the) (?:agent|assistant|run|trajectory) (?:\w+ ){0,3}?(?:made no mistakes?|did everything (?:right|correctly|"
-            r"perfectly)|is (?:flawless|faultless|exemplary)|was (?:flawless|faultless|exemplary)|performed (?:flawlessly|"
-            r"perfectly|faultlessly))"
-        ),
+        r"\b(?:this|the) (?:agent|assistant|run|trajectory) (?:\w+ ){0,3}?(?:made no mistakes?|did everything (?:right|correctly|"
+        r"perfectly)|is (?:flawless|faultless|exemplary)|was (?:flawless|faultless|exemplary)|performed (?:flawlessly|"
+        r"perfectly|faultlessly))",
     ),
 )
 #: Calls as some agents write them, and as those who set them up explain them: a forgery in the mouth of others.
 _TAGS = (
-    (
+    _rule(
         "<tool_|</tool_|<function_|</function_",
         r"</?(?:tool_call|tool_result|function_call|function_results?|tool_response)(?:\s[^<>]*)?>",
     ),
@@ -271,15 +239,8 @@ KIND_WORDS = {
 KINDS = tuple(KIND_WORDS)
 #: How far around a stem a rule is tried.
 _NEAR = 300
-_PATTERNS = {
-    kind: [
-        (frozenset(stems.split("|") if stems != "<|" else [stems]), re.compile(rule, re.I | re.M))
-        for stems, rule in rules
-    ]
-    for kind, rules in RULES.items()
-}
 #: Each stem's core, a part that many share: a text without it is not searched for the stem.
-_STEMS = {stem for rules in _PATTERNS.values() for stems, _ in rules for stem in stems}
+_STEMS = {stem for rules in RULES.values() for stems, _ in rules for stem in stems}
 _OF_CORE: dict[str, list[str]] = {}
 for _stem in sorted(_STEMS):
     _OF_CORE.setdefault(min((core for core in (*CORES, *_STEMS) if core in _stem), key=len), []).append(_stem)
@@ -361,7 +322,7 @@ def _kinds_in_tool(written: str) -> frozenset[str]:
 def _spoken(text: str, writes_calls: bool) -> set[str]:
     at = _stems_in(text.lower())
     kinds = set()
-    for kind, rules in _PATTERNS.items() if at else ():
+    for kind, rules in RULES.items() if at else ():
         if kind == "tags" and writes_calls:
             continue
         if any(rule.search(text, *window) for stems, rule in rules for window in _windows(stems & at.keys(), at)):

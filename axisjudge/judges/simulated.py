@@ -138,8 +138,7 @@ class SimulatedJudge(Judge):
     def prompt_sha256(self, trajectory: Trajectory, rubrics: Rubrics) -> str:
         known = {axis: asdict(self._planted(trajectory, axis)) for axis in sorted(rubrics)}
         model = [SHARED_DIFFICULTY, PERSISTENCE, NOT_APPLICABLE_HIT, STEP_OFF, INVALID_STEP, asdict(self.profile)]
-        shown = [self.name, self.seed, model, trajectory.id, len(trajectory.steps), known]
-        return sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
+        return _sha256([self.name, self.seed, model, trajectory.id, len(trajectory.steps), known])
 
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
         return Reply(answers={axis: self.answer(trajectory, axis, repeat) for axis in rubrics}, cost_usd=0.0)
@@ -166,8 +165,7 @@ class SimulatedJudge(Judge):
     def sheet_sha256(self, sheet: Sheet) -> str:
         known = {point: self._known(sheet, point) for point in sorted(sheet.points)}
         model = [SHARED_DIFFICULTY, PERSISTENCE, SPREAD, asdict(self.profile)]
-        shown = [self.name, self.seed, model, sheet.trajectory.id, sheet.page.question, known]
-        return sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
+        return _sha256([self.name, self.seed, model, sheet.trajectory.id, sheet.page.question, known])
 
     async def fill(self, sheet: Sheet, *, repeat: int = 0) -> Reply:
         return Reply({point: self._value(sheet, point, repeat) for point in sheet.points}, cost_usd=0.0)
@@ -199,9 +197,8 @@ class SimulatedJudge(Judge):
 
     def _propensity(self, item: str, axis: str, repeat: int) -> float:
         shared = _NORMAL.inv_cdf(uniform(self.seed, "difficulty", item, axis))
-        lasting = _NORMAL.inv_cdf(uniform(self.seed, "lasting", self.name, item, axis))
-        passing = _NORMAL.inv_cdf(uniform(self.seed, "passing", self.name, item, axis, repeat))
-        own = sqrt(PERSISTENCE) * lasting + sqrt(1 - PERSISTENCE) * passing
+        mine = (self.name, item, axis)
+        own = _persisting((self.seed, "lasting", *mine), (self.seed, "passing", *mine, repeat))
         return sqrt(SHARED_DIFFICULTY) * shared + sqrt(1 - SHARED_DIFFICULTY) * own
 
     def _confidence(self, item: str, axis: Axis, repeat: int, distance: float, verdict: Word) -> float:
@@ -260,6 +257,16 @@ def _misplaced(step: int, n_steps: int, uniform: float) -> int:
     if uniform < INVALID_STEP + STEP_OFF:
         return step + 1 if step + 1 < n_steps else max(step - 1, 0)
     return step
+
+
+def _sha256(shown: list[Any]) -> str:
+    return sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
+
+
+def _persisting(lasting: tuple[object, ...], passing: tuple[object, ...]) -> float:
+    """A standard normal draw of which the share `PERSISTENCE` is the same in all repeats."""
+    lasts, passes = (_NORMAL.inv_cdf(uniform(*key)) for key in (lasting, passing))
+    return sqrt(PERSISTENCE) * lasts + sqrt(1 - PERSISTENCE) * passes
 
 
 def uniform(*key: object) -> float:
@@ -362,8 +369,7 @@ class FeaturedJudge(SimulatedJudge):
 
     def prompt_sha256(self, trajectory: Trajectory, rubrics: Rubrics) -> str:
         texts = {axis: rubrics[axis].sha256 for axis in sorted(rubrics)}
-        shown = [super().prompt_sha256(trajectory, rubrics), KINDS, ERRORS, LEFT, HARM, texts]
-        return sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
+        return _sha256([super().prompt_sha256(trajectory, rubrics), KINDS, ERRORS, LEFT, HARM, texts])
 
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
         return Reply({a: self.follow(r.text, trajectory, a, repeat) for a, r in rubrics.items()}, cost_usd=0.0)
@@ -378,10 +384,8 @@ class FeaturedJudge(SimulatedJudge):
         harmed = [uniform(self.seed, "harmed", n, *item) < HARMED for n in range(len(HARMFUL))]
         suited = [uniform(self.seed, "suits", word, *task) < SUITS for word in followed.local]
         error = 0.0 if _copied(text, trajectory) else followed.error(kind, harmed, suited)
-        lasting = _NORMAL.inv_cdf(uniform(self.seed, self.name, "errs", *item))
-        occasion = sha256(f"{text}/{repeat}".encode()).hexdigest()
-        passing = _NORMAL.inv_cdf(uniform(self.seed, self.name, "errs now", *item, occasion))
-        errs = _NORMAL.cdf(sqrt(PERSISTENCE) * lasting + sqrt(1 - PERSISTENCE) * passing) < error
+        mine, occasion = (self.seed, self.name), sha256(f"{text}/{repeat}".encode()).hexdigest()
+        errs = _NORMAL.cdf(_persisting((*mine, "errs", *item), (*mine, "errs now", *item, occasion))) < error
         is_fault = (planted.verdict == "incorrect") != errs
         if is_fault and followed.praised and uniform(self.seed, self.name, "flattered", *item) < FLATTERED:
             is_fault = False
@@ -455,8 +459,7 @@ class SimulatedProposer(SimulatedJudge):
 
     def sheet_sha256(self, sheet: Sheet) -> str:
         page = sheet.page
-        shown = [self.name, self.seed, page.instructions, page.prefix.text, page.question]
-        return sha256(json.dumps(shown).encode()).hexdigest()
+        return _sha256([self.name, self.seed, page.instructions, page.prefix.text, page.question])
 
     async def fill(self, sheet: Sheet, *, repeat: int = 0) -> Reply:
         rng = Random(f"{self.sheet_sha256(sheet)}/{repeat}")
@@ -518,8 +521,7 @@ class AttentiveJudge(SimulatedJudge):
     def prompt_sha256(self, trajectory: Trajectory, rubrics: Rubrics) -> str:
         peers = {axis: self._blamed(trajectory, axis) for axis in sorted(rubrics)}
         texts = {axis: rubrics[axis].sha256 for axis in sorted(rubrics)}
-        shown = [super().prompt_sha256(trajectory, rubrics), LEFT_BY_EXAMPLES, peers, texts]
-        return sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
+        return _sha256([super().prompt_sha256(trajectory, rubrics), LEFT_BY_EXAMPLES, peers, texts])
 
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
         answers = {axis: self.answer_by(rubric, trajectory, axis, repeat) for axis, rubric in rubrics.items()}
@@ -533,7 +535,8 @@ class AttentiveJudge(SimulatedJudge):
         if peer is None or answer.verdict != "correct":
             return answer
         left = LEFT_BY_EXAMPLES if len(rubric.examples) >= MIN_EXAMPLES else 1.0
-        if self._draw(trajectory.id, axis, occasion) >= ATTENTIVE[self.name].overreach * left:
+        mine = (self.seed, "overreach", self.name, trajectory.id, axis)
+        if _NORMAL.cdf(_persisting(mine, (*mine, occasion))) >= ATTENTIVE[self.name].overreach * left:
             return answer
         scoped = "Not in scope" in rubric.sections
         height = uniform(self.seed, "hesitation", self.name, trajectory.id, axis, occasion)
@@ -556,11 +559,6 @@ class AttentiveJudge(SimulatedJudge):
             (peer, planted) for peer in AXES if peer != axis and (planted := self.truth.get((trajectory.id, peer)))
         ]
         return next((peer for peer, planted in peers if planted.verdict == "incorrect"), None)
-
-    def _draw(self, item: str, axis: Axis, occasion: int) -> float:
-        lasting = _NORMAL.inv_cdf(uniform(self.seed, "overreach", self.name, item, axis))
-        passing = _NORMAL.inv_cdf(uniform(self.seed, "overreach", self.name, item, axis, occasion))
-        return _NORMAL.cdf(sqrt(PERSISTENCE) * lasting + sqrt(1 - PERSISTENCE) * passing)
 
 
 def simulated_judge(spec: JudgeSpec) -> SimulatedJudge:

@@ -222,33 +222,13 @@ def _rest(frame: pl.DataFrame, shown: int, whole: str | None = None) -> str | No
 
 
 #: What LaTeX would obey (a row that begins with a bracket or a star too) or has no letter for, and how it is written.
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "_": r"\_",
-    "%": r"\%",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "–": "--",
-    "…": r"\ldots{}",
-    "[": "{[}",
-    "]": "{]}",
-    "*": "{*}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "✓": r"$\surd$",
-    "✗": r"$\times$",
-    "→": r"$\rightarrow$",
-    "≠": r"$\neq$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
-    "−": "$-$",
-}
+_LATEX = (
+    {letter: f"\\{letter}" for letter in "{}$&#_%"}
+    | {letter: f"{{{letter}}}" for letter in "[]*"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "…": r"\ldots{}", "–": "--"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "−": "$-$", "✓": r"$\surd$", "✗": r"$\times$"}
+    | {"→": r"$\rightarrow$", "≠": r"$\neq$", "≤": r"$\leq$", "≥": r"$\geq$"}
+)
 
 
 def write_table(folder: Path, name: str, frame: pl.DataFrame, caption: str, *, columns: int = 1) -> None:

@@ -12,18 +12,16 @@ from axisjudge.judges.rules.formats import is_example, is_identifier
 from axisjudge.judges.rules.tool_selection import is_unknown
 
 _BLAMES = re.compile(
-    r"not found|does(?: not|n't) exist|\bno (?!longer)\w+ (?:with|for|by|named|called|found|\S*\d)|no such|invalid"
+    r"(?i)not found|does(?: not|n't) exist|\bno (?!longer)\w+ (?:with|for|by|named|called|found|\S*\d)|no such|invalid"
     r"|unrecogni[sz]ed|missing|required|unexpected|malformed|validation|out of range|not a valid|unsupported|add up"
     r"|(?:should|must|do(?:es)? not|doesn't|don't) (?:match|differ|be different from)"
     r"|mismatch|type ?error|value ?error|not recogni[sz]ed|expected",
-    re.IGNORECASE,
 )
 _RULES_OUT = re.compile(r"\b(?:should|must|may only|can only|has to)\b", re.IGNORECASE)
 _STATE = re.compile(
-    r"non-\w+|already|cannot be|can't be|status|insufficient|enough|balance|available|no longer|sold out|expired"
+    r"(?i)non-\w+|already|cannot be|can't be|status|insufficient|enough|balance|available|no longer|sold out|expired"
     r"|invalid state\b(?! code)|permission|forbidden|denied|unauthori[sz]ed|locked|time[d ]?-?out|rate limit|temporar"
     r"|try again|internal|server|connection",
-    re.IGNORECASE,
 )
 _UNKNOWN_RECORD = re.compile(r"not found|does(?: not|n't) exist|\bno (?!longer)\w+|unknown", re.IGNORECASE)
 _NUMBER_WORD = re.compile(r"(?<![\w-])\d{2,}(?![\w-])")

@@ -25,11 +25,10 @@ _COMPUTED = re.compile(
     re.IGNORECASE,
 )
 _RELATIVE_DAY = re.compile(
-    r"\b(?:tomorrow|yesterday|overnight|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"(?i)\b(?:tomorrow|yesterday|overnight|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
     r"|(?:next|following|previous|last|coming|this|same) (?:day|week|month|year)|(?:day|week|month)s?"
     r" (?:later|before|after|earlier|prior|from)|(?:later|earlier) (?:the same|that) day"
     r"|\d+[- ](?:calendar |business |working )?(?:day|week|month)s?)\b",
-    re.IGNORECASE,
 )
 _NEXT_DAY = re.compile(r"\d{2}:\d{2}(?::\d{2})?\s?\+1\b")
 _COUNT = re.compile(r"(?<![\w.,$#-])([2-9]|1\d|20)(?![\w%]|[.,]\d)")
@@ -37,9 +36,8 @@ _PARTS = {"half": 2, "halves": 2, "double": 2, "twice": 2, "third": 3, "quarter"
 _PART = re.compile(rf"\b(?:{'|'.join(_PARTS)})\b", re.IGNORECASE)
 _PERCENT = re.compile(r"(?<![\w.,])(\d{1,2}(?:\.\d{1,2})?)\s?(?:%|percent\b)")
 _SUPPOSED = re.compile(
-    r"\b(?:if|would|could|might|suppos\w+|assum\w+|imagin\w+|say,|example|e\.g\.|in case"
+    r"(?i)\b(?:if|would|could|might|suppos\w+|assum\w+|imagin\w+|say,|example|e\.g\.|in case"
     r"|after (?:mov|transferr)ing)(?!\w)",
-    re.IGNORECASE,
 )
 
 

@@ -11,9 +11,8 @@ from axisjudge.judges.rules.findings import Clean, Finding
 from axisjudge.judges.rules.result_interpretation import never_done
 
 _NO_SUCH_TOOL = re.compile(
-    r"(?:unknown|no such|invalid|unrecogni[sz]ed) (?:tool|function)"
+    r"(?i)(?:unknown|no such|invalid|unrecogni[sz]ed) (?:tool|function)"
     r"|\b(?:tool|function)\b.{0,60}\b(?:not (?:found|exist|available|defined)|does(?: not|n't) exist)",
-    re.IGNORECASE,
 )
 _FIRST_WORDS = 200
 _PASSING = re.compile(

@@ -43,14 +43,12 @@ _READS, _WRITES = (set(verbs.split()) for verbs in _OF_KIND.values())
 #: Verbs of other work that people tell an agent to do.
 _WORK = {"run", "start", "stop", "fix", "make", "build", "deploy", "refactor", "implement", "test", "install", "commit"}
 _COMMAND = re.compile(
-    r"\W*(?:(?:now|then|and|so|just|also|next|first|please)\s+)*([a-z]+)\s+"
+    r"(?i)\W*(?:(?:now|then|and|so|just|also|next|first|please)\s+)*([a-z]+)\s+"
     r"(?!\w+ed\b|(?:is|are|was|were|has|have|went|came|done|looks?|works?|sounds?|now|there|too)\b)\w",
-    re.IGNORECASE,
 )
 _NAME_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _HANDOVER = re.compile(
-    r"(?:transfer|escalat|hand_?(?:over|off)|connect).*(?:human|agent|staff|person|support|representative)",
-    re.IGNORECASE,
+    r"(?i)(?:transfer|escalat|hand_?(?:over|off)|connect).*(?:human|agent|staff|person|support|representative)",
 )
 _LAST_WORD = re.compile(r"submit|finish|final|complete_task|end_|_end|done", re.IGNORECASE)
 _NEGATION = re.compile(

@@ -32,14 +32,13 @@ _HEAD = 200
 
 #: How an error begins, as tools and shells write it.
 _BEGINS = re.compile(
-    r"\s*(<tool_use_error>|(fetch|download|upload|query) failed\b|\W{0,4}(error|err|fatal|panic"
+    r"(?i)\s*(<tool_use_error>|(fetch|download|upload|query) failed\b|\W{0,4}(error|err|fatal|panic"
     r"|exception|failure|failed|denied|forbidden|unauthori[sz]ed)\b"
     r"|traceback \(most recent|(process )?exit(ed)?( with)?( code)?:? [1-9]|(ba|z|da)?sh: |command not found|permission"
     r" denied|access denied|no such file|(could|can|did|does|do|was|is)( ?no|n['’])t (be )?(found|open|read|access|conn"
     r"ect|exist|resolve|reach)|unable to|failed to|invalid |timed? ?out|timeout|connect(ion)? (E[A-Z]|refused|reset|ti"
     r"med|closed|error)|file (does|has) not|[\w./-]{1,40}: (error|fatal|no such|cannot|can't|not found|permission|comma"
     r"nd not|invalid|unknown|unrecogni[sz]ed|illegal|missing|syntax)|usage: |[\w.]*(Error|Exception)\b)",
-    re.IGNORECASE,
 )
 #: Signs of failure that are no ordinary words: error numbers of systems, statuses of HTTP, refused connections.
 _SIGNS = re.compile(

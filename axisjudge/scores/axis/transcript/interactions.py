@@ -40,10 +40,9 @@ _FILE_TOOL = re.compile(
 )
 _HEAD_OF_REFUSAL = 300
 _REFUSED = re.compile(
-    r"user (doesn.t|does not|didn.t|did not) want to|interrupted by (the )?user"
+    r"(?i)user (doesn.t|does not|didn.t|did not) want to|interrupted by (the )?user"
     r"|(rejected|declined|denied|cancelled|canceled|aborted) by (the )?user"
     r"|user (has )?(rejected|declined|denied|cancelled|canceled|aborted)",
-    re.IGNORECASE,
 )
 
 
