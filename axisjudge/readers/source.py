@@ -247,67 +247,35 @@ def _fault(content: bytes) -> str:
     return ""
 
 
-_Test = Callable[[dict[str, Any]], bool]
-
-
-def _typed(*beginnings: str) -> _Test:
-    return lambda record: str(record.get("type")).startswith(beginnings)
-
-
-def _has(*keys: str) -> _Test:
-    return lambda record: set(keys) <= record.keys()
-
-
-#: A test of the first record of a file, and the cure where it holds.
-_CURES: tuple[tuple[_Test, str], ...] = (
-    (
-        lambda record: record.get("object") == "chat.completion.chunk",
-        "these are pieces of a stream: keep the whole completion, which the SDK's stream helpers put together",
-    ),
-    (
-        _typed("message_start", "content_block_", "message_delta", "message_stop", "ping"),
-        "these are pieces of a stream: keep what the SDK's get_final_message() gives, with the messages sent",
-    ),
-    (
-        _typed("response."),
-        "these are pieces of a stream: keep the response inside the event response.completed, with its input",
-    ),
-    (
-        lambda record: str(record.get("event")).startswith("on_") and "run_id" in record,
-        "these are events of a stream: keep the messages of the final state, or LangSmith's runs",
-    ),
-    (
-        _has("tasks_output"),
-        "CrewAI: keep the messages of each task (tasks_output[].messages), or trace it and export that",
-    ),
-    (
-        _has("trajectory", "info"),
-        "SWE-agent: its history, the list of messages with roles, is not there",
-    ),
-    (
-        lambda record: "source" in record and ("observation" in record or "action" in record),
-        "OpenHands: export the completions (LLM_LOG_COMPLETIONS) with their messages and tool_calls",
-    ),
-    (
-        lambda record: _has("info", "data")(record) or _has("trace_id", "trace_metadata")(record),
-        "MLflow: a trace without spans; export it with them (mlflow traces get, search_traces with include_spans)",
-    ),
-    (
-        lambda record: isinstance(record.get("chat"), str),
-        "the chat is one text: make it a list of messages with roles, {role, content}",
-    ),
-    (
-        lambda record: _has("instruction", "output")(record) or _has("prompt", "completion")(record),
-        "these are questions with answers, not runs: what an agent called and what came back is needed",
-    ),
-)
-
-
 def cure_for(value: Any) -> str:
-    """What to do with a JSON value that no reader recognises, where its shape tells; else nothing."""
-    first = value[0] if isinstance(value, list) and value else value
-    stated = (cure for test, cure in _CURES if isinstance(first, dict) and test(first))
-    return next(stated, "")
+    """What to do with a JSON value that no reader recognises, where its first record's shape tells; else nothing."""
+    record = value[0] if isinstance(value, list) and value else value
+    if not isinstance(record, dict):
+        return ""
+    kind, keys, pieces = str(record.get("type")), record.keys(), "these are pieces of a stream: keep"
+    if record.get("object") == "chat.completion.chunk":
+        return f"{pieces} the whole completion, which the SDK's stream helpers put together"
+    if kind.startswith(("message_start", "content_block_", "message_delta", "message_stop", "ping")):
+        return f"{pieces} what the SDK's get_final_message() gives, with the messages sent"
+    if kind.startswith("response."):
+        return f"{pieces} the response inside the event response.completed, with its input"
+    if str(record.get("event")).startswith("on_") and "run_id" in keys:
+        return "these are events of a stream: keep the messages of the final state, or LangSmith's runs"
+    if "tasks_output" in keys:
+        return "CrewAI: keep the messages of each task (tasks_output[].messages), or trace it and export that"
+    if {"trajectory", "info"} <= keys:
+        return "SWE-agent: its history, the list of messages with roles, is not there"
+    if "source" in keys and ("observation" in keys or "action" in keys):
+        return "OpenHands: export the completions (LLM_LOG_COMPLETIONS) with their messages and tool_calls"
+    if {"info", "data"} <= keys or {"trace_id", "trace_metadata"} <= keys:
+        return (
+            "MLflow: a trace without spans; export it with them (mlflow traces get, search_traces with include_spans)"
+        )
+    if isinstance(record.get("chat"), str):
+        return "the chat is one text: make it a list of messages with roles, {role, content}"
+    if {"instruction", "output"} <= keys or {"prompt", "completion"} <= keys:
+        return "these are questions with answers, not runs: what an agent called and what came back is needed"
+    return ""
 
 
 #: Under these names data sets keep what others call ``messages``.
