@@ -86,6 +86,11 @@ class AgentCall:
         """(parameter, value) of the arguments that name a record, each once."""
         return tuple(dict.fromkeys(_identifiers(self.values)))
 
+    def named_in(self, text: str) -> bool:
+        """Whether one of its identifiers stands in a text."""
+        lowered = text.lower()
+        return any(plain(value) in lowered for _, value in self.identifiers)
+
     @cached_property
     def references(self) -> tuple[tuple[str, str], ...]:
         """The identifiers that name a record which was there before.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from axisjudge.judges.rules import phrases, verbs
-from axisjudge.judges.rules.facts import AgentCall, Facts, plain
+from axisjudge.judges.rules.facts import AgentCall, Facts
 from axisjudge.judges.rules.findings import Clean, Finding
 
 
@@ -88,9 +88,7 @@ def _consented(facts: Facts, call: AgentCall) -> bool:
 
 
 def _is_about(text: str, call: AgentCall) -> bool:
-    lowered = text.lower()
-    named = any(plain(value) in lowered for _, value in call.identifiers)
-    return named or (phrases.proposes(text) and verbs.speaks_of(text, call.name))
+    return call.named_in(text) or (phrases.proposes(text) and verbs.speaks_of(text, call.name))
 
 
 def _unread(facts: Facts, call: AgentCall) -> Iterator[Finding]:

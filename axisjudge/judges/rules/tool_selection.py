@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from axisjudge.judges.rules import policy, verbs, wishes
-from axisjudge.judges.rules.facts import AgentCall, Facts, plain
+from axisjudge.judges.rules.facts import AgentCall, Facts
 from axisjudge.judges.rules.findings import Clean, Finding
 from axisjudge.judges.rules.result_interpretation import never_done
 
@@ -170,7 +170,7 @@ def _against_words(facts: Facts, call: AgentCall) -> Iterator[Finding]:
         spoken = [other for other in others if any(verbs.mentions(text, other) for _, text in requests)]
         kind, where = "tool_against_words", requests[-1][0]
     else:
-        about = [own[-1], requests[-1], *((i, text) for i, text in (*requests, *own) if _names_record(text, call))]
+        about = [own[-1], requests[-1], *((i, text) for i, text in (*requests, *own) if call.named_in(text))]
         if any(verbs.mentions(text, verb) for _, text in about):
             return
         spoken = [other for other in others if all(verbs.names(text, other) for _, text in (own[-1], requests[-1]))]
@@ -181,8 +181,3 @@ def _against_words(facts: Facts, call: AgentCall) -> Iterator[Finding]:
             f" the words before it speak of another change ({', '.join(spoken)})."
         )
         yield Finding(kind, (where, call.step), text)
-
-
-def _names_record(text: str, call: AgentCall) -> bool:
-    lowered = text.lower()
-    return any(plain(value) in lowered for _, value in call.identifiers)

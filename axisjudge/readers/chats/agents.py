@@ -343,11 +343,10 @@ class _AutogenRun:
             self.steps.result(None, as_text(ran.get("output")), time, error=failed, name="code_executor")
         elif kind == "MemoryQueryEvent":
             self.steps.text("system", as_text(message.get("content")), time)
-        elif kind in _AUTOGEN_KINDS or kind.startswith("StructuredMessage"):
-            self._message(message, kind, source, where, time)
-        elif chat.carries_call({key: value for key, value in message.items() if key != "models_usage"}):
-            raise chat.Unread(where, kind)
         else:
+            known = kind in _AUTOGEN_KINDS or kind.startswith("StructuredMessage")
+            if not known and chat.carries_call({key: message[key] for key in message if key != "models_usage"}):
+                raise chat.Unread(where, kind)
             self._message(message, kind, source, where, time)
 
     def _message(self, message: dict[str, Any], kind: str, source: str | None, where: str, time: str | None) -> None:

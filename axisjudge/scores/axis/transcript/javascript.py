@@ -127,15 +127,12 @@ def _written(value: Any) -> str:
 
 def ordered_keys(value: dict[str, Any]) -> list[str]:
     """Keys in JavaScript's order: array indices first, ascending, then the others as they came."""
-    indices = [key for key in value if key.isdigit() and key.isascii() and _is_index(key)]
+    digits = [key for key in value if key.isdigit() and key.isascii()]
+    indices = [key for key in digits if str(int(key)) == key and int(key) < 2**32 - 1]
     if not indices:
         return list(value)
     known = set(indices)
     return sorted(indices, key=int) + [key for key in value if key not in known]
-
-
-def _is_index(key: str) -> bool:
-    return str(int(key)) == key and int(key) < 2**32 - 1
 
 
 def utf8_length(text: str) -> int:
