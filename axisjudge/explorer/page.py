@@ -20,6 +20,7 @@ from axisjudge.checks import InputError
 from axisjudge.explorer.front import script, text
 from axisjudge.explorer.grid import Grid
 from axisjudge.explorer.session import Session
+from axisjudge.figures.markup import csp_hash
 from axisjudge.labels.decisions import OPEN, SUFFIX, TAKEN_BACK
 from axisjudge.sharing import shared
 
@@ -149,11 +150,6 @@ def _flags(session: Session, item: int, axis: Any) -> list[str]:
     if session.sampling.method in ("random", "unknown"):
         return session.drawn_flags(item, axis)
     return [session.sampling.plan_flag]
-
-
-def csp_hash(content: str) -> str:
-    """The hash of a script or style, as a content security policy names it."""
-    return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
 
 
 def packed(content: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import io
 import re
@@ -35,6 +36,11 @@ def visible(text: str) -> str:
 def _shown(found: re.Match[str]) -> str:
     hidden = unicodedata.category(found[0]) in ("Cc", "Cf", "Cs", "Co")
     return f"\\u{ord(found[0]):04x}" if hidden else found[0]
+
+
+def csp_hash(content: str) -> str:
+    """The hash of a script or style, as a content security policy names it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
 
 
 def cut(text: str, most: int) -> str:

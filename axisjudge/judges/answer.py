@@ -53,9 +53,9 @@ def reason_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
-def head(raw: str) -> str:
-    """The first `KEPT_OF_RAW` characters of a text; a longer one says that it was cut."""
-    return raw if len(raw) <= KEPT_OF_RAW else raw[:KEPT_OF_RAW] + " [cut]"
+def head(raw: str, length: int = KEPT_OF_RAW) -> str:
+    """The first characters of a text, as many as are kept; a longer one says that it was cut."""
+    return raw if len(raw) <= length else raw[:length] + " [cut]"
 
 
 # What kind of failure a call met: one that passes, a limit, or one that every further call would meet too.

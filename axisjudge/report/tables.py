@@ -15,14 +15,13 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from axisjudge.figures.markup import literal, visible
+from axisjudge.figures.markup import csp_hash, literal, visible
 from axisjudge.report.links import NO_LINKS, Links
 from axisjudge.results import pandas_rows, rounded, written
 from axisjudge.sharing import safe_cell, shared_frame
@@ -469,7 +468,7 @@ def sorting() -> Sorting:
     program, unpack = _program(), _text("unpack.js")
     packet = b64encode(gzip.compress(program.encode(), compresslevel=9, mtime=0)).decode()
     markup = f'<script type="text/plain" id="axisjudge-sorting">{packet}</script>\n<script>{unpack}</script>'
-    return Sorting(markup, _text("sorting.css"), f"script-src '{_hash(unpack)}' '{_hash(program)}'")
+    return Sorting(markup, _text("sorting.css"), f"script-src '{csp_hash(unpack)}' '{csp_hash(program)}'")
 
 
 def in_notebook(table: str, name: str, *, first: bool) -> str:
@@ -506,7 +505,3 @@ def _program() -> str:
 
 def _text(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
-
-
-def _hash(script: str) -> str:
-    return f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from axisjudge.checks import InputError
-from axisjudge.judges.answer import Answer, Told, point
+from axisjudge.judges.answer import Answer, Told, head, point
 from axisjudge.scores.axis.judged import signals
 from axisjudge.scores.axis.judged.signals import UNNECESSARY, GoalCheck, goal_question, signal_questions
 from axisjudge.scores.axis.rule_sets import RuleSet
@@ -28,7 +28,6 @@ FIELDS = {"success": "success", "weight": "weight", "relevance": "contextRelevan
 NOT_AUDITED = "the reply holds no audit of this interaction"
 NOT_GRADED = "the reply holds no grade of this check"
 UNKNOWN = "unknown_interaction"
-_KEPT_OF_RAW = 200
 
 Schema = dict[str, Any]
 
@@ -90,7 +89,7 @@ def _audits(text: str, category: Category, scope: Sequence[Interaction]) -> Told
     if not fault and not isinstance(given, list):
         fault = "audits must be a list"
     if fault:
-        return Told({name: _lost(f"{fault}; received: {_head(text)}") for name in points})
+        return Told({name: _lost(f"{fault}; received: {head(text)}") for name in points})
     audits: dict[int, list[Mapping[str, Any]]] = {each.id: [] for each in scope}
     unknown = []
     for audit in given if isinstance(given, list) else ():
@@ -106,7 +105,7 @@ def _audits(text: str, category: Category, scope: Sequence[Interaction]) -> Told
     }
     if category == "agent":
         answers["agent.necessity"] = _necessity(reply.get("necessity"), set(audits))
-    return Told(answers, tuple(f"{UNKNOWN}:{_writable(_head(str(id), 20))}" for id in unknown))
+    return Told(answers, tuple(f"{UNKNOWN}:{_writable(head(str(id), 20))}" for id in unknown))
 
 
 def _audit(given: Sequence[Mapping[str, Any]], field: str) -> Answer:
@@ -122,7 +121,7 @@ def _fault(given: Sequence[Mapping[str, Any]], absent: str, done: str) -> str:
     if any(each != given[0] for each in given):
         return f"{done} {len(given)} times, and not alike"
     rationale = given[0].get("rationale")
-    return "" if isinstance(rationale, str) else f"rationale must be a text; found {_head(json.dumps(rationale))}"
+    return "" if isinstance(rationale, str) else f"rationale must be a text; found {head(json.dumps(rationale))}"
 
 
 def _necessity(given: Any, known_ids: set[int]) -> Answer:
@@ -142,7 +141,7 @@ def _grades(text: str, count: int, *, holistic: bool) -> list[Answer]:
     if not fault and not isinstance(given, list):
         fault = "grades must be a list"
     if fault:
-        return [_lost(f"{fault}; received: {_head(text)}")] * count
+        return [_lost(f"{fault}; received: {head(text)}")] * count
     by_index: dict[int, list[Mapping[str, Any]]] = {}
     for grade in given if isinstance(given, list) else ():
         if isinstance(grade, dict) and _is_whole(grade.get("criterion_index")):
@@ -155,7 +154,7 @@ def _graded(given: Sequence[Mapping[str, Any]]) -> Answer:
         return _lost(fault)
     score = given[0].get("score")
     if not _is_whole(score):
-        return _lost(f"score must be a whole number from 0 to 10; found {_head(json.dumps(score))}")
+        return _lost(f"score must be a whole number from 0 to 10; found {head(json.dumps(score))}")
     return _number(score, "score", given[0]["rationale"], most=10)
 
 
@@ -164,7 +163,7 @@ def _by_program(text: str, category: Category, scope: Sequence[Interaction], rul
     read = reply_object(text) is not None
     signals = signals_of_reply(text, category, list(scope), rules)
     audits = {audit.id: audit for audit in signals.audits}
-    fault = NOT_AUDITED if read else f"no JSON object; received: {_head(text)}"
+    fault = NOT_AUDITED if read else f"no JSON object; received: {head(text)}"
     answers: dict[str, Answer] = {}
     for each in scope:
         audit = audits.get(each.id)
@@ -184,7 +183,7 @@ def _by_program(text: str, category: Category, scope: Sequence[Interaction], rul
 
 def _grades_by_program(text: str, checks: Sequence[GoalCheck], rules: RuleSet, *, holistic: bool) -> list[Answer]:
     if reply_object(text) is None:
-        return [_lost(f"no JSON object; received: {_head(text)}")] * len(checks)
+        return [_lost(f"no JSON object; received: {head(text)}")] * len(checks)
     try:
         grades = grades_of_reply(text, checks, rules, holistic=holistic)
     except InputError as error:  # the program breaks off at a grade that is null
@@ -208,7 +207,7 @@ def _strict(text: str) -> tuple[dict[str, Any], str]:
 
 def _number(value: Any, name: str, rationale: str, *, most: float) -> Answer:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= most:
-        return _lost(f"{name} must be a number from 0 to {most}; found {_head(json.dumps(value))}")
+        return _lost(f"{name} must be a number from 0 to {most}; found {head(json.dumps(value))}")
     return _ok(value, rationale)
 
 
@@ -240,10 +239,6 @@ def _object(**properties: Any) -> Schema:
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def _head(raw: str, length: int = _KEPT_OF_RAW) -> str:
-    return raw if len(raw) <= length else raw[:length] + " [cut]"
 
 
 def _writable(text: str) -> str:

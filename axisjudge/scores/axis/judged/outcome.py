@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from axisjudge.judges.rules.verbs import kind_of
+from axisjudge.scores.axis.transcript.categories import name_set
 from axisjudge.scores.axis.transcript.entries import Entry, bare_command, command_of, simple_commands
 from axisjudge.scores.axis.transcript.interactions import Interaction
 from axisjudge.scores.axis.transcript.javascript import stringify
@@ -288,39 +289,37 @@ class Purpose(StrEnum):
     OTHER = "other"
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_SEARCH_TOOLS = _words("""
+_SEARCH_TOOLS = name_set("""
     grep glob grep_search search_file_content search_files grep_files file_search semantic_search codebase_search find
     """)
-_READ_TOOLS = _words("""
+_READ_TOOLS = name_set("""
     read read_file read_many_files ls list list_directory list_dir list_files cat head tail notebookread view_image
     list_code_definition_names bashoutput get_terminal_output
     """)
-_CHANGE_TOOLS = _words("""
+_CHANGE_TOOLS = name_set("""
     write edit multiedit notebookedit write_file replace write_to_file replace_in_file apply_patch create_file edit_file
     delete_file search_replace insert_edit_into_file replace_string_in_file str_replace_editor file_change todowrite
     todo_write write_todos update_plan str_replace_based_edit_tool create_directory file_editor patch
     """)
-_TEST_TOOLS = _words("run_tests test get_errors test_failure run_test")
+_TEST_TOOLS = name_set("run_tests test get_errors test_failure run_test")
 
 #: Programs whose answer may be "nothing", with an exit code of 1.
-_SEARCHES = _words("grep egrep fgrep rg ag ack find fd fdfind locate pgrep diff cmp comm test [ [[ which type whereis")
-_LOOKS = _words("""
+_SEARCHES = name_set(
+    "grep egrep fgrep rg ag ack find fd fdfind locate pgrep diff cmp comm test [ [[ which type whereis"
+)
+_LOOKS = name_set("""
     ls cat bat head tail less more wc stat file tree du df pwd command env printenv date whoami hostname uname ps jq yq
     cut sort uniq nl basename dirname realpath readlink
     """)
 #: Words between others that neither look nor change.
-_NEUTRAL = _words("cd true false : export set pushd popd sleep wait echo printf")
-_GIT_LOOKS = _words("status diff log show branch ls-files blame remote rev-parse grep describe shortlog")
-_TESTS = _words("""
+_NEUTRAL = name_set("cd true false : export set pushd popd sleep wait echo printf")
+_GIT_LOOKS = name_set("status diff log show branch ls-files blame remote rev-parse grep describe shortlog")
+_TESTS = name_set("""
     pytest py.test unittest tox nox jest vitest mocha ava karma cypress playwright rspec phpunit ctest ruff eslint mypy
     pyright tsc flake8 pylint shellcheck stylelint golangci-lint biome prettier black isort bandit tape tap busted
     nosetests nose2
     """)
-_TESTERS = _words("""
+_TESTERS = name_set("""
     go cargo dotnet mvn mvnw gradle gradlew artisan xcodebuild npm pnpm yarn bun deno make swift mix just rake rails sbt
     flutter dart zig bazel ninja task lerna nx turbo manage.py composer stack cabal lein
     """)
@@ -328,11 +327,11 @@ _TEST_WORD = re.compile(r"(\w+[:-])?(tests?|t|check|lint|vet|clippy|verify|typec
 #: A project's own script of tests.
 _TEST_SCRIPT = re.compile(r"(run[-_])?(all[-_])?(unit[-_])?tests?(\.\w+)?")
 #: Programs that bring a container's or a measured program's command along.
-_CARRIERS = _words("docker docker-compose podman kubectl coverage")
+_CARRIERS = name_set("docker docker-compose podman kubectl coverage")
 #: Programs that run another one.
-_RUNNERS = _words("npx bunx uvx poetry pipenv uv bundle pnpm yarn hatch rye pdm dotenv")
-_RUNS = _words("run exec dlx")
-_SHELL_TOOLS = _words("""
+_RUNNERS = name_set("npx bunx uvx poetry pipenv uv bundle pnpm yarn hatch rye pdm dotenv")
+_RUNS = name_set("run exec dlx")
+_SHELL_TOOLS = name_set("""
     bash shell terminal exec command_execution run_shell_command local_shell local_shell_call container.exec
     exec_command shell_command execute_command execute_bash run_in_terminal run_terminal_cmd powershell
     bash_code_execution

@@ -11,12 +11,13 @@ Categories = tuple[Category, ...]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 
-def _words(text: str) -> frozenset[str]:
+def name_set(text: str) -> frozenset[str]:
+    """The words of a text, as a table of names is written here."""
     return frozenset(text.split())
 
 
 #: Tool names of the environment, lower case.
-ENVIRONMENT_NAMES = _words("""
+ENVIRONMENT_NAMES = name_set("""
     bash shell terminal exec command_execution
     read write edit glob grep notebookedit cat head tail sed awk find ls mkdir rm cp mv touch chmod chown
     git npm npx yarn pnpm pip pip3 cargo go bundle gem composer brew apt apt-get
@@ -27,14 +28,14 @@ ENVIRONMENT_NAMES = _words("""
 NETWORK_PREFIX, MCP_FILES = "mcp__", "mcp__filesystem__"
 ENVIRONMENT_PREFIXES = ("file_", "fs_", "dir_", MCP_FILES)
 #: Tool names by which an agent organises itself, lower case.
-AGENT_NAMES = _words("""
+AGENT_NAMES = name_set("""
     toolsearch tool_search listtoolsets list_tools
     task taskcreate taskupdate taskget tasklist taskoutput taskstop todoread todowrite todo_read todo_write
     enterplanmode exitplanmode enter_plan_mode exit_plan_mode
     askuserquestion askfollowupquestion ask_user_question ask_followup_question skill
     """)
 #: Tool names that call the network, as they are written.
-NETWORK_NAMES = _words("WebFetch Fetch web_fetch WebSearch web_search mcp_fetch http_request curl wget fetch")
+NETWORK_NAMES = name_set("WebFetch Fetch web_fetch WebSearch web_search mcp_fetch http_request curl wget fetch")
 
 _OWN_PATHS = (".claude/", ".codex/", ".gemini/", "claude.md", "agents.md")
 _AGENT_KINDS = frozenset({"think", "switch_mode"})

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from axisjudge.checks import InputError
 from axisjudge.scores.axis.rule_sets import RuleSet
-from axisjudge.scores.axis.transcript.categories import NETWORK_NAMES, NETWORK_PREFIX
+from axisjudge.scores.axis.transcript.categories import NETWORK_NAMES, NETWORK_PREFIX, name_set
 from axisjudge.scores.axis.transcript.javascript import (
     SPACE,
     cut,
@@ -20,16 +20,11 @@ from axisjudge.scores.axis.transcript.javascript import (
     time_ms,
 )
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 #: Programs whose purpose is the network.
-_PROGRAMS = _words("curl wget http https xh httpie ssh scp sftp ftp telnet nc ncat ping dig nslookup gh glab aria2c")
+_PROGRAMS = name_set("curl wget http https xh httpie ssh scp sftp ftp telnet nc ncat ping dig nslookup gh glab aria2c")
 #: Programs that call the network for some of their subcommands.
 _SUBCOMMANDS: dict[str, frozenset[str]] = {
-    name: _words(words)
+    name: name_set(words)
     for names, words in {
         "git": "clone fetch pull push ls-remote",
         "npm pnpm yarn bun": "install i ci add update upgrade publish audit outdated view",
@@ -43,8 +38,8 @@ _SUBCOMMANDS: dict[str, frozenset[str]] = {
     for name in names.split()
 }
 #: Words before the program that leave it the program.
-_BEFORE = _words("sudo env time nohup exec command builtin nice xargs timeout if then elif else while until do ! { (")
-_SHELLS = _words("sh bash zsh dash ksh fish")
+_BEFORE = name_set("sudo env time nohup exec command builtin nice xargs timeout if then elif else while until do ! { (")
+_SHELLS = name_set("sh bash zsh dash ksh fish")
 
 
 #: A command line without any of these words calls nothing.
