@@ -60,12 +60,8 @@ def _step(step: Step, calls: Mapping[str, ToolCall]) -> dict[str, Any]:
 
 def _call(call: ToolCall) -> dict[str, Any]:
     """A call with its arguments as (name, text); raw text has no name."""
-    raw = isinstance(call.arguments, str)
-    pairs = [("", call.arguments)] if isinstance(call.arguments, str) else [*map(_argument, call.arguments.items())]
-    fault = call.arguments_error or "raw text" if raw else None
+    if isinstance(call.arguments, str):
+        pairs, fault = [("", call.arguments)], call.arguments_error or "raw text"
+    else:
+        pairs, fault = [(name, json.dumps(value, ensure_ascii=False)) for name, value in call.arguments.items()], None
     return {"name": call.name, "by_user": call.requestor == "user", "fault": fault, "arguments": pairs}
-
-
-def _argument(pair: tuple[str, Any]) -> tuple[str, str]:
-    name, value = pair
-    return name, json.dumps(value, ensure_ascii=False)

@@ -149,17 +149,12 @@ class _Run(LoggedRun):
     def whole(self) -> Found:
         """The session; where another one started it, that one is its task."""
         session = self.session or {}
-        parent = _parent(session)
+        spawned = dict_of(dict_of(dict_of(session, "source"), "subagent"), "thread_spawn")
+        parent = text_at(spawned, "parent_thread_id")
         self.meta |= {key: session[key] for key in _KEPT_OF_SESSION if session.get(key)}
         policy = text_at(session, "instructions") or text_at(dict_of(session, "base_instructions"), "text")
         named = "/".join(filter(None, (parent, word(session.get("id")))))
         return self.found(named, task_id=parent, policy=policy)
-
-
-def _parent(session: dict[str, Any]) -> str | None:
-    """The session that started this one as its subagent."""
-    spawned = dict_of(dict_of(dict_of(session, "source"), "subagent"), "thread_spawn")
-    return text_at(spawned, "parent_thread_id")
 
 
 def _outcome(output: Any) -> tuple[str, float | None, bool | None]:
