@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import AsyncIterator, Container, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
@@ -44,11 +44,8 @@ def takes_forced_tool_use(model: str) -> bool:
     >>> takes_forced_tool_use("claude-sonnet-4-6"), takes_forced_tool_use("claude-sonnet-5-5")
     (True, False)
     """
-    tokens = re.split(r"[^a-z0-9]+", model.lower())
-    if LINES_WITHOUT_FORCING & set(tokens):
-        return False
-    version = _version(tokens)
-    return bool(version) and version < FIRST_WITHOUT_FORCING
+    words, version = _named(model)
+    return not LINES_WITHOUT_FORCING & words and bool(version) and version < FIRST_WITHOUT_FORCING
 
 
 @cache
@@ -64,9 +61,8 @@ def takes_strict_tools(model: str) -> bool:
     >>> takes_strict_tools("claude-sonnet-4-20250514"), takes_strict_tools("claude-3-5-haiku-20241022")
     (False, False)
     """
-    tokens = re.split(r"[^a-z0-9]+", model.lower())
-    version = _version(tokens)
-    return not version or version >= ((4, 1) if "opus" in tokens else (4, 5))
+    words, version = _named(model)
+    return not version or version >= ((4, 1) if "opus" in words else (4, 5))
 
 
 def least_cached(model: str) -> int:
@@ -81,17 +77,18 @@ def least_cached(model: str) -> int:
     >>> least_cached("claude-opus-5"), least_cached("anthropic/claude-sonnet-4.6")
     (512, 1024)
     """
-    tokens = re.split(r"[^a-z0-9]+", model.lower())
-    version = _version(tokens)
-    if version == (5,) and "sonnet" not in tokens:
+    words, version = _named(model)
+    if version == (5,) and "sonnet" not in words:
         return 512
-    if ("opus" in tokens and version in ((4, 5), (4, 6))) or ("haiku" in tokens and version == (4, 5)):
+    if ("opus" in words and version in ((4, 5), (4, 6))) or ("haiku" in words and version == (4, 5)):
         return 4_096
-    return 2_048 if ("opus" in tokens and version == (4, 7)) or ("haiku" in tokens and version < (4, 5)) else 1_024
+    return 2_048 if ("opus" in words and version == (4, 7)) or ("haiku" in words and version < (4, 5)) else 1_024
 
 
-def _version(tokens: Sequence[str]) -> tuple[int, ...]:
-    return tuple(int(token) for token in tokens if re.fullmatch(r"\d{1,2}", token))
+def _named(model: str) -> tuple[set[str], tuple[int, ...]]:
+    """The words of a model's name, and the numbers of its version."""
+    words = re.split(r"[^a-z0-9]+", model.lower())
+    return set(words), tuple(int(word) for word in words if re.fullmatch(r"\d{1,2}", word))
 
 
 class AnthropicJudge(WrittenJudge):
@@ -141,7 +138,7 @@ class AnthropicJudge(WrittenJudge):
     def check_options(self) -> None:
         from anthropic.types import OutputConfigParam
 
-        version = _version(re.split(r"[^a-z0-9]+", (self.model or "").lower()))
+        _, version = _named(self.model or "")
         if "temperature" in self.options and (not version or version >= FIRST_WITHOUT_TEMPERATURE):
             raise self.refuses("temperature", "models before 4.7 take one")
         if self.mechanism == "forced_tool" and not takes_forced_tool_use(self.model or ""):
