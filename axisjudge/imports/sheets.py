@@ -28,6 +28,7 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.imports.in_a_cell import raters_apart
 from axisjudge.imports.recognise import NAMES, recognise, texts, tokens, who
+from axisjudge.imports.rewardbench import pairs_in
 from axisjudge.labels.own import decoded, separated
 from axisjudge.labels.reading import read_bytes, read_json, read_json_lines
 from axisjudge.ratings.edge import taken, words_in
@@ -240,8 +241,9 @@ def table_in(content: Any, path: Path | str = "file") -> ReadTable | None:
     InputError
         It holds several, none of which is clearly the one.
     """
-    found = _tables(content)
-    if not found:
+    if pairs := pairs_in(content, Path(path)):
+        return ReadTable(_beside_each_other(pairs[0]), tuple(pairs[1]))
+    if not (found := _tables(content)):
         return None
     found.sort(key=lambda each: (not _hold_ratings(each[1]), -len(each[1])))
     (name, rows), rest = found[0], found[1:]
@@ -514,6 +516,8 @@ def _parquet(path: Path) -> ReadTable:
         frame = pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(str(path), f"is not a Parquet file ({str(error).splitlines()[0]})") from error
+    if pairs := pairs_in(frame.to_dict(as_series=False), path) if "text_chosen" in frame.columns else None:
+        return ReadTable(_beside_each_other(pairs[0]), tuple(pairs[1]))
     if not any(kind.is_nested() for kind in frame.dtypes) and "metric_output" not in frame.columns:
         return ReadTable(frame.to_dict())
     columns, notes, outer = _columns_of(list(frame.iter_rows(named=True)))

@@ -250,7 +250,7 @@ def words_in(text: str) -> frozenset[str]:
 
 #: Words that say by themselves what is good.
 PASSING = words_in("pass passed passing correct right good ok okay success successful succeeded") | words_in(
-    "valid accept accepted acceptable satisfied resolved"
+    "valid accept accepted acceptable satisfied resolved chosen"
 )
 FAILING = words_in("fail failed failing failure incorrect wrong bad unsuccessful invalid reject rejected") | words_in(
     "unacceptable unsatisfied unresolved not_ok"
