@@ -11,6 +11,7 @@ from axisjudge.imports.api import import_ratings, tool_of
 from axisjudge.imports.judgement import ImportOptions
 from axisjudge.imports.recognise import recognise, texts
 from axisjudge.imports.sheets import read_sheet
+from axisjudge.ratings import write_ratings
 from axisjudge.studies.check import check
 
 
@@ -196,3 +197,45 @@ def test_people_of_one_column_are_taken_unasked_only_where_no_other_column_names
     more = [row | {"again.worker_id": f"w{n % 4}", "again.fair": n % 5} for n, row in enumerate(rows)]
     with pytest.raises(InputError, match="--kind"):
         import_ratings([as_csv(tmp_path / "b.csv", more)], ImportOptions())
+
+
+def test_argilla_records_by_column_by_id_or_by_line_are_people_beside_their_model(tmp_path):
+    records = [
+        {"id": f"r{n}", "_server_id": None, "text": "t", "fine.responses": [("yes", "no")[n % 3 % 2]]}
+        | {"fine.responses.users": ["u1"], "fine.responses.status": ["submitted"]}
+        | {
+            "fine.suggestion": ("yes", "no")[n % 2],
+            "fine.suggestion.score": 0.5 + n / 100,
+            "fine.suggestion.agent": "gpt-4o",
+        }
+        for n in range(20)
+    ]
+    forms = {
+        "columns.json": json.dumps({name: [each[name] for each in records] for name in records[0]}),
+        "by_id.json": json.dumps({each["id"]: each for each in records}),
+        "lines.jsonl": "\n".join(map(json.dumps, records)),
+    }
+    for name, text in forms.items():
+        (path := tmp_path / name).write_text(text)
+        assert said(path, "fine", rater="u1", rater_kind="human") == {"yes": 13, "no": 7}
+        assert said(path, "fine", rater="gpt-4o", rater_kind="llm") == {"yes": 10, "no": 10}
+    write_ratings(import_ratings([path], ImportOptions()).ratings, tmp_path / "ratings.jsonl")
+    read = check(tmp_path / "ratings.jsonl").read
+    assert (read.votes.judges, read.votes.people, read.judges[0].n_compared) == (("gpt-4o",), ("u1",), 20)
+
+
+def test_ratings_of_several_questions_are_compared_one_question_at_a_time(tmp_path):
+    rows = [
+        {"id": f"r{n}", "question": asked, "rater": rater, "rater_kind": kind, "verdict": ("yes", "no")[n * k % 3 % 2]}
+        for n in range(20)
+        for k, (rater, kind) in enumerate((("gpt-4o", "llm"), ("ann", "human")), 1)
+        for asked in ("tone", "facts")
+    ]
+    (path := tmp_path / "rows.json").write_text(json.dumps(rows))
+    for source in (path, tmp_path / "ratings.jsonl"):
+        if source != path:
+            write_ratings(import_ratings([path], ImportOptions()).ratings, source)
+        with pytest.raises(InputError) as refused:
+            check(source)
+        assert {way.options for way in refused.value.ways} == {("--where", f"question={q}") for q in ("tone", "facts")}
+        assert check(source, where=["question=tone"]).read.judges[0].n_compared == 20

@@ -17,7 +17,7 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.labels import own
-from axisjudge.labels.reading import holds_records, read_json
+from axisjudge.labels.reading import holds_records, read_json, read_json_lines
 from axisjudge.verdict import AXES, Rating
 
 _SIDES = ("note", "steps")
@@ -28,10 +28,19 @@ _UNSAID = (
 
 
 def recognises(content: Any) -> bool:
-    """Whether parsed JSON is a list of Argilla's records, nested or flat."""
-    return holds_records(content, "_server_id") and all(
-        {"responses", "fields"} <= record.keys() or _flat(record) for record in content
+    """Whether parsed JSON holds Argilla's records, nested or flat: a list, columns (``to_dict``), or by their ids."""
+    records = _listed(content)
+    return holds_records(records, "_server_id") and all(
+        {"responses", "fields"} <= record.keys() or _flat(record) for record in records
     )
+
+
+def _listed(content: Any) -> Any:
+    if not isinstance(content, Mapping):
+        return content
+    if not isinstance(content.get("_server_id"), list):
+        return [*content.values()]
+    return [dict(zip(content, cells, strict=True)) for cells in zip(*content.values(), strict=True)]
 
 
 def _flat(record: Mapping[str, Any]) -> bool:
@@ -46,10 +55,11 @@ def read_argilla(path: Path, terms: own.Naming) -> own.Read:
     InputError
         The file does not hold Argilla's records, or a word is none of ours.
     """
-    records = read_json(path)
-    if not recognises(records):
+    content = read_json(path) if path.suffix == ".json" else read_json_lines(path)
+    if not recognises(content):
         cure = "write it with dataset.records(with_responses=True).to_json(path)"
-        raise InputError(str(path), "must be a list of Argilla 2 records", cure=cure)
+        raise InputError(str(path), "must hold Argilla 2 records", cure=cure)
+    records = _listed(content)
     aloud: Counter[str] = Counter()
     ratings: list[Rating] = []
     for number, record in enumerate(records, start=1):

@@ -261,6 +261,8 @@ class Check(Study):
 
 
 _OF_TOOLS = (".json", ".jsonl", ".eval")
+#: What is compared of a table of ratings as ours are, in which other columns say how they came about.
+_OF_RATINGS = ("item_id", "cluster_id", "question", "rater", "rater_kind", "verdict", "confidence", "rationale")
 _SIGNS = {">=": ge, "<=": le, ">": gt, "<": lt}
 
 
@@ -327,6 +329,7 @@ def read_cells(table: Any) -> CellTable:
             if path.suffix in _OF_TOOLS and path.is_file():
                 _refuse_export(path, source)
             given, notes, outer = read_sheet(path)
+            given = {name: given[name] for name in _OF_RATINGS} if {*_OF_RATINGS} <= given.keys() else given
             _refuse_export(path, source, list(given))
     elif isinstance(table, Mapping):
         given = {name: list(values) for name, values in table.items()}

@@ -187,7 +187,8 @@ def _said(known: Recognised) -> str:
 
 def _wide_judges(known: Recognised, value: str, rater: str) -> bool:
     """Whether the words of `value` stand in another column too, as in a wide table with a column `model`."""
-    others = (each for name, each in known.columns.items() if name not in (value, rater) and each.kind == "verdict")
+    named = {value, rater, known.named("question")}
+    others = (each for name, each in known.columns.items() if name not in named and each.kind == "verdict")
     return any(share_words(each.words, known.columns[value].words) for each in others)
 
 

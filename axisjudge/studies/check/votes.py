@@ -575,7 +575,10 @@ def _refuse_twice(known: Recognised, roles: Roles, rule: str) -> None:
     if extra := telling_apart(own.frame, parts, keys, known):
         options = tuple(part for name in (*parts, *extra) for part in ("--item", name))
         when = f"if {' and '.join(extra)} tell{'s' * (len(extra) == 1)} what was rated"
-        raise InputError(where, rule, ways=[WayOut(options, when)])
+        asked = known.named("question") if roles.long else ""
+        each = known.frame[asked].drop_nulls().unique(maintain_order=True) if asked in extra else []
+        ways = [WayOut(("--where", f"{asked}={one}")) for one in each if known.columns[asked].words]
+        raise InputError(where, rule, ways=ways[:4] or [WayOut(options, when)])
     if roles.long:
         groups = [name for name in known.of("question", "cluster") if known.columns[name].words]
         groups = [name for name in groups if name not in (roles.rater, *parts)]
