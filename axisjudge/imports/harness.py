@@ -1,11 +1,13 @@
-"""Results of harnesses, sample by sample: OpenAI evals, lm-evaluation-harness, HELM.
+"""Results of harnesses, sample by sample: OpenAI evals, lm-evaluation-harness, HELM, Braintrust.
 
 A metric is a question, the metric's program its rater (a model where an OpenAI eval is model-graded), a sample the
 item and the model under test the agent, where the file names it: lm-eval and HELM name it in the path alone. Counts and
-times that HELM writes beside its metrics rate nothing and are left out, which is said.
+times that HELM writes beside its metrics rate nothing and are left out, which is said. A scorer of Braintrust's is the
+rater of its own question, and only autoevals' are known to be models or code.
 
 Sources: openai/evals ``evals/record.py``; EleutherAI/lm-evaluation-harness ``lm_eval/loggers/evaluation_tracker.py``;
-stanford-crfm/helm ``src/helm/benchmark/metrics/metric.py`` (PerInstanceStats).
+stanford-crfm/helm ``src/helm/benchmark/metrics/metric.py`` (PerInstanceStats); braintrust 0.48.1 ``framework.py``
+(EvalResult), autoevals.
 """
 
 from __future__ import annotations
@@ -17,11 +19,21 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.imports.judgement import ImportedFile, Judgement
+from axisjudge.ratings.edge import words_in
+from axisjudge.verdict import RaterKind
 
 #: A run of HELM's has files of other things too: what was asked, and sums over samples.
 _HELM_RUN = "helm, of the run"
 #: Events of an OpenAI eval that say how a sample did.
 _GRADED = ("match", "metrics")
+#: Scorers of autoevals by what they are.
+_SCORERS: dict[str, RaterKind] = {
+    **dict.fromkeys(words_in("Factuality Battle ClosedQA Humor Possible Security Sql Summary Translation"), "llm"),
+    **dict.fromkeys(words_in("AnswerCorrectness AnswerRelevancy Faithfulness ContextPrecision ContextRecall"), "llm"),
+    **dict.fromkeys(words_in("Levenshtein ExactMatch NumericDiff JSONDiff ValidJSON ListContains"), "rules"),
+}
+#: More words are no labels, which an output and what was expected would be compared by.
+_MOST_LABELS = 12
 #: Names of what HELM counts and times beside its metrics.
 _OF_HARNESS = re.compile(
     r"num_|inference_|training_|max_prob|logprob|finish_reason|batch_size|prompt_|bits_per|perplexity|predicted_index"
@@ -43,6 +55,9 @@ def harness_of(content: Any) -> str | None:
         return "lm-eval"
     if {"instance_id", "stats"} <= first.keys() and isinstance(first["stats"], list):
         return "helm"
+    if {"input", "output", "expected", "tags"} <= first.keys() and isinstance(first.get("scores"), Mapping):
+        said, expected = ({str(row.get(name)) for row in content} for name in ("output", "expected"))
+        return None if said & expected and len(said | expected) <= _MOST_LABELS else "braintrust"
     return None
 
 
@@ -58,7 +73,7 @@ def read_harness(path: Path, content: Any) -> ImportedFile:
     if form == _HELM_RUN:
         beside = path.with_name("per_instance_stats.json")
         raise InputError(str(path), "is of a run of HELM, and rates no sample", cure=f"axisjudge import {beside}")
-    found, notes = {"openai-evals": _openai, "lm-eval": _lm_eval, "helm": _helm}[form](path, content)
+    found, notes = _READERS[form](path, content)
     if not found:
         raise InputError(str(path), "holds no result of a sample", cure="write the file that has one line a sample")
     return ImportedFile(form, tuple(found), notes=tuple(notes))
@@ -125,6 +140,26 @@ def _helm(path: Path, instances: list[Mapping[str, Any]]) -> tuple[list[Judgemen
             found.append(Judgement(f"{path}, {number}", thing, name, "HELM", stat.get("mean"), "rules", None, about))
     names = ", ".join(sorted(left)[:4])
     return found, [f"{len(left)} measures that rate no output are left out ({names}, ...)"] if left else []
+
+
+def _braintrust(path: Path, rows: list[Mapping[str, Any]]) -> tuple[list[Judgement], list[str]]:
+    found, none = [], 0
+    for number, row in enumerate(rows, start=1):
+        failed = (row.get("metadata") or {}).get("scorer_errors") or {}
+        scores = dict.fromkeys(failed) | {**(row.get("scores") or {})}
+        sample = str(row.get("id") or number)
+        for name, score in scores.items():
+            lost = "api_error" if name in failed else None
+            none += score is None and not lost
+            if score is not None or lost:
+                kind, where = _SCORERS.get(name), f"{path}, row {number}"
+                found.append(Judgement(where, sample, name, name, score, kind, lost, {}))  # type: ignore[arg-type]
+    empty = sum(not row.get("scores") for row in rows)
+    left = {"scores are null, as their scorer did not apply,": none, "rows have no score": empty}
+    return found, [f"{count} {what} and are left out" for what, count in left.items() if count]
+
+
+_READERS = {"openai-evals": _openai, "lm-eval": _lm_eval, "helm": _helm, "braintrust": _braintrust}
 
 
 def _passed(word: Any) -> Any:

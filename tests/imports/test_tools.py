@@ -3,6 +3,7 @@
 import csv
 import json
 import zipfile
+from collections import Counter
 
 import polars as pl
 import pytest
@@ -11,6 +12,7 @@ from imports import made_exports as made
 from axisjudge.checks import InputError
 from axisjudge.imports import ImportOptions, import_ratings
 from axisjudge.readers import read_trajectories
+from axisjudge.studies.check import check
 
 
 def write(folder, content, name="export.json"):
@@ -346,3 +348,25 @@ def test_experiments_keep_what_was_judged_apart_from_what_was_said_of_it(tmp_pat
     table = import_ratings([path], ImportOptions(rater="judge", kind="llm")).ratings
     assert set(table["question"]) == {"correct/value", "feedback.tone"}
     assert table.filter(question="correct/value")["rationale"].to_list() == ["found it", "lost it"]
+
+
+def test_scorers_of_braintrust_are_each_asked_their_own_question_and_a_failed_one_is_lost(tmp_path):
+    rows = [
+        {"input": n, "output": f"a{n}", "expected": f"b{n}", "tags": None, "error": None}
+        | {"metadata": {"scorer_errors": {"Safe": "down"}} if n == 3 else {}}
+        | {"scores": {"Factuality": n % 3 % 2, "ExactMatch": 0, "Safe": None if n < 5 else 1}}
+        for n in range(20)
+    ]
+    (path := tmp_path / "rows.json").write_text(json.dumps(rows))
+    with pytest.raises(InputError, match="Safe") as refused:
+        import_ratings([path])
+    table = import_ratings([path], ImportOptions().with_options(refused.value.ways[0].options)).ratings
+    assert Counter(table.select("question", "rater", "rater_kind").iter_rows()) == {
+        ("Factuality", "Factuality", "llm"): 20, ("ExactMatch", "ExactMatch", "rules"): 20, ("Safe", "Safe", "llm"): 16
+    }  # fmt: skip
+    assert table.filter(status="api_error")["question"].to_list() == ["Safe"]
+    labels = [
+        row | {"output": ("yes", "no")[n % 2], "expected": ("yes", "no")[n % 5 % 2]} for n, row in enumerate(rows)
+    ]
+    path.write_text(json.dumps(labels))
+    assert check(path, judges="output").read.votes.people == ("expected",)
