@@ -92,6 +92,8 @@ def _cell(cell: object, change: Mapping[str, object]) -> object:
 def _change(words: pl.Series) -> tuple[dict[str, object], str] | None:
     """What the words of a column mean, where they are not what they look like, and how to say so."""
     folded = words.str.to_lowercase()
+    if not (folded.is_in(list(_NOTHING_AMONG_NUMBERS)) | folded.str.contains("[%,]")).any():
+        return None
     others = words.filter(~folded.is_in(list(_NOTHING_AMONG_NUMBERS)))
     percent, comma = others.str.contains(_PERCENT), others.str.contains(_COMMA)
     plain = others.str.replace_all("_", "x").cast(pl.Float64, strict=False).is_finite().fill_null(value=False)

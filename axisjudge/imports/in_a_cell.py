@@ -1,4 +1,4 @@
-"""Tables whose cells name several raters, and beside them hold the word of each: ``ann1,ann2`` and ``0,1``."""
+"""Several raters in one place: a cell that names them beside one of their words, and records that lie in maps."""
 
 from __future__ import annotations
 
@@ -45,3 +45,30 @@ def raters_apart(columns: Mapping[str, list[Any]]) -> tuple[dict[str, list[Any]]
 
 def _parts(cells: Sequence[Any], separator: str) -> list[list[str]]:
     return [[each.strip() for each in ("" if cell is None else str(cell)).split(separator)] for cell in cells]
+
+
+def out_of_maps(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record whose maps of rated records (``{"0": {"bart": {"reviews": [...]}}}``) are lists of these and their keys.
+
+    A rated record holds a list of records that name raters.
+    """
+    return {name: cell if (rows := _rated(cell)) is None else rows for name, cell in record.items()}
+
+
+def _rated(cell: Any) -> list[dict[str, Any]] | None:
+    if not isinstance(cell, Mapping) or not cell or not all(isinstance(each, Mapping) for each in cell.values()):
+        return None
+    rows: list[dict[str, Any]] = []
+    for key, value in cell.items():
+        inner = [{**value}] if any(map(_name_raters, value.values())) else _rated(value)
+        if inner is None:
+            return None
+        rows += [{**row, "record_id": f"{key}/{row['record_id']}" if "record_id" in row else key} for row in inner]
+    return rows
+
+
+def _name_raters(cell: Any) -> bool:
+    records = cell if isinstance(cell, list) else []
+    return bool(records) and all(
+        isinstance(each, Mapping) and any(last_part(name) in NAMES["rater"] for name in each) for each in records
+    )

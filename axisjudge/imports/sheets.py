@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.imports.in_a_cell import raters_apart
+from axisjudge.imports.in_a_cell import out_of_maps, raters_apart
 from axisjudge.imports.recognise import NAMES, recognise, texts, tokens, who
 from axisjudge.imports.rewardbench import pairs_in
 from axisjudge.labels.own import decoded, separated
@@ -181,8 +181,8 @@ def read_sheet(path: Path) -> ReadTable:
         if sheet is None:
             raise InputError(str(path), "must be a list of objects, one a row, or an object of columns")
         return sheet
-    apart, said, outer = raters_apart(separated(path, text))
-    return ReadTable({name: _joined(cells) for name, cells in apart.items()}, tuple(said), outer)
+    columns, said, outer = raters_apart(separated(path, text))
+    return ReadTable({name: _joined(cells) for name, cells in columns.items()}, tuple(said), outer)
 
 
 def _joined(cells: list[str]) -> list[str]:
@@ -245,9 +245,13 @@ def table_in(content: Any, path: Path | str = "file") -> ReadTable | None:
         return ReadTable(_beside_each_other(pairs[0]), tuple(pairs[1]))
     if not (found := _tables(content)):
         return None
-    found.sort(key=lambda each: (not _hold_ratings(each[1]), -len(each[1])))
+
+    def hold_ratings(records: Sequence[Row]) -> bool:
+        return bool(_list_of_rows([_spread(record) for record in records]))
+
+    found.sort(key=lambda each: (not hold_ratings(each[1]), -len(each[1])))
     (name, rows), rest = found[0], found[1:]
-    sole = rest and _hold_ratings(rows) and not _hold_ratings(rest[0][1])
+    sole = rest and hold_ratings(rows) and not hold_ratings(rest[0][1])
     if rest and not sole and len(rest[0][1]) * _CLEARLY > len(rows):
         listed = ", ".join(f"{each or 'the list'} ({len(records)})" for each, records in found[:4])
         cure = f"take one: jq '.{name}' {path} > {name.rpartition('.')[2]}.json"
@@ -270,6 +274,8 @@ def table_in(content: Any, path: Path | str = "file") -> ReadTable | None:
 def _tables(content: Any, name: str = "", depth: int = 0) -> list[tuple[str, list[Row]]]:
     """Lists of records under any name, with that name."""
     if isinstance(content, list):
+        if content and all(isinstance(each, list) and len(each) == 2 and _is_records(each[1]) for each in content):
+            content = [{"group_id": key, **record} for key, records in content for record in records]  # key and records
         return [(name, content)] if content and all(isinstance(row, dict) for row in content) else []
     if not isinstance(content, Mapping) or depth > 3:
         return []
@@ -310,7 +316,7 @@ def _alike(values: Sequence[Any]) -> bool:
 
 def _columns_of(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[Any]], list[str], Columns]:
     """Columns of records, spread out; and those of the records themselves where a list in each gave the rows."""
-    rows: list[Row] = [_spread(record) for record in records]
+    rows: list[Row] = [_spread(out_of_maps(record)) for record in records]
     notes: list[str] = []
     outer: list[Row] = []
     beside: set[str] = set()  # lists side by side are not multiplied with each other
@@ -342,17 +348,13 @@ def _list_of_rows(rows: Sequence[Row], but: Set[str] = frozenset()) -> str:
     found = {name for name, count in counts.items() if count * _SELDOM >= len(rows)} - but
     found = {name for name in found if not tokens(name) & _OF_CONTEXT}
     lists = {name: [row.get(name) for row in rows] for name in found}
-    lists = {name: cells for name, cells in lists.items() if not _only_ordered(cells)}
+    for name, cells in [*lists.items()]:  # an order of models is one verdict on all of them (AlpacaEval)
+        if {key for cell in cells if _is_records(cell) for each in cell for key in each} == {"model", "rank"}:
+            del lists[name]
     named = [name for name in sorted(lists) if _name_themselves(lists[name])]
     many = [name for name in sorted(lists) if any(_is_records(c) and len(c) > _MOST_RECORDS for c in lists[name] if c)]
     inside = [name for name in sorted(lists) if _hold_raters(lists[name])]
     return next(iter((*named, *inside, *(name for name in many if _says_verdicts(lists[name])))), "")
-
-
-def _only_ordered(cells: Sequence[Any]) -> bool:
-    """Whether each list ranks models, as one verdict on all of them (AlpacaEval)."""
-    keys = {key for cell in cells if _is_records(cell) for each in cell for key in each}
-    return keys == {"model", "rank"}
 
 
 def _hold_raters(cells: Sequence[Any]) -> bool:
@@ -360,10 +362,6 @@ def _hold_raters(cells: Sequence[Any]) -> bool:
     records = [each for cell in cells if _is_records(cell) for each in cell][:200]
     inner = {key for each in records for key, cell in each.items() if _is_records(cell)}
     return any(_name_themselves([each.get(key) for each in records]) for key in inner)
-
-
-def _hold_ratings(records: Sequence[Row]) -> bool:
-    return bool(_list_of_rows([_spread(record) for record in records]))
 
 
 def _says_verdicts(cells: Any) -> bool:

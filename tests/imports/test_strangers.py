@@ -688,3 +688,32 @@ def test_the_same_pair_in_both_orders_is_asked_for(tmp_path, words):
     }
     with pytest.raises(InputError, match="the other way round"):
         check(written(tmp_path / "columns.csv", table))
+
+
+def test_raters_in_maps_of_records_are_rows_of_their_own_and_no_places_of_a_list(tmp_path):
+    def reviews(n):
+        return [{"worker_id": str(w), "rank": (n * w) % 3 + 1} for w in (1, 2, 4)]
+
+    systems = ("bart", "human")
+    records = [
+        {
+            "passage-id": f"p{n}",
+            "questions": {str(q): {s: {"text": "t", "reviews": reviews(n + q)} for s in systems} for q in range(2)},
+        }
+        for n in range(10)
+    ]
+    (path := tmp_path / "maps.jsonl").write_text("\n".join(map(json.dumps, records)))
+    table = taken(path, refused(path).ways[0])
+    assert (table.height, table["rater"].n_unique(), table["item_id"].n_unique()) == (120, 3, 40)
+    counts = {
+        str(rank): sum(r["rank"] == rank for n in range(10) for q in range(2) for r in reviews(n + q))
+        for rank in (1, 2, 3)
+    }
+    assert {word: 2 * n for word, n in counts.items()} == dict(table["verdict"].value_counts().iter_rows())
+
+
+def test_lines_of_a_key_and_its_records_are_a_row_each_record(tmp_path):
+    lines = [[f"q{n}", [{"paragraph": f"p{n}.{k}", "label": SAID[n * 3 + k]} for k in range(3)]] for n in range(20)]
+    (path := tmp_path / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    sheet = read_sheet(path)
+    assert (sheet.columns["label"], len({*sheet.columns["group_id"]})) == (SAID, 20)
