@@ -178,7 +178,8 @@ def _of_sides(judged: pl.DataFrame, kinds: dict[str, str], options: ImportOption
                 for side, rest in (("people", "judges"), ("judges", "people"))
                 if (alone := sides[side] - sides[rest])
             ]
-        if taken := edge.sides_of(nominal_of(every)):
+        of_grades = len(every) > 2 and all(number_of(each) is not None for each in every)
+        if not of_grades and (taken := edge.sides_of(nominal_of(every))):
             failing, passing = taken
             notes.append(f"{question}: {failing} is read as failing, {passing} as passing (else: --word-map WORD=WORD)")
     return notes

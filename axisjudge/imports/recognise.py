@@ -94,7 +94,9 @@ _OF_TEXT = words_in("prompt response completion text context token sampled_respo
 #: What was answered names no item, though no two answers be the same.
 _ANSWERED = words_in("answer response output completion generation reply prediction")
 #: Columns of such a record say how something was made.
-_OF_MAKING = words_in("meta metadata meta_data parameters config settings optimized_parameters request usage")
+_OF_MAKING = words_in(
+    "meta metadata meta_data parameters config settings optimized_parameters request usage metric_configuration"
+)
 _SETTINGS = words_in("temperature top_p top_k mode effort reasoning_effort prompt_version shots n_shots num_shots seed")
 #: Columns of such a record say what was asked or expected.
 _OF_ASKING = words_in("input inputs reference expected expected_output reference_output reference_outputs")
@@ -132,7 +134,7 @@ _AGREEING = words_in("agree agrees agreed agreement disagree disagrees disagreem
 #: What is measured or counted of a run or a row, and is no verdict on it.
 MEASURED = words_in(
     "cost costs price latency duration runtime execution seconds ms tokens length count tally num n logprob logprobs "
-    "perplexity lower upper usd words chars characters"
+    "perplexity lower upper usd words chars characters threshold"
 )
 #: Such a column with an id, name or model says who rated.
 _WHO_RATED = words_in("annotator judge rater worker evaluator grader reviewer eval evaluation")

@@ -1,4 +1,4 @@
-"""Assessments of MLflow, scores of Langfuse, feedback of LangSmith, annotations of Phoenix: who said what of traces.
+"""Assessments of MLflow, scores of Langfuse, feedback of LangSmith, annotations of Phoenix, metrics of Ragas.
 
 Sources: mlflow/mlflow ``entities/assessment.py``, ``cli/traces.py``; langfuse/langfuse
 ``packages/shared/src/domain/scores.ts``, ``fern/apis/server/definition/scores.yml``, ``scores-v3.yml``, and its batch
@@ -19,6 +19,7 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.imports.judgement import ImportedFile, Judgement
 from axisjudge.imports.sheets import Row
+from axisjudge.ratings.edge import words_in
 from axisjudge.readers.events import json_of
 from axisjudge.verdict import RaterKind, Status
 
@@ -29,6 +30,14 @@ _LANGSMITH: dict[str, RaterKind] = {"auto_eval": "llm", "app": "human"}
 _PHOENIX: dict[str, RaterKind] = {"HUMAN": "human", "LLM": "llm", "CODE": "rules"}
 _RESULTS = ("label", "score", "explanation")
 _EVALUATED = re.compile("annotation_(.+)_annotator_kind")
+_RAGAS = words_in(
+    "faithfulness answer_relevancy response_relevancy context_precision context_recall context_entity_recall "
+    "answer_correctness factual_correctness llm_context_precision_with_reference "
+    "llm_context_precision_without_reference nv_accuracy nv_context_relevance nv_response_groundedness"
+)
+_RAGAS_TEXTS = words_in("user_input retrieved_contexts reference_contexts response reference") | words_in(
+    "question contexts answer ground_truth ground_truths"
+)
 #: MLflow's expectations say what should have come out; they are kept under questions of their own.
 EXPECTED = "expected "
 
@@ -322,10 +331,29 @@ def _source(row: Row) -> Mapping[str, Any]:
     return inner or _mapping(row.get("feedback_source"))
 
 
+def is_ragas(heads: Iterable[str]) -> bool:
+    """Whether columns are those of Ragas's results and no others: texts of samples, and metrics that a model gave."""
+    names = {*heads} - _RAGAS_TEXTS
+    return bool(names) and names <= _RAGAS and bool({"retrieved_contexts", "contexts"} & {*heads})
+
+
+def read_ragas(path: Path, rows: Sequence[Row]) -> ImportedFile:
+    """Ragas's metrics, each a question to its model; an empty one is a metric that failed, and stays counted."""
+    found = [
+        Judgement(f"{path}, row {n}", f"{path.stem}/{n}", name, "ragas", row[name], "llm", lost)
+        for n, row in enumerate(rows, start=1)
+        for name in row
+        if name in _RAGAS
+        for lost in ("api_error" if row[name] in (None, "") else None,)
+    ]
+    return ImportedFile("ragas", tuple(found))
+
+
 #: Tables of tools: how their columns are known, and how their rows are read.
 SHEETS = (
     ("Langfuse", is_langfuse, read_langfuse),
     ("Phoenix", is_phoenix, read_phoenix),
     ("Phoenix", is_phoenix_experiment, read_phoenix_experiment),
     ("LangSmith", is_langsmith, read_langsmith),
+    ("Ragas", is_ragas, read_ragas),
 )

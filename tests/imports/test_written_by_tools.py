@@ -137,7 +137,14 @@ def test_helm_measures_of_any_name_are_taken_and_files_of_the_whole_run_are_refu
 
 def test_what_was_asked_and_how_long_it_took_is_no_verdict():
     known = recognise(
-        texts({"input.q": [1, 2, 1, 2], "request.top_p": [1, 1, 0, 0], "execution_time": [0.1, 0.2, 0.1, 0.3]})
+        texts(
+            {
+                "input.q": [1, 2, 1, 2],
+                "request.top_p": [1, 1, 0, 0],
+                "execution_time": [0.1, 0.2, 0.1, 0.3],
+                "threshold": [1, 2, 1, 1],
+            }
+        )
     )
     assert not known.of("verdict")
     assert recognise(texts({"output.score": [1, 2, 1, 2]})).of("verdict")
@@ -239,3 +246,17 @@ def test_ratings_of_several_questions_are_compared_one_question_at_a_time(tmp_pa
             check(source)
         assert {way.options for way in refused.value.ways} == {("--where", f"question={q}") for q in ("tone", "facts")}
         assert check(source, where=["question=tone"]).read.judges[0].n_compared == 20
+
+
+def test_metrics_of_ragas_are_questions_to_its_model_and_an_empty_one_is_lost(tmp_path):
+    rows = [
+        {"user_input": f"q{n}", "retrieved_contexts": "['c']", "response": f"a{n}", "reference": "r"}
+        | {"faithfulness": n % 4 / 4, "context_recall": "" if n % 5 else 1.0}
+        for n in range(20)
+    ]
+    path = as_csv(tmp_path / "ragas.csv", rows)
+    found = import_ratings([path], ImportOptions()).ratings
+    assert Counter(found.select("question", "rater_kind", "status").iter_rows()) == {
+        ("faithfulness", "llm", "ok"): 20, ("context_recall", "llm", "ok"): 4, ("context_recall", "llm", "api_error"): 16
+    }  # fmt: skip
+    assert not tool_of(path, [*rows[0], "human"])
