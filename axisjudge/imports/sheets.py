@@ -254,7 +254,8 @@ def table_in(content: Any, path: Path | str = "file") -> ReadTable | None:
     sole = rest and hold_ratings(rows) and not hold_ratings(rest[0][1])
     if rest and not sole and len(rest[0][1]) * _CLEARLY > len(rows):
         listed = ", ".join(f"{each or 'the list'} ({len(records)})" for each, records in found[:4])
-        cure = f"take one: jq '.{name}' {path} > {name.rpartition('.')[2]}.json"
+        out = re.sub(r"\W+", "_", name.rpartition(".")[2]).strip("_")
+        cure = f"take one: jq {shlex.quote(f'.{name}')} {shlex.quote(str(path))} > {out}.json"
         raise InputError(str(path), f"holds several lists of records: {listed}", cure=cure)
     columns, notes, outer = _columns_of(rows)
     if not outer:
@@ -282,7 +283,13 @@ def _tables(content: Any, name: str = "", depth: int = 0) -> list[tuple[str, lis
     values = list(content.values())
     if columns := _column_lists(content):
         return [(name, [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)])]
-    inner = [each for key, value in content.items() for each in _tables(value, f"{name}.{key}".lstrip("."), depth + 1)]
+    if len(values) > _MOST_RECORDS and all(map(_is_records, values)) and _alike([records[0] for records in values]):
+        of = "id" if all(len(records) == 1 for records in values) else "group_id"
+        return [(name, [{of: key, **record} for key, records in content.items() for record in records])]
+    named = {key: key if re.fullmatch(r"[A-Za-z_]\w*", key) else json.dumps(key) for key in content}  # as jq does
+    inner = [
+        one for key, each in content.items() for one in _tables(each, f"{name}.{named[key]}".lstrip("."), depth + 1)
+    ]
     if len(values) > 1 and _alike(values):  # a map of records by id
         long = any(len(str(key)) > _LONGEST_ID for key in content)
         ids = (f"record {n}" if long else key for n, key in enumerate(content, start=1))
