@@ -44,6 +44,13 @@ _LABELLING: dict[str, tuple[Callable[[Any], bool], Callable[[Path, ImportOptions
     "who-and-when": (failure_sets.is_who_and_when, failure_sets.read_who_and_when),
     "mast": (failure_sets.is_mast, failure_sets.read_mast),
 }
+#: Tools whose JSON is no table: their names, how a file is known, and how it is read.
+_TOOLS: tuple[tuple[str, Callable[[Any], Any], Callable[[Path, Any], ImportedFile]], ...] = (
+    ("Inspect", inspect_logs.recognise, lambda path, _: inspect_scores.read_log(path)),
+    ("Inspect", inspect_scores.recognises_scores, inspect_scores.read_scores),
+    ("promptfoo", promptfoo.results_in, promptfoo.read_results),
+    ("a harness", harness.harness_of, harness.read_harness),
+)
 _OF_RUNS = "who-and-when"
 _NUMBER = "axisjudge row"
 
@@ -410,9 +417,7 @@ def tool_of(path: Path, heads: Sequence[str] = ()) -> str:
         return "Inspect" if path.suffix == ".eval" else ""
     content = sheets.json_content(path)
     known = (
-        ("Inspect", inspect_logs.recognise(content) or inspect_scores.recognises_scores(content)),
-        ("promptfoo", promptfoo.results_in(content) is not None),
-        ("a harness", harness.harness_of(content) is not None),
+        *((name, is_of(content)) for name, is_of, _ in _TOOLS),
         *((name, recognises(content)) for name, (recognises, _) in _LABELLING.items()),
         ("MLflow", tracing.assessments_in(content) is not None),
         ("Phoenix or Langfuse", tracing.scores_in(content) is not None),
@@ -421,17 +426,9 @@ def tool_of(path: Path, heads: Sequence[str] = ()) -> str:
 
 
 def _tool(path: Path, content: Any, options: ImportOptions) -> ImportedFile | None:
-    if inspect_logs.recognise(content):
-        return inspect_scores.read_log(path)
-    if inspect_scores.recognises_scores(content):
-        return inspect_scores.read_scores(path, content)
-    if promptfoo.results_in(content) is not None:
-        return promptfoo.read_results(path, content)
-    if harness.harness_of(content) is not None:
-        return harness.read_harness(path, content)
-    if sets.is_alttest(content, path):
-        return sets.read_alttest_file(path, content, options)
-    return None
+    if read := next((read for _, is_of, read in _TOOLS if is_of(content)), None):
+        return read(path, content)
+    return sets.read_alttest_file(path, content, options) if sets.is_alttest(content, path) else None
 
 
 def _labels(path: Path, content: Any, options: ImportOptions) -> ImportedFile | None:

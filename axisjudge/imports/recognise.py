@@ -94,9 +94,7 @@ _OF_TEXT = words_in("prompt response completion text context token sampled_respo
 #: What was answered names no item, though no two answers be the same.
 _ANSWERED = words_in("answer response output completion generation reply prediction")
 #: Columns of such a record say how something was made.
-_OF_MAKING = words_in(
-    "meta metadata meta_data parameters config settings optimized_parameters request usage metric_configuration"
-)
+_OF_MAKING = words_in("meta metadata meta_data parameters config settings optimized_parameters request usage")
 _SETTINGS = words_in("temperature top_p top_k mode effort reasoning_effort prompt_version shots n_shots num_shots seed")
 #: Columns of such a record say what was asked or expected.
 _OF_ASKING = words_in("input inputs reference expected expected_output reference_output reference_outputs")

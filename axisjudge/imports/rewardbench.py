@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,31 +33,43 @@ def pairs_in(content: Any, path: Path) -> tuple[list[dict[str, Any]], list[str]]
     InputError
         The file holds RewardBench's sums over pairs.
     """
-    columns = _columns(content)
-    if any(names <= columns.keys() for names in _SUMS) and not any(isinstance(each, list) for each in columns.values()):
+    one = content[0] if isinstance(content, list) and content else content
+    names = {*one} if isinstance(one, Mapping) else set()
+    if one is content and any(of <= names for of in _SUMS) and not any(isinstance(each, list) for each in one.values()):
         beside = str(path).replace("eval-set/", "eval-set-scores/").replace("pref-sets/", "pref-sets-scores/")
         beside = beside if beside != str(path) else str(path.with_name(f"{path.stem}_outputs.jsonl"))
         cure = f"take the file of single pairs: axisjudge check {shlex.quote(beside)}"
         raise InputError(str(path), "holds what RewardBench sums over pairs, and no verdict on any", cure=cure)
+    if names != {"chosen", "rejected"} and not any({"results", *of} <= names for of in _BESIDE):
+        return None
+    columns = content if one is content else {name: [row.get(name) for row in content] for name in names}
     if not (results := _results(columns)):
         return None
-    nothing = [None] * len(results)
-    asked = [each[0].get("content") if _is_chat(each) else None for each in columns.get("text_chosen") or nothing]
-    subsets, ids, prompts = (
-        columns.get(n) or each for n, each in (("subset", nothing), ("id", nothing), ("prompt", asked))
-    )
     numbers = [str(n) for n, _ in enumerate(results, start=1)]
-    ids = ids if None not in ids and len({*map(str, ids)}) == len(ids) else numbers
-    first = {str(prompt): number for number, prompt in zip(reversed(numbers), reversed(prompts), strict=True)}
-    model = columns.get("model") or re.sub(r"_(outputs|all)$", "", path.stem)
-    kind = "llm" if "Generative" in str(columns.get("model_type")) else "decision_model"
-    rows, notes = [], ["RewardBench: the truth of every pair (gold) is the chosen answer"]
-    for name, subset, prompt, result in zip(ids, subsets, prompts, results, strict=True):
-        if result is None or str(subset).casefold() == "ties":
+    cells: dict[str, Any] = {"id": numbers, "model": columns.get("model") or re.sub(r"_(outputs|all)$", "", path.stem)}
+    for name in ("subset", "prompt", "text_chosen", "model", "id"):
+        told = columns.get(name) or cells.get(name)
+        cells[name] = told if isinstance(told, list) else [told] * len(results)
+    if None in cells["id"] or len({*map(str, cells["id"])}) < len(results):
+        cells["id"] = numbers
+    return _ratings(results, cells, "llm" if "Generative" in str(columns.get("model_type")) else "decision_model")
+
+
+def _ratings(
+    results: Sequence[Any], cells: Mapping[str, list[Any]], kind: str
+) -> tuple[list[dict[str, Any]], list[str]]:
+    rows: list[dict[str, Any]] = []
+    first: dict[str, str] = {}
+    notes = ["RewardBench: the truth of every pair (gold) is the chosen answer"]
+    for n, result in enumerate(results):
+        about = {name: column[n] for name, column in cells.items()}
+        if result is None or str(about["subset"]).casefold() == "ties":
             continue
-        pair = {"id": str(name), "subset": subset, "question": "preferred"}
-        pair |= {"query_id": first[str(prompt)]} if prompt else {}
-        rows.append({**pair, "rater": str(model), "rater_kind": kind, "verdict": _WORDS.get(result)})
+        text, prompt = about["text_chosen"], about["prompt"]
+        prompt = text[0].get("content") if not prompt and isinstance(text, list) else prompt
+        pair = {"id": str(about["id"]), "subset": about["subset"], "question": "preferred"}
+        pair |= {"query_id": first.setdefault(str(prompt), str(n + 1))} if prompt else {}
+        rows.append({**pair, "rater": str(about["model"]), "rater_kind": kind, "verdict": _WORDS.get(result)})
         rows.append({**pair, "rater": "gold", "rater_kind": "human", "verdict": _WORDS[1]})
     if left := len(results) - len(rows) // 2:
         notes.append(f"{left} rows of Ties, which RewardBench scores all together, are left out")
@@ -66,33 +78,15 @@ def pairs_in(content: Any, path: Path) -> tuple[list[dict[str, Any]], list[str]]
     return rows, notes
 
 
-def _columns(content: Any) -> dict[str, Any]:
-    """What a file says of each pair in a list, and of all pairs at once; nothing where it is of another form."""
-    if isinstance(content, list) and content and all(isinstance(row, Mapping) for row in content):
-        return {name: [row.get(name) for row in content] for name in content[0]}
-    return dict(content) if isinstance(content, Mapping) else {}
-
-
 def _results(columns: Mapping[str, Any]) -> list[Any]:
     """Of each pair whether the chosen answer is preferred: as the file says it, else by its two scores."""
-    names = {*columns}
-    if names == {*_WORDS.values()}:
-        scores = [[_number(each) for each in columns[name]] for name in ("chosen", "rejected")]
-        if all(isinstance(each, int | float) for cells in scores for each in cells):
-            return [int(chosen > rejected) for chosen, rejected in zip(*scores, strict=True)]
-    results = columns.get("results")
-    if not any(beside <= names for beside in _BESIDE) or not isinstance(results, list):
-        return []
-    lists = [cells for cells in columns.values() if isinstance(cells, list)]
-    whole = all(len(cells) == len(results) for cells in lists)
-    shares = all(each is None or (isinstance(each, int | float) and 0 <= each <= 1) for each in results)
-    return results if whole and shares else []
-
-
-def _is_chat(text: Any) -> bool:
-    return isinstance(text, list) and bool(text) and isinstance(text[0], Mapping)
-
-
-def _number(score: Any) -> Any:
-    """A score, which some reward models write as a list of one."""
-    return score[0] if isinstance(score, list) and len(score) == 1 else score
+    if (results := columns.get("results")) is None:
+        pairs = [*zip(columns["chosen"], columns["rejected"], strict=False)]
+        scores = [each[0] if isinstance(each, list) and len(each) == 1 else each for pair in pairs for each in pair]
+        numbers = all(isinstance(each, int | float) for each in scores)
+        return [int(chosen > rejected) for chosen, rejected in pairs] if numbers else []
+    lists = [each for each in columns.values() if isinstance(each, list)]
+    shares = isinstance(results, list) and all(
+        each is None or (isinstance(each, int | float) and 0 <= each <= 1) for each in results
+    )
+    return results if shares and all(len(each) == len(results) for each in lists) else []

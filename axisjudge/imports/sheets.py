@@ -246,12 +246,10 @@ def table_in(content: Any, path: Path | str = "file") -> ReadTable | None:
     if not (found := _tables(content)):
         return None
 
-    def hold_ratings(records: Sequence[Row]) -> bool:
-        return bool(_list_of_rows([_spread(record) for record in records]))
-
-    found.sort(key=lambda each: (not hold_ratings(each[1]), -len(each[1])))
+    rated = {name: bool(_list_of_rows([_spread(record) for record in rows])) for name, rows in found}
+    found.sort(key=lambda each: (not rated[each[0]], -len(each[1])))
     (name, rows), rest = found[0], found[1:]
-    sole = rest and hold_ratings(rows) and not hold_ratings(rest[0][1])
+    sole = rest and rated[name] and not rated[rest[0][0]]
     if rest and not sole and len(rest[0][1]) * _CLEARLY > len(rows):
         listed = ", ".join(f"{each or 'the list'} ({len(records)})" for each, records in found[:4])
         out = re.sub(r"\W+", "_", name.rpartition(".")[2]).strip("_")
@@ -284,8 +282,7 @@ def _tables(content: Any, name: str = "", depth: int = 0) -> list[tuple[str, lis
     if columns := _column_lists(content):
         return [(name, [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)])]
     if len(values) > _MOST_RECORDS and all(map(_is_records, values)) and _alike([records[0] for records in values]):
-        of = "id" if all(len(records) == 1 for records in values) else "group_id"
-        return [(name, [{of: key, **record} for key, records in content.items() for record in records])]
+        return [(name, [{"id": key, **record} for key, records in content.items() for record in records])]
     named = {key: key if re.fullmatch(r"[A-Za-z_]\w*", key) else json.dumps(key) for key in content}  # as jq does
     inner = [
         one for key, each in content.items() for one in _tables(each, f"{name}.{named[key]}".lstrip("."), depth + 1)
@@ -356,7 +353,7 @@ def _list_of_rows(rows: Sequence[Row], but: Set[str] = frozenset()) -> str:
     found = {name for name in found if not tokens(name) & _OF_CONTEXT}
     lists = {name: [row.get(name) for row in rows] for name in found}
     for name, cells in [*lists.items()]:  # an order of models is one verdict on all of them (AlpacaEval)
-        if {key for cell in cells if _is_records(cell) for each in cell for key in each} == {"model", "rank"}:
+        if {key for cell in cells if _is_records(cell) for each in cell or () for key in each} == {"model", "rank"}:
             del lists[name]
     named = [name for name in sorted(lists) if _name_themselves(lists[name])]
     many = [name for name in sorted(lists) if any(_is_records(c) and len(c) > _MOST_RECORDS for c in lists[name] if c)]
@@ -428,6 +425,11 @@ def _name_themselves(cells: Sequence[Any]) -> bool:
 
 def _exploded(rows: Sequence[Row], name: str) -> tuple[list[Row], int]:
     made, dropped = [], 0
+
+    def called(key: str, outer: Row) -> str:  # a ``name`` that says which of the list a record is says so
+        own = "metric" if plain(key.rpartition(".")[2]) == "name" else key
+        return f"{name}.{own}" if own in outer else own
+
     self_named = _name_themselves([row.get(name) for row in rows])  # else nothing was said of such a row
     for row in rows:
         outer = {key: cell for key, cell in row.items() if key != name}
@@ -437,17 +439,10 @@ def _exploded(rows: Sequence[Row], name: str) -> tuple[list[Row], int]:
             made += [outer] * self_named
             continue
         made += [
-            outer
-            | {f"{name}.number": number}
-            | {(f"{name}.{key}" if key in outer else key): cell for key, cell in _metric_named(_spread(each)).items()}
+            outer | {f"{name}.number": number} | {called(key, outer): cell for key, cell in _spread(each).items()}
             for number, each in enumerate(inner, start=1)
         ]
     return made, dropped
-
-
-def _metric_named(record: Row) -> Row:
-    """A record whose ``name`` says which of the list it is, under a name that says so."""
-    return {("metric" if plain(key.rpartition(".")[2]) == "name" else key): cell for key, cell in record.items()}
 
 
 def _side_by_side(head: str, cells: list[Any]) -> dict[str, list[Any]]:

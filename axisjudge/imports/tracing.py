@@ -30,10 +30,8 @@ _LANGSMITH: dict[str, RaterKind] = {"auto_eval": "llm", "app": "human"}
 _PHOENIX: dict[str, RaterKind] = {"HUMAN": "human", "LLM": "llm", "CODE": "rules"}
 _RESULTS = ("label", "score", "explanation")
 _EVALUATED = re.compile("annotation_(.+)_annotator_kind")
-_RAGAS = words_in(
-    "faithfulness answer_relevancy response_relevancy context_precision context_recall context_entity_recall "
-    "answer_correctness factual_correctness llm_context_precision_with_reference "
-    "llm_context_precision_without_reference nv_accuracy nv_context_relevance nv_response_groundedness"
+_RAGAS = re.compile(
+    r"faithfulness|(llm_)?context_(precision|recall)\w*|context_entity_recall|nv_\w+|\w+_(relevancy|correctness)"
 )
 _RAGAS_TEXTS = words_in("user_input retrieved_contexts reference_contexts response reference") | words_in(
     "question contexts answer ground_truth ground_truths"
@@ -333,8 +331,8 @@ def _source(row: Row) -> Mapping[str, Any]:
 
 def is_ragas(heads: Iterable[str]) -> bool:
     """Whether columns are those of Ragas's results and no others: texts of samples, and metrics that a model gave."""
-    names = {*heads} - _RAGAS_TEXTS
-    return bool(names) and names <= _RAGAS and bool({"retrieved_contexts", "contexts"} & {*heads})
+    metrics, texts = {*heads} - _RAGAS_TEXTS, {*heads} & _RAGAS_TEXTS
+    return bool(metrics) and all(map(_RAGAS.fullmatch, metrics)) and bool({"retrieved_contexts", "contexts"} & texts)
 
 
 def read_ragas(path: Path, rows: Sequence[Row]) -> ImportedFile:
@@ -343,7 +341,7 @@ def read_ragas(path: Path, rows: Sequence[Row]) -> ImportedFile:
         Judgement(f"{path}, row {n}", f"{path.stem}/{n}", name, "ragas", row[name], "llm", lost)
         for n, row in enumerate(rows, start=1)
         for name in row
-        if name in _RAGAS
+        if _RAGAS.fullmatch(name)
         for lost in ("api_error" if row[name] in (None, "") else None,)
     ]
     return ImportedFile("ragas", tuple(found))
