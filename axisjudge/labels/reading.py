@@ -44,7 +44,8 @@ def read_json_lines(path: Path) -> list[Any]:
         try:
             records.append(json.loads(line))
         except ValueError as error:
-            raise InputError(f"{path}:{number}", f"is not valid JSON ({error})") from error
+            cure = f"one object a line: jq -c . {path} > {path.stem}.jsonl" if line.strip() == b"{" else ""
+            raise InputError(f"{path}:{number}", f"is not valid JSON ({error})", cure=cure) from error
     return records
 
 

@@ -576,8 +576,9 @@ def _refuse_twice(known: Recognised, roles: Roles, rule: str) -> None:
         options = tuple(part for name in (*parts, *extra) for part in ("--item", name))
         when = f"if {' and '.join(extra)} tell{'s' * (len(extra) == 1)} what was rated"
         asked = known.named("question") if roles.long else ""
-        each = known.frame[asked].drop_nulls().unique(maintain_order=True) if asked in extra else []
-        ways = [WayOut(("--where", f"{asked}={one}")) for one in each if known.columns[asked].words]
+        few = asked in extra and known.columns[asked].words
+        each = known.frame[asked].drop_nulls().unique(maintain_order=True).to_list() if few else []
+        ways = [WayOut(("--where", f"{asked}={one}")) for one in each]
         raise InputError(where, rule, ways=ways[:4] or [WayOut(options, when)])
     if roles.long:
         groups = [name for name in known.of("question", "cluster") if known.columns[name].words]
