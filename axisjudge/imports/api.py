@@ -221,6 +221,11 @@ def _together(
     readings: Sequence[tuple[Path, ImportedFile]], options: ImportOptions, passed_over: Sequence[str]
 ) -> Imported:
     judgements = _one_table(readings)
+    said = ("thing", "question", "rater", "word")  # the truth beside each of several judges stands in each file
+    elsewhere = pl.col("where").n_unique().over(said) > 1
+    copies = (pl.col("kind") == "human") & pl.col("row").is_not_null() & (pl.int_range(pl.len()).over(said) > 0)
+    kept = judgements if len(readings) < 2 else judgements.filter(~(elsewhere & copies).fill_null(value=False))
+    n_copies, judgements = judgements.height - kept.height, kept
     unused = _unused(judgements, [reading for _, reading in readings], options)
     stated = [_named_by_us(reading, options) for _, reading in readings if reading.ratings is not None]
     judgements, tables, left_out = _chosen(judgements, stated, options)
@@ -230,6 +235,8 @@ def _together(
         table, recognised = ratings_of_judgements(judgements, options)
         tables.append(table)
         notes += recognised
+    if n_copies:
+        notes.append(f"{n_copies} labels of people stand in several files alike, and are taken once")
     if left_out:
         notes.append(f"questions left out: {', '.join(left_out)}")
     del judgements  # of millions of rows, they would stand beside the ratings

@@ -8,6 +8,7 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.imports.api import import_ratings
+from axisjudge.ratings import write_ratings
 from axisjudge.studies.check import check
 
 RESULTS = [1, 0, 1, 1] * 15
@@ -78,3 +79,13 @@ def test_sums_over_pairs_are_refused_with_the_file_of_pairs(tmp_path):
     for call in (check, lambda file: import_ratings([file])):
         with pytest.raises(InputError, match=r"axisjudge check .*eval-set-scores/org/rm\.json"):
             call(path)
+
+
+def test_several_models_stand_beside_one_truth(tmp_path):
+    for name, results in {"one": RESULTS, "two": RESULTS[::-1]}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(TEXTS | ABOUT | {"results": results, "model": name}))
+    found = import_ratings([tmp_path])
+    assert Counter(found.ratings["rater"]) == {"one": 60, "two": 60, "gold": 60}
+    write_ratings(found.ratings, tmp_path / "all.jsonl")
+    shares = [each.measures["agreement"].estimate for each in check(tmp_path / "all.jsonl").read.judges]
+    assert shares == pytest.approx([0.75, 0.75])
