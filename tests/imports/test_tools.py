@@ -11,6 +11,7 @@ from imports import made_exports as made
 
 from axisjudge.checks import InputError
 from axisjudge.imports import ImportOptions, import_ratings
+from axisjudge.ratings import write_ratings
 from axisjudge.readers import read_trajectories
 from axisjudge.studies.check import check
 
@@ -365,6 +366,10 @@ def test_scorers_of_braintrust_are_each_asked_their_own_question_and_a_failed_on
         ("Factuality", "Factuality", "llm"): 20, ("ExactMatch", "ExactMatch", "rules"): 20, ("Safe", "Safe", "llm"): 16
     }  # fmt: skip
     assert table.filter(status="api_error")["question"].to_list() == ["Safe"]
+    write_ratings(table, tmp_path / "ratings.jsonl")
+    with pytest.raises(InputError) as refused:  # no scorer is proposed as a person
+        check(tmp_path / "ratings.jsonl")
+    assert [way.instead[:2] for way in refused.value.ways] == [("axisjudge", "agreement")]
     labels = [
         row | {"output": ("yes", "no")[n % 2], "expected": ("yes", "no")[n % 5 % 2]} for n, row in enumerate(rows)
     ]

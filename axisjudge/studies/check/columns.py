@@ -245,7 +245,7 @@ def _long_people(known: Recognised, rater: str, raters: Sequence[str], wishes: R
         human = human or set(raters) - set(wishes.judges)
     if not human - set(wishes.judges):
         listed = ", ".join(raters[:8])
-        may = [name for name in raters if not is_model(name) and name not in wishes.judges]
+        may = [name for name in raters if not kind and not is_model(name) and name not in wishes.judges]
         ways = [WayOut(("--judge", *NOBODY), "if all are people")] if may == raters else []
         ways += [WayOut(("--human", name)) for name in may[::-1]]
         rule = f"which raters of column {rater!r} are people?"
