@@ -1,4 +1,4 @@
-"""Results of harnesses, sample by sample: OpenAI evals, lm-evaluation-harness, HELM, Braintrust.
+"""Results of harnesses, sample by sample: OpenAI evals, lm-evaluation-harness, HELM, Braintrust, MT-Bench.
 
 A metric is a question, the metric's program its rater (a model where an OpenAI eval is model-graded), a sample the
 item and the model under test the agent, where the file names it: lm-eval and HELM name it in the path alone. Counts and
@@ -7,7 +7,7 @@ rater of its own question, and only autoevals' are known to be models or code.
 
 Sources: openai/evals ``evals/record.py``; EleutherAI/lm-evaluation-harness ``lm_eval/loggers/evaluation_tracker.py``;
 stanford-crfm/helm ``src/helm/benchmark/metrics/metric.py`` (PerInstanceStats); braintrust 0.48.1 ``framework.py``
-(EvalResult), autoevals.
+(EvalResult), autoevals; lm-sys/FastChat ``fastchat/llm_judge/common.py`` (play_a_match_single).
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ def harness_of(content: Any) -> str | None:
         return "lm-eval"
     if {"instance_id", "stats"} <= first.keys() and isinstance(first["stats"], list):
         return "helm"
+    if {"question_id", "model", "judge", "judgment", "score", "turn"} <= first.keys():
+        return "mt-bench"
     if {"input", "output", "expected", "tags"} <= first.keys() and isinstance(first.get("scores"), Mapping):
         said, expected = ({str(row.get(name)) for row in content} for name in ("output", "expected"))
         return None if said & expected and len(said | expected) <= _MOST_LABELS else "braintrust"
@@ -159,7 +161,20 @@ def _braintrust(path: Path, rows: list[Mapping[str, Any]]) -> tuple[list[Judgeme
     return found, [f"{count} {what} and are left out" for what, count in left.items() if count]
 
 
-_READERS = {"openai-evals": _openai, "lm-eval": _lm_eval, "helm": _helm, "braintrust": _braintrust}
+def _mt_bench(path: Path, rows: list[Mapping[str, Any]]) -> tuple[list[Judgement], list[str]]:
+    """Scores of single answers; -1 is a reply in which no score was found."""
+    found = []
+    for number, row in enumerate(rows, start=1):
+        judge = row["judge"][0] if isinstance(row["judge"], list) else row["judge"]
+        task, lost = str(row["question_id"]), "parse_error" if row["score"] in (-1, None) else None
+        about = {"agent": row["model"], "task_id": task, "cluster_id": task, "rationale": row["judgment"]}
+        thing, word = f"{row['model']}/{task}/{row['turn']}", None if lost else row["score"]
+        found.append(Judgement(f"{path}, line {number}", thing, "score", str(judge), word, "llm", lost, about))  # type: ignore[arg-type]
+    return found, []
+
+
+_OF_SAMPLES = {"openai-evals": _openai, "lm-eval": _lm_eval, "helm": _helm}
+_READERS = {**_OF_SAMPLES, "braintrust": _braintrust, "mt-bench": _mt_bench}
 
 
 def _passed(word: Any) -> Any:

@@ -375,3 +375,17 @@ def test_scorers_of_braintrust_are_each_asked_their_own_question_and_a_failed_on
     ]
     path.write_text(json.dumps(labels))
     assert check(path, judges="output").read.votes.people == ("expected",)
+
+
+def test_a_reply_of_mt_bench_without_a_score_is_lost_and_no_grade_of_minus_one(tmp_path):
+    rows = [
+        {"question_id": 81 + n // 2, "model": "m", "judge": ["gpt-4", "single-v1"], "user_prompt": "p", "tstamp": 1.0}
+        | {"judgment": "j", "turn": n % 2 + 1, "score": -1 if n == 4 else n % 10 + 1}
+        for n in range(20)
+    ]
+    (path := tmp_path / "gpt-4_single.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    table = import_ratings([path]).ratings
+    assert Counter(table.select("rater", "rater_kind", "status").iter_rows()) == {
+        ("gpt-4", "llm", "ok"): 19, ("gpt-4", "llm", "parse_error"): 1
+    }  # fmt: skip
+    assert (table["value"].min(), table["cluster_id"].n_unique(), {*table["agent"]}) == (1, 10, {"m"})
