@@ -86,6 +86,10 @@ def test_several_models_stand_beside_one_truth(tmp_path):
         (tmp_path / f"{name}.json").write_text(json.dumps(TEXTS | ABOUT | {"results": results, "model": name}))
     found = import_ratings([tmp_path])
     assert Counter(found.ratings["rater"]) == {"one": 60, "two": 60, "gold": 60}
-    write_ratings(found.ratings, tmp_path / "all.jsonl")
+    again = found.ratings.filter(rater="one").with_columns(
+        pl.lit(1).cast(found.ratings["repeat"].dtype).alias("repeat")
+    )
+    write_ratings(pl.concat([found.ratings, again]), tmp_path / "all.jsonl")
+    assert "60 repeated ratings are left out" in check(tmp_path / "all.jsonl").read.notes
     shares = [each.measures["agreement"].estimate for each in check(tmp_path / "all.jsonl").read.judges]
     assert shares == pytest.approx([0.75, 0.75])

@@ -262,7 +262,17 @@ class Check(Study):
 
 _OF_TOOLS = (".json", ".jsonl", ".eval")
 #: What is compared of a table of ratings as ours are, in which other columns say how they came about.
-_OF_RATINGS = ("item_id", "cluster_id", "question", "rater", "rater_kind", "verdict", "confidence", "rationale")
+_OF_RATINGS = (
+    "item_id",
+    "cluster_id",
+    "agent",
+    "question",
+    "rater",
+    "rater_kind",
+    "verdict",
+    "confidence",
+    "rationale",
+)
 _SIGNS = {">=": ge, "<=": le, ">": gt, "<": lt}
 
 
@@ -329,7 +339,11 @@ def read_cells(table: Any) -> CellTable:
             if path.suffix in _OF_TOOLS and path.is_file():
                 _refuse_export(path, source)
             given, notes, outer = read_sheet(path)
-            given = {name: given[name] for name in _OF_RATINGS} if {*_OF_RATINGS} <= given.keys() else given
+            if {*_OF_RATINGS, "repeat"} <= given.keys():
+                firsts = [n for n, again in enumerate(given["repeat"]) if str(again) == "0"]
+                left = len(given["repeat"]) - len(firsts)
+                notes = (*notes, f"{left:,} repeated ratings are left out") if left else notes
+                given = {name: [given[name][n] for n in firsts] for name in _OF_RATINGS}
             _refuse_export(path, source, list(given))
     elif isinstance(table, Mapping):
         given = {name: list(values) for name, values in table.items()}
