@@ -1,7 +1,8 @@
 """The half of `tests/mutants.py` that runs in the project's Python: a room is collected once, each mutant is a fork.
 
-In the fork the one function that differs gets its new code. What stands outside of functions is tried in a process of
-its own.
+In the fork the one function that differs gets its new code. What stands outside of functions, and a function that was
+called while tests were collected (its results are there already: closures, tables, caches), is tried in a process of its
+own.
 """
 
 import json
@@ -17,6 +18,9 @@ from types import CodeType
 from typing import Any
 
 import pytest
+
+
+called: set[CodeType] = set()  # before any change
 
 
 def functions(code: CodeType) -> Iterator[CodeType]:
@@ -42,7 +46,7 @@ def swapped(file: str, before: str, after: str) -> bool:
         if not any(inside):
             return False
         value = next(filter(None, inside))
-    if value.__code__.co_firstlineno == old.co_firstlineno:
+    if value.__code__.co_firstlineno == old.co_firstlineno and value.__code__ not in called:
         value.__code__ = new
     return value.__code__ is new
 
@@ -77,7 +81,9 @@ if __name__ == "__main__":
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
+    sys.setprofile(lambda frame, event, _: called.add(frame.f_code) if event == "call" else None)
     pytest.main(["--collect-only", *sys.argv[1:]])
+    sys.setprofile(None)
     print("collected", file=answers, flush=True)
     for line in sys.stdin:
         print(json.dumps(tried(*json.loads(line))), file=answers, flush=True)
