@@ -99,6 +99,13 @@ def pairs_apart(said, task):
     return of.difference([0], [1], (of.mean([0], ""), of.mean([1], "")))
 
 
+def test_a_judge_and_its_copy_agree_alike_with_a_third_and_hardly_a_doubt_is_left():
+    first = Study("alike")
+    found, copied = pairs_apart(first.said, first.task), pairs_apart(first.said[:, [0, 1, 1]], first.task)
+    assert copied.estimate == 0
+    assert copied.ci_high - copied.ci_low < (found.ci_high - found.ci_low) / 5
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("then", THEN)
 @pytest.mark.parametrize("name", FIGURES)

@@ -31,7 +31,7 @@ from axisjudge.stats.agreement.coefficients import coefficient as coefficient_va
 from axisjudge.stats.agreement.measured import Form, interval_alpha, intraclass_correlation
 from axisjudge.stats.clusters import effective_degrees
 from axisjudge.stats.comparisons.ranking import Reversal, fewest_changes
-from axisjudge.stats.estimate import Estimate, NamedEstimate, many
+from axisjudge.stats.estimate import Estimate, NamedEstimate, difference_ends, many
 from axisjudge.stats.proportions import FEWEST_CLUSTERS, jackknife_interval, t_quantile
 
 Floats = NDArray[np.float64]
@@ -116,14 +116,13 @@ class PairedCoefficient:
         correlation = float(np.corrcoef([part[~np.isnan(part).any(axis=1)].mean(axis=0) for part in without])[0, 1])
         if self.rare[[*first, *second]].any():  # the jackknife's correlation is not to be relied on
             correlation = min(correlation, 0.0)
-        below = _apart(one.estimate - one.ci_low, other.ci_high - other.estimate, correlation)
-        above = _apart(one.ci_high - one.estimate, other.estimate - other.ci_low, correlation)
+        low, high = difference_ends(one, other, correlation)
         degrees = _degrees(self.sample)  # few tasks carry most of a difference, hence half of them
         wider = t_quantile(degrees / 2, self.sample["ci_level"]) / t_quantile(degrees, self.sample["ci_level"])
         return Estimate(
             estimate=estimate,
-            ci_low=estimate - wider * below,
-            ci_high=estimate + wider * above,
+            ci_low=estimate - wider * (estimate - low),
+            ci_high=estimate + wider * (high - estimate),
             method="MOVER on jackknife-t, half the degrees of freedom",
             **common,
         )
@@ -243,10 +242,6 @@ def _jackknife(estimate: float, without: Floats, sample: Sampled) -> tuple[float
 def _number(clusters: NDArray[np.integer]) -> int:
     """How many clusters there are, counted from 0."""
     return int(clusters.max()) + 1 if clusters.size else 0
-
-
-def _apart(first: float, second: float, correlation: float) -> float:
-    return math.sqrt(max(first**2 - 2 * correlation * first * second + second**2, 0.0))
 
 
 # How many verdicts would have to be otherwise for agreement beyond chance not to be shown.
