@@ -193,7 +193,7 @@ def _coded(matrix: Floats, values: Floats) -> Ints:
         found = np.unique(matrix[~known])[:5].tolist()
         raise InputError("ratings", f"must be one of the categories {values.tolist()} or NaN", found)
     codes[np.isnan(matrix)] = -1
-    return codes.astype(np.intp, copy=False)
+    return codes
 
 
 def _distinct(codes: Ints, n_categories: int) -> tuple[Ints, Ints]:
