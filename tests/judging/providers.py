@@ -47,6 +47,7 @@ class Provider:
     calls: Counter[str] = field(default_factory=Counter)
     times: dict[str, list[float]] = field(default_factory=dict)
     bodies: list[dict[str, Any]] = field(default_factory=list)
+    context: int | None = None  # what its list of models tells
 
 
 @contextmanager
@@ -59,8 +60,11 @@ def providing(**models: Model) -> Iterator[Provider]:
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).lower()
-                if head.startswith(b"get"):  # its list of models, of which it tells nothing
-                    writer.write(b"HTTP/1.1 404 X\r\ncontent-length: 0\r\n\r\n")
+                if head.startswith(b"get"):  # its list of models
+                    told = [{"id": name, "max_model_len": provider.context} for name in models if provider.context]
+                    raw = json.dumps({"data": told}).encode()
+                    lines = f"{200 if told else 404} X\r\ncontent-type: application/json\r\ncontent-length: {len(raw)}"
+                    writer.write(f"HTTP/1.1 {lines}\r\n\r\n".encode() + raw)
                     continue
                 length = int(head.split(b"content-length:", 1)[1].split(b"\r\n", 1)[0])
                 body = json.loads(await reader.readexactly(length))

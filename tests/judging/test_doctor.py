@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 
 import pytest
 from judging.providers import completion, failing, healthy, providing
@@ -114,6 +115,13 @@ def test_what_a_server_does_unlike_others_is_said_with_its_cure(model, options, 
     row = {**found.row(), "fault": " ".join(found.faults)}
     assert all(words in str(row[name]) for name, words in told.items()), row
     assert ("fault" in told) == bool(found.faults)
+
+
+@pytest.mark.parametrize(("context", "room"), [(40_000, r"about \d\d,\d{3} tokens"), (4_000, "hardly any")])
+def test_what_a_servers_context_leaves_a_run(context, room):
+    with providing(m=healthy(0.0)) as provider:
+        provider.context = context
+        assert re.match(room, examined(provider, "m").row()["room for a run"])
 
 
 def test_a_key_that_is_missing_is_a_fault_and_not_the_end(monkeypatch):

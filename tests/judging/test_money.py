@@ -243,6 +243,17 @@ async def untold(judge, trajectory, rubrics, *, repeat=0):
     return replace(reply, cost_usd=None)
 
 
+@pytest.mark.parametrize(("told", "asked"), [(0, 1), (1, 8)])
+def test_an_unpriced_judge_whose_replies_tell_no_cost_is_asked_once_within_a_budget(tmp_path, told, asked):
+    judge = CoinJudge()
+    answers, judge.worst_usd = judge.grade, lambda *_: None
+    judge.grade = lambda *of, **how: answers(*of, **how) if len(judge.calls) < told else untold(judge, *of, **how)
+    run = judging_run(trajectories(8), [judge], ["termination"], out=tmp_path / "r.jsonl")
+    run.carry_out(progress=False, allow_unpriced=True, budget_usd=1.0)
+    assert len(judge.calls) == asked
+    assert any("its replies tell none" in str(end.stopped) for end in run.outcome.ends) == (asked == 1)
+
+
 def test_a_failure_does_not_tell_that_a_proxy_of_ones_own_is_free(tmp_path):
     with providing(m=after(3, failing(500, "loading", retry_after="0.01"), proxy)) as provider:
         judges = [f"openai-compatible:m@{provider.url},family=x"]

@@ -7,8 +7,10 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from judging.providers import healthy, providing
 from judging.worlds import CoinJudge, rubrics, run_plan, trajectories
 
+import axisjudge
 from axisjudge.checks import InputError
 from axisjudge.judges import Answer, Reply, make_judges
 from axisjudge.judging import make_plan
@@ -227,7 +229,7 @@ def test_a_rationale_of_fifty_megabytes_and_a_hundred_thousand_citations_are_cut
     assert (rating.verdict, rating.cited_step_indices, rating.rationale[-5:]) == ("correct", [0, 1], "[cut]")
 
 
-def test_runs_too_long_for_a_judges_context_are_counted_before_the_first_call():
+def test_runs_too_long_for_a_judges_context_are_counted_before_the_first_call(tmp_path, capsys):
     short, other = trajectories(2)
     long = other.model_copy(update={"steps": (*other.steps, Step(index=2, role="tool", content="word " * 10_000))})
     (judge,) = make_judges(["openai-compatible:m@http://127.0.0.1:9/v1,family=x"])
@@ -241,6 +243,11 @@ def test_runs_too_long_for_a_judges_context_are_counted_before_the_first_call():
     assert short.id not in said
     judge.context_told = 32_768
     assert too_long(plan, judge) is None
+    with providing(m=healthy(0.0)) as provider:
+        provider.context = 8_192
+        judges = [f"openai-compatible:m@{provider.url},family=x"]
+        axisjudge.judge([short, long], judges, out=tmp_path / "r.jsonl")
+    assert f"1 of 2 runs are too long for its context of 8,192 tokens ({long.id}" in capsys.readouterr().err
 
 
 def test_waiting_is_one_line_that_changes_on_a_screen_and_two_in_a_pipeline(capsys):

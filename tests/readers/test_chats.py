@@ -441,6 +441,14 @@ def test_openai_messages_one_a_line_are_one_conversation(tmp_path: Path) -> None
     assert run.steps == only("flat_calls.json").steps
 
 
+def test_the_system_text_beside_a_sharegpt_conversation_is_its_policy(tmp_path: Path) -> None:
+    said = [{"from": "human", "value": "Hello?"}, {"from": "gpt", "value": "Hello."}]
+    path = tmp_path / "x.jsonl"
+    texts = {"a": "Be brief.", "b": None}
+    path.write_text("\n".join(json.dumps({"id": n, "conversations": said, "system": t}) for n, t in texts.items()))
+    assert {run.id: run.policy for run in read_trajectories(path).trajectories} == texts
+
+
 def test_a_list_of_lists_is_one_conversation_each(tmp_path: Path) -> None:
     flat, lang = raw("flat_calls.json"), raw("langchain_dicts.json")
     (tmp_path / "x.json").write_text(json.dumps([flat, lang]))

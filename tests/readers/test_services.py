@@ -179,6 +179,17 @@ def test_a_call_in_the_words_of_every_provider(tmp_path: Path, output: Any) -> N
         assert [call.name for step in run.steps for call in step.tool_calls] == ["find"]
 
 
+def test_a_result_that_is_a_message_answers_the_call_that_it_names(tmp_path: Path) -> None:
+    trace = langfuse()
+    *_, first, second, _ = trace["observations"]
+    for tool, answer in ((first, ANSWERS[1]), (second, ANSWERS[0])):
+        tool |= {"input": {}, "output": answer, "startTime": moment(3), "endTime": moment(4)}
+    trace["observations"] = [*trace["observations"][:2], second, first]
+    (run,) = read_trajectories(write(tmp_path / "x.json", trace)).trajectories
+    told = {step.tool_call_id: step.content for step in run.steps if step.role == "tool"}
+    assert told == {answer["tool_call_id"]: answer["content"] for answer in ANSWERS}
+
+
 def test_without_generations_the_trace_tells_the_conversation(tmp_path: Path) -> None:
     trace = {**langfuse(), "input": {"messages": [ASKED]}, "output": DONE, "observations": []}
     (run,) = read_trajectories(write(tmp_path / "x.json", trace)).trajectories

@@ -122,6 +122,12 @@ def test_repeats_of_one_occasion_that_share_its_day_do_not_stop_a_judge_that_nev
     assert evidence_of_runs(occasions[:4]) is None
 
 
+def test_without_a_seed_drift_says_the_same_twice():
+    said = (np.random.default_rng(0).random((3, 60)) < 0.4).astype(float)
+    first, second = ([(each.change.p_value, each.change.change.in_short) for each in drift(said)] for _ in range(2))
+    assert first == second
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n_runs", [1, 3])
 def test_whole_runs_that_lie_off_do_not_stop_a_judge_that_never_changes(n_runs):

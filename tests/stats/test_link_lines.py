@@ -84,6 +84,11 @@ def test_a_slope_compatible_with_zero_has_no_end_to_its_intervals() -> None:
     assert line.spread()[2] == math.inf
 
 
+def test_a_spread_lies_in_the_middle_of_its_interval_as_a_slope(world) -> None:
+    slope, least, most = (1 / spread for spread in fractional_line(*world, TASKS).spread())
+    assert most - slope == pytest.approx(slope - least)
+
+
 def test_a_simultaneous_band_is_wider(world) -> None:
     z, share = world
     line = fractional_line(z, share, TASKS)

@@ -104,6 +104,11 @@ def test_the_same_seed_gives_the_same_plan():
     assert first == second
 
 
+def test_a_stand_in_is_planned_for_the_three_people_that_its_test_asks_for_at_least():
+    """Calderon, Reichart and Dror (2025): no fewer than three annotators."""
+    assert plan_stand_in(sizes=(30,), replicates=20).assumed["people"] == 3
+
+
 def test_the_size_lies_straight_between_two_on_the_log_log_scale():
     assert crossing([10, 40], [0.4, 0.2], 0.2 * math.sqrt(2)) == 20
     assert crossing([10, 40], [0.4, 0.2], 0.5) == 10
