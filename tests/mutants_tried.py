@@ -1,8 +1,8 @@
 """The half of `tests/mutants.py` that runs in the project's Python: a room is collected once, each mutant is a fork.
 
 In the fork the one function that differs gets its new code. What stands outside of functions, and a function that was
-called while tests were collected (its results are there already: closures, tables, caches), is tried in a process of its
-own.
+called while tests were collected (what it made is there already: closures, tables, caches), is tried in a process of
+its own.
 """
 
 import json
@@ -18,7 +18,6 @@ from types import CodeType
 from typing import Any
 
 import pytest
-
 
 called: set[CodeType] = set()  # before any change
 
