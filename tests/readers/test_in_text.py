@@ -177,6 +177,13 @@ def test_what_names_no_tool_or_is_of_another_form_refuses_the_file(tmp_path: Pat
     assert caught.value.cure
 
 
+def test_a_form_that_nobody_knows_refuses_the_file_beside_one_that_is_read_too(tmp_path: Path) -> None:
+    said = [("user", "?"), ("assistant", FORMS["Hermes"][0])]
+    assert steps_of(tmp_path, *said)
+    with pytest.raises(InputError, match="quantum_call"):
+        steps_of(tmp_path, *said, ("user", "?"), ("assistant", UNREAD[3]))
+
+
 def test_beside_calls_of_its_own_kind_text_is_text(tmp_path: Path) -> None:
     real = chat()
     real[3]["content"] = FORMS["Hermes"][0]
