@@ -2,9 +2,9 @@
 
 `make mutants ARGS="--draw 100 --seed 1"`. cosmic-ray makes the changes, in an environment of its own; tests run in the
 project's, on a copy of the tree. A mutant is killed where a fast test of its own room (tests/ROOM) fails that passes
-without it. Files that name what was changed go first; the first failure ends it, and so does the limit. Places count
-alike, however many changes a tool knows for one. Left out are annotations, changes that do not compile, and changes to
-another kind of thing (a sum to a shift, an equality to an identity).
+without it. Files that name what was changed go first; the first failure ends it, and so does a limit, which kills
+none. Places count alike, however many changes a tool knows for one. Left out are annotations, changes that do not
+compile, and changes to another kind of thing (a sum to a shift, an equality to an identity).
 """
 
 import argparse
@@ -99,11 +99,12 @@ class Server:
         assert self.process.stdout.readline() == "collected\n"  # before any file is changed
 
     def failed(self, tests: list[str], limit: int, change: list[str]) -> str | None:
-        """The first test that fails; "" where none does, None where the limit ends them."""
+        """The first test that fails; "" where none does, None where the limit or a test's own ends them."""
         print(json.dumps([[*OPTIONS, *tests], limit, change]), file=self.process.stdin, flush=True)
         code, printed = json.loads(self.process.stdout.readline())
         named = re.findall(r"^(?:FAILED|ERROR) ([^ \[\n]+)", printed, re.MULTILINE)
-        return "" if code in (0, 5) else None if code < 0 else [*named, "an error before any test"][0]
+        is_late = code < 0 or "from pytest-timeout" in printed
+        return "" if code in (0, 5) else None if is_late else [*named, "an error before any test"][0]
 
 
 def main() -> None:
@@ -111,7 +112,7 @@ def main() -> None:
     words.add_argument("--draw", type=int, default=100)
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--rooms", nargs="*", default=ROOMS)
-    words.add_argument("--limit", type=int, default=60, help="seconds of a core for the tests of one mutant")
+    words.add_argument("--limit", type=int, default=150, help="seconds of a core for the tests of one mutant")
     given = words.parse_args()
     places, draw = mutants(given.rooms), random.Random(given.seed)
     draw.shuffle(places)
