@@ -474,7 +474,7 @@ def balanced_accuracy(
         np.array([abs(getattr(share, end) - share.estimate) for share in shares]) for end in ("ci_low", "ci_high")
     )
     together = np.eye(len(shares))
-    for i, j in combinations(range(len(shares) if clusters is not None else 0), 2):
+    for i, j in combinations(range(len(shares)), 2):
         ways = (cluster_correlation(of_words[i], of_words[j], way) for way in by_number(groups))
         together[i, j] = together[j, i] = max(0.0, *ways)
     low, high = (

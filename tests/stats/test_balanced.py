@@ -34,13 +34,15 @@ def test_it_is_bound_by_the_shares_of_its_words():
     assert found.ci_high < np.mean([part.ci_high for part in parts])
 
 
-def test_shares_that_rise_together_in_a_task_widen_it():
+@pytest.mark.parametrize("alike", ["items", "clusters"])
+def test_shares_that_rise_together_in_a_task_widen_it(alike):
     rng = np.random.default_rng(3)
     easy, task = rng.random(40) < 0.5, np.repeat(np.arange(40), 12)
     word = np.tile(["a", "b"], 240)
     joint = rng.random(480) < np.where(easy[task], 0.95, 0.55)
     apart = rng.random(480) < np.where(easy[task] ^ (word == "a"), 0.95, 0.55)
-    width = [found.ci_high - found.ci_low for found in (balanced_accuracy(each, word, task) for each in (joint, apart))]
+    found = [balanced_accuracy(each, word, task, alike=alike) for each in (joint, apart)]
+    width = [each.ci_high - each.ci_low for each in found]
     assert width[0] > 1.15 * width[1]
 
 
