@@ -13,7 +13,7 @@ from stats.latent.latent_worlds import study
 from axisjudge.checks import InputError
 from axisjudge.stats import latent_panel as latent
 from axisjudge.stats.latent_panel import FIXED, Quantities, convergence
-from axisjudge.stats.latent_sampler import Observed, RatedItems, crossed, sample
+from axisjudge.stats.latent_sampler import Draws, Observed, RatedItems, crossed, sample
 
 NAMES = {"agent": list("abcd"), "axis": list("vwxyz")}
 
@@ -48,6 +48,65 @@ def test_without_errors_and_with_labels_the_rate_is_that_of_a_proportion():
     assert found.sensitivity.mean() > 0.93
     assert found.specificity.mean() > 0.97
     assert found.called.mean() == pytest.approx(found.failing.mean(), abs=0.05)
+
+
+def test_what_is_read_off_a_draw_is_what_verdicts_simulated_by_its_model_show():
+    """A share of the variance is the covariance of two verdicts that have nothing but its source in common."""
+    rng, n, mean, shared, flip = np.random.default_rng(6), 400_000, -0.5, 0.7, 0.1
+    groups = dict(zip(("task", "agent", "axis"), (each.ravel() for each in np.indices((6, 2, 2))), strict=True))
+    items = RatedItems(np.zeros((24, 3)), np.full((24, 3), 2.0), np.full(24, math.nan), groups)
+    sds = dict(zip(items.factors, (0.5, 0.4, 0.6, 0.3, 0.7), strict=True))
+    effects = {name: rng.normal(size=items.factors[name].max() + 1) for name in sds if name in FIXED}
+    skill = np.array([[1.2, 0.8, 0.3], [1.5, 0.9, 1.8]])
+    draw = Draws(
+        *(np.array([[each]]) for each in (mean, list(sds.values()))),
+        effects={name: each[None, None] for name, each in effects.items()},
+        **{name: np.array([[each]]) for name, each in {"right": skill, "shared": shared, "flips": [flip] * 3}.items()},
+        failing=np.zeros((1, 24)),
+    )
+    found = Quantities.of(draw, items)
+
+    def fails(start, left):
+        return start + math.hypot(1, *left) * rng.normal(size=n) > 0
+
+    def verdicts(failing, judge):
+        right = skill[1 - failing.astype(int), judge] + shared * rng.normal(size=n) + rng.normal(size=n) > 0
+        return right == failing
+
+    def covariance(one, other):
+        return np.cov(one ^ (rng.random(n) < flip), other ^ (rng.random(n) < flip))[0, 1]
+
+    def any_judge():
+        return rng.integers(0, 3, n)
+
+    random = [sds["task"], sds["task x axis"]]
+    cells = [mean + effects["agent"][i // 2] + effects["axis"][i % 2] + effects["agent x axis"][i] for i in range(4)]
+    rates = np.array([fails(cell, random).mean() for cell in cells])
+    assert found.failing.ravel() == pytest.approx(rates, abs=0.005)
+    right = skill[..., None] + shared * rng.normal(size=n) + rng.normal(size=(2, 3, n)) > 0
+    of_fails, of_others = right.mean(axis=-1)
+    assert found.sensitivity.ravel() == pytest.approx(of_fails, abs=0.005)
+    assert found.specificity.ravel() == pytest.approx(of_others, abs=0.005)
+    assert found.called.ravel() == pytest.approx(
+        rates * of_fails.mean() + (1 - rates) * (1 - of_others.mean()), abs=0.005
+    )
+    rho = np.corrcoef(np.where(rng.random(n) < rates.mean(), right[0], right[1]))[np.triu_indices(3, 1)].mean()
+    assert found.effective.item() == pytest.approx(3 / (1 + 2 * rho), abs=0.01)
+
+    of = {}
+    for name, sd in sds.items():
+        start, left = mean + sd * rng.normal(size=n), [other for key, other in sds.items() if key != name]
+        of[name] = covariance(*(verdicts(fails(start, left), any_judge()) for _ in range(2)))
+    item, judge = fails(mean, sds.values()), any_judge()
+    of["run on its axis"] = covariance(*(verdicts(item, any_judge()) for _ in range(2))) - sum(of.values())
+    of["judge"] = covariance(*(verdicts(fails(mean, sds.values()), judge) for _ in range(2)))
+    one = verdicts(item, judge)
+    whole = (one ^ (rng.random(n) < flip)).var()
+    of["repeat"] = whole - covariance(one, one)
+    of["judge x item"] = whole - sum(of.values())
+    assert {name: each.item() for name, each in found.components.items()} == pytest.approx(
+        {name: each / whole for name, each in of.items()}, abs=0.01
+    )
 
 
 @pytest.mark.parametrize("said", [0.0, 1.0])
