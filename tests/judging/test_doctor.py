@@ -23,13 +23,16 @@ def test_a_judge_that_answers_is_told_by_its_reply_and_headers():
         cached = {"prompt_tokens_details": {"cached_tokens": 6_000 * (number > 0)}}
         usage = {"prompt_tokens": 9_000, "completion_tokens": 90, "total_tokens": 9_090, **cached}
         limits = {"x-ratelimit-remaining-requests": "59", "date": "Sun, 06 Nov 1994 08:49:37 GMT"}
-        return 200, limits, completion(body, usage), 0.0
+        reply = completion(body, usage)
+        if body.get("logprobs"):
+            reply["choices"][0]["logprobs"] = {"content": [{"token": "yes", "logprob": -0.1, "top_logprobs": []}]}
+        return 200, limits, reply, 0.0
 
     with providing(m=second_is_cached) as provider:
         found = examined(provider, "m")
         assert provider.calls["m"] == 6  # two questions; a range, a seed twice, probabilities
     row = found.row()
-    assert row["model returned"] == "m"
+    assert (row["model returned"], row["logprobs"]) == ("m", "told")
     assert row["tokens in"] == 9_000
     assert row["cached on the second"] == 6_000
     assert "x-ratelimit-remaining-requests 59" in row["limits"]
