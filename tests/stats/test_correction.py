@@ -64,6 +64,13 @@ def test_lang_reiczigel_with_a_judge_that_is_known_is_the_agresti_coull_interval
     assert wilson_interval(40, 200)[1] > low
 
 
+def test_lang_reiczigel_counts_passes_as_it_counts_failures():
+    low, high = lang_reiczigel_interval(Counts(60, 200), Counts(36, 40), Counts(45, 60))
+    assert lang_reiczigel_interval(Counts(140, 200), Counts(45, 60), Counts(36, 40)) == pytest.approx(
+        (1 - high, 1 - low)
+    )
+
+
 def test_the_prediction_powered_mean_is_that_of_ppi_python():
     said, told, *_ = World(n_labelled=800, n_judged=4000).draw(np.random.default_rng(1))
     asked = ~np.isnan(told)

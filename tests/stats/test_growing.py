@@ -9,7 +9,7 @@ from stats.latent.latent_worlds import study
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.effective import coincidence_test, effective_judges
 from axisjudge.stats.agreement.measured import interval_alpha, intraclass_correlation
-from axisjudge.stats.agreement.pairs import paired_coefficient
+from axisjudge.stats.agreement.pairs import overturned_agreement, paired_coefficient
 from axisjudge.stats.agreement.soft import case_weighted, soft_agreement
 from axisjudge.stats.alternative_annotator import alternative_annotator, failing_word
 from axisjudge.stats.calibration import auroc
@@ -104,6 +104,15 @@ def test_a_judge_and_its_copy_agree_alike_with_a_third_and_hardly_a_doubt_is_lef
     found, copied = pairs_apart(first.said, first.task), pairs_apart(first.said[:, [0, 1, 1]], first.task)
     assert copied.estimate == 0
     assert copied.ci_high - copied.ci_low < (found.ci_high - found.ci_low) / 5
+
+
+def test_agreement_falls_at_latest_where_no_item_has_the_rarer_word_of_both():
+    first = Study("alike")
+    said = first.said[:, :2]
+    found = overturned_agreement(said, "cohen_kappa", 2, clusters=np.unique(first.task, return_inverse=True)[1])
+    rarer = said == (said.mean() < 0.5)
+    assert 1 < found.changes <= rarer.all(axis=1).sum()
+    assert found.n_candidates == rarer.sum()
 
 
 @pytest.mark.slow
