@@ -328,6 +328,7 @@ def test_a_single_item_has_no_interval(name):
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_a_constant_rater_is_no_agreement_beyond_chance(name):
     found = quietly(lambda: agreement_coefficients(from_table(15, 0, 5, 0), [name], categories=[0, 1])[name])
+    assert any("makes kappa 0" in note for note in found.notes) == ("cohen" in name)
     if "cohen" in name:
         assert found.estimate == 0
     elif name.startswith(CHANCE_BY_USE):
