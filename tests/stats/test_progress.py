@@ -82,6 +82,11 @@ def change_of(per_task, repeats=3):
     return moved(values + np.array([0.4, 0.4])[:, None, None], np.arange(len(per_task)))
 
 
+def test_how_far_tasks_differ_takes_two():
+    assert change_of([0.5, 0.1] * 6).task_spread == pytest.approx(np.std([0.5, 0.1] * 6, ddof=1))
+    assert math.isnan(change_of([0.5]).task_spread)
+
+
 def test_fewer_than_ten_tasks_say_nothing():
     decision = decide(change_of([0.5] * (FEWEST_TASKS - 1)), (0.1, 0.9), [])
     assert decision.outcome == "too few items to tell"
