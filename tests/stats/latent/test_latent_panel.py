@@ -8,12 +8,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_array_less
+from scipy.stats import halfnorm, kstest, norm
 from stats.latent.latent_worlds import study
 
 from axisjudge.checks import InputError
 from axisjudge.stats import latent_panel as latent
 from axisjudge.stats.latent_panel import FIXED, Quantities, convergence
-from axisjudge.stats.latent_sampler import Draws, Observed, RatedItems, crossed, sample
+from axisjudge.stats.latent_sampler import (
+    FACTOR_SCALE,
+    FAILING,
+    JUDGE_SCALE,
+    SENSITIVITY,
+    SPECIFICITY,
+    Draws,
+    Observed,
+    RatedItems,
+    crossed,
+    sample,
+)
 
 NAMES = {"agent": list("abcd"), "axis": list("vwxyz")}
 
@@ -48,6 +60,26 @@ def test_without_errors_and_with_labels_the_rate_is_that_of_a_proportion():
     assert found.sensitivity.mean() > 0.93
     assert found.specificity.mean() > 0.97
     assert found.called.mean() == pytest.approx(found.failing.mean(), abs=0.05)
+
+
+def test_where_nothing_is_seen_the_sampler_draws_its_prior():
+    groups = dict(zip(("task", "agent", "axis"), (each.ravel() for each in np.indices((3, 2, 2))), strict=True))
+    items = RatedItems(np.zeros((12, 2)), np.zeros((12, 2)), np.full(12, math.nan), groups)
+    seen = Observed(items.incorrect[None], items.given[None], items.labels[None], items.factors)
+    rng = np.random.default_rng(2)
+    found = sample(seen, series=500, draws=1, burn_in=40, keep=("agent", "axis"), rng=rng)
+    skills = zip((SENSITIVITY, SPECIFICITY), np.moveaxis(found.right[:, 0], 1, 0), strict=True)
+    tests = [kstest(found.intercept.ravel(), norm(*FAILING).cdf)]
+    tests += [
+        kstest(each, halfnorm(scale=FACTOR_SCALE).cdf) for each in (*found.deviations[:, 0].T, found.shared[:, 0])
+    ]
+    for at, name in enumerate(items.factors):
+        if name in found.effects:
+            tests.append(kstest((found.effects[name][:, 0] / found.deviations[:, 0, at, None])[:, 0], norm.cdf))
+    for prior, given in skills:
+        wide = rng.normal(0, JUDGE_SCALE, 4000) * rng.normal(size=4000)
+        tests.append(kstest(given[:, 0], rng.normal(*prior, 4000) + wide))
+    assert min(test.pvalue for test in tests) > 0.001
 
 
 def test_what_is_read_off_a_draw_is_what_verdicts_simulated_by_its_model_show():
