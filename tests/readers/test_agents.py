@@ -343,6 +343,7 @@ BFCL = {
     **COUNTS,
     "inference_log": [
         [{"role": "state_info", "class_name": "Tower", "content": {}}],
+        {"role": "inference_input", "content": "no turn"},
         {
             "begin_of_turn_query": [{"role": "user", "content": "Light it."}],
             "step_0": [

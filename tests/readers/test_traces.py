@@ -307,6 +307,7 @@ ENTRIES = [
     entry("assistant", None, text="One."),
     entry("error", 9, message="stream lost"),
     entry("system", 9, type="plan", entries=[]),
+    entry("system", 9, text="Time is up."),
 ]
 STEPS = [
     ("assistant", "Look. [Bash {'command': 'ls'}]"),
@@ -318,6 +319,7 @@ STEPS = [
     ("thinking", "Hm."),
     ("assistant", "One."),
     ("error", "stream lost"),
+    ("system", "Time is up."),
 ]
 
 

@@ -116,7 +116,9 @@ def test_the_conditional_logit_is_scikit_learn_s_where_there_are_two_classes():
     weight /= weight.mean()
     features = np.stack([np.zeros_like(x), x], axis=1)
     theirs = LogisticRegression(C=1 / 7.0, fit_intercept=False, tol=1e-8).fit(x, y, sample_weight=weight).coef_[0]
-    assert conditional_logit(features, y, np.full(4, 7.0), weights=weight) == pytest.approx(theirs, abs=1e-4)
+    for start in (None, np.full(4, 30.0)):  # from afar a whole step leads too far
+        found = conditional_logit(features, y, np.full(4, 7.0), weights=weight, start=start)
+        assert found == pytest.approx(theirs, abs=1e-4)
 
 
 def test_the_temperature_takes_back_what_scores_were_multiplied_with():
