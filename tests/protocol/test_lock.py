@@ -40,6 +40,7 @@ def test_a_fresh_lock_holds_and_stands_in_the_ledger(locked):
     entries = protocol.read_ledger()
     assert [entry.kind for entry in entries] == ["lock"]
     assert entries[0].lock == locked == protocol.read_lock()
+    assert "chosen_draft" not in locked["rubrics"]["termination"]  # no person took it against a search
     assert locked["plan"]["n"] == sum(map(len, protocol.read_split().held_out_tasks.values()))
 
 

@@ -103,7 +103,10 @@ def test_what_is_undefined_says_why():
     assert "nothing varies" in intraclass_correlation(alike).reason
     assert "chance alone" in interval_alpha(alike).reason
     assert "no item has ratings of two" in interval_alpha([[1.0, np.nan]]).reason
-    assert "two are needed" in intraclass_correlation([[1.0, 2.0], [1.0, np.nan]]).reason
+    assert (
+        "1 item has ratings of all raters, and two are needed"
+        in intraclass_correlation([[1.0, 2.0], [1.0, np.nan]]).reason
+    )
     assert "too few for an interval" in intraclass_correlation(SHROUT_FLEISS, clusters=[0, 0, 1, 1, 2, 2]).reason
     perfect = intraclass_correlation([[1.0, 1.0], [2.0, 2.0], [4.0, 4.0]])
     assert (perfect.estimate, perfect.reason[:20]) == (1.0, "agreement is perfect")

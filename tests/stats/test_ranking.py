@@ -79,6 +79,12 @@ def test_no_contrast_of_two_or_fewer_of_five_is_below_p_44() -> None:
         count_contrast(0, 6, 5)
 
 
+def test_a_lead_that_varies_in_one_task_alone_is_as_unsure_as_resamples_without_that_task() -> None:
+    values = np.zeros((30, 2))
+    values[1:, 0] = 0.5
+    assert rank_sets(values, rng=rng()).p_values[0, 1] == pytest.approx((29 / 30) ** 30, abs=0.03)
+
+
 def test_no_difference_at_all_gives_p_one() -> None:
     assert paired_sign_flip([0, 0, np.nan], rng=rng()) == (1.0, 0.0)
 
