@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from axisjudge.checks import InputError
 from axisjudge.readers import Reading, read_trajectories
 from axisjudge.trajectory import Trajectory
 
@@ -260,6 +261,15 @@ def test_responses_items_in_their_order() -> None:
     }
     (code,) = (call for step in run.steps for call in step.tool_calls if call.name == "code_interpreter")
     assert code.arguments == {"code": "1/0"}, "the container was not the model's to choose"
+
+
+@pytest.mark.parametrize(("side", "key"), [("request", "input"), ("response", "output")])
+def test_an_item_that_is_none_is_named_on_its_side_of_the_exchange(tmp_path: Path, side: str, key: str) -> None:
+    told = json.loads((CHATS / "responses_exchange.json").read_text())
+    told[side][key] = [5]
+    (tmp_path / "x.json").write_text(json.dumps(told))
+    with pytest.raises(InputError, match=rf"x\.json, {side}\.{key}\[0\]"):
+        read_trajectories(tmp_path / "x.json")
 
 
 def test_what_the_openai_package_knows_as_items_is_known_here() -> None:

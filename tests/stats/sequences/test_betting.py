@@ -201,7 +201,9 @@ def test_drift_by_the_integral_over_mean_and_spread():
         total += marginal(np.eye(5) + shift**2 * np.outer(after, after)) / marginal(np.eye(5)) / 2 / 2
     assert evidence_of_drift(rates).e_values.tolist() == pytest.approx([1.0, 1.0, 1.0, total], rel=1e-3)
     assert evidence_of_drift(rates * 0.5 + 0.1).e_values[-1] == pytest.approx(total, rel=1e-3)  # scale does not matter
-    assert evidence_of_drift(rates, resolution=0.05).e_values[-1] < total
+    coarse = evidence_of_drift(rates, resolution=0.05).e_values[-1]
+    assert evidence_of_drift(rates * 0.5 + 0.1, resolution=0.025).e_values[-1] == pytest.approx(coarse)
+    assert coarse < total
     assert evidence_of_drift([0.2] * 9).e_values[-1] == 1.0
 
 
