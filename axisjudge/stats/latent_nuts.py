@@ -115,7 +115,7 @@ def _log_seen(seen: latent_sampler.Observed, theta: jax.Array, shared: jax.Array
     at = theta[:, None] + shared * latent_sampler.POINTS[:, None]  # (2, nodes, judges)
     right, wrong = log_ndtr(at), log_ndtr(-at)
     incorrect, other = jnp.stack([right[0], wrong[1]]), jnp.stack([wrong[0], right[1]])
-    n_incorrect, n_other = seen.incorrect[0], seen.given[0] - seen.incorrect[0]
+    n_incorrect, n_other = seen.incorrect[0], seen.correct[0]
     if seen.repeated:
         flip = numpyro.sample("e", Beta(*latent_sampler.FLIP).expand([seen.given.shape[-1]]))
         kept, flipped = jnp.log1p(-flip), jnp.log(flip)

@@ -150,6 +150,11 @@ class Observed:
     factors: Mapping[str, Levels]
 
     @property
+    def correct(self) -> Floats:
+        """The repeats in which a judge does not call the item incorrect, in the shape of `incorrect`."""
+        return self.given - self.incorrect
+
+    @property
     def repeated(self) -> bool:
         """Whether a judge gave an item more than one verdict."""
         return bool((self.given > 1).any())
@@ -221,7 +226,7 @@ class _State:
         self.counts = [np.bincount(levels) for levels in self.levels]
         self.nested = self._nested()
         self.asked = np.broadcast_to(seen.given > 0, (series, n, k))
-        self.correct = seen.given - seen.incorrect
+        self.correct = seen.correct
         majority = seen.incorrect.sum(axis=-1) * 2 > seen.given.sum(axis=-1)
         start = np.where(np.isnan(seen.labels), majority, seen.labels == 1)
         self.failing = np.broadcast_to(start, (series, n)).copy()

@@ -198,11 +198,16 @@ def _alpha(sums: Floats) -> Floats:
 
 
 def _one_way(sums: Floats) -> Floats:
-    n, total_n, squared_n, total, squares, between = (sums[..., at] for at in range(6))
+    n, total_n, squared_n = (sums[..., at] for at in range(3))
     k = (total_n - squared_n / total_n) / (n - 1)
-    msb = (between - total**2 / total_n) / (n - 1)
-    msw = np.maximum(squares - between, 0.0) / (total_n - n)
-    return _quotient(msb - msw, msb + (k - 1) * msw, squares)
+    msb, msw = _one_way_squares(sums)
+    return _quotient(msb - msw, msb + (k - 1) * msw, sums[..., 4])
+
+
+def _one_way_squares(sums: Floats) -> tuple[Floats, Floats]:
+    """Mean squares between items and within them."""
+    n, total_n, _, total, squares, between = (sums[..., at] for at in range(6))
+    return (between - total**2 / total_n) / (n - 1), np.maximum(squares - between, 0.0) / (total_n - n)
 
 
 def _mean_squares(sums: Floats) -> tuple[Floats, Floats, Floats, Floats, int]:
@@ -248,8 +253,7 @@ def _by_f(form: str, sums: Floats, k: int, value: float, ci_level: float) -> tup
         msr, _, mse, _, _ = _mean_squares(sums)
         degrees = (n - 1) * (k - 1)
     else:
-        msr = (sums[5] - sums[3] ** 2 / sums[1]) / (n - 1)
-        mse = np.maximum(sums[4] - sums[5], 0.0) / (n * (k - 1))
+        msr, mse = _one_way_squares(sums)
         degrees = n * (k - 1)
     if not mse > _ROUNDING * float(msr):
         return math.nan, math.nan
