@@ -190,6 +190,17 @@ def test_a_result_that_is_a_message_answers_the_call_that_it_names(tmp_path: Pat
     assert told == {answer["tool_call_id"]: answer["content"] for answer in ANSWERS}
 
 
+def test_what_went_wrong_is_the_result_of_a_tool_that_gave_nothing_back(tmp_path: Path) -> None:
+    trace = langfuse()
+    trace["observations"].pop()
+    trace["observations"][-1]["output"] = None
+    (run,) = read_trajectories(write(tmp_path / "x.json", trace)).trajectories
+    assert [(step.content, step.error) for step in run.steps if step.role == "tool"] == [
+        ("no such parcel", True),
+        ("hall 7", False),
+    ]
+
+
 def test_without_generations_the_trace_tells_the_conversation(tmp_path: Path) -> None:
     trace = {**langfuse(), "input": {"messages": [ASKED]}, "output": DONE, "observations": []}
     (run,) = read_trajectories(write(tmp_path / "x.json", trace)).trajectories

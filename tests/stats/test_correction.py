@@ -71,6 +71,17 @@ def test_lang_reiczigel_counts_passes_as_it_counts_failures():
     )
 
 
+@pytest.mark.parametrize("share", [0.03, 0.97])
+def test_a_rate_near_an_end_has_no_interval_beyond_it(share):
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        label = (rng.random(rng.integers(20, 200)) < share).astype(float)
+        verdict = np.where(rng.random(label.size) < 0.9, label, 1 - label)
+        label[rng.random(label.size) < 0.5] = NONE
+        rate = corrected_rate(verdict, label, sampling="random", draw_known=True).rate
+        assert math.isnan(rate.ci_low) or 0 <= rate.ci_low <= rate.ci_high <= 1
+
+
 def test_the_prediction_powered_mean_is_that_of_ppi_python():
     said, told, *_ = World(n_labelled=800, n_judged=4000).draw(np.random.default_rng(1))
     asked = ~np.isnan(told)

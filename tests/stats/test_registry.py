@@ -384,6 +384,14 @@ ELSEWHERE = {
 }
 
 
+def test_an_interval_is_of_95_percent_unless_another_level_is_said():
+    owners = [vars(importlib.import_module(module)) for module in MODULES]
+    owners += [vars(each) for owner in owners for each in owner.values() if inspect.isclass(each)]
+    ours = [each for owner in owners for each in owner.values() if inspect.isfunction(each)]
+    levels = [inspect.signature(each).parameters.get("ci_level") for each in ours]
+    assert {level.default for level in levels if level} == {0.95, inspect.Parameter.empty}
+
+
 @pytest.mark.parametrize("name", STATISTICS)
 def test_the_order_of_items_does_not_matter(name, sample):
     value, _, _ = STATISTICS[name]
