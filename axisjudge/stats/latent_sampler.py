@@ -149,7 +149,7 @@ class Observed:
     labels: Floats
     factors: Mapping[str, Levels]
 
-    @property
+    @cached_property
     def correct(self) -> Floats:
         """The repeats in which a judge does not call the item incorrect, in the shape of `incorrect`."""
         return self.given - self.incorrect
@@ -226,7 +226,6 @@ class _State:
         self.counts = [np.bincount(levels) for levels in self.levels]
         self.nested = self._nested()
         self.asked = np.broadcast_to(seen.given > 0, (series, n, k))
-        self.correct = seen.correct
         majority = seen.incorrect.sum(axis=-1) * 2 > seen.given.sum(axis=-1)
         start = np.where(np.isnan(seen.labels), majority, seen.labels == 1)
         self.failing = np.broadcast_to(start, (series, n)).copy()
@@ -269,7 +268,7 @@ class _State:
             said, unsaid = (each[:, None, None] for each in self._settled())
             of_judges = np.log(incorrect[:, :, :, None] * said + (1 - incorrect[:, :, :, None]) * unsaid).sum(axis=-1)
         else:
-            said, unsaid = (each.swapaxes(1, 2)[:, None] for each in (self.seen.incorrect, self.correct))
+            said, unsaid = (each.swapaxes(1, 2)[:, None] for each in (self.seen.incorrect, self.seen.correct))
             of_judges = np.log(incorrect) @ said + np.log(1 - incorrect) @ unsaid
         seen: Floats = of_judges + np.log(WEIGHTS)[:, None]
         return seen
@@ -277,8 +276,8 @@ class _State:
     def _settled(self) -> tuple[Floats, Floats]:
         """Probability of the repeats that were seen, where a judge's settled word is incorrect and where it is not."""
         flip = self.flips[:, None, :]
-        said = (1 - flip) ** self.seen.incorrect * flip**self.correct
-        return said, (1 - flip) ** self.correct * flip**self.seen.incorrect
+        said = (1 - flip) ** self.seen.incorrect * flip**self.seen.correct
+        return said, (1 - flip) ** self.seen.correct * flip**self.seen.incorrect
 
     def _truth(self, eta: Floats) -> None:
         """What difficulty and all judges have in common; then whether items fail, and how hard they are.
@@ -424,7 +423,7 @@ class _State:
         self.shared = np.abs(centre + self.rng.normal(size=centre.shape) / np.sqrt(precision))
 
     def _flips(self) -> None:
-        flipped = np.where(self.settled, self.correct, self.seen.incorrect).sum(axis=1)
+        flipped = np.where(self.settled, self.seen.correct, self.seen.incorrect).sum(axis=1)
         self.flips = self.rng.beta(FLIP[0] + flipped, FLIP[1] + self.seen.given.sum(axis=1) - flipped)
 
 
