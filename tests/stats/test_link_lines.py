@@ -107,6 +107,13 @@ def test_a_populations_line_is_its_median_and_spread(world) -> None:
     assert -line.changes[:, 1] * z.var(ddof=1) == pytest.approx(exact, rel=1e-9)
 
 
+def test_the_median_of_a_large_normal_sample_has_its_standard_error() -> None:
+    """sqrt(pi / 2) sd / sqrt(n) of independent values."""
+    z = np.random.default_rng(7).normal(2, 3, 10_000)
+    _, low, high = population_line(z).crossing()
+    assert (high - low) / 2 == pytest.approx(1.96 * math.sqrt(math.pi / 2) * 3 / 100, rel=0.15)
+
+
 def test_minus_infinity_counts_in_the_median_only(world) -> None:
     z, _ = world
     line = population_line(np.append(z, -math.inf), np.append(TASKS, 30))
