@@ -141,6 +141,13 @@ def test_what_is_read_off_a_draw_is_what_verdicts_simulated_by_its_model_show():
     )
 
 
+def test_items_fail_where_all_judges_say_so_without_a_label():
+    truth = (np.arange(60) % 4 == 0).astype(float)
+    found, _ = drawn(plain(np.stack([truth] * 4, axis=1), np.full(60, math.nan), tasks=60), draws=60)
+    assert_array_less(found.failing[:, truth == 0], 0.3)
+    assert_array_less(0.7, found.failing[:, truth == 1])
+
+
 @pytest.mark.parametrize("said", [0.0, 1.0])
 def test_no_failures_and_nothing_but_failures_bound_the_rate(said):
     items = plain(np.full((20, 2), said), np.full(20, said), tasks=5)
