@@ -201,6 +201,13 @@ def test_what_went_wrong_is_the_result_of_a_tool_that_gave_nothing_back(tmp_path
     ]
 
 
+def test_a_trace_with_a_tool_alone_is_not_counted_as_one_without_calls(tmp_path: Path) -> None:
+    trace = langfuse()
+    trace["observations"] = trace["observations"][:3:2]
+    warnings = read_trajectories(write(tmp_path / "x.json", trace)).summary().warnings
+    assert "a trace without a model call or a tool call" not in warnings
+
+
 def test_without_generations_the_trace_tells_the_conversation(tmp_path: Path) -> None:
     trace = {**langfuse(), "input": {"messages": [ASKED]}, "output": DONE, "observations": []}
     (run,) = read_trajectories(write(tmp_path / "x.json", trace)).trajectories

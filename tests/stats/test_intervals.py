@@ -17,6 +17,7 @@ from axisjudge.stats.proportions import (
     cluster_codes,
     clustered_mean,
     clustered_proportion,
+    interval_on,
     jeffreys_interval,
     score_interval,
     t_quantile,
@@ -228,6 +229,11 @@ def test_ends_of_a_difference_draw_together_where_both_move_together():
     )
     ends = (0.2 - 0.0075**0.5, 0.2 + 0.03**0.5)
     assert difference_ends(first, second, 0.5) == pytest.approx(ends)
+
+
+@pytest.mark.parametrize(("estimate", "error"), [(1.0, 0.1), (0.5, math.inf), (math.nan, 0.1)])
+def test_what_is_not_finite_on_its_scale_has_no_interval(estimate, error):
+    assert np.isnan(interval_on("fisher", estimate, error, 20, 0.95)).all()
 
 
 def test_requirements_of_several_judges_rest_on_intervals_that_hold_together():
