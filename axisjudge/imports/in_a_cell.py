@@ -2,49 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from axisjudge.imports.recognise import NAMES, last_part
+import polars as pl
+
+from axisjudge.imports.recognise import NAMES, last_part, texts
 
 _SEPARATORS = (",", ";", "|")
+Cells = list[Any] | pl.Series
 
 
-def raters_apart(columns: Mapping[str, list[Any]]) -> tuple[dict[str, list[Any]], list[str], dict[str, list[Any]]]:
+def raters_apart(columns: Mapping[str, Cells]) -> tuple[dict[str, Cells], list[str], dict[str, Cells]]:
     """The columns with a row for each rater of a cell, what is said of that, and those that are said once of them all.
 
     A column that is named for raters decides how many parts each row has. Other columns with as many parts in every row
     are spread with it, the rest said again in each row. Without such cells columns are given back as they are.
     """
-    for name, separator in ((name, each) for name in columns for each in _SEPARATORS):
+    for name in columns:
         whole, one = last_part(name), name.strip()[:-1]
         if whole[:-1] not in NAMES["rater"] or not whole.endswith("s") or one in columns:
             continue
-        raters = _parts(columns[name], separator)
-        if not any(len(each) > 1 for each in raters) or any(len({*each}) < len(each) for each in raters):
-            continue
-        spread = {
-            other: parts
-            for other, cells in columns.items()
-            if other != name and [*map(len, parts := _parts(cells, separator))] == [*map(len, raters)]
-        }
-        if spread:
-            rows = [number for number, each in enumerate(raters) for _ in each]
-            apart = {
-                other: [cell for each in spread[other] for cell in each]
+        cells = texts(columns).fill_null("")
+        for separator in _SEPARATORS:
+            parts = cells.select(pl.all().str.split(separator))
+            raters = parts[name].list.eval(pl.element().str.strip_chars())
+            sizes = raters.list.len()
+            spread = [other for other in parts.columns if other != name and (parts[other].list.len() == sizes).all()]
+            if sizes.max() == 1 or (raters.list.n_unique() < sizes).any() or not spread:
+                continue
+            rows = pl.int_range(len(sizes), eager=True).repeat_by(sizes).explode()
+            apart: dict[str, Cells] = {
+                other: parts[other].explode().str.strip_chars()
                 if other in spread
-                else [cells[number] for number in rows]
-                for other, cells in columns.items()
+                else (each[rows] if isinstance(each := columns[other], pl.Series) else [each[n] for n in rows])
+                for other in columns
                 if other != name
             }
-            whose = {one: [cell for each in raters for cell in each]}
             said = f"{name} and {', '.join(spread)} hold several raters' parts in a cell: each is a row"
+            whose = {one: raters.explode()}
             return {**whose, **apart}, [said], {of: columns[of] for of in columns if of not in (name, *spread)}
     return dict(columns), [], {}
-
-
-def _parts(cells: Sequence[Any], separator: str) -> list[list[str]]:
-    return [[each.strip() for each in ("" if cell is None else str(cell)).split(separator)] for cell in cells]
 
 
 def out_of_maps(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -167,28 +167,29 @@ def read_sheet(path: Path) -> ReadTable:
     if path.suffix.lower() in _EXCEL:
         return _excel(path)
     large = path.suffix in (".csv", ".tsv") and path.is_file() and path.stat().st_size > _LARGE
-    if large and (columns := _large(path)) is not None:
-        return ReadTable(columns)
-    raw = read_bytes(path)
-    if raw[:4] == b"PAR1" or path.suffix == ".parquet":
-        return _parquet(path)
-    text = decoded(path, raw)
-    if path.suffix.lower() in (".json", *LINES) or text.lstrip()[:1] in ("{", "["):
-        content = json_content(path)
-        if (sheet := table_in(content, path)) is None and isinstance(content, Mapping):
-            cells = _spread(content)
-            sheet = ReadTable({name: [cell] for name, cell in cells.items()}) if len(cells) <= _MOST_COLUMNS else None
-        if sheet is None:
-            raise InputError(str(path), "must be a list of objects, one a row, or an object of columns")
-        return sheet
-    columns, said, outer = raters_apart(separated(path, text))
-    return ReadTable({name: _joined(cells) for name, cells in columns.items()}, tuple(said), outer)
+    if (columns := _large(path) if large else None) is None:
+        raw = read_bytes(path)
+        if raw[:4] == b"PAR1" or path.suffix == ".parquet":
+            return _parquet(path)
+        text = decoded(path, raw)
+        if path.suffix.lower() in (".json", *LINES) or text.lstrip()[:1] in ("{", "["):
+            content = json_content(path)
+            if (sheet := table_in(content, path)) is None and isinstance(content, Mapping):
+                one = _spread(content)
+                sheet = ReadTable({name: [cell] for name, cell in one.items()}) if len(one) <= _MOST_COLUMNS else None
+            if sheet is None:
+                raise InputError(str(path), "must be a list of objects, one a row, or an object of columns")
+            return sheet
+        columns = separated(path, text)
+    apart, said, outer = raters_apart(columns)
+    return ReadTable({name: _joined(cells) for name, cells in apart.items()}, tuple(said), outer)
 
 
-def _joined(cells: list[str]) -> list[str]:
+def _joined(cells: Cells) -> Cells:
     """Cells of several labels each, written as lists (``['a', 'b']``), as ``a + b``; ``[]`` and others as they are."""
-    filled = {cell for cell in cells if cell[:1] == "[" and cell[-1:] == "]" and cell != "[]"}
-    if not filled or not all(len(cell) <= _SHORT for cell in {*cells} - filled):
+    used = cells.unique() if isinstance(cells, pl.Series) else {*cells}
+    filled = {cell for cell in used if cell[:1] == "[" and cell[-1:] == "]" and cell != "[]"}
+    if not filled or not all(len(cell) <= _SHORT for cell in {*used} - filled):
         return cells
     try:
         lists = {cell: ast.literal_eval(cell) for cell in filled}
@@ -198,7 +199,7 @@ def _joined(cells: list[str]) -> list[str]:
         return cells
     if len(sizes := {*map(len, lists.values())} - {0}) == 1 and sizes != {1}:  # places of one list, as in an order
         return cells
-    return [" + ".join(sorted(lists[cell])) if cell in lists else cell for cell in cells]
+    return each_cell(cells, lambda cell: " + ".join(sorted(lists[cell])) if cell in lists else cell)
 
 
 def _large(path: Path) -> Columns | None:
@@ -255,18 +256,16 @@ def table_in(content: Any, path: Path | str = "file") -> ReadTable | None:
         out = re.sub(r"\W+", "_", name.rpartition(".")[2]).strip("_")
         cure = f"take one: jq {shlex.quote(f'.{name}')} {shlex.quote(str(path))} > {out}.json"
         raise InputError(str(path), f"holds several lists of records: {listed}", cure=cure)
-    columns, notes, outer = _columns_of(rows)
-    if not outer:
-        columns, said, outer = raters_apart(columns)
-        notes += said
+    records, notes, outer = _columns_of(rows)
+    columns, said, outer = (records, [], outer) if outer else raters_apart(records)
+    notes += said
     if len(columns) > _MOST_COLUMNS:
         few = ", ".join([*columns][:3])
         rule = f"has {len(columns):,} columns in {len(rows):,} rows ({few}, ...): names of columns may be ids"
         raise InputError(str(path), rule, cure="write a row a rating")
     if name:
         notes.insert(0, f"rows are the {len(rows):,} records in {name}")
-    if rest:
-        notes.append(f"not read: {', '.join(f'{each} ({len(records)} records)' for each, records in rest)}")
+    notes += [f"not read: {', '.join(f'{each} ({len(rows)} records)' for each, rows in rest)}"] * bool(rest)
     return ReadTable(columns, tuple(notes), outer) if columns else None
 
 
@@ -303,9 +302,11 @@ def _column_lists(content: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Lists of one length that stand beside each other, which are columns, and those of records below; else nothing."""
     lists = [value for value in content.values() if isinstance(value, list)]
     records = any(isinstance(next(iter(each), None), dict) for each in lists)
-    if len(lists) < 2 or len({len(each) for each in lists}) > 1 or records:
+    inside = [len(cell) for cell in _spread(content).values() if isinstance(cell, list)]
+    count, n_alike = Counter(inside).most_common(1)[0] if inside else (0, 0)
+    sure = n_alike * 2 > len(inside) and count == max(inside) > _MOST_SCALARS  # few others, as names of judges
+    if len(lists) < 2 or records or (len({*map(len, lists)}) > 1 and not sure):
         return {}
-    count = len(lists[0])
     alone = {name: cell for name, cell in content.items() if isinstance(cell, str) and len(cell) <= _LONGEST_ID}
     columns = {name: cell for name, cell in _spread(content).items() if isinstance(cell, list) and len(cell) == count}
     return {**columns, **{name: [cell] * count for name, cell in alone.items()}}  # what is said once is said of all
@@ -561,8 +562,8 @@ def _excel(path: Path) -> ReadTable:
         cure = f"join both to one: {_python(code, first)}"
         raise InputError(str(path), "has headings in two lines", cure=cure)
     empty = [name for name in frame.columns if name.startswith("__UNNAMED__") and not frame[name].count()]
-    frame = frame.drop(empty)
-    frame = frame.rename(lambda name: re.sub(r"^__UNNAMED__(\d+)$", lambda n: f"column {int(n[1]) + 1}", name))
+    numbered = {name: f"column {int(name[11:]) + 1}" for name in frame.columns if re.fullmatch(r"__UNNAMED__\d+", name)}
+    frame = frame.drop(empty).rename(numbered, strict=False)
     frame = frame if len(filled) > 1 else frame.drop("sheet")
     notes = (f"sheets {', '.join(filled)} are read one below the other",) if len(filled) > 1 else ()
     if titles := {title for name, (_, title) in named.items() if title and name in filled}:

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from axisjudge.checks import InputError
+from axisjudge.imports import sheets
 from axisjudge.imports.api import import_ratings, tool_of
 from axisjudge.imports.judgement import ImportOptions
 from axisjudge.imports.recognise import recognise, texts
@@ -150,7 +151,9 @@ def test_what_was_asked_and_how_long_it_took_is_no_verdict():
     assert recognise(texts({"output.score": [1, 2, 1, 2]})).of("verdict")
 
 
-def test_several_raters_in_a_cell_are_a_row_each_and_what_is_said_once_is_nobodys(tmp_path):
+@pytest.mark.parametrize("large", [20_000_000, 0])
+def test_several_raters_in_a_cell_are_a_row_each_and_what_is_said_once_is_nobodys(tmp_path, monkeypatch, large):
+    monkeypatch.setattr(sheets, "_LARGE", large)  # a table of more bytes is read another way, and says the same
     words = [[str(int((n * k) % 5 < 2)) for k in range(1, 4 + n % 2)] for n in range(30)]
     rows = [
         {"id": n, "annotators": ",".join(f"Ann{k}" for k in range(1, len(each) + 1)), "annotations": ",".join(each)}
