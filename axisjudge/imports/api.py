@@ -16,9 +16,10 @@ from axisjudge.checks import InputError, WayOut, tried
 from axisjudge.cluster import watched
 from axisjudge.families import family_of
 from axisjudge.imports import harness, inspect_scores, promptfoo, sets, sheets, tracing
-from axisjudge.imports.cells import rows_where
-from axisjudge.imports.columns import named_after, read_table
+from axisjudge.imports.cells import each_by, rows_where
+from axisjudge.imports.columns import read_table
 from axisjudge.imports.finishing import ratings_of_judgements
+from axisjudge.imports.items import makers, named_after, telling_apart
 from axisjudge.imports.judgement import DRAW, ImportedFile, ImportOptions, judged
 from axisjudge.imports.recognise import TRIED_ON, may_answer, recognise, rows_to_try, texts, who
 from axisjudge.labels import own
@@ -44,7 +45,7 @@ _LABELLING: dict[str, tuple[Callable[[Any], bool], Callable[[Path, ImportOptions
     "who-and-when": (failure_sets.is_who_and_when, failure_sets.read_who_and_when),
     "mast": (failure_sets.is_mast, failure_sets.read_mast),
 }
-#: Tools whose JSON is no table: their names, how a file is known, and how it is read.
+#: Tools whose exports say themselves who rated: how one is known, and how it is read.
 _TOOLS: tuple[tuple[str, Callable[[Any], Any], Callable[[Path, Any], ImportedFile]], ...] = (
     ("Inspect", inspect_logs.recognise, lambda path, _: inspect_scores.read_log(path)),
     ("Inspect", inspect_scores.recognises_scores, inspect_scores.read_scores),
@@ -168,10 +169,14 @@ def _one_column_each(where: str, sheet: sheets.ReadTable) -> list[WayOut]:
     """The options that take one column of a table, for each that may hold answers; what has no name gets the file's."""
     known = recognise(texts(sheet.columns), outer=sheet.outer)
     ways = []
+    raters = [name for name in known.of("rater") if known.columns[name].distinct > 1 and name not in makers(known)]
+    tells = telling_apart(known.frame, [], raters, known) if len(raters) == 1 and not known.item else []
+    who_rated = each_by("--item", tells) if len(raters) == 1 else ("--rater", named_after(where))
     for name in may_answer(known, list(known.columns)):
-        told = ("--column", f"{name}=verdict", "--question", name, "--rater", named_after(where))
+        told = ("--column", f"{name}=verdict", "--question", name, *who_rated)
         kinds = [("llm", "models"), ("human", "people")]
-        kinds = [each for each in kinds if (each[0] == "human") == (who(name) == "people")] if who(name) else kinds
+        said_by = who(name) or who(raters[0] if len(raters) == 1 else "")
+        kinds = [each for each in kinds if (each[0] == "human") == (said_by == "people")] if said_by else kinds
         told_of = {kind: ("--kind", kind, *DRAW * (kind == "human")) for kind, _ in kinds}
         ways += [WayOut((*told, *told_of[kind]), f"if {said} said {name}") for kind, said in kinds]
     return ways[:_MOST_TRIED]
@@ -394,9 +399,12 @@ def _reading(path: Path, options: ImportOptions, read: dict[str, Any] | None = N
     if path.suffix not in (".json", ".jsonl", ".ndjson"):
         return _sheet(path, _once(read, "sheet", lambda: sheets.read_sheet(path)), options)
     content = _once(read, "content", lambda: sheets.json_content(path))
-    for reading in (_tool(path, content, options), _labels(path, content, options)):
-        if reading is not None:
-            return reading
+    if read_tool := next((reads for _, of, reads in _TOOLS if of(content) not in (None, False)), None):
+        return read_tool(path, content)
+    if sets.is_alttest(content, path):
+        return sets.read_alttest_file(path, content, options)
+    if (labels := _labels(path, content, options)) is not None:
+        return labels
     if sets.is_agentprocessbench(content):
         return sets.read_agentprocessbench_file(path, content, options)
     if (imported := tracing.assessments_in(content)) is not None:
@@ -404,11 +412,8 @@ def _reading(path: Path, options: ImportOptions, read: dict[str, Any] | None = N
     rows = tracing.scores_in(content)
     if rows is None and isinstance(content, list) and content and all(isinstance(each, dict) for each in content):
         rows = [sheets.flat(each) for each in content]
-    if (
-        rows is not None
-        and (taken := _of_tool(path, list(dict.fromkeys(name for row in rows for name in row)), lambda: rows))
-        is not None
-    ):
+    heads = list(dict.fromkeys(name for row in rows or () for name in row))
+    if rows is not None and (taken := _of_tool(path, heads, lambda: rows)) is not None:
         return taken
     if (sheet := _once(read, "sheet", lambda: sheets.table_in(content, path))) is None:
         rule = "is in no form known here, and no table"
@@ -423,19 +428,9 @@ def tool_of(path: Path, heads: Sequence[str] = ()) -> str:
     if path.suffix not in (".json", *sheets.LINES):
         return "Inspect" if path.suffix == ".eval" else ""
     content = sheets.json_content(path)
-    known = (
-        *((name, is_of(content)) for name, is_of, _ in _TOOLS),
-        *((name, recognises(content)) for name, (recognises, _) in _LABELLING.items()),
-        ("MLflow", tracing.assessments_in(content) is not None),
-        ("Phoenix or Langfuse", tracing.scores_in(content) is not None),
-    )
-    return next((name for name, is_of in known if is_of), "")
-
-
-def _tool(path: Path, content: Any, options: ImportOptions) -> ImportedFile | None:
-    if read := next((read for _, is_of, read in _TOOLS if is_of(content)), None):
-        return read(path, content)
-    return sets.read_alttest_file(path, content, options) if sets.is_alttest(content, path) else None
+    traced = [("MLflow", tracing.assessments_in), ("Phoenix or Langfuse", tracing.scores_in)]
+    known = [(name, of) for name, of, _ in _TOOLS] + [(name, of) for name, (of, _) in _LABELLING.items()]
+    return next((name for name, of in (*known, *traced) if of(content) not in (None, False)), "")
 
 
 def _labels(path: Path, content: Any, options: ImportOptions) -> ImportedFile | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from axisjudge.checks import InputError, WayOut, one_of
+from axisjudge.imports import items
 from axisjudge.imports.cells import (
     MOST_NAMED,
     TURNED,
@@ -40,6 +41,7 @@ from axisjudge.imports.recognise import (
     KIND_WORDS,
     NAMES,
     OF_PEOPLE,
+    SUMMED_UP,
     Recognised,
     by_question,
     is_text,
@@ -47,19 +49,15 @@ from axisjudge.imports.recognise import (
     last_part,
     may_answer,
     named_column,
-    nearest_id,
-    of_candidate,
-    on_answers,
     recognise,
     same_in_every_row,
     sums_up,
-    telling_apart,
     texts,
     tokens,
     who,
 )
 from axisjudge.imports.sheets import Columns, ReadTable
-from axisjudge.ratings.edge import alike, same_choices, side, words_in
+from axisjudge.ratings.edge import same_choices, side, words_in
 from axisjudge.ratings.scales import number_of, plain
 from axisjudge.verdict import AXES, Rating
 
@@ -112,7 +110,8 @@ def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) 
     layout = layout_of(str(path), columns, known, options)
     found, empty = judgements_of(path, columns, known, layout, options)
     if not options.repeats:
-        _refuse_twice(str(path), known, found, layout)
+        items.refuse_twice(str(path), known, found, layout)
+        items.refuse_joined(str(path), known, found, layout, options)
     notes = [*sheet.notes, *notes, *changed]
     if of_records := [name for name in layout.left_out if name in outer and known.columns[name].kind == "verdict"]:
         listed = ", ".join(of_records[:MOST_NAMED])
@@ -140,7 +139,7 @@ def _tells_by_question(known: Recognised) -> bool:
     """Whether rows are one question each, and an id beside it tells them apart."""
     asked = named_column(known.columns, NAMES["question"])
     several = asked and known.columns[asked].words and known.columns[asked].distinct > 1
-    tells = telling_apart(known.frame, [], [asked], known) if several else []
+    tells = items.telling_apart(known.frame, [], [asked], known) if several else []
     return len(tells) == 1 and bool(tokens(tells[0]) & _OF_IDS)
 
 
@@ -174,32 +173,6 @@ def _with_items(
     return whole, recognise(texts(whole), outer=outer), notes
 
 
-def _refuse_twice(where: str, known: Recognised, found: pl.DataFrame, layout: Layout) -> None:
-    """Refuse two ratings of one item by one rater on one question, with the columns that would tell them apart."""
-    more = ("step_index", "rater_version", "repeat")
-    key = ["thing", "question", "rater", *(name for name in more if name in found.columns)]
-    if not alike(found, *key):
-        return
-    first = pl.int_range(pl.len()).first().over(key)
-    again = found.with_columns(_before=first).filter(pl.col("_before") < pl.int_range(pl.len()))
-    if again.is_empty():
-        return
-    one = again.row(0, named=True)
-    item = layout.roles["trajectory_id"].split(" + ")
-    keys = [layout.roles[name] for name in ("rater", "question", "step_index", "repeat") if name in layout.roles]
-    by = f"{one['rater']} rated" if one["rater"] else "there are two rows of"
-    rule = f"{by} {one['thing']!r} twice (rows {found['row'][one['_before']]} and {one['row']})"
-    ways = [WayOut(("--repeats",), "if they are repeats of one rating")]
-    if extra := telling_apart(known.frame, item, keys, known):
-        when = f"if {' and '.join(extra)} {'tells' if len(extra) == 1 else 'tell'} what was rated"
-        ways.insert(0, WayOut(each_by("--item", (*item, *extra)), when))
-    elif near := nearest_id(known.frame, item, keys, known):
-        when = f"if {' and '.join((*item, *near))} name what was rated, and rows of one are repeats"
-        ways.insert(0, WayOut((*each_by("--item", (*item, *near)), "--repeats"), when))
-    cure = "" if extra else "leave one out, or name by --item what tells them apart"
-    raise InputError(where, rule, cure=cure, ways=ways)
-
-
 def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOptions) -> Layout:
     """What the columns of a table are, from their cells, their names, and what was told.
 
@@ -228,7 +201,11 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
     said_beside = {column for found in sides.values() for column in found.values()}
     by_rater = "rater" not in roles and not options.rater and not any(plain(name) in AXES for name in rest)
     answers = [name for name in rest if name not in said_beside and not is_text(name) and _are_answers(known, name)]
-    answers = [name for name in answers if name in named or not of_candidate(known, name)]
+    verdicts = [name for name in answers if known.columns[name].kind == "verdict"]
+    placed = items.on_texts(known, verdicts)
+    if by_rater and placed and not (named or any(who(name) for name in verdicts if name not in placed)):
+        items.refuse_placed(where, known, placed, options)
+    answers = [name for name in answers if name in named or name in placed or not items.of_candidate(known, name)]
     if by_rater:
         answers = _raters(where, answers, named, known, options)
         if any(map(who, answers)) and "model" not in options.columns.values() and (of := roles.pop("model", "")):
@@ -272,12 +249,10 @@ def _raters(
     others = [name for name in answers if known.columns[name].kind == "other" and known.columns[name].words]
     sure = [name for name in verdicts if name in named or who(name)]
     people = [name for name in sure if who(name) == "people"]
-    if not named and (answered := on_answers(known, sure, by_end=not people)):
-        _refuse_on_answers(where, answered, options)
     if not named and ((asked := by_question(sure) or asked_by_name(sure)) or of_one_rater(sure)):
-        _refuse_undecided(where, sure, options, asked)
+        _refuse_undecided(where, known, sure, options, asked)
     if not sure and len(verdicts) > 1:
-        _refuse_undecided(where, verdicts, options)
+        _refuse_undecided(where, known, verdicts, options)
     if not sure:
         return verdicts
     groups = _groups(known, sure)
@@ -285,21 +260,6 @@ def _raters(
         _refuse_several(where, groups, known)
     found = [name for name in (*verdicts, *others) if name in sure or any(_alike(known, name, other) for other in sure)]
     return [name for name in found if name in named or not sums_up(known.frame, name, people)]
-
-
-def _refuse_on_answers(where: str, found: Mapping[str, str], options: ImportOptions) -> None:
-    """Refuse verdicts that each stand beside an answer of their own, with the command for one, and for raters."""
-    name, asked = next(iter(found)), () if options.question else ("--question", named_after(where))
-    ways = [
-        WayOut(("--column", f"{name}=verdict", "--rater", named_after(where), *asked, "--kind", kind, *draw), when)
-        for kind, draw, when in (
-            ("llm", (), f"only {name}, said by a model"),
-            ("human", DRAW, f"only {name}, by people"),
-        )
-    ]
-    ways.append(WayOut((*_kinds_of(list(found)), *asked), "if they are raters of one answer"))
-    few = ", ".join(f"{name} on {of}" for name, of in list(found.items())[:3]) + ", ..." * (len(found) > 3)
-    raise InputError(where, f"may hold a verdict on each of several answers ({few})", cure="take one", ways=ways)
 
 
 def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> None:
@@ -323,7 +283,7 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
     options: tuple[str, ...] = ("--column", f"{judge}=verdict", "--column", f"{of[0]}=ignore", "--kind", "llm")
     if known.columns[rater].distinct == 1:
         options = ("--kind", f"{judge}=llm", "--kind", f"{of[0]}=human")
-    way = WayOut((*options, "--question", named_after(where)))
+    way = WayOut((*options, "--question", items.named_after(where)))
     raise InputError(where, rule, cure="say whose they are", ways=[way])
 
 
@@ -335,9 +295,9 @@ def _refuse_answers_for_names(where: str, known: Recognised, rater: str, options
     if told or not others or not known.item or known.columns[rater].kind != "verdict":
         return
     kind = ("--kind", "llm") if who(rater) == "judge" else ("--kind", "human", *DRAW)
-    asked = () if options.question or known.named("question") else ("--question", named_after(where))
+    asked = () if options.question or known.named("question") else ("--question", items.named_after(where))
     ways = [
-        WayOut((*_kinds_of([rater, *others]), *asked), f"if {rater} holds answers"),
+        WayOut((*items.kinds_of([rater, *others]), *asked), f"if {rater} holds answers"),
         WayOut(kind, f"if {rater} says who rated"),
     ]
     if who(rater) == "judge" and any(tokens(name) & HUMAN for name in others):  # no judge says the column of people
@@ -363,22 +323,12 @@ def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognis
         for group in groups[:3]
     ]
     ways = [
-        WayOut((*_kinds_of(group), "--question", named_after(where)), f"only {', '.join(group[:3])}" * bool(n))
+        WayOut(
+            (*items.kinds_of(group), "--question", items.named_after(where)), f"only {', '.join(group[:3])}" * bool(n)
+        )
         for n, group in enumerate(groups[:3])
     ]
     raise InputError(where, f"holds several questions: {'; '.join(said)}", cure="import one at a time", ways=ways)
-
-
-def _kinds_of(names: Sequence[str]) -> tuple[str, ...]:
-    """Each of these raters with its likely kind, and how labels were drawn where all are people."""
-    kinds = {name: kind_of(name) or "llm" for name in names}
-    told = each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items()))
-    return (*told, *DRAW) if set(kinds.values()) == {"human"} else told
-
-
-def named_after(where: str) -> str:
-    """A name for a question or rater that the file does not name: the file's own."""
-    return re.sub(r"\W+", "_", Path(where).name.partition(".")[0]).strip("_") or "answers"
 
 
 def _alike(known: Recognised, one: str, other: str) -> bool:
@@ -389,20 +339,35 @@ def _alike(known: Recognised, one: str, other: str) -> bool:
     return bool(first.words & second.words or same_choices(first.words, second.words))
 
 
+def _refuse_means(where: str, names: Sequence[str], listed: str) -> None:
+    """Refuse questions whose answers are made of several people's or models', with the command for each way of it."""
+    made: dict[str, list[str]] = {}
+    for name in names:
+        made.setdefault(next(iter(tokens(name) & SUMMED_UP), ""), []).append(name)
+    ways = []
+    for who_said, kind in (("people", ("--kind", "human", *DRAW)), ("models", ("--kind", "llm"))):
+        for by, of in ((by or "mean", of) for by, of in made.items() if by or len(made) == 1):
+            asked = each_by("--question", of) if len(made) > 1 else ()
+            ways.append(WayOut((*asked, "--rater", f"{by}_of_{who_said}", *kind), f"{by} of several {who_said}"))
+    raise InputError(where, f"{listed} hold thirds and the like, as means over several answers do", ways=ways)
+
+
 def _refuse_undecided(
-    where: str, names: Sequence[str], options: ImportOptions, asked: Mapping[str, Sequence[str]] = {}
+    where: str, known: Recognised, names: Sequence[str], options: ImportOptions, asked: Mapping[str, Sequence[str]] = {}
 ) -> None:
     """Refuse columns that may be raters or questions (`asked` by their names), with the command for each."""
-    name, listed = named_after(where), ", ".join(names[:6]) + ", ..." * (len(names) > 6)
+    name, listed = items.named_after(where), ", ".join(names[:6]) + ", ..." * (len(names) > 6)
+    if any(known.columns[each].of_several for each in names):
+        _refuse_means(where, names, listed)
     people = {kind_of(each) for each in names} == {"human"}
     ways = [
-        WayOut((*_kinds_of(names), *(() if options.question else ("--question", name))), "if they are raters"),
+        WayOut((*items.kinds_of(names), *(() if options.question else ("--question", name))), "if they are raters"),
         WayOut(("--rater", name, "--kind", "llm"), "if they are questions to one model"),
         WayOut(("--rater", name, "--kind", "human", *DRAW), "if they are questions to one person"),
     ]
     ways = [ways[2 if people else 1], ways[0]] if of_one_rater(names) or (asked and people) else ways
     if len(names) > len(asked) > 1:  # several raters of each question
-        ways = [WayOut((*_kinds_of(of), "--question", base), f"only {base}") for base, of in [*asked.items()][:3]]
+        ways = [WayOut((*items.kinds_of(of), "--question", base), f"only {base}") for base, of in [*asked.items()][:3]]
     raise InputError(where, f"{listed} may be raters of one question, or questions to one rater", ways=ways)
 
 
@@ -423,9 +388,12 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
     taken = {*columns, *(set(options.kinds) & set(heads))}
     kinds = {name: each.kind for name, each in known.columns.items()}
     says_who = any(map(who, known.of("verdict")))  # then a column `model` may say whose answers were rated
-    of_others = {name for name in heads if says_who and re.search(r"(^model|_by|_source)$", plain(name))}
+    made_by = items.makers(known)
+    of_others = {name for name in heads if says_who and re.search(r"(^model|_by|_source)$", plain(name))} | {*made_by}
     for ours, names in NAMES.items():
+        names = (*names, *map(last_part, made_by)) if ours == "agent" else names
         named = [name for name in heads if name not in taken and {plain(name), last_part(name)} & {*names}]
+        named = [name for name in named if name not in made_by or ours != "model"]
         free = [name for name in named if _fits(known, name, ours)]
         if ours == "rater":
             free = [
@@ -515,29 +483,29 @@ def _checked(where: str, layout: Layout, known: Recognised, options: ImportOptio
 
 def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised, *, asked: bool) -> list[WayOut]:
     """The options that would do, for each column that may be meant; what has no name gets the file's."""
-    items: list[tuple[str, ...]] = [()]
+    things: list[tuple[str, ...]] = [()]
     if "trajectory_id" not in layout.roles:
         keys = [layout.roles[name] for name in ("rater", "question") if name in layout.roles]
-        tells = telling_apart(known.frame, [], keys, known)
+        tells = items.telling_apart(known.frame, [], keys, known)
         likely = [name for name in (*known.of("id"), *known.of("cluster", "text")) if known.columns[name].distinct > 1]
         may: list[tuple[str, ...]] = [(name,) for name in likely if name not in layout.roles.values()]
-        items = [tuple(tells)] if tells else may[:3]
+        things = [tuple(tells)] if tells else may[:3]
     nothing = "verdict" not in layout.roles and not layout.answers
     verdicts: list[tuple[str, ...]] = [()]
     rivals = [] if nothing or layout.answers else _rivals(layout, known)
     if nothing or rivals:
-        likely = [name for name in rivals if not of_candidate(known, name)] or may_answer(known, layout.left_out)
+        likely = [name for name in rivals if not items.of_candidate(known, name)] or may_answer(known, layout.left_out)
         verdicts = [("--column", f"{name}=verdict") for name in likely[:3]]
     rest: tuple[str, ...] = ()
     if "rater" not in layout.roles and not options.rater and (nothing or not layout.by_rater):
-        rest += ("--rater", named_after(where))
+        rest += ("--rater", items.named_after(where))
     verdict_of = "" if rivals else layout.roles.get("verdict", "")
-    rest += () if asked else ("--question", verdict_of or named_after(where))
+    rest += () if asked else ("--question", verdict_of or items.named_after(where))
     whole = []
     kinds = _kind_ways(layout, options, known)
-    own_id = items == [()] or (len(items) == 1 and all(tokens(name) & _OF_IDS for name in items[0]))
-    for item, verdict, way in product(items, verdicts, kinds):
-        of = [f"{' and '.join(item)} name what was rated"] if len(items) > 1 else []
+    own_id = things == [()] or (len(things) == 1 and all(tokens(name) & _OF_IDS for name in things[0]))
+    for item, verdict, way in product(things, verdicts, kinds):
+        of = [f"{' and '.join(item)} name what was rated"] if len(things) > 1 else []
         of += [f"{verdict[1].removesuffix('=verdict')} holds the answers"] if nothing or len(verdicts) > 1 else []
         when = f"if {' and '.join(filter(None, (*of, way.when)))}" if of or way.when else ""
         clear = bool(own_id) and not (nothing or rivals or when) and way.clear
@@ -583,11 +551,12 @@ def _kinds_by_names(layout: Layout, known: Recognised) -> list[WayOut]:
         one = "" not in sides and "people" in sides  # columns that models name alone may hold scores of their answers
         several = one and unlike(layout.answers)
         when = f"{', '.join(layout.answers[:4])} answer one question" if several else ""
-        return [WayOut(_kinds_of(layout.answers), when, clear=one and not several)]
+        return [WayOut(items.kinds_of(layout.answers), when, clear=one and not several)]
     raters = known.frame[column].drop_nulls().str.strip_chars().unique(maintain_order=True) if column else [verdict]
     kinds = {name: None if "," in name else kind_of(name, column) for name in raters}  # a model and who checked it
     if last_part(column) == "model":  # whose answers were rated, as well as who rated
-        return [way._replace(when=f"{column} says who rated, and {way.when}") for way in both]
+        of_others = WayOut(("--column", f"{column}=agent", "--rater", "judge", "--kind", "llm"), f"{column} was rated")
+        return [*(way._replace(when=f"{column} says who rated, and {way.when}") for way in both), of_others]
     said = [*dict.fromkeys(kinds.values())]
     if len(said) == 1 and None not in said:
         beside = {*known.of("rater")} & known.outer  # raters of other lists, which are not read

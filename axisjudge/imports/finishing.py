@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -171,7 +172,7 @@ def _of_sides(judged: pl.DataFrame, kinds: dict[str, str], options: ImportOption
         full = {rater: said for rater, said in by_rater.items() if said.total() >= _FEWEST_WORDS}
         for one_of, other in combinations(full, 2):
             if not _common(full[one_of], full[other], every) or edge.same_choices(full[one_of], full[other]):
-                _refuse_apart(question, one_of, full[one_of], other, full[other])
+                _refuse_apart(question, one_of, full[one_of], other, full[other], unlike=kinds[one_of] != kinds[other])
         if all(sides.values()):
             notes += [
                 f"{question}: {', '.join(sorted(alone)[:4])} {'is' if len(alone) == 1 else 'are'} said by {side} alone"
@@ -235,13 +236,19 @@ def _common(one: Counter[str], other: Counter[str], every: set[str]) -> bool:
     return bool(one.keys() & other.keys()) or without_gap
 
 
-def _refuse_apart(question: str, one: str, of_one: Counter[str], other: str, of_other: Counter[str]) -> None:
+def _refuse_apart(
+    question: str, one: str, of_one: Counter[str], other: str, of_other: Counter[str], *, unlike: bool
+) -> None:
     said, said_by_other = (", ".join(sorted(each)[:4]) for each in (of_one, of_other))
     rule = f"{one} says {said} and {other} says {said_by_other}: no word of one question in common"
+    numbers = [number for each in (*of_one, *of_other) if (number := number_of(each)) is not None]
     ways = []
     if meant := edge.same_choices(of_one, of_other):
         told = each_by("--word-map", ("=".join(pair) for pair in meant.items() if len({*pair}) > 1))
         ways = [WayOut(told, clear=True)]
+    elif unlike and any(number % 1 for number in numbers) and len(numbers) == len(of_one) + len(of_other):
+        scale = f"{question}=interval:{math.floor(min(numbers))}-{math.ceil(max(numbers))}"
+        ways = [WayOut(("--scale", scale), "if both are numbers of one scale")]
     elif len(of_one) == len(of_other) == 2 and not {*of_one} & {*of_other}:
         mine = sorted(of_one)
         for theirs in (sorted(of_other), sorted(of_other)[::-1]):

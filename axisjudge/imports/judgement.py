@@ -151,6 +151,7 @@ class ImportOptions(Naming):
     sampling_key: str | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "item", tuple(dict.fromkeys(self.item)))  # told twice, as where commands are added up
         for kind in (*([self.kind] if self.kind else []), *self.kinds.values()):
             one_of("--kind", kind, KINDS)
         for question, scale in self.scales.items():

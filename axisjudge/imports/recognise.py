@@ -8,11 +8,12 @@ its id.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import polars as pl
@@ -92,7 +93,9 @@ TEXTS = (
 #: A last word of a name that says that a column holds what was judged, where its cells do not tell.
 _OF_TEXT = words_in("prompt response completion text context token sampled_response")
 #: What was answered names no item, though no two answers be the same.
-_ANSWERED = words_in("answer response output completion generation reply prediction")
+ANSWERED = words_in("answer response output completion generation reply prediction")
+#: An id of such a thing is one of what a rater said.
+_OF_RATING = words_in("assignment annotation judgment judgement submission vote")
 #: Columns of such a record say how something was made.
 _OF_MAKING = words_in("meta metadata meta_data parameters config settings optimized_parameters request usage")
 _SETTINGS = words_in("temperature top_p top_k mode effort reasoning_effort prompt_version shots n_shots num_shots seed")
@@ -101,7 +104,7 @@ _OF_ASKING = words_in("input inputs reference expected expected_output reference
 #: A column of such a name is made of others.
 _OF_OTHERS = words_in("avg mean median max min std stddev sum sum_squared total average variance")
 #: Such a verdict is made of single ones where these stand beside it.
-SUMMED_UP = words_in("majority maj mean average median consensus")
+SUMMED_UP = words_in("majority maj mean average median mode consensus")
 #: Seconds since 1970 of 2001 to 2065, and thousandths and millionths of them.
 _EPOCHS = tuple((1e9 * unit, 3e9 * unit) for unit in (1, 1e3, 1e6))
 #: Names of a column that a program wrote before a table's own.
@@ -114,6 +117,7 @@ OF_PEOPLE = words_in("worker workerid username person human crowd expert partici
 LABEL_WORDS = words_in("label labels target expected reference actual annotation correct oracle")
 #: Such a word among others that name answers says what is true of a row, which no judge said.
 TRUTH = words_in("true truth gt gold golden groundtruth expected reference oracle")
+_OF_TEXTS, _SCORES = words_in("expected reference"), words_in("score rating grade")
 _VERDICT = frozenset({*NAMES["verdict"]}) | words_in("labels quality correctness class outcome choice")
 #: Names of what rows are numbered by.
 OF_ROWS = words_in(
@@ -135,19 +139,19 @@ MEASURED = words_in(
     "perplexity lower upper usd words chars characters threshold"
 )
 #: Such a column with an id, name or model says who rated.
-_WHO_RATED = words_in("annotator judge rater worker evaluator grader reviewer eval evaluation")
+WHO_RATED = words_in("annotator judge rater worker evaluator grader reviewer participant respondent eval evaluation")
 #: Choices between answers, which say by themselves that a column is a verdict.
 _CHOICES = words_in(
     "a b tie both neither model_1 model_2 model_a model_b a>b b>a a=b win lose draw left right uncertain"
 )
-_CANDIDATES = words_in("generator candidate system agent llm summarizer response_model model_name app_id model")
+CANDIDATES = words_in("generator candidate system agent llm summarizer response_model model_name app_id model")
 _OF_RATERS = words_in("group age gender sex race ethnicity education country locale")
 #: A column names items only if at least this share of its rows has an id of its own; a repeat's number does not.
 LEAST_OWN_IDS = 0.9
 #: Raters who have a number or a letter for a name.
 _NUMBERED = r"(ann|annotator|rater|judge|worker|expert|reviewer|person|user|coder|labell?er|grader)\W*\w{1,3}"
 _SENTENCE, _LONG_TEXT, _LONGEST_WORD = 25, 60, 60
-_MOST_NAMES = 200
+MOST_NAMES = 200
 #: Commands that a refusal proposes are tried on so many rows.
 TRIED_ON = 20_000
 #: Fewer rows may be the same in two columns because two raters agreed.
@@ -160,7 +164,7 @@ _OFTEN = 2
 class KnownColumn:
     """One column: its kind with the evidence, its words where they are few, its range where all are numbers.
 
-    `fractions` says whether some of these are no whole numbers.
+    `fractions` says whether some of these are no whole numbers; `of_several` that they are means over several answers.
     """
 
     name: str
@@ -171,6 +175,7 @@ class KnownColumn:
     distinct: int = 0
     numbers: tuple[float, float] | None = None
     fractions: bool = False
+    of_several: bool = False
 
 
 @dataclass(frozen=True)
@@ -202,7 +207,7 @@ class Recognised:
     def item(self) -> str:
         """The column that names items: an own id in nine rows of ten, by the name that is best; else nothing."""
         own = [name for name in self.of("id") if self.columns[name].distinct >= LEAST_OWN_IDS * self.frame.height]
-        own = [name for name in own if not tokens(name) & _ANSWERED]
+        own = [name for name in own if not tokens(name) & (ANSWERED | _OF_RATING)]
         ranks = {each: rank for rank, each in enumerate(NAMES["trajectory_id"])}
         return min(own, key=lambda name: ranks.get(last_part(name), len(ranks)), default="")
 
@@ -262,7 +267,8 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
     used = cells.unique() if distinct <= 3 * MOST_WORDS else None
     words = frozenset(filter(None, (word(each, missing) for each in used))) if used is not None else frozenset()
     column = _with_numbers(column, cells)
-    if (own := tokens(name)) & _OF_RATERS and own & (_WHO_RATED | HUMAN) and not own & _VERDICT:
+    column = replace(column, of_several=column.fractions and used is not None and _are_shares(used))
+    if (own := tokens(name)) & _OF_RATERS and own & (WHO_RATED | HUMAN) and not own & _VERDICT:
         return replace(column, evidence="says who the raters are")
     if column.numbers and name.casefold() in _NAMELESS and filled == frame.height and _counts_rows(cells):
         return replace(column, kind="id", evidence="numbers the rows in their order")
@@ -280,7 +286,8 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
     few = 0 < len(words) <= MOST_WORDS and most <= _LONGEST_WORD
     column = replace(column, words=words if few else frozenset())
     spaced = mean > _SENTENCE and bool(cells.str.contains(r"\s\S+\s").mean() > 0.5)  # type: ignore[operator]
-    kind, evidence = _kind(column, frame.height, mean, few=few, sentences=spaced and distinct < filled)
+    solid = bool(cells.str.contains(r"^\s*[!-~]+\s*$").all())
+    kind, evidence = _kind(column, frame.height, mean, few=few, sentences=spaced and distinct < filled, solid=solid)
     return replace(column, kind=kind, evidence=evidence)
 
 
@@ -294,6 +301,17 @@ def _made_of(frame: pl.DataFrame, columns: Mapping[str, KnownColumn], name: str)
     beside = (other for other in columns if other != name and other.startswith(f"{of}."))
     single = (other for other in beside if columns[other].kind == "verdict" and "individual" in tokens(other))
     return next(single, "") if tokens(last) & SUMMED_UP else ""
+
+
+def _are_shares(cells: pl.Series) -> bool:
+    """Whether numbers are parts of small wholes, and some of these such as no decimal has: thirds, sevenths.
+
+    So a mean over three answers is, and no answer itself. Where no number has four digits, thirds alone are seen.
+    """
+    long = bool((cells.str.strip_chars().str.split(".").list.last().str.len_chars() > 3).any())
+    near = {(exact := Fraction(cell.strip())): exact.limit_denominator(12 if long else 4) for cell in cells}
+    off = any(abs(exact - part) > Fraction(1, 5000 if long else 150) for exact, part in near.items())
+    return not off and len({part % 1 for part in near.values() if math.gcd(part.denominator, 231) > 1}) > 1
 
 
 def _counts_rows(cells: pl.Series) -> bool:
@@ -310,7 +328,7 @@ def _with_numbers(column: KnownColumn, cells: pl.Series) -> KnownColumn:
     return replace(column, numbers=ends, fractions=bool((numbers % 1 != 0).any()))
 
 
-def _kind(column: KnownColumn, height: int, mean: float, *, few: bool, sentences: bool) -> tuple[str, str]:
+def _kind(column: KnownColumn, height: int, mean: float, *, few: bool, sentences: bool, solid: bool) -> tuple[str, str]:
     """The kind of a column and why; sentences of which some stand twice are texts, and no ids."""
     name, words, own = last_part(column.name), column.words, tokens(column.name)
     listed = ", ".join(sorted(words, key=in_order)[:4]) + (", ..." if len(words) > 4 else "")
@@ -322,6 +340,8 @@ def _kind(column: KnownColumn, height: int, mean: float, *, few: bool, sentences
     if (name in NAMES["rationale"] or own & {*NAMES["rationale"]}) and not few:
         return "reason", f"named so, {column.distinct:,} texts"
     measured = column.fractions
+    if solid and not few and not unlike and not column.numbers and mean > _SENTENCE:
+        return "cluster", f"{column.distinct:,} values without a space in {column.filled:,} rows"
     if mean > _LONG_TEXT or (not few and not column.numbers and mean > _SENTENCE and (sentences or not unlike)):
         return "text", f"{column.distinct:,} texts of {mean:.0f} letters in {column.filled:,} rows"
     if re.sub(r"\.\d+$", "", column.name) != column.name and plain(column.name.partition(".")[0]) in NAMES["rater"]:
@@ -339,7 +359,7 @@ def _kind(column: KnownColumn, height: int, mean: float, *, few: bool, sentences
         return "verdict", f"{column.distinct:,} numbers from {low:g} to {high:g}"
     if plain(column.name) in CLUSTERS or name in NAMED_FOR_ROWS:
         return "cluster", f"named so, {column.distinct:,} values in {column.filled:,} rows"
-    if column.distinct <= _MOST_NAMES and (name in NAMES["rater"] or _says_who(own)):
+    if column.distinct <= MOST_NAMES and (name in NAMES["rater"] or _says_who(own)):
         return "rater", f"named so, {column.distinct} names"
     kind = "cluster" if tokens(name) & words_in("id idx") else "other"
     return kind, f"{column.distinct:,} values in {column.filled:,} rows"
@@ -348,6 +368,8 @@ def _kind(column: KnownColumn, height: int, mean: float, *, few: bool, sentences
 def _of_words(column: KnownColumn, name: str, own: set[str]) -> str:
     """The kind of a column of few short words."""
     words = column.words
+    if all(number_of(each) is None and re.search(r"\d{5}", each) for each in words):  # BatchId:5081074
+        return "cluster"
     models = sum(family_of(each) is not None for each in words)
     if models * 2 >= len(words):
         return "rater" if name in NAMES["rater"][:-1] or _says_who(own) else "candidate"
@@ -361,7 +383,7 @@ def _of_words(column: KnownColumn, name: str, own: set[str]) -> str:
         return "verdict"
     if name in NAMES["rater"]:
         return "candidate" if name == "model" else "rater"
-    if name in _CANDIDATES:
+    if name in CANDIDATES:
         return "candidate"
     if name in NAMES["question"]:
         return "question"
@@ -371,7 +393,7 @@ def _of_words(column: KnownColumn, name: str, own: set[str]) -> str:
 
 def _says_who(own: set[str]) -> bool:
     """Whether a name of these words says who rated: ``annotator_id``, ``eval_model_name``, but not ``eval_id``."""
-    return bool(own & _WHO_RATED and own & words_in("name id model")) and not own <= words_in("eval evaluation id name")
+    return bool(own & WHO_RATED and own & words_in("name id model")) and not own <= words_in("eval evaluation id name")
 
 
 def says_verdicts(words: Iterable[str]) -> bool:
@@ -408,20 +430,12 @@ def who(name: str) -> str:
     if own & (_CONFIDENCE | _AGREEING) or ("?" in name and " " in name):  # a whole question names nobody who answers it
         return ""
     is_truth = stems & TRUTH and stems - {"", "y"} <= TRUTH | LABEL_WORDS | _BESIDE | _VERDICT
+    is_truth = is_truth and not (stems & _SCORES and stems & TRUTH <= _OF_TEXTS)  # what a judge gave to the reference
     if stems & HUMAN or is_truth:
         return "people"
     if own & _JUDGE or is_model(name):
         return "judge"
     return "people" if stems & LABEL_WORDS and stems - {""} <= LABEL_WORDS | _BESIDE else ""
-
-
-def of_candidate(known: Recognised, name: str) -> bool:
-    """Whether a numbered column is of the answer of that number: ``human_score_1`` beside ``response_1``."""
-    numbered = r"(.+?)[\W_]?(\d|[ab])"
-    if (of := re.fullmatch(numbered, plain(name))) is None or of[1] in TEXTS or of[1] in NAMES["rater"]:
-        return False  # annotator_1 is somebody, and says nothing of response_1 alone
-    others = (re.fullmatch(numbered, plain(other)) for other in known.of("text", "id") if other != name)
-    return any(other and other[1] in (*TEXTS, "answer") and other[2] == of[2] for other in others)
 
 
 def is_text(name: str) -> bool:
@@ -449,24 +463,6 @@ def may_answer(known: Recognised, names: Sequence[str]) -> list[str]:
     return sorted(filter(rank, names), key=rank, reverse=True)
 
 
-def on_answers(known: Recognised, names: Sequence[str], *, by_end: bool = True) -> dict[str, str]:
-    """Verdict -> the answer that it is on, for two or more.
-
-    The answer's name begins the verdict's (``x_response_label``), or may end as it does (``judge_x``, ``answer_x``).
-    """
-    answers = [name for name in known.of("text", "id") if tokens(name) & _ANSWERED]
-    ends = {re.split(r"[._ ]", name, maxsplit=1)[-1]: name for name in answers if by_end}
-    found = {}
-    for name in names:
-        begun = [
-            of for of in answers if name.startswith(of) and not name[len(of) : len(of) + 1].isalnum() and name != of
-        ]
-        end = re.split(r"[._ ]", name, maxsplit=1)[-1]
-        if begun or (end in ends and end != name):
-            found[name] = max(begun, key=len) if begun else ends[end]
-    return found if len({*found.values()}) > 1 else {}
-
-
 def by_question(names: Sequence[str]) -> dict[str, list[str]]:
     """Question -> columns, where only the end of each name says who rated, and the same in all; else nothing.
 
@@ -482,7 +478,7 @@ def by_question(names: Sequence[str]) -> dict[str, list[str]]:
 
 def kind_of(name: str, column: str = "") -> RaterKind | None:
     """What a rater is, by its name, or by that of the column in which a numbered name or an id stands; else nothing."""
-    if (said := who(name)) or (tokens(column) & _WHO_RATED and "model" in tokens(column)):
+    if (said := who(name)) or (tokens(column) & WHO_RATED and "model" in tokens(column)):
         return "human" if said == "people" else "llm"
     numbered = re.fullmatch(rf"\d+|{_NUMBERED}|[A-Z0-9]{{10,}}|[0-9a-f-]{{16,}}", name)
     return "human" if (numbered and who(column) == "people") or re.fullmatch(r"(?i)ann\W*\d+", name) else None
@@ -543,50 +539,6 @@ def sums_up(frame: pl.DataFrame, name: str, people: Sequence[str]) -> bool:
 def several_raters(known: Recognised, taken: Iterable[str]) -> str:
     """A column that says whose verdict each row holds, beside a column of verdicts; nothing if all are one's."""
     return next((name for name in known.of("rater") if known.columns[name].distinct > 1 and name not in taken), "")
-
-
-def telling_apart(frame: pl.DataFrame, item: Sequence[str], keys: Sequence[str], known: Recognised) -> list[str]:
-    """The fewest columns that, with `item` and `keys`, give every row an identity of its own; none if no two do."""
-    usable = [
-        name
-        for name in frame.columns
-        if name not in (*item, *keys)
-        and known.columns[name].kind in ("id", "cluster", "candidate", "question", "other", "rater", "verdict")
-        and known.columns[name].distinct > 1
-        and not tokens(name) & words_in("timestamp time date created seed")
-    ]
-    order = {"candidate": 0, "cluster": 1, "question": 1, "other": 2, "id": 2, "rater": 3, "verdict": 4}
-    usable.sort(key=lambda name: order[known.columns[name].kind])
-    usable = [name for name in usable if known.columns[name].kind != "verdict"][:12]
-    more = [name for name in known.of("text") if name in frame.columns and name not in (*item, *keys)][:3]
-    usable = [name for name in (*usable, *more) if not (is_model(name) or tokens(name) & _WHO_RATED)]  # a judge's words
-    rows = frame.unique()
-    for count in (1, 2):
-        for extra in combinations(usable, count):
-            if not rows.select(*item, *keys, *extra).is_duplicated().any():
-                return list(extra)
-    near = nearest_id(frame, item, keys, known, most=4)
-    return [] if not near or rows.select(*item, *keys, *near).is_duplicated().any() else near
-
-
-def nearest_id(
-    frame: pl.DataFrame, item: Sequence[str], keys: Sequence[str], known: Recognised, most: int = 2
-) -> list[str]:
-    """Up to `most` columns of ids, tasks or candidates that, with `item` and `keys`, leave fewest rows alike."""
-    usable = [
-        name for name in known.of("candidate", "cluster", "id") if name in frame.columns and name not in (*item, *keys)
-    ]
-    rows = frame.unique()
-
-    def groups(names: Sequence[str]) -> int:
-        return rows.select(*item, *keys, *names).unique().height
-
-    found: list[str] = []
-    for _ in range(most):
-        best = max((name for name in usable if name not in found), key=lambda name: groups([*found, name]), default="")
-        if best and groups([*found, best]) > groups(found):
-            found.append(best)
-    return found
 
 
 def rows_to_try(known: Recognised, most: int) -> pl.Series:

@@ -13,7 +13,8 @@ from imports.test_never_wrong import drawn, noisy, written
 
 from axisjudge.checks import InputError, WayOut, tried
 from axisjudge.imports import ImportOptions, api, import_ratings
-from axisjudge.imports.recognise import recognise, rows_to_try, sums_up, telling_apart, texts
+from axisjudge.imports.items import telling_apart
+from axisjudge.imports.recognise import recognise, rows_to_try, sums_up, texts
 from axisjudge.imports.sheets import read_sheet
 from axisjudge.ratings import write_ratings
 from axisjudge.ratings.edge import sides_of
@@ -84,9 +85,9 @@ def test_verdicts_that_each_stand_beside_an_answer_are_no_raters_of_one(tmp_path
     answers = {f"answer_{name}": [f"{name} says {n}" for n in range(60)] for name in names}
     path = written(tmp_path / "qa.csv", answers | {f"judge_{name}": drawn(60, seed=k) for k, name in enumerate(names)})
     error = refused(path)
-    assert "each of several answers (judge_fid on answer_fid" in str(error)
+    assert "on several texts in a row (judge_fid on answer_fid" in str(error)
     assert set(taken(path, error.ways[0])["rater"]) == {"qa"}
-    with pytest.raises(InputError, match="no column is recognised as what people said"):
+    with pytest.raises(InputError, match="on several texts in a row"):
         check(path)
 
 
@@ -263,7 +264,11 @@ def test_what_names_and_cells_decide_is_taken_and_said(tmp_path):
         rows["annotator"] = ["gpt-4o"] * 60 + [other] * 60
         assert refused(written(tmp_path / f"{other}.csv", rows)).ways
     rows["model"] = rows.pop("annotator")[:60] + ["claude-3"] * 60  # who rated, or whose answers were
-    assert all("model says who rated" in way.when for way in refused(written(tmp_path / "model.csv", rows)).ways)
+    ways = refused(written(tmp_path / "model.csv", rows)).ways
+    assert {("model says who rated" in way.when, "model=agent" in way.options) for way in ways} == {
+        (True, False),
+        (False, True),
+    }
     scores = {"case_id": ids, "gpt-4": drawn(60, "12345"), "llama": drawn(60, "12345", seed=2)}
     assert refused(written(tmp_path / "scores.csv", scores)).ways
     assert len(refused(written(tmp_path / "score.csv", {"case_id": ids, "score": drawn(60, "12345")})).ways) == 2

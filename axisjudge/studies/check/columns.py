@@ -12,6 +12,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, WayOut
 from axisjudge.imports.cells import TURNED, chooses, each_by, of_bad, refuse_turned, turned, unlike, words_meant
+from axisjudge.imports.items import joined, makers, of_candidate, on_texts, telling_apart, unlike_runs
 from axisjudge.imports.recognise import (
     CLUSTERS,
     HUMAN,
@@ -29,14 +30,11 @@ from axisjudge.imports.recognise import (
     is_model,
     last_part,
     named_column,
-    of_candidate,
-    on_answers,
     same_in_every_row,
     says_agreement,
     several_raters,
     share_words,
     sums_up,
-    telling_apart,
     tokens,
     who,
 )
@@ -175,8 +173,8 @@ def _is_long(known: Recognised, wishes: Roles) -> bool:
 
 def _rater(known: Recognised) -> str:
     """The column that names raters: by its name, else the only one whose cells do."""
-    of = known.of("rater")
-    return known.named("rater") or (of[0] if len(of) == 1 else "")
+    of, named = [name for name in known.of("rater") if name not in makers(known)], known.named("rater")
+    return (named if named not in makers(known) else "") or (of[0] if len(of) == 1 else "")
 
 
 def _said(known: Recognised) -> str:
@@ -216,6 +214,8 @@ def _long(known: Recognised, wishes: Roles) -> Roles:
         raise InputError("--judge", rule, ", ".join(people[:8]), ways=ways)
     if not judges and len(people) < 2:
         raise InputError("--judge", f"column {rater!r} names one person and no judge", cure="nothing can be compared")
+    if not wishes.item and (made := joined(known, [item], [], rater, people=people, told=(value,))):
+        raise unlike_runs("--item", [item], made, ("--item", item))
     for option, names in (("--judge", judges), ("--human", people)):
         if absent := [name for name in names if name not in raters]:
             raise InputError(option, f"must name raters of column {rater!r}", absent, f"they are {', '.join(raters)}")
@@ -301,7 +301,10 @@ def _beside(
     free = [
         name
         for name, each in known.columns.items()
-        if each.filled and name not in taken and name not in judges and tokens(name) & words
+        if each.filled
+        and name not in (*taken, *judges)
+        and tokens(name) & words
+        and (words is _CONFIDENCE or each.kind != "verdict")  # a model `(reasoning=low)` gives no reasons
     ]
     found = {}
     for judge in judges:
@@ -352,6 +355,10 @@ def wide_raters(
         and not (each.numbers and last_part(name) in OF_ROWS)
     }
     alone = tuple(judges) == NOBODY
+    if placed := on_texts(known, [name for name in free if known.columns[name].kind == "verdict"]):
+        _refuse_several_texts(placed, {*people, *judges}, free)
+        works = {placed[name][0] for name in (*people, *judges) if name in placed}
+        free = {name: words for name, words in free.items() if name not in placed or placed[name][0] in works}
     theirs = tuple(people) or _people(known, free, () if alone else judges)
     if alone and len(theirs) < 2:
         raise InputError("--judge", "none compares people with each other", ", ".join(theirs), "name each by --human")
@@ -371,6 +378,20 @@ def wide_raters(
             both = WayOut(("--judge", judge, "--human", same), "if two raters said it, name both")
             raise InputError("--judge", rule, ways=[both])
     return WideRaters(theirs, ours, copies)
+
+
+def _refuse_several_texts(placed: Mapping[str, tuple[str, str]], named: set[str], free: Iterable[str]) -> None:
+    """Refuse verdicts on several texts of a row of which none is named, with the command for each text."""
+    ways = []
+    for work in dict.fromkeys(work for work, _ in placed.values()):
+        sides = {name: who(own) for name, (of, own) in placed.items() if of == work}
+        people, judges = ([name for name, side in sides.items() if side == want] for want in ("people", "judge"))
+        if people and judges:
+            ways.append(WayOut((*each_by("--judge", judges), *each_by("--human", people)), f"only on {work}"))
+    others = any(who(name) == "people" for name in free if name not in placed)
+    if not named & placed.keys() and (ways or not others):
+        few = ", ".join(f"{name} on {work}" for name, (work, _) in [*placed.items()][:3])
+        raise InputError("--human", f"verdicts are on several texts in a row ({few}, ...)", cure="take one", ways=ways)
 
 
 def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Sequence[str]) -> tuple[str, ...]:
@@ -403,16 +424,16 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
     rest = [name for name in verdicts if name not in judged]
     alike = [name for name in rest if any(share_words(free[name], free[one]) for one in judged)]
     listed = ", ".join(verdicts[:6]) + ", ..." * (len(verdicts) > 6)
+    made = "".join(f"; {name} says who made what was rated, and not who rated it" for name in makers(known)[:1])
     if len(verdicts) == 1:
-        rule = f"{listed} is the one column of verdicts, and a judge's and people's are compared"
+        rule = f"{listed} is the one column of verdicts, and a judge's and people's are compared{made}"
         raise InputError("--human", rule, cure="the other's verdicts are missing in this table")
     if verdicts:
-        rule = f"no column is recognised as what people said; columns of verdicts are {listed}"
+        rule = f"no column is recognised as what people said; columns of verdicts are {listed}{made}"
         may = alike or (verdicts if len(verdicts) == 2 and not judged else [])
-        may = [] if on_answers(known, judged) else may  # whose word each is on another answer
         ways = [WayOut(("--human", name), f"if people said {name}") for name in may]
         one_question = all(share_words(free[name], free[verdicts[0]]) for name in verdicts)
-        if not judged and one_question and not (unlike(verdicts) or on_answers(known, verdicts)):
+        if not judged and one_question and not unlike(verdicts):
             ways.append(WayOut(("--judge", *NOBODY, *each_by("--human", verdicts)), "people said all"))
         cure = "name by --human what people said" if len(judged) < len(verdicts) else "people's words are missing"
         raise InputError("--human", rule, cure=cure, ways=ways)
@@ -525,7 +546,10 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         said = ", ".join(own[:4]) + ", ..." * (len(own) > 4)
         rule = f"no column has the words that people used ({listed}); {others[0]} says {said}"
         ways = words_meant(others[0], own, theirs, alone=len(others) == 1)
-        return InputError("--judge", rule, cure="say what they mean", ways=ways)
+        if len(theirs) == 1 and (saying := [name for name in others if theirs < known.columns[name].words]):
+            rule = f"people said {listed} in every row, so that only how often a judge said it can be told"
+            ways = [WayOut((*each_by("--judge", saying), *each_by("--human", people)))]
+        return InputError("--judge", rule, cure="say what they mean" * (len(theirs) > 1), ways=ways)
     rest = {name: each for name, each in known.columns.items() if name not in people}
     rows = [name for name, each in rest.items() if last_part(name) in NAMED_FOR_ROWS or each.kind == "text"]
     if rows := [name for name in rows if share_words(rest[name].words, theirs, leave=True)]:

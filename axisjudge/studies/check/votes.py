@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, WayOut
 from axisjudge.imports.cells import of_bad
-from axisjudge.imports.recognise import NAMES, Recognised, named_column, telling_apart, tokens
+from axisjudge.imports.items import telling_apart
+from axisjudge.imports.recognise import NAMES, Recognised, named_column, tokens
 from axisjudge.ratings.edge import AFFIRMING, DENYING, FAILING, MOST_WORDS, PASSING, side, word, words_in
 from axisjudge.ratings.scales import Level, plain
 from axisjudge.stats.clusters import Alike

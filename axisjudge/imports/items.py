@@ -1,0 +1,250 @@
+"""What was rated: the columns whose answer a verdict is on, and those that together name one rated thing.
+
+An id names one thing only where nobody else made what stands under it: rows of a task in which another candidate is
+named, or another answer stands, are of other runs, though no rater had two of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+
+import polars as pl
+
+from axisjudge.checks import InputError, WayOut
+from axisjudge.imports.cells import Layout, each_by, of_people
+from axisjudge.imports.judgement import DRAW, ImportOptions
+from axisjudge.imports.recognise import (
+    ANSWERED,
+    CANDIDATES,
+    MOST_NAMES,
+    NAMES,
+    TEXTS,
+    WHO_RATED,
+    Recognised,
+    is_model,
+    kind_of,
+    last_part,
+    tokens,
+    who,
+)
+from axisjudge.ratings.edge import alike, words_in
+from axisjudge.ratings.scales import plain
+
+#: So a column is named that holds what was made, and not what a rater wrote of it.
+_OF_MAKING = words_in("timestamp time date created seed")
+_OF_WORK = ANSWERED | words_in("text summary translation story")
+
+
+def of_candidate(known: Recognised, name: str) -> bool:
+    """Whether a numbered column is of the answer of that number: ``human_score_1`` beside ``response_1``."""
+    numbered = r"(.+?)[\W_]?(\d|[ab])"
+    if (of := re.fullmatch(numbered, plain(name))) is None or of[1] in TEXTS or of[1] in NAMES["rater"]:
+        return False  # annotator_1 is somebody, and says nothing of response_1 alone
+    others = (re.fullmatch(numbered, plain(other)) for other in known.of("text", "id") if other != name)
+    return any(other and other[1] in (*TEXTS, "answer") and other[2] == of[2] for other in others)
+
+
+def telling_apart(frame: pl.DataFrame, item: Sequence[str], keys: Sequence[str], known: Recognised) -> list[str]:
+    """The fewest columns that, with `item` and `keys`, give every row an identity of its own; none if no two do."""
+    order = {"candidate": 0, "cluster": 1, "question": 1, "other": 2, "id": 2, "rater": 3}
+    free = [each for each in known.columns.values() if each.name in frame.columns and each.name not in (*item, *keys)]
+    usable = [each for each in free if each.kind in order and each.distinct > 1 and not tokens(each.name) & _OF_MAKING]
+    usable = sorted(usable, key=lambda each: order[each.kind])[:12] + [each for each in free if each.kind == "text"][:3]
+    names = [each.name for each in usable if not (is_model(each.name) or tokens(each.name) & WHO_RATED)]  # a judge's
+    rows = frame.unique()
+    for count in (1, 2):
+        for extra in combinations(names, count):
+            if not rows.select(*item, *keys, *extra).is_duplicated().any():
+                return list(extra)
+    near = nearest_id(frame, item, keys, known, most=4)
+    return [] if not near or rows.select(*item, *keys, *near).is_duplicated().any() else near
+
+
+def nearest_id(
+    frame: pl.DataFrame, item: Sequence[str], keys: Sequence[str], known: Recognised, most: int = 2
+) -> list[str]:
+    """Up to `most` columns of ids, tasks or candidates that, with `item` and `keys`, leave fewest rows alike."""
+    usable = [name for name in known.of("candidate", "cluster", "id") if name in {*frame.columns} - {*item, *keys}]
+    rows = frame.unique()
+
+    found: list[str] = []
+    for _ in range(most):
+        groups = {name: rows.select(*item, *keys, *found, name).n_unique() for name in usable if name not in found}
+        best = max(groups, key=lambda name: groups[name], default="")
+        if best and groups[best] > rows.select(*item, *keys, *found).n_unique():
+            found.append(best)
+    return found
+
+
+def on_texts(known: Recognised, names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Verdict -> the text that it is on, and its own name there, where such verdicts stand on several; else nothing.
+
+    The text stands in the record of the verdict (``gen.fusion.text``, ``gen.fusion.score.human``); its name begins the
+    verdict's (``x_response_label``), or ends as that does (``judge_x``, ``answer_x``) where none is people's; or it is
+    the last one before, with further verdicts so named after another text (``score``, ``score_1``).
+    """
+    works = [name for name in known.of("text") if not who(last_part(name)) and not re.search(r"\.\d+$", name)]
+    answers = [name for name in known.of("text", "id") if tokens(last_part(name)) & ANSWERED]
+    named = [name for name in (*works, *answers) if tokens(last_part(name)) & {*_OF_WORK, *TEXTS}]
+    by_end = not any(who(name) == "people" for name in names)
+    ends = {re.split(r"[._ ]", name, maxsplit=1)[-1]: name for name in answers if by_end}
+    before, found = "", {}
+    for name in known.columns:
+        before = name if name in (*works, *answers) else before
+        if name in names:
+            head, end = re.fullmatch(r"(?:(.*?)[._ ])?(.*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
+            begun = [of for of in answers if re.match(rf"{re.escape(of)}(?![a-zA-Z0-9])", name) and of != name]
+            of_end = (ends.get(end, "") if head and not end.isdigit() else "", head)
+            found[name] = of_end if of_end[0] else (before, re.sub(r"[._ ]\d+$", "", name))
+            for of in sorted(begun, key=len)[-1:]:
+                found[name] = (of, name.removeprefix(of))
+            for at in [each.start() for each in re.finditer(r"\.", name)]:  # the innermost record with a text counts
+                if inside := next((each for each in named if each.startswith(name[: at + 1])), ""):
+                    found[name] = (inside, name[at + 1 :])
+    of_own: dict[str, list[str]] = {}
+    for work, own in found.values():
+        of_own.setdefault(own, []).append(work)
+    several = {work for of in of_own.values() if len({*of} - {""}) == len(of) > 1 for work in of}
+    return {name: on for name, on in found.items() if on[0] in several}
+
+
+def makers(known: Recognised) -> list[str]:
+    """The columns of names that say who made the text of a row, so that nobody of them rated it.
+
+    Each text is one maker's, though texts are more than makers; a text that is named for no answer stands in several
+    rows, where raters would be several.
+    """
+    columns = known.columns
+    names = [name for name in columns if last_part(name) in CANDIDATES or columns[name].kind == "candidate"]
+    works = [name for name in known.of("text", "id") if not who(name)]
+    works = [name for name in works if tokens(last_part(name)) & _OF_WORK or columns[name].kind == "text"]
+
+    def made(name: str, work: str) -> bool:
+        pairs = known.frame.select(name, work).drop_nulls()
+        once = pairs.unique()
+        many = tokens(last_part(work)) & _OF_WORK or columns[work].distinct * 2 <= pairs.height
+        return bool(many) and not once[work].is_duplicated().any() and once.height > columns[name].distinct
+
+    several = [name for name in names if 1 < columns[name].distinct <= MOST_NAMES]
+    return [name for name in several if any(made(name, work) for work in works if work != name)]
+
+
+def joined(
+    known: Recognised, item: Sequence[str], keys: Sequence[str], rater: str = "", *,
+    people: Collection[str] = (), told: Collection[str] = (),
+) -> list[str]:  # fmt: skip
+    """The columns without which an id joins what several made: candidates, and answers, that differ within it.
+
+    A model that is the same in all rows of each rater may be the rater itself, unless one of `people` has it. A text
+    that is named for no answer is one where most of its rows with an id share it: what a rater wrote, others did not.
+    Of columns `told` it is known what they are.
+    """
+    frame, columns = known.frame, known.columns
+    key = [*dict.fromkeys((*item, *keys))]
+
+    def differs(name: str, within: Sequence[str]) -> bool:
+        few = frame.drop_nulls(name).select(*within, name).unique()
+        return few.height > few.select(within).n_unique()
+
+    def is_rater(name: str) -> bool:
+        of_people = rater and frame.filter(pl.col(rater).str.strip_chars().is_in([*people]))[name].count()
+        return bool(rater) and "model" in tokens(name) and not of_people and not differs(name, [rater])
+
+    def is_work(name: str) -> bool:
+        counts = frame.drop_nulls(name).group_by(*key, name).len().filter(pl.col(name).n_unique().over(key) > 1)
+        shared = columns[name].kind == "text" and (counts["len"] > 1).sum() * 2 > counts.height
+        return bool(tokens(last_part(name)) & _OF_WORK) or shared
+
+    free = [name for name in frame.columns if name not in (*key, *told, rater)]
+    made_by = [name for name in free if columns[name].kind == "candidate" or last_part(name) in CANDIDATES]
+    made = [name for name in free if columns[name].kind in ("text", "id") and not who(name) and name not in made_by]
+    found: list[str] = []
+    for name in (*made_by, *made) if frame.select(key).is_duplicated().any() else ():
+        if differs(name, [*key, *found]) and (not is_rater(name) if name in made_by else is_work(name)):
+            found.append(name)
+    return found
+
+
+def unlike_runs(where: str, item: Sequence[str], made: Sequence[str], rest: tuple[str, ...]) -> InputError:
+    """The refusal of an id under which several made something; with `rest` the columns say nothing of that."""
+    listed, alone = " and ".join(made), " and ".join(item)
+    rule = f"rows of one {alone} differ in {listed}: alone it would join what several made"
+    ways = [WayOut(each_by("--item", (*item, *made))), WayOut(rest, f"if {listed} says nothing of what was rated")]
+    return InputError(where, rule, cure="name what was rated", ways=ways)
+
+
+def named_after(where: str) -> str:
+    """A name for a question or rater that the file does not name: the file's own."""
+    return re.sub(r"\W+", "_", Path(where).name.partition(".")[0]).strip("_") or "answers"
+
+
+def refuse_twice(where: str, known: Recognised, found: pl.DataFrame, layout: Layout) -> None:
+    """Refuse two ratings of one item by one rater on one question, with the columns that would tell them apart."""
+    more = ("step_index", "rater_version", "repeat")
+    key = ["thing", "question", "rater", *(name for name in more if name in found.columns)]
+    if not alike(found, *key):
+        return
+    first = pl.int_range(pl.len()).first().over(key)
+    again = found.with_columns(_before=first).filter(pl.col("_before") < pl.int_range(pl.len()))
+    if again.is_empty():
+        return
+    one = again.row(0, named=True)
+    item = layout.roles["trajectory_id"].split(" + ")
+    keys = [layout.roles[name] for name in ("rater", "question", "step_index", "repeat") if name in layout.roles]
+    by = f"{one['rater']} rated" if one["rater"] else "there are two rows of"
+    rule = f"{by} {one['thing']!r} twice (rows {found['row'][one['_before']]} and {one['row']})"
+    ways = [WayOut(("--repeats",), "if they are repeats of one rating")]
+    if extra := telling_apart(known.frame, item, keys, known):
+        when = f"if {' and '.join(extra)} {'tells' if len(extra) == 1 else 'tell'} what was rated"
+        ways.insert(0, WayOut(each_by("--item", (*item, *extra)), when))
+    elif near := nearest_id(known.frame, item, keys, known):
+        when = f"if {' and '.join((*item, *near))} name what was rated, and rows of one are repeats"
+        ways.insert(0, WayOut((*each_by("--item", (*item, *near)), "--repeats"), when))
+    cure = "" if extra else "leave one out, or name by --item what tells them apart"
+    raise InputError(where, rule, cure=cure, ways=ways)
+
+
+def refuse_joined(where: str, known: Recognised, found: pl.DataFrame, layout: Layout, options: ImportOptions) -> None:
+    """Refuse an id under which several candidates' answers stand, nobody of them rated twice."""
+    roles = layout.roles
+    item, said = roles["trajectory_id"].split(" + "), {column: ours for ours, column in roles.items()}
+    keys = [roles[name] for name in ("question", "step_index", "repeat") if name in roles]
+    people = found.filter(of_people(found, options))["rater"].unique()
+    told = {*options.columns, *(name for name, ours in said.items() if ours not in ("agent", "model"))}
+    if made := joined(known, item, keys, roles.get("rater", ""), people=people, told=told):
+        rest = each_by("--column", (f"{name}={said.get(name, 'ignore')}" for name in made))
+        raise unlike_runs(where, item, made, rest)
+
+
+def refuse_placed(where: str, known: Recognised, placed: Mapping[str, tuple[str, str]], options: ImportOptions) -> None:
+    """Refuse verdicts on several texts of a row, with the commands for the first texts, and for raters of one."""
+    asked = () if options.question else ("--question", named_after(where))
+    ways, by = [], makers(known)
+    for work in [*dict.fromkeys(work for work, _ in placed.values())][:2]:
+        mine = {name: own for name, (of, own) in placed.items() if of == work}
+        beside = next((name for name in by if "." in name and name.rpartition(".")[0] == work.rpartition(".")[0]), "")
+        of_record = [known.item] if known.item and (beside or known.frame[work].is_duplicated().any()) else []
+        item = (*of_record, beside or work)
+        on = f"only what is said of {work}"
+        if {who(own) for own in mine.values()} >= {"people", "judge"}:
+            kinds = {name: {"people": "human", "judge": "llm"}.get(who(own)) for name, own in mine.items()}
+            told = each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items() if kind))
+            ways.append(WayOut((*told, *asked, *each_by("--item", item)), on))
+            continue
+        told = (*each_by("--question", mine), "--rater", named_after(where), *each_by("--item", item))
+        ways.append(WayOut((*told, "--kind", "human", *DRAW), f"{on}, by people"))
+        ways.append(WayOut((*told, "--kind", "llm"), f"{on}, by a model"))
+    if len(ways) == 2 * len(placed):
+        ways.append(WayOut((*kinds_of([*placed]), *asked), "if they are raters of one"))
+    few = ", ".join(f"{name} on {work}" for name, (work, _) in [*placed.items()][:3]) + ", ..." * (len(placed) > 3)
+    raise InputError(where, f"holds verdicts on several texts in a row ({few})", cure="take one text", ways=ways)
+
+
+def kinds_of(names: Sequence[str]) -> tuple[str, ...]:
+    """Each of these raters with its likely kind, and how labels were drawn where all are people."""
+    kinds = {name: kind_of(name) or "llm" for name in names}
+    told = each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items()))
+    return (*told, *DRAW) if set(kinds.values()) == {"human"} else told
