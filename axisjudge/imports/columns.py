@@ -149,6 +149,7 @@ def _with_items(
     """The columns with one that names items: told ones joined, or a number where none does; and what they are."""
     known = recognise(texts(columns), outer=outer)
     made, notes = pl.Series(dtype=pl.String), []
+    of_models = any(known.columns[name].distinct > 1 for name in columns if plain(name) == "model")
     if options.item:
         if absent := [name for name in options.item if name not in columns]:
             raise InputError("--item", f"names no column of {path.name}; it has {', '.join(columns)}", absent[0])
@@ -163,6 +164,7 @@ def _with_items(
         or any(
             known.columns[name].distinct > 1 for name in (*known.of("rater"), named_column(columns, _RATERS)) if name
         )
+        or (of_models and any(tokens(name) & _OF_IDS for name in known.of("cluster")))  # several may have one of these
     ):
         number = pl.int_range(1, known.frame.height + 1)
         made = pl.select(pl.lit(f"{path.stem}/") + number.cast(pl.String)).to_series().alias("row")
@@ -387,7 +389,8 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
             roles[ours] = theirs
     taken = {*columns, *(set(options.kinds) & set(heads))}
     kinds = {name: each.kind for name, each in known.columns.items()}
-    says_who = any(map(who, known.of("verdict")))  # then a column `model` may say whose answers were rated
+    # a column `model` may say whose answers were rated where others say who rated
+    says_who = any(who(name) for name in known.of("verdict") if plain(name) not in NAMES["verdict"])
     made_by = items.makers(known)
     of_others = {name for name in heads if says_who and re.search(r"(^model|_by|_source)$", plain(name))} | {*made_by}
     for ours, names in NAMES.items():

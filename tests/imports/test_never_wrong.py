@@ -641,3 +641,16 @@ def test_participants_rate_and_a_group_that_changes_within_an_item_is_no_cluster
     assert found.ratings["rater"].n_unique() == 12
     assert found.ratings["cluster_id"].to_list() == found.ratings["trajectory_id"].to_list()
     assert any(f"{answers.count('')} empty cells of people" in note for note in found.notes)
+
+
+def test_models_that_rated_one_patch_are_raters_of_one_item_and_not_rows(tmp_path):
+    rows = [(patch, model) for patch in range(20) for model in ("Qwen/Qwen2.5-72B", "meta-llama/Llama-3.3-70B")]
+    said = drawn(40, ("approve", "reject"))
+    reasons = [f"a reason of some length why patch {n} was judged so by one of them" for n in range(40)]
+    table = {"patch_id": [f"patch_{patch}" for patch, _ in rows], "model": [model for _, model in rows]}
+    path = written(tmp_path / "verdicts.csv", table | {"verdict": said, "main_reason": reasons})
+    with pytest.raises(InputError) as refused:
+        import_ratings([path])
+    assert all("patch_id" in way.options for way in refused.value.ways)
+    told = ImportOptions(item=("patch_id",), question=("verdict",), kind="llm")
+    assert import_ratings([path], told).ratings["trajectory_id"].n_unique() == 20
