@@ -291,7 +291,7 @@ def _one_table(readings: Sequence[tuple[Path, ImportedFile]]) -> pl.DataFrame:
     tables = []
     for _, reading in readings:
         found = reading.judgements
-        if reading.format == sets.ALTTEST and not isinstance(found, pl.DataFrame):
+        if reading.format == sets.ALTTEST and not isinstance(found, pl.DataFrame) and found:
             found = sets.with_names(found, [one for one in every if one.fields["domain"] == found[0].fields["domain"]])
         if len(found):
             tables.append(found if isinstance(found, pl.DataFrame) else judged(found))

@@ -196,3 +196,10 @@ def test_a_word_of_a_table_that_is_there_is_not_called_absent(tmp_path):
         options = ImportOptions(**told, missing=(missing,), words={words: "good"})
         notes = [note for note in import_ratings([path], options).notes if "not here" in note]
         assert [note.split()[0] for note in notes] == [absent] * bool(absent)
+
+
+def test_an_annotator_without_labels_beside_others_says_nothing(tmp_path):
+    (tmp_path / "one.json").write_text('{"ann1": {}}')
+    (tmp_path / "two.json").write_text('{"ann2": {"a": 1, "b": 0}}')
+    with pytest.raises(InputError, match="does not say what was asked"):
+        import_ratings([tmp_path])
