@@ -201,5 +201,4 @@ def test_a_word_of_a_table_that_is_there_is_not_called_absent(tmp_path):
 def test_an_annotator_without_labels_beside_others_says_nothing(tmp_path):
     (tmp_path / "one.json").write_text('{"ann1": {}}')
     (tmp_path / "two.json").write_text('{"ann2": {"a": 1, "b": 0}}')
-    with pytest.raises(InputError, match="does not say what was asked"):
-        import_ratings([tmp_path])
+    assert import_ratings([tmp_path]).ratings.select("rater", "trajectory_id").rows() == [("ann2", "a"), ("ann2", "b")]
