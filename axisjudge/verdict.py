@@ -17,6 +17,10 @@ AXES: tuple[Axis, ...] = get_args(Axis)
 VERDICTS: tuple[Word, ...] = get_args(Word)
 STATUSES: tuple[Status, ...] = get_args(Status)
 RATER_KINDS: tuple[RaterKind, ...] = get_args(RaterKind)
+#: Flag of a person's label without a verdict.
+OPEN = "open"
+#: The question under which failures stand that are on no axis of the agent's: the user's, the environment's.
+NO_AXIS = "no_axis"
 
 SCHEMA_VERSION = 1
 

@@ -8,16 +8,46 @@ function, so that ``--help`` stays quick.
 import sys
 import warnings
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from axisjudge.checks import InputError, OneLine, printable
-from axisjudge.cli import axis, combining, files, judging, labels, pages, rubrics, scorecard, splits, trust  # noqa: F401
-from axisjudge.cli.show import app
+from axisjudge.cli import show
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
+#: The file of each command, so that one command reads no file of others.
+FILES = {
+    name: file
+    for file, names in {
+        "axis": ("axis-result", "axis-baseline"),
+        "combining": ("panel", "curve", "ratings", "cost"),
+        "files": ("read", "import", "export", "init", "data", "schema", "demo", "twins"),
+        "judging": ("judge", "doctor", "models"),
+        "labels": ("label",),
+        "pages": ("report", "plan", "explore"),
+        "rubrics": ("rubric",),
+        "scorecard": ("scorecard",),
+        "splits": ("split", "holdout"),
+        "trust": ("check", "agreement", "compare", "confidence", "profile"),
+    }.items()
+    for name in names
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module 'axisjudge.cli' has no attribute {name!r}")
+    _load("")
+    return show.app
+
+
+def _load(command: str) -> None:
+    """Have the file of a command register it, or all files where it is none."""
+    for file in [FILES[command]] if command in FILES else dict.fromkeys(FILES.values()):
+        import_module(f"axisjudge.cli.{file}")
 
 
 def _version(asked: bool) -> None:
@@ -28,7 +58,7 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@show.app.callback()
 def common(
     workbench: Annotated[
         Path | None,
@@ -51,16 +81,17 @@ _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 
 @cache
-def _command_line() -> Any:
-    """All commands, built from their signatures once a process."""
-    return typer.main.get_command(app)
+def _command_line(command: str) -> Any:
+    """The command line as far as a command needs it, built from signatures once a process."""
+    _load(command)
+    return typer.main.get_command(show.app)
 
 
 def main() -> None:
     """Run a command; what a user can mend is one line on standard error, never a stack trace."""
     warnings.showwarning = _show_warning
     try:
-        code = _command_line()(prog_name="axisjudge", standalone_mode=False)
+        code = _command_line(sys.argv[1] if len(sys.argv) > 1 else "")(prog_name="axisjudge", standalone_mode=False)
     except _UsageError as error:
         code = _show_usage(error)
     except InputError as error:

@@ -22,7 +22,6 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.explorer.session import KEYS
 from axisjudge.explorer.shown import shown_run
-from axisjudge.labels import decisions
 from axisjudge.labels.decisions import decided, decision_base
 from axisjudge.labels.panel import BY_PERSON
 from axisjudge.protocol import Split, find_split, gate, ledger
@@ -34,7 +33,7 @@ from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.studies._shared.frames import MADE_UP, banner
 from axisjudge.studies._shared.words import many
 from axisjudge.trajectory import Trajectory, as_runs
-from axisjudge.verdict import AXES, STATUSES, VERDICTS
+from axisjudge.verdict import AXES, OPEN, STATUSES, VERDICTS
 
 #: Flags that say how a rating came about, not that something is wrong with it.
 _USUAL = re.compile(r"(drawn|opening|decided|answer)\w*:|exploratory$|not_asked")
@@ -103,7 +102,7 @@ class Grid:
         table, runs, shut = without_held_out(given, as_runs(trajectories))
         whole = table.filter(pl.col("step_index").is_null() & pl.col("interaction_id").is_null())
         unfinished = (
-            whole["flags"].list.contains(decisions.OPEN)
+            whole["flags"].list.contains(OPEN)
             & ~whole["flags"].list.eval(pl.element().str.starts_with("decided:")).list.any()
         )
         chosen = _latest(whole.filter(~unfinished.fill_null(False)))

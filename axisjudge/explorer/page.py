@@ -21,8 +21,9 @@ from axisjudge.explorer.front import script, text
 from axisjudge.explorer.grid import Grid
 from axisjudge.explorer.session import Session
 from axisjudge.figures.markup import csp_hash
-from axisjudge.labels.decisions import OPEN, SUFFIX, TAKEN_BACK
+from axisjudge.labels.decisions import SUFFIX, TAKEN_BACK
 from axisjudge.sharing import shared
+from axisjudge.verdict import OPEN
 
 _WELCOME = (
     "You will read runs of an AI agent, step by step, and say for each of five capabilities whether the agent used it "

@@ -16,12 +16,11 @@ from axisjudge.families import family_of
 from axisjudge.imports.cells import each_by, of_bad
 from axisjudge.imports.judgement import DRAW, ImportOptions, place_of
 from axisjudge.imports.recognise import kind_of
-from axisjudge.labels.decisions import OPEN
 from axisjudge.labels.own import OF_RUN, word_error
 from axisjudge.ratings import edge
 from axisjudge.ratings.edge import side, word
 from axisjudge.ratings.scales import checked_scale, nominal_of, number_of, on_scale, recognised_scale
-from axisjudge.verdict import AXES
+from axisjudge.verdict import AXES, OPEN
 
 #: A record or list written into one cell.
 _SEVERAL = re.compile(r"\{.*:.*\}|\[.*,.*\]", re.DOTALL)

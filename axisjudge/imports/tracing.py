@@ -20,7 +20,6 @@ from axisjudge.checks import InputError
 from axisjudge.imports.judgement import ImportedFile, Judgement
 from axisjudge.imports.sheets import Row
 from axisjudge.ratings.edge import words_in
-from axisjudge.readers.events import json_of
 from axisjudge.verdict import RaterKind, Status
 
 _MLFLOW: dict[str, RaterKind] = {"HUMAN": "human", "LLM_JUDGE": "llm", "AI_JUDGE": "llm", "CODE": "rules"}
@@ -54,7 +53,7 @@ def assessments_in(content: object) -> list[tuple[str | None, Mapping[str, Any]]
         if _is_assessment(info):
             assessments.append((None, info))
             continue
-        held = json_of(info.get("assessments"))
+        held = _decoded(info.get("assessments"))
         held = held if isinstance(held, list) else None
         if held is None and not (
             {"trace_id", "request_id"} & info.keys() and {"data", "state", "status"} & {*trace, *info}
@@ -141,7 +140,7 @@ def _serialized(held: object) -> Any:
 
 
 def _mapping(held: object) -> Mapping[str, Any]:
-    found = json_of(held)
+    found = _decoded(held)
     if isinstance(found, str) and found[:1] == "{":  # as pandas writes a dict into a cell
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             found = ast.literal_eval(found)
@@ -322,6 +321,12 @@ def read_langsmith(path: Path, rows: Sequence[Row]) -> ImportedFile:
         assessments.append(Judgement(where, str(thing), str(row["key"]), str(rater), word, kind, lost, fields))
     notes = [f"{empty} pieces of feedback hold neither a score nor a word and are left out"] if empty else []
     return ImportedFile("langsmith", tuple(assessments), notes=tuple(notes))
+
+
+def _decoded(held: Any) -> Any:
+    from axisjudge.readers.events import json_of  # with all readers, which tables do not need
+
+    return json_of(held)
 
 
 def _source(row: Row) -> Mapping[str, Any]:

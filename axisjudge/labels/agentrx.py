@@ -18,7 +18,7 @@ from axisjudge.labels.decisions import of_run
 from axisjudge.labels.reading import holds_records, read_json
 from axisjudge.ratings.edge import completed_rows
 from axisjudge.trajectory import Trajectory
-from axisjudge.verdict import Axis
+from axisjudge.verdict import NO_AXIS, Axis
 from axisjudge.workbench import find
 
 #: The taxonomies of which there is a table.
@@ -82,8 +82,6 @@ def _rows(taxonomy: str) -> list[dict[str, str]]:
 #: The axes of the failures whose category leaves it open, by failure_id, as their reasons say: a whole order cancelled
 #: where a part was meant; items changed before the address, twice.
 AXIS_BY_REASON: dict[int, Axis] = {13: "tool_selection", 21: "sequencing", 28: "sequencing"}
-#: The question under which failures stand that are on no axis of the agent's: the user's, the environment's.
-NO_AXIS = "no_axis"
 #: The user's own failures, on the scale that their labels have.
 _USERS = ("underspecified_user_intent", "intent_not_supported")
 #: A word by which a category is known although its labels call it otherwise ("Instruction Adherence Failure").

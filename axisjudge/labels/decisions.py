@@ -32,7 +32,7 @@ from axisjudge.ratings import read_ratings
 from axisjudge.results import Result
 from axisjudge.rubric import Rubric
 from axisjudge.trajectory import Trajectory
-from axisjudge.verdict import SCHEMA_VERSION, VERDICTS, Rating
+from axisjudge.verdict import OPEN, SCHEMA_VERSION, VERDICTS, Rating
 
 # A person's label as a rating: who labelled what by which instructions, and what an unfinished label looks like.
 #
@@ -50,8 +50,6 @@ from axisjudge.verdict import SCHEMA_VERSION, VERDICTS, Rating
 
 #: Version of how people are asked to label; raised when the labeller's instructions change in meaning.
 LABELLING = "1"
-#: Flag of a label without a verdict.
-OPEN = "open"
 #: What a person is shown of a rubric, in this order; a rubric without such sections is shown whole.
 SHOWN_SECTIONS = ("Question", "In scope", "Not in scope", "Verdicts")
 

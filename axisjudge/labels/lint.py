@@ -12,7 +12,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.labels.decisions import OPEN
 from axisjudge.labels.lint_people import (
     ALPHA,
     LabelFault,
@@ -32,7 +31,7 @@ from axisjudge.labels.lint_people import (
 from axisjudge.labels.panel import BY_PERSON
 from axisjudge.labels.sampling import with_drawn
 from axisjudge.trajectory import Trajectory
-from axisjudge.verdict import check_citations
+from axisjudge.verdict import OPEN, check_citations
 
 # Copied labels: blocks within one person's labels, runs between two people, notes in the same words.
 

@@ -20,15 +20,13 @@ from pydantic import ValidationError
 
 from axisjudge.checks import InputError, WayOut, one_of
 from axisjudge.families import family_of
-from axisjudge.labels.agentrx import NO_AXIS
-from axisjudge.labels.decisions import OPEN
 from axisjudge.labels.reading import read_bytes
 from axisjudge.ratings import read_ratings
 from axisjudge.ratings.scales import MOST_WORDS, checked_scale, number_of, on_scale, plain, recognised_scale
 from axisjudge.ratings.table import json_line
 from axisjudge.sharing import plain_cell, safe_cell
 from axisjudge.trajectory import Trajectory
-from axisjudge.verdict import AXES, VERDICTS, Rating
+from axisjudge.verdict import AXES, NO_AXIS, OPEN, VERDICTS, Rating
 
 # Tables as separated values, with commas, semicolons, tabs or bars between them.
 

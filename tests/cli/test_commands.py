@@ -338,3 +338,16 @@ def test_a_glob_that_the_shell_has_split_is_one_option(given, trajectories, rati
     taken += [each.partition("=")[2] for each in rest if each.startswith("--trajectories=")]
     left = [each for each in rest if each not in taken and not each.startswith("-") and each != "3"]
     assert (" ".join(taken), " ".join(left)) == (trajectories, ratings)
+
+
+def test_each_command_is_read_from_one_file():
+    from axisjudge.cli import FILES
+
+    found = {each.name: each.callback.__module__ for each in app.registered_commands}
+    for each in app.registered_groups:
+        inner = [*each.typer_instance.registered_commands]
+        inner += [
+            one for below in each.typer_instance.registered_groups for one in below.typer_instance.registered_commands
+        ]
+        found[each.typer_instance.info.name] = inner[0].callback.__module__
+    assert {name: module.removeprefix("axisjudge.cli.") for name, module in found.items()} == FILES

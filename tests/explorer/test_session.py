@@ -11,10 +11,10 @@ from axisjudge.explorer.log import LabelLog, by_other_instructions, now, state_o
 from axisjudge.explorer.session import Session
 from axisjudge.explorer.shown import shown_run
 from axisjudge.explorer.widget import labels_path, open_labeller, plan_beside
-from axisjudge.labels.decisions import OPEN, read_labels
+from axisjudge.labels.decisions import read_labels
 from axisjudge.labels.sampling import Drawn, Sampling, draw_at_random, draw_by
 from axisjudge.trajectory import Step, ToolCall, Trajectory
-from axisjudge.verdict import AXES, VERDICTS
+from axisjudge.verdict import AXES, OPEN, VERDICTS
 
 NOW = "2026-11-22T08:00:00Z"
 

@@ -5,9 +5,10 @@ import json
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.labels.agentrx import NO_AXIS, read_agentrx
+from axisjudge.labels.agentrx import read_agentrx
 from axisjudge.readers import read_trajectories
 from axisjudge.trajectory import Step, Trajectory
+from axisjudge.verdict import NO_AXIS
 
 
 def run(task="7", reward=0.0):

@@ -3,11 +3,11 @@
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.labels.decisions import OPEN, SHOWN_SECTIONS, label_base, label_word, read_labels, shown_sections
+from axisjudge.labels.decisions import SHOWN_SECTIONS, label_base, label_word, read_labels, shown_sections
 from axisjudge.ratings import RatingsWriter
 from axisjudge.rubric import load_rubric
 from axisjudge.trajectory import Step, Trajectory
-from axisjudge.verdict import AXES, Rating, identity
+from axisjudge.verdict import AXES, OPEN, Rating, identity
 
 HELLO = Step(index=0, role="user", content="hello")
 

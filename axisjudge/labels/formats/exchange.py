@@ -17,9 +17,7 @@ from pydantic import ValidationError
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.labels import agentprocessbench, alttest, own
-from axisjudge.labels.agentrx import NO_AXIS
 from axisjudge.labels.alttest import JUDGES, PEOPLE, is_annotations
-from axisjudge.labels.decisions import OPEN
 from axisjudge.labels.formats import argilla, crowd_kit, failure_sets, label_studio
 from axisjudge.labels.own import Read, Terms
 from axisjudge.labels.reading import columns_of, first_line_of, json_if_any, read_bytes
@@ -34,7 +32,7 @@ from axisjudge.labels.sampling import (
     set_drawn,
     with_plan,
 )
-from axisjudge.verdict import AXES, Rating, identity
+from axisjudge.verdict import AXES, NO_AXIS, OPEN, Rating, identity
 
 #: What labels forbid whose draw is unknown.
 UNKNOWN = (

@@ -26,7 +26,7 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.labels import agentrx, own
 from axisjudge.labels.reading import holds_records, read_json
 from axisjudge.trajectory import Trajectory
-from axisjudge.verdict import AXES, Axis, Rating
+from axisjudge.verdict import AXES, NO_AXIS, Axis, Rating
 
 _DECISIVE = {"history", "mistake_agent", "mistake_step"}
 _NUMBERED = re.compile(r"\s*(?:FM-)?(\d\.\d)\s*")
@@ -186,8 +186,8 @@ def read_agentrx_failures(path: Path, terms: own.Naming) -> own.Read:
     ratings = own.ratings_of(table)
     if terms.rater:
         ratings = [rating.model_copy(update={"rater": terms.rater}) for rating in ratings]
-    users = sum(rating.question == agentrx.NO_AXIS for rating in ratings)
-    return ratings, [own.ONLY_FAILURES, f"{users} failures of the user's are kept under {agentrx.NO_AXIS}"]
+    users = sum(rating.question == NO_AXIS for rating in ratings)
+    return ratings, [own.ONLY_FAILURES, f"{users} failures of the user's are kept under {NO_AXIS}"]
 
 
 def write_agentrx_failures(ratings: Sequence[Rating], terms: own.Terms) -> str:
@@ -212,7 +212,7 @@ def write_agentrx_failures(ratings: Sequence[Rating], terms: own.Terms) -> str:
 
 
 def _failures(label: Rating, run: Trajectory) -> Iterator[dict[str, Any]]:
-    users = label.question == agentrx.NO_AXIS
+    users = label.question == NO_AXIS
     nowhere = {agentrx.category_key(name).replace(" ", "_"): name for name in agentrx.read_crosswalk("agentrx")}
     category = nowhere.get(str(label.verdict)) if users else _CATEGORIES.get(label.question)
     if category is None or not (users or label.verdict == "incorrect"):

@@ -20,9 +20,8 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.labels import own
-from axisjudge.labels.agentrx import NO_AXIS
 from axisjudge.labels.reading import holds_records, read_json
-from axisjudge.verdict import AXES, Rating
+from axisjudge.verdict import AXES, NO_AXIS, Rating
 
 GROUND_TRUTH, CANCELLED, SAID = "ground_truth", "cancelled", "said"
 _VALUES = {"choices": "choices", "rating": "rating", "number": "number", "textarea": "text"}

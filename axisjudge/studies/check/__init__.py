@@ -21,6 +21,7 @@ from axisjudge.figures.markup import template, untypeset
 from axisjudge.imports.cells import rows_where
 from axisjudge.imports.recognise import TRIED_ON, Recognised, recognise, rows_to_try, texts
 from axisjudge.imports.sheets import Cells, read_sheet, unpacked
+from axisjudge.imports.tracing import SHEETS
 from axisjudge.ratings.edge import NO_VERDICT, word
 from axisjudge.stats.clusters import ALIKE, Alike
 from axisjudge.stats.estimate import Decision as Decision
@@ -337,14 +338,18 @@ def read_cells(table: Any) -> CellTable:
         source = str(Path(table))
         with unpacked(Path(table)) as path:
             if path.suffix in _OF_TOOLS and path.is_file():
-                _refuse_export(path, source)
+                from axisjudge.imports.api import tool_of  # with all readers, which tables do not need
+
+                if tool := tool_of(path):
+                    raise _export(tool, path, source)
             given, notes, outer = read_sheet(path)
             if {*_OF_RATINGS, "repeat"} <= given.keys():
                 firsts = [n for n, again in enumerate(given["repeat"]) if str(again) == "0"]
                 left = len(given["repeat"]) - len(firsts)
                 notes = (*notes, f"{left:,} repeated ratings are left out") if left else notes
                 given = {name: [given[name][n] for n in firsts] for name in _OF_RATINGS}
-            _refuse_export(path, source, list(given))
+            if tool := next((name for name, is_of_tool, _ in SHEETS if is_of_tool(list(given))), ""):
+                raise _export(tool, path, source)
     elif isinstance(table, Mapping):
         given = {name: list(values) for name, values in table.items()}
     else:
@@ -359,13 +364,12 @@ def read_cells(table: Any) -> CellTable:
     return CellTable(texts({str(name): cells for name, cells in given.items()}), source, kind, tuple(notes), records)
 
 
-def _refuse_export(path: Path, source: str, heads: Sequence[str] = ()) -> None:
-    """Refuse the export of a tool, which is told from a table by what `import` reads."""
-    from axisjudge.imports.api import ratings_ways, tool_of
+def _export(tool: str, path: Path, source: str) -> InputError:
+    """The refusal of a tool's export, which is told from a table by what `import` reads."""
+    from axisjudge.imports.api import ratings_ways
 
-    if tool := tool_of(path, heads):
-        rule = f"is an export of {tool}, which says itself who rated what"
-        raise InputError(source, rule, cure="take it as ratings", ways=ratings_ways(path, source, strict=True))
+    rule = f"is an export of {tool}, which says itself who rated what"
+    return InputError(source, rule, cure="take it as ratings", ways=ratings_ways(path, source, strict=True))
 
 
 def check(

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
 from axisjudge.imports import import_ratings
-from axisjudge.labels.decisions import OPEN
 from axisjudge.labels.formats import FORMATS, Terms, export_labels
 from axisjudge.labels.formats.exchange import recognised
 from axisjudge.labels.own import ratings_of
 from axisjudge.trajectory import Step, Trajectory
-from axisjudge.verdict import AXES, VERDICTS, Rating, identity
+from axisjudge.verdict import AXES, OPEN, VERDICTS, Rating, identity
 
 FAST = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 RUNS = {
