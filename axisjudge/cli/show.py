@@ -513,12 +513,13 @@ def raters_in(ratings: "pl.DataFrame") -> list[dict[str, object]]:
 def words_said(ratings: "pl.DataFrame") -> list[dict[str, object]]:
     """The commonest words of each question, with their counts; of numbers alone the least and the greatest."""
     rows: list[dict[str, object]] = []
-    for (question, scale), of in ratings.group_by("question", "scale", maintain_order=True):
+    few = ratings.select("question", "scale", "verdict", "value")  # each group is a copy
+    for (question, scale), of in few.group_by("question", "scale", maintain_order=True):
         counts = (
             of["verdict"].drop_nulls().value_counts().sort("count", "verdict", descending=[True, False]).head(5).rows()
         )
-        values = of["value"].drop_nulls().to_list()
-        ends = f"{min(values):g} to {max(values):g}" if values else ""
+        values = of["value"].drop_nulls().to_numpy()
+        ends = f"{values.min():g} to {values.max():g}" if values.size else ""
         said = ", ".join(f"{word} {count:,}" for word, count in counts) or ends
         rows.append({"question": question, "scale": str(scale).partition(":")[0], "said": said})
     return rows
