@@ -257,12 +257,12 @@ def _is_autogen(value: Any) -> bool:
 def _read_autogen(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
     """The conversations of a file; of a saved team those that any of its members keeps, each one once."""
     if _are_autogen_messages(value):
-        yield _autogen_conversation({}, value, where, where)
+        yield _autogen_conversation({}, value, where)
         return
     for place, record in records_in(value, where):
         threads = list(_threads(record, place))
         for spot, messages in threads:
-            yield _autogen_conversation(record if len(threads) == 1 else {}, messages, spot or where, spot)
+            yield _autogen_conversation(record if len(threads) == 1 else {}, messages, spot)
 
 
 def _are_autogen_messages(value: Any) -> bool:
@@ -294,13 +294,11 @@ def _threads(record: dict[str, Any], where: str) -> Iterator[tuple[str, list[dic
                         yield from _threads(state, chat.at(where, key, name))
 
 
-def _autogen_conversation(
-    record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str
-) -> chat.Found:
+def _autogen_conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str) -> chat.Found:
     steps = Conversation(_AUTOGEN, where, record)
     run = _AutogenRun(messages, steps)
-    for number, message in enumerate(chat.objects(messages, where_messages)):
-        run.add(message, chat.at(where_messages, number))
+    for number, message in enumerate(chat.objects(messages, where)):
+        run.add(message, chat.at(where, number))
     agents = sorted({step.agent for step in run.steps.all() if step.agent and step.role == "assistant"})
     return steps.found(
         termination=chat.word(record.get("stop_reason")), meta={"agents": agents} if len(agents) > 1 else {}
