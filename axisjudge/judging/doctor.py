@@ -172,10 +172,7 @@ async def examine(judge: Judge) -> Examination:
                 examination.server = {"its models": await _nearest_models(judge)}
     finally:
         await judge.close()
-    if lane.errors:
-        examination.fault = str(lane.errors[0])
-    elif lane.end.stopped:
-        examination.fault = lane.end.stopped
+    examination.fault = str(lane.errors[0]) if lane.errors else lane.end.stopped
     return examination
 
 

@@ -55,9 +55,9 @@ class Inquiry(ABC):
         """What the judge is sent, as it is sent; the parts of the prompt where it is not asked over a wire."""
 
     @property
+    @abstractmethod
     def reply_tokens(self) -> int:
-        """How long an answer may have to be, where that is longer than an answer usually is."""
-        return 0
+        """How long an answer may have to be; 0 where that is no longer than an answer usually is."""
 
     def tokens(self, judge: Judge) -> float:
         """About how many tokens a call takes, prompt and answer, for a limit of tokens a minute."""
@@ -73,9 +73,9 @@ class Inquiry(ABC):
         n_letters = sum(map(len, self.prompt(judge))) + FRAME_BYTES
         return judge.usual_usd(n_letters, len(self.rubrics))
 
+    @abstractmethod
     def flags_of(self, point: str) -> tuple[str, ...]:
         """What the rating of a point bears, whatever the answer."""
-        return ()
 
     def by_definition(self) -> dict[Any, Answer] | None:
         """The answers where they follow from a definition, so that no judge is asked."""
