@@ -14,8 +14,10 @@ from judging.worlds import trajectories
 
 import axisjudge
 from axisjudge.checks import InputError
+from axisjudge.judges.answer import Failure
 from axisjudge.judges.anthropic_judge import AnthropicJudge
 from axisjudge.judges.openai_judge import OpenAIJudge
+from axisjudge.judges.remote import BatchStatus
 from axisjudge.judging import RunOptions, batch, budget, judging_run
 from axisjudge.judging.batch import Batch, Batches, request_of
 from axisjudge.judging.estimate import cost_of
@@ -223,6 +225,8 @@ def test_a_budget_for_batches_of_a_few_calls_is_refused_before_the_first(
         run.carry_out(how)
     enough = float(re.findall(r"give ([\d.]+) or more", str(refused.value))[0])
     check_batches(run, RunOptions(batch=True, budget_usd=enough))
+    with pytest.raises(InputError, match="of 40 calls"):
+        check_batches(run, RunOptions(batch=True, budget_usd=enough - 0.01))
 
 
 def test_what_is_under_way_in_a_batch_is_not_asked_and_paid_again(
@@ -235,9 +239,9 @@ def test_what_is_under_way_in_a_batch_is_not_asked_and_paid_again(
         run = judging_run(trajectories(2), [SPECS["anthropic"]], AXES, out=out)
         names = [request_of(call) for group in run.plan().groups for call in group]
         under_way = Batches.beside(out)
-        under_way.open.append(Batch(SPECS["anthropic"], "tag", datetime.now(UTC).isoformat(), tuple(names[:3]), "b"))
+        under_way.open.append(Batch(SPECS["anthropic"], "tag", datetime.now(UTC).isoformat(), tuple(names[:1]), "b"))
         under_way.save()
-        with pytest.raises(InputError, match=r"3 of its calls are under way in a batch .* --batch"):
+        with pytest.raises(InputError, match=r"1 of its calls are under way in a batch .* --batch"):
             run.carry_out(progress=False, confirm=True)
         assert not told.batches
         others = judging_run(trajectories(2), ["rules"], AXES, out=out)
@@ -291,3 +295,103 @@ def test_a_judge_that_waits_for_another_ends_with_it(tmp_path: Path, monkeypatch
     assert (first.at_budget, other.at_budget) == (True, True)
     assert "of the budget" in (other.stopped or "")
     assert "of the budget" not in (first.stopped or "")
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_batch_whose_name_was_lost_is_found_again_or_handed_in(
+    is_there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between handing in and keeping the name, or before: each request is with the provider once."""
+    real = OpenAIJudge.submit_batch
+
+    async def killed(self: Any, requests: Any, tag: str) -> str:
+        if is_there:
+            await real(self, requests, tag)
+        raise _KilledError
+
+    with desk() as told:
+        point_at(told, monkeypatch)
+        monkeypatch.setattr(OpenAIJudge, "submit_batch", killed)
+        with pytest.raises(_KilledError):
+            judged("openai", tmp_path / "r.jsonl")
+        monkeypatch.setattr(OpenAIJudge, "submit_batch", real)
+        assert judged("openai", tmp_path / "r.jsonl", budget_usd=50.0)["status"].to_list() == ["ok"] * 6
+    assert (len(told.batches), set(told.times.values())) == (1, {1})
+
+
+def test_a_provider_that_stumbles_once_has_no_request_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes a batch and answers with 503, then lets a look wait for too long."""
+    real_submit, real_look = OpenAIJudge.submit_batch, OpenAIJudge.batch_status
+    stumbles = iter([True, True])
+
+    async def submit(self: Any, requests: Any, tag: str) -> str:
+        name = await real_submit(self, requests, tag)
+        if next(stumbles, False):
+            raise ConnectionError("cut off after it had been taken")
+        return name
+
+    async def look(self: Any, name: str) -> Any:
+        if next(stumbles, False):
+            raise TimeoutError
+        return await real_look(self, name)
+
+    monkeypatch.setattr(OpenAIJudge, "submit_batch", submit)
+    monkeypatch.setattr(OpenAIJudge, "batch_status", look)
+    with desk() as told:
+        point_at(told, monkeypatch)
+        assert judged("openai", tmp_path / "r.jsonl")["status"].to_list() == ["ok"] * 6
+    assert set(told.times.values()) == {1}
+
+
+@pytest.mark.parametrize(("kind", "n_batches"), [("passing", 2), ("key", 1)])
+def test_a_batch_that_is_refused_is_handed_in_again_unless_that_cannot_help(
+    kind: Any, n_batches: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = OpenAIJudge.batch_status
+
+    async def look(self: Any, name: str) -> Any:
+        refused = BatchStatus(True, 0, Failure(kind, "the file is cut"))
+        return refused if name == "batch_1" else await real(self, name)
+
+    monkeypatch.setattr(OpenAIJudge, "batch_status", look)
+    with desk() as told:
+        point_at(told, monkeypatch)
+        run = judging_run(trajectories(3), [SPECS["openai"], "rules"], AXES, out=tmp_path / "r.jsonl")
+        run.carry_out(batch=True, progress=False, confirm=True, budget_usd=50.0)
+    (end,) = (each for each in run.outcome.ends if each.judge.rater == SPECS["openai"])
+    assert (len(told.batches), end.statuses["ok"]) == (n_batches, 6 * (n_batches - 1))
+    assert (end.stopped is None) == (n_batches == 2)
+    assert end.failures == {"the file is cut": 1}
+
+
+@pytest.mark.parametrize(("limit", "n_batches"), [({"MOST_REQUESTS": 4}, 2), ({"MOST_BYTES": 1}, 6)])
+def test_what_is_too_much_for_a_batch_goes_into_several(
+    limit: dict[str, int], n_batches: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, most in limit.items():
+        monkeypatch.setattr(batch, name, most)
+    with desk() as told:
+        point_at(told, monkeypatch)
+        assert judged("openai", tmp_path / "r.jsonl").height == 6
+    assert sorted(len(each["fates"]) for each in told.batches.values()) == ([2, 4] if n_batches == 2 else [1] * 6)
+    assert set(told.times.values()) == {1}
+
+
+@pytest.mark.parametrize("budget_usd", [None, 50.0])
+def test_runs_without_messages_need_no_batch(
+    budget_usd: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = [run.model_copy(update={"steps": ()}) for run in trajectories(2)]
+    with desk() as told:
+        point_at(told, monkeypatch)
+        run = judging_run(empty, [SPECS["openai"], "rules"], AXES, out=tmp_path / "r.jsonl")
+        run.carry_out(batch=True, budget_usd=budget_usd, progress=False, confirm=True)
+    assert (run.outcome.code(), told.batches) == (0, {})
+    assert read_every_line(tmp_path / "r.jsonl").height == 8
+
+
+def test_a_list_of_batches_that_is_none_of_ours_is_refused(tmp_path: Path) -> None:
+    for text in ("{", '[{"rater": "x"}]', "[1]"):
+        (tmp_path / "r.jsonl.batches.json").write_text(text)
+        with pytest.raises(InputError, match="is no list of batches"):
+            Batches.beside(tmp_path / "r.jsonl")

@@ -5,6 +5,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import polars as pl
 import pytest
 from judging.worlds import CoinJudge, trajectories
 
@@ -124,3 +125,19 @@ def test_a_second_judge_that_cannot_be_asked_is_found_before_the_first_is_paid(
     local = Cascade(Hesitant("cheap"), "openai-compatible:m@http://127.0.0.1:9/v1,family=x")
     with pytest.raises(InputError, match="batch interface"):
         check_cascade(trajectories(3), local, AXES, options=RunOptions(batch=True), out=tmp_path / "r.jsonl")
+
+
+def test_a_cascade_is_read_from_its_words_and_its_bounds_are_kept() -> None:
+    both = Cascade.parse("rules > simulated:heron", below=0.7)
+    assert (both.first, both.second, both.below) == ("rules", "simulated:heron", 0.7)
+    for below in (-0.1, 1.1):
+        with pytest.raises(InputError, match="below"):
+            cascade(below=below)
+
+
+def test_a_cascade_goes_by_one_rating_of_an_item() -> None:
+    both = cascade()
+    run, _ = check_cascade(trajectories(4), both, AXES)
+    first = run.carry_out(progress=False)
+    with pytest.raises(InputError, match="1 more"):
+        second_run(trajectories(4), both, pl.concat([first, first[:1]]), AXES)

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from judging.providers import completion, failing, healthy, providing
+from judging.worlds import CoinJudge
 from typer.testing import CliRunner
 
 from axisjudge.cli import app
@@ -144,3 +145,43 @@ def test_the_command_ends_with_1_where_one_judge_fails_and_looks_at_the_machine_
     assert alone.exit_code == 0
     found = {row["what"]: row["found"] for row in json.loads(alone.stdout)["environment"]}
     assert {"python", "axisjudge", "openai", "anthropic", "workbench", "chromium", "OPENAI_API_KEY"} <= set(found)
+
+
+@pytest.mark.parametrize(
+    ("n", "options", "told"),
+    [
+        (1, "", "held, as far as one call shows"),
+        (7, "", "not held: give ,confidence=list"),
+        (7, ",mechanism=chat_json_object", "no schema is asked for"),
+        ("seven", "", "holds no number"),
+    ],
+)
+def test_whether_a_server_holds_the_ranges_of_a_schema(n, options, told):
+    def model(number, body):
+        reply = completion(body)
+        if body.get("response_format", {}).get("json_schema", {}).get("name") == "n":
+            reply["choices"][0]["message"]["content"] = json.dumps({"n": n})
+        return 200, {}, reply, 0.0
+
+    with providing(m=model) as provider:
+        assert told in examined(provider, "m", options).row()["ranges of numbers"]
+
+
+def test_a_closed_door_an_unknown_model_and_a_judge_that_breaks_are_faults_with_their_words():
+    with providing(
+        m=failing(404, "no such model", "model_not_found"), shut=failing(429, "later", retry_after="600")
+    ) as provider:
+        provider.context = 40_000
+        assert "m, shut" in examined(provider, "m").row()["its models"]
+        assert "later" in examined(provider, "shut").fault
+
+    class Breaking(CoinJudge):
+        async def grade(self, trajectory, rubrics, *, repeat=0):
+            raise RuntimeError("a cable is out")
+
+    assert "a cable is out" in asyncio.run(examine(Breaking())).faults[0]
+
+
+def test_a_confidence_outside_of_its_range_shows_that_ranges_are_not_held():
+    with providing(m=lambda n, body: (200, {}, completion(body, confidence=0.75 if n else 7), 0.0)) as provider:
+        assert "a confidence came outside" in examined(provider, "m").row()["ranges of numbers"]

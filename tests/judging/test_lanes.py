@@ -155,7 +155,6 @@ def test_a_provider_that_stays_closed_is_given_up_when_the_patience_is_over(stat
     assert took < 5
 
 
-@pytest.mark.slow
 def test_who_waits_for_whom_and_until_when_is_said(capsys, monkeypatch):
     monkeypatch.setattr(lane, "LONGEST_WAIT_S", 1.2)
     with providing(
@@ -219,7 +218,6 @@ def test_what_timed_out_is_asked_once_more_and_counts_as_maybe_paid():
     assert ends["asleep"].calls == 2
 
 
-@pytest.mark.slow
 def test_tokens_a_minute_are_kept():
     with providing(small=healthy(0.0)) as provider:
         call = make_plan(trajectories(1), judges_of(provider, "small"), rubrics()).groups[0][0]
@@ -253,3 +251,12 @@ def test_a_function_that_calls_a_provider_is_understood_too():
     ratings, ends, _ = carried_out([judge], n=20)
     assert len(judge.calls) <= 8
     assert "secret" not in str([rating.rationale for rating in ratings]) + ends["coin"].stopped
+
+
+def test_a_second_failure_within_a_pause_does_not_lengthen_it_unless_more_is_asked():
+    pause = lane.Pause("p")
+    first = pause.extend(1.0)
+    until = pause.until
+    assert pause.extend(None) <= first
+    assert (pause.until, pause.rounds) == (until, 1)
+    assert pause.extend(2.0) > first

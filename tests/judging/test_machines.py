@@ -16,10 +16,12 @@ from axisjudge.checks import InputError
 from axisjudge.cli import app
 from axisjudge.cluster import InTurn
 from axisjudge.judging import judge
-from axisjudge.judging.machines import Shard, judge_files
+from axisjudge.judging.machines import Shard, judge_files, judge_twins
 from axisjudge.ratings import read_every_line, read_ratings
 from axisjudge.ratings.merging import merged
 from axisjudge.readers import read_trajectories, write_trajectories
+from axisjudge.trajectory import Step, ToolCall, ToolSchema
+from axisjudge.twins import EDITS, make_twins
 from axisjudge.verdict import IDENTITY
 from axisjudge.workbench import home
 
@@ -54,7 +56,7 @@ def test_what_is_no_shard_is_refused(text):
 def files(tmp_path):
     """Twelve runs in four files, one of which a second file has once more."""
     runs = trajectories(12)
-    lots = [runs[:3], runs[3:6], runs[6:9], [runs[0], *runs[9:]]]
+    lots = [runs[:7], runs[3:6], runs[6:9], [runs[0], *runs[9:]]]
     folder = tmp_path / "runs"
     folder.mkdir()
     for number, lot in enumerate(lots):
@@ -149,3 +151,33 @@ def test_two_worker_processes_write_what_one_writes(tmp_path, files):
     one, two = (pl.read_ndjson(out).select("item_id", "question", "verdict") for out in outs)
     assert one.equals(two)  # line for line
     assert Counter(one["item_id"]).most_common(1)[0][1] == 5
+
+
+def test_twins_on_workers_are_those_of_one_place_with_the_same_ratings(tmp_path):
+    """The first seven of eight runs, each of which changes a record and tells of it; and why no other edit is made."""
+    takes = {"type": "object", "properties": {"book_id": {"type": "string"}}, "required": ["book_id"]}
+    tools = tuple(ToolSchema(name=name, kind="write", parameters=takes) for name in ("renew_book", "lend_book"))
+
+    def of(run, name):
+        asked = ToolCall(id="a", name=name, arguments={"book_id": "b-4"})
+        told = Step(
+            index=2, role="tool", tool_call_id="a", tool_name=name, content='{"book_id": "b-4", "price": 120.5}'
+        )
+        more = Step(index=1, role="assistant", tool_calls=(asked,)), told
+        said = Step(index=3, role="assistant", content="It is done and costs $120.50.")
+        return run.model_copy(update={"steps": (run.steps[0], *more, said), "tools": tools})
+
+    runs = [of(run, ("renew_book", "lend_book")[n // 4]) for n, run in enumerate(trajectories(8))]
+    for number in range(2):
+        write_trajectories(tmp_path / f"{number}.jsonl", runs[4 * number : 4 * number + 4])
+    out = tmp_path / "r.jsonl"
+    found = judge_twins([tmp_path / f"{n}.jsonl" for n in (0, 1)], EDITS, ["rules"], out, InTurn(), limit=7, reading={})
+    whole = make_twins(runs[:7], EDITS)
+    names = [twin.trajectory.id for twin in whole.twins]
+    assert len(names) == 7
+    assert [twin.trajectory.id for twin in found.twins.twins] == names
+    assert all(not twin.trajectory.steps for twin in found.twins.twins)
+    assert found.twins.refused == whole.refused
+    expected = judge([*runs[:7], *(twin.trajectory for twin in whole.twins)], ["rules"], progress=False)
+    assert found.ratings.select(SAME).sort(SAME[:3]).equals(expected.select(SAME).sort(SAME[:3]))
+    assert read_ratings(out).height == expected.height

@@ -1,10 +1,12 @@
 """What a run costs: said before, kept to, and counted after."""
 
 import asyncio
+import io
 import os
 import random
 import re
 import signal
+import sys
 import threading
 from dataclasses import replace
 from math import isclose
@@ -20,7 +22,9 @@ from axisjudge.judges.answer import Failure, all_lost
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judging import estimate, judging_run, lane, make_plan
 from axisjudge.judging.budget import Budget
-from axisjudge.judging.estimate import agree, cost_of, estimate_of
+from axisjudge.judging.estimate import JudgeCost, agree, cost_of, estimate_of, span
+from axisjudge.judging.judging_run import Outcome
+from axisjudge.judging.lane import LaneEnd
 from axisjudge.judging.plan import RunOptions
 from axisjudge.judging.run import Running
 from axisjudge.ratings import ratings_frame, read_every_line
@@ -346,3 +350,72 @@ def test_a_price_that_replies_on_file_told_is_the_forecasts(tmp_path):
         plan = make_plan(trajectories(2), [judge], rubrics())
         assert estimate_of(plan, ratings_frame([])).usd == (0, 0)
         assert estimate_of(plan, read_every_line(out)).usd == pytest.approx((0.01, 0.01))
+
+
+@pytest.mark.usefixtures("no_real_service")
+def test_the_row_of_an_estimate_says_what_its_parts_come_to():
+    """Ten runs by a judge with a price and one without; four letters are a token, and each part has its share."""
+    known, unknown = make_judges(["openai:gpt-5", "openai-compatible:m@http://127.0.0.1:9/v1,family=x"])
+    found = estimate_of(make_plan(trajectories(10), [known, unknown], rubrics()), ratings_frame([]))
+    (row, other) = found.rows()
+    assert (row["judge"], row["calls"], row["answers by"]) == (known.rater, 50, "a stated range")
+    first = found.judges[0]
+    assert row["in a batch $"] == span(first.batch_usd, 2)
+    assert other["in a batch $"] == "-"
+    low, high = first.cached_share
+    assert 0 <= low <= high <= 1
+    nothing = replace(first, input_tokens=(0.0, 0.0))
+    assert nothing.cached_share == (0.0, 0.0)
+    shares = [int(each) for each in re.findall(r"\((\d+)%\)", first.parts)]
+    assert abs(sum(shares) - 100) <= len(shares)
+    each = [int(n.replace(",", "")) for n in re.findall(r" ([\d,]+) \(", first.parts)]
+    assert abs(sum(each) - sum(first.letters) / 4 / 50) <= len(each)
+    assert found.prompts == first.parts
+    apart = replace(found, judges=(first, replace(found.judges[1], letters=tuple(2 * n for n in first.letters))))
+    assert apart.prompts.count(": ") == 2
+
+
+def test_the_cost_of_a_judge_is_told_by_its_verdicts():
+    cost = JudgeCost("r", 4, 3, 1, 1_000, 250, 40, 0.6, 0)
+    assert (cost.cached_share, cost.usd_per_1000) == (0.25, pytest.approx(200))
+    assert cost.row() == {
+        "judge": "r", "calls": 4, "verdicts": 3, "lost": 1, "tokens in": 1_000, "cached share": 0.25, "tokens out": 40,
+        "spent $": 0.6, "$ per 1,000 verdicts": pytest.approx(200),
+    }  # fmt: skip
+    assert replace(cost, n_unpriced=4).usd_per_1000 is None
+    assert replace(cost, n_verdicts=0).usd_per_1000 is None
+    assert replace(cost, cached_tokens=None).cached_share is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_yes"), [("y\n", True), (" YES \n", True), ("\n", False), ("no\n", False), ("", False)]
+)
+def test_only_a_yes_on_a_terminal_is_one(answer, is_yes, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    monkeypatch.setattr("sys.stderr", shown := Terminal())
+    assert estimate.asked_yes("Spend it?") is is_yes
+    assert "Spend it? [y/N]" in shown.getvalue()
+
+
+@pytest.mark.parametrize("error", [EOFError, NotImplementedError])
+def test_a_notebook_that_nobody_sits_at_says_no(error, monkeypatch):
+    def nobody(prompt):
+        raise error
+
+    monkeypatch.setattr("sys.stdin", None)
+    monkeypatch.setitem(sys.modules, "ipykernel", io)
+    monkeypatch.setattr("builtins.input", nobody)
+    assert estimate.asked_yes("Spend it?") is False
+    monkeypatch.setattr("builtins.input", lambda prompt: "y")
+    assert estimate.asked_yes("Spend it?") is True
+
+
+def test_what_a_run_came_to_is_said_in_a_sentence_each():
+    end = LaneEnd(CoinJudge(), spent_usd=1.5, cached_tokens=30, input_tokens=120, unpriced=2, not_asked=3)
+    told = Outcome((), (), (end, end), True).sentences()
+    assert [re.findall(r"[\d.]*\d", line) for line in told] == [["3.0000"], ["25"], ["4"], ["6"]]
+    assert Outcome((), (), (LaneEnd(CoinJudge()),), True).sentences() == []

@@ -9,6 +9,8 @@ from judging.providers import Answer, providing
 from judging.worlds import trajectories
 
 import axisjudge
+from axisjudge.checks import InputError
+from axisjudge.judges.written import JOINT_REPLY_TOKENS
 from axisjudge.judging import judging_run
 from axisjudge.ratings import read_every_line
 from axisjudge.verdict import AXES
@@ -89,3 +91,18 @@ def test_the_prompt_of_each_call_is_kept_once_beside_its_hash(tmp_path: Path) ->
     assert set(asked["prompt_sha256"]) <= set(kept)
     sent = {json.dumps(body, sort_keys=True) for body in provider.bodies}
     assert {json.dumps(line["sent"], sort_keys=True) for line in kept.values()} == sent
+
+
+def test_a_joint_reply_may_be_longer_by_each_axis(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "not-a-key-0123456789")
+    for one, axes, tokens in ((True, AXES, 5 * JOINT_REPLY_TOKENS), (False, AXES, 0), (True, AXES[:1], 0)):
+        plan = judging_run(trajectories(1), ["anthropic:claude-sonnet-4-6"], axes, one_call=one).plan()
+        assert {call.inquiry.reply_tokens for group in plan.groups for call in group} == {tokens}
+
+
+def test_a_file_that_holds_no_prompts_is_not_written_into(tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").write_text('{"verdict": "correct"}\n')
+    (tmp_path / "folder").mkdir()
+    for name, why in (("r.jsonl", "holds no prompts"), ("folder", "cannot be written")):
+        with pytest.raises(InputError, match=why):
+            axisjudge.judge(trajectories(1), ["rules"], keep_prompts=tmp_path / name, progress=False)

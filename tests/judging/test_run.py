@@ -11,10 +11,12 @@ from judging.providers import healthy, providing
 from judging.worlds import CoinJudge, rubrics, run_plan, trajectories
 
 import axisjudge
+from axisjudge import protocol, workbench
 from axisjudge.checks import InputError
 from axisjudge.judges import Answer, Reply, make_judges
-from axisjudge.judging import make_plan
+from axisjudge.judging import api, make_plan
 from axisjudge.judging.judging_run import of_plan
+from axisjudge.judging.plan import together
 from axisjudge.judging.run import Progress, done_of, too_long
 from axisjudge.ratings import RatingsWriter, ratings_frame, read_ratings
 from axisjudge.trajectory import Step, Trajectory
@@ -308,3 +310,60 @@ def test_the_collector_is_as_it_was_after_a_run(theirs, fails):
         gc.unfreeze()
     assert min(during) > 0
     assert (after > 0) == theirs
+
+
+def test_a_long_run_holds_its_ratings_packed_and_gives_them_all(tmp_path, monkeypatch):
+    whole = axisjudge.judge(trajectories(4), ["rules"], progress=False)
+    monkeypatch.setattr("axisjudge.judging.run._BATCH", 3)
+    table = axisjudge.judge(trajectories(4), ["rules"], out=tmp_path / "r.jsonl", progress=False)
+    same = ["item_id", "question", "verdict", "status", "rationale"]
+    assert table.select(same).equals(whole.select(same))
+
+
+def test_several_plans_are_one_occasion_and_no_call_is_made_twice():
+    first, second = CoinJudge("a"), CoinJudge("b")
+    plans = [make_plan(trajectories(n), [judge], rubrics()) for n, judge in ((2, first), (3, second), (3, first))]
+    both = together(plans)
+    assert [group[0].judge.rater for group in both.groups[:4]] == [first.rater, second.rater] * 2
+    calls = [
+        (call.judge.rater, call.trajectory.id, axis) for group in both.groups for call in group for axis in call.wanted
+    ]
+    assert len(calls) == len(set(calls)) == 2 * 3 * 5
+    assert both.identities == plans[1].identities | plans[2].identities
+    assert [judge.rater for judge in both.judges] == [first.rater, second.rater]
+
+
+def test_what_a_program_froze_stays_frozen():
+    gc.freeze()
+    try:
+        run(make_plan(trajectories(1), [CoinJudge()], rubrics()))
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
+    run(make_plan(trajectories(1), [CoinJudge()], rubrics()))
+    assert gc.get_freeze_count() == 0
+
+
+def test_a_run_without_messages_has_no_prompt_to_keep(tmp_path):
+    (empty,) = (each.model_copy(update={"steps": ()}) for each in trajectories(1))
+    axisjudge.judge(
+        [empty, *trajectories(2)[1:]], [CoinJudge()], ["termination"], keep_prompts=tmp_path / "p", progress=False
+    )
+    assert len((tmp_path / "p").read_text().splitlines()) == 1
+
+
+def test_the_run_on_a_held_out_side_is_that_of_the_lock(tmp_path, monkeypatch):
+    runs = trajectories(24)
+    with workbench.at(protocol.rehearsal(tmp_path / "bench")):
+        split = protocol.make_split(runs, salt="s")
+        lock = protocol.make_lock(["rules"], protocol.AnalysisPlan(axes=("termination",), statistic="cohen_kappa"))
+        protocol.open_holdout("the rubrics are final")
+        table = api.held_out_run(runs).carry_out(progress=False)
+        assert read_ratings(workbench.own() / "data" / "ratings" / "opening-1.jsonl").height == table.height
+        monkeypatch.setattr(api, "read_split", lambda: split.model_copy(update={"held_out": ("a", "b")}))
+        with pytest.raises(InputError, match="several are held out"):
+            api.held_out_run(runs)
+    held = [run.id for run in runs if split.side_of(f"library/{run.task_id}") == split.held_out[0]]
+    assert sorted(table["trajectory_id"]) == sorted(held)
+    assert set(table["question"]) == {"termination"}
+    assert lock["rubrics"]["termination"]["version"]

@@ -32,6 +32,7 @@ from judging.signal_worlds import (
 )
 
 from axisjudge.checks import InputError
+from axisjudge.judging import judge
 from axisjudge.judging.signals import SignalQuestions, signals_run
 from axisjudge.scores.axis.rule_sets import UPSTREAM
 from axisjudge.scores.axis.scenario import axis_results
@@ -358,3 +359,17 @@ def test_an_agent_of_unknown_family_is_judged_and_the_result_says_so(judged: Any
     assert any("family is not known" in mark for mark in result.marks)
     (other,) = axis_results([run()], signals=judged(OPENAI, model(OPENAI)))
     assert not any("family" in mark for mark in other.marks)
+
+
+def test_a_reply_about_a_sheet_has_the_room_that_its_page_asks_for(no_real_service: None) -> None:
+    plan = signals_run([run()], [OPENAI], ASKED).plan()
+    asked = [call.inquiry for group in plan.groups for call in group]
+    assert asked
+    for inquiry, call in zip(asked, (call for group in plan.groups for call in group), strict=True):
+        assert inquiry.request(call.judge)["max_output_tokens"] >= inquiry.reply_tokens > 0
+
+
+def test_a_record_without_a_word_on_these_signals_is_refused(tmp_path: Path) -> None:
+    judge([run()], ["rules"], out=tmp_path / "r.jsonl", progress=False)
+    with pytest.raises(InputError, match="has no word on any signal"):
+        signals_run([run()], [f"replay:{tmp_path / 'r.jsonl'}"], ASKED)
