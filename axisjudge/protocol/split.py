@@ -14,11 +14,13 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -150,12 +152,8 @@ class Split(ProtocolRecord):
         if name in self.tuned_on:
             return self.open_side
         uniform = int(sha256((self.salt + name).encode()).hexdigest()[:13], 16) / 16**13
-        upper = 0.0
-        for side, share in self.shares.items():
-            upper += share
-            if uniform < upper:
-                return side
-        return list(self.shares)[-1]  # the shares add up to 1 only as far as floats do
+        inner = list(accumulate(self.shares.values()))[:-1]  # shares add up to 1 only as far as floats do
+        return list(self.shares)[bisect(inner, uniform)]
 
     @property
     def open_side(self) -> str:

@@ -5,12 +5,16 @@ import subprocess
 import sys
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
-from axisjudge.protocol import LedgerError, read_ledger
+from axisjudge.protocol import LedgerError, ledger, read_ledger
 from axisjudge.protocol.ledger import append, looks, openings
+from axisjudge.ratings import ratings_frame
+from axisjudge.rubric import load_rubric
+from axisjudge.verdict import Rating
 
 KEEP = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
 
@@ -93,6 +97,40 @@ def test_a_reason_must_be_given(bench):
     with pytest.raises(InputError, match="reason: must say in words why"):
         append("opening", "  ", lock_sha256="a", data_sha256="b")
     assert read_ledger() == []
+
+
+def test_a_ledger_that_another_holds_takes_no_entry(chain, monkeypatch):
+    monkeypatch.setattr(ledger, "WAIT_S", 0.01)
+    with FileLock(f"{chain}.lock"), pytest.raises(InputError, match=r"another process has held it for 0\.01 s"):
+        append("opening", "more", lock_sha256="a", data_sha256="b")
+    assert len(read_ledger()) == 5
+
+
+def test_two_versions_of_a_rubric_by_text_and_by_the_verdicts_of_items_asked_with_both(bench, monkeypatch):
+    old, new = (load_rubric("argument_validity", version) for version in ("v2", "v3"))
+    said = {"cluster_id": "1", "question": "argument_validity", "rater": "a", "rater_kind": "llm", "family": "f"}
+    asked = [
+        (old, "correct", "r1 r2 r3 r4"),
+        (old, "incorrect", "r2"),
+        (new, "correct", "r2 r3"),
+        (new, "uncertain", "r1"),
+    ]
+    table = ratings_frame(
+        Rating(**said, trajectory_id=run, rubric_sha256=rubric.sha256, verdict=verdict)
+        for rubric, verdict, runs in asked
+        for run in runs.split()
+    )
+    found = ledger.rubric_diff("argument_validity", "v2", "v3", table)
+    changed = [("correct", "uncertain"), ("incorrect", "correct")]  # of r2 the last word counts
+    assert found.verdicts.select("before", "after").rows() == [*changed, ("correct", "correct")]
+    assert found.changed.select("before", "after").rows() == changed
+    gone = {line[1:] for line in found.text.splitlines()[2:] if line.startswith("-")}
+    assert gone == set(old.text.splitlines()) - set(new.text.splitlines())
+    assert ledger.rubric_diff("argument_validity", "v2", "v3").changed is None
+    with pytest.raises(InputError, match="no rater was asked about one run with both v2 and v3"):
+        ledger.rubric_diff("argument_validity", "v2", "v3", table[-1:])
+    monkeypatch.setenv("PATH", "")  # no git
+    assert {stone.commit for stone in ledger.rubric_trail("argument_validity")} == {None}
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from axisjudge.checks import InputError
 from axisjudge.judges import prompt
 from axisjudge.judges.lifecycle import RetirementWarning
 from axisjudge.protocol import AnalysisPlan, alias_of, freeze_maps, make_lock, status
-from axisjudge.protocol.lock import PLACE, READ_ON
+from axisjudge.protocol.lock import PLACE, READ_ON, locked_rubrics
 from axisjudge.ratings import ratings_frame
 from axisjudge.rubric import load_rubric
 from axisjudge.verdict import Rating
@@ -48,6 +48,20 @@ def test_nothing_locked_is_said(split):
     assert status().reasons == ("nothing is locked",)
     with pytest.raises(InputError, match="nothing is locked yet; lock it: axisjudge rubric lock"):
         protocol.read_lock()
+
+
+def test_a_lock_names_judges_and_the_version_of_every_rubric(split, plan):
+    assert locked_rubrics() == {}
+    with pytest.raises(InputError, match="a lock needs one judge at least"):
+        make_lock([], plan)
+    make_lock(["rules"], plan)
+    current = load_rubric("termination")
+    assert locked_rubrics()["termination"] == (current.version, current.sha256)
+
+
+def test_a_judge_of_all_axes_at_once_is_locked_by_what_it_is_shown_at_once(split, plan):
+    (judge,) = make_lock([f"{GPT},one_call=true"], plan)["judges"].values()
+    assert list(judge["prompt_sha256"]) == ["all"]
 
 
 def test_a_lock_needs_a_split(bench, plan):
@@ -286,6 +300,9 @@ def test_maps_are_fitted_on_the_open_side_alone(split):
     assert (frozen["knots"], frozen["values"], frozen["n_fitted"]) == ([0.2, 0.4], [0.25, 0.75], 2)
     with pytest.raises(InputError, match="gave no confidence on the calibration side"):
         freeze_maps(table.filter(table["cluster_id"] == sides["evaluation"]), split, raters=["openai:gpt-5"])
+    other = rating(cluster_id=sides["calibration"], confidence_source="native")
+    with pytest.raises(InputError, match=r"confidences of two sources share no map; found \['native', 'verbalized'\]"):
+        freeze_maps(ratings_frame([rating(cluster_id=sides["calibration"], trajectory_id="b"), other]), split)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 
+import polars as pl
 import pytest
 
 import axisjudge
@@ -45,6 +46,7 @@ def test_a_locked_panel_speaks_of_the_held_out_side_and_its_ratings_are_confirma
     assert standing.confirmatory, standing.reasons
     with pytest.raises(InputError, match="locked as another fit"):
         check_panel(panel.rater, "0" * 64, given)
+    check_panel("panel:any", "0" * 64, given.clear())  # nothing held out is asked of it
     other = given.with_columns(prompt_sha256=given["rater"].str.replace(".*", "0" * 64))
     assert any("another fit" in reason for reason in protocol.standing_of(other).reasons)
 
@@ -59,11 +61,15 @@ def test_a_panel_that_is_not_locked_does_not(bench, runs, plan, panel):
     assert any("not locked: panel:both" in reason for reason in protocol.standing_of(given).reasons)
 
 
-def test_a_panel_changed_after_the_lock_breaks_it(bench, plan, panel):
+def test_a_panel_changed_after_the_lock_breaks_it(bench, runs, plan, panel):
     make_lock(JUDGES, plan, panels=["both.json"])
     fields = json.loads((bench / "both.json").read_text())
     (bench / "both.json").write_text(json.dumps(fields | {"temperature": 9.0}))
     assert [change.path for change in status().changes] == ["panels.panel:both.sha256"]
+    held_out = panel_ratings(panel, axisjudge.judge(runs, JUDGES, exploratory=True, progress=False))
+    held_out = held_out.with_columns(flags=pl.lit([], pl.List(pl.String)))
+    with pytest.raises(InputError, match="these are held-out items, and changed since the lock: panels"):
+        check_panel(panel.rater, panel.sha256, held_out)
     assert read_panel(bench / "both.json").sha256 != panel.sha256
     (bench / "both.json").unlink()
     assert not status().holds

@@ -11,7 +11,7 @@ from judging.worlds import trajectories
 from axisjudge import protocol, workbench
 from axisjudge.checks import InputError
 from axisjudge.protocol.gate import check_held_out, tuned_tasks
-from axisjudge.protocol.split import Split, fingerprint
+from axisjudge.protocol.split import Split, fingerprint, read_sources
 from axisjudge.trajectory import Step, Trajectory
 
 HALVES = {"calibration": 0.5, "evaluation": 0.5}
@@ -62,6 +62,15 @@ def test_no_task_changes_its_side_when_trajectories_are_added(tmp_path_factory, 
             }
             for side in HALVES
         }
+
+
+def test_a_rehearsal_has_rubrics_and_data_and_no_record_and_is_gone_over_again(split):
+    bench = protocol.rehearsal()
+    assert (bench / "rubrics" / "termination").is_dir()
+    assert not (bench / "rubrics" / "split.json").exists()
+    data = sorted((bench / "data").iterdir())
+    assert "published" in [each.name for each in data]
+    assert sorted((protocol.rehearsal(bench) / "data").iterdir()) == data
 
 
 def test_shares_are_kept_in_the_long_run():
@@ -140,7 +149,18 @@ def test_a_split_that_is_there_keeps_its_rule(split, runs, arguments):
 
 
 def test_a_task_by_its_plain_id(bench, runs):
-    assert "library/7" in protocol.make_split(runs, tuned_on={"7": "seen"}).tuned_on
+    others = [run.model_copy(update={"domain": "bank", "id": f"b{run.id}"}) for run in runs[-2:]]
+    assert "library/7" in protocol.make_split([*runs, *others], tuned_on={"7": "seen"}).tuned_on
+    with pytest.raises(InputError, match=r"could be bank/11 or library/11; found '11'; give its domain too"):
+        protocol.make_split([*runs, *others], tuned_on={"11": "seen"})
+
+
+def test_what_is_no_split_and_runs_that_are_nowhere_are_refused(bench, split):
+    edit(bench, lambda said: said.update(shares="halves"))
+    with pytest.raises(InputError, match=r"split.json: is not a split \(shares.*put it back as git has it"):
+        protocol.read_split()
+    with pytest.raises(InputError, match="the split does not say where its runs are; name them"):
+        read_sources([])
 
 
 def test_one_task_under_two_names_would_be_hashed_to_two_sides(split):

@@ -9,6 +9,7 @@ from protocol.places import current_path
 import axisjudge
 from axisjudge import protocol
 from axisjudge.protocol import AnalysisPlan, Standing, make_lock, open_holdout, standing_of
+from axisjudge.protocol.standing import standing_rows
 from axisjudge.ratings import ratings_frame
 from axisjudge.rubric import load_rubric
 from axisjudge.verdict import Rating
@@ -120,6 +121,20 @@ def test_one_exploratory_rating_is_enough(held_out, runs):
     assert "4 of" in reason(pl.concat([held_out, last]))
 
 
+def test_exploratory_ratings_of_the_open_side_touch_nothing_held_out_and_are_exploratory(split, runs):
+    open_side = judged(runs, split="calibration", exploratory=True)
+    n = open_side.height
+    assert standing_of(open_side).reasons == (f"{n} of {n} ratings were judged with --exploratory",)
+
+
+def test_the_rows_that_matter_have_the_standing_of_all(held_out, runs):
+    open_side = judged(runs, split="calibration")
+    rows, n_judged = standing_rows(pl.concat([open_side, held_out]).lazy())
+    assert (rows.height, n_judged) == (held_out.height, open_side.height + held_out.height)
+    assert standing_of(rows, n_judged=n_judged) == standing_of(pl.concat([open_side, held_out]))
+    assert standing_rows(open_side.lazy())[0].is_empty()
+
+
 def test_no_split(bench, held_out):
     (bench / "rubrics" / "split.json").unlink()
     (bench / "rubrics" / "ledger.jsonl").unlink()
@@ -200,8 +215,10 @@ def test_judges_and_rubrics_that_were_not_locked(held_out):
     other = held_out.with_columns(rater=pl.lit("openai:gpt-5"), rubric_sha256=pl.lit("0" * 64))
     said = reason(other)
     assert "judges that are not locked: openai:gpt-5" in said
-    locked = load_rubric("termination").version
-    assert f"ratings on termination were made with another rubric than the locked {locked}" in said
+    locked = load_rubric("termination")
+    assert f"ratings on termination were made with another rubric than the locked {locked.version}" in said
+    mine = held_out.filter(pl.col("question") == "termination")
+    assert standing_of(mine.with_columns(rubric_sha256=pl.lit(locked.sha256))).confirmatory
 
 
 def test_held_out_runs_that_changed(held_out, runs, split):
