@@ -269,8 +269,7 @@ def plan_agreement(
         model = {"prevalence": prevalence, "kappa": kappa, "task_share": task_share}
         draw = partial(_panel_of, per_task=per_task, n_raters=2 if pair else n_raters, model=model)
     else:
-        codes = np.asarray(pilot[0], dtype=np.float64)
-        draw = _from_pilot(codes[:, :2] if pair else codes, pilot[1])
+        draw = _from_pilot(*pilot, n_raters=2 if pair else None)
         assumed["pilot tasks"] = int(np.unique(np.asarray(pilot[1])).size)
 
     def study(n: int, source: Rng) -> Estimate:
@@ -571,7 +570,9 @@ def _panel_of(
     return kappa_panel(n_tasks, per_task, rng, n_raters=n_raters, **model)
 
 
-def _from_pilot(ratings: ArrayLike, tasks: ArrayLike) -> Callable[[int, Rng], tuple[Floats, NDArray[np.intp]]]:
+def _from_pilot(
+    ratings: ArrayLike, tasks: ArrayLike, *, n_raters: int | None
+) -> Callable[[int, Rng], tuple[Floats, NDArray[np.intp]]]:
     matrix, labels = np.asarray(ratings, dtype=np.float64), np.asarray(tasks)
     if matrix.ndim != 2 or labels.shape != matrix.shape[:1]:
         raise InputError("pilot", "must be ratings of items x raters and the task of each item", matrix.shape)
@@ -582,6 +583,6 @@ def _from_pilot(ratings: ArrayLike, tasks: ArrayLike) -> Callable[[int, Rng], tu
 
     def draw(n: int, rng: Rng) -> tuple[Floats, NDArray[np.intp]]:
         chosen = [members[at] for at in rng.integers(0, len(members), n)]
-        return matrix[np.concatenate(chosen)], np.repeat(np.arange(n), [len(rows) for rows in chosen])
+        return matrix[np.concatenate(chosen), :n_raters], np.repeat(np.arange(n), [len(rows) for rows in chosen])
 
     return draw

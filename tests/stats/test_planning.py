@@ -9,9 +9,12 @@ from scipy.stats import norm, t
 from axisjudge.checks import InputError, TooLittle
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa, gwet_ac1
 from axisjudge.stats.comparisons.paired import paired_sign_flip
+from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.planning import (
+    StudyQuestion,
     allocate_budget,
     crossing,
+    half_widths,
     kappa_panel,
     latent_correlation,
     one_more_judged,
@@ -19,6 +22,7 @@ from axisjudge.stats.planning import (
     plan_agreement,
     plan_corrected_rate,
     plan_stand_in,
+    powers,
     tasks_for_change,
 )
 
@@ -68,6 +72,7 @@ def test_a_pilot_is_drawn_from_by_whole_tasks():
     stated = plan_agreement(0.12, kappa=0.6, prevalence=0.3, per_task=4, sizes=(20, 40, 80, 160))
     assert found.assumed["pilot tasks"] == 60
     assert found.needed == pytest.approx(stated.needed, rel=0.4)
+    assert not found.of_power
     with pytest.raises(InputError, match="needs 10 tasks or more"):
         plan_agreement(0.1, pilot=(ratings[:20], tasks[:20]))
 
@@ -88,6 +93,45 @@ def test_a_coefficient_of_two_raters_is_planned_for_the_first_two_of_a_pilot():
     ratings, tasks = kappa_panel(40, 4, np.random.default_rng(4), prevalence=0.3, kappa=0.6, n_raters=3)
     three = plan_agreement(0.2, pilot=(ratings, tasks), sizes=(20, 40))
     assert three == plan_agreement(0.2, pilot=(ratings[:, :2], tasks), sizes=(20, 40))
+
+
+def test_no_simulated_draw_is_refused_as_one_that_was_not_at_random():
+    """A program draws the labels: tests of whether people drew them at random would refuse some by chance."""
+    assert plan_corrected_rate(0.02, sizes=(80,), replicates=150).points[0].refused == 0
+
+
+def test_what_is_planned_for_is_the_half_width_that_four_of_five_studies_keep():
+    """Of .1 to .5 that is .42, SD sqrt(.02); a normal's 80% quantile errs by sqrt(.16) / phi = 1.43 SD / sqrt n."""
+    given = iter([0.1, 0.2, 0.3, 0.4, 0.5] + [math.nan] + [0.3] * 4 + [0.08] * 5 + [0.08] * 5)
+
+    def study(n, source):
+        half = next(given)
+        return Estimate(estimate=0.5, ci_low=0.5 - half, ci_high=0.5 + half, n_items=n, n_clusters=n)
+
+    found = half_widths(StudyQuestion("a share", "item", 0.1, {}), study, (80, 10, 20, 40), 5, None)
+    assert [point.n for point in found.points] == [10, 20, 40]  # .08 is four fifths of what is wanted
+    first, lost, _ = found.points
+    assert (first.half_width, first.spread) == pytest.approx((0.42, math.sqrt(0.02)))
+    assert first.error == pytest.approx(math.sqrt(0.16) / norm.pdf(norm.ppf(0.8)) * math.sqrt(0.02 / 5), rel=1e-3)
+    assert (lost.refused, lost.half_width) == pytest.approx((0.2, 0.3))  # and it takes no part in the size
+    assert found.needed == math.ceil(10 * 4 ** (math.log(0.42 / 0.1) / math.log(0.42 / 0.08)))
+
+
+def test_a_power_is_sought_until_it_is_well_above_the_target_or_lost_again():
+    def found(*shares, target=0.8):
+        of = dict(zip((10, 20, 40, 80), shares, strict=False))
+        given = {n: iter([True] * round(20 * share) + [False] * 20) for n, share in of.items()}
+        asked = StudyQuestion("a claim", "item", target, {})
+        return powers(asked, lambda n, source: next(given[n]), list(of), 20, None)
+
+    lost = found(0.0, 0.5, 0.0, 1.0)  # at 10 it is not won yet, at 40 it is lost
+    assert ([point.power for point in lost.points], lost.needed) == ([0.0, 0.5, 0.0], None)
+    risen = found(0.5, 0.85, 0.9, 1.0)  # .9 is half of what the target leaves
+    assert [point.n for point in risen.points] == [10, 20, 40]
+    assert risen.needed == math.ceil(10 * 2 ** (0.3 / 0.35))
+    assert risen.of_power
+    assert risen.points[0].error == pytest.approx(math.sqrt(0.25 / 20))
+    assert lost.points[0].error == pytest.approx(math.sqrt(0.25 / 20 / 20))  # as if half a study had reached it
 
 
 @pytest.mark.slow
