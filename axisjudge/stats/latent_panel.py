@@ -403,7 +403,7 @@ class _Reported:
 
     def refused(self, refusal: NoModel, agreed: Convergence | None = None) -> LatentPanel:
         """The result where the model says nothing."""
-        nothing = self._estimate(np.full((1, 1), np.nan), refusal.value)
+        nothing = self._estimate(np.array([]), refusal.value)
         probabilities = np.full(self.items.n_items, np.nan)
         return LatentPanel((), (), (), nothing, probabilities, agreed, self.sampler, refusal, **self.sizes)
 

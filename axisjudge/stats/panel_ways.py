@@ -133,8 +133,6 @@ def _gains(moved: Floats, tasks: NDArray[np.intp], weight: Floats) -> bool:
     """Whether more is right by over an error, with one item and one more task as large as the largest unseen."""
     groups, gain = np.unique(tasks, return_inverse=True)[1], float(np.average(moved, weights=weight))
     sizes = np.bincount(groups, weights=weight)
-    if sizes.size < 2:
-        return False
     influence = weight * (moved - gain) / moved.size
     spread = clustered_variance(influence, groups, weights=weight, prior=AGREEMENT_ICC)
     unseen = float(np.average(np.abs(moved), weights=weight) * sizes.max() / sizes.sum())

@@ -20,7 +20,7 @@ from axisjudge.stats.agreement.chance_corrected import (
     percent_agreement,
     scott_pi,
 )
-from axisjudge.stats.agreement.coefficients import COEFFICIENTS
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_of_two
 
 NAN = math.nan
 #: Coefficients whose chance is how often the raters used each word.
@@ -113,6 +113,24 @@ def test_high_agreement_with_kappa_zero_is_explained():
     assert found.prevalence_index == pytest.approx(19 / 20)  # |a - d| / n
     assert found.bias_index == pytest.approx(1 / 20)  # |b - c| / n
     assert cohen_kappa(from_table(10, 0, 0, 10)).sentence() == ""
+    apart = cohen_kappa(from_table(14, 4, 0, 2))
+    assert (
+        "80% of the ratings are of the commonest category and two raters are up to 20 points apart" in apart.sentence()
+    )
+    near = cohen_kappa(np.tile([[0, 1], [1, 1], [2, 1], [1, 2], [1, 0.0]], (8, 1)), weights="quadratic")
+    assert "With near misses counted in part the raters agree on 80% (20% word for word)" in near.sentence()
+
+
+def test_of_three_raters_kappa_is_that_of_every_pair():
+    ratings = np.random.default_rng(0).integers(0, 2, (40, 3)).astype(float)
+    found = agreement_coefficients(ratings, ["cohen_kappa", "gwet_ac1"])
+    pairs = ["cohen_kappa[0,1]", "cohen_kappa[0,2]", "cohen_kappa[1,2]"]
+    assert list(found) == [*pairs, "gwet_ac1"]
+    assert found["cohen_kappa[0,2]"].estimate == pytest.approx(cohen_kappa_score(ratings[:, 0], ratings[:, 2]))
+    for level in ("nominal", "ordinal"):
+        of_two = COEFFICIENTS[coefficient_of_two(level)]
+        assert of_two.two_raters
+        assert of_two.ordered == (level == "ordinal")
 
 
 # other programs

@@ -23,7 +23,7 @@ from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.clustered import more_for_half_width, paired_share_difference, standardised_share
 from axisjudge.stats.clusters import Lean, clustered_variance, effective_clusters, lean_of, shared_by_chance
 from axisjudge.stats.correction import proportion_again
-from axisjudge.stats.proportions import clustered_mean, clustered_proportion
+from axisjudge.stats.proportions import clopper_pearson_interval, clustered_mean, clustered_proportion
 from axisjudge.stats.reference import balanced_accuracy
 
 ICC = 0.25
@@ -371,6 +371,10 @@ def test_a_mix_of_what_the_sample_lacks_is_refused():
     assert math.isnan(nowhere.estimate)
     assert math.isnan(nowhere.ci_low)
     assert "50% to z and w" in nowhere.reason
+    assert "100% to z" in standardised_share(y, domain, {"z": 1.0}).reason
+    seldom = standardised_share(np.arange(40) == 0, np.repeat(np.array(["x", "y"], dtype=object), 20), {"x": 1, "y": 1})
+    assert (seldom.ci_low, seldom.ci_high) == pytest.approx(clopper_pearson_interval(1, 40))
+    assert more_for_half_width(nowhere, 0.1) is None
     few = standardised_share(y, domain, {"x": 0.8, "y": 0.2})
     assert (few.estimate, math.isnan(few.ci_low)) == (0.5, True)
     assert "y has 4 items" in few.reason

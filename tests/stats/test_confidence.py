@@ -137,7 +137,10 @@ def test_equal_confidences():
     assert auroc(np.full(40, 0.9), np.arange(40) % 2).estimate == 0.5
     curve = reliability_curve(np.full(40, 0.9), np.arange(40) % 2)
     assert curve.discrimination == pytest.approx(0)
+    assert repr(curve) == "ReliabilityCurve(Brier 0.410 = 0.160 - 0.000 + 0.250, 40 items)"  # (.9 - .5)^2 and .5 x .5
     assert risk_coverage(np.full(4, 0.9), [1, 0, 1, 0]).risk == pytest.approx([0.5])
+    alike = reliability_curve(np.full(40, 0.9), np.arange(40) % 4 < 2, clusters=np.arange(40) // 2)
+    assert alike.band_high[0] - alike.band_low[0] > 1.2 * (curve.band_high[0] - curve.band_low[0])
 
 
 def test_missing_is_counted_and_nonsense_refused():

@@ -9,8 +9,10 @@ from stats.labelled_worlds import WORLDS, World
 
 from axisjudge.checks import InputError
 from axisjudge.stats.correction import (
+    ALL_AGENTS,
     SAMPLING,
     Counts,
+    corrected_by_agent,
     corrected_difference,
     corrected_rank_sets,
     corrected_rate,
@@ -365,6 +367,8 @@ def test_an_item_that_is_its_own_cluster_is_worth_one():
         sample = LabelledSample(np.zeros(24, int), label, np.ones(24), groups)
         worth = cluster_worth(sample, label - label.mean(), np.ones(24, dtype=bool))
         assert (worth == 1) == is_alone
+    one = LabelledSample(np.zeros(24, int), label, np.ones(24), np.zeros(24, int))
+    assert cluster_worth(one, label - label.mean(), np.ones(24, dtype=bool)) == 1 / 24  # as if all items were alike
 
 
 def test_labels_of_one_class_count_by_their_weights():
@@ -405,3 +409,30 @@ def test_the_rate_had_failures_been_labelled_twice_as_often_is_the_true_one_wher
     assert f"{found.if_twice:.0%}" in if_twice(found)
     by_verdict = corrected_rate(verdict, label, sampling="by_judge_verdict", draw_known=True)
     assert [if_twice(each) for each in (by_verdict, corrected_rate(verdict, truth, sampling="random"))] == ["", ""]
+
+
+def test_agents_have_rates_of_their_own_differences_and_ranks_and_all_items_a_rate_together():
+    rng = np.random.default_rng(5)
+    agents = np.array(["b", "a", "c", None] * 300, dtype=object)
+    truth = (rng.random(1200) < np.tile([0.1, 0.5, 0.5, 0.3], 300)).astype(float)
+    verdict = np.where(rng.random(1200) < 0.9, truth, 1 - truth)
+    label, asked = np.where(rng.random(1200) < 0.5, truth, NONE), np.arange(1200) >= 40
+
+    def rate(rows, level):
+        return corrected_rate(verdict[rows], label[rows], sampling="random", draw_known=True, ci_level=level)
+
+    found = corrected_by_agent(rate, agents, asked)
+    assert found.overall.rate == rate(asked, 0.95).rate  # items of no named agent count here
+    assert found.agents == ("a", "b", "c")
+    assert found.by_agent["b"].rate == rate(asked & (agents == "b"), 0.95).rate
+    (one, other, gap), *_ = found.differences
+    assert (one, other) == ("a", "b")
+    assert gap.estimate == found.by_agent["a"].rate.estimate - found.by_agent["b"].rate.estimate
+    ranks = [(name, ranks) for name, _, ranks in found.listed]
+    assert ranks == [(ALL_AGENTS, ""), ("a", "1 to 2"), ("b", "3"), ("c", "1 to 2")]
+    plain = found.to_dict()
+    assert plain["differences"][0]["difference"] == list(gap.in_short)
+    b = plain["by_agent"]["b"]
+    assert (b["n_items"], b["n_labelled"]) == (290, (~np.isnan(label) & asked & (agents == "b")).sum())
+    alone = corrected_by_agent(rate, np.where(agents == "a", agents, None), asked)
+    assert [(name, ranks) for name, _, ranks in alone.listed] == [(ALL_AGENTS, "")]

@@ -86,6 +86,19 @@ def test_majority_and_best_single_judge():
     assert found.n_effective.n_missing == 1
 
 
+def test_a_judge_of_few_errors_has_no_interval_and_words_that_could_be_said_count():
+    labels = np.arange(120) % 2
+    wrong = np.array([np.arange(120) < 9, np.arange(120) % 4 < 2]).T
+    ratings = np.where(wrong, 1 - labels[:, None], labels[:, None]).astype(float)
+    few = effective_judges(ratings, labels, clusters=np.arange(120) // 4)
+    assert few.n_effective.reason == "a judge with 9 errors has too few for an interval (10 or more)"
+    declared = [
+        effective_judges(ratings, labels, categories=c, label_errors=[0.02]).by_label_error
+        for c in (None, [0, 1, 2, 3])
+    ]
+    assert declared[0] != declared[1]
+
+
 def test_leaving_out_a_judge_or_a_family():
     verdicts, truth = panel(2000, 2, np.random.default_rng(5))
     verdicts = np.column_stack([verdicts, verdicts[:, 1], verdicts[:, 1]])  # the second judge three times

@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import norm
 
 from axisjudge.checks import InputError
-from axisjudge.stats.escalation import decides_alone, triage
+from axisjudge.stats.clusters import ERROR_ICC
+from axisjudge.stats.escalation import _error_icc, decides_alone, triage
 
 
 def clustered_errors(rate, tasks, rng, icc=0.25):
@@ -56,6 +57,33 @@ def test_how_errors_gather_in_tasks_is_seen_where_there_are_errors():
     bounds = [decides_alone(sure, each, tasks, risk=0.2).tests[0].error for each in (errors, in_half)]
     assert bounds[0].estimate == bounds[1].estimate == 1 / 30
     assert bounds[0].ci_high < 0.7 * bounds[1].ci_high
+
+
+def test_the_correlation_of_errors_is_the_design_effect_seen_joined_with_the_one_expected():
+    """By hand: 6 tasks of 4 items, in 2 of which all err, so that each task is worth one item.
+
+    V = K / (K - 1) sum U_c^2 over V0 = n / (n - 1) sum u_i^2 is 4 (6 / 5) / (24 / 23); the expected d0 = 1 + 3 x .2 has
+    f0 = min(12, 4 (1.6 / .6)^2) = 12 degrees, f = 5, and it gives way by g = 2 (1 - s), nothing where s = 1.
+    """
+    tasks, errors = np.repeat(np.arange(6), 4), np.repeat([1.0, 0, 0, 1, 0, 0], 4)
+    assert _error_icc(errors, tasks, np.ones(24)) == pytest.approx(1)
+    errors[[0, 12]], errors[[4, 8]] = 0, 1  # two of the tasks have three errors of four, two have one
+    p = errors.mean()
+    u = (errors - p) / 24
+    ratio = (6 / 5 * (u.reshape(6, 4).sum(axis=1) ** 2).sum()) / (24 / 23 * (u**2).sum())
+    kurtosis = 3 * p * (1 - p) / (1 - 3 * p * (1 - p))  # 3 over that of ones and zeros
+    seen, held = 5 * min(1, kurtosis), 12 * min(1, 2 * (1 - (ratio - 1) / 3))
+    joined = (held * 1.6 + seen * ratio) / (held + seen)
+    assert _error_icc(errors, tasks, np.ones(24)) == pytest.approx((joined - 1) / 3)
+    assert _error_icc(errors, np.arange(24), np.ones(24)) == ERROR_ICC  # every item its own task
+
+
+def test_labels_that_speak_for_few_items_decide_nothing():
+    """90 labels of a kind always drawn and 2 of one drawn once in 200, which is nearly all that there is."""
+    weights = np.r_[np.ones(90), np.full(2, 200.0)]
+    found = decides_alone(np.r_[np.linspace(0.6, 0.9, 90), 0.95, 0.99], np.zeros(92), weights=weights)
+    assert found.share == 0
+    assert "labels drawn with so uneven probabilities speak for too few items" in found.refusal
 
 
 def test_too_few_labels_one_confidence_and_no_labels_are_refused_with_their_reason():

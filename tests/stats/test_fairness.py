@@ -9,7 +9,7 @@ import pytest
 from axisjudge.checks import InputError
 from axisjudge.stats.comparisons.paired import holm
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.fairness import post_stratified_sum, share_difference, stratum_shares
+from axisjudge.stats.fairness import Fair, fair_shares, post_stratified_sum, share_difference, stratum_shares
 from axisjudge.stats.proportions import clustered_proportion, wilson_interval
 
 
@@ -90,3 +90,22 @@ def test_one_stratum_is_refused_and_items_of_none_do_not_count():
         stratum_shares([1, 0], ["a", None])
     found = stratum_shares([1.0, 0.0, 1.0, 1.0], ["a", "b", None, "a"])
     assert [each.share.n_items for each in found] == [2, 1]
+
+
+def test_judges_are_tested_together_and_each_difference_is_bounded_together_with_all_others():
+    """Two judges by one measure over two agents, one of which one judge meets seldom: a family of four."""
+    rng = np.random.default_rng(2)
+    right, agent, task = world(rng, agents=2, bias=0.8)
+    even = (rng.random(right.size) < 0.7).astype(float)
+    found = fair_shares({("biased", "met"): right, ("even", "met"): even}, agent, task)
+    assert [(each.judge, each.of.stratum) for each in found] == [
+        (j, a) for j in ("biased", "even") for a in ("a0", "a1")
+    ]
+    assert [each.p_adjusted for each in found] == pytest.approx(holm([each.of.p_value for each in found]))
+    wide = stratum_shares(right, agent, task, ci_level=1 - 0.05 / 4)[0].difference
+    assert found[0].within == max(abs(wide.ci_low), abs(wide.ci_high))
+    assert [each.answer for each in found] == [Fair.DIFFERS] * 2 + [Fair.NOT_SHOWN] * 2
+    none = fair_shares({("a", "met"): np.where(agent == "a0", right, math.nan)}, agent, task)
+    assert [each.answer for each in none] == [Fair.NOT_TRIED] * 2
+    certain = stratum_shares(np.where(agent == "a0", 0.0, 1.0), agent, np.arange(right.size) // 2)
+    assert certain[0].p_value == 1e-6  # the least that is told

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from scipy.special import gammaln, ndtri
 from scipy.stats import betabinom, binom
 
 from axisjudge.checks import InputError
-from axisjudge.stats.estimate import Estimate, decided, difference_ends
+from axisjudge.stats.estimate import Estimate, decided, difference_ends, exit_code
 from axisjudge.stats.proportions import (
     clopper_pearson_interval,
     cluster_codes,
@@ -182,6 +183,9 @@ def test_an_estimate_is_short_and_escaped():
     found = Estimate(estimate=0.5, reason="<b>few</b>", n_items=2, n_clusters=1, cluster_unit="task")
     assert repr(found) == "Estimate(0.500 [no interval: <b>few</b>], 2 items in 1 task)"
     assert "<b>" not in found._repr_html_()
+    assert found.worded() == "0.50 (no interval: <b>few</b>)"
+    assert replace(found, ci_low=0.2, ci_high=0.8).worded() == "0.50 (0.20 to 0.80)"
+    assert replace(found, estimate=math.nan).worded() == "undefined (<b>few</b>)"
     assert found.to_dict()["ci_low"] is None
 
 
@@ -248,3 +252,28 @@ def test_requirements_of_several_judges_rest_on_intervals_that_hold_together():
     assert ([each.outcome for each in all_three], alone[0].outcome) == (["cannot_tell"] * 3, "met")
     assert ("98.3%" in all_three[0].sentence(), "%" in alone[0].sentence()) == (True, False)
     assert decided(["a.accuracy>=0.84", "a.accuracy>=0.5"], ["accuracy"], judges)[0].outcome == "cannot_tell"
+
+
+def test_a_requirement_is_met_missed_or_cannot_be_told_by_the_bound_that_counts():
+    """Judges of 90, 60 and 30 in 100, Wilson: .826 to .945, .502 to .691, .219 to .396; and one of one task."""
+    shares = {name: clustered_proportion([1] * n + [0] * (100 - n)) for name, n in (("a", 90), ("b", 60), ("c", 30))}
+    shares["d"] = clustered_proportion([1, 0], [1, 1], cluster_unit="task")
+
+    def decide(text):
+        judges = [((name,), name, {"share": share}.get) for name, share in shares.items()]
+        return decided([text], ["share", "kappa"], lambda level: judges)
+
+    assert [each.outcome for each in decide("share>=0.55")] == ["met", "cannot_tell", "short", "cannot_tell"]
+    assert [each.outcome for each in decide("share <= .55")] == ["short", "cannot_tell", "met", "cannot_tell"]
+    assert "all values are of one task" in decide("d.share>=0.55")[0].sentence()
+    codes = [exit_code(decide(text)) for text in ("share>=.55", "a.share>=.55", "d.share>=.55")]
+    assert codes == [1, 0, 4]
+    for text, rule in (
+        ("share>0.5", "must be MEASURE>=NUMBER"),
+        ("accuracy>=0.5", "must be MEASURE>=NUMBER"),
+        ("share>=85", "at most 1; found 'share>=85'; 85% is 0.85"),
+        ("e.share>=0.5", "names no judge or question"),
+        ("a.kappa>=0.5", "kappa is no measure of a"),
+    ):
+        with pytest.raises(InputError, match=rule):
+            decide(text)

@@ -7,8 +7,17 @@ import numpy as np
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.stats.comparisons.paired import mean_change, paired_change
+from axisjudge.stats.comparisons.paired import mean_change, paired_change, paired_sign_flip
 from axisjudge.stats.proportions import clopper_pearson_interval
+
+
+def test_one_side_is_half_of_the_signs_that_both_sides_have():
+    """Three tasks one way: 1 in 8 flips reaches their sum, 2 in 8 on either side; the other way all of them do."""
+    rng = np.random.default_rng(0)
+    assert paired_sign_flip([1, 1, 2], rng=rng, one_sided=True) == (1 / 8, 0.0)
+    assert paired_sign_flip([-1, -1, -2], rng=rng, one_sided=True) == (1.0, 0.0)
+    assert paired_sign_flip([1, 1, 2], rng=rng) == (2 / 8, 0.0)
+    assert paired_sign_flip([1, 1, -2], rng=rng, one_sided=True, mid_p=True)[0] == 4 / 8  # 5 of 8 reach 0, 2 just so
 
 
 def test_all_sign_patterns_by_hand():

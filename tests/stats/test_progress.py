@@ -127,6 +127,17 @@ def test_noise_needs_repeats_of_one_version_at_least():
     assert run_noise(np.full((2, 5, 2), np.nan)) is None
 
 
+def test_repeats_of_one_occasion_are_one_repeat_of_the_noise():
+    """Four occasions of two repeats under B: the noise is that of their four means; of three it is not measured."""
+    values = np.random.default_rng(1).random((2, 12, 8))
+    days = [[0] + [-1] * 7, [0, 0, 1, 1, 2, 2, 3, 3]]
+    means = np.full((2, 12, 4), math.nan)
+    means[0, :, 0], means[1] = values[0, :, 0], values[1].reshape(12, 4, 2).mean(axis=2)
+    found = moved(values, np.arange(12), occasions=days)
+    assert found.noise.spread == pytest.approx(run_noise(means).spread)
+    assert moved(values, np.arange(12), occasions=[days[0], [0, 0, 1, 1, 2, 2, 2, 2]]).noise is None
+
+
 def test_no_change_at_all_needs_29_tasks():
     """.9^29 = .047: had one task in ten changed, one of 29 would have shown it."""
     assert tasks_needed(0.0, 0.0) == 29

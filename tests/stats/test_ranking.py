@@ -17,6 +17,7 @@ from axisjudge.checks import InputError
 from axisjudge.stats.comparisons.paired import holm, paired_sign_flip, sign_flips
 from axisjudge.stats.comparisons.ranking import (
     RankSets,
+    _all_alike,
     _not_first,
     count_contrast,
     expected_maximum,
@@ -230,6 +231,14 @@ def shared_first(source: np.random.Generator, tasks: int) -> NDArray[np.float64]
     shared = 0.5 * source.standard_normal((tasks, 1, 1)) + 0.5 * source.standard_normal((tasks, 4, 1))
     own = 0.5 * source.standard_normal((tasks, 1, 5)) + 0.5 * source.standard_normal((tasks, 4, 5))
     return (shared + own < level).astype(float).mean(axis=1)
+
+
+def test_few_common_clusters_or_a_lead_of_nought_call_nobody_first() -> None:
+    values = np.column_stack([np.ones(12), np.arange(12) % 2])
+    assert _not_first(values, 0) < 0.05
+    few = np.where(np.arange(12)[:, None] < 9, values, [1.0, np.nan])
+    assert (_not_first(few, 0), _all_alike(few, rng())) == (1.0, 1.0)
+    assert _not_first(np.ones((12, 2)), 0) == 1.0
 
 
 @pytest.mark.parametrize("tasks", [12, 40])

@@ -10,7 +10,17 @@ from sklearn.metrics import cohen_kappa_score, confusion_matrix, recall_score
 
 from axisjudge.checks import InputError
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa
-from axisjudge.stats.reference import against_reference, cited_steps, leave_one_out, majority
+from axisjudge.stats.proportions import clustered_mean
+from axisjudge.stats.reference import (
+    ONE_PERSON,
+    against_reference,
+    behind_people,
+    cited_steps,
+    leave_one_out,
+    majority,
+    over_constant,
+    sensitivity_against,
+)
 
 NONE = math.nan
 
@@ -33,6 +43,34 @@ def test_sensitivity_specificity_and_kappa_have_their_textbook_values():
     assert found.constant_accuracy == 0.75
     assert found.confusion.tolist() == [[135, 15, 0], [10, 40, 0]]
     assert found.coverage.estimate == 1.0
+    assert found.in_short["sensitivity"] == found.sensitivity.given.in_short
+    assert found.in_short["n"] == 200
+    terms = {"undecided": (), "asked": np.ones(200, bool), "clusters": None}
+    assert sensitivity_against(judge, people, n_categories=2, failing=1, **terms) == found.sensitivity
+
+
+def test_right_more_often_than_the_commonest_word_is_counted_item_by_item():
+    """12 tasks of 3: the commonest word is right on 2; the judge on 1 in half of the tasks, on all 3 in the others."""
+    truth = np.tile([0.0, 0.0, 1.0], 14)
+    judge = np.where(np.arange(42) < 18, np.tile([0.0, 1.0, 0.0], 14), truth)
+    truth[36:], judge[39:] = NONE, NONE
+    tasks = np.repeat(np.arange(14), 3)
+    found = over_constant(judge, truth, clusters=tasks)
+    gap = np.r_[np.tile([0, -1, 0], 6), np.tile([0, 0, 1], 6)]
+    assert found == clustered_mean(gap, tasks[:36])
+    assert found.estimate == 0
+
+
+def test_a_judge_is_behind_people_by_what_each_is_more_often_right_against_the_others():
+    """Of each item two of three people agree: against the other two the third has no majority, or is apart from it."""
+    people = np.tile([[1, 1, 1], [0, 0, 1], [0, 1, NONE]], (12, 1))
+    judge = np.tile([0.0, 0.0, 1.0], 12)
+    tasks = np.repeat(np.arange(12), 3)
+    found = behind_people(judge, people, n_categories=2, clusters=tasks)
+    gaps = [1, 1, 1, -1, -1, 0]  # three of the first item; the third person of the second; two of the third item
+    assert found == clustered_mean(np.tile(gaps, 12), np.repeat(np.arange(12), 6))
+    assert (found.n_items, found.n_clusters) == (72, 12)
+    assert behind_people(judge, people[:, :1], n_categories=2, clusters=tasks).reason == ONE_PERSON
 
 
 @settings(max_examples=15, deadline=None)

@@ -1,5 +1,7 @@
 """Labels said to be drawn at random, compared with the other items by task."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -91,3 +93,20 @@ def test_a_rate_is_refused_where_labels_were_not_drawn_as_is_said(chance_of, sam
         found = corrected_rate(said[:, 0], label, sampling=sampling, clusters=task, features=known)
         refused += "labelled items differ from the others" in found.refusal and np.isnan(found.rate.estimate)
     assert low <= refused <= high
+
+
+def test_what_labelled_and_other_items_are_compared_by():
+    words = np.array([[0, 0], [0, 1], [1, math.nan], [math.nan, math.nan]])
+    by_verdict, others = comparable_features(
+        words, ["pass", "fail"], agents=["a", None, "b", "a"], lengths=[5, 1, 1, 9]
+    )
+    assert {name: np.asarray(each).tolist() for name, each in by_verdict.items()} == {"verdict fail": [0, 0.5, 1, 0]}
+    assert {name: np.asarray(each).tolist() for name, each in others.items()} == {
+        "unanimity": [1, 0, 1, 0],
+        "agent a": [1, 0, 0, 1],
+        "agent b": [0, 0, 1, 0],
+        "length": [3 / 4, 1.5 / 4, 1.5 / 4, 1],
+    }
+    three, nothing = comparable_features(words[:, :1], ["pass", "fail", "unsure"])
+    assert list(three) == ["verdict pass", "verdict fail", "verdict unsure"]
+    assert nothing == {}

@@ -62,6 +62,41 @@ def test_without_errors_and_with_labels_the_rate_is_that_of_a_proportion():
     assert found.called.mean() == pytest.approx(found.failing.mean(), abs=0.05)
 
 
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_skills_are_those_that_many_labels_show(repeats):
+    """600 labelled items: a strict and a lenient judge, of which one says the other word in a tenth of its repeats."""
+    rng, fails = np.random.default_rng(7), np.arange(600) % 2
+    skill, flips = np.array([[0.9, 0.6], [0.65, 0.95]]), np.array([0.1, 0.0]) * (repeats > 1)
+    settled = np.where(rng.random((600, 2)) < skill[1 - fails], fails[:, None], 1 - fails[:, None])
+    flipped = rng.random((600, 2, repeats)) < flips[:, None]
+    items = plain(settled, fails, tasks=600)
+    given, incorrect = np.full((600, 2), float(repeats)), (settled[..., None] ^ flipped).sum(axis=-1)
+    _, found = drawn(replace(items, given=given, incorrect=incorrect.astype(float)), series=1, draws=150)
+    shown = [settled[fails == 1].mean(axis=0), 1 - settled[fails == 0].mean(axis=0)]
+    assert found.sensitivity.mean(axis=(0, 1)) == pytest.approx(shown[0], abs=0.04)
+    assert found.specificity.mean(axis=(0, 1)) == pytest.approx(shown[1], abs=0.04)
+    assert found.flips.mean(axis=(0, 1)) == pytest.approx(flips, abs=0.03)
+
+
+def test_one_judge_with_labels_has_rates_and_no_effective_number_and_chains_that_disagree_say_nothing(monkeypatch):
+    world = study(np.random.default_rng(2), tasks=3, agents=2, axes=2, judges=((0.8,), (0.9,)), labelled=1.0)
+    names = {"agent": ["a", "b"], "axis": ["x", "y"]}
+    for name, few in (("DRAWS", 40), ("BURN_IN", 20)):
+        monkeypatch.setattr(latent, name, few)
+    monkeypatch.setattr(latent.Convergence, "converged", False)
+    apart = latent.latent_panel(world.items, names, ["one"])
+    assert (apart.refusal, apart.cells) == (latent.NoModel.NOT_CONVERGED, ())
+    assert apart.effective.reason == latent.NoModel.NOT_CONVERGED.value
+    assert math.isnan(apart.effective.estimate)
+    monkeypatch.setattr(latent.Convergence, "converged", True)
+    found = latent.latent_panel(world.items, names, ["one"])
+    assert found.effective.reason == "one judge"
+    assert 0 < found.cells[-1].failing.ci_low < found.cells[-1].failing.ci_high < 1
+    assert "judge" not in {one.source for one in found.components}
+    silent = replace(world.items, incorrect=np.zeros((12, 1)), given=np.zeros((12, 1)))
+    assert latent.latent_panel(silent, names, ["one"]).refusal is latent.NoModel.NO_VERDICTS
+
+
 def test_where_nothing_is_seen_the_sampler_draws_its_prior():
     groups = dict(zip(("task", "agent", "axis"), (each.ravel() for each in np.indices((3, 2, 2))), strict=True))
     items = RatedItems(np.zeros((12, 2)), np.zeros((12, 2)), np.full(12, math.nan), groups)

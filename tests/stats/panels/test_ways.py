@@ -1,5 +1,6 @@
 """Ways of putting judges together: by hand, against scikit-learn, on planted truth, and on tasks left out."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +24,7 @@ from axisjudge.stats.panel_models import (
     vote,
 )
 from axisjudge.stats.panel_nested import judges_worth, kappa_with, nested
-from axisjudge.stats.panel_ways import LOGISTIC_TRIED, WAYS, fit_panel, logistic_path, refit_panel, ridge_path
+from axisjudge.stats.panel_ways import LOGISTIC_TRIED, WAYS, fit_panel, logistic_path, refit_panel, ridge_path, stacked
 
 
 def planted(accuracy, n_tasks=40, size=5, q=2, seed=0, families=None, lost=0.0) -> PanelVotes:
@@ -256,6 +257,9 @@ def test_a_stack_does_not_lose_to_a_judge_that_is_better_than_all_others_togethe
     assert np.mean(gains) > -0.01
     alone = fit_panel(planted([0.75] * 7, n_tasks=80), "logistic", rng=np.random.default_rng(0))
     assert alone.recipe.best == 0, "among equals nobody is leaned on"
+    no_better = fit_panel(planted([0.6] * 3, n_tasks=20, seed=2), "logistic", rng=np.random.default_rng(0)).recipe
+    assert no_better.best == 0
+    assert 0.5 < sum(count for *_, count in no_better.parts) < 1, "as sure as held-out tasks allow"
 
 
 def test_the_ordered_stack_beats_the_best_judge_in_kappa_and_says_each_word_as_often_as_people():
@@ -295,7 +299,31 @@ def test_a_stack_that_finds_nothing_in_its_judges_answers_by_what_is_common():
     for way in ("ridge", "logistic"):
         panel = fit_panel(votes, way, rng=np.random.default_rng(0))
         assert panel.asked.all()
+        assert panel.recipe.parts == ()
         assert (answers(panel, votes) == 1).all(), "the commoner of the labels' words"
+
+
+def test_a_stack_whose_judges_are_silent_where_labels_are_gives_words_elsewhere():
+    votes = rising(n_tasks=20)
+    votes.words[:50], votes.labels[50:] = np.nan, np.nan
+    for way in ("ordered", "logistic"):
+        panel = fit_panel(votes, way, rng=np.random.default_rng(0))
+        assert np.isnan(answers(panel, votes)).tolist() == [True] * 50 + [False] * 50
+    assert panel.recipe.best == 0
+
+
+def test_a_stack_of_a_given_penalty_is_the_path_s_and_a_vote_is_refitted_as_it_is_fitted():
+    votes = planted([0.85, 0.7])
+    (path,) = logistic_path(votes, [(0.0, 10.0)])
+    assert stacked(votes, 10.0).table == pytest.approx(path.table)
+    order = rising(n_tasks=40)
+    share = [
+        np.bincount(each.astype(int), minlength=5) / 200
+        for each in (answers(stacked(order, 10.0), order), order.labels)
+    ]
+    assert share[0] == pytest.approx(share[1], abs=0.06)
+    panel = fit_panel(votes, "majority", rng=np.random.default_rng(0))
+    assert refit_panel(votes, "majority", panel, rng=np.random.default_rng(1)).table == pytest.approx(panel.table)
 
 
 def test_a_stack_that_labels_speak_against_still_gives_its_own_words():
@@ -319,6 +347,9 @@ def test_kappa_counts_items_as_they_were_drawn():
     assert found.ci_low < theirs < found.ci_high
     equal = [kappa_with(words, replace(votes, weights=np.full(words.size, each))) for each in (1.0, 7.0)]
     assert equal[0] == equal[1]
+    one_task = kappa_with(words, replace(votes, weights=weights, groups=np.zeros_like(votes.groups)))
+    assert one_task.estimate == found.estimate
+    assert math.isnan(one_task.ci_low)
     assert equal[0].estimate == pytest.approx(cohen_kappa_score(words, votes.labels, weights="quadratic"))
 
 

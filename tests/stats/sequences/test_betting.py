@@ -19,6 +19,8 @@ from axisjudge.stats.betting import (
     evidence_of_change,
     evidence_of_drift,
     evidence_of_rate,
+    evidence_of_runs,
+    occasion_means,
     price_of_looking,
     relative,
 )
@@ -207,9 +209,24 @@ def test_drift_by_the_integral_over_mean_and_spread():
     assert evidence_of_drift([0.2] * 9).e_values[-1] == 1.0
 
 
+def test_drift_of_runs_takes_what_every_occasion_has():
+    """By hand: as many runs as the shortest occasion has, items that all have, an occasion without verdicts none."""
+    nan = math.nan
+    two = [[1, 1, nan], [0, 1, nan], [nan, 1, nan]]
+    assert occasion_means([two, [0, 1, 1], np.full(3, nan)]).tolist() == pytest.approx([0.5, 0.5, nan], nan_ok=True)
+    assert np.isnan(occasion_means([np.full(3, nan)] * 2)).all()
+    assert np.isnan(occasion_means([[1, nan], [nan, 1]])).all()
+    assert evidence_of_runs([[1, 0]] * 4) is None
+    steady = [evidence_of_runs([[1, 0]] * 5), evidence_of_drift([0.5] * 5, resolution=1 / 2)]
+    assert steady[0].e_values.tolist() == steady[1].e_values.tolist()
+    drifted = evidence_of_drift([0.20, 0.22, 0.19, 0.21, 0.40, 0.41, 0.40, 0.41])
+    assert drifted.p_value == 1 / max(drifted.e_values)
+
+
 def test_looking_costs_twice_to_four_times_the_labels_at_ordinary_rates():
     times = [price_of_looking(rate, half).times for rate in (0.05, 0.2) for half in (0.1, 0.15)]
     assert 1.5 <= min(times) <= max(times) <= 4
+    assert price_of_looking(0.5, 0.1)[2:] == (93, 324)  # Wilson at 46.5 of 93: .0996; longer than is looked at first
     assert price_of_looking(0.2, 0.1).fixed == 60  # Wilson at 12 of 60: half width .0997
     with pytest.raises(InputError, match="8,192"):
         price_of_looking(0.5, 0.01)

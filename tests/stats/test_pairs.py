@@ -1,0 +1,156 @@
+"""Coefficients of every two judges, their means and differences: against scikit-learn and clusters left out by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import t
+from sklearn.metrics import cohen_kappa_score
+
+from axisjudge.checks import InputError
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS
+from axisjudge.stats.agreement.measured import interval_alpha, intraclass_correlation
+from axisjudge.stats.agreement.pairs import (
+    coefficient_of,
+    coefficients_at,
+    columns_of,
+    paired_coefficient,
+)
+
+PAIRS = [(0, 1), (0, 2), (1, 2)]
+
+
+def judged(n_tasks=30, size=4, seed=0):
+    """Three judges that each err in a fifth of what fails in a third, and the task of each item."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n_tasks * size) < 1 / 3
+    codes = np.where(rng.random((truth.size, 3)) < 0.2, ~truth[:, None], truth[:, None]).astype(float)
+    return codes, np.repeat(np.arange(n_tasks), size)
+
+
+def paired(codes, tasks, name="cohen_kappa", **how):
+    return paired_coefficient(codes, name, n_categories=2, clusters=tasks, cluster_unit="task", ci_level=0.95, **how)
+
+
+def jackknife(value, left_out):
+    """The delete-one-cluster jackknife-t on Fisher's z, of clusters of one size."""
+    n, z = left_out.size, np.arctanh(left_out)
+    half = t.ppf(0.975, n - 1) * math.sqrt((n - 1) / n * ((z - z.mean()) ** 2).sum())
+    return math.tanh(math.atanh(value) - half), math.tanh(math.atanh(value) + half)
+
+
+def test_values_and_the_mean_of_pairs_are_scikit_learn_s_with_clusters_left_out():
+    codes, tasks = judged()
+    found = paired(codes, tasks)
+
+    def mean(rows):
+        return np.mean([cohen_kappa_score(codes[rows, one], codes[rows, other]) for one, other in PAIRS])
+
+    for one, other in PAIRS:
+        kappa = cohen_kappa_score(codes[:, one], codes[:, other])
+        assert found.matrix[one, other] == found.matrix[other, one] == pytest.approx(kappa)
+    assert np.isnan(np.diag(found.matrix)).all()
+    over = found.mean([0, 1, 2], "")
+    assert over.estimate == pytest.approx(mean(slice(None)))
+    ends = jackknife(over.estimate, np.array([mean(tasks != task) for task in range(30)]))
+    assert (over.ci_low, over.ci_high) == pytest.approx(ends)
+    assert (over.n_items, over.n_raters, over.n_clusters) == (120, 2, 30)
+    alone = found.mean([1], "")
+    assert alone == coefficient_of(
+        codes[:, [0, 2]], "cohen_kappa", 2, clusters=tasks, cluster_unit="task", ci_level=0.95
+    )
+
+
+def test_a_pair_that_is_undefined_is_left_out_of_the_mean_and_said():
+    codes, tasks = judged()
+    codes = np.column_stack([codes, np.full(len(codes), math.nan)])
+    over = paired(codes, tasks).mean([0, 1, 2], "")
+    assert over.notes == ("1 of 3 pairs are undefined and left out",)
+    assert over.estimate == pytest.approx(np.nanmean(paired(codes, tasks).values[:3]))
+    assert paired(codes, tasks).mean([2, 4], "").reason == "no pair of judges has a defined value"
+    assert paired(codes, tasks).mean([], "no two of a family").reason == "no two of a family"
+
+
+@pytest.mark.parametrize(
+    ("codes", "tasks", "reason"),
+    [
+        (*judged(n_tasks=9), "9 clusters; an interval of a mean over pairs needs 10"),
+        (np.tile([[0, 0, 0], [1, 1, 1], [0, 1, 1], [1, 1, 0.0]], (12, 1)), np.arange(48) // 4, "no cluster changes it"),
+        (
+            np.tile([[0, 0, 0], [1, 1, 1.0]], (12, 1)),
+            np.arange(24) // 2,
+            "without some cluster a pair is undefined, or agrees",
+        ),
+    ],
+    ids=["few", "alike", "perfect"],
+)
+def test_a_mean_of_pairs_without_an_interval_says_why(codes, tasks, reason):
+    over = paired(codes, tasks).mean([0, 1, 2], "")
+    assert math.isnan(over.ci_low)
+    assert reason in over.reason
+
+
+def test_a_difference_of_means_needs_25_clusters():
+    means = [paired(*judged(n_tasks=n)) for n in (24, 25)]
+    few, enough = (each.difference([0], [1, 2], (each.mean([0], ""), each.mean([1, 2], ""))) for each in means)
+    assert "needs 25 clusters" in few.reason
+    assert few.estimate == pytest.approx(means[0].values[0] - means[0].values[1:].mean())
+    assert enough.ci_low < enough.estimate < enough.ci_high
+
+
+def test_of_two_questions_chance_is_that_of_each():
+    """1 - (disagreements seen) / (those that chance gives within each question), and each cluster left out by hand."""
+    codes, tasks = judged()
+    question = np.arange(len(codes)) % 2
+    codes[question == 1] = 1 - codes[question == 1]  # what is rare in one is common in the other
+
+    def within(rows):
+        differ = by_chance = 0.0
+        for each in (0, 1):
+            one, other = codes[rows & (question == each)][:, :2].T
+            differ += (one != other).sum()
+            by_chance += one.size * (one.mean() * (1 - other.mean()) + other.mean() * (1 - one.mean()))
+        return 1 - differ / by_chance
+
+    every = np.ones(len(codes), bool)
+    how = {"clusters": tasks, "cluster_unit": "task", "ci_level": 0.95, "strata": question}
+    found = coefficient_of(codes[:, :2], "cohen_kappa", 2, **how)
+    assert found.estimate == pytest.approx(within(every))
+    ends = jackknife(within(every), np.array([within(tasks != task) for task in range(30)]))
+    assert (found.ci_low, found.ci_high) == pytest.approx(ends)
+    assert found.n_items == 120
+    assert paired(codes, tasks, strata=question).mean([0], "").estimate == pytest.approx(within(every))
+
+
+def test_one_judge_agrees_with_nobody():
+    found = coefficient_of(np.ones((6, 1)), "cohen_kappa", 2, clusters=np.arange(6) // 2, cluster_unit="task")
+    assert (found.reason, found.n_items, found.n_clusters) == ("one rater", 6, 3)
+
+
+def test_of_numbers_alpha_and_the_icc_of_counts_are_those_of_the_items_themselves():
+    rows = np.array([[1.0, 2.0], [3.0, 3.5], [5.0, 4.0], [2.0, math.nan]])
+    at, times = np.arange(12) % 4, np.array([1, 2, 1] * 4)
+    tasks = np.arange(12)
+    found = coefficients_at("interval", rows, categories=[], clusters=tasks, rows=at, times=times)
+    items = np.repeat(at, times)
+    assert tuple(found) == columns_of("interval") == ("interval_alpha", "icc")
+    assert found["interval_alpha"] == interval_alpha(rows[items], clusters=np.repeat(tasks, times))
+    assert found["icc"] == intraclass_correlation(rows[items], form="A,1", clusters=np.repeat(tasks, times))
+    thin = np.where(np.eye(12, 5)[:, [0, 1, 2, 3, 4]] > 0, math.nan, np.arange(60.0).reshape(12, 5) % 7)
+    thin[::2, 0] = math.nan
+    thin[1::4, 1] = math.nan
+    assert coefficients_at("interval", thin, categories=[])["icc"] == intraclass_correlation(thin, form="1")
+    with pytest.raises(InputError, match="coefficients of numbers take each item alike"):
+        coefficients_at("interval", rows, categories=[], alike="clusters")
+    with pytest.raises(InputError, match="coefficients of numbers take one way of grouping"):
+        coefficients_at("interval", rows, categories=[], clusters=np.zeros((4, 2), int))
+
+
+@pytest.mark.parametrize(("n_raters", "kappa"), [(2, "cohen_kappa"), (3, "fleiss_kappa")])
+def test_a_table_of_words_has_a_column_a_coefficient(n_raters, kappa):
+    codes, tasks = judged()
+    found = coefficients_at("nominal", codes[:, :n_raters], categories=[0, 1], clusters=tasks)
+    assert set(found) <= set(columns_of("nominal"))
+    assert found["kappa"].coefficient == kappa
+    ordered = coefficients_at("ordinal", codes[:, :n_raters], categories=[0, 1], clusters=tasks)
+    assert all("ordinal" in COEFFICIENTS[each.coefficient].levels for each in ordered.values())
