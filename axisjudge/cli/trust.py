@@ -278,6 +278,8 @@ def print_agreement(result: "AgreementByAxis") -> None:
         heads = dict.fromkeys(head for row in rows for head in row)
         title = "Agreement per axis" if scale == "verdict" else f"Agreement per question, scale {scale}"
         first = "axis" if scale == "verdict" else "question"
+        levels = {each.ci_level for question in apart.questions for each in question.coefficients.values()}
+        title += "".join(f" ({level:.0%} intervals)" for level in levels)
         show.table([{first if head == "question" else head: row.get(head) for head in heads} for row in rows], title)
     show.lines(result.sentences(), apart=True)
 

@@ -98,6 +98,7 @@ ANSWERED = words_in("answer response output completion generation reply predicti
 _OF_RATING = words_in("assignment annotation judgment judgement submission vote")
 #: Columns of such a record say how something was made.
 _OF_MAKING = words_in("meta metadata meta_data parameters config settings optimized_parameters request usage")
+#: A column of such a name says how something was run.
 _SETTINGS = words_in("temperature top_p top_k mode effort reasoning_effort prompt_version shots n_shots num_shots seed")
 #: Columns of such a record say what was asked or expected.
 _OF_ASKING = words_in("input inputs reference expected expected_output reference_output reference_outputs")

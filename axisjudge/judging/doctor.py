@@ -212,6 +212,8 @@ async def server_facts(judge: CompatibleJudge, replies: list[Reply]) -> dict[str
 
 async def _holds_ranges(judge: CompatibleJudge, replies: list[Reply]) -> str:
     """Whether a number that a schema keeps between 0 and 1 can come out larger, where the model is asked for 7."""
+    if judge.options.get("confidence") == "list":
+        return "none is asked for: confidences are of a list"
     if any(OF_LIST in reply.flags for reply in replies):
         return "not held: a confidence came outside of 0 to 1; give ,confidence=list"
     if judge.mechanism != JSON_SCHEMA:

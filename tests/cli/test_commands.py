@@ -90,7 +90,7 @@ def test_two_judges_end_with_agreement_per_axis(demo, tmp_path):
     arguments = ["judge", demo, "--judge", "rules", "--judge", "simulated:wren", "--out", tmp_path / "r.jsonl"]
     run = axisjudge(*arguments)
     assert run.returncode == 0, run.stderr
-    assert "Agreement per axis" in run.stdout
+    assert "Agreement per axis (95% intervals)" in run.stdout
     shown = json.loads(axisjudge(*arguments, "--json").stdout)
     axes = [row["axis"] for row in shown["ratings"]]
     assert axes == [*AXES, *AXES]  # whatever the order of arrival

@@ -153,6 +153,7 @@ def test_the_command_ends_with_1_where_one_judge_fails_and_looks_at_the_machine_
         (1, "", "held, as far as one call shows"),
         (7, "", "not held: give ,confidence=list"),
         (7, ",mechanism=chat_json_object", "no schema is asked for"),
+        (7, ",confidence=list", "none is asked for"),
         ("seven", "", "holds no number"),
     ],
 )
