@@ -131,6 +131,8 @@ def row_by_row(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 def typed_column(path: str, first: int, ours: str, cells: Cells) -> pl.Series:
     """A column as our field takes it."""
+    if isinstance(cells, pl.Series) and cells.dtype == SCHEMA[ours] == pl.String and ours != "rater_kind":
+        return cells.set(cells == "", None)
     made = []
     for at in watched(range(0, len(cells), AT_ONCE), f"reading {ours}", delay=1):
         part = enumerate(cells[at : at + AT_ONCE], start=first + at)
