@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Collection, Sequence, Sized
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class InputError(OneLine, ValueError):
         if self.found is not None:
             parts.append(f"found {_short(self.found)}")
         ways = [
-            f"{way.when}{': ' * bool(way.when)}{shlex.join((*(way.instead or command), *way.options))}"
+            f"{way.when}{': ' * bool(way.when)}{shlex.join(_with_more(way.instead or command, way.options))}"
             for way in self.ways
         ]
         parts += [": ".join(filter(None, (self.cure, "; ".join(ways))))] if self.cure or ways else []
@@ -88,6 +89,17 @@ class InputError(OneLine, ValueError):
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, object, str, tuple[WayOut, ...]]]:
         """What another process makes the same error of."""
         return type(self), (self.where, self.rule, self.found, self.cure, self.ways)
+
+
+def _with_more(command: Sequence[str], options: Sequence[str]) -> list[str]:
+    """A command with further options, each with its value once."""
+    whole = list(command)
+    starts = [n for n, word in enumerate(options) if n == 0 or word.startswith("--")]
+    for first, end in pairwise([*starts, len(options)]):
+        more = [*options[first:end]]
+        if more not in ([*whole[n : n + len(more)]] for n in range(len(whole))):
+            whole += more
+    return whole
 
 
 #: A refusal proposes so many commands, of so many that are tried.

@@ -1,5 +1,6 @@
 """Fixtures that every test may use."""
 
+import gc
 import os
 import signal
 import sys
@@ -19,6 +20,15 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # jsonschema's check of addresses, which no schema here asks for, builds its grammars when it is imported: 2 s a worker.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+
+# Thousands of collected tests live to the end: to look through them for garbage took a twentieth of the time.
+gc.set_threshold(200_000, 20, 20)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -5,7 +5,7 @@ import atexit
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, WayOut
 from axisjudge.report import ReportError
 
 
@@ -52,3 +52,12 @@ def test_what_is_not_ours_keeps_its_frames(shell, capsys):
 
 def test_a_failed_report_is_told_alike():
     assert ReportError("02_agreement: failed")._render_traceback_() == ["ReportError: 02_agreement: failed"]
+
+
+def test_a_command_that_mends_gives_each_option_and_value_once():
+    """`--kind llm --kind llm` is refused by the command line."""
+    ways = [WayOut(("--rater", "s", "--kind", "llm")), WayOut(("--kind", "a=llm", "--repeats", "--repeats"), "so")]
+    said = InputError("a.csv", "may be both", ways=ways).told(["axisjudge", "import", "a.csv", "--kind", "llm"])
+    assert said.partition("axisjudge ")[2] == (
+        "import a.csv --kind llm --rater s; so: axisjudge import a.csv --kind llm --kind a=llm --repeats"
+    )

@@ -160,7 +160,13 @@ class ImportOptions(Naming):
             raise InputError("--rater", "stands for a column that is not there", self.rater, "leave out one of the two")
 
     def with_options(self, options: Sequence[str]) -> ImportOptions:
-        """The same with further options of the command ``import``."""
+        """The same with further options of the command ``import``.
+
+        Raises
+        ------
+        InputError
+            They say something else of what raters are.
+        """
         more: dict[str, Any] = {}
         names = {"--item": "item", "--question": "question", "--missing": "missing", "--where": "where"}
         pairs = {"--kind": "kinds", "--column": "columns", "--word-map": "words", "--scale": "scales"}
@@ -171,6 +177,8 @@ class ImportOptions(Naming):
                 continue
             text = next(words)
             theirs, equals, ours = text.rpartition("=")
+            if option == "--kind" and (self.kinds.get(theirs) if equals else self.kind) not in (None, ours):
+                raise InputError(option, "is given already", text)
             if option in names:
                 name = names[option]
                 more[name] = (*more.get(name, getattr(self, name)), text)
