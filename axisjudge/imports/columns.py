@@ -209,7 +209,8 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
         items.refuse_placed(where, known, placed, options)
     answers = [name for name in answers if name in named or name in placed or not items.of_candidate(known, name)]
     if by_rater:
-        answers = _raters(where, answers, named, known, options)
+        ask = () if options.question or "question" in roles else ("--question", items.named_after(where))
+        answers = _raters(where, answers, named, known, options, ask)
         if any(map(who, answers)) and "model" not in options.columns.values() and (of := roles.pop("model", "")):
             roles.setdefault("agent", of)  # whose answers were rated
     if (
@@ -236,9 +237,16 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
 
 
 def _raters(
-    where: str, answers: Sequence[str], named: set[str], known: Recognised, options: ImportOptions
+    where: str,
+    answers: Sequence[str],
+    named: set[str],
+    known: Recognised,
+    options: ImportOptions,
+    ask: tuple[str, ...],
 ) -> list[str]:
     """The columns that answer one question: those that are named, and those that share answers with a rater's.
+
+    `ask` are the options that say what was asked, where nothing does.
 
     Raises
     ------
@@ -252,14 +260,14 @@ def _raters(
     sure = [name for name in verdicts if name in named or who(name)]
     people = [name for name in sure if who(name) == "people"]
     if not named and ((asked := by_question(sure) or asked_by_name(sure)) or of_one_rater(sure)):
-        _refuse_undecided(where, known, sure, options, asked)
-    if not sure and len(verdicts) > 1:
-        _refuse_undecided(where, known, verdicts, options)
+        _refuse_undecided(where, known, sure, ask, asked)
+    if not sure and len(verdicts) > 1 and "question" not in options.columns.values():
+        _refuse_undecided(where, known, verdicts, ask)
     if not sure:
         return verdicts
     groups = _groups(known, sure)
     if len(groups) > 1 and not named:
-        _refuse_several(where, groups, known)
+        _refuse_several(where, groups, known, ask)
     found = [name for name in (*verdicts, *others) if name in sure or any(_alike(known, name, other) for other in sure)]
     return [name for name in found if name in named or not sums_up(known.frame, name, people)]
 
@@ -318,16 +326,14 @@ def _groups(known: Recognised, names: Sequence[str]) -> list[list[str]]:
     return sorted(groups, key=len, reverse=True)
 
 
-def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognised) -> None:
+def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognised, ask: tuple[str, ...]) -> None:
     """Refuse columns of raters that answer several questions, with the command for the first."""
     said = [
         f"{', '.join(group[:3])} say {', '.join(sorted(known.columns[group[0]].words)[:3]) or 'numbers'}"
         for group in groups[:3]
     ]
     ways = [
-        WayOut(
-            (*items.kinds_of(group), "--question", items.named_after(where)), f"only {', '.join(group[:3])}" * bool(n)
-        )
+        WayOut((*items.kinds_of(group), *ask), f"only {', '.join(group[:3])}" * bool(n))
         for n, group in enumerate(groups[:3])
     ]
     raise InputError(where, f"holds several questions: {'; '.join(said)}", cure="import one at a time", ways=ways)
@@ -355,7 +361,7 @@ def _refuse_means(where: str, names: Sequence[str], listed: str) -> None:
 
 
 def _refuse_undecided(
-    where: str, known: Recognised, names: Sequence[str], options: ImportOptions, asked: Mapping[str, Sequence[str]] = {}
+    where: str, known: Recognised, names: Sequence[str], ask: tuple[str, ...], asked: Mapping[str, Sequence[str]] = {}
 ) -> None:
     """Refuse columns that may be raters or questions (`asked` by their names), with the command for each."""
     name, listed = items.named_after(where), ", ".join(names[:6]) + ", ..." * (len(names) > 6)
@@ -363,7 +369,7 @@ def _refuse_undecided(
         _refuse_means(where, names, listed)
     people = {kind_of(each) for each in names} == {"human"}
     ways = [
-        WayOut((*items.kinds_of(names), *(() if options.question else ("--question", name))), "if they are raters"),
+        WayOut((*items.kinds_of(names), *ask), "if they are raters"),
         WayOut(("--rater", name, "--kind", "llm"), "if they are questions to one model"),
         WayOut(("--rater", name, "--kind", "human", *DRAW), "if they are questions to one person"),
     ]

@@ -722,3 +722,14 @@ def test_lines_of_a_key_and_its_records_are_a_row_each_record(tmp_path):
     (path := tmp_path / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
     sheet = read_sheet(path)
     assert (sheet.columns["label"], len({*sheet.columns["group_id"]})) == (SAID, 20)
+
+
+def test_raters_beside_a_column_of_questions_are_offered_as_raters_and_need_no_name_of_a_question(tmp_path):
+    cells = {"run": [f"r{n}" for n in range(60)], "axis": ["clarity", "tone"] * 30, "a": SAID, "b": noisy(SAID)}
+    path = written(tmp_path / "s.csv", cells)
+    way = refused(path).ways[0]
+    assert "--question" not in way.options
+    by_way = taken(path, way)
+    assert (by_way["rater"].n_unique(), {*by_way["question"]}) == (2, {"clarity", "tone"})
+    given = ImportOptions(kind="llm", columns={"axis": "question"})
+    assert import_ratings([path], given).ratings.select("rater", "question").equals(by_way.select("rater", "question"))
