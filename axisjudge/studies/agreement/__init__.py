@@ -33,7 +33,7 @@ from axisjudge.studies.agreement.by_question import (
     AgreementByAxis,
     QuestionAgreement,
     agreement_by_axis,
-    agreement_of_counts,
+    question_agreement,
 )
 from axisjudge.studies.agreement.by_question import published_agreement as published_agreement
 from axisjudge.studies.agreement.sentences import Agreed
@@ -519,8 +519,7 @@ def _of_question(
     [counts] = [each.counts for each in of[1] if each.counts is not None]
     own = counts.of([name for name in counts.names if name in raters])
     unit = "" if intervals["cluster_unit"] == "task" else intervals["cluster_unit"]
-    (agreement,) = agreement_of_counts([own], cluster_unit=unit, ci_level=intervals["ci_level"]).questions
-    return agreement
+    return question_agreement(own, cluster_unit=unit, ci_level=intervals["ci_level"])
 
 
 def _empty_runs(part: DatasetPart) -> list[str]:

@@ -245,27 +245,14 @@ def agreement_by_axis(
     counts = counted(table, repeat=repeat, step_level=step_level, once=once)
     if not counts:
         raise TooLittle("ratings", "no such ratings", cure="check raters, repeat and step_level")
-    how: dict[str, Any] = {"cluster_unit": cluster_unit, "alike": alike, "ci_level": ci_level}
-    agreement = agreement_of_counts(counts, uncertain=uncertain, **how, rng=rng)
-    left_out = _left_out(table.filter(pl.col("step_index").is_not_null() == step_level), repeat)
-    return replace(
-        agreement, left_out=left_out, kind="polars" if isinstance(ratings, pl.LazyFrame) else frames.kind_of(ratings)
-    )
-
-
-def agreement_of_counts(
-    counts: Sequence[PatternCounts],
-    *,
-    uncertain: Literal["category", "exclude"] = "exclude",
-    cluster_unit: str = "",
-    alike: Alike = "items",
-    ci_level: float = 0.95,
-    rng: Seed = None,
-) -> AgreementByAxis:
-    """Agreement of raters on each question, from counts; parameters are those of `agreement_by_axis`."""
-    questions = tuple(_question(each, uncertain, cluster_unit, alike, ci_level, rng) for each in counts)
     made_up = {name for each in counts for _, name, kind in each.raters if kind in frames.MADE_UP}
-    return AgreementByAxis(questions, uncertain, made_up=tuple(sorted(made_up)))
+    return AgreementByAxis(
+        tuple(question_agreement(each, uncertain, cluster_unit, alike, ci_level, rng) for each in counts),
+        uncertain,
+        left_out=_left_out(table.filter(pl.col("step_index").is_not_null() == step_level), repeat),
+        kind="polars" if isinstance(ratings, pl.LazyFrame) else frames.kind_of(ratings),
+        made_up=tuple(sorted(made_up)),
+    )
 
 
 def _left_out(table: pl.LazyFrame, repeat: int) -> dict[str, int]:
@@ -282,9 +269,15 @@ def _table(rows: Sequence[Mapping[str, Any]], kind: frames.Kind) -> frames.Table
     return frames.native(pl.concat(parts, how="diagonal_relaxed"), kind)
 
 
-def _question(
-    counts: PatternCounts, uncertain: str, cluster_unit: str, alike: Alike, ci_level: float, rng: Seed
+def question_agreement(
+    counts: PatternCounts,
+    uncertain: str = "exclude",
+    cluster_unit: str = "",
+    alike: Alike = "items",
+    ci_level: float = 0.95,
+    rng: Seed = None,
 ) -> QuestionAgreement:
+    """Agreement of raters on one question, from counts; parameters are those of `agreement_by_axis`."""
     numbered = code_counts(counts, uncertain)
     if cluster_unit and numbered.cluster_unit != "item":
         numbered = replace(numbered, cluster_unit=cluster_unit)
