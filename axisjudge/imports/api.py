@@ -144,21 +144,21 @@ def _with_ways(refused: InputError, named: Sequence[Path], given: ImportOptions,
     def attempt(more: Sequence[str]) -> Imported:
         return _imported(named, given.with_options(more), with_draw=with_draw, read=read)
 
-    found = tried(refused, attempt) if refused.ways else refused
-    if not found.ways and not read:
+    error = tried(refused, attempt) if refused.ways else refused
+    if not error.ways and not read:
         with suppress(InputError):
             attempt(())
     sheet = read.get(named[0], {}).get("sheet") if len(named) == 1 else None
     if (
-        found.ways
+        error.ways
         or given.question
         or given.columns
         or not isinstance(sheet, sheets.ReadTable)
         or tool_of(named[0], [*sheet.columns])
     ):
-        return found
+        return error
     ways = _one_column_each(str(named[0]), sheet)
-    return tried(InputError(found.where, found.rule, found.found, found.cure, ways), attempt) if ways else found
+    return tried(InputError(error.where, error.rule, error.found, error.cure, ways), attempt) if ways else error
 
 
 #: Columns that are proposed one by one.
@@ -173,12 +173,12 @@ def _one_column_each(where: str, sheet: sheets.ReadTable) -> list[WayOut]:
     tells = telling_apart(known.frame, [], raters, known) if len(raters) == 1 and not known.item else []
     who_rated = each_by("--item", tells) if len(raters) == 1 else ("--rater", named_after(where))
     for name in may_answer(known, list(known.columns)):
-        told = ("--column", f"{name}=verdict", "--question", name, *who_rated)
+        column_options = ("--column", f"{name}=verdict", "--question", name, *who_rated)
         kinds = [("llm", "models"), ("human", "people")]
-        said_by = who(name) or who(raters[0] if len(raters) == 1 else "")
-        kinds = [each for each in kinds if (each[0] == "human") == (said_by == "people")] if said_by else kinds
-        told_of = {kind: ("--kind", kind, *DRAW * (kind == "human")) for kind, _ in kinds}
-        ways += [WayOut((*told, *told_of[kind]), f"if {said} said {name}") for kind, said in kinds]
+        side = who(name) or who(raters[0] if len(raters) == 1 else "")
+        kinds = [each for each in kinds if (each[0] == "human") == (side == "people")] if side else kinds
+        kind_options = {kind: ("--kind", kind, *DRAW * (kind == "human")) for kind, _ in kinds}
+        ways += [WayOut((*column_options, *kind_options[kind]), f"if {source} said {name}") for kind, source in kinds]
     return ways[:_MOST_TRIED]
 
 
@@ -226,9 +226,9 @@ def _together(
     readings: Sequence[tuple[Path, ImportedFile]], options: ImportOptions, passed_over: Sequence[str]
 ) -> Imported:
     judgements = _one_table(readings)
-    said = ("thing", "question", "rater", "word")  # the truth beside each of several judges stands in each file
-    elsewhere = pl.col("where").n_unique().over(said) > 1
-    copies = (pl.col("kind") == "human") & pl.col("row").is_not_null() & (pl.int_range(pl.len()).over(said) > 0)
+    key = ("thing", "question", "rater", "word")  # the truth beside each of several judges stands in each file
+    elsewhere = pl.col("where").n_unique().over(key) > 1
+    copies = (pl.col("kind") == "human") & pl.col("row").is_not_null() & (pl.int_range(pl.len()).over(key) > 0)
     kept = judgements if len(readings) < 2 else judgements.filter(~(elsewhere & copies).fill_null(value=False))
     n_copies, judgements = judgements.height - kept.height, kept
     unused = _unused(judgements, [reading for _, reading in readings], options)
@@ -290,11 +290,11 @@ def _one_table(readings: Sequence[tuple[Path, ImportedFile]]) -> pl.DataFrame:
     every = [one for each in of_set if not isinstance(each, pl.DataFrame) for one in each]
     tables = []
     for _, reading in readings:
-        found = reading.judgements
-        if reading.format == sets.ALTTEST and not isinstance(found, pl.DataFrame) and found:
-            found = sets.with_names(found, [one for one in every if one.fields["domain"] == found[0].fields["domain"]])
-        if len(found):
-            tables.append(found if isinstance(found, pl.DataFrame) else judged(found))
+        rows = reading.judgements
+        if reading.format == sets.ALTTEST and not isinstance(rows, pl.DataFrame) and rows:
+            rows = sets.with_names(rows, [one for one in every if one.fields["domain"] == rows[0].fields["domain"]])
+        if len(rows):
+            tables.append(rows if isinstance(rows, pl.DataFrame) else judged(rows))
     return pl.concat(tables, how="diagonal") if len(tables) > 1 else tables[0] if tables else judged([])
 
 
@@ -314,10 +314,10 @@ def _unused(judgements: pl.DataFrame, readings: Sequence[ImportedFile], options:
     questions = {*judgements["question"].unique()}.union(*(table["question"] for table in stated))
     questions |= {options.question_of(name) for name in questions if name is not None}
     words = {*judgements["word"].unique()} if options.words or options.missing else set()
-    told = {"--axis-map": set(options.axes) - questions, "--word-map": set(options.words) - words}
-    told["--missing"] = set(options.missing) - words
-    told["--column"] = set(options.columns) if not any(reading.format in _SHEETS for reading in readings) else set()
-    return [f"{option} names what is not here: {', '.join(sorted(names))}" for option, names in told.items() if names]
+    none = {"--axis-map": set(options.axes) - questions, "--word-map": set(options.words) - words}
+    none["--missing"] = set(options.missing) - words
+    none["--column"] = set(options.columns) if not any(reading.format in _SHEETS for reading in readings) else set()
+    return [f"{option} names what is not here: {', '.join(sorted(names))}" for option, names in none.items() if names]
 
 
 def _chosen(
@@ -353,8 +353,8 @@ def _with_families(ratings: pl.DataFrame, options: ImportOptions) -> pl.DataFram
 def _with_draw(imported: Imported, options: ImportOptions) -> Imported:
     """People's labels with how their items were drawn, where they do not say it themselves."""
     flags = stated_draw(options.sampling, options.sampling_key)
-    said = pl.col("flags").list.eval(pl.element().str.starts_with("drawn")).list.any()
-    silent = (pl.col("rater_kind") == "human") & ~said.fill_null(False)
+    has_draw = pl.col("flags").list.eval(pl.element().str.starts_with("drawn")).list.any()
+    silent = (pl.col("rater_kind") == "human") & ~has_draw.fill_null(False)
     unknown = 0 if options.sampling else imported.ratings.filter(silent).height
     if (imported.ratings["flags"].list.len() > 0).any():
         drawn = pl.concat_list("flags", pl.lit(flags, dtype=pl.List(pl.String)))
@@ -385,10 +385,10 @@ def _once(read: dict[str, Any] | None, what: str, made: Callable[[], Any]) -> An
     if read is None:
         return made()
     if what not in read:
-        found = made()
-        if isinstance(found, sheets.ReadTable) and len(next(iter(found.columns.values()), ())) > TRIED_ON:
-            found = found.taken(rows_to_try(recognise(texts(found.columns), outer=found.outer), TRIED_ON))
-        read[what] = found
+        content = made()
+        if isinstance(content, sheets.ReadTable) and len(next(iter(content.columns.values()), ())) > TRIED_ON:
+            content = content.taken(rows_to_try(recognise(texts(content.columns), outer=content.outer), TRIED_ON))
+        read[what] = content
     return read[what]
 
 

@@ -170,11 +170,11 @@ def of_people(part: pl.DataFrame, options: ImportOptions) -> pl.Series:
     """Of each judgement, whether a person said it, as far as it is told, written or likely by the rater's name."""
     rater = part["rater"].fill_null(str(options.rater))
     names = rater.unique().to_list()
-    told = rater.replace_strict(names, [options.kinds.get(name) for name in names], return_dtype=pl.String)
+    given = rater.replace_strict(names, [options.kinds.get(name) for name in names], return_dtype=pl.String)
     likely = rater.replace_strict(
         names, [options.kind or kind_of(name) or "llm" for name in names], return_dtype=pl.String
     )
-    return part.select(pl.coalesce(told, "kind", likely) == "human").to_series()
+    return part.select(pl.coalesce(given, "kind", likely) == "human").to_series()
 
 
 def cell_words(cells: Cells) -> pl.Series:
@@ -213,12 +213,12 @@ def beside(known: Recognised, name: str, heads: Sequence[str]) -> dict[str, str]
     by_name = {plain(head.replace("/", "_").replace(".", "_")): head for head in heads}
     own = plain(name.replace("/", "_").replace(".", "_"))
     bases = {own, own.removesuffix("_value").removesuffix("_score")}
-    found: dict[str, str] = {}
+    sides: dict[str, str] = {}
     for ours, endings in _SIDES.items():
         for base, ending in product(bases, endings):
             if column := by_name.get(f"{base}_{ending}") or by_name.get(f"{ending}_{base}"):
-                found.setdefault(ours, column)
-    return found
+                sides.setdefault(ours, column)
+    return sides
 
 
 def about(name: str) -> frozenset[str]:
@@ -270,8 +270,8 @@ def unlike(names: Iterable[str]) -> bool:
 
     A word more may be the name of a rater, where no other word says who rated (``varc_error`` beside ``human_error``).
     """
-    told = [(about(name), name) for name in names if about(name)]
-    pairs = (sorted(pair, key=lambda each: len(each[0])) for pair in combinations(told, 2))
+    subjects = [(about(name), name) for name in names if about(name)]
+    pairs = (sorted(pair, key=lambda each: len(each[0])) for pair in combinations(subjects, 2))
     return any(not (less == more or (less < more and not who(of))) for (less, _), (more, of) in pairs)
 
 
@@ -285,8 +285,8 @@ def asked_by_name(names: Iterable[str]) -> dict[str, list[str]]:
 
 def of_one_rater(names: Sequence[str]) -> bool:
     """Whether names tell questions of one rater: one role in all, and in each another word (``judge_tone``)."""
-    roles, told = {who(name) for name in names}, {about(name) for name in names} - {frozenset()}
-    return len(roles - {""}) == len(roles) == 1 < len(names) == len(told)
+    roles, subjects = {who(name) for name in names}, {about(name) for name in names} - {frozenset()}
+    return len(roles - {""}) == len(roles) == 1 < len(names) == len(subjects)
 
 
 def is_setting(known: Recognised, name: str, answers: Sequence[str]) -> bool:
@@ -298,8 +298,8 @@ def is_setting(known: Recognised, name: str, answers: Sequence[str]) -> bool:
 
 def chooses(known: Recognised, names: Iterable[str]) -> bool:
     """Whether one of these columns chooses between two answers."""
-    said = [{re.sub(f"^{_OF_ANSWER}", "", each.strip("[]() ")) for each in known.columns[name].words} for name in names]
-    return any(two <= words and len(words) <= len(two) + 3 for words in said for two in _TWO_ANSWERS)
+    sets = [{re.sub(f"^{_OF_ANSWER}", "", each.strip("[]() ")) for each in known.columns[name].words} for name in names]
+    return any(two <= words and len(words) <= len(two) + 3 for words in sets for two in _TWO_ANSWERS)
 
 
 def _in_both(known: Recognised, name: str) -> bool:
@@ -406,7 +406,7 @@ def judgements_of(
     if things.null_count():
         where = f"{path}:{first + things.is_null().arg_true()[0]}"
         raise InputError(where, f"the cell {things.name} is empty", cure="name what was rated in every row")
-    said = {
+    shared = {
         "row": pl.int_range(first, first + frame.height, dtype=pl.UInt32, eager=True),
         "thing": things,
         **{name: frame[roles[name]].str.strip_chars() for name in ("question", "rater") if name in roles},
@@ -414,8 +414,8 @@ def judgements_of(
         **{ours: field(ours, column) for ours, column in roles.items() if ours not in _OWN},
     }
     if roles["trajectory_id"] == roles.get("task_id"):
-        said.pop("task_id")
-    rows = pl.DataFrame({name: column.alias(name) for name, column in said.items()})
+        shared.pop("task_id")
+    rows = pl.DataFrame({name: column.alias(name) for name, column in shared.items()})
     unsaid = [name for name in JUDGED if name not in ("where", "word", *rows.columns)]
     rows = rows.with_columns(
         pl.lit(str(path)).alias("where"), *(pl.lit(None, pl.String).alias(name) for name in unsaid)

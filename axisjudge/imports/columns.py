@@ -63,7 +63,7 @@ from axisjudge.verdict import AXES, Rating
 
 IGNORED = "ignore"
 #: These say something of a rating or its rater, and are none where they stand in the record around it.
-_SAID = ("verdict", "confidence", "rationale", "model", "family", "rater_version", "cited_step_indices", "created_at")
+_PARTS = ("verdict", "confidence", "rationale", "model", "family", "rater_version", "cited_step_indices", "created_at")
 #: Where a table names its raters in a column, its rows are ratings, and not items by their number.
 _RATERS = NAMES["rater"][:-1]
 _OF_IDS = words_in("id idx index key uid")
@@ -108,10 +108,10 @@ def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) 
         options = replace(options, item=_of_a_list(recognise(texts(columns), outer=outer), options))
     columns, known, notes = _with_items(path, columns, options, outer)
     layout = layout_of(str(path), columns, known, options)
-    found, empty = judgements_of(path, columns, known, layout, options)
+    judgements, empty = judgements_of(path, columns, known, layout, options)
     if not options.repeats:
-        items.refuse_twice(str(path), known, found, layout)
-        items.refuse_joined(str(path), known, found, layout, options)
+        items.refuse_twice(str(path), known, judgements, layout)
+        items.refuse_joined(str(path), known, judgements, layout, options)
     notes = [*sheet.notes, *notes, *changed]
     if of_records := [name for name in layout.left_out if name in outer and known.columns[name].kind == "verdict"]:
         listed = ", ".join(of_records[:MOST_NAMED])
@@ -120,7 +120,7 @@ def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) 
         notes.append(f"{layout.roles['trajectory_id']} is empty in {nameless:,} rows, which are items by their number")
     notes += [f"rows that repeat another in every cell: {n_copies}, taken once"] if n_copies else []
     notes += empty
-    return ImportedFile(form, found, notes=tuple(filter(None, notes)), columns=layout.table(known))
+    return ImportedFile(form, judgements, notes=tuple(filter(None, notes)), columns=layout.table(known))
 
 
 def _of_a_list(known: Recognised, options: ImportOptions) -> tuple[str, ...]:
@@ -200,9 +200,9 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
         rest = [name for name in heads if name in rest or name == roles.get("verdict")]
         roles = {ours: column for ours, column in roles.items() if ours != "verdict"}
     sides = {name: beside(known, name, rest) for name in rest}
-    said_beside = {column for found in sides.values() for column in found.values()}
+    side_columns = {column for layout in sides.values() for column in layout.values()}
     by_rater = "rater" not in roles and not options.rater and not any(plain(name) in AXES for name in rest)
-    answers = [name for name in rest if name not in said_beside and not is_text(name) and _are_answers(known, name)]
+    answers = [name for name in rest if name not in side_columns and not is_text(name) and _are_answers(known, name)]
     verdicts = [name for name in answers if known.columns[name].kind == "verdict"]
     placed = items.on_texts(known, verdicts)
     if by_rater and placed and not (named or any(who(name) for name in verdicts if name not in placed)):
@@ -232,8 +232,8 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
         answers = [name for name in answers if name in options.question or name in {*verdicts} - settings]
     used = {*answers, *(column for name in answers for column in sides[name].values())}
     left_out = (*(name for name in rest if name not in used), *of_records)
-    found = Layout(roles, tuple(answers), by_rater, {name: sides[name] for name in answers}, left_out)
-    return _checked(where, found, known, options)
+    layout = Layout(roles, tuple(answers), by_rater, {name: sides[name] for name in answers}, left_out)
+    return _checked(where, layout, known, options)
 
 
 def _raters(
@@ -268,8 +268,8 @@ def _raters(
     groups = _groups(known, sure)
     if len(groups) > 1 and not named:
         _refuse_several(where, groups, known, ask)
-    found = [name for name in (*verdicts, *others) if name in sure or any(_alike(known, name, other) for other in sure)]
-    return [name for name in found if name in named or not sums_up(known.frame, name, people)]
+    alike = [name for name in (*verdicts, *others) if name in sure or any(_alike(known, name, other) for other in sure)]
+    return [name for name in alike if name in named or not sums_up(known.frame, name, people)]
 
 
 def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> None:
@@ -284,11 +284,11 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
         for name in verdicts
         if name not in people
     }
-    found = [(name, of) for name, of in rivals.items() if of and not all(map(side, known.columns[name].words))]
-    found = found or [(name, of) for name, of in rivals.items() if of and who(name) == "judge"]
-    if not found:
+    pairs = [(name, of) for name, of in rivals.items() if of and not all(map(side, known.columns[name].words))]
+    pairs = pairs or [(name, of) for name, of in rivals.items() if of and who(name) == "judge"]
+    if not pairs:
         return
-    judge, of = found[0]
+    judge, of = pairs[0]
     rule = f"{judge} and {of[0]} hold the same words, and {rater} may have said either"
     options: tuple[str, ...] = ("--column", f"{judge}=verdict", "--column", f"{of[0]}=ignore", "--kind", "llm")
     if known.columns[rater].distinct == 1:
@@ -301,8 +301,8 @@ def _refuse_answers_for_names(where: str, known: Recognised, rater: str, options
     """Refuse a column that is named like a rater and has another rater's words, an item a row: names, or answers?"""
     others = [name for name in known.of("verdict") if name not in (rater, *known.outer) and who(name)]
     others = [name for name in others if _alike(known, rater, name)]
-    told = options.kind or options.kinds or options.rater_column or "rater" in options.columns.values()
-    if told or not others or not known.item or known.columns[rater].kind != "verdict":
+    given = options.kind or options.kinds or options.rater_column or "rater" in options.columns.values()
+    if given or not others or not known.item or known.columns[rater].kind != "verdict":
         return
     kind = ("--kind", "llm") if who(rater) == "judge" else ("--kind", "human", *DRAW)
     asked = () if options.question or known.named("question") else ("--question", items.named_after(where))
@@ -328,7 +328,7 @@ def _groups(known: Recognised, names: Sequence[str]) -> list[list[str]]:
 
 def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognised, ask: tuple[str, ...]) -> None:
     """Refuse columns of raters that answer several questions, with the command for the first."""
-    said = [
+    questions = [
         f"{', '.join(group[:3])} say {', '.join(sorted(known.columns[group[0]].words)[:3]) or 'numbers'}"
         for group in groups[:3]
     ]
@@ -336,7 +336,7 @@ def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognis
         WayOut((*items.kinds_of(group), *ask), f"only {', '.join(group[:3])}" * bool(n))
         for n, group in enumerate(groups[:3])
     ]
-    raise InputError(where, f"holds several questions: {'; '.join(said)}", cure="import one at a time", ways=ways)
+    raise InputError(where, f"holds several questions: {'; '.join(questions)}", cure="import one at a time", ways=ways)
 
 
 def _alike(known: Recognised, one: str, other: str) -> bool:
@@ -353,10 +353,10 @@ def _refuse_means(where: str, names: Sequence[str], listed: str) -> None:
     for name in names:
         made.setdefault(next(iter(tokens(name) & SUMMED_UP), ""), []).append(name)
     ways = []
-    for who_said, kind in (("people", ("--kind", "human", *DRAW)), ("models", ("--kind", "llm"))):
+    for source, kind in (("people", ("--kind", "human", *DRAW)), ("models", ("--kind", "llm"))):
         for by, of in ((by or "mean", of) for by, of in made.items() if by or len(made) == 1):
             asked = each_by("--question", of) if len(made) > 1 else ()
-            ways.append(WayOut((*asked, "--rater", f"{by}_of_{who_said}", *kind), f"{by} of several {who_said}"))
+            ways.append(WayOut((*asked, "--rater", f"{by}_of_{source}", *kind), f"{by} of several {source}"))
     raise InputError(where, f"{listed} hold thirds and the like, as means over several answers do", ways=ways)
 
 
@@ -416,8 +416,8 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
                 name for name in free if plain(name) == ours or kinds[name] not in ("text", "reason", "id", "rater")
             ]
         inner = [name for name in free if name not in known.outer]
-        column = named_column(inner, names) if ours in (*_SAID, "rater", "rater_kind", "question") else ""
-        column = column or ("" if ours in _SAID else named_column(free, names))
+        column = named_column(inner, names) if ours in (*_PARTS, "rater", "rater_kind", "question") else ""
+        column = column or ("" if ours in _PARTS else named_column(free, names))
         if ours == "rater" and not column and len(of := [*{*known.of("rater")} - taken - of_others]) == 1:
             column = of[0]
         if ours not in roles and column and not (ours == "rater" and options.rater):
@@ -430,8 +430,8 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
         several = known.frame.group_by(item).agg(pl.col(roles["cluster_id"]).n_unique()).to_series(1).max()
         if several != 1:  # an item stands in one cluster; this says something of ratings
             taken.discard(roles.pop("cluster_id"))
-    told = [name for name in heads if name in options.kinds and name not in columns]
-    return roles, [name for name in heads if name not in {*taken, *options.kinds}] + told
+    raters = [name for name in heads if name in options.kinds and name not in columns]
+    return roles, [name for name in heads if name not in {*taken, *options.kinds}] + raters
 
 
 def _are_sides(words: frozenset[str]) -> bool:
@@ -526,8 +526,8 @@ def _rivals(layout: Layout, known: Recognised) -> list[str]:
     """The column of answers and others of answers that are filled at least as well, the fullest first; or none."""
     own = known.columns[layout.roles["verdict"]]
     others = (known.columns[name] for name in layout.left_out if name not in known.outer)
-    found = [each for each in others if each.kind == "verdict" and each.distinct > 1 and each.filled >= own.filled]
-    return [each.name for each in sorted([*found, own], key=lambda each: -each.filled)] if found else []
+    rivals = [each for each in others if each.kind == "verdict" and each.distinct > 1 and each.filled >= own.filled]
+    return [each.name for each in sorted([*rivals, own], key=lambda each: -each.filled)] if rivals else []
 
 
 def _kind_ways(layout: Layout, options: ImportOptions, known: Recognised) -> list[WayOut]:
@@ -566,11 +566,11 @@ def _kinds_by_names(layout: Layout, known: Recognised) -> list[WayOut]:
     if last_part(column) == "model":  # whose answers were rated, as well as who rated
         of_others = WayOut(("--column", f"{column}=agent", "--rater", "judge", "--kind", "llm"), f"{column} was rated")
         return [*(way._replace(when=f"{column} says who rated, and {way.when}") for way in both), of_others]
-    said = [*dict.fromkeys(kinds.values())]
-    if len(said) == 1 and None not in said:
+    distinct = [*dict.fromkeys(kinds.values())]
+    if len(distinct) == 1 and None not in distinct:
         beside = {*known.of("rater")} & known.outer  # raters of other lists, which are not read
-        return [both["human" in said]._replace(when="", clear=not beside)]
-    if None not in said:
+        return [both["human" in distinct]._replace(when="", clear=not beside)]
+    if None not in distinct:
         return [WayOut(each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items())), clear=True)]
     named = {who(name) for name in (column, verdict)} - {""}
     is_all = len(known.of("rater")) == 1  # with others it names raters of a part

@@ -14,7 +14,7 @@ import polars as pl
 from axisjudge.checks import InputError, WayOut
 from axisjudge.families import family_of
 from axisjudge.imports.cells import each_by, of_bad
-from axisjudge.imports.judgement import DRAW, ImportOptions, place_of
+from axisjudge.imports.judgement import DRAW, ImportOptions, position_of
 from axisjudge.imports.recognise import kind_of
 from axisjudge.labels.own import OF_RUN, word_error
 from axisjudge.ratings import edge
@@ -65,11 +65,11 @@ def _asked(judged: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
     if nobody.any():
         lacking.append("who rated (--rater NAME, or --rater-column COLUMN)")
     if lacking:
-        where = place_of(judged.row(nobody.arg_max() or 0, named=True)).partition(":")[0]
+        where = position_of(judged.row(nobody.arg_max() or 0, named=True)).partition(":")[0]
         name = re.sub(r"\W+", "_", Path(where).name.partition(".")[0]).strip("_") or "answers"
-        told = ("--question", name) * (len(options.question) != 1 and judged["question"].null_count() > 0)
-        told += ("--rater", name) * bool(nobody.any())
-        raise InputError(where, f"does not say {' nor '.join(lacking)}", cure="say it", ways=[WayOut(told, clear=True)])
+        more = ("--question", name) * (len(options.question) != 1 and judged["question"].null_count() > 0)
+        more += ("--rater", name) * bool(nobody.any())
+        raise InputError(where, f"does not say {' nor '.join(lacking)}", cure="say it", ways=[WayOut(more, clear=True)])
     asked = judged["question"]
     if asked.null_count():
         asked = asked.fill_null(options.question[0])
@@ -85,8 +85,8 @@ def _asked(judged: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
 def _kinds(judged: pl.DataFrame, options: ImportOptions) -> dict[str, str]:
     """What each rater is: told by name, else what the file says, else told for all."""
     kinds, unsaid = {}, []
-    said = judged.group_by("rater", maintain_order=True).agg(pl.col("kind").drop_nulls().unique())
-    for rater, known in said.iter_rows():
+    by_rater = judged.group_by("rater", maintain_order=True).agg(pl.col("kind").drop_nulls().unique())
+    for rater, known in by_rater.iter_rows():
         if rater in options.kinds:
             kinds[rater] = options.kinds[rater]
         elif len(known) > 1:
@@ -121,7 +121,7 @@ def _scales(judged: pl.DataFrame, options: ImportOptions) -> tuple[dict[str, str
     stated: defaultdict[str, set[str]] = defaultdict(set)
     if "scale" in judged.columns:
         for one in judged.filter(pl.col("scale").is_not_null()).unique(["question", "scale"]).iter_rows(named=True):
-            stated[one["question"]].add(checked_scale(place_of(one), one["scale"]))
+            stated[one["question"]].add(checked_scale(position_of(one), one["scale"]))
     scales, notes = {}, []
     for question, answers in used.items():
         if several := [each for each in answers if _SEVERAL.fullmatch(each)]:
@@ -137,7 +137,7 @@ def _scales(judged: pl.DataFrame, options: ImportOptions) -> tuple[dict[str, str
             scale = nominal_of(answers)
         if off := [each for each in answers if on_scale(scale, each) is None]:
             first = judged.filter(pl.col("question") == question, pl.col("word") == off[0]).row(0, named=True)
-            _refuse_words(place_of(first), question, scale, off)
+            _refuse_words(position_of(first), question, scale, off)
         scales[question] = scale
         notes += _spellings(question, answers) if scale.startswith("nominal") else []
     return scales, notes
@@ -162,13 +162,13 @@ def _of_sides(judged: pl.DataFrame, kinds: dict[str, str], options: ImportOption
         used[question][rater][text] = count
     notes = []
     for question, by_rater in used.items():
-        if any(len(said) > edge.MOST_WORDS for said in by_rater.values()) or options.scale_of(question):
+        if any(len(words) > edge.MOST_WORDS for words in by_rater.values()) or options.scale_of(question):
             continue
         sides: dict[str, set[str]] = {"people": set(), "judges": set()}
-        for rater, said in by_rater.items():
-            sides["people" if kinds[rater] == "human" else "judges"] |= set(said)
+        for rater, words in by_rater.items():
+            sides["people" if kinds[rater] == "human" else "judges"] |= set(words)
         every = set().union(*by_rater.values())
-        full = {rater: said for rater, said in by_rater.items() if said.total() >= _FEWEST_WORDS}
+        full = {rater: words for rater, words in by_rater.items() if words.total() >= _FEWEST_WORDS}
         for one_of, other in combinations(full, 2):
             if not _common(full[one_of], full[other], every) or edge.same_choices(full[one_of], full[other]):
                 _refuse_apart(question, one_of, full[one_of], other, full[other], unlike=kinds[one_of] != kinds[other])
@@ -206,10 +206,10 @@ def _by_names(judged: pl.DataFrame, options: ImportOptions) -> tuple[pl.DataFram
         if sure:
             turned = pl.when(pl.col("question") == question).then(pl.col("word").replace(meant)).otherwise("word")
             judged = judged.with_columns(turned.alias("word"))
-            bad = ", ".join(sorted(each for each, said in meant.items() if said == "fail")) or "yes"
+            bad = ", ".join(sorted(each for each, verdict in meant.items() if verdict == "fail")) or "yes"
             notes.append(f"{question}: {bad} is read as failing, by the name of {named} (else: --word-map WORD=pass)")
         elif alone:
-            both = (meant, {each: "pass" if said == "fail" else "fail" for each, said in meant.items()})
+            both = (meant, {each: "pass" if verdict == "fail" else "fail" for each, verdict in meant.items()})
             ways = [
                 WayOut(each_by("--word-map", map("=".join, one.items())), f"if yes of {named} {is_so}")
                 for one, is_so in zip(both, ("fails", "passes"), strict=True)
@@ -227,8 +227,8 @@ def _common(one: Counter[str], other: Counter[str], every: set[str]) -> bool:
     flags = {"0", "1"}
     if edge.of_unlike_scales(one, other):
         return False
-    grades = [said for said in (one, other) if len(said) > 3 and all(number_of(each) is not None for each in said)]
-    if grades and any(set(said) <= flags and len(said) == 2 for said in (one, other)):
+    grades = [words for words in (one, other) if len(words) > 3 and all(number_of(each) is not None for each in words)]
+    if grades and any(set(words) <= flags and len(words) == 2 for words in (one, other)):
         return False
     numbers = {*map(number_of, every)}
     without_gap = numbers in [{*range(first, last + 1)} for first in (0, 1) for last in range(first + 3, 11)]
@@ -238,33 +238,33 @@ def _common(one: Counter[str], other: Counter[str], every: set[str]) -> bool:
 def _refuse_apart(
     question: str, one: str, of_one: Counter[str], other: str, of_other: Counter[str], *, unlike: bool
 ) -> None:
-    said, said_by_other = (", ".join(sorted(each)[:4]) for each in (of_one, of_other))
-    rule = f"{one} says {said} and {other} says {said_by_other}: no word of one question in common"
+    words, other_words = (", ".join(sorted(each)[:4]) for each in (of_one, of_other))
+    rule = f"{one} says {words} and {other} says {other_words}: no word of one question in common"
     numbers = [number for each in (*of_one, *of_other) if (number := number_of(each)) is not None]
     ways = []
     if meant := edge.same_choices(of_one, of_other):
-        told = each_by("--word-map", ("=".join(pair) for pair in meant.items() if len({*pair}) > 1))
-        ways = [WayOut(told, clear=True)]
+        mapping = each_by("--word-map", ("=".join(pair) for pair in meant.items() if len({*pair}) > 1))
+        ways = [WayOut(mapping, clear=True)]
     elif unlike and any(number % 1 for number in numbers) and len(numbers) == len(of_one) + len(of_other):
         scale = f"{question}=interval:{math.floor(min(numbers))}-{math.ceil(max(numbers))}"
         ways = [WayOut(("--scale", scale), "if both are numbers of one scale")]
     elif len(of_one) == len(of_other) == 2 and not {*of_one} & {*of_other}:
         mine = sorted(of_one)
         for theirs in (sorted(of_other), sorted(of_other)[::-1]):
-            told = each_by("--word-map", map("=".join, zip(mine, theirs, strict=True)))
-            ways.append(WayOut(told, f"if {mine[0]} means {theirs[0]}"))
+            mapping = each_by("--word-map", map("=".join, zip(mine, theirs, strict=True)))
+            ways.append(WayOut(mapping, f"if {mine[0]} means {theirs[0]}"))
     cure = "say by --word-map what each word of one means among the other's, or import the two apart"
     raise InputError(question, rule, cure=cure, ways=ways)
 
 
 def _recognised(question: str, scale: str, answers: Sequence[str]) -> str:
     numbers = [number for each in answers if (number := number_of(each)) is not None]
-    said = (
+    listed = (
         f"{min(numbers):g} to {max(numbers):g}" if len(numbers) == len(answers) > 2 else ", ".join(sorted(answers)[:6])
     )
     more = ", ..." if len(numbers) != len(answers) > 6 else ""
     name = scale if len(scale) <= 60 else f"{scale[:57]}..."
-    return f"{question}: answers {said}{more} are read as the scale {name} (else: --scale {question!r}=SCALE)"
+    return f"{question}: answers {listed}{more} are read as the scale {name} (else: --scale {question!r}=SCALE)"
 
 
 def _spellings(question: str, answers: Iterable[str]) -> list[str]:
@@ -290,14 +290,14 @@ def _refuse_words(where: str, question: str, scale: str, words: Sequence[str]) -
 
 def _answers(judged: pl.DataFrame, scales: Mapping[str, str]) -> list[pl.Series]:
     """Verdict and value of each judgement on the scale of its question."""
-    said = judged.select("question", "word")
-    known = said.drop_nulls().unique(maintain_order=True)
+    words = judged.select("question", "word")
+    known = words.drop_nulls().unique(maintain_order=True)
     meant = [on_scale(scales[question], word) or (None, None) for question, word in known.iter_rows()]
     types = {"verdict": pl.String, "value": pl.Float64}
     known = known.hstack(pl.DataFrame(meant, schema=types, orient="row"))
-    found = said.join(known, on=("question", "word"), how="left", maintain_order="left").select(*types)
+    answers = words.join(known, on=("question", "word"), how="left", maintain_order="left").select(*types)
     came = judged["lost"].is_null()
-    return found.with_columns(pl.when(came).then(pl.all())).get_columns() if not came.all() else found.get_columns()
+    return answers.with_columns(pl.when(came).then(pl.all())).get_columns() if not came.all() else answers.get_columns()
 
 
 def _things(judged: pl.DataFrame) -> list[pl.Expr]:

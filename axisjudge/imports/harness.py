@@ -58,8 +58,8 @@ def harness_of(content: Any) -> str | None:
     if {"question_id", "model", "judge", "judgment", "score", "turn"} <= first.keys():
         return "mt-bench"
     if {"input", "output", "expected", "tags"} <= first.keys() and isinstance(first.get("scores"), Mapping):
-        said, expected = ({str(row.get(name)) for row in content} for name in ("output", "expected"))
-        return None if said & expected and len(said | expected) <= _MOST_LABELS else "braintrust"
+        outputs, expected = ({str(row.get(name)) for row in content} for name in ("output", "expected"))
+        return None if outputs & expected and len(outputs | expected) <= _MOST_LABELS else "braintrust"
     return None
 
 
@@ -75,16 +75,16 @@ def read_harness(path: Path, content: Any) -> ImportedFile:
     if form == _HELM_RUN:
         beside = path.with_name("per_instance_stats.json")
         raise InputError(str(path), "is of a run of HELM, and rates no sample", cure=f"axisjudge import {beside}")
-    found, notes = _READERS[form](path, content)
-    if not found:
+    judgements, notes = _READERS[form](path, content)
+    if not judgements:
         raise InputError(str(path), "holds no result of a sample", cure="write the file that has one line a sample")
-    return ImportedFile(form, tuple(found), notes=tuple(notes))
+    return ImportedFile(form, tuple(judgements), notes=tuple(notes))
 
 
 def _openai(path: Path, events: list[Mapping[str, Any]]) -> tuple[list[Judgement], list[str]]:
     spec = events[0]["spec"]
     agent = ", ".join(map(str, spec.get("completion_fns") or ())) or None
-    found, other = [], 0
+    graded, other = [], 0
     for number, event in enumerate(events[1:], start=2):
         data = event.get("data")
         if event.get("type") not in _GRADED or not isinstance(data, Mapping):
@@ -96,8 +96,8 @@ def _openai(path: Path, events: list[Mapping[str, Any]]) -> tuple[list[Judgement
         is_graded_by_model = event["type"] == "metrics" and "choice" in data
         for question, word in words.items():
             kind, rater = ("llm", "the eval's grader") if is_graded_by_model else ("rules", str(spec.get("base_eval")))
-            found.append(Judgement(where, sample, question, rater, _passed(word), kind, None, about))  # type: ignore[arg-type]
-    return found, [f"{other} events that grade nothing are left out"] if other else []
+            graded.append(Judgement(where, sample, question, rater, _passed(word), kind, None, about))  # type: ignore[arg-type]
+    return graded, [f"{other} events that grade nothing are left out"] if other else []
 
 
 def _measures(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def _measures(data: Mapping[str, Any]) -> dict[str, Any]:
 def _lm_eval(path: Path, samples: list[Mapping[str, Any]]) -> tuple[list[Judgement], list[str]]:
     task = re.sub(r"^samples_|_\d{4}-\d\d-\d\dT[\d.-]+$", "", path.stem)
     filters = {sample.get("filter", "none") for sample in samples}
-    found = []
+    graded = []
     for number, sample in enumerate(samples, start=1):
         document = str(sample["doc_id"])
         for metric in sample.get("metrics") or _numbers(sample):
@@ -117,8 +117,8 @@ def _lm_eval(path: Path, samples: list[Mapping[str, Any]]) -> tuple[list[Judgeme
                 question = f"{metric}, {sample['filter']}" if len(filters) > 1 else metric
                 about = {"task_id": f"{task}/{document}", "domain": task}
                 where = f"{path}, line {number}"
-                found.append(Judgement(where, f"{task}/{document}", question, "lm-eval", value, "rules", None, about))
-    return found, ["the model that was tested is not named in this file"] if found else []
+                graded.append(Judgement(where, f"{task}/{document}", question, "lm-eval", value, "rules", None, about))
+    return graded, ["the model that was tested is not named in this file"] if graded else []
 
 
 def _numbers(sample: Mapping[str, Any]) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _numbers(sample: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _helm(path: Path, instances: list[Mapping[str, Any]]) -> tuple[list[Judgement], list[str]]:
-    found, left = [], set()
+    graded, left = [], set()
     for number, instance in enumerate(instances, start=1):
         base = str(instance["instance_id"])
         perturbed = (instance.get("perturbation") or {}).get("name")
@@ -139,13 +139,13 @@ def _helm(path: Path, instances: list[Mapping[str, Any]]) -> tuple[list[Judgemen
                 left.add(name)
                 continue
             about = {"task_id": base, "cluster_id": base, "repeat": trial}
-            found.append(Judgement(f"{path}, {number}", thing, name, "HELM", stat.get("mean"), "rules", None, about))
+            graded.append(Judgement(f"{path}, {number}", thing, name, "HELM", stat.get("mean"), "rules", None, about))
     names = ", ".join(sorted(left)[:4])
-    return found, [f"{len(left)} measures that rate no output are left out ({names}, ...)"] if left else []
+    return graded, [f"{len(left)} measures that rate no output are left out ({names}, ...)"] if left else []
 
 
 def _braintrust(path: Path, rows: list[Mapping[str, Any]]) -> tuple[list[Judgement], list[str]]:
-    found, none = [], 0
+    graded, none = [], 0
     for number, row in enumerate(rows, start=1):
         failed = (row.get("metadata") or {}).get("scorer_errors") or {}
         scores = dict.fromkeys(failed) | {**(row.get("scores") or {})}
@@ -155,22 +155,22 @@ def _braintrust(path: Path, rows: list[Mapping[str, Any]]) -> tuple[list[Judgeme
             none += score is None and not lost
             if score is not None or lost:
                 kind, where = _SCORERS.get(name), f"{path}, row {number}"
-                found.append(Judgement(where, sample, name, name, score, kind, lost, {}))  # type: ignore[arg-type]
+                graded.append(Judgement(where, sample, name, name, score, kind, lost, {}))  # type: ignore[arg-type]
     empty = sum(not row.get("scores") for row in rows)
     left = {"scores are null, as their scorer did not apply,": none, "rows have no score": empty}
-    return found, [f"{count} {what} and are left out" for what, count in left.items() if count]
+    return graded, [f"{count} {what} and are left out" for what, count in left.items() if count]
 
 
 def _mt_bench(path: Path, rows: list[Mapping[str, Any]]) -> tuple[list[Judgement], list[str]]:
     """Scores of single answers; -1 is a reply in which no score was found."""
-    found = []
+    graded = []
     for number, row in enumerate(rows, start=1):
         judge = row["judge"][0] if isinstance(row["judge"], list) else row["judge"]
         task, lost = str(row["question_id"]), "parse_error" if row["score"] in (-1, None) else None
         about = {"agent": row["model"], "task_id": task, "cluster_id": task, "rationale": row["judgment"]}
         thing, word = f"{row['model']}/{task}/{row['turn']}", None if lost else row["score"]
-        found.append(Judgement(f"{path}, line {number}", thing, "score", str(judge), word, "llm", lost, about))  # type: ignore[arg-type]
-    return found, []
+        graded.append(Judgement(f"{path}, line {number}", thing, "score", str(judge), word, "llm", lost, about))  # type: ignore[arg-type]
+    return graded, []
 
 
 _OF_SAMPLES = {"openai-evals": _openai, "lm-eval": _lm_eval, "helm": _helm}

@@ -39,9 +39,9 @@ def raters_apart(columns: Mapping[str, Cells]) -> tuple[dict[str, Cells], list[s
                 for other in columns
                 if other != name
             }
-            said = f"{name} and {', '.join(spread)} hold several raters' parts in a cell: each is a row"
+            note = f"{name} and {', '.join(spread)} hold several raters' parts in a cell: each is a row"
             whose = {one: raters.explode()}
-            return {**whose, **apart}, [said], {of: columns[of] for of in columns if of not in (name, *spread)}
+            return {**whose, **apart}, [note], {of: columns[of] for of in columns if of not in (name, *spread)}
     return dict(columns), [], {}
 
 

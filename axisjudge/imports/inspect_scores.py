@@ -159,10 +159,10 @@ def _is_ours(score: Mapping[str, Any]) -> bool:
 
 def read_scores(path: Path, content: Iterable[dict[str, Any]]) -> ImportedFile:
     """The ratings that a scores file of ours says."""
-    found: list[Judgement] = []
+    judgements: list[Judgement] = []
     for number, record in enumerate(content):
-        found.extend(_ours(f"{path}, record {number}", record["metadata"], {"task_id": record["id"]}))
-    return ImportedFile("inspect-scores", tuple(found))
+        judgements.extend(_ours(f"{path}, record {number}", record["metadata"], {"task_id": record["id"]}))
+    return ImportedFile("inspect-scores", tuple(judgements))
 
 
 def _ours(where: str, metadata: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Judgement]:

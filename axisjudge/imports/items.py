@@ -70,13 +70,13 @@ def nearest_id(
     usable = [name for name in known.of("candidate", "cluster", "id") if name in {*frame.columns} - {*item, *keys}]
     rows = frame.unique()
 
-    found: list[str] = []
+    nearest: list[str] = []
     for _ in range(most):
-        groups = {name: rows.select(*item, *keys, *found, name).n_unique() for name in usable if name not in found}
+        groups = {name: rows.select(*item, *keys, *nearest, name).n_unique() for name in usable if name not in nearest}
         best = max(groups, key=lambda name: groups[name], default="")
-        if best and groups[best] > rows.select(*item, *keys, *found).n_unique():
-            found.append(best)
-    return found
+        if best and groups[best] > rows.select(*item, *keys, *nearest).n_unique():
+            nearest.append(best)
+    return nearest
 
 
 def on_texts(known: Recognised, names: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -91,24 +91,24 @@ def on_texts(known: Recognised, names: Sequence[str]) -> dict[str, tuple[str, st
     named = [name for name in (*works, *answers) if tokens(last_part(name)) & {*_OF_WORK, *TEXTS}]
     by_end = not any(who(name) == "people" for name in names)
     ends = {re.split(r"[._ ]", name, maxsplit=1)[-1]: name for name in answers if by_end}
-    before, found = "", {}
+    before, texts = "", {}
     for name in known.columns:
         before = name if name in (*works, *answers) else before
         if name in names:
             head, end = re.fullmatch(r"(?:(.*?)[._ ])?(.*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
             begun = [of for of in answers if re.match(rf"{re.escape(of)}(?![a-zA-Z0-9])", name) and of != name]
             of_end = (ends.get(end, "") if head and not end.isdigit() else "", head)
-            found[name] = of_end if of_end[0] else (before, re.sub(r"[._ ]\d+$", "", name))
+            texts[name] = of_end if of_end[0] else (before, re.sub(r"[._ ]\d+$", "", name))
             for of in sorted(begun, key=len)[-1:]:
-                found[name] = (of, name.removeprefix(of))
+                texts[name] = (of, name.removeprefix(of))
             for at in [each.start() for each in re.finditer(r"\.", name)]:  # the innermost record with a text counts
                 if inside := next((each for each in named if each.startswith(name[: at + 1])), ""):
-                    found[name] = (inside, name[at + 1 :])
+                    texts[name] = (inside, name[at + 1 :])
     of_own: dict[str, list[str]] = {}
-    for work, own in found.values():
+    for work, own in texts.values():
         of_own.setdefault(own, []).append(work)
     several = {work for of in of_own.values() if len({*of} - {""}) == len(of) > 1 for work in of}
-    return {name: on for name, on in found.items() if on[0] in several}
+    return {name: on for name, on in texts.items() if on[0] in several}
 
 
 def makers(known: Recognised) -> list[str]:
@@ -134,13 +134,13 @@ def makers(known: Recognised) -> list[str]:
 
 def joined(
     known: Recognised, item: Sequence[str], keys: Sequence[str], rater: str = "", *,
-    people: Collection[str] = (), told: Collection[str] = (),
+    people: Collection[str] = (), known_columns: Collection[str] = (),
 ) -> list[str]:  # fmt: skip
     """The columns without which an id joins what several made: candidates, and answers, that differ within it.
 
     A model that is the same in all rows of each rater may be the rater itself, unless one of `people` has it. A text
     that is named for no answer is one where most of its rows with an id share it: what a rater wrote, others did not.
-    Of columns `told` it is known what they are.
+    Of columns `known_columns` it is known what they are.
     """
     frame, columns = known.frame, known.columns
     key = [*dict.fromkeys((*item, *keys))]
@@ -158,14 +158,14 @@ def joined(
         shared = columns[name].kind == "text" and (counts["len"] > 1).sum() * 2 > counts.height
         return bool(tokens(last_part(name)) & _OF_WORK) or shared
 
-    free = [name for name in frame.columns if name not in (*key, *told, rater)]
+    free = [name for name in frame.columns if name not in (*key, *known_columns, rater)]
     made_by = [name for name in free if columns[name].kind == "candidate" or last_part(name) in CANDIDATES]
     made = [name for name in free if columns[name].kind in ("text", "id") and not who(name) and name not in made_by]
-    found: list[str] = []
+    parts: list[str] = []
     for name in (*made_by, *made) if frame.select(key).is_duplicated().any() else ():
-        if differs(name, [*key, *found]) and (not is_rater(name) if name in made_by else is_work(name)):
-            found.append(name)
-    return found
+        if differs(name, [*key, *parts]) and (not is_rater(name) if name in made_by else is_work(name)):
+            parts.append(name)
+    return parts
 
 
 def unlike_runs(where: str, item: Sequence[str], made: Sequence[str], rest: tuple[str, ...]) -> InputError:
@@ -181,21 +181,21 @@ def named_after(where: str) -> str:
     return re.sub(r"\W+", "_", Path(where).name.partition(".")[0]).strip("_") or "answers"
 
 
-def refuse_twice(where: str, known: Recognised, found: pl.DataFrame, layout: Layout) -> None:
+def refuse_twice(where: str, known: Recognised, rated: pl.DataFrame, layout: Layout) -> None:
     """Refuse two ratings of one item by one rater on one question, with the columns that would tell them apart."""
     more = ("step_index", "rater_version", "repeat")
-    key = ["thing", "question", "rater", *(name for name in more if name in found.columns)]
-    if not alike(found, *key):
+    key = ["thing", "question", "rater", *(name for name in more if name in rated.columns)]
+    if not alike(rated, *key):
         return
     first = pl.int_range(pl.len()).first().over(key)
-    again = found.with_columns(_before=first).filter(pl.col("_before") < pl.int_range(pl.len()))
+    again = rated.with_columns(_before=first).filter(pl.col("_before") < pl.int_range(pl.len()))
     if again.is_empty():
         return
     one = again.row(0, named=True)
     item = layout.roles["trajectory_id"].split(" + ")
     keys = [layout.roles[name] for name in ("rater", "question", "step_index", "repeat") if name in layout.roles]
     by = f"{one['rater']} rated" if one["rater"] else "there are two rows of"
-    rule = f"{by} {one['thing']!r} twice (rows {found['row'][one['_before']]} and {one['row']})"
+    rule = f"{by} {one['thing']!r} twice (rows {rated['row'][one['_before']]} and {one['row']})"
     ways = [WayOut(("--repeats",), "if they are repeats of one rating")]
     if extra := telling_apart(known.frame, item, keys, known):
         when = f"if {' and '.join(extra)} {'tells' if len(extra) == 1 else 'tell'} what was rated"
@@ -207,15 +207,15 @@ def refuse_twice(where: str, known: Recognised, found: pl.DataFrame, layout: Lay
     raise InputError(where, rule, cure=cure, ways=ways)
 
 
-def refuse_joined(where: str, known: Recognised, found: pl.DataFrame, layout: Layout, options: ImportOptions) -> None:
+def refuse_joined(where: str, known: Recognised, rated: pl.DataFrame, layout: Layout, options: ImportOptions) -> None:
     """Refuse an id under which several candidates' answers stand, nobody of them rated twice."""
     roles = layout.roles
-    item, said = roles["trajectory_id"].split(" + "), {column: ours for ours, column in roles.items()}
+    item, fields = roles["trajectory_id"].split(" + "), {column: ours for ours, column in roles.items()}
     keys = [roles[name] for name in ("question", "step_index", "repeat") if name in roles]
-    people = found.filter(of_people(found, options))["rater"].unique()
-    told = {*options.columns, *(name for name, ours in said.items() if ours not in ("agent", "model"))}
-    if made := joined(known, item, keys, roles.get("rater", ""), people=people, told=told):
-        rest = each_by("--column", (f"{name}={said.get(name, 'ignore')}" for name in made))
+    people = rated.filter(of_people(rated, options))["rater"].unique()
+    known_columns = {*options.columns, *(name for name, ours in fields.items() if ours not in ("agent", "model"))}
+    if made := joined(known, item, keys, roles.get("rater", ""), people=people, known_columns=known_columns):
+        rest = each_by("--column", (f"{name}={fields.get(name, 'ignore')}" for name in made))
         raise unlike_runs(where, item, made, rest)
 
 
@@ -231,12 +231,12 @@ def refuse_placed(where: str, known: Recognised, placed: Mapping[str, tuple[str,
         on = f"only what is said of {work}"
         if {who(own) for own in mine.values()} >= {"people", "judge"}:
             kinds = {name: {"people": "human", "judge": "llm"}.get(who(own)) for name, own in mine.items()}
-            told = each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items() if kind))
-            ways.append(WayOut((*told, *asked, *each_by("--item", item)), on))
+            given = each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items() if kind))
+            ways.append(WayOut((*given, *asked, *each_by("--item", item)), on))
             continue
-        told = (*each_by("--question", mine), "--rater", named_after(where), *each_by("--item", item))
-        ways.append(WayOut((*told, "--kind", "human", *DRAW), f"{on}, by people"))
-        ways.append(WayOut((*told, "--kind", "llm"), f"{on}, by a model"))
+        given = (*each_by("--question", mine), "--rater", named_after(where), *each_by("--item", item))
+        ways.append(WayOut((*given, "--kind", "human", *DRAW), f"{on}, by people"))
+        ways.append(WayOut((*given, "--kind", "llm"), f"{on}, by a model"))
     if len(ways) == 2 * len(placed):
         ways.append(WayOut((*kinds_of([*placed]), *asked), "if they are raters of one"))
     few = ", ".join(f"{name} on {work}" for name, (work, _) in [*placed.items()][:3]) + ", ..." * (len(placed) > 3)
@@ -246,5 +246,5 @@ def refuse_placed(where: str, known: Recognised, placed: Mapping[str, tuple[str,
 def kinds_of(names: Sequence[str]) -> tuple[str, ...]:
     """Each of these raters with its likely kind, and how labels were drawn where all are people."""
     kinds = {name: kind_of(name) or "llm" for name in names}
-    told = each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items()))
-    return (*told, *DRAW) if set(kinds.values()) == {"human"} else told
+    options = each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items()))
+    return (*options, *DRAW) if set(kinds.values()) == {"human"} else options

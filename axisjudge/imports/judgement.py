@@ -64,13 +64,13 @@ def judged(judgements: Iterable[Judgement]) -> pl.DataFrame:
     every = list(judgements)
     own = {name: [getattr(one, name) for one in every] for name in JUDGED if name not in ("row", "word")}
     names = {name: None for one in every for name in one.fields}
-    said = {name: [one.fields.get(name) for one in every] for name in names}
-    if "confidence" in said:
-        said["confidence"] = [share_of(one.where, one.fields.get("confidence")) for one in every]
+    fields = {name: [one.fields.get(name) for one in every] for name in names}
+    if "confidence" in fields:
+        fields["confidence"] = [share_of(one.where, one.fields.get("confidence")) for one in every]
     words = [word_or_none(one.word) for one in every]
     return pl.DataFrame(
-        {**own, "row": [None] * len(every), "word": words, **said},
-        schema_overrides={**JUDGED, **{name: SCHEMA[name] for name in said}},
+        {**own, "row": [None] * len(every), "word": words, **fields},
+        schema_overrides={**JUDGED, **{name: SCHEMA[name] for name in fields}},
     )
 
 
@@ -79,17 +79,17 @@ def word_or_none(answer: object) -> str | None:
     return None if answer in _NOTHING or answer != answer else word_of(answer) or None
 
 
-def share_of(where: str, said: object) -> float | None:
+def share_of(where: str, confidence: object) -> float | None:
     """A confidence as a share of 1."""
-    if said in _NOTHING:
+    if confidence in _NOTHING:
         return None
-    number = number_of(said)
+    number = number_of(confidence)
     if number is None or not 0 <= number <= 1:
-        raise InputError(where, "confidence lies in [0, 1]", said, "divide by 100, or write 87%")
+        raise InputError(where, "confidence lies in [0, 1]", confidence, "divide by 100, or write 87%")
     return number
 
 
-def place_of(row: Mapping[str, Any]) -> str:
+def position_of(row: Mapping[str, Any]) -> str:
     """File and position of a row of judgements."""
     return str(row["where"]) if row["row"] is None else f"{row['where']}:{row['row']}"
 

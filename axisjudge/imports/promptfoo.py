@@ -49,12 +49,12 @@ def read_results(path: Path, content: Any) -> ImportedFile:
     results = results_in(content) or []
     default = ((content.get("config") or {}).get("defaultTest") or {}) if isinstance(content, dict) else {}
     grader = _provider((default.get("options") or {}).get("provider")) if isinstance(default, dict) else None
-    found: list[Judgement] = []
+    judgements: list[Judgement] = []
     for number, result in enumerate(results):
-        found.extend(_result(f"{path}, result {number}", result, grader))
+        judgements.extend(_result(f"{path}, result {number}", result, grader))
     failed = sum(result.get("failureReason") == _ERROR for result in results)
     notes = [f"{failed} of {len(results)} results are errors and were not graded"] if failed else []
-    return ImportedFile(FORMAT, tuple(found), notes=tuple(notes))
+    return ImportedFile(FORMAT, tuple(judgements), notes=tuple(notes))
 
 
 def _result(where: str, result: Mapping[str, Any], grader: str | None) -> Iterator[Judgement]:

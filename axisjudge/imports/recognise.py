@@ -479,8 +479,8 @@ def by_question(names: Sequence[str]) -> dict[str, list[str]]:
 
 def kind_of(name: str, column: str = "") -> RaterKind | None:
     """What a rater is, by its name, or by that of the column in which a numbered name or an id stands; else nothing."""
-    if (said := who(name)) or (tokens(column) & WHO_RATED and "model" in tokens(column)):
-        return "human" if said == "people" else "llm"
+    if (side := who(name)) or (tokens(column) & WHO_RATED and "model" in tokens(column)):
+        return "human" if side == "people" else "llm"
     numbered = re.fullmatch(rf"\d+|{_NUMBERED}|[A-Z0-9]{{10,}}|[0-9a-f-]{{16,}}", name)
     return "human" if (numbered and who(column) == "people") or re.fullmatch(r"(?i)ann\W*\d+", name) else None
 
@@ -515,10 +515,10 @@ def says_agreement(frame: pl.DataFrame, name: str, one: str, other: str) -> bool
     texts_of = frame.select(
         _as_word(name).alias("name"), (_as_word(one) == _as_word(other)).alias("alike")
     ).drop_nulls()
-    said = {each: side(each) for each in texts_of["name"].unique()}
-    if len(said) != 2 or not all(said.values()):
+    sides = {each: side(each) for each in texts_of["name"].unique()}
+    if len(sides) != 2 or not all(sides.values()):
         return False
-    passed = texts_of["name"].is_in([each for each, which in said.items() if which == "pass"])
+    passed = texts_of["name"].is_in([each for each, which in sides.items() if which == "pass"])
     return bool((passed == texts_of["alike"]).all())
 
 
@@ -526,9 +526,9 @@ def sums_up(frame: pl.DataFrame, name: str, people: Sequence[str]) -> bool:
     """Whether a column, not named for a judge, says what two people or more say wherever they agree: made of them."""
     if len(people) < 2 or name in people or who(name) == "judge":
         return False
-    said = frame.select(_as_word(name).alias("name"), *(_as_word(each).alias(f"of {each}") for each in people))
+    words = frame.select(_as_word(name).alias("name"), *(_as_word(each).alias(f"of {each}") for each in people))
     theirs = pl.concat_list(pl.exclude("name")).list.drop_nulls().list
-    agreed = said.with_columns(n=theirs.len(), one=theirs.first(), unlike=theirs.n_unique()).drop_nulls("name")
+    agreed = words.with_columns(n=theirs.len(), one=theirs.first(), unlike=theirs.n_unique()).drop_nulls("name")
     agreed = agreed.filter((pl.col("n") > 1) & (pl.col("unlike") == 1))
     return (
         agreed.height >= _FEWEST_ALIKE

@@ -48,8 +48,8 @@ def pairs_in(content: Any, path: Path) -> tuple[list[dict[str, Any]], list[str]]
     numbers = [str(n) for n, _ in enumerate(results, start=1)]
     cells: dict[str, Any] = {"id": numbers, "model": columns.get("model") or re.sub(r"_(outputs|all)$", "", path.stem)}
     for name in ("subset", "prompt", "text_chosen", "model", "id"):
-        told = columns.get(name) or cells.get(name)
-        cells[name] = told if isinstance(told, list) else [told] * len(results)
+        cell = columns.get(name) or cells.get(name)
+        cells[name] = cell if isinstance(cell, list) else [cell] * len(results)
     if None in cells["id"] or len({*map(str, cells["id"])}) < len(results):
         cells["id"] = numbers
     return _ratings(results, cells, "llm" if "Generative" in str(columns.get("model_type")) else "decision_model")

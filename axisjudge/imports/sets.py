@@ -64,12 +64,12 @@ def read_alttest_file(path: Path, content: Any, options: ImportOptions) -> Impor
             )
         content = {options.rater: content}
     name = path.resolve().parent.name if kind else path.stem
-    found = [
+    judgements = [
         Judgement(f"{path}, {rater}, {item}", item, None, rater, label, kind, None, _fields(rater, kind, name))
         for rater, labels in content.items()
         for item, label in labels.items()
     ]
-    return ImportedFile(ALTTEST, tuple(found))
+    return ImportedFile(ALTTEST, tuple(judgements))
 
 
 def _fields(rater: str, kind: str | None, name: str) -> dict[str, Any]:

@@ -181,8 +181,8 @@ def read_sheet(path: Path) -> ReadTable:
                 raise InputError(str(path), "must be a list of objects, one a row, or an object of columns")
             return sheet
         columns = separated(path, text)
-    apart, said, outer = raters_apart(columns)
-    return ReadTable({name: _joined(cells) for name, cells in apart.items()}, tuple(said), outer)
+    apart, notes, outer = raters_apart(columns)
+    return ReadTable({name: _joined(cells) for name, cells in apart.items()}, tuple(notes), outer)
 
 
 def _joined(cells: Cells) -> Cells:
@@ -244,21 +244,21 @@ def table_in(content: Any, path: Path | str = "file") -> ReadTable | None:
     """
     if pairs := pairs_in(content, Path(path)):
         return ReadTable(_beside_each_other(pairs[0]), tuple(pairs[1]))
-    if not (found := _tables(content)):
+    if not (tables := _tables(content)):
         return None
 
-    rated = {name: bool(_list_of_rows([_spread(record) for record in rows])) for name, rows in found}
-    found.sort(key=lambda each: (not rated[each[0]], -len(each[1])))
-    (name, rows), rest = found[0], found[1:]
+    rated = {name: bool(_list_of_rows([_spread(record) for record in rows])) for name, rows in tables}
+    tables.sort(key=lambda each: (not rated[each[0]], -len(each[1])))
+    (name, rows), rest = tables[0], tables[1:]
     sole = rest and rated[name] and not rated[rest[0][0]]
     if rest and not sole and len(rest[0][1]) * _CLEARLY > len(rows):
-        listed = ", ".join(f"{each or 'the list'} ({len(records)})" for each, records in found[:4])
+        listed = ", ".join(f"{each or 'the list'} ({len(records)})" for each, records in tables[:4])
         out = re.sub(r"\W+", "_", name.rpartition(".")[2]).strip("_")
         cure = f"take one: jq {shlex.quote(f'.{name}')} {shlex.quote(str(path))} > {out}.json"
         raise InputError(str(path), f"holds several lists of records: {listed}", cure=cure)
     records, notes, outer = _columns_of(rows)
-    columns, said, outer = (records, [], outer) if outer else raters_apart(records)
-    notes += said
+    columns, more, outer = (records, [], outer) if outer else raters_apart(records)
+    notes += more
     if len(columns) > _MOST_COLUMNS:
         few = ", ".join([*columns][:3])
         rule = f"has {len(columns):,} columns in {len(rows):,} rows ({few}, ...): names of columns may be ids"
@@ -350,9 +350,9 @@ def _list_of_rows(rows: Sequence[Row], but: Set[str] = frozenset()) -> str:
     They name themselves (DeepEval's metrics), or are many and hold what somebody said of them (claims of an answer).
     """
     counts = Counter(name for row in rows for name, cell in row.items() if _is_records(cell))
-    found = {name for name, count in counts.items() if count * _SELDOM >= len(rows)} - but
-    found = {name for name in found if not tokens(name) & _OF_CONTEXT}
-    lists = {name: [row.get(name) for row in rows] for name in found}
+    names = {name for name, count in counts.items() if count * _SELDOM >= len(rows)} - but
+    names = {name for name in names if not tokens(name) & _OF_CONTEXT}
+    lists = {name: [row.get(name) for row in rows] for name in names}
     for name, cells in [*lists.items()]:  # an order of models is one verdict on all of them (AlpacaEval)
         if {key for cell in cells if _is_records(cell) for each in cell or () for key in each} == {"model", "rank"}:
             del lists[name]
@@ -460,8 +460,8 @@ def _side_by_side(head: str, cells: list[Any]) -> dict[str, list[Any]]:
             return _positions(head, cells, 1)
         return {head: [next(iter(cell), None) if isinstance(cell, list) else cell for cell in cells]}
     if plain(head.rpartition(".")[2]) in NAMES["rater"] and not any(map(_is_records, lists)):
-        found = _positions(head, cells, longest)
-        return {(head if name == f"{head}.0" else name): column for name, column in found.items()}
+        columns = _positions(head, cells, longest)
+        return {(head if name == f"{head}.0" else name): column for name, column in columns.items()}
     if len({json.dumps(cell, default=str) for cell in lists}) == 1 and not any(map(_is_records, lists)):
         return {head: [", ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in cells]}
     if all(map(_is_records, filter(None, lists))):
@@ -486,12 +486,12 @@ def _positions(head: str, cells: Sequence[Any], count: int) -> dict[str, list[An
     columns: dict[str, list[Any]] = {}
     for position in range(count):
         name = head if count == 1 else f"{head}.{position}"
-        found = [cell[position] if isinstance(cell, list) and len(cell) > position else None for cell in cells]
-        spread = [_spread(each) if isinstance(each, dict) else {} for each in found]
+        members = [cell[position] if isinstance(cell, list) and len(cell) > position else None for cell in cells]
+        spread = [_spread(each) if isinstance(each, dict) else {} for each in members]
         if keys := list(dict.fromkeys(key for each in spread for key in each)):
             columns |= {f"{name}.{key}": [each.get(key) for each in spread] for key in keys}
         else:
-            columns[name] = list(found)
+            columns[name] = list(members)
     return columns
 
 
@@ -542,9 +542,9 @@ def _excel(path: Path) -> ReadTable:
     for name, sheet in filled.items():
         alike.setdefault(tuple(sheet.columns), []).append(name)
     if len(alike) > 1:
-        said = {names[0]: recognise(texts(filled[names[0]].to_dict())).of("verdict") for names in alike.values()}
+        verdicts = {names[0]: recognise(texts(filled[names[0]].to_dict())).of("verdict") for names in alike.values()}
         rows = {names[0]: sum(filled[name].height for name in names) for names in alike.values()}
-        best = max(alike.values(), key=lambda names: (bool(said[names[0]]), rows[names[0]]))
+        best = max(alike.values(), key=lambda names: (bool(verdicts[names[0]]), rows[names[0]]))
         each = "p.read_excel(f, sheet_name=n, infer_schema_length=0).with_columns(sheet=p.lit(n))"
         code = f"f = {str(path)!r}; p.concat([{each} for n in {best!r}])"
         cure = f"take {', '.join(best)} as CSV: {_python(code, best[0])}"

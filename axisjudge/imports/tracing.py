@@ -76,11 +76,11 @@ def _is_assessment(one: object) -> bool:
     )
 
 
-def read_assessments(path: Path, found: Iterable[tuple[str | None, Mapping[str, Any]]]) -> ImportedFile:
+def read_assessments(path: Path, assessments: Iterable[tuple[str | None, Mapping[str, Any]]]) -> ImportedFile:
     """MLflow's assessments as judgements; one that another overrides is left out and counted."""
     judgements: list[Judgement] = []
     old = 0
-    for number, (trace, one) in enumerate(found):
+    for number, (trace, one) in enumerate(assessments):
         if one.get("valid") is False:
             old += 1
             continue
@@ -140,11 +140,11 @@ def _serialized(held: object) -> Any:
 
 
 def _mapping(held: object) -> Mapping[str, Any]:
-    found = _decoded(held)
-    if isinstance(found, str) and found[:1] == "{":  # as pandas writes a dict into a cell
+    content = _decoded(held)
+    if isinstance(content, str) and content[:1] == "{":  # as pandas writes a dict into a cell
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            found = ast.literal_eval(found)
-    return found if isinstance(found, Mapping) else {}
+            content = ast.literal_eval(content)
+    return content if isinstance(content, Mapping) else {}
 
 
 def is_langfuse(heads: Iterable[str]) -> bool:
@@ -188,8 +188,8 @@ def read_langfuse(path: Path, rows: Sequence[Row]) -> ImportedFile:
         assessments.append(Judgement(where, thing, str(row["name"]), str(rater), word, kind, None, fields))
     notes = [f"{texts} scores are text or corrections, no ratings, and are left out"] if texts else []
     if evaluators := sorted({str(one.rater) for one in assessments if one.kind == "llm"}):
-        said = ", ".join(evaluators)
-        notes.append(f"Langfuse's own evaluators are models: {said}; one that is code: --kind NAME=rules")
+        models = ", ".join(evaluators)
+        notes.append(f"Langfuse's own evaluators are models: {models}; one that is code: --kind NAME=rules")
     return ImportedFile("langfuse", tuple(assessments), notes=tuple(notes))
 
 
@@ -235,7 +235,7 @@ def is_phoenix_experiment(heads: Iterable[str]) -> bool:
 
 def read_phoenix_experiment(path: Path, rows: Sequence[Row]) -> ImportedFile:
     """Annotations of an experiment, a column a part."""
-    named = [found[1] for name in rows[0] if (found := _EVALUATED.fullmatch(name))]
+    named = [match[1] for name in rows[0] if (match := _EVALUATED.fullmatch(name))]
     parts = ("annotator_kind", *_RESULTS, "error")
     annotations: list[Row] = [
         {"name": name, **_of_run(row), **{part: row.get(f"annotation_{name}_{part}") for part in parts}}
@@ -342,14 +342,14 @@ def is_ragas(heads: Iterable[str]) -> bool:
 
 def read_ragas(path: Path, rows: Sequence[Row]) -> ImportedFile:
     """Ragas's metrics, each a question to its model; an empty one is a metric that failed, and stays counted."""
-    found = [
+    judgements = [
         Judgement(f"{path}, row {n}", f"{path.stem}/{n}", name, "ragas", row[name], "llm", lost)
         for n, row in enumerate(rows, start=1)
         for name in row
         if _RAGAS.fullmatch(name)
         for lost in ("api_error" if row[name] in (None, "") else None,)
     ]
-    return ImportedFile("ragas", tuple(found))
+    return ImportedFile("ragas", tuple(judgements))
 
 
 #: Tables of tools: how their columns are known, and how their rows are read.

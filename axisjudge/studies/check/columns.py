@@ -214,7 +214,7 @@ def _long(known: Recognised, wishes: Roles) -> Roles:
         raise InputError("--judge", rule, ", ".join(people[:8]), ways=ways)
     if not judges and len(people) < 2:
         raise InputError("--judge", f"column {rater!r} names one person and no judge", cure="nothing can be compared")
-    if not wishes.item and (made := joined(known, [item], [], rater, people=people, told=(value,))):
+    if not wishes.item and (made := joined(known, [item], [], rater, people=people, known_columns=(value,))):
         raise unlike_runs("--item", [item], made, ("--item", item))
     for option, names in (("--judge", judges), ("--human", people)):
         if absent := [name for name in names if name not in raters]:
