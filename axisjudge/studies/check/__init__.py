@@ -87,16 +87,16 @@ def _parts(read: Checked) -> dict[str, Any]:
         "answer": first_finding(read),
         "parts": parts,
         "measures": [  # one block a measure, one bar a judge
-            {"heading": said, "bars": [_bar(*of, signed=signed) for of in figures.items()], "zero": 50 if signed else 0}
-            for said, signed, figures in abreast(read)
+            {"heading": head, "bars": [_bar(*of, signed=signed) for of in figures.items()], "zero": 50 if signed else 0}
+            for head, signed, figures in abreast(read)
         ],
     }
 
 
-def _bar(judge: str, found: Estimate, *, signed: bool) -> dict[str, Any]:
-    ends = (found.estimate, found.ci_low, found.ci_high)
+def _bar(judge: str, share: Estimate, *, signed: bool) -> dict[str, Any]:
+    ends = (share.estimate, share.ci_low, share.ci_high)
     at, low, high = (None if math.isnan(end) else (50 + 50 * end if signed else 100 * end) for end in ends)
-    return {"judge": judge, "at": at, "low": low, "high": high, "text": spoken(found), "reason": found.reason}
+    return {"judge": judge, "at": at, "low": low, "high": high, "text": spoken(share), "reason": share.reason}
 
 
 class Measures(Part, caption="What each judge passes and catches"):
@@ -153,10 +153,10 @@ class RatersBeside(
         """One row a pair and measure: of judges the first minus the second, of people their coefficients."""
         names = ("caught", "passed", "agreement")
         pairs = [
-            (*each.judges, f"{name}, difference", found)
+            (*each.judges, f"{name}, difference", gap)
             for each in self.read.differences
             for name in names
-            if (found := getattr(each, name)) is not None
+            if (gap := getattr(each, name)) is not None
         ]
         pairs += [
             (*pair.people, NAMES[name][0], of) for pair in self.read.people for name, of in pair.coefficients.items()
@@ -460,7 +460,7 @@ def check(
     report_progress = progress or (lambda _: None)
     cells = read_cells(table)
     report_progress(f"{cells.frame.height:,} rows read; working out what the columns are")
-    told: dict[str, Any] = {
+    given: dict[str, Any] = {
         "judge": _names(judges), "human": _names(human), "item": _names(item), "cluster": _names(cluster),
         "rater": rater, "value": value, "words": tuple(words),
         "confidence": {"": confidence} if isinstance(confidence, str) else dict(confidence or {}),
@@ -468,15 +468,15 @@ def check(
         "where": tuple(where), "positive": positive, "scale": scale,
     }  # fmt: skip
     try:
-        known, roles, votes = _votes(cells, told)
+        known, roles, votes = _votes(cells, given)
     except InputError as error:
         report_progress("refused; trying the commands that may help")
-        error = _with_ways(error, cells, told)
+        error = _with_ways(error, cells, given)
         if len(error.ways) != 1 or not error.ways[0].clear:
             raise error from None
         taken = error.ways[0].options
-        known, roles, votes = _votes(cells, told := _with_options(told, taken))
-        means = told["means"]
+        known, roles, votes = _votes(cells, given := _with_options(given, taken))
+        means = given["means"]
         cells = replace(cells, notes=(f"no option was given, and the words decide: {shlex.join(taken)}", *cells.notes))
     one_of("alike", alike, ALIKE)
     votes = replace(votes, alike=alike)
@@ -485,8 +485,8 @@ def check(
     asked: dict[str, Iterable[str]] = {
         "words": [one_line(words), *(f"{rater}={one}" for rater, one in (means or {}).items())],
         "positive": [positive], "missing": missing, "where": where, "sampling": [sampling] * (sampling != "unknown"),
-        "cluster": {"none"} & {*told["cluster"]}, "alike": [alike] * (alike != "items"),
-        "pass-if": told["pass-if"], "scale": [scale], "item": told["item"],
+        "cluster": {"none"} & {*given["cluster"]}, "alike": [alike] * (alike != "items"),
+        "pass-if": given["pass-if"], "scale": [scale], "item": given["item"],
     }  # fmt: skip
     read = Checked(
         source=cells.source,
@@ -508,22 +508,22 @@ def check(
     )
 
 
-def _votes(cells: CellTable, told: Mapping[str, Any]) -> tuple[Recognised, Roles, Votes]:
+def _votes(cells: CellTable, given: Mapping[str, Any]) -> tuple[Recognised, Roles, Votes]:
     """What the columns are, and what they say, by what is told of them."""
     whole = cells
-    cells = cells.where(told["where"]).passing(told["pass-if"])
-    cells, named_by = cells.with_item(told["item"])
-    missing = NO_VERDICT | {word(each, frozenset()) or "" for each in told["missing"]}
-    if len(told["cluster"]) > 2 or "none" in told["cluster"][1:]:
-        raise InputError("--cluster", "takes one column, or two, or none", ", ".join(told["cluster"]))
-    fields = {name: told[name] for name in ("confidence", "rater", "value")}
-    fields |= dict(zip(("cluster", "crossed"), told["cluster"], strict=False))
+    cells = cells.where(given["where"]).passing(given["pass-if"])
+    cells, named_by = cells.with_item(given["item"])
+    missing = NO_VERDICT | {word(each, frozenset()) or "" for each in given["missing"]}
+    if len(given["cluster"]) > 2 or "none" in given["cluster"][1:]:
+        raise InputError("--cluster", "takes one column, or two, or none", ", ".join(given["cluster"]))
+    fields = {name: given[name] for name in ("confidence", "rater", "value")}
+    fields |= dict(zip(("cluster", "crossed"), given["cluster"], strict=False))
     known = recognise(cells.frame, missing, () if cells.records is None else cells.records.columns)
-    roles = roles_of(known, Roles(told["judge"], told["human"], item=named_by, missing=missing, **fields))
-    if whole.records is not None and roles.said <= known.outer:
-        return _votes(replace(whole, frame=whole.records, records=None), told)
-    meant = _meant(told["means"], (*roles.judges, *roles.people))
-    more = {name: told[name] for name in ("words", "positive", "scale")}
+    roles = roles_of(known, Roles(given["judge"], given["human"], item=named_by, missing=missing, **fields))
+    if whole.records is not None and roles.answers <= known.outer:
+        return _votes(replace(whole, frame=whole.records, records=None), given)
+    meant = _meant(given["means"], (*roles.judges, *roles.people))
+    more = {name: given[name] for name in ("words", "positive", "scale")}
     return known, roles, _apart_refused(votes_of(known, roles, meant=meant, **more))
 
 
@@ -532,8 +532,8 @@ def _apart_refused(votes: Votes) -> Votes:
     judged = ~np.isnan(votes.ratings).all(axis=1)
     if judged.any() and votes.labelled.any() and not (judged & votes.labelled).any():
         rule = f"no {votes.noun} has both a judge's word and people's, so that nothing can be compared"
-        found = f"{judged.sum():,} that {', '.join(votes.judges[:3])} rated, {votes.n_labelled:,} that people labelled"
-        raise InputError("--human", f"{rule} ({found})")
+        counts = f"{judged.sum():,} that {', '.join(votes.judges[:3])} rated, {votes.n_labelled:,} that people labelled"
+        raise InputError("--human", f"{rule} ({counts})")
     return votes
 
 
@@ -541,13 +541,13 @@ def _apart_refused(votes: Votes) -> Votes:
 MEANT = re.compile(r"(.*:[^=]+)=(.*)")
 
 
-def _with_ways(error: InputError, cells: CellTable, told: Mapping[str, Any]) -> InputError:
+def _with_ways(error: InputError, cells: CellTable, given: Mapping[str, Any]) -> InputError:
     """A refusal with those commands that lead to an answer; else with those that take the file as ratings."""
     some = cells
     if cells.frame.height > TRIED_ON:
         some = replace(cells, frame=cells.frame[rows_to_try(recognise(cells.frame), TRIED_ON)])
     if error.ways:
-        error = tried(error, lambda options: _votes(some, _with_options(told, options)))
+        error = tried(error, lambda options: _votes(some, _with_options(given, options)))
     is_file = cells.source not in ("table", "-") and Path(cells.source).is_file()
     if error.ways or not is_file or error.where not in ("--human", "--judge", "--item", "ratings"):
         return error
@@ -557,9 +557,9 @@ def _with_ways(error: InputError, cells: CellTable, told: Mapping[str, Any]) -> 
     return InputError(error.where, error.rule, error.found, error.cure, ways)
 
 
-def _with_options(told: Mapping[str, Any], options: Sequence[str]) -> dict[str, Any]:
+def _with_options(given: Mapping[str, Any], options: Sequence[str]) -> dict[str, Any]:
     """What is told, and further options of the command: pairs of a name and a text."""
-    more = dict(told)
+    more = dict(given)
     for option, text in zip(options[::2], options[1::2], strict=True):
         name = option.lstrip("-")
         if name == "words" and (parts := MEANT.fullmatch(text)):
@@ -574,11 +574,11 @@ def _with_options(told: Mapping[str, Any], options: Sequence[str]) -> dict[str, 
 def _meant(means: Mapping[str, str], raters: Sequence[str]) -> dict[tuple[str, str], str | None]:
     """(rater, word) -> word, as `axisjudge.studies.check.votes` takes it."""
     meant = {}
-    for said, one in means.items():
-        rater, _, of = said.rpartition(":")
+    for key, one in means.items():
+        rater, _, of = key.rpartition(":")
         if rater and rater not in raters:
             rule = f"names a rater that is not compared; they are {', '.join(raters)}"
-            raise InputError("--words", rule, f"{said}={one}")
+            raise InputError("--words", rule, f"{key}={one}")
         meant[rater, word(of) or of.casefold()] = word(one)
     return meant
 

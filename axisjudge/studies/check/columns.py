@@ -81,7 +81,7 @@ class Roles:
     crossed: str = ""
 
     @property
-    def said(self) -> set[str]:
+    def answers(self) -> set[str]:
         """The columns that hold verdicts, or say whose they are."""
         return {self.rater, self.value} if self.long else {*self.judges, *self.people}
 
@@ -105,7 +105,7 @@ def roles_of(known: Recognised, wishes: Roles) -> Roles:
         if name and name != "none":
             _column(known, option, name)
     roles = _long(known, wishes) if _is_long(known, wishes) else _wide(known, wishes)
-    if (of_records := roles.said & known.outer) and (of_rows := roles.said - known.outer):
+    if (of_records := roles.answers & known.outer) and (of_rows := roles.answers - known.outer):
         one, other = (", ".join(sorted(names)[:4]) for names in (of_records, of_rows))
         rule = f"{one} stands once in each record, and {other} in each row of a list in it"
         raise InputError("--judge", rule, cure="import the two apart, and compare their ratings")
@@ -119,28 +119,28 @@ def _wide(known: Recognised, wishes: Roles) -> Roles:
     if both := set(wishes.judges) & set(wishes.people):
         raise InputError("--judge", "a column is a judge or people, not both", sorted(both))
     taken = {*wishes.judges, *wishes.confidence.values(), wishes.cluster, wishes.crossed, wishes.item}
-    found = wide_raters(known, people=wishes.people, judges=wishes.judges, taken=taken)
-    raters = {*found.judges, *found.people}
+    named = wide_raters(known, people=wishes.people, judges=wishes.judges, taken=taken)
+    raters = {*named.judges, *named.people}
     item = wishes.item or _item(known, raters)
     if (of := several_raters(known, {*raters, item})) and not wishes.item and not wishes.judges:
-        _refuse_several(known, of, found.judges)
-    if not wishes.judges and (over := turned(known, found.judges)):
-        refuse_turned(known, over, found.judges)
-    swapped = [name for name in found.judges if tokens(name) & TURNED and chooses(known, [name])]
+        _refuse_several(known, of, named.judges)
+    if not wishes.judges and (over := turned(known, named.judges)):
+        refuse_turned(known, over, named.judges)
+    swapped = [name for name in named.judges if tokens(name) & TURNED and chooses(known, [name])]
     if swapped and not wishes.judges:
-        rest = [name for name in found.judges if name not in swapped]
+        rest = [name for name in named.judges if name not in swapped]
         ways = [WayOut(each_by("--judge", rest), f"without {', '.join(swapped)}")] * bool(rest)
-        ways.append(WayOut(each_by("--judge", found.judges), "if a word means the same answer in both orders"))
+        ways.append(WayOut(each_by("--judge", named.judges), "if a word means the same answer in both orders"))
         raise InputError("--judge", f"{swapped[0]} may choose between the answers the other way round", ways=ways)
     cluster = _cluster(known, wishes, {*raters, item})
-    confidence = _confidences(known, found.judges, wishes)
-    reasons = _beside(known, found.judges, _REASONS)
+    confidence = _confidences(known, named.judges, wishes)
+    reasons = _beside(known, named.judges, _REASONS)
     used = {*raters, item, cluster, wishes.crossed, *confidence.values(), *reasons.values()}
     left_out = tuple(name for name in known.columns if name not in used)
     may = () if cluster or wishes.cluster else tuple(cluster_candidates(known, [item], raters))
     return Roles(
-        found.judges, found.people, cluster, item, confidence, left_out=left_out, reasons=reasons,
-        copies=found.copies, may_cluster=may,
+        named.judges, named.people, cluster, item, confidence, left_out=left_out, reasons=reasons,
+        copies=named.copies, may_cluster=may,
     )  # fmt: skip
 
 
@@ -162,7 +162,7 @@ def _is_long(known: Recognised, wishes: Roles) -> bool:
     named = (*(() if wishes.judges == NOBODY else wishes.judges), *wishes.people)
     if any(name in known.columns for name in named):
         return False
-    rater, value = _rater(known), _said(known)
+    rater, value = _rater(known), _value(known)
     if not rater or not value or rater == value or known.columns[value].kind == "text":
         return False
     raters = _names_in(known, rater)
@@ -177,7 +177,7 @@ def _rater(known: Recognised) -> str:
     return (named if named not in makers(known) else "") or (of[0] if len(of) == 1 else "")
 
 
-def _said(known: Recognised) -> str:
+def _value(known: Recognised) -> str:
     """The column of what raters said: by its name, else the only one of verdicts beside one that names people."""
     of = known.of("verdict") if who(_rater(known)) == "people" else []
     return known.named("verdict") or (of[0] if len(of) == 1 else "")
@@ -195,7 +195,7 @@ def _names_in(known: Recognised, column: str) -> list[str]:
 
 
 def _long(known: Recognised, wishes: Roles) -> Roles:
-    value = _column(known, "--value", wishes.value or _said(known))
+    value = _column(known, "--value", wishes.value or _value(known))
     rater = _column(known, "--rater", wishes.rater or _rater(known))
     named = named_column(known.columns, _ITEMS) or named_column(known.columns, CLUSTERS)
     ids = [name for name in known.of("id", "cluster") if tokens(name) & OF_ROWS and name not in (value, rater)]
@@ -306,14 +306,14 @@ def _beside(
         and tokens(name) & words
         and (words is _CONFIDENCE or each.kind != "verdict")  # a model `(reasoning=low)` gives no reasons
     ]
-    found = {}
+    column_of = {}
     for judge in judges:
         mine = [name for name in free if tokens(name) - words - _PLAIN == tokens(judge) - _PLAIN]
         if len(judges) == len(free) == 1 and who(free[0].removesuffix("confidence")) != "people":
             mine = free
         if len(mine) == 1:
-            found[judge] = mine[0]
-    return found
+            column_of[judge] = mine[0]
+    return column_of
 
 
 def _column(known: Recognised, option: str, name: str) -> str:
@@ -477,10 +477,10 @@ def _judges(
             copies |= {one: other} if other in judged else {other: one}
     alike = [name for name in alike if name not in copies]
     lists = {name: re.sub(r"\.\d+(?=\.|$)", "", name) for name in sorted((*alike, *copies))}
-    places = [name for name, of in lists.items() if of != name]
-    if len({lists[name] for name in places}) < len(places):
-        rule = f"{', '.join(places[:4])} stand at several places of one list: repeats, or answers in another order"
-        raise InputError("--judge", rule, cure="take one", ways=[WayOut(("--judge", name)) for name in places])
+    listed = [name for name, of in lists.items() if of != name]
+    if len({lists[name] for name in listed}) < len(listed):
+        rule = f"{', '.join(listed[:4])} stand at several places of one list: repeats, or answers in another order"
+        raise InputError("--judge", rule, cure="take one", ways=[WayOut(("--judge", name)) for name in listed])
     if any(name in judged for name in alike) or len(alike) == 1:
         return tuple(alike), copies
     if alike:
@@ -498,8 +498,8 @@ def _unlike(known: Recognised, judges: Sequence[str], people: Sequence[str]) -> 
     """The refusal of judges that by their names say something else than people: the same, or the opposite?"""
     ways = [WayOut(("--judge", name), f"if {name} and {people[0]} answer one question") for name in judges[:3]]
     for name in judges[:3]:
-        if len(said := sorted(known.columns[name].words)) == 2:
-            meant = [f"{name}:{one}={other}" for one, other in (said, said[::-1])]
+        if len(words := sorted(known.columns[name].words)) == 2:
+            meant = [f"{name}:{one}={other}" for one, other in (words, words[::-1])]
             ways.append(WayOut(("--judge", name, *each_by("--words", meant)), f"if {name} is its opposite"))
     rule = f"{', '.join(judges[:3])} and {', '.join(people[:3])} are of unlike things by their names"
     return InputError("--judge", rule, ways=ways)
@@ -543,8 +543,8 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
     ]
     if others:
         own = sorted(known.columns[others[0]].words, key=in_order)
-        said = ", ".join(own[:4]) + ", ..." * (len(own) > 4)
-        rule = f"no column has the words that people used ({listed}); {others[0]} says {said}"
+        few = ", ".join(own[:4]) + ", ..." * (len(own) > 4)
+        rule = f"no column has the words that people used ({listed}); {others[0]} says {few}"
         ways = words_meant(others[0], own, theirs, alone=len(others) == 1)
         if len(theirs) == 1 and (saying := [name for name in others if theirs < known.columns[name].words]):
             rule = f"people said {listed} in every row, so that only how often a judge said it can be told"
@@ -563,8 +563,8 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         if len(each.words) > 1 and (each.kind == "verdict" or (each.kind == "other" and any(map(side, each.words))))
     ]
     cure = f"the columns of few words are {', '.join(judges[:6])}" if judges else "a judge's column is missing"
-    said_by = {name: sorted(known.columns[name].words, key=in_order) for name in judges[:3]}
-    ways = [way for name, own in said_by.items() for way in words_meant(name, own, theirs)]
+    words_of = {name: sorted(known.columns[name].words, key=in_order) for name in judges[:3]}
+    ways = [way for name, own in words_of.items() for way in words_meant(name, own, theirs)]
     if len(people) > 1:
         clear = not judges and _are_persons(known, people)
         when = "" if clear else "to compare people with each other"
@@ -596,5 +596,5 @@ def cluster_candidates(known: Recognised, item: Sequence[str], taken: Iterable[s
     free = [each for name, each in known.columns.items() if name not in {*taken, *item}]
     shared = [each for each in free if 1 < each.distinct <= 0.7 * each.filled and each.filled == known.frame.height]
     least = {"cluster": 2, "text": 5, "id": 5}
-    found = [each for each in shared if each.distinct >= least.get(each.kind, each.distinct + 1)]
-    return [each.name for each in sorted(found, key=lambda each: (each.kind != "cluster", -each.distinct))]
+    candidates = [each for each in shared if each.distinct >= least.get(each.kind, each.distinct + 1)]
+    return [each.name for each in sorted(candidates, key=lambda each: (each.kind != "cluster", -each.distinct))]

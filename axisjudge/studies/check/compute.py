@@ -68,7 +68,7 @@ class JudgeCheck(Result):
 
     `measures` holds estimates by name: sensitivity, specificity, precision, f1, balanced_accuracy (of the failing
     word, where it is known), agreement, and the coefficients of agreement beyond chance of the words' level; `by_word`
-    the recall of every word. `said_failing` is the share of all items that the judge calls failing, `corrected` the
+    the recall of every word. `failing_share` is the share of all items that the judge calls failing, `corrected` the
     share that people would, with its reason where there is none. `n_missing` counts labelled items without its verdict;
     `caught_bounds` is what sensitivity would be had it missed, or caught, all failing ones among them. `more_failures`
     is how many more failing items would bring sensitivity to +- `WANTED_HALF_WIDTH`; 0 where it is that narrow already.
@@ -77,7 +77,7 @@ class JudgeCheck(Result):
 
     _keys = columns(
         "judge=name n_judged n_compared n_missing more_failures measures recall_by_word=by_word",
-        "says_failing=said_failing corrected_rate=corrected decides_alone=alone why_not_alone caught_bounds",
+        "says_failing=failing_share corrected_rate=corrected decides_alone=alone why_not_alone caught_bounds",
         "other_way",
     )
 
@@ -87,7 +87,7 @@ class JudgeCheck(Result):
     n_missing: int
     measures: dict[str, Estimate]
     by_word: dict[str, ClusteredShare]
-    said_failing: ClusteredShare | None = None
+    failing_share: ClusteredShare | None = None
     corrected: CorrectedRate | None = None
     alone: Alone | None = None
     no_alone: str = ""
@@ -159,12 +159,12 @@ def _other_way(
     every = {"agreement": np.where(np.isnan(codes) | np.isnan(truth), np.nan, codes == truth)}
     if votes.question.directed:
         every |= {"sensitivity": hits(codes, truth, 1), "specificity": hits(codes, truth, 0)}
-    found = {}
+    shares = {}
     for name, values in every.items() if votes.ways else ():
         of_items = clustered_proportion(values, votes.ways[0])
         if of_items.n_clusters > 2 and abs(of_items.lean.sizes_t) > t_quantile(of_items.n_clusters - 1, terms.ci_level):
-            found[name] = clustered_proportion(values, alike=other, **votes.how(terms.ci_level))
-    return found
+            shares[name] = clustered_proportion(values, alike=other, **votes.how(terms.ci_level))
+    return shares
 
 
 def hits(codes: Floats, truth: Floats, word: float) -> Floats:
@@ -231,7 +231,7 @@ def _failing(votes: Votes, number: int, measures: dict[str, Any], terms: CheckTe
         corrected = replace(corrected, rate=nothing_of(corrected.rate, ONE_WAY), refusal=corrected.refusal or ONE_WAY)
     counted = np.where(votes.labelled, codes, np.nan) if votes.in_full else codes
     return {
-        "said_failing": share(counted, votes, terms.ci_level),
+        "failing_share": share(counted, votes, terms.ci_level),
         "corrected": corrected,
         "more_failures": more_for_half_width(sensitivity, WANTED_HALF_WIDTH),
         "caught_bounds": (n_caught / n, (n_caught + n_lost) / n) if n_lost else None,
@@ -391,16 +391,16 @@ class Checked(Result):
         clusters = votes.ways[-1] if votes.ways else np.zeros(votes.n_items)
         heard = ~np.isnan(votes.ratings) & votes.labelled[:, None]
         right = (heard & (votes.ratings == truth[:, None])).sum(axis=1)
-        said = (
+        signals = (
             np.where(heard.any(axis=1), right / np.maximum(heard.sum(axis=1), 1), np.nan),
             np.where(votes.labelled, truth == 0, np.nan),
         )
-        tried = len(said) * len(votes.occasions)
-        found = {
-            name: tried * min(shared_by_chance(each, codes, clusters) for each in said)
+        tried = len(signals) * len(votes.occasions)
+        p_values = {
+            name: tried * min(shared_by_chance(each, codes, clusters) for each in signals)
             for name, codes in votes.occasions.items()
         }
-        return {name: p for name, p in found.items() if p <= _DIFFERS}
+        return {name: p for name, p in p_values.items() if p <= _DIFFERS}
 
     @cached_property
     def people(self) -> tuple[PeoplePair, ...]:
@@ -488,13 +488,13 @@ class Checked(Result):
 def counted(votes: Votes, number: int) -> list[dict[str, Any]]:
     """The table of counts of the judge at `number`: a row for each word of people, and what the judge said there."""
     words = votes.question.words
-    truth, said = votes.reference, votes.ratings[:, number]
+    truth, verdicts = votes.reference, votes.ratings[:, number]
     rows = []
     for code, name in enumerate(words):
-        mine = said[truth == code]
+        mine = verdicts[truth == code]
         row = {f"{votes.judges[number]}: {word}": int((mine == at).sum()) for at, word in enumerate(words)}
         rows.append({"people": name, **row, "no verdict": int(np.isnan(mine).sum())})
-    unlabelled = said[np.isnan(truth)]
+    unlabelled = verdicts[np.isnan(truth)]
     if unlabelled.size:
         row = {f"{votes.judges[number]}: {word}": int((unlabelled == at).sum()) for at, word in enumerate(words)}
         rows.append({"people": "no label", **row, "no verdict": int(np.isnan(unlabelled).sum())})
@@ -528,9 +528,9 @@ def rows(read: Checked) -> list[dict[str, Any]]:
         table += [_row(judge.name, *label(read, name), each) for name, each in judge.measures.items()]
         if not read.votes.question.directed:
             table += [_row(judge.name, "recall", word, "nominal", each) for word, each in judge.by_word.items()]
-        if judge.said_failing is not None:
+        if judge.failing_share is not None:
             failing = read.votes.question.failing
-            table.append(_row(judge.name, "share that it calls", failing, "nominal", judge.said_failing))
+            table.append(_row(judge.name, "share that it calls", failing, "nominal", judge.failing_share))
         if judge.corrected is not None:
             rate = judge.corrected.rate
             table.append(_row(judge.name, "share corrected by labels", read.votes.question.failing, "nominal", rate))
@@ -542,15 +542,15 @@ def label(read: Checked, name: str) -> tuple[str, str, str]:
     if not read.judges:
         of = COEFFICIENTS[coefficient_names(len(read.votes.people), read.votes.question.level)[name]]
         return of.label, "", "nominal" if name == "percent" else read.votes.question.level
-    said, about = NAMES[name]
+    measure, about = NAMES[name]
     asked = read.votes.question
     word = {"failing": asked.failing, "passing": asked.passing}.get(about, "")
-    return said, word, asked.level if name in CHANCE_CORRECTED else "nominal"
+    return measure, word, asked.level if name in CHANCE_CORRECTED else "nominal"
 
 
 def _row(judge: str, measure: str, word: str, scale: str, estimate: Estimate) -> dict[str, Any]:
-    worth = estimate.effective_clusters if isinstance(estimate, ClusteredShare) else float(estimate.n_clusters)
-    row = {"judge": judge, "measure": measure, "of": word, "scale": scale, "effective_clusters": worth}
+    n_effective = estimate.effective_clusters if isinstance(estimate, ClusteredShare) else float(estimate.n_clusters)
+    row = {"judge": judge, "measure": measure, "of": word, "scale": scale, "effective_clusters": n_effective}
     row |= rows_of([estimate], _FIGURES)[0]
     return {name: row[name] for name in COLUMNS}
 
@@ -585,8 +585,8 @@ def decide(read: Checked, requirements: Iterable[str]) -> tuple[Decision, ...]:
 
 def _measure(judge: JudgeCheck, asked: str) -> Estimate:
     name = MEASURES[asked]
-    if name == "failure_rate" and judge.said_failing is not None:
-        return judge.said_failing if judge.corrected is None else judge.corrected.rate
+    if name == "failure_rate" and judge.failing_share is not None:
+        return judge.failing_share if judge.corrected is None else judge.corrected.rate
     if name not in judge.measures:
         cure = f"this question has {', '.join(judge.measures)}; --positive WORD names a word to be caught"
         raise InputError("--require", f"{name} is no measure of this question", cure=cure)

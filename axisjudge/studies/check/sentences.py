@@ -64,17 +64,17 @@ def beside(read: Checked) -> list[str]:
 
 def differing(read: Checked) -> str:
     """On how many items each of the first judges says something else than people, and in which words most."""
-    said = []
+    lines = []
     for judge in read.judges[:MOST_IN_DETAIL]:
         words = Counter(
             (row["judge_said"], row["people_said"]) for row in read.disagreements if row["judge"] == judge.name
         )
         (most, n), *_ = words.most_common(1) or [(("", ""), 0)]
         often = f", most often {most[0]!r} where they say {most[1]!r} ({n:,})" if n else ""
-        said.append(
+        lines.append(
             f"{judge.name} says otherwise than people of {words.total():,} of {judge.n_compared:,} items{often}."
         )
-    return " ".join(said)
+    return " ".join(lines)
 
 
 def _several(read: Checked) -> str:
@@ -87,7 +87,7 @@ def _several(read: Checked) -> str:
         ]
         return f"{'; '.join(each)}."
     standards = [(judge, *_standard(read, judge)) for judge in read.judges]
-    known = [(found.ci_low, chance) for _, found, chance in standards if not math.isnan(found.ci_low)]
+    known = [(estimate.ci_low, chance) for _, estimate, chance in standards if not math.isnan(estimate.ci_low)]
     if not known:
         return f"None of {len(read.judges)} judges has an interval."
     lows = sorted(low for low, _ in known)
@@ -108,8 +108,8 @@ def _read(read: Checked) -> list[str]:
     judges = f"Judges: {listed(roles.judges)}." if roles.judges else "No judge is compared."
     lines.append(f"{judges} People: {people}{where}.")
     if roles.cluster:
-        worth = effective_clusters(votes.cluster_sizes)
-        equal = "" if worth > 0.9 * votes.n_clusters else f", worth {worth:.1f} equal ones"
+        n_effective = effective_clusters(votes.cluster_sizes)
+        equal = "" if n_effective > 0.9 * votes.n_clusters else f", worth {n_effective:.1f} equal ones"
         groups = f"{votes.n_clusters} in all{equal}"
         alike = f"each {votes.noun if votes.alike == 'items' else votes.unit} counts alike (--alike)"
         other = f", and rows of one {roles.crossed!r}, {len(set(votes.ways[-1]))} in all" if roles.crossed else ""
@@ -175,15 +175,15 @@ def _words_line(read: Checked) -> str:
 def _of_one_side(read: Checked) -> list[str]:
     """Words that only judges or only people say; and words of a judge that are counted as another word of people's."""
     votes = read.votes
-    said = {
+    words = {
         side: set[str]().union(*(votes.spoken[name] for name in names))
         for side, names in (("judges", votes.judges), ("people", votes.people))
     }
     lines = []
     code = votes.question.code
     for one, rest in (("judges", "people"), ("people", "judges")):
-        alone = sorted(said[one] - said[rest])
-        if not said[one] or not said[rest] or not alone:
+        alone = sorted(words[one] - words[rest])
+        if not words[one] or not words[rest] or not alone:
             continue
         means = [
             f"{each!r} as {votes.question.words[code[each]]!r}" for each in alone if each not in votes.question.words
@@ -335,10 +335,10 @@ def _too_few(read: Checked, judge: compute.JudgeCheck) -> list[str]:
 
 
 def _rates(read: Checked, judge: compute.JudgeCheck) -> list[str]:
-    said, word = judge.said_failing, read.votes.question.failing
-    if said is None or math.isnan(said.estimate):
+    share, word = judge.failing_share, read.votes.question.failing
+    if share is None or math.isnan(share.estimate):
         return []
-    calls = f"  It calls {_share(said)} {word!r}"
+    calls = f"  It calls {_share(share)} {word!r}"
     if judge.corrected is None:
         return [f"{calls}; people call {_share(read.failing_share)} so."]
     rate = judge.corrected.rate
@@ -372,9 +372,9 @@ def _alone(read: Checked, judge: compute.JudgeCheck) -> list[str]:
     wish = f"  May it decide some alone, at {risk:.0%} error"
     if judge.alone is None or judge.alone.error is None:
         return [f"{wish}? Not shown: {judge.why_not_alone}."]
-    found, error = judge.alone, judge.alone.error
+    alone, error = judge.alone, judge.alone.error
     return [
-        f"{wish}? Yes, {found.share:.0%} of them: at confidence {found.threshold:g} and above it errs in "
+        f"{wish}? Yes, {alone.share:.0%} of them: at confidence {alone.threshold:g} and above it errs in "
         f"{error.estimate:.0%}, at most {error.ci_high:.0%} with {level:.0%} confidence."
     ]
 
@@ -389,9 +389,9 @@ def _beside(read: Checked) -> list[str]:
         for each in read.differences:
             one, other = each.judges
             parts = [
-                f"{verb} {directed(in_points(found))}"
-                for verb, found in (("catches", each.caught), ("passes", each.passed))
-                if found is not None and not math.isnan(found.estimate)
+                f"{verb} {directed(in_points(gap))}"
+                for verb, gap in (("catches", each.caught), ("passes", each.passed))
+                if gap is not None and not math.isnan(gap.estimate)
             ] or [f"agrees with people {directed(in_points(each.agreement))}"]
             lines.append(f"{one} against {other}, on the same {read.votes.noun}s: it {listed(parts)}.")
     return [line for line in lines if line]
@@ -405,7 +405,7 @@ def _ranking(read: Checked) -> str:
     by = "balanced accuracy" if read.votes.question.directed else "agreement with people"
     if sets.refusal:
         return f"Judges are not ranked: {sets.refusal.replace('cluster', read.votes.unit)}."
-    first = [read.judges[place].name for place in sets.first]
+    first = [read.judges[index].name for index in sets.first]
     if len(first) == 1:
         return f"By {by}, {first[0]} is shown to be above every other ({sets.ci_level:.0%})."
     if sets.tied and sets.differ:
@@ -419,11 +419,11 @@ def _ranking(read: Checked) -> str:
 def _people(read: Checked) -> list[str]:
     coefficient = _coefficient(read)
     pairs = [(pair, pair.coefficients[coefficient.heading]) for pair in read.people]
-    found = [f"{' and '.join(pair.people)} {kappa.worded()}" for pair, kappa in pairs if not math.isnan(kappa.estimate)]
-    if not found:
+    lines = [f"{' and '.join(pair.people)} {kappa.worded()}" for pair, kappa in pairs if not math.isnan(kappa.estimate)]
+    if not lines:
         return []
     return [
-        f"People beside each other, {coefficient.label}: {'; '.join(found[:6])}{'; ...' if len(found) > 6 else ''}."
+        f"People beside each other, {coefficient.label}: {'; '.join(lines[:6])}{'; ...' if len(lines) > 6 else ''}."
     ]
 
 
@@ -434,11 +434,11 @@ def _people_alone(read: Checked) -> str:
         return f"No {votes.noun} has the words of two people, so that nothing can be compared."
     names = coefficient_names(len(votes.people), level)
     shared, *beyond = read.together.items()
-    said = [f"{COEFFICIENTS[names[name]].label} {found.worded()}" for name, found in beyond]
+    beyond_chance = [f"{COEFFICIENTS[names[name]].label} {kappa.worded()}" for name, kappa in beyond]
     whose = "two people" if len(votes.people) == 2 else "each two people"
     return (
         f"People agree in {_share(shared[1])} of what {whose} said of the same {votes.noun} ({read.n_compared:,} "
-        f"{votes.noun}s with two words or more){_by(read)}; {'; '.join(said)}."
+        f"{votes.noun}s with two words or more){_by(read)}; {'; '.join(beyond_chance)}."
     )
 
 
@@ -458,7 +458,7 @@ def _supports(read: Checked) -> list[str]:
             ("deciding some alone", any(judge.alone and judge.alone.error for judge in every)),
         ]
     beyond = (judge.measures[_coefficient(read).heading] for judge in every)
-    claims += [("agreement beyond chance", any(found.ci_low > 0 or found.ci_high < 0 for found in beyond))]
+    claims += [("agreement beyond chance", any(kappa.ci_low > 0 or kappa.ci_high < 0 for kappa in beyond))]
     claims += [("people's agreement with each other", len(read.votes.people) > 1)]
     if len(every) > 1:
         claims.append(("one best judge", bool(read.ranks and len(read.ranks.first) == 1)))
@@ -521,8 +521,8 @@ def _rounded(count: int) -> int:
 
 def heading(read: Checked, name: str) -> str:
     """Measure and word in one heading; a coefficient's name says its level."""
-    said, word, _ = compute.label(read, name)
-    return f"{said} of {word!r}" if word else said
+    measure, word, _ = compute.label(read, name)
+    return f"{measure} of {word!r}" if word else measure
 
 
 def abreast(read: Checked) -> Iterator[tuple[str, bool, dict[str, Estimate]]]:
@@ -567,7 +567,7 @@ def printed(read: Checked) -> list[dict[str, Any]]:
     """The short table: measures down and judges across, or judges down where they are many."""
     if len(read.judges) <= compute.MOST_ABREAST:
         return [
-            {"measure": measure, **{judge: spoken(found) for judge, found in by_judge.items()}}
+            {"measure": measure, **{judge: spoken(estimate) for judge, estimate in by_judge.items()}}
             for measure, _, by_judge in abreast(read)
         ]
     shown = [name for name in compute.SHORT if name in read.judges[0].measures][:4]

@@ -39,8 +39,8 @@ class Question:
     """The words that count. With two sides, `failing` is the one that sensitivity is about, coded 1; `passing` 0.
 
     With more words, or with two of which nothing says which is failing, `failing` is empty and words are coded by
-    their place in `words`. `values` are the numbers that words are, where all are, or their places in a told order.
-    `named` is the column whose name says so; `told` is the level that the caller names.
+    their place in `words`. `values` are the numbers that words are, where all are, or their ranks in a stated order.
+    `named` is the column whose name says so; `stated` is the level that the caller names.
     """
 
     words: tuple[str, ...]
@@ -49,7 +49,7 @@ class Question:
     passing: str = ""
     assumed: bool = False
     named: str = ""
-    told: Level | None = None
+    stated: Level | None = None
 
     @property
     def directed(self) -> bool:
@@ -61,12 +61,12 @@ class Question:
         """The words as numbers, in their order; empty where a word is none and no order was told."""
         if all(map(_is_number, self.words)):
             return tuple(map(float, self.words))
-        return tuple(map(float, range(len(self.words)))) if self.told == "ordinal" else ()
+        return tuple(map(float, range(len(self.words)))) if self.stated == "ordinal" else ()
 
     @property
     def level(self) -> Level:
         """As told; else ordinal where more than two words are numbers, so that distances count, and nominal."""
-        return self.told or ("ordinal" if len(self.words) > 2 and self.values else "nominal")
+        return self.stated or ("ordinal" if len(self.words) > 2 and self.values else "nominal")
 
 
 def one_line(words: Sequence[str]) -> str:
@@ -110,7 +110,7 @@ def question(
     if len(counts) > MOST_WORDS:
         few = ", ".join(each for each, _ in counts.most_common(4))
         rule = f"hold {len(counts)} different values ({few}, ...); a question has {MOST_WORDS} words at most"
-        many = [name for name, said in spoken.items() if len(said) > MOST_WORDS] or [*spoken]
+        many = [name for name, used in spoken.items() if len(used) > MOST_WORDS] or [*spoken]
         scores = [name for name in many if all(map(_is_number, spoken[name]))]
         rules = [part for name in scores for part in ("--pass-if", f"{name} >= {_bar(spoken[name])}")]
         cure = "say from where on a score passes" if scores else "name other columns"
@@ -124,9 +124,9 @@ def question(
     return _recognised(counts, spoken, people)
 
 
-def _bar(said: Iterable[str]) -> str:
+def _bar(words: Iterable[str]) -> str:
     """A number from where on a score may pass: the middle of its range, of shares .5."""
-    numbers = [float(each) for each in said]
+    numbers = [float(each) for each in words]
     low, high = min(numbers), max(numbers)
     return "0.5" if low >= 0 and high <= 1 else f"{round((low + high) / 2, 2):g}"
 
@@ -141,8 +141,8 @@ def _on_scale(scale: str, counts: Counter[str]) -> Question:
         raise InputError("--scale", "ordinal needs an order where words are no numbers", scale, cure)
     if others := [each for each in counts if each not in order]:
         raise InputError("--scale", f"leaves out {_listed(others, counts)}", scale)
-    code = {each: place for place, each in enumerate(order)}
-    return Question(tuple(order), code, told="ordinal" if level == "ordinal" else "nominal")
+    code = {each: rank for rank, each in enumerate(order)}
+    return Question(tuple(order), code, stated="ordinal" if level == "ordinal" else "nominal")
 
 
 def _in_order(text: str) -> tuple[float, str]:
@@ -152,7 +152,7 @@ def _in_order(text: str) -> tuple[float, str]:
 def _named(named: Sequence[str], counts: Counter[str]) -> Question:
     if len(set(named)) < 2 or len(set(named)) < len(named):
         raise InputError("--words", "needs two words or more, each once", ",".join(named))
-    code = {each: place for place, each in enumerate(named)}
+    code = {each: index for index, each in enumerate(named)}
     if len(named) == 2 and named[0] in PASSING and named[1] in FAILING:  # their synonyms mean the same
         code |= dict.fromkeys(PASSING, 0) | dict.fromkeys(FAILING, 1)
     if others := [each for each in counts if each not in code]:
@@ -172,8 +172,8 @@ def _caught(positive: str, counts: Counter[str]) -> Question:
     if not caught:
         raise InputError("--positive", f"must be one of the words that occur: {', '.join(sorted(counts))}", positive)
     others = sorted((each for each in counts if each not in caught), key=lambda each: -counts[each])
-    of_question, of_worth = AFFIRMING | DENYING, PASSING | FAILING
-    if counts.keys() & of_question and counts.keys() & of_worth and all(map(side, counts)):
+    of_question, of_value = AFFIRMING | DENYING, PASSING | FAILING
+    if counts.keys() & of_question and counts.keys() & of_value and all(map(side, counts)):
         both = ", ".join(sorted(counts))
         rule = f"is not enough where columns use words of two kinds ({both})"
         raise InputError("--positive", rule, positive, "write all columns in the same two words")
@@ -184,44 +184,44 @@ def _caught(positive: str, counts: Counter[str]) -> Question:
 
 
 def _recognised(counts: Counter[str], spoken: Mapping[str, Counter[str]], people: Sequence[str]) -> Question:
-    found = sorted(counts)
-    if all(map(_is_number, found)):
+    words = sorted(counts)
+    if all(map(_is_number, words)):
         return _numbers(counts)
-    known = [each for each in found if side(each)]
-    if len(known) == len(found):
-        code = {each: int(side(each) == "fail") for each in found}
+    known = [each for each in words if side(each)]
+    if len(known) == len(words):
+        code = {each: int(side(each) == "fail") for each in words}
         theirs = {each for name in people for each in spoken[name]}
-        passing, failing = (_spoken(counts, code, place, theirs) for place in (0, 1))
-        mixed = not any(each in PASSING | FAILING for each in found)
+        passing, failing = (_spoken(counts, code, index, theirs) for index in (0, 1))
+        mixed = not any(each in PASSING | FAILING for each in words)
         return Question((passing, failing), code, failing=failing, passing=passing, assumed=mixed)
     if clear := [each for each in known if each not in _SINGLE]:
-        unknown = [each for each in found if each not in known]
-        where = [name for name, said in spoken.items() if said.keys() & set(unknown)]
+        unknown = [each for each in words if each not in known]
+        where = [name for name, used in spoken.items() if used.keys() & set(unknown)]
         rule = f"hold {_listed(unknown, counts)} beside {_listed(clear, counts)} (in {', '.join(where)})"
-        raise InputError("ratings", rule, ways=_ways_out(unknown, found))
-    return Question(tuple(found), {each: place for place, each in enumerate(found)})
+        raise InputError("ratings", rule, ways=_ways_out(unknown, words))
+    return Question(tuple(words), {each: index for index, each in enumerate(words)})
 
 
 def _numbers(counts: Counter[str]) -> Question:
-    found = sorted(counts, key=float)
-    if set(found) <= {"0", "1"} or set(found) <= {"-1", "1"}:
-        failing = "-1" if "-1" in found else "0"
+    numbers = sorted(counts, key=float)
+    if set(numbers) <= {"0", "1"} or set(numbers) <= {"-1", "1"}:
+        failing = "-1" if "-1" in numbers else "0"
         return Question(("1", failing), {"1": 0, failing: 1}, failing=failing, passing="1", assumed=True)
-    if len(found) == 1:
-        raise InputError("ratings", f"hold a single word, {found[0]!r}", cure="--words PASS,FAIL names both")
-    return Question(tuple(found), {each: place for place, each in enumerate(found)})
+    if len(numbers) == 1:
+        raise InputError("ratings", f"hold a single word, {numbers[0]!r}", cure="--words PASS,FAIL names both")
+    return Question(tuple(numbers), {each: index for index, each in enumerate(numbers)})
 
 
-def _spoken(counts: Counter[str], code: Mapping[str, int], place: int, theirs: set[str]) -> str:
+def _spoken(counts: Counter[str], code: Mapping[str, int], index: int, theirs: set[str]) -> str:
     """People's word of a side, the commonest if they use several; where none occurs, a plain one."""
-    words = [each for each in counts if code[each] == place]
+    words = [each for each in counts if code[each] == index]
     if words:
         return max(words, key=lambda each: (each in theirs, counts[each], each))
     opposite = next(iter(counts))
     for one, other in (("yes", "no"), ("true", "false"), ("1", "0"), ("correct", "incorrect"), ("pass", "fail")):
         if opposite in (one, other):
             return other if opposite == one else one
-    return ("pass", "fail")[place]
+    return ("pass", "fail")[index]
 
 
 def _is_number(text: str) -> bool:
@@ -353,12 +353,12 @@ def votes_of(
     """
     table, n_copies = _items_of(known, roles)
     raters = (*roles.judges, *roles.people)
-    said = {name: _said(table[name], name, roles.missing, meant or {}) for name in raters}
-    spoken = {name: Counter(dict(of.drop_nulls().value_counts(name="n").rows())) for name, of in said.items()}
+    words_of = {name: _words(table[name], name, roles.missing, meant or {}) for name in raters}
+    spoken = {name: Counter(dict(of.drop_nulls().value_counts(name="n").rows())) for name, of in words_of.items()}
     asked = question(spoken, people=roles.people, words=words, positive=positive, scale=scale)
     if asked.assumed:
         asked = _by_name(asked, spoken, roles)
-    coded = {name: _codes(cells, asked) for name, cells in said.items()}
+    coded = {name: _codes(cells, asked) for name, cells in words_of.items()}
     labels = np.column_stack([coded[name] for name in roles.people])
     reference = majority(labels, len(asked.words))
     return Votes(
@@ -465,9 +465,9 @@ def _pivoted(frame: pl.DataFrame, known: Recognised, roles: Roles) -> pl.DataFra
     keys = [_ITEM, "axisjudge rater"]
     if (twice := rated.filter(pl.struct(keys).is_duplicated())).height:
         first = twice.filter(pl.struct(keys) == twice.select(pl.struct(keys))[0].to_series()[0])
-        said = _both(first, roles.value)
-        said = said if " and " in said else f"{said} and {said}"
-        rule = f"{first['axisjudge rater'][0]} rated {first[_ITEM][0]!r} twice, {said}"
+        both = _both(first, roles.value)
+        both = both if " and " in both else f"{both} and {both}"
+        rule = f"{first['axisjudge rater'][0]} rated {first[_ITEM][0]!r} twice, {both}"
         _refuse_twice(known, roles, f"{rule} (rows {first[ROW][0]} and {first[ROW][1]})")
     of_items = [
         name
@@ -496,7 +496,7 @@ def _pivoted(frame: pl.DataFrame, known: Recognised, roles: Roles) -> pl.DataFra
     return items
 
 
-def _said(cells: pl.Series, rater: str, missing: frozenset[str], meant: Meant) -> pl.Series:
+def _words(cells: pl.Series, rater: str, missing: frozenset[str], meant: Meant) -> pl.Series:
     """A rater's words, null where it gave none."""
     words: dict[str, str | None] = {}
     for cell in cells.unique().drop_nulls():
@@ -510,7 +510,7 @@ def _said(cells: pl.Series, rater: str, missing: frozenset[str], meant: Meant) -
 
 
 def _codes(words: pl.Series, asked: Question) -> Floats:
-    code = {text: float(place) for text, place in asked.code.items()}
+    code = {text: float(index) for text, index in asked.code.items()}
     return words.replace_strict(code, default=None, return_dtype=pl.Float64).fill_null(float("nan")).to_numpy()
 
 
@@ -528,13 +528,13 @@ def _clusters(table: pl.DataFrame, roles: Roles) -> NDArray[Any] | None:
 
 def _occasions_of(table: pl.DataFrame, roles: Roles) -> dict[str, pl.Series]:
     """Days, builds and the like that several rows share, of columns that are taken for nothing else."""
-    found = {}
+    occasions = {}
     for name in (each for each in roles.left_out if each in table.columns):
         cells = _by_day(table[name].str.strip_chars())
         named = tokens(name) & _OCCASIONS or plain(name) in _OCCASIONS or cells.str.contains(_DATE).all()
         if named and not cells.null_count() and 1 < cells.n_unique() <= cells.len() / 2:
-            found[name] = cells.rank("dense").cast(pl.Int64)
-    return found
+            occasions[name] = cells.rank("dense").cast(pl.Int64)
+    return occasions
 
 
 def _by_day(cells: pl.Series) -> pl.Series:
@@ -551,15 +551,15 @@ def _agents(table: pl.DataFrame, roles: Roles) -> NDArray[np.object_] | None:
 
 def differing(votes: Votes, number: int) -> list[dict[str, Any]]:
     """The items on which the judge at `number` says something else than people."""
-    truth, said, words = votes.reference, votes.ratings[:, number], votes.question.words
+    truth, verdicts, words = votes.reference, votes.ratings[:, number], votes.question.words
     judge = votes.judges[number]
     reasons = votes.reasons.get(judge)
-    at = np.flatnonzero((said != truth) & ~np.isnan(said) & ~np.isnan(truth))
+    at = np.flatnonzero((verdicts != truth) & ~np.isnan(verdicts) & ~np.isnan(truth))
     return [
         {
             "item": votes.items[int(row)],
             "judge": judge,
-            "judge_said": words[int(said[row])],
+            "judge_said": words[int(verdicts[row])],
             "people_said": words[int(truth[row])],
             "reason": None if reasons is None else reasons[int(row)],
         }

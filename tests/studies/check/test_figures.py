@@ -178,7 +178,7 @@ def test_requirements_are_decided_on_the_bound_that_counts():
         (caught.ci_high + 0.01, "short"),
     ):
         assert decide(result.read, [f"caught>={number:.6f}"])[0].outcome == outcome
-    rate = result.read.judges[0].said_failing
+    rate = result.read.judges[0].failing_share
     assert decide(result.read, [f"failure_rate<={rate.ci_high + 0.01:.4f}"])[0].outcome == "met"
     assert decide(result.read, [f"gpt.failure_rate<={rate.ci_low - 0.01:.4f}"])[0].outcome == "short"
     nothing = check({"gpt": ["pass"] * 9, "human": ["pass"] * 9})

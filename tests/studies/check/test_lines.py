@@ -72,7 +72,7 @@ def test_days_that_differ_are_said_with_the_command_that_allows_for_them():
     assert "--cluster task --cluster evaluated_at" in lines["next"][0]
     daily = check(by_day(0.5), cluster="evaluated_at").read
     assert daily.votes.n_clusters == 8
-    one, other = (each.judges[0].said_failing for each in (read, daily))
+    one, other = (each.judges[0].failing_share for each in (read, daily))
     assert other.ci_high - other.ci_low > 1.3 * (one.ci_high - one.ci_low)
 
 
@@ -85,7 +85,7 @@ def test_a_table_is_checked_by_task_and_day_at_once():
     one, both, turned = (check(given, cluster=way, sampling="random").read for way in ("task", ways, ways[::-1]))
     assert (both.votes.by, both.columns["crossed"]) == ("task and evaluated at", "evaluated_at")
     for judge, alone, same in zip(both.judges, one.judges, turned.judges, strict=True):
-        assert judge.said_failing.n_clusters == 8
+        assert judge.failing_share.n_clusters == 8
         for name in ("sensitivity", "agreement", "balanced_accuracy", "kappa"):
             wide, narrow = (each.measures[name].ci_high - each.measures[name].ci_low for each in (judge, alone))
             assert wide >= narrow, name
