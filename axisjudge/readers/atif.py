@@ -39,7 +39,7 @@ def recognise(value: Any) -> bool:
     )
 
 
-def read(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
+def read(value: Any, where: str, folder: Path) -> Iterator[chat.ReadRun]:
     """The trajectories of a file, each before its subagents."""
     if isinstance(value, dict):
         yield from _trajectories(value, where, None, _trial(folder))
@@ -50,7 +50,7 @@ def read(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
 
 def _trajectories(
     record: dict[str, Any], where: str, session: str | None, trial: dict[str, Any]
-) -> Iterator[chat.Found]:
+) -> Iterator[chat.ReadRun]:
     notes: list[chat.Note] = []
     steps, models = Steps(), Counter[str]()
     for number, step in enumerate(chat.members(record, "steps", where)):
@@ -58,15 +58,15 @@ def _trajectories(
         models.update(filter(None, [text_at(step, "model_name")]))
     whole = steps.all()
     if copied := [n for n, step in enumerate(record["steps"]) if step.get("is_copied_context") is True]:
-        place = chat.at(where, "steps", copied[0])
-        notes.append(chat.Note(place, "a step copied from an earlier trajectory", "", len(copied)))
+        path = chat.at(where, "steps", copied[0])
+        notes.append(chat.Note(path, "a step copied from an earlier trajectory", "", len(copied)))
     agent, metrics = dict_of(record, "agent"), dict_of(record, "final_metrics")
     part = dict_of(agent, "extra").get("continuation_index")
     own = text_at(record, "trajectory_id", "session_id")
     named = "/".join(str(each) for each in (session, own, part) if each) or None
-    place = chat.at(where, "agent", "tool_definitions")
+    path = chat.at(where, "agent", "tool_definitions")
     tools = [
-        chat.tool_schema(tool, chat.at(place, n))
+        chat.tool_schema(tool, chat.at(path, n))
         for n, tool in enumerate(chat.members(agent, "tool_definitions", chat.at(where, "agent")))
     ]
     rewards = dict_of(dict_of(trial, "verifier_result"), "rewards")
@@ -87,7 +87,7 @@ def _trajectories(
         | ({"usage": [usage]} if usage else {})
         | ({"total_cost_usd": metrics["total_cost_usd"]} if metrics.get("total_cost_usd") is not None else {}),
     }
-    yield chat.Found(where, chat.made(Trajectory, where, **{**fields, **_ours(record)}), tuple(notes))
+    yield chat.ReadRun(where, chat.made(Trajectory, where, **{**fields, **_ours(record)}), tuple(notes))
     for number, inner in enumerate(chat.members(record, "subagent_trajectories", where)):
         yield from _trajectories(inner, chat.at(where, "subagent_trajectories", number), named, {})
 
@@ -108,11 +108,11 @@ def _add(steps: Steps, step: dict[str, Any], where: str, notes: list[chat.Note])
         if message or not (calls or results or reasoning):
             steps.text("assistant", message, time, message=where)
         for number, call in enumerate(calls):
-            place = chat.at(where, "tool_calls", number)
+            path = chat.at(where, "tool_calls", number)
             steps.call(
                 chat.call_of(
-                    place,
-                    chat.field(call, "function_name", str, place),
+                    path,
+                    chat.field(call, "function_name", str, path),
                     call.get("arguments"),
                     id=chat.word(call.get("tool_call_id")),
                 ),

@@ -10,7 +10,7 @@ from typing import Any
 from axisjudge.families import family_of
 from axisjudge.readers import claude_code
 from axisjudge.readers.events import NO_STEP, Line, Steps, Tally, as_text, dict_of, events_of, text_at, type_of
-from axisjudge.readers.messages import Found, Unread, at, call_of, carries_call, content_id, made, names_call, word
+from axisjudge.readers.messages import ReadRun, Unread, at, call_of, carries_call, content_id, made, names_call, word
 from axisjudge.trajectory import ToolCall, Trajectory
 
 FORMAT = "axis"
@@ -30,7 +30,7 @@ def recognise(value: Any) -> bool:
     return entries is not None and all(_is_entry(entry) for entry in entries[:1])
 
 
-def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
+def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
     """The transcript of each report among the events; entries that stand alone are one transcript."""
     alone: list[Any] = []
     start = ""
@@ -39,13 +39,13 @@ def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
             start = start or position
             alone.append(value)
             continue
-        for place, run in _runs(value, position):
+        for path, run in _runs(value, position):
             if _entries(run) is not None:
-                yield _found(run, place, tally)
+                yield _run_of(run, path, tally)
             else:
-                tally.unknown(type_of(run), run, place)
+                tally.unknown(type_of(run), run, path)
     if alone:
-        yield _found({"transcript": alone}, start, tally)
+        yield _run_of({"transcript": alone}, start, tally)
 
 
 def _is_entry(value: Any) -> bool:
@@ -70,7 +70,7 @@ def _entries(value: dict[str, Any]) -> list[Any] | None:
     return entries if isinstance(entries, list) else None
 
 
-def _found(value: dict[str, Any], position: str, tally: Tally) -> Found:
+def _run_of(value: dict[str, Any], position: str, tally: Tally) -> ReadRun:
     entries = _entries(value) or []
     steps = _steps(entries, position, tally)
     output, settings = dict_of(value, "output"), dict_of(value, "agentConfig")
@@ -91,7 +91,7 @@ def _found(value: dict[str, Any], position: str, tally: Tally) -> Found:
         steps=steps,
         meta={"axis_entries": entries, "axis_run": run} | ({"axis_scenario": scenario} if scenario else {}),
     )
-    return Found(position, trajectory)
+    return ReadRun(position, trajectory)
 
 
 def _ended(run: dict[str, Any]) -> str | None:
@@ -112,25 +112,25 @@ def _steps(entries: list[Any], position: str, tally: Tally) -> Any:
     session = claude_code.ClaudeSession(FORMAT, position, tally)
     calls: set[str] = set()
     for number, entry in enumerate(entries):
-        place = f"entry {number}"
+        path = f"entry {number}"
         if not _is_entry(entry):
-            tally.unknown("an entry without type or content", entry, place)
+            tally.unknown("an entry without type or content", entry, path)
             continue
         content, timestamp = entry["content"], word(entry.get("timestamp"))
-        with tally.forgiving(place, entry):
+        with tally.forgiving(path, entry):
             if claude_code.recognise(content):
-                session.add({**content, "timestamp": timestamp}, content["type"], place)
+                session.add({**content, "timestamp": timestamp}, content["type"], path)
             elif entry["type"] in ("assistant", "user") and isinstance(
                 dict_of(content, "message").get("content"), list
             ):
-                session.add({**content, "timestamp": timestamp}, entry["type"], place)
+                session.add({**content, "timestamp": timestamp}, entry["type"], path)
             else:
-                _add(session.steps, entry["type"], content, timestamp, calls, tally, place)
+                _add(session.steps, entry["type"], content, timestamp, calls, tally, path)
     return session.steps.all()
 
 
 def _add(
-    steps: Steps, kind: str, content: dict[str, Any], timestamp: str | None, calls: set[str], tally: Tally, place: str
+    steps: Steps, kind: str, content: dict[str, Any], timestamp: str | None, calls: set[str], tally: Tally, path: str
 ) -> None:
     name = text_at(content, "tool_name", "name") or (text_at(content, "type") if kind.startswith("tool") else None)
     identity = text_at(content, "tool_id", "id")
@@ -150,7 +150,7 @@ def _add(
     elif kind in ("assistant", "user") and carries_call(content):
         raise Unread("content", content)
     elif (text := _text(content)) is None:
-        tally.add(NO_STEP, f"{kind} {text_at(content, 'subtype', 'type') or ''}".strip(), place)
+        tally.add(NO_STEP, f"{kind} {text_at(content, 'subtype', 'type') or ''}".strip(), path)
     elif content.get("type") == "reasoning":
         steps.thinking(text, timestamp)
     else:

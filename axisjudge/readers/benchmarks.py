@@ -24,7 +24,7 @@ def _is_agentrx(value: Any) -> bool:
     return _is_tau(value) and "records" in (value[0] if isinstance(value, list) else value)
 
 
-def _read_tau(value: Any, where: str, source: str) -> Iterator[chat.Found]:
+def _read_tau(value: Any, where: str, source: str) -> Iterator[chat.ReadRun]:
     """The runs of a tau-bench results file: it names no agent, domain or id. AgentRx's messages are numbered."""
     runs = chat.objects(value, where) if isinstance(value, list) else [value]
     for number, run in enumerate(runs):
@@ -46,7 +46,7 @@ def _read_tau(value: Any, where: str, source: str) -> Iterator[chat.Found]:
             steps=steps,
             meta=_tau_meta(run, details),
         )
-        yield chat.Found(position, trajectory, tuple(notes))
+        yield chat.ReadRun(position, trajectory, tuple(notes))
 
 
 def _tau_meta(run: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
@@ -65,14 +65,14 @@ def _is_bfcl(value: Any) -> bool:
     return isinstance(first, dict) and {"id", "result", "latency"} <= first.keys() and "input_token_count" in first
 
 
-def _read_bfcl(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
+def _read_bfcl(value: Any, where: str, folder: Path) -> Iterator[chat.ReadRun]:
     """Each line a run; only multi-turn runs have an inference log, so that others lack the question and the results."""
     for number, record in enumerate(chat.objects(value, where) if isinstance(value, list) else [value]):
-        place = chat.at(where, number) if isinstance(value, list) else where
+        path = chat.at(where, number) if isinstance(value, list) else where
         name = str(record["id"])
-        steps = Conversation("bfcl", place, {"id": name, "task_id": name})
+        steps = Conversation("bfcl", path, {"id": name, "task_id": name})
         if thought := record.get("reasoning_content"):
-            steps.notes.append(chat.Note(place, "reasoning is left out", f"of {len(listed(thought))} turns"))
+            steps.notes.append(chat.Note(path, "reasoning is left out", f"of {len(listed(thought))} turns"))
         log = record.get("inference_log")
         turns = (
             [turn for turn in log if isinstance(turn, dict) and "begin_of_turn_query" in turn]
@@ -80,13 +80,13 @@ def _read_bfcl(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
             else []
         )
         for turn in turns:
-            _add_logged(steps, turn, chat.at(place, "inference_log"))
+            _add_logged(steps, turn, chat.at(path, "inference_log"))
         if not turns:
             for answer in _answers(record["result"]):
-                _add_answer(steps, answer, None, place)
+                _add_answer(steps, answer, None, path)
         usage = ("input_token_count", "output_token_count")
         totals = {key.replace("_count", "s"): _sum(record.get(key)) for key in usage}
-        yield steps.found(meta={"usage": totals})
+        yield steps.finish(meta={"usage": totals})
 
 
 def _answers(result: Any) -> Iterator[Any]:
@@ -183,22 +183,22 @@ def _is_toolbench(value: Any) -> bool:
     return isinstance(first, dict) and isinstance(dict_of(first, "answer").get("answer_details"), list)
 
 
-def _read_toolbench(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
+def _read_toolbench(value: Any, where: str, folder: Path) -> Iterator[chat.ReadRun]:
     if "answer_generation" in value:
         yield _searched(value, where)
         return
     for name, record in value.items():
-        answer, place = (
+        answer, path = (
             chat.field(record, "answer", dict, chat.at(where, name)),
             chat.at(where, name, "answer", "answer_details"),
         )
         steps = Conversation(
             "toolbench", chat.at(where, name), {"task_id": str(name), "agent": text_at(answer, "method")}
         )
-        for node in chat.objects(answer["answer_details"], place):
-            _add_detail(steps, node, place)
-        tools = [(place, dict_of(tool, "function") or tool) for tool in list_of_objects(record.get("available_tools"))]
-        yield steps.found(tools=schemas(tools, steps.notes, place) if tools else None)
+        for node in chat.objects(answer["answer_details"], path):
+            _add_detail(steps, node, path)
+        tools = [(path, dict_of(tool, "function") or tool) for tool in list_of_objects(record.get("available_tools"))]
+        yield steps.finish(tools=schemas(tools, steps.notes, path) if tools else None)
 
 
 def _add_detail(steps: Conversation, node: dict[str, Any], where: str) -> None:
@@ -229,7 +229,7 @@ def _object(text: Any) -> Any:
         return text
 
 
-def _searched(value: dict[str, Any], where: str) -> chat.Found:
+def _searched(value: dict[str, Any], where: str) -> chat.ReadRun:
     answer = value["answer_generation"]
     outcome = float(value["win"]) if isinstance(value.get("win"), bool) else None
     about = {"reward": outcome, "termination": text_at(answer, "finish_type")}
@@ -239,13 +239,13 @@ def _searched(value: dict[str, Any], where: str) -> chat.Found:
     if tree:
         _walk(steps, tree, None, chat.at(where, "tree", "tree"))
     for number, attempt in enumerate(chat.members(value, "trys", where)):
-        place, name = chat.at(where, "trys", number, "chain"), None
+        path, name = chat.at(where, "trys", number, "chain"), None
         for node in chat.members(attempt, "chain", chat.at(where, "trys", number)):
-            name = _add_node(steps, node, name, place)
+            name = _add_node(steps, node, name, path)
     tools = [
         (chat.at(where, "answer_generation", "function"), tool) for tool in list_of_objects(answer.get("function"))
     ]
-    return steps.found(tools=schemas(tools, steps.notes, where) if tools else None)
+    return steps.finish(tools=schemas(tools, steps.notes, where) if tools else None)
 
 
 def _walk(steps: Conversation, node: dict[str, Any], name: str | None, where: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from axisjudge.readers import events
-from axisjudge.readers.messages import Found, call_of, field, objects, word
+from axisjudge.readers.messages import ReadRun, call_of, field, objects, word
 
 FORMAT = "claude_code"
 _BOOKKEEPING = {
@@ -31,7 +31,7 @@ def recognise(value: Any) -> bool:
     return value["type"] in ("file-history-snapshot", "queue-operation") or {"summary", "leafUuid"} <= value.keys()
 
 
-def read_log(lines: Iterable[events.Line], tally: events.Tally) -> Iterator[Found]:
+def read_log(lines: Iterable[events.Line], tally: events.Tally) -> Iterator[ReadRun]:
     """The sessions of a log and their subagents, in the order in which they begin."""
     runs: dict[tuple[str | None, str | None], ClaudeSession] = {}
     chains: dict[str, str] = {}
@@ -53,7 +53,7 @@ def read_log(lines: Iterable[events.Line], tally: events.Tally) -> Iterator[Foun
                 tally.unknown(kind, event, position)
             seen |= {uuid} if uuid else set()
     for (name, subagent), run in runs.items():
-        yield run.found("/".join(part for part in (name, subagent) if part), task_id=name if subagent else None)
+        yield run.finish("/".join(part for part in (name, subagent) if part), task_id=name if subagent else None)
 
 
 def _subagent(event: dict[str, Any], chains: dict[str, str]) -> str | None:

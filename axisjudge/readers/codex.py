@@ -24,7 +24,7 @@ from axisjudge.readers.events import (
     text_at,
     type_of,
 )
-from axisjudge.readers.messages import Found, call_of, field, role_of, word
+from axisjudge.readers.messages import ReadRun, call_of, field, role_of, word
 from axisjudge.trajectory import ToolCall
 
 _ROLLOUT = "codex"
@@ -58,7 +58,7 @@ def _is_rollout(value: Any) -> bool:
     return type_of(value) in _ITEMS or {"id", "timestamp", "instructions"} <= value.keys()
 
 
-def _read_rollout(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
+def _read_rollout(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
     """The session of a rollout file."""
     run = _Run(_ROLLOUT, "", tally)
     for position, event in events_of(lines, tally):
@@ -119,13 +119,13 @@ class _Run(LoggedRun):
         content, duration_s, error = _outcome(output)
         if isinstance(output, list):
             content = self.tally.text(output, "output", position)
-        told_s, exit_code = self.ended.get(call_id or "", (None, None))
+        stated_s, exit_code = self.ended.get(call_id or "", (None, None))
         self.steps.result(
             call_id,
             content,
             timestamp,
             error=error if exit_code is None else exit_code != 0,
-            duration_s=told_s if duration_s is None else duration_s,
+            duration_s=stated_s if duration_s is None else duration_s,
         )
 
     def _event(self, event: dict[str, Any], timestamp: str | None, position: str) -> None:
@@ -146,7 +146,7 @@ class _Run(LoggedRun):
             self.ended[call_id] = (_span(event.get("duration")), code if type(code) is int else None)
         self.tally.add(NO_STEP, f"event_msg {kind}", position)
 
-    def whole(self) -> Found:
+    def whole(self) -> ReadRun:
         """The session; where another one started it, that one is its task."""
         session = self.session or {}
         spawned = dict_of(dict_of(dict_of(session, "source"), "subagent"), "thread_spawn")
@@ -154,7 +154,7 @@ class _Run(LoggedRun):
         self.meta |= {key: session[key] for key in _KEPT_OF_SESSION if session.get(key)}
         policy = text_at(session, "instructions") or text_at(dict_of(session, "base_instructions"), "text")
         named = "/".join(filter(None, (parent, word(session.get("id")))))
-        return self.found(named, task_id=parent, policy=policy)
+        return self.finish(named, task_id=parent, policy=policy)
 
 
 def _outcome(output: Any) -> tuple[str, float | None, bool | None]:
@@ -212,7 +212,7 @@ def _is_exec(value: Any) -> bool:
     return isinstance(value, dict) and type_of(value) in _EVENTS
 
 
-def _read_exec(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
+def _read_exec(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
     """The threads of a log; one that is started again later in the file goes on."""
     runs: dict[str, _ExecRun] = {}
     run: _ExecRun | None = None
@@ -223,7 +223,7 @@ def _read_exec(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
                 run = runs.setdefault(thread, _ExecRun(_EXEC, position, tally))
             run.add(event, position)
     for thread, whole in runs.items():
-        yield whole.found(thread)
+        yield whole.finish(thread)
 
 
 class _ExecRun(LoggedRun):

@@ -159,9 +159,9 @@ def _by_domain(value: Any) -> dict[str | None, Tools]:
 
 def _schemas(values: list[Any], where: str) -> Tools:
     schemas = tuple(
-        tool_schema(tool, place)
+        tool_schema(tool, path)
         for number, record in enumerate(objects(values, where))
-        for place, tool in _declared(record, at(where, number))
+        for path, tool in _declared(record, at(where, number))
     )
     names = [schema.name for schema in schemas]
     if twice := sorted({name for name in names if names.count(name) > 1}):

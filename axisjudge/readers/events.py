@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 from pydantic_core import from_json
 
 from axisjudge.checks import InputError
-from axisjudge.readers.messages import Found, Note, Unread, carries_call, content_id, made, text_of
+from axisjudge.readers.messages import Note, ReadRun, Unread, carries_call, content_id, made, text_of
 from axisjudge.trajectory import Role, Step, ToolCall, Trajectory
 
 NOT_JSON = "a line that is not JSON"
@@ -203,7 +203,7 @@ class LogFormat(NamedTuple):
 
     FORMAT: str
     recognise: Callable[[Any], bool]
-    read_log: Callable[[Iterable[Line], Tally], Iterator[Found]]
+    read_log: Callable[[Iterable[Line], Tally], Iterator[ReadRun]]
 
 
 class Steps:
@@ -288,9 +288,9 @@ class Steps:
             return
         plain = [step.model_dump() for step in self._steps[begin:]]
         plain = plain if len(plain) == len(kept) else [{} for _ in kept]
-        places = range(begin, begin + len(kept))
-        both = zip(places, plain, kept, strict=True)
-        self._steps[begin:] = [made(Step, self.where, **{**read, **own, "index": place}) for place, read, own in both]
+        indices = range(begin, begin + len(kept))
+        both = zip(indices, plain, kept, strict=True)
+        self._steps[begin:] = [made(Step, self.where, **{**read, **own, "index": index}) for index, read, own in both]
         self._message = None
 
     def forget_shared_times(self) -> None:
@@ -328,8 +328,8 @@ class Steps:
             calls = fields.get("tool_calls", last.tool_calls)
             before = len(last.tool_calls)
             fields["tool_calls"] = tuple(
-                call.model_copy(update={"timestamp": last.timestamp}) if place < before and not call.timestamp else call
-                for place, call in enumerate(calls)
+                call.model_copy(update={"timestamp": last.timestamp}) if index < before and not call.timestamp else call
+                for index, call in enumerate(calls)
             )
         self._steps[-1] = last.model_copy(update={"timestamp": timestamp or last.timestamp, **fields})
 
@@ -353,7 +353,7 @@ class LoggedRun:
         self.meta: dict[str, Any] = {}
         self.usage: dict[str, dict[str, Any]] = {}  # what each answer took, by its id: logs say it again and again
 
-    def found(self, identity: str | None, *, task_id: str | None = None, policy: str | None = None) -> Found:
+    def finish(self, identity: str | None, *, task_id: str | None = None, policy: str | None = None) -> ReadRun:
         """The run, by the id that the log gives it, else by a hash of its steps; its agent is the model heard most."""
         self.steps.forget_shared_times()
         steps = self.steps.all()
@@ -372,4 +372,4 @@ class LoggedRun:
             | self.meta
             | ({"models": models} if len(models) > 1 else {}),
         )
-        return Found(self.position, trajectory)
+        return ReadRun(self.position, trajectory)

@@ -20,8 +20,8 @@ from axisjudge.readers.chats.parts import (
 from axisjudge.readers.chats.response_items import add_items
 from axisjudge.readers.events import NO_STEP, as_text, dict_of, listed, text_at, type_of
 from axisjudge.readers.messages import (
-    Found,
     Note,
+    ReadRun,
     Unread,
     ValueFormat,
     at,
@@ -76,19 +76,19 @@ def _is_openhands(value: Any) -> bool:
     return isinstance(value, list) and _is_event(first)
 
 
-def _read_openhands(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def _read_openhands(value: Any, where: str, folder: Path) -> Iterator[ReadRun]:
     if isinstance(value, list) and _is_event(_first(value)):
         files = sorted(folder.glob("event-*.json")) if len(value) == 1 else []
         if len(files) > 1:  # the SDK keeps one event a file: the first that is read brings in all of them
             value = [from_json(file.read_bytes()) for file in files]
         yield _openhands({"history": value, "id": folder.parent.name if len(files) > 1 else None}, where, where)
-        yield from (Found("", None, file=file) for file in files)
+        yield from (ReadRun("", None, file=file) for file in files)
         return
-    for place, record in _records(value, where):
-        yield _openhands(record, place, at(place, "history"))
+    for path, record in _records(value, where):
+        yield _openhands(record, path, at(path, "history"))
 
 
-def _openhands(record: dict[str, Any], where: str, where_events: str) -> Found:
+def _openhands(record: dict[str, Any], where: str, where_events: str) -> ReadRun:
     llm = dict_of(dict_of(record, "metadata"), "llm") or dict_of(dict_of(record, "metadata"), "llm_config")
     steps = Conversation("openhands", where, {})
     tools: dict[str, Any] = {}
@@ -111,12 +111,12 @@ def _openhands(record: dict[str, Any], where: str, where_events: str) -> Found:
     }
     stated = [(where_events, tool) for each in tools.values() for tool in list_of_objects(each)]
     known = schemas([_titled(one) for one in stated], steps.notes, where_events) if stated else None
-    return steps.found(agent=text_at(llm, "model") or model, tools=known)
+    return steps.finish(agent=text_at(llm, "model") or model, tools=known)
 
 
 def _titled(placed: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    place, tool = placed
-    return place, tool if "name" in tool or "function" in tool else {**tool, "name": tool.get("title")}
+    path, tool = placed
+    return path, tool if "name" in tool or "function" in tool else {**tool, "name": tool.get("title")}
 
 
 def _add_event(steps: Conversation, event: dict[str, Any], where: str) -> None:
@@ -229,7 +229,7 @@ def _is_adk(value: Any) -> bool:
     return bool(cases) and "eval_id" in cases[0]
 
 
-def _read_adk(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def _read_adk(value: Any, where: str, folder: Path) -> Iterator[ReadRun]:
     """Each case as the conversation that it expects; a case that only says what the user wants holds none."""
     if isinstance(value, list):  # the older form: turns, or a list of cases with their turns
         cases = value if "data" in _first(value) else [{"data": value}]
@@ -237,22 +237,22 @@ def _read_adk(value: Any, where: str, folder: Path) -> Iterator[Found]:
             steps = Conversation("adk_eval_set", where, {"task_id": text_at(case, "name")})
             for n, turn in enumerate(members(case, "data", at(where, number))):
                 _add_expected(steps, turn, at(where, number, n))
-            yield steps.found()
+            yield steps.finish()
         return
     scripted = []
     for number, case in enumerate(members(value, "eval_cases", where)):
-        place = at(where, "eval_cases", number)
+        path = at(where, "eval_cases", number)
         if not case.get("conversation"):
-            scripted.append(place)
+            scripted.append(path)
             continue
-        steps = Conversation("adk_eval_set", place, {"id": f"{value.get('eval_set_id')}/{case['eval_id']}"})
-        for n, turn in enumerate(members(case, "conversation", place)):
-            _add_turn(steps, turn, at(place, "conversation", n))
+        steps = Conversation("adk_eval_set", path, {"id": f"{value.get('eval_set_id')}/{case['eval_id']}"})
+        for n, turn in enumerate(members(case, "conversation", path)):
+            _add_turn(steps, turn, at(path, "conversation", n))
         app = text_at(dict_of(case, "session_input"), "app_name")
         steps.outer |= {"agent": app, "task_id": word(case["eval_id"])}
-        yield steps.found()
+        yield steps.finish()
     if scripted:
-        yield Found("", None, (Note(scripted[0], "a case without a conversation", "", len(scripted)),))
+        yield ReadRun("", None, (Note(scripted[0], "a case without a conversation", "", len(scripted)),))
 
 
 def _add_turn(steps: Conversation, turn: dict[str, Any], where: str) -> None:
@@ -283,9 +283,9 @@ def _add_expected(steps: Conversation, turn: dict[str, Any], where: str) -> None
     for call in members(turn, "expected_tool_use", where):
         name, given = field(call, "tool_name", str, where), call.get("tool_input")
         steps.call(call_of(where, name, given), None, message=where)
-    for said in members(turn, "expected_intermediate_agent_responses", where):
-        steps.agent = text_at(said, "author")
-        steps.text("assistant", as_text(said.get("text")), None)
+    for answer in members(turn, "expected_intermediate_agent_responses", where):
+        steps.agent = text_at(answer, "author")
+        steps.text("assistant", as_text(answer.get("text")), None)
     steps.agent = None
     if turn.get("reference"):
         steps.text("assistant", as_text(turn["reference"]), None)
@@ -308,26 +308,26 @@ def _is_state(value: Any) -> bool:
     return isinstance(value, dict) and any(each <= value.keys() for each in keys)
 
 
-def _read_state(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def _read_state(value: Any, where: str, folder: Path) -> Iterator[ReadRun]:
     for key in ("original_input", "generated_items", "current_agent", "model_responses"):
         camel = "".join(part.capitalize() if n else part for n, part in enumerate(key.split("_")))
         if key in value:
             value = {**value, camel: value[key]}
     steps = Conversation("openai_agents_state", where, {})
-    asked, place = value["originalInput"], at(where, "generatedItems")
+    asked, path = value["originalInput"], at(where, "generatedItems")
     if isinstance(asked, str):
         steps.text("user", asked, None)
     else:
         add_items(steps, [(at(where, "originalInput", n), _plain(i)) for n, i in enumerate(objects(asked, where))])
-    for number, item in enumerate(objects(value["generatedItems"], place)):
+    for number, item in enumerate(objects(value["generatedItems"], path)):
         raw = item.get("rawItem", item.get("raw_item"))
         steps.agent = text_at(dict_of(item, "agent") or dict_of(item, "sourceAgent"), "name")
         if type_of(item).endswith("approval_item"):
-            steps.notes.append(Note(at(place, number), NO_STEP, type_of(item)))
+            steps.notes.append(Note(at(path, number), NO_STEP, type_of(item)))
         elif not isinstance(raw, dict):
-            raise Unread(at(place, number), item)
+            raise Unread(at(path, number), item)
         else:
-            add_items(steps, [(at(place, number), _plain(raw))])
+            add_items(steps, [(at(path, number), _plain(raw))])
     steps.agent = None
     model = next(
         (
@@ -337,7 +337,7 @@ def _read_state(value: Any, where: str, folder: Path) -> Iterator[Found]:
         ),
         None,
     )
-    yield steps.found(agent=model or text_at(dict_of(value, "currentAgent"), "name"))
+    yield steps.finish(agent=model or text_at(dict_of(value, "currentAgent"), "name"))
 
 
 #: The SDK's own names of items and parts, in JavaScript, and those of the Responses API.
@@ -370,20 +370,20 @@ def _is_letta(value: Any) -> bool:
     return str(first.get("message_type")).endswith("_message")
 
 
-def _read_letta(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def _read_letta(value: Any, where: str, folder: Path) -> Iterator[ReadRun]:
     if isinstance(value, dict) and "agents" in value:
         for number, agent in enumerate(members(value, "agents", where)):
-            place = at(where, "agents", number)
-            steps = Conversation("letta", place, {"id": text_at(agent, "id", "name")})
-            for n, message in enumerate(members(agent, "messages", place)):
-                _add_stored(steps, message, at(place, "messages", n))
+            path = at(where, "agents", number)
+            steps = Conversation("letta", path, {"id": text_at(agent, "id", "name")})
+            for n, message in enumerate(members(agent, "messages", path)):
+                _add_stored(steps, message, at(path, "messages", n))
             model = text_at(dict_of(agent, "llm_config"), "model") or text_at(agent, "model")
-            yield steps.found(agent=model, policy=text_at(agent, "system"))
+            yield steps.finish(agent=model, policy=text_at(agent, "system"))
         return
     steps = Conversation("letta", where, {})
-    for place, message in _records(value, where):
-        _add_letta(steps, message, place)
-    yield steps.found()
+    for path, message in _records(value, where):
+        _add_letta(steps, message, path)
+    yield steps.finish()
 
 
 def _add_stored(steps: Conversation, message: dict[str, Any], where: str) -> None:

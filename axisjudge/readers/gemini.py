@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from axisjudge.readers.events import NO_STEP, Line, LoggedRun, Tally, as_text, dict_of, events_of, text_at, type_of
-from axisjudge.readers.messages import Found, call_of, field, members, role_of, word
+from axisjudge.readers.messages import ReadRun, call_of, field, members, role_of, word
 from axisjudge.trajectory import ToolCall
 
 FORMAT = "gemini"
@@ -26,7 +26,7 @@ def recognise(value: Any) -> bool:
     return kind == "gemini" and "content" in value
 
 
-def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
+def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
     """The sessions of a log: a session file holds one, a stream begins one with each ``init``."""
     run: _Run | None = None
     for position, event in events_of(lines, tally):
@@ -34,11 +34,11 @@ def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
             begins = "projectHash" in event or type_of(event) == "init"
             if run is None or (begins and len(run.steps)):
                 if run is not None:
-                    yield run.found(run.session)
+                    yield run.finish(run.session)
                 run = _Run(FORMAT, position, tally)
             run.add(event, position)
     if run is not None:
-        yield run.found(run.session)
+        yield run.finish(run.session)
 
 
 class _Run(LoggedRun):

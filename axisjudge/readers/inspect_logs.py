@@ -27,7 +27,7 @@ def recognise(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("eval"), dict) and {"task", "model"} <= value["eval"].keys()
 
 
-def read(value: dict[str, Any], where: str, folder: Path) -> Iterator[chat.Found]:
+def read(value: dict[str, Any], where: str, folder: Path) -> Iterator[chat.ReadRun]:
     """The samples of a ``.json`` log."""
     position = chat.at(where, "samples")
     samples = chat.members(value, "samples", where)
@@ -37,7 +37,7 @@ def read(value: dict[str, Any], where: str, folder: Path) -> Iterator[chat.Found
         yield _sample(sample, value["eval"], chat.at(position, number))
 
 
-def read_archive(stream: BinaryIO) -> Iterator[chat.Found]:
+def read_archive(stream: BinaryIO) -> Iterator[chat.ReadRun]:
     """The samples of an ``.eval`` log, one after the other.
 
     Raises
@@ -47,7 +47,7 @@ def read_archive(stream: BinaryIO) -> Iterator[chat.Found]:
     """
     with _unpacked(stream) as (position, head, samples):
         if position != _HEADS[0]:
-            yield chat.Found("", None, (chat.Note("", "the log was never finished", f"it has no {_HEADS[0]}"),))
+            yield chat.ReadRun("", None, (chat.Note("", "the log was never finished", f"it has no {_HEADS[0]}"),))
         if not samples:
             yield _without_samples(head, "")
         for name, sample in samples.items():
@@ -129,11 +129,11 @@ def _member(packed: ZipFile, name: str) -> Any:
         raise InputError(name, f"is not valid JSON ({error})", cure="export the log again") from error
 
 
-def _without_samples(log: dict[str, Any], where: str) -> chat.Found:
-    return chat.Found(where, None, (chat.Note(where, "the log has no samples", f"status {log.get('status')}"),))
+def _without_samples(log: dict[str, Any], where: str) -> chat.ReadRun:
+    return chat.ReadRun(where, None, (chat.Note(where, "the log has no samples", f"status {log.get('status')}"),))
 
 
-def _sample(sample: dict[str, Any], run: dict[str, Any], where: str) -> chat.Found:
+def _sample(sample: dict[str, Any], run: dict[str, Any], where: str) -> chat.ReadRun:
     notes: list[chat.Note] = []
     attachments = chat.field(sample, "attachments", dict, where, {})
     position = chat.at(where, "messages")
@@ -155,7 +155,7 @@ def _sample(sample: dict[str, Any], run: dict[str, Any], where: str) -> chat.Fou
         tools=_tools(sample, attachments, where),
         meta={key: value for key, value in {"epoch": epoch, "scores": values}.items() if value},
     )
-    return chat.Found(where, trajectory, tuple(notes))
+    return chat.ReadRun(where, trajectory, tuple(notes))
 
 
 def _resolved(value: Any, attachments: dict[str, str]) -> Any:

@@ -8,7 +8,7 @@ from axisjudge.checks import InputError
 from axisjudge.readers import axis_report, claude_code, gemini
 from axisjudge.readers.codex import CODEX
 from axisjudge.readers.events import Line, Tally, log_lines, mended
-from axisjudge.readers.messages import Found, at
+from axisjudge.readers.messages import ReadRun, at
 from axisjudge.readers.sessions import SESSIONS
 from axisjudge.readers.source import BrokenJson, json_values
 from axisjudge.readers.traces import opentelemetry
@@ -20,7 +20,7 @@ SERVICES = (*TRACES, *SESSIONS)
 LOGS = (axis_report, *SESSIONS, claude_code, *CODEX, gemini, opentelemetry, *TRACES)
 
 
-def log_in(stream: BinaryIO) -> Iterator[tuple[str, Found]] | None:
+def log_in(stream: BinaryIO) -> Iterator[tuple[str, ReadRun]] | None:
     """What the log in a file holds, each with the name of its format; None where no event is of a known one."""
     before: list[Line] = []
     lines = _lines(stream)
@@ -54,9 +54,9 @@ def _lines(stream: BinaryIO) -> Iterator[Line]:
         yield Line(*values[0], mended=half)
 
 
-def _read(reader: Any, lines: Iterable[Line]) -> Iterator[tuple[str, Found]]:
+def _read(reader: Any, lines: Iterable[Line]) -> Iterator[tuple[str, ReadRun]]:
     tally, form = Tally(), reader.FORMAT
-    for found in reader.read_log(lines, tally):
-        form = found.trajectory.source if found.trajectory else form
-        yield form, found
-    yield form, Found("", None, tally.notes())
+    for run in reader.read_log(lines, tally):
+        form = run.trajectory.source if run.trajectory else form
+        yield form, run
+    yield form, ReadRun("", None, tally.notes())

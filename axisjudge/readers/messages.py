@@ -50,7 +50,7 @@ class Note(NamedTuple):
     times: int = 1
 
 
-class Found(NamedTuple):
+class ReadRun(NamedTuple):
     """A trajectory, where it stood, and what was noted; `file` is set when it came from a further file."""
 
     position: str
@@ -64,16 +64,16 @@ class ValueFormat(NamedTuple):
 
     FORMAT: str
     recognise: Callable[[Any], bool]
-    read: Callable[[Any, str, Path], Iterator[Found]]
+    read: Callable[[Any, str, Path], Iterator[ReadRun]]
 
 
 class Unread(InputError):
     """Something carries a call or a result and cannot be read, so the file is refused."""
 
-    def __init__(self, where: str, found: object = None, *, rule: str = "", cure: str = "") -> None:
+    def __init__(self, where: str, value: object = None, *, rule: str = "", cure: str = "") -> None:
         rule = rule or "may carry a call or a result, and cannot be read"
         cure = cure or "a run is read with all its calls or not at all: convert it, or take it out"
-        super().__init__(where, rule, found, cure)
+        super().__init__(where, rule, value, cure)
 
 
 def names_call(name: Any) -> bool:
@@ -103,8 +103,8 @@ def field(record: dict[str, Any], key: str, kind: type[T], where: str, default: 
     if value is None and default is not None:
         return default
     if not isinstance(value, kind):
-        found = value if key in record else "nothing"
-        raise InputError(at(where, key), f"must be {_JSON_NAMES[kind]}", found, "export the file again")
+        held = value if key in record else "nothing"
+        raise InputError(at(where, key), f"must be {_JSON_NAMES[kind]}", held, "export the file again")
     return value
 
 

@@ -29,7 +29,7 @@ def recognise(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(m, dict) and m.get("role") in others for m in value)
 
 
-def read(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
+def read(value: Any, where: str, folder: Path) -> Iterator[chat.ReadRun]:
     """The conversations of a file.
 
     Beside ``messages`` a record may state id, tools, agent (or model), task_id, domain, reward, termination and
@@ -50,7 +50,7 @@ def _choices(parts: Exchange) -> list[dict[str, Any]]:
     return [choice for choice in choices if isinstance(choice.get("message"), dict)]
 
 
-def _conversations(record: dict[str, Any], where: str) -> Iterator[chat.Found]:
+def _conversations(record: dict[str, Any], where: str) -> Iterator[chat.ReadRun]:
     """The conversation of a record; each choice of a completion ends one of its own."""
     parts = exchange(record, where)
     choices = _choices(parts)
@@ -69,16 +69,16 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[chat.Found]:
         yield _conversation(whole, where, chat.at(position, "messages"))
 
 
-def _conversation(record: dict[str, Any], where: str, where_messages: str) -> chat.Found:
+def _conversation(record: dict[str, Any], where: str, where_messages: str) -> chat.ReadRun:
     notes: list[chat.Note] = []
     steps = chat.chat_steps(chat.objects(record.get("messages"), where_messages), where_messages, notes)
     metadata = chat.field(record, "metadata", dict, where, {})
     stated = {key: record.get(key, metadata.get(key)) for key in _STATED}
-    tools, place = record.get("tools"), chat.at(where, "tools")
+    tools, path = record.get("tools"), chat.at(where, "tools")
     schemas = (
         []
         if tools is None
-        else [chat.tool_schema(tool, chat.at(place, n)) for n, tool in enumerate(chat.objects(tools, place))]
+        else [chat.tool_schema(tool, chat.at(path, n)) for n, tool in enumerate(chat.objects(tools, path))]
     )
     query, sample = _names_of_bench(record)
     task_id, agent = (
@@ -100,7 +100,7 @@ def _conversation(record: dict[str, Any], where: str, where_messages: str) -> ch
         policy=stated["policy"],
         meta={key: value for key, value in metadata.items() if key not in _STATED},
     )
-    return chat.Found(where, trajectory, tuple(notes))
+    return chat.ReadRun(where, trajectory, tuple(notes))
 
 
 def _names_of_bench(record: dict[str, Any]) -> tuple[str | None, str | None]:

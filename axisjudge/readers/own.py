@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 from pydantic_core import PydanticSerializationError
 
 from axisjudge.checks import InputError
-from axisjudge.readers.messages import Found, at, made
+from axisjudge.readers.messages import ReadRun, at, made
 from axisjudge.trajectory import Trajectory
 from axisjudge.workbench import whole_or_not_at_all
 
@@ -26,13 +26,13 @@ def recognise(value: Any) -> bool:
     return "steps" in value or value.keys() <= Trajectory.model_fields.keys()
 
 
-def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def read(value: Any, where: str, folder: Path) -> Iterator[ReadRun]:
     """The trajectory as it was written; `source` keeps naming the format it was first read from."""
     trajectory = made(Trajectory, where, **value)
     for position, step in enumerate(trajectory.steps):
         if step.index != position:
             raise InputError(at(where, "steps", position, "index"), f"must be {position}", step.index)
-    yield Found(where, trajectory)
+    yield ReadRun(where, trajectory)
 
 
 def write_trajectories(path: str | Path, trajectories: Iterable[Trajectory]) -> int:

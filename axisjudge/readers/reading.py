@@ -23,7 +23,7 @@ from axisjudge.readers.context import Context, Supplied, load_context, names_of_
 from axisjudge.readers.events import BROKEN, MENDED, Tally, mended
 from axisjudge.readers.frameworks import FRAMEWORKS
 from axisjudge.readers.logs import LOGS, SERVICES, log_in
-from axisjudge.readers.messages import Found, at
+from axisjudge.readers.messages import ReadRun, at
 from axisjudge.readers.summary import (
     NOT_STATED,
     FileEntry,
@@ -167,15 +167,13 @@ def entries_of(file: source.Candidate, context: Context) -> Iterator[FileEntry[T
     """
     with source.opened(file.path, file.span) as stream:
         members = isinstance(file.span, source.ArraySpan)
-        runs = _of_array(stream, file) if members else _found(stream, file.path.parent)
-        for form, found in runs:
-            inner = str(found.file.relative_to(file.path.parent)) if found.file else ""
-            places = ((_joined(inner, note.position), note) for note in found.notes)
-            notes = tuple(ReadWarning(file.name, at, note.rule, note.detail, note.times) for at, note in places)
-            entry = FileEntry[Trajectory](
-                form, _joined(inner, found.position), notes, found.file and found.file.resolve()
-            )
-            run = found.trajectory and _with_calls(found, form, context)
+        runs = _of_array(stream, file) if members else _runs_in(stream, file.path.parent)
+        for form, read in runs:
+            inner = str(read.file.relative_to(file.path.parent)) if read.file else ""
+            positions = ((_joined(inner, note.position), note) for note in read.notes)
+            notes = tuple(ReadWarning(file.name, at, note.rule, note.detail, note.times) for at, note in positions)
+            entry = FileEntry[Trajectory](form, _joined(inner, read.position), notes, read.file and read.file.resolve())
+            run = read.trajectory and _with_calls(read, form, context)
             yield entry if run is None else _of_trajectory(entry, file.name, run, context)
 
 
@@ -210,13 +208,13 @@ def _odd_steps(file: str, position: str, trajectory: Trajectory) -> Iterator[Rea
     known: set[str | None] = set()
     for step in trajectory.steps:
         known |= {call.id for call in step.tool_calls}
-        place = _joined(position, f"step {step.index}")
+        at = _joined(position, f"step {step.index}")
         if step.role == "tool" and (not known if step.tool_call_id is None else step.tool_call_id not in known):
-            yield ReadWarning(file, place, "a tool result without its call", step.tool_call_id or "no id")
+            yield ReadWarning(file, at, "a tool result without its call", step.tool_call_id or "no id")
         for call in step.tool_calls:
             if call.arguments_error:
                 detail = f"{call.name}: {call.arguments_error}"
-                yield ReadWarning(file, place, "arguments are not a JSON object", detail)
+                yield ReadWarning(file, at, "arguments are not a JSON object", detail)
 
 
 class TrajectoryStream(Generic[Made]):
@@ -327,8 +325,8 @@ class TrajectoryStream(Generic[Made]):
                     count += 1
                     yield entry.made
         if not runs:
-            found = ", ".join(f"{note.rule} {note.detail}".strip() for note in notes)
-            raise InputError("", "holds no run", found or None, "delete it, or export the run again")
+            listed = ", ".join(f"{note.rule} {note.detail}".strip() for note in notes)
+            raise InputError("", "holds no run", listed or None, "delete it, or export the run again")
         self.files.append(FileRead(file.name, form, count))
         if form in {reader.FORMAT for reader in FORMATS}:  # in a log a line is an event, here a run or a message
             lost = [note for note in notes if note.rule == BROKEN]
@@ -346,20 +344,20 @@ class TrajectoryStream(Generic[Made]):
                 self._without_tools.add((file, entry.lacking.detail))
                 self.warnings.append(entry.lacking)
             return True
-        before, first_place = self._ids[entry.id]
+        before, first = self._ids[entry.id]
         if before != entry.content:
-            rule = f"its id is that of another trajectory ({first_place})"
+            rule = f"its id is that of another trajectory ({first})"
             raise InputError(entry.position, rule, entry.id, "give each its own id")
-        self._warn(file, entry.position, "identical content, counted once", f"{entry.id} is also {first_place}")
+        self._warn(file, entry.position, "identical content, counted once", f"{entry.id} is also {first}")
         return False
 
     def _warn(self, file: str, position: str, rule: str, detail: str = "") -> None:
         self.warnings.append(ReadWarning(file, position, rule, detail))
 
 
-def _with_calls(found: Found, form: str, context: Context) -> Trajectory:
+def _with_calls(read: ReadRun, form: str, context: Context) -> Trajectory:
     """The trajectory with the calls in its text as calls; one of ours states its calls."""
-    run = found.trajectory
+    run = read.trajectory
     assert run is not None
     if form == own.FORMAT:
         return run
@@ -367,11 +365,11 @@ def _with_calls(found: Found, form: str, context: Context) -> Trajectory:
     try:
         steps = read_calls(run.steps, [tool.name for tool in tools or ()], run.policy or context.policy)
     except InputError as error:
-        raise error.inside(found.position) from error
+        raise error.inside(read.position) from error
     return run if steps is run.steps else run.model_copy(update={"steps": steps})
 
 
-def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
+def _runs_in(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, ReadRun]]:
     """What a file holds, each with the name of its format."""
     if packed := source.archive(stream):
         for run in inspect_logs.read_archive(packed):
@@ -387,7 +385,7 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
         if is_message(first[1], (*LOGS, *FORMATS)):  # one message a line
             first, values = ("", [value for _, value in chain([first], values)]), iter(())
         first = (first[0], source.with_messages(first[1]))
-        values = ((place, source.with_messages(value)) for place, value in values)
+        values = ((path, source.with_messages(value)) for path, value in values)
         members = first[1] if isinstance(first[1], list) else [first[1]]
         chat = any(form.recognise(first[1]) for form in CHATS)
         if any(service.recognise(member) for service in SERVICES for member in members) or (
@@ -406,14 +404,14 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
     yield from _of_values(chain([first], values), folder, tally)
 
 
-def _of_array(stream: BinaryIO, file: source.Candidate) -> Iterator[tuple[str, Found]]:
+def _of_array(stream: BinaryIO, file: source.Candidate) -> Iterator[tuple[str, ReadRun]]:
     """What the members of an array hold that are read apart."""
     assert file.span is not None
     values = enumerate(from_json(stream.read()), file.span.before)
     yield from _of_values(((at("", n), source.with_messages(value)) for n, value in values), file.path.parent, Tally())
 
 
-def _of_values(values: Iterable[tuple[str, Any]], folder: Path, tally: Tally) -> Iterator[tuple[str, Found]]:
+def _of_values(values: Iterable[tuple[str, Any]], folder: Path, tally: Tally) -> Iterator[tuple[str, ReadRun]]:
     form = ""
     for position, value in values:
         reader = next((reader for reader in FORMATS if reader.recognise(value)), None)
@@ -422,7 +420,7 @@ def _of_values(values: Iterable[tuple[str, Any]], folder: Path, tally: Tally) ->
         form = reader.FORMAT
         for run in reader.read(value, position, folder):
             yield form, run
-    yield form, Found("", None, tally.notes())
+    yield form, ReadRun("", None, tally.notes())
 
 
 def _mended(position: str, line: bytes, tally: Tally) -> Any:
@@ -453,8 +451,8 @@ def _outline(value: Any) -> str:
     return repr(value)
 
 
-def _joined(place: str, within: str) -> str:
-    return ", ".join(part for part in (place, within) if part)
+def _joined(position: str, within: str) -> str:
+    return ", ".join(part for part in (position, within) if part)
 
 
 def array_spans(path: Path, size: int = SPAN_BYTES) -> list[source.ArraySpan]:

@@ -25,7 +25,7 @@ from axisjudge.readers.events import (
     text_at,
     type_of,
 )
-from axisjudge.readers.messages import Found, Note, Unread, call_of, field, members, objects, refuse_unread, word
+from axisjudge.readers.messages import Note, ReadRun, Unread, call_of, field, members, objects, refuse_unread, word
 from axisjudge.trajectory import Role
 
 _NO_STEPS_OF_OPENCODE = {
@@ -59,7 +59,7 @@ def _is_pi(value: Any) -> bool:
     return header or (value.get("type") == "message" and message.get("role") in roles and "uuid" not in value)
 
 
-def _read_pi(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
+def _read_pi(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
     events = list(events_of(lines, tally))
     header = next((event for _, event in events if event.get("type") == "session"), {})
     name = word(header.get("id"))
@@ -69,12 +69,12 @@ def _read_pi(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
             with tally.forgiving(position, event):
                 _add_pi(run, event, position)
         run.meta |= {key: header[key] for key in ("cwd",) if header.get(key)}
-        yield run.found(f"{name}/{leaf}" if name and leaf else name, task_id=name if leaf else None)
+        yield run.finish(f"{name}/{leaf}" if name and leaf else name, task_id=name if leaf else None)
 
 
 def _branches(events: list[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, list[tuple[str, dict[str, Any]]]]]:
     """The entries as they were written, or for each leaf of their tree its name and the entries that lead there."""
-    by_id = {str(event["id"]): (place, event) for place, event in events if event.get("id")}
+    by_id = {str(event["id"]): (position, event) for position, event in events if event.get("id")}
     inner = {str(event.get("parentId")) for _, event in events}
     leaves = [name for name in by_id if name not in inner]
     if len(leaves) < 2 or len(by_id) < len(events):
@@ -139,7 +139,7 @@ def _is_qwen(value: Any) -> bool:
     )
 
 
-def _read_qwen(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
+def _read_qwen(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
     runs: dict[str, LoggedRun] = {}
     for position, event in events_of(lines, tally):
         run = runs.setdefault(str(event.get("sessionId")), LoggedRun("qwen_code", position, tally))
@@ -157,7 +157,7 @@ def _read_qwen(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
             tally.take(notes, position)
             run.models.update(filter(None, [text_at(event, "model")]))
     for name, run in runs.items():
-        yield run.found(name)
+        yield run.finish(name)
 
 
 # Goose: https://github.com/block/goose, crates/goose/src/conversation/message.rs
@@ -176,7 +176,7 @@ def _is_goose(value: Any) -> bool:
     return "role" in value and (bool(kinds & {"toolRequest", "toolResponse"}) or {"created", "content"} <= value.keys())
 
 
-def _read_goose(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
+def _read_goose(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
     run, name = LoggedRun("goose", "", tally), None
     for position, event in _unstreamed(events_of(lines, tally)):
         run.position = run.position or position
@@ -191,7 +191,7 @@ def _read_goose(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
         for message in own or members(event, "conversation", "") or members(event, "messages", ""):
             with tally.forgiving(position, message):
                 _add_goose(run, message, position)
-    yield run.found(name)
+    yield run.finish(name)
 
 
 def _unstreamed(events: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -260,7 +260,7 @@ def _is_opencode(value: Any) -> bool:
     return isinstance(value.get("info"), dict) and bool(messages) and "parts" in messages[0] and "info" in messages[0]
 
 
-def _read_opencode(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
+def _read_opencode(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
     runs: dict[str, LoggedRun] = {}
     for position, event in events_of(lines, tally):
         name = word(event.get("sessionID") or dict_of(event, "info").get("id")) or ""
@@ -284,7 +284,7 @@ def _read_opencode(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
             if error := about.get("error"):
                 run.steps.error(as_text(error), time)
     for name, run in runs.items():
-        yield run.found(name or None)
+        yield run.finish(name or None)
 
 
 def _add_opencode(run: LoggedRun, part: dict[str, Any], role: Any, time: str | None, position: str) -> None:
@@ -323,21 +323,21 @@ def _is_replay(value: Any) -> bool:
     )
 
 
-def _read_replay(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
+def _read_replay(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
     run, name, last, answered = LoggedRun("copilot_chat_replay", "", tally), None, "", None
     for position, event in events_of(lines, tally):
         run.position = run.position or position
         for prompt in members(event, "prompts", "") or [event]:
             name = name or text_at(prompt, "promptId")
-            said = as_text(prompt.get("prompt"))
-            if said != last or prompt.get("hasSeen") is not True:  # else the same prompt goes on
-                run.steps.text("user", said, None)
-            last = said
+            text = as_text(prompt.get("prompt"))
+            if text != last or prompt.get("hasSeen") is not True:  # else the same prompt goes on
+                run.steps.text("user", text, None)
+            last = text
             for log in members(prompt, "logs", "prompts"):
                 with tally.forgiving(position, log):
                     _add_replay(run, log, position, answered)
                 answered = text_at(dict_of(log, "metadata"), "endTime") or answered
-    yield run.found(name)
+    yield run.finish(name)
 
 
 def _add_replay(run: LoggedRun, log: dict[str, Any], position: str, answered: str | None) -> None:

@@ -77,8 +77,8 @@ def candidates(paths: tuple[str | Path, ...]) -> Iterator[Candidate]:
             yield Candidate(str(given), path, named=True)
             continue
         is_folder = os.path.isdir(path)  # noqa: PTH112
-        found = [given] if is_folder else glob.glob(str(given), recursive=True)  # noqa: PTH207 (absolute patterns)
-        matches = [Path(match) for match in found]
+        names = [given] if is_folder else glob.glob(str(given), recursive=True)  # noqa: PTH207 (absolute patterns)
+        matches = [Path(match) for match in names]
         if not matches:
             raise InputError(str(given), "no such file or folder, and as a glob it matches nothing")
         inside = {file for match in matches for file in _files_in(match)}
@@ -208,14 +208,14 @@ def _lines(
     numbered: Iterable[tuple[int, bytes]], mend: Callable[[str, bytes], Any] | None
 ) -> Iterator[tuple[str, Any]]:
     for number, line in numbered:
-        place = f"line {number}"
+        position = f"line {number}"
         try:
-            yield place, from_json(line)
+            yield position, from_json(line)
         except ValueError as error:
             if mend is None:
                 raise _broken(line, error, number - 1) from error
-            if (value := mend(place, line)) is not None:
-                yield place, value
+            if (value := mend(position, line)) is not None:
+                yield position, value
 
 
 def _broken(content: bytes, error: ValueError, lines_before: int) -> InputError:
@@ -227,8 +227,8 @@ def _broken(content: bytes, error: ValueError, lines_before: int) -> InputError:
     except UnicodeDecodeError as wrong:
         line = lines_before + content.count(b"\n", 0, wrong.start) + 1
         column = wrong.start - content.rfind(b"\n", 0, wrong.start)
-        found = content[max(0, wrong.start - 10) : wrong.start + 10]
-        return InputError(f"line {line}, byte {column}", "must be UTF-8", found, "save the file as UTF-8")
+        excerpt = content[max(0, wrong.start - 10) : wrong.start + 10]
+        return InputError(f"line {line}, byte {column}", "must be UTF-8", excerpt, "save the file as UTF-8")
     message = str(error)
     spot = _SPOT.search(message)
     where = f"line {int(spot[1]) + lines_before}, column {spot[2]}" if spot else f"line {lines_before + 1}"

@@ -48,7 +48,7 @@ def _is_of_task(value: Any) -> bool:
     )
 
 
-def read(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
+def read(value: Any, where: str, folder: Path) -> Iterator[chat.ReadRun]:
     """The simulations of a results file, in the directory form those of the files in ``simulations/``.
 
     Calls by the user simulator keep ``requestor="user"``.
@@ -58,19 +58,19 @@ def read(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
             yield from read(one, chat.at(where, number), folder)
         return
     if not isinstance(value.get("info"), dict) or "tasks" not in value:
-        yield _found(value, {}, where) if _is_simulation(value) else _of_task(value, where)
+        yield _run_of(value, {}, where) if _is_simulation(value) else _of_task(value, where)
         return
     run = chat.field(value, "info", dict, where)
     run = {**run, "tasks": value["tasks"]}
     if "simulations" in value:
         path = chat.at(where, "simulations")
         for number, simulation in enumerate(chat.objects(value["simulations"], path)):
-            yield _found(simulation, run, chat.at(path, number))
+            yield _run_of(simulation, run, chat.at(path, number))
     else:
         yield from _from_directory(value, run, where, folder / "simulations")
 
 
-def _from_directory(value: dict[str, Any], run: dict[str, Any], where: str, folder: Path) -> Iterator[chat.Found]:
+def _from_directory(value: dict[str, Any], run: dict[str, Any], where: str, folder: Path) -> Iterator[chat.ReadRun]:
     listed = [str(entry.get("id")) for entry in chat.members(value, "simulation_index", where)]
     files = sorted(file for file in folder.glob("*.json*") if file.is_file())
     if not files and listed:
@@ -78,29 +78,29 @@ def _from_directory(value: dict[str, Any], run: dict[str, Any], where: str, fold
         raise InputError(where, rule, cure="copy them")
     seen = set()
     for file in files:
-        found = _from_file(file, run)
-        identity = found.trajectory.id if found.trajectory else file.stem
+        read = _from_file(file, run)
+        identity = read.trajectory.id if read.trajectory else file.stem
         seen.add(identity)
         if listed and identity not in listed:
             note = chat.Note("", "a simulation that results.json does not list", identity)
-            found = found._replace(notes=(*found.notes, note))
-        yield found
+            read = read._replace(notes=(*read.notes, note))
+        yield read
     for absent in (name for name in listed if name not in seen):
-        yield chat.Found(where, None, (chat.Note(where, "a listed simulation has no file", absent),))
+        yield chat.ReadRun(where, None, (chat.Note(where, "a listed simulation has no file", absent),))
 
 
-def _from_file(file: Path, run: dict[str, Any]) -> chat.Found:
+def _from_file(file: Path, run: dict[str, Any]) -> chat.ReadRun:
     try:
         with opened(file) as stream:
             (_, simulation), *_ = json_values(stream)
         if not recognise(simulation) or "termination_reason" not in simulation:
             raise InputError("", "must hold one tau2 simulation")
-        return _found(simulation, run, "")._replace(file=file)
+        return _run_of(simulation, run, "")._replace(file=file)
     except InputError as error:
         raise error.inside(f"simulations/{file.name}") from error
 
 
-def _of_task(value: dict[str, Any], where: str) -> chat.Found:
+def _of_task(value: dict[str, Any], where: str) -> chat.ReadRun:
     """The run of a task's file, whose ``run_info`` holds what a simulation says of itself."""
     run = chat.field(value, "run_info", dict, where, {})
     scenario = chat.field(chat.field(value, "task", dict, where, {}), "user_scenario", dict, chat.at(where, "task"), {})
@@ -109,14 +109,14 @@ def _of_task(value: dict[str, Any], where: str) -> chat.Found:
     simulation = {**run, "duration": run.get("duration_sec", run.get("duration")), **value}
     named = chat.word(value.get("id") or run.get("simulation_id") or run.get("id"))
     environment = {"environment_info": {"domain_name": domain}, "tasks": [value.get("task")]}
-    found = _found({**simulation, "id": named or "unnamed"}, environment, where)
-    if named is None and found.trajectory:
-        own = chat.content_id(found.trajectory.steps, value["task_id"], value.get("trial"))
-        found = found._replace(trajectory=found.trajectory.model_copy(update={"id": own}))
-    return found
+    read = _run_of({**simulation, "id": named or "unnamed"}, environment, where)
+    if named is None and read.trajectory:
+        own = chat.content_id(read.trajectory.steps, value["task_id"], value.get("trial"))
+        read = read._replace(trajectory=read.trajectory.model_copy(update={"id": own}))
+    return read
 
 
-def _found(simulation: dict[str, Any], run: dict[str, Any], where: str) -> chat.Found:
+def _run_of(simulation: dict[str, Any], run: dict[str, Any], where: str) -> chat.ReadRun:
     if simulation.get("messages") is None and simulation.get("ticks"):
         raise InputError(where, "is a voice run kept as ticks", cure="export it with its messages; only those are read")
     notes: list[chat.Note] = []
@@ -142,7 +142,7 @@ def _found(simulation: dict[str, Any], run: dict[str, Any], where: str) -> chat.
         policy=simulation.get("policy") or environment.get("policy"),
         meta={key: value for key, value in kept.items() if value is not None},
     )
-    return chat.Found(where, trajectory, tuple(notes))
+    return chat.ReadRun(where, trajectory, tuple(notes))
 
 
 def _tools(definitions: Any) -> tuple[ToolSchema, ...] | None:

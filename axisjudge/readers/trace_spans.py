@@ -127,14 +127,14 @@ def numbered(attributes: dict[str, Any], prefix: str) -> list[dict[str, Any]]:
         if not key.startswith(f"{prefix}."):
             continue
         *path, last = key.removeprefix(f"{prefix}.").split(".")
-        place = whole
+        node = whole
         for name in path:
-            inner = place.setdefault(name, {})
+            inner = node.setdefault(name, {})
             if not isinstance(inner, dict):
                 break
-            place = inner
+            node = inner
         else:
-            place[last] = value
+            node[last] = value
     return [record for record in _in_order(whole) if isinstance(record, dict)]
 
 
@@ -391,7 +391,7 @@ class ToolRun:
 
 
 @dataclass
-class _Said:
+class _Spoken:
     """A piece that is a step, and by whom: a model's ``reply``, a ``history``, or a tool's ``run``."""
 
     piece: Piece
@@ -401,16 +401,16 @@ class _Said:
 @dataclass
 class _Conversation:
     steps: Steps = field(default_factory=Steps)
-    said: list[_Said] = field(default_factory=list)
+    spoken: list[_Spoken] = field(default_factory=list)
     waiting: list[Piece] = field(default_factory=list)
     answered: list[Piece] = field(default_factory=list)
     heard: dict[str, str] = field(default_factory=dict)
 
     def history(self, model: ModelCall) -> int:
         """What a model call was given, as far as it is new; gives the number of pieces said by then."""
-        left = list(self.said)
+        left = list(self.spoken)
         for piece in model.before:
-            known = next((said for said in left if said.piece.is_same(piece)), None)
+            known = next((spoken for spoken in left if spoken.piece.is_same(piece)), None)
             if known is None and piece.kind == "result" and not piece.id:  # texts of one result differ between records
                 runs = (s for s in left if s.by == "run" and s.piece.kind == "result")
                 known = next((s for s in runs if piece.name in (None, s.piece.name)), None)
@@ -418,13 +418,13 @@ class _Conversation:
                 self._say(piece, iso(model.start), f"before {model.id}", "history")
             else:
                 left.remove(known)
-        return len(self.said)
+        return len(self.spoken)
 
     def reply(self, model: ModelCall, pieces: Sequence[Piece], moment: int, since: int) -> None:
         """What a model call gave back, but for what others have told since it was made."""
-        ahead = [said for said in self.said[since:] if said.by != "reply"]
+        ahead = [spoken for spoken in self.spoken[since:] if spoken.by != "reply"]
         for piece in pieces:
-            known = next((said for said in ahead if said.piece.is_same(piece)), None)
+            known = next((spoken for spoken in ahead if spoken.piece.is_same(piece)), None)
             if known is None:
                 self._say(piece, iso(moment), model.id, "reply")
             else:
@@ -445,12 +445,12 @@ class _Conversation:
         self.waiting = [other for other in self.waiting if other is not call]
         content = self.heard.get(call.id) if call.id else None
         text = (run.call.text if content is None else content) or run.problem
-        self.said.append(_Said(Piece("result", "tool", text, call.id, call.name), "run"))
+        self.spoken.append(_Spoken(Piece("result", "tool", text, call.id, call.name), "run"))
         took = seconds(end - run.start, 1e9)
         self.steps.result(call.id, text, iso(end), error=run.failed, name=call.name, duration_s=took)
 
     def _say(self, piece: Piece, timestamp: str | None, message: str | None, by: str) -> None:
-        self.said.append(_Said(piece, by))
+        self.spoken.append(_Spoken(piece, by))
         if piece.kind == "call":
             self.waiting.append(piece)
             self.steps.call(piece.call(), timestamp, message=message)
@@ -474,7 +474,7 @@ def steps_of(models: Sequence[ModelCall], runs: Sequence[ToolRun]) -> tuple[Step
     talk.heard = {piece.id: piece.text for piece in heard if piece.id}
     moments = [(run.start, 1, number, 0) for number, run in enumerate(runs)]
     moments += [(run.end, 2, number, 0) for number, run in enumerate(runs) if run.end is not None]
-    cuts = _told_by(models, runs)
+    cuts = _reply_cuts(models, runs)
     for number, model in enumerate(models):
         begun, stated = cuts.get(number, (model.end, len(model.after)))
         begun, stated = (begun, stated) if begun < model.end else (model.end, len(model.after))
@@ -499,12 +499,12 @@ def steps_of(models: Sequence[ModelCall], runs: Sequence[ToolRun]) -> tuple[Step
 
 def continues(earlier: Sequence[ModelCall], later: Sequence[ModelCall]) -> bool:
     """Whether the later calls go on with the talk of the earlier ones: the first was given what a model had said."""
-    said = {piece.content for model in earlier for piece in model.after}
+    contents = {piece.content for model in earlier for piece in model.after}
     first = min(later, key=lambda model: model.start, default=None)
-    return first is not None and any(piece.content in said for piece in first.before)
+    return first is not None and any(piece.content in contents for piece in first.before)
 
 
-def _told_by(models: Sequence[ModelCall], runs: Iterable[ToolRun]) -> dict[int, tuple[int, int]]:
+def _reply_cuts(models: Sequence[ModelCall], runs: Iterable[ToolRun]) -> dict[int, tuple[int, int]]:
     """For each model whose calls were run: when the first of them began, and how many pieces its reply had by then.
 
     A call is made before its tool runs, whenever the record of the model ends.
@@ -515,11 +515,11 @@ def _told_by(models: Sequence[ModelCall], runs: Iterable[ToolRun]) -> dict[int, 
     for run in sorted(runs, key=lambda run: run.start):
         begun = [(m, p) for m, p in free if run.call.id or models[m].start <= run.start]
         call = _call_of(run, [models[m].after[p] for m, p in begun])
-        found = next(((m, p) for m, p in begun if models[m].after[p] is call), None)
-        if found is not None:
-            free.remove(found)
-            first, stated = cuts.get(found[0], (run.start, 0))
-            cuts[found[0]] = (min(first, run.start), max(stated, found[1] + 1))
+        called = next(((m, p) for m, p in begun if models[m].after[p] is call), None)
+        if called is not None:
+            free.remove(called)
+            first, stated = cuts.get(called[0], (run.start, 0))
+            cuts[called[0]] = (min(first, run.start), max(stated, called[1] + 1))
     return cuts
 
 

@@ -45,7 +45,7 @@ def _is_langchain(value: Any) -> bool:
     )
 
 
-def _read_langchain(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
+def _read_langchain(value: Any, where: str, folder: Path) -> Iterator[chat.ReadRun]:
     """The conversations of a file."""
     if messages := value if _are_langchain_messages(value) else _updates(value):
         yield _langchain_conversation({}, messages, where, where)
@@ -86,8 +86,8 @@ def _messages_in(record: dict[str, Any], depth: int = 2) -> tuple[str, list[dict
     if _are_langchain_messages(record.get("messages")):
         return "messages", record["messages"]
     for key in _LANGCHAIN_INSIDE if depth else ():
-        if isinstance(inner := record.get(key), dict) and (found := _messages_in(inner, depth - 1)):
-            return f"{key}.{found[0]}", found[1]
+        if isinstance(inner := record.get(key), dict) and (nested := _messages_in(inner, depth - 1)):
+            return f"{key}.{nested[0]}", nested[1]
     return None
 
 
@@ -105,7 +105,7 @@ def _updates(value: Any) -> list[dict[str, Any]]:
 
 def _langchain_conversation(
     record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str
-) -> chat.Found:
+) -> chat.ReadRun:
     steps = Conversation(_LANGCHAIN, where, record)
     models: Counter[str] = Counter()
     ended = None
@@ -117,7 +117,7 @@ def _langchain_conversation(
         models.update(filter(None, [text_at(stated, "model_name", "model")]))
         if message["type"] == "ai":
             ended = text_at(stated, "finish_reason", "stop_reason")
-    return steps.found(
+    return steps.finish(
         identity=chat.word(record.get("thread_id") or record.get("run_id")),
         agent=models.most_common(1)[0][0] if models else None,
         termination=ended,
@@ -254,13 +254,13 @@ def _is_autogen(value: Any) -> bool:
     return _are_autogen_messages(value) or is_record_or_list(value, lambda record: bool(list(_threads(record, ""))))
 
 
-def _read_autogen(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
+def _read_autogen(value: Any, where: str, folder: Path) -> Iterator[chat.ReadRun]:
     """The conversations of a file; of a saved team those that any of its members keeps, each one once."""
     if _are_autogen_messages(value):
         yield _autogen_conversation({}, value, where)
         return
-    for place, record in records_in(value, where):
-        threads = list(_threads(record, place))
+    for path, record in records_in(value, where):
+        threads = list(_threads(record, path))
         for spot, messages in threads:
             yield _autogen_conversation(record if len(threads) == 1 else {}, messages, spot)
 
@@ -294,13 +294,13 @@ def _threads(record: dict[str, Any], where: str) -> Iterator[tuple[str, list[dic
                         yield from _threads(state, chat.at(where, key, name))
 
 
-def _autogen_conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str) -> chat.Found:
+def _autogen_conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str) -> chat.ReadRun:
     steps = Conversation(_AUTOGEN, where, record)
     run = _AutogenRun(messages, steps)
     for number, message in enumerate(chat.objects(messages, where)):
         run.add(message, chat.at(where, number))
     agents = sorted({step.agent for step in run.steps.all() if step.agent and step.role == "assistant"})
-    return steps.found(
+    return steps.finish(
         termination=chat.word(record.get("stop_reason")), meta={"agents": agents} if len(agents) > 1 else {}
     )
 

@@ -21,7 +21,7 @@ from axisjudge.readers.chats.parts import (
 )
 from axisjudge.readers.chats.response_items import CALLS, ITEMS, add_items, hosted_names
 from axisjudge.readers.events import as_text, dict_of, text_at, type_of
-from axisjudge.readers.messages import Found, Note, Unread, ValueFormat, at, members, objects, text_of, word
+from axisjudge.readers.messages import Note, ReadRun, Unread, ValueFormat, at, members, objects, text_of, word
 from axisjudge.trajectory import ToolSchema
 
 # Anthropic's Messages API: requests (``messages``, ``system``, ``tools``), responses, batch files, lists of messages.
@@ -40,19 +40,19 @@ def _is_anthropic(value: Any) -> bool:
     return _is_anthropic_messages(value) or is_record_or_list(value, _is_anthropic_record)
 
 
-def _read_anthropic(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def _read_anthropic(value: Any, where: str, folder: Path) -> Iterator[ReadRun]:
     """The conversations of a file; a response that the record holds follows its request."""
     if _is_anthropic_messages(value):
         value = {"messages": value}
         yield _anthropic_conversation(Exchange(value, {}, value, where), where, where)
         return
-    for place, record in records_in(value, where):
+    for path, record in records_in(value, where):
         if not _is_anthropic_record(record) and "messages" not in record:
-            raise InputError(place, "must be a request or a response of the Messages API", sorted(record)[:6])
-        parts = exchange(record, place)
+            raise InputError(path, "must be a request or a response of the Messages API", sorted(record)[:6])
+        parts = exchange(record, path)
         if _is_response(record):
-            parts = Exchange(record if "messages" in record else {}, record, record, place)
-        yield _anthropic_conversation(parts, place, at(parts.position, "messages"))
+            parts = Exchange(record if "messages" in record else {}, record, record, path)
+        yield _anthropic_conversation(parts, path, at(parts.position, "messages"))
 
 
 def _is_anthropic_messages(value: Any) -> bool:
@@ -92,7 +92,7 @@ def _has_blocks(messages: list[dict[str, Any]]) -> bool:
     )
 
 
-def _anthropic_conversation(parts: Exchange, where: str, where_messages: str) -> Found:
+def _anthropic_conversation(parts: Exchange, where: str, where_messages: str) -> ReadRun:
     request, response, outer, _ = parts
     steps = Conversation(_ANTHROPIC, where, outer)
     messages = [] if request.get("messages") is None else objects(request["messages"], where_messages)
@@ -105,7 +105,7 @@ def _anthropic_conversation(parts: Exchange, where: str, where_messages: str) ->
     ended = outer.get("result") if isinstance(outer.get("result"), dict) else {}
     failure = {"error": ended["error"]} if ended and ended.get("error") else {}
     identity = word(response.get("id") or request.get("id"))
-    return steps.found(
+    return steps.finish(
         identity=identity,
         agent=word(response.get("model") or request.get("model")),
         termination=word(last.get("stop_reason")) or (word(ended.get("type")) if ended else None),
@@ -131,13 +131,13 @@ def _anthropic_tools(request: dict[str, Any], where: str, notes: list[Note]) -> 
     """The tools of a request; None where it has none or takes some from a server that it does not list."""
     if request.get("tools") is None:
         return None
-    place = at(where, "tools")
+    path = at(where, "tools")
     records = members(request, "tools", where)
     sets = [as_text(record.get("type")) for record in records if "name" not in record and "function" not in record]
     if sets or request.get("mcp_servers"):
-        notes.append(Note(place, "the tools are not listed one by one, so none is known", ", ".join(sets) or "MCP"))
+        notes.append(Note(path, "the tools are not listed one by one, so none is known", ", ".join(sets) or "MCP"))
         return None
-    return schemas([(at(place, n), record) for n, record in enumerate(records)], notes, place)
+    return schemas([(at(path, n), record) for n, record in enumerate(records)], notes, path)
 
 
 # OpenAI's Responses API: response objects (``output``), requests (``input``), both, batch files, lists of items.
@@ -175,7 +175,7 @@ def _is_responses_record(record: dict[str, Any]) -> bool:
     )
 
 
-def _responses_conversation(record: dict[str, Any], where: str) -> Found:
+def _responses_conversation(record: dict[str, Any], where: str) -> ReadRun:
     request, response, outer, position = exchange(record, where)
     steps = Conversation(_RESPONSES, where, outer)
     placed: list[tuple[str, dict[str, Any]]] = []
@@ -194,7 +194,7 @@ def _responses_conversation(record: dict[str, Any], where: str) -> Found:
         steps.error(as_text(response["error"].get("message") or response["error"]), None)
     if earlier := request.get("previous_response_id") or response.get("previous_response_id"):
         steps.notes.append(Note(where, "what came before stands in another response", str(earlier)))
-    return steps.found(
+    return steps.finish(
         identity=word(response.get("id")),
         agent=word(response.get("model") or request.get("model")),
         termination=word(dict_of(response, "incomplete_details").get("reason") or response.get("status")),
@@ -207,9 +207,9 @@ def _responses_conversation(record: dict[str, Any], where: str) -> Found:
 def _responses_policy(request: dict[str, Any], response: dict[str, Any], where: str, notes: list[Note]) -> str | None:
     given = request.get("instructions") or response.get("instructions")
     if isinstance(given, list):
-        place = at(where, "instructions")
+        path = at(where, "instructions")
         items = [one if isinstance(one, dict) else {"content": one} for one in given]
-        return "\n".join(text_of(item.get("content"), place, notes) for item in items) or None
+        return "\n".join(text_of(item.get("content"), path, notes) for item in items) or None
     return word(given)
 
 
@@ -268,7 +268,7 @@ def _is_bedrock_record(record: dict[str, Any]) -> bool:
     return _is_bedrock_messages(request.get("messages")) or _is_bedrock_messages([answer]) or "toolConfig" in request
 
 
-def _bedrock_conversation(record: dict[str, Any], where: str) -> Found:
+def _bedrock_conversation(record: dict[str, Any], where: str) -> ReadRun:
     request, response, outer, position = exchange(record, where)
     steps = Conversation(_BEDROCK, where, outer)
     messages = [] if request.get("messages") is None else objects(request["messages"], at(position, "messages"))
@@ -284,7 +284,7 @@ def _bedrock_conversation(record: dict[str, Any], where: str) -> Found:
         )
         add_message(steps, {**message, "content": inside}, spot)
     system = [{"type": "text", **part} for part in list_of_objects(request.get("system")) if "text" in part]
-    return steps.found(
+    return steps.finish(
         agent=word(request.get("modelId")),
         termination=word(response.get("stopReason")),
         policy=text_of(system, at(position, "system"), steps.notes) or None,
@@ -316,14 +316,14 @@ def _typed_result(part: dict[str, Any]) -> dict[str, Any]:
 def _bedrock_tools(request: dict[str, Any], where: str, notes: list[Note]) -> tuple[ToolSchema, ...] | None:
     if not isinstance(request.get("toolConfig"), dict):
         return None
-    place = at(where, "toolConfig.tools")
+    path = at(where, "toolConfig.tools")
     specifications = [dict_of(tool, "toolSpec") for tool in members(request["toolConfig"], "tools", where)]
     records = [
-        (at(place, number), {**tool, "inputSchema": dict_of(dict_of(tool, "inputSchema"), "json")})
+        (at(path, number), {**tool, "inputSchema": dict_of(dict_of(tool, "inputSchema"), "json")})
         for number, tool in enumerate(specifications)
         if tool
     ]
-    return schemas(records, notes, place)
+    return schemas(records, notes, path)
 
 
 # Vercel's AI SDK: model messages (parts ``tool-call``, ``tool-result``) and the messages of its user interfaces.
@@ -351,16 +351,16 @@ def _are_messages(value: Any) -> bool:
 
 def _ai_sdk_conversation(
     record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str
-) -> Found:
+) -> ReadRun:
     steps = Conversation(_AI_SDK, where, record)
     for number, message in enumerate(messages):
-        place = at(where_messages, number)
+        path = at(where_messages, number)
         if isinstance(message.get("parts"), list):
-            parts = objects(message["parts"], at(place, "parts"))
-            message = {**message, "content": [typed for part in parts for typed in _ai_sdk_typed(part, place)]}
+            parts = objects(message["parts"], at(path, "parts"))
+            message = {**message, "content": [typed for part in parts for typed in _ai_sdk_typed(part, path)]}
             message = {key: value for key, value in message.items() if key not in ("parts", "toolInvocations")}
-        add_message(steps, message, place)
-    return steps.found(agent=word(record.get("model")), policy=text_at(record, "system"))
+        add_message(steps, message, path)
+    return steps.finish(agent=word(record.get("model")), policy=text_at(record, "system"))
 
 
 def _ai_sdk_typed(part: dict[str, Any], where: str) -> Iterator[dict[str, Any]]:

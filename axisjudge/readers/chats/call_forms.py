@@ -260,15 +260,15 @@ def _of_json(text: str, opened: re.Match[str], where: str) -> list[WrittenCall]:
     if inner := OPENS.match(text, begin):
         return calls_at(text, inner, where)
     if text[begin : begin + 1] in ("{", "["):
-        found: list[WrittenCall] = []
+        calls: list[WrittenCall] = []
         while text[begin : begin + 1] in ("{", "["):
             value, end = _json_at(text, begin)
             if isinstance(value, str) and not _NAME.search(value):
                 break
-            found += [_as_call(one, end, where) for one in (value if isinstance(value, list) else [value])]
+            calls += [_as_call(one, end, where) for one in (value if isinstance(value, list) else [value])]
             begin = _past(_BETWEEN, text, end)
-        if found:
-            return found
+        if calls:
+            return calls
     end = _end(text, start, "</tool_call>", "<|tool_call_end|>", "<|eom_id|>", "<|eot_id|>")
     inside = AROUND.sub("", text[start:end]).strip()
     if kind == "python" or (kind == "json" and _CALL.fullmatch(inside.strip("[]"))):
@@ -335,8 +335,8 @@ def _json_at(text: str, start: int) -> tuple[Any, int]:
 
 def _end(text: str, start: int, *closings: str) -> int:
     """Where the first of these closings ends, the end of the text where there is none."""
-    found = [place + len(closing) for closing in closings if (place := text.find(closing, start)) >= 0]
-    return min(found, default=len(text))
+    ends = [index + len(closing) for closing in closings if (index := text.find(closing, start)) >= 0]
+    return min(ends, default=len(text))
 
 
 def _unfenced(text: str) -> Any:
@@ -368,14 +368,14 @@ def _typed(text: str) -> Any:
 
 def _parameters(body: str) -> Any:
     """``<parameter=K>V</parameter>`` and ``<parameter name="K">V</parameter>``, else JSON."""
-    found = {key: _typed(value) for key, value in _PARAMETERS.findall(body)}
-    return found or value_of(AROUND.sub("", body))
+    values = {key: _typed(value) for key, value in _PARAMETERS.findall(body)}
+    return values or value_of(AROUND.sub("", body))
 
 
 def _past(pattern: re.Pattern[str], text: str, start: int) -> int:
     """Where a pattern ends that matches here, if only nothing."""
-    found = pattern.match(text, start)
-    return found.end() if found else start
+    match = pattern.match(text, start)
+    return match.end() if match else start
 
 
 def _until(text: str, opened: re.Match[str], closing: str) -> tuple[str, int]:

@@ -46,15 +46,15 @@ def _are_messages(value: Any) -> bool:
 
 def _pydantic_conversation(
     record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str
-) -> chat.Found:
+) -> chat.ReadRun:
     steps = Conversation(_PYDANTIC, where, record)
     for number, message in enumerate(messages):
-        place = chat.at(where_messages, number)
-        for position, part in enumerate(chat.members(message, "parts", place)):
-            _pydantic_add(steps, part, chat.word(message.get("timestamp")), place, chat.at(place, "parts", position))
+        path = chat.at(where_messages, number)
+        for position, part in enumerate(chat.members(message, "parts", path)):
+            _pydantic_add(steps, part, chat.word(message.get("timestamp")), path, chat.at(path, "parts", position))
     answers = [message for message in messages if message["kind"] == "response"]
     asked = filter(None, (text_at(message, "instructions") for message in messages))
-    return steps.found(
+    return steps.finish(
         agent=next(filter(None, (text_at(answer, "model_name") for answer in answers)), None),
         termination=text_at(answers[-1], "finish_reason") if answers else None,
         policy=next(asked, None),
@@ -120,7 +120,7 @@ def _is_memory(value: Any) -> bool:
     return any("step_number" in step and bool(step.keys() & set(_READ)) for step in steps)
 
 
-def _run(record: dict[str, Any], memory: list[dict[str, Any]], where: str, where_steps: str) -> chat.Found:
+def _run(record: dict[str, Any], memory: list[dict[str, Any]], where: str, where_steps: str) -> chat.ReadRun:
     steps = Conversation(_SMOLAGENTS, where, record)
     for number, step in enumerate(memory):
         steps.where = position = chat.at(where_steps, number)
@@ -135,7 +135,7 @@ def _run(record: dict[str, Any], memory: list[dict[str, Any]], where: str, where
         else:
             chat.refuse_unread(step, position, ("model_input_messages", "model_output_message"))
     state = text_at(record, "state")
-    return steps.found(termination=state)
+    return steps.finish(termination=state)
 
 
 def _act(steps: Steps, step: dict[str, Any], where: str) -> None:
@@ -201,7 +201,7 @@ def _is_mini(value: dict[str, Any]) -> bool:
     return marked and isinstance(value.get("messages"), list)
 
 
-def _read_swe_agent(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
+def _read_swe_agent(value: Any, where: str, folder: Path) -> Iterator[chat.ReadRun]:
     """The one run of a file."""
     value = value if isinstance(value, dict) else {"messages": value}
     info, notes = dict_of(value, "info"), list[chat.Note]()
@@ -215,7 +215,7 @@ def _read_swe_agent(value: Any, where: str, folder: Path) -> Iterator[chat.Found
         "termination": text_at(info, "exit_status"),
     }
     for position, run, more, _ in openai_chat.read(record, where, folder):
-        yield chat.Found(position, run and run.model_copy(update={"source": _SWE_AGENT}), (*notes, *more))
+        yield chat.ReadRun(position, run and run.model_copy(update={"source": _SWE_AGENT}), (*notes, *more))
 
 
 def _of_history(value: dict[str, Any], where: str, notes: list[chat.Note]) -> list[dict[str, Any]]:
@@ -231,8 +231,8 @@ def _of_history(value: dict[str, Any], where: str, notes: list[chat.Note]) -> li
         notes.append(chat.Note(chat.at(where, "history"), rule, "", len(commands) - len(kept)))
         history = [*takewhile(lambda turn: turn["role"] != "assistant", history)]
         for turn in turns:
-            said = {"role": "assistant", "content": turn.get("response"), **turn}
-            history += [said, {"role": "user", "content": turn.get("observation")}]
+            answer = {"role": "assistant", "content": turn.get("response"), **turn}
+            history += [answer, {"role": "user", "content": turn.get("observation")}]
     messages = _answered([_turn(turn) for turn in history])
     if messages and turns and (calls := messages[-1].get("tool_calls")):  # the history ends before the last answer
         messages.append({"role": "tool", "tool_call_id": calls[-1].get("id"), "content": turns[-1].get("observation")})
@@ -306,7 +306,7 @@ def _is_sharegpt(value: Any) -> bool:
     return _are_turns(value) or is_record_or_list(value, lambda record: _sharegpt_list_in(record) is not None)
 
 
-def _read_sharegpt(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
+def _read_sharegpt(value: Any, where: str, folder: Path) -> Iterator[chat.ReadRun]:
     """The conversations of a file."""
     threads = threads_in(value, where, _are_turns, lambda record: _sharegpt_list_in(record) or _SHAREGPT_LISTS[0])
     return (_sharegpt_conversation(*thread) for thread in threads)
@@ -326,7 +326,7 @@ def _are_turns(value: Any) -> bool:
 
 def _sharegpt_conversation(
     record: dict[str, Any], turns: list[dict[str, Any]], where: str, where_turns: str
-) -> chat.Found:
+) -> chat.ReadRun:
     if record.get("chosen") is not None and record.get("rejected") is not None:
         rule = "has two answers, chosen and rejected, and a run has one"
         raise InputError(where, rule, cure="make each answer the end of a conversation of its own")
@@ -339,7 +339,7 @@ def _sharegpt_conversation(
         for n, tool in enumerate(chat.objects(listed(tools), chat.at(where, "tools")))
     ]
     system = record.get("system") or record.get("system_prompt")
-    return steps.found(
+    return steps.finish(
         agent=chat.word(record.get("model")),
         policy=chat.text_of(system, chat.at(where, "system"), steps.notes) or None if isinstance(system, str) else None,
         tools=schemas(offered, steps.notes, chat.at(where, "tools")) if tools is not None else None,
@@ -398,7 +398,7 @@ def _is_named(value: Any) -> bool:
     return _is_chat(value) or is_record_or_list(value, lambda record: _named_list_in(record) is not None)
 
 
-def _read_named(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
+def _read_named(value: Any, where: str, folder: Path) -> Iterator[chat.ReadRun]:
     """The chats of a file."""
     return (_named_conversation(*thread) for thread in threads_in(value, where, _is_chat, _key_of))
 
@@ -430,7 +430,7 @@ def _speaker(message: dict[str, Any]) -> str | None:
 
 def _named_conversation(
     record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str
-) -> chat.Found:
+) -> chat.ReadRun:
     named = {"id": record.get("id") or record.get("chat_id")}
     named |= {"task_id": record.get("task_id") or record.get("question_ID")}
     steps = Conversation(_NAMED, where, {**record, **named})
@@ -446,11 +446,11 @@ def _named_conversation(
         role: Role | None = roles.get(speaker) if speaker else None
         add_message(steps, message, chat.at(where_messages, number), role=role)
     agents = sorted({step.agent for step in steps.all() if step.agent and step.role == "assistant"})
-    system, place = record.get("system"), chat.at(where, "tools")
-    tools = [(chat.at(place, n), tool) for n, tool in enumerate(chat.members(record, "tools", where))]
-    return steps.found(
+    system, path = record.get("system"), chat.at(where, "tools")
+    tools = [(chat.at(path, n), tool) for n, tool in enumerate(chat.members(record, "tools", where))]
+    return steps.finish(
         policy=chat.text_of(system, chat.at(where, "system"), steps.notes) or None if isinstance(system, str) else None,
-        tools=schemas(tools, steps.notes, place) if record.get("tools") is not None else None,
+        tools=schemas(tools, steps.notes, path) if record.get("tools") is not None else None,
         meta={"agents": agents} if agents else {},
     )
 

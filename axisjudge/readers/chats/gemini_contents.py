@@ -24,8 +24,8 @@ from axisjudge.readers.chats.parts import (
 )
 from axisjudge.readers.events import ENCRYPTED, Steps, as_text, dict_of, text_at, type_of
 from axisjudge.readers.messages import (
-    Found,
     Note,
+    ReadRun,
     Unread,
     at,
     call_of,
@@ -63,7 +63,7 @@ def recognise(value: Any) -> bool:
     return _is_contents(value) or _are_events(value) or is_record_or_list(value, _is_record)
 
 
-def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
+def read(value: Any, where: str, folder: Path) -> Iterator[ReadRun]:
     """The conversations of a file; each candidate of a response ends one of its own."""
     if _is_contents(value):
         value = {"contents": value}
@@ -123,7 +123,7 @@ def _is_record(record: dict[str, Any]) -> bool:
     return any(isinstance(answer.get("content"), dict) or "finishReason" in _camel(answer) for answer in answers)
 
 
-def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
+def _conversations(record: dict[str, Any], where: str) -> Iterator[ReadRun]:
     request, response, outer, path = exchange(record, where)
     asked, answered = _camel(request), _camel(response or request)
     candidates = members(answered, "candidates", where)
@@ -143,7 +143,7 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
         if isinstance(searches, list) and searches:
             steps.notes.append(Note(where, _SEARCHED, as_text(searches)))
         identity = word(answered.get("responseId"))
-        yield steps.found(
+        yield steps.finish(
             identity=f"{identity}/{number}" if identity and several else identity,
             agent=word(answered.get("modelVersion") or asked.get("model")),
             termination=word(_camel(candidate).get("finishReason")),

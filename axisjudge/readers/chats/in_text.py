@@ -168,7 +168,7 @@ def _of_agent(step: Step, opens: re.Pattern[str], quoted: Spans, waiting: list[T
     while opened := _next(opens, content, start, quoted):
         came = _next(_RESULTS, content, position, quoted) if waiting else None
         if came and came.start() < opened.start():
-            yield from _said(step, text + content[position : came.start()], calls)
+            yield from _spoken(step, text + content[position : came.start()], calls)
             yield _result(step, _unwrapped(came[0]), waiting)
             text, calls, position, start = "", [], came.end(), came.end()
             continue
@@ -185,13 +185,13 @@ def _of_agent(step: Step, opens: re.Pattern[str], quoted: Spans, waiting: list[T
                 calls.append(call_of(where, call.name, call.given, id=call.id))
                 waiting.append(calls[-1])
     if waiting and (came := _next(_RESULTS, content, position, quoted)):
-        yield from _said(step, text + content[position : came.start()], calls)
+        yield from _spoken(step, text + content[position : came.start()], calls)
         yield from _with_results(step.model_copy(update={"content": content[came.start() :]}), waiting)
     else:
-        yield from _said(step, text + content[position:], calls)
+        yield from _spoken(step, text + content[position:], calls)
 
 
-def _said(step: Step, text: str, calls: list[ToolCall]) -> Iterator[Step]:
+def _spoken(step: Step, text: str, calls: list[ToolCall]) -> Iterator[Step]:
     outside, thoughts = _THOUGHTS.split(text), [*_THOUGHTS.findall(text), ""]
     text = "".join(AROUND.sub("", plain) + thought for plain, thought in zip(outside, thoughts, strict=True)).strip()
     if (text := "" if set(text) == {"`"} else text) or calls:
@@ -200,12 +200,12 @@ def _said(step: Step, text: str, calls: list[ToolCall]) -> Iterator[Step]:
 
 def _with_results(step: Step, waiting: list[ToolCall]) -> Iterator[Step]:
     """A message that holds results, with what it says before, between and after them."""
-    place = len(step.content) - len(step.content.lstrip())
+    start = len(step.content) - len(step.content.lstrip())
     for came in _RESULTS.finditer(step.content):
-        yield from _said(step, step.content[place : came.start()], [])
+        yield from _spoken(step, step.content[start : came.start()], [])
         yield _result(step, _unwrapped(came[0]), waiting)
-        place = came.end()
-    yield from _said(step, step.content[place:], [])
+        start = came.end()
+    yield from _spoken(step, step.content[start:], [])
 
 
 def _openings(pattern: re.Pattern[str], text: str, start: int, quoted: Spans | None) -> Iterator[re.Match[str]]:
@@ -223,8 +223,8 @@ def _next(pattern: re.Pattern[str], text: str, start: int, quoted: Spans) -> re.
 
 def _unwrapped(text: str) -> str:
     """What stands inside the tags of a result."""
-    if found := _RESULTS.search(text):
-        text = next(group for group in found.groups() if group is not None)
+    if match := _RESULTS.search(text):
+        text = next(group for group in match.groups() if group is not None)
     return AROUND.sub("", text).strip()
 
 

@@ -72,20 +72,20 @@ def threads_in(
     if is_list(value):
         yield {}, value, where, where
         return
-    for place, record in records_in(value, where):
+    for path, record in records_in(value, where):
         name = key if isinstance(key, str) else key(record)
-        yield record, chat.objects(record.get(name), chat.at(place, name)), place, chat.at(place, name)
+        yield record, chat.objects(record.get(name), chat.at(path, name)), path, chat.at(path, name)
 
 
 def format_of_lists(
-    name: str, is_list: Callable[[Any], bool], key: str, conversation: Callable[..., chat.Found]
+    name: str, is_list: Callable[[Any], bool], key: str, conversation: Callable[..., chat.ReadRun]
 ) -> chat.ValueFormat:
     """The format of values that are such a list of messages, or a record, or list of records, with one under `key`."""
 
     def recognise(value: Any) -> bool:
         return is_list(value) or is_record_or_list(value, lambda record: is_list(record.get(key)))
 
-    def read(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
+    def read(value: Any, where: str, folder: Path) -> Iterator[chat.ReadRun]:
         return (conversation(*thread) for thread in threads_in(value, where, is_list, key))
 
     return chat.ValueFormat(name, recognise, read)
@@ -96,16 +96,16 @@ def format_of_records(
     is_list: Callable[[Any], bool],
     key: str,
     is_record: Callable[[dict[str, Any]], bool],
-    conversation: Callable[[dict[str, Any], str], chat.Found],
+    conversation: Callable[[dict[str, Any], str], chat.ReadRun],
 ) -> chat.ValueFormat:
     """The format of values that are a request or a response, a list of such, or a bare list of what stands at `key`."""
 
     def recognise(value: Any) -> bool:
         return is_list(value) or is_record_or_list(value, is_record)
 
-    def read(value: Any, where: str, folder: Path) -> Iterator[chat.Found]:
+    def read(value: Any, where: str, folder: Path) -> Iterator[chat.ReadRun]:
         records = records_in({key: value} if is_list(value) else value, where)
-        return (conversation(record, place) for place, record in records)
+        return (conversation(record, path) for path, record in records)
 
     return chat.ValueFormat(name, recognise, read)
 
@@ -122,7 +122,7 @@ class Conversation(Steps):
         super().__init__()
         self.source, self.origin, self.outer = source, where, outer
 
-    def found(
+    def finish(
         self,
         *,
         identity: str | None = None,
@@ -132,7 +132,7 @@ class Conversation(Steps):
         tools: tuple[ToolSchema, ...] | None = None,
         hosted: Iterable[str] = (),
         meta: dict[str, Any] | None = None,
-    ) -> chat.Found:
+    ) -> chat.ReadRun:
         """The run; what the record or its ``metadata`` states wins over what was inferred.
 
         `hosted` names tools of the provider that were called: where the tools are known, they are among them.
@@ -166,7 +166,7 @@ class Conversation(Steps):
             policy=stated["policy"] or policy,
             meta=kept | (meta or {}),
         )
-        return chat.Found(where, trajectory, tuple(self.notes))
+        return chat.ReadRun(where, trajectory, tuple(self.notes))
 
 
 def schemas(
@@ -178,12 +178,12 @@ def schemas(
 ) -> tuple[ToolSchema, ...]:
     """The schemas of tools with their places; `named` gives a tool its name where it has none of its own."""
     made_of: dict[str, ToolSchema] = {}
-    for place, record in records:
+    for path, record in records:
         name = dict_of(record, "function").get("name") or record.get("name") or named(record)
         if name is None:
             notes.append(chat.Note(where, "a tool without a name is left out of the tools", str(record.get("type"))))
             continue
-        schema = chat.tool_schema(record if "function" in record else {**record, "name": name}, place)
+        schema = chat.tool_schema(record if "function" in record else {**record, "name": name}, path)
         made_of.setdefault(schema.name, schema)
     return tuple(made_of.values())
 
@@ -236,11 +236,11 @@ def parts_of(content: Any, where: str, notes: list[chat.Note]) -> list[MessagePa
         raise chat.Unread(where, content)
     parts: list[MessagePart] = []
     for number, record in enumerate(content):
-        place = chat.at(where, number)
-        part = part_of(record, place, notes)
+        path = chat.at(where, number)
+        part = part_of(record, path, notes)
         parts += [] if part is None else [part]
         if part and part.call and any(record.get(key) is not None for key in _HELD):
-            parts.append(_result(record, place, notes)._replace(id=part.call.id, name=part.call.name))
+            parts.append(_result(record, path, notes)._replace(id=part.call.id, name=part.call.name))
     return parts
 
 

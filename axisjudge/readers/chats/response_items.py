@@ -38,15 +38,15 @@ def add_items(steps: Steps, placed: list[tuple[str, dict[str, Any]]]) -> None:
     items = [item for _, item in placed]
     ids = {chat.word(item.get("id")) for item in items if item.get("type") != "item_reference"}
     approved = {chat.word(item.get("approval_request_id")) for item in items if item.get("type") == "mcp_call"}
-    for place, item in placed:
+    for path, item in placed:
         kind = type_of(item)
         if kind == "item_reference" or set(item) == {"id"}:
             if chat.word(item.get("id")) not in ids:
-                raise chat.Unread(place, item)
+                raise chat.Unread(path, item)
         elif kind == "mcp_approval_request" and chat.word(item.get("id")) in approved:
-            steps.notes.append(chat.Note(place, NO_STEP, "mcp_approval_request"))
+            steps.notes.append(chat.Note(path, NO_STEP, "mcp_approval_request"))
         else:
-            add_item(steps, item, place)
+            add_item(steps, item, path)
 
 
 def add_item(steps: Steps, item: dict[str, Any], where: str, timestamp: str | None = None) -> None:

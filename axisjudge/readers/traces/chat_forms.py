@@ -16,7 +16,7 @@ _READ = (
     *("additional_kwargs", "tool_call_chunks", "response_metadata"),
 )
 #: Where inputs and outputs hold their messages, the surest first.
-_PLACES = (
+_KEYS = (
     *("messages", "generations", "choices", "candidates", "message", "output", "input", "contents"),
     *("prompts", "prompt", "content", "text"),
 )
@@ -52,14 +52,14 @@ def messages_in(messages: Any, role: str) -> list[dict[str, Any]]:
         return [message_of({"role": role, **messages})]
     heads = (messages.get(key) for key in ("system", "instructions", "system_instruction"))
     before = [{"role": "system", "content": head} for head in heads if head and isinstance(head, str | list)]
-    place = next((key for key in _PLACES if messages.get(key)), None)
-    if place is not None:
-        return before + messages_in(messages[place], role)
+    list_key = next((key for key in _KEYS if messages.get(key)), None)
+    if list_key is not None:
+        return before + messages_in(messages[list_key], role)
     texts = [value for value in messages.values() if isinstance(value, str)]
-    found = before or (messages_in(texts[0], role) if len(messages) == len(texts) == 1 else [])
-    if not found and carries_call(messages):
+    stated = before or (messages_in(texts[0], role) if len(messages) == len(texts) == 1 else [])
+    if not stated and carries_call(messages):
         raise Unread("inputs or outputs of a run", sorted(messages))
-    return found
+    return stated
 
 
 def _is_part(member: Any) -> bool:

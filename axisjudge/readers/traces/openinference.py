@@ -30,7 +30,7 @@ def pieces_before(span: Span) -> list[Piece]:
     attributes = flat(span.attributes)
     if attributes.get(KIND) != "LLM":
         return []
-    return _pieces(attributes, "llm.input_messages") or _told(attributes.get("input.value"), "user")
+    return _pieces(attributes, "llm.input_messages") or _plain(attributes.get("input.value"), "user")
 
 
 def pieces_after(span: Span) -> list[Piece]:
@@ -39,7 +39,7 @@ def pieces_after(span: Span) -> list[Piece]:
     if attributes.get(KIND) != "LLM":
         return []
     stated = _pieces(attributes, "llm.output_messages")
-    return stated or ([] if span.failed else _told(attributes.get("output.value"), "assistant"))
+    return stated or ([] if span.failed else _plain(attributes.get("output.value"), "assistant"))
 
 
 def tool_piece(span: Span) -> Piece | None:
@@ -102,7 +102,7 @@ def _part(part: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _told(value: Any, role: str) -> list[Piece]:
+def _plain(value: Any, role: str) -> list[Piece]:
     """The pieces of a plain input or output: the messages in it, else its text."""
     stated = json_of(value)
     if isinstance(stated, dict) and isinstance(messages := stated.get("messages"), list):

@@ -13,7 +13,7 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.readers import trace_spans
 from axisjudge.readers.events import NO_STEP, UNKNOWN, Line, Tally, events_of, json_of, listed, text_at
-from axisjudge.readers.messages import Found, Unread, carries_call, made, names_call, tool_schema
+from axisjudge.readers.messages import ReadRun, Unread, carries_call, made, names_call, tool_schema
 from axisjudge.readers.trace_spans import ModelCall, Piece, Span, ToolRun, spans_of, steps_of
 from axisjudge.readers.traces import gen_ai, openinference
 from axisjudge.trajectory import ToolSchema, Trajectory
@@ -37,7 +37,7 @@ def recognise(value: Any) -> bool:
     return (jaeger and bool(traces)) or otlp or trace_spans.recognise(value)
 
 
-def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
+def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
     """One trajectory for each conversation; a trace that names none is one by itself."""
     traces: dict[str, list[Span]] = {}
     positions: dict[str, str] = {}
@@ -53,13 +53,13 @@ def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
         names = (text_at(span.attributes, "gen_ai.conversation.id") for span in spans)
         conversations.setdefault(next((name for name in names if name), trace), []).extend(spans)
     for name, spans in conversations.items():
-        if found := _found(name, spans, positions[spans[0].trace], tally):
-            yield found
+        if run := _run_of(name, spans, positions[spans[0].trace], tally):
+            yield run
         else:
             tally.add("a trace without a model call or a tool call", "", positions[spans[0].trace])
 
 
-def _found(name: str, spans: list[Span], position: str, tally: Tally) -> Found | None:
+def _run_of(name: str, spans: list[Span], position: str, tally: Tally) -> ReadRun | None:
     spans = sorted(spans, key=lambda span: span.start)
     models = _innermost([span for span in spans if _before(span) or _after(span)], spans)
     offered = (openinference.tools_offered(span) or gen_ai.tools_offered(span) for span in models)
@@ -84,7 +84,7 @@ def _found(name: str, spans: list[Span], position: str, tally: Tally) -> Found |
         tools=schemas_of(offered, tally, position),
         meta={"traces": sorted({span.trace for span in spans})},
     )
-    return Found(position, trajectory)
+    return ReadRun(position, trajectory)
 
 
 def _refuse_unread(spans: list[Span], read: list[Span], position: str) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from axisjudge.readers import events
-from axisjudge.readers.messages import Found, made
+from axisjudge.readers.messages import ReadRun, made
 from axisjudge.readers.trace_spans import ModelCall, Piece, ToolRun, continues, pieces_of, plain, steps_of
 from axisjudge.readers.traces.chat_forms import finish_in, is_message, message_of, messages_in
 from axisjudge.readers.traces.openinference import arguments_in
@@ -77,7 +77,7 @@ def log_of_runs(
     def recognise(value: Any) -> bool:
         return next(records_in(value), None) is not None
 
-    def read(lines: Iterable[events.Line], tally: events.Tally) -> Iterator[Found]:
+    def read(lines: Iterable[events.Line], tally: events.Tally) -> Iterator[ReadRun]:
         runs: dict[str, SpannedRun] = {}
         positions: dict[str, str] = {}
         for position, value in events.events_of(lines, tally):
@@ -99,14 +99,14 @@ def log_of_runs(
 
 def _trajectories(
     runs: Iterable[SpannedRun], positions: dict[str, str], source: str, tally: events.Tally
-) -> Iterator[Found]:
+) -> Iterator[ReadRun]:
     """One trajectory a trace, or a thread of traces that go on with each other; `positions` are those of the traces."""
     by_trace: dict[str, list[SpannedRun]] = {}
     for run in runs:
         by_trace.setdefault(run.trace, []).append(run)
     traces = (_trace(members, positions[trace], tally) for trace, members in by_trace.items())
     for name, thread in _threads([trace for trace in traces if trace.models or trace.tools]):
-        yield _found(name, thread, positions[thread[0].root.trace], source, tally)
+        yield _run_of(name, thread, positions[thread[0].root.trace], source, tally)
 
 
 def _trace(runs: list[SpannedRun], position: str, tally: events.Tally) -> _Trace:
@@ -180,7 +180,7 @@ def _threads(traces: list[_Trace]) -> Iterator[tuple[str, list[_Trace]]]:
             yield name if len(talks) == 1 and len(talk) > 1 else talk[0].root.trace, talk
 
 
-def _found(name: str, thread: list[_Trace], position: str, source: str, tally: events.Tally) -> Found:
+def _run_of(name: str, thread: list[_Trace], position: str, source: str, tally: events.Tally) -> ReadRun:
     models = [pair for trace in thread for pair in trace.models]
     used = Counter(filter(None, (_model_name(run) for run, _ in models)))
     last = thread[-1].root
@@ -197,7 +197,7 @@ def _found(name: str, thread: list[_Trace], position: str, source: str, tally: e
         tools=schemas_of((_offered(run) for run, _ in models), tally, position),
         meta={"traces": [trace.root.trace for trace in thread], "name": last.name},
     )
-    return Found(position, trajectory)
+    return ReadRun(position, trajectory)
 
 
 def _model_name(run: SpannedRun) -> str | None:
