@@ -19,7 +19,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
-from axisjudge.judges.answer import Answer, Sheet, Told, lost
+from axisjudge.judges.answer import Answer, ReadSheet, Sheet, lost
 from axisjudge.judges.prompt import CallPrompt, Prefix, build_prefix, quoted
 from axisjudge.judges.simulated import NEUTRAL
 from axisjudge.judges.written import UnclearError, object_in
@@ -124,7 +124,7 @@ def _sheet(rubric: Rubric, page: CallPrompt) -> Sheet:
     return Sheet(asked, "unit", page, {QUESTION: rubric}, lambda text: _read(text, page.schema))
 
 
-def _read(text: str, schema: Mapping[str, Any]) -> Told:
+def _read(text: str, schema: Mapping[str, Any]) -> ReadSheet:
     try:
         said, _ = object_in(text)
         wanted = set(schema["required"])
@@ -134,8 +134,8 @@ def _read(text: str, schema: Mapping[str, Any]) -> Told:
         if len(kept) > MOST_RATIONALE:
             raise UnclearError(f"it is longer than {MOST_RATIONALE:,} characters")
     except (UnclearError, RecursionError) as error:
-        return Told({QUESTION: lost("parse_error", f"reply: {error}")})
-    return Told({QUESTION: Answer("ok", value=1.0, rationale=kept)})
+        return ReadSheet({QUESTION: lost("parse_error", f"reply: {error}")})
+    return ReadSheet({QUESTION: Answer("ok", value=1.0, rationale=kept)})
 
 
 def case_of(run: Trajectory, label: str, reasons: Sequence[Mapping[str, Any]], cited: Sequence[int]) -> dict[str, Any]:

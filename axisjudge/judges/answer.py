@@ -49,8 +49,8 @@ def keepable(text: str) -> str:
 
 def reason_of(error: BaseException) -> str:
     """An error in one line, such as ``ValueError: no such page``."""
-    said = keepable(str(error))
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+    message = keepable(str(error))
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def head(raw: str, length: int = KEPT_OF_RAW) -> str:
@@ -244,15 +244,15 @@ def _with_causes(error: BaseException) -> Iterator[BaseException]:
         each = each.__cause__
 
 
-def _kind(status: int, told: str) -> FailureKind:
-    if _QUOTA.search(told) or (status in (403, 429) and _EMPTY.search(told)):
+def _kind(status: int, message: str) -> FailureKind:
+    if _QUOTA.search(message) or (status in (403, 429) and _EMPTY.search(message)):
         return "quota"
     if status in (400, 403, 413, 422):
-        if _UNREADABLE.search(told):
+        if _UNREADABLE.search(message):
             return "unreadable"
-        if _TOO_LONG.search(told):
+        if _TOO_LONG.search(message):
             return "too_long"
-        if _REFUSED.search(told):
+        if _REFUSED.search(message):
             return "refused"
     return _KINDS.get(status, "passing" if status >= 500 else "request")
 
@@ -281,9 +281,9 @@ def _unlisted(body: Any) -> Any:
 def _code(body: Any) -> str:
     inner = body.get("error") if isinstance(body, Mapping) else None
     details = inner.get("details") if isinstance(inner, Mapping) else None
-    places = (each for each in (inner, details, body) if isinstance(each, Mapping))
+    records = (each for each in (inner, details, body) if isinstance(each, Mapping))
     names = ("code", "type", "error_code", "status")
-    return " ".join(str(place[name]) for place in places for name in names if place.get(name))
+    return " ".join(str(record[name]) for record in records for name in names if record.get(name))
 
 
 def _message(body: Any) -> str:
@@ -291,12 +291,12 @@ def _message(body: Any) -> str:
     if not isinstance(body, Mapping):
         return " ".join(body[: 10 * KEPT_OF_RAW].split()) if isinstance(body, str) else ""
     for name in ("error", "message", "Message", "detail"):
-        said = body.get(name)
-        said = _message(said) if isinstance(said, Mapping) else json.dumps(said) if isinstance(said, list) else said
-        if isinstance(said, str) and said:
+        text = body.get(name)
+        text = _message(text) if isinstance(text, Mapping) else json.dumps(text) if isinstance(text, list) else text
+        if isinstance(text, str) and text:
             behind = body.get("metadata")  # a router's: what who is behind it said
             raw = behind.get("raw") if isinstance(behind, Mapping) else None
-            return " ".join(f"{said}: {raw}".split() if isinstance(raw, str) else said.split())
+            return " ".join(f"{text}: {raw}".split() if isinstance(raw, str) else text.split())
     return ""
 
 
@@ -372,7 +372,7 @@ MAYBE_PAID = "maybe_paid"
 _NOT_WRITABLE = "text that cannot be written as UTF-8"
 
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
-_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Usage(BaseModel):
@@ -383,14 +383,14 @@ class Usage(BaseModel):
     input_tokens: _Count | None = None
     cached_tokens: _Count | None = None
     output_tokens: _Count | None = None
-    cost_usd: _Amount | None = None
+    cost_usd: _NonNegative | None = None
 
 
 class _OfTheCall(Usage):
     """The fields of a `Reply` beside its answers."""
 
     returned_model: str | None
-    latency_s: _Amount | None
+    latency_s: _NonNegative | None
     call_id: str | None
     flags: tuple[str, ...]
 
@@ -414,11 +414,11 @@ def after(failed: Reply | None, reply: Reply) -> Reply:
     """The reply to a call that was tried before: it bears what the tries that failed took, as far as they say so."""
     if failed is None:
         return reply
-    amounts: dict[str, Any] = {}
+    totals: dict[str, Any] = {}
     for name in Usage.model_fields:
-        known = [amount for each in (failed, reply) if (amount := getattr(each, name)) is not None]
-        amounts[name] = sum(known) if known else None
-    return replace(reply, **amounts)
+        known = [value for each in (failed, reply) if (value := getattr(each, name)) is not None]
+        totals[name] = sum(known) if known else None
+    return replace(reply, **totals)
 
 
 def _an_answer(answer: object, point: str) -> Answer:
@@ -460,7 +460,7 @@ def not_sent(prefix: Prefix, points: Iterable[str]) -> Reply | None:
     return Reply(all_lost(points, "truncated", reason), flags=prefix.flags)
 
 
-class Told(NamedTuple):
+class ReadSheet(NamedTuple):
     """What a reply says: an answer for every point, and flags that concern the reply as a whole."""
 
     answers: Mapping[str, Answer]
@@ -495,7 +495,7 @@ class Sheet:
     scale: str
     page: CallPrompt
     rubrics: Mapping[str, RubricText]
-    read: Callable[[str], Told] = field(repr=False)
+    read: Callable[[str], ReadSheet] = field(repr=False)
     by_rules: Mapping[str, Answer] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
     point_flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -15,7 +15,7 @@ from axisjudge.judges import remote
 from axisjudge.judges.answer import broken_off, failure_in_batch, lost
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import CallPrompt
-from axisjudge.judges.written import Said, WrittenJudge
+from axisjudge.judges.written import Content, WrittenJudge
 from axisjudge.spec import REMOTE, JudgeSpec, Provider
 
 if TYPE_CHECKING:
@@ -204,9 +204,9 @@ class AnthropicJudge(WrittenJudge):
         return remote.Shutdown(model.retires_at.date() if model.retires_at else None)
 
     def read(self, response: Message, form: str) -> remote.Received:
-        return remote.Received(self._said(response, _tool(form)), response.model, response.id, _tokens(response.usage))
+        return remote.Received(self._raw(response, _tool(form)), response.model, response.id, _tokens(response.usage))
 
-    def _said(self, message: Message, tool: str) -> Said:
+    def _raw(self, message: Message, tool: str) -> Content:
         if message.stop_reason == "refusal":
             details = message.stop_details
             return lost("refused", f"refused ({details.category})" if details and details.category else "refused")

@@ -20,7 +20,7 @@ from axisjudge.judges.prompt import BUDGET, CallPrompt
 from axisjudge.judges.remote import MAX_TOKENS as ROOM_TO_THINK
 from axisjudge.judges.remote import Body, NoReplyError, Received, RemoteJudge
 from axisjudge.judges.wire import note_repair, sent_whole, usd_of
-from axisjudge.judges.written import JOINT_REPLY_TOKENS, Said, WrittenJudge, begins_with_thought
+from axisjudge.judges.written import JOINT_REPLY_TOKENS, Content, WrittenJudge, begins_with_thought
 from axisjudge.rubric import TOKEN_CEILING
 from axisjudge.spec import REMOTE, JudgeSpec, Provider
 from axisjudge.trajectory import Trajectory
@@ -96,7 +96,7 @@ class CompatibleJudge(WrittenJudge):
     @property
     def room_to_think(self) -> int:
         """Tokens of a reply with room for thought; 0 where the user set the room, or the context has no more."""
-        window = self.options.get("context") or self.context_told or 4 * ROOM_TO_THINK
+        window = self.options.get("context") or self.server_context or 4 * ROOM_TO_THINK
         room = min(ROOM_TO_THINK, int(window) // 4)
         return 0 if "max_tokens" in self.options or room <= self.longest_reply else room
 
@@ -243,8 +243,8 @@ class CompatibleJudge(WrittenJudge):
         answer, is_whole = ChatCompletionStreamState(), False
         body = {**body, "stream_options": {"include_usage": True}}
         stream = await client.chat.completions.create(**body, stream=True)
-        if told := await sent_whole(stream):
-            return ChatCompletion.construct(**told)
+        if sent := await sent_whole(stream):
+            return ChatCompletion.construct(**sent)
         usage = None
         async for chunk in stream:
             usage = getattr(chunk, "usage", None) or usage  # some tell it with every piece, or with the last but one
@@ -261,17 +261,17 @@ class CompatibleJudge(WrittenJudge):
         return whole
 
     def read(self, response: ChatCompletion, form: str) -> Received:
-        usage, said = response.usage, _said(response, strict=self.is_strict)
+        usage, content = response.usage, _raw(response, strict=self.is_strict)
         self._is_cut_thinking |= _is_cut_thinking(response)
-        received = Received(said, response.model, response.id, _tokens(usage), stated_usd=_stated_usd(usage))
-        if isinstance(said, Failure):
-            raise NoReplyError(said, received)
+        received = Received(content, response.model, response.id, _tokens(usage), stated_usd=_stated_usd(usage))
+        if isinstance(content, Failure):
+            raise NoReplyError(content, received)
         return received
 
     async def look(self) -> None:
         """Ask the server how long its context is; one that does not tell is no reason not to judge."""
-        if self.context_told is None:
-            self.context_told = await context_of(self._connected(), self.model or "")
+        if self.server_context is None:
+            self.server_context = await context_of(self._connected(), self.model or "")
 
 
 def least_kept(family: str, model: str) -> int:
@@ -311,11 +311,11 @@ async def context_of(client: Any, model: str) -> int | None:
     root = client.base_url.copy_with(raw_path=b"/")
     with suppress(Exception):  # whatever a server of somebody's own may answer
         async with asyncio.timeout(LOOK_S):
-            for place in ("/models", f"{root}api/ps", f"{root}api/v0/models"):
+            for path in ("/models", f"{root}api/ps", f"{root}api/v0/models"):
                 with suppress(Exception):
-                    listed = await client.with_options(timeout=LOOK_S).get(place, cast_to=object)
-                    if (told := _context_in(listed, model)) is not None:
-                        return told
+                    listed = await client.with_options(timeout=LOOK_S).get(path, cast_to=object)
+                    if (tokens := _context_in(listed, model)) is not None:
+                        return tokens
     return None
 
 
@@ -324,10 +324,10 @@ def _context_in(listed: Any, model: str) -> int | None:
     names = {model, f"{model}:latest"}  # so Ollama calls one without a tag, and names those alone that are loaded
     mine = [each for each in models if not names.isdisjoint((each.get("id"), each.get("name")))]
     mine = mine or [each for each in models if model in (each.get("aliases") or ())]
-    found = mine[0] if mine else models[0] if len(models) == 1 and "data" in listed else {}
-    places = [found, *(found[name] for name in ("meta", "top_provider") if isinstance(found.get(name), Mapping))]
-    told = [place[name] for place in places for name in _CONTEXTS.split() if isinstance(place.get(name), int)]
-    return min((tokens for tokens in told if tokens > 0), default=None)
+    entry = mine[0] if mine else models[0] if len(models) == 1 and "data" in listed else {}
+    records = [entry, *(entry[name] for name in ("meta", "top_provider") if isinstance(entry.get(name), Mapping))]
+    windows = [record[name] for record in records for name in _CONTEXTS.split() if isinstance(record.get(name), int)]
+    return min((tokens for tokens in windows if tokens > 0), default=None)
 
 
 #: Why a reply ended: at a limit (Mistral has a name of its own for the context), or by its server's fault (DeepSeek;
@@ -360,7 +360,7 @@ def _cut_short(usage: Any) -> Answer:
     return lost("truncated", f"the reply reached max_tokens{of_it} or the end of the context; ,max_tokens=N gives more")
 
 
-def _said(completion: ChatCompletion, *, strict: bool = False) -> Said | Failure:
+def _raw(completion: ChatCompletion, *, strict: bool = False) -> Content | Failure:
     if not completion.choices:
         return lost("parse_error", "the reply holds no choice")
     choice = completion.choices[0]
@@ -406,12 +406,12 @@ def _tokens(usage: Any) -> Tokens | None:
     with suppress(AttributeError, TypeError):
         details, hit = usage.prompt_tokens_details, getattr(usage, "prompt_cache_hit_tokens", None)
         _, written = cached_and_written(details)
-        told = hit if isinstance(hit, int) else getattr(details, "cached_tokens", None)
-        tells = isinstance(told, int) and 0 <= told <= usage.prompt_tokens
+        cached = hit if isinstance(hit, int) else getattr(details, "cached_tokens", None)
+        tells = isinstance(cached, int) and 0 <= cached <= usage.prompt_tokens
         output, total = usage.completion_tokens, usage.total_tokens
         if isinstance(total, int) and 0 <= output < total - usage.prompt_tokens:
             output = total - usage.prompt_tokens
-        return Tokens(usage.prompt_tokens, output, int(told or 0) if tells else 0, written, tells_cache=tells)
+        return Tokens(usage.prompt_tokens, output, int(cached or 0) if tells else 0, written, tells_cache=tells)
     return None
 
 

@@ -275,12 +275,12 @@ def injection_flags(trajectory: Trajectory) -> tuple[str, ...]:
     if (flags := _CACHE.get(key)) is None:
         while len(_CACHE) >= _CACHE_SIZE:
             _CACHE.pop(next(iter(_CACHE)), None)
-        first = _first_places(trajectory)
+        first = _first_occurrences(trajectory)
         flags = _CACHE[key] = tuple(f"{FLAG}:{kind}:{first[kind]}" for kind in KINDS if kind in first)
     return flags
 
 
-def _first_places(trajectory: Trajectory) -> dict[str, str]:
+def _first_occurrences(trajectory: Trajectory) -> dict[str, str]:
     """Kind -> where it first occurs."""
     first: dict[str, str] = {}
     for text in _texts(trajectory):
@@ -333,21 +333,21 @@ def _spoken(text: str, writes_calls: bool) -> set[str]:
 def _stems_in(lower: str) -> dict[str, list[int]]:
     """Where each stem stands that occurs in a text; where it stands again within `_NEAR` does not matter."""
     stems = (stem for core, stems in _OF_CORE.items() if core in lower for stem in stems if stem in lower)
-    return {stem: list(_places(stem, lower)) for stem in stems}
+    return {stem: list(_occurrences(stem, lower)) for stem in stems}
 
 
-def _places(stem: str, lower: str) -> Iterator[int]:
-    found = lower.find(stem)
-    while found >= 0:
-        yield found
-        found = lower.find(stem, found + _NEAR)
+def _occurrences(stem: str, lower: str) -> Iterator[int]:
+    index = lower.find(stem)
+    while index >= 0:
+        yield index
+        index = lower.find(stem, index + _NEAR)
 
 
 def _windows(stems: Set[str], at: Mapping[str, list[int]]) -> list[tuple[int, int]]:
     """The stretches within `_NEAR` characters of a stem, joined where they meet."""
     windows: list[tuple[int, int]] = []
-    for place in sorted(place for stem in stems for place in at[stem]):
-        start, end = max(0, place - _NEAR), place + 2 * _NEAR
+    for index in sorted(index for stem in stems for index in at[stem]):
+        start, end = max(0, index - _NEAR), index + 2 * _NEAR
         if windows and start <= windows[-1][1]:
             start = windows.pop()[0]
         windows.append((start, end))

@@ -91,19 +91,19 @@ def known_retirement(provider: str, model: str | None) -> Retirement | None:
 
 def known_retirements(raters: Sequence[str]) -> list[Retirement]:
     """Those of raters (``provider:model,option=value``, as ratings name them), each model once, in order."""
-    found: dict[tuple[str, str], Retirement] = {}
+    known: dict[tuple[str, str], Retirement] = {}
     for rater in raters:
         provider, _, rest = rater.partition(":")
         if retirement := known_retirement(provider, rest.partition(",")[0]):
-            found[retirement.provider, retirement.model] = retirement
-    return list(found.values())
+            known[retirement.provider, retirement.model] = retirement
+    return list(known.values())
 
 
 def warn_of(retirements: Iterable[Retirement | None]) -> None:
     """Warn of each model once."""
-    models = {(found.provider, found.model): found for found in retirements if found}
-    for found in models.values():
-        warnings.warn(found.warning(datetime.now(UTC).date()), RetirementWarning, stacklevel=2)
+    models = {(retirement.provider, retirement.model): retirement for retirement in retirements if retirement}
+    for retirement in models.values():
+        warnings.warn(retirement.warning(datetime.now(UTC).date()), RetirementWarning, stacklevel=2)
 
 
 @cache

@@ -16,7 +16,7 @@ from axisjudge.judges.base import Rubrics
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import INSTRUCTIONS, CallPrompt, Prefix, question
 from axisjudge.judges.wire import sent_whole
-from axisjudge.judges.written import Said, WrittenJudge
+from axisjudge.judges.written import Content, WrittenJudge
 from axisjudge.spec import REMOTE, TRANSPORT, Provider
 from axisjudge.verdict import VERDICTS, Axis, RaterKind
 
@@ -119,10 +119,10 @@ class OpenAIJudge(WrittenJudge):
         if not self.is_long(body):
             return await client.responses.create(**body)
         stream = await client.responses.create(**body, stream=True)
-        if told := await sent_whole(stream):
+        if whole := await sent_whole(stream):
             from openai.types.responses import Response
 
-            return Response.construct(**told)
+            return Response.construct(**whole)
         async for event in stream:
             if event.type in ("response.completed", "response.incomplete", "response.failed"):
                 return event.response
@@ -173,7 +173,7 @@ class OpenAIJudge(WrittenJudge):
         return shutdown_of(model)
 
     def read(self, response: Response, form: str) -> remote.Received:
-        return remote.Received(_said(response), response.model, response.id, tokens_of(response.usage))
+        return remote.Received(_raw(response), response.model, response.id, tokens_of(response.usage))
 
 
 def _result(line: Any) -> remote.BatchResult:
@@ -190,12 +190,12 @@ def _result(line: Any) -> remote.BatchResult:
         return name, Response.construct(**response["body"])
     status = response.get("status_code") if isinstance(response, Mapping) else None
     inner = response.get("body") if isinstance(response, Mapping) else None
-    told = (inner.get("error") if isinstance(inner, Mapping) else None) or error
-    told = told if isinstance(told, Mapping) else {}
-    return name, failure_in_batch(str(told.get("code") or ""), str(told.get("message") or "no reason given"), status)
+    error = (inner.get("error") if isinstance(inner, Mapping) else None) or error
+    error = error if isinstance(error, Mapping) else {}
+    return name, failure_in_batch(str(error.get("code") or ""), str(error.get("message") or "no reason given"), status)
 
 
-def _said(response: Response) -> Said:
+def _raw(response: Response) -> Content:
     if response.status == "incomplete":
         reason = response.incomplete_details.reason if response.incomplete_details else None
         if reason == "content_filter":
@@ -269,13 +269,13 @@ class DecisionsJudge(remote.RemoteJudge):
             flags=(ONE_CALL,),
         )
 
-    def axes_answers(self, said: list[tuple[str | None, Answer]], rubrics: Rubrics) -> dict[Axis, Answer]:
-        if len(said) != len(rubrics):
-            return all_lost(rubrics, "parse_error", f"{len(rubrics)} questions, {len(said)} answers")
+    def axes_answers(self, content: list[tuple[str | None, Answer]], rubrics: Rubrics) -> dict[Axis, Answer]:
+        if len(content) != len(rubrics):
+            return all_lost(rubrics, "parse_error", f"{len(rubrics)} questions, {len(content)} answers")
         rule = "answers come in question order; expected"
         return {
             axis: answer if name in (axis, None) else lost("parse_error", f"{rule} {axis}, found {name!r}"[:200])
-            for axis, (name, answer) in zip(rubrics, said, strict=True)
+            for axis, (name, answer) in zip(rubrics, content, strict=True)
         }
 
 
@@ -286,8 +286,8 @@ def _choice(answer: Any) -> Answer:
         return lost("parse_error", f"expected a choice, found {answer.type!r}"[:200])
     probabilities = {each.value: each.probability for each in answer.probabilities}
     if answer.choice not in VERDICTS or set(probabilities) != set(VERDICTS):
-        found = sorted(map(str, {answer.choice, *probabilities}))
-        return lost("parse_error", f"choices must be {', '.join(VERDICTS)}; found {found}"[:200])
+        choices = sorted(map(str, {answer.choice, *probabilities}))
+        return lost("parse_error", f"choices must be {', '.join(VERDICTS)}; found {choices}"[:200])
     if not all(_is_probability(value) for value in probabilities.values()):
         return lost("parse_error", f"probabilities must lie in [0, 1]; found {probabilities}"[:200])
     return Answer(

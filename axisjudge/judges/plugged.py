@@ -105,7 +105,7 @@ class _Call(BaseModel):
     call_id: StrictStr | None = None
 
 
-class _Said(BaseModel):
+class _Returned(BaseModel):
     """What a dict says of the axis."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -143,8 +143,8 @@ def read_returned(returned: object, source: ConfidenceSource) -> tuple[Answer, _
         call = _Call.model_validate({name: fields[name] for name in _OF_THE_CALL if name in fields})
     except ValidationError as error:
         return _unreadable(error, returned), _Call()
-    said = {name: value for name, value in fields.items() if name not in _OF_THE_CALL}
-    return _answer(said, returned, source), call
+    answer = {name: value for name, value in fields.items() if name not in _OF_THE_CALL}
+    return _answer(answer, returned, source), call
 
 
 def _fields(returned: object) -> Mapping[Any, Any] | None:
@@ -168,7 +168,7 @@ def _fields(returned: object) -> Mapping[Any, Any] | None:
 
 def _answer(fields: Mapping[Any, Any], returned: object, source: ConfidenceSource) -> Answer:
     try:
-        read = _Said.model_validate(fields)
+        read = _Returned.model_validate(fields)
     except ValidationError as error:
         return _unreadable(error, returned)
     if read.status != "ok":

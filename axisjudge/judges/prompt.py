@@ -301,10 +301,10 @@ def _heading(step: Step, calls: _Calls) -> str:
     return f"{heading} - the tool reported an error" if step.error else heading
 
 
-def _call(call: ToolCall, place: str) -> Iterator[str]:
+def _call(call: ToolCall, mark: str) -> Iterator[str]:
     """The lines of a call: the first bears the mark, those of its arguments are JSON."""
     whose = "" if call.requestor == "assistant" else "made by the user, not by the agent: "
-    heading = f"[{place}] {whose}{quoted(call.name)}"
+    heading = f"[{mark}] {whose}{quoted(call.name)}"
     if isinstance(call.arguments, str):
         fault = "" if call.arguments_error is None else f" ({quoted(call.arguments_error)})"
         yield f"{heading}, with arguments that are no JSON object{fault}\n{call.arguments}"

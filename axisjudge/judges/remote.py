@@ -250,13 +250,13 @@ class RemoteJudge(Judge):
         elif ends[0] is not None and ends[1] is not None:
             price, price_by = f"${ends[0]:g} in, ${ends[1] - ends[0]:g} out", f"genai-prices {price_list_version()}"
         given = self.options.get("context")
-        window = given or self.context_told or self.context
-        told_by = "the server" if self.context_told else by_user if stated and stated.context else "the price list"
-        told_by = "as its server was started" if given else told_by
+        window = given or self.server_context or self.context
+        window_by = "the server" if self.server_context else by_user if stated and stated.context else "the price list"
+        window_by = "as its server was started" if given else window_by
         return {
             "family": f"{self.family} ({family_by})",
             "price a million tokens": f"{price} ({price_by})",
-            "context": f"{window:,} tokens ({told_by})" if window else "not known",
+            "context": f"{window:,} tokens ({window_by})" if window else "not known",
             "address": self.address,
         }
 
@@ -294,7 +294,7 @@ class RemoteJudge(Judge):
         """The request for axes: messages, schema, mechanism and parameters, nothing of transport."""
 
     @abstractmethod
-    def axes_answers(self, said: Any, rubrics: Rubrics) -> Mapping[Axis, Answer]:
+    def axes_answers(self, content: Any, rubrics: Rubrics) -> Mapping[Axis, Answer]:
         """The answers in what `read` found in a reply about axes."""
 
     def api_error(self) -> type[Exception]:
@@ -469,15 +469,15 @@ class RemoteJudge(Judge):
                 model = await client.models.retrieve(self.model)
             self.check_model(model)
             self.is_confirmed = isinstance(model.id, str)
-            told = self.lifecycle(model)
+            stated = self.lifecycle(model)
         except InputError:
             raise
         except Exception:  # whatever it answers, or its transport does
             return known
-        if told is None:
+        if stated is None:
             return None
         successor, source = known.successor if known else None, "the provider's models endpoint"
-        return Retirement(self.price_list, self.model or "", told.date, successor, source, datetime.now(UTC).date())
+        return Retirement(self.price_list, self.model or "", stated.date, successor, source, datetime.now(UTC).date())
 
     async def close(self) -> None:
         if self._client is not None:
@@ -564,5 +564,5 @@ class RemoteJudge(Judge):
 
 def _words(kind: Any) -> set[str]:
     """The words of a Literal, however deep it stands in a type."""
-    found = {each for each in get_args(kind) if isinstance(each, str)}
-    return found.union(*(_words(each) for each in get_args(kind) if not isinstance(each, str)))
+    words = {each for each in get_args(kind) if isinstance(each, str)}
+    return words.union(*(_words(each) for each in get_args(kind) if not isinstance(each, str)))

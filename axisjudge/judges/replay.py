@@ -54,12 +54,12 @@ class ReplayJudge(Judge):
         """The points that were recorded: not every rater answers all (rules do not, and grade no checks)."""
         if sheet.scale not in self.scales:
             return ()
-        found = [point for point in sheet.points if self._key(sheet, point, 0) in self.recorded]
-        if not found:
+        points = [point for point in sheet.points if self._key(sheet, point, 0) in self.recorded]
+        if not points:
             where, what = f"judge replay:{self.spec.model}", sheet.points[0].partition("@")[0]
             rule = f"holds no rating by {self.rater} of {what} and what is asked with it, for this trajectory"
             raise InputError(where, rule, sheet.trajectory.id, "choose trajectories, checks and versions that it holds")
-        return tuple(found)
+        return tuple(points)
 
     def sheet_sha256(self, sheet: Sheet) -> str:
         """The recorded hash."""

@@ -413,8 +413,8 @@ def _copied(text: str, trajectory: Trajectory) -> bool:
     """Whether eight words in a row of the run stand in the text."""
     words = re.findall(r"\w+", text.lower())
     held = {tuple(words[at : at + 8]) for at in range(len(words) - 7)}
-    said = (re.findall(r"\w+", step.content.lower()) for step in trajectory.steps)
-    return any(tuple(own[at : at + 8]) in held for own in said for at in range(len(own) - 7))
+    messages = (re.findall(r"\w+", step.content.lower()) for step in trajectory.steps)
+    return any(tuple(own[at : at + 8]) in held for own in messages for at in range(len(own) - 7))
 
 
 #: Simulated models that propose edits, by what they are after.
@@ -463,13 +463,13 @@ class SimulatedProposer(SimulatedJudge):
 
     async def fill(self, sheet: Sheet, *, repeat: int = 0) -> Reply:
         rng = Random(f"{self.sheet_sha256(sheet)}/{repeat}")
-        said: dict[str, Any]
+        content: dict[str, Any]
         if "rubric" in sheet.page.schema["properties"]:
-            said = {"rubric": sheet.page.question.partition("RUBRIC\n")[2], "reason": "the same in other words"}
+            content = {"rubric": sheet.page.question.partition("RUBRIC\n")[2], "reason": "the same in other words"}
         else:
             sentence, reason = edit_of(self.name, sheet.page.prefix.text, rng)
-            said = {"edits": [{"old": "", "new": sentence}], "reason": reason}
-        return Reply(dict(sheet.read(json.dumps(said)).answers), cost_usd=0.0)
+            content = {"edits": [{"old": "", "new": sentence}], "reason": reason}
+        return Reply(dict(sheet.read(json.dumps(content)).answers), cost_usd=0.0)
 
 
 # Simulated judges that follow a rubric, in two stated respects, so that rubric versions can be rehearsed offline.

@@ -61,10 +61,10 @@ def note_repair(what: str) -> None:
         noted.repairs.append(what)
 
 
-def usd_of(told: Any) -> float | None:
+def usd_of(stated: Any) -> float | None:
     """An amount of US dollars as a gateway tells it; None where it is none."""
     with suppress(TypeError, ValueError):
-        usd = float("nan" if isinstance(told, bool) else told)
+        usd = float("nan" if isinstance(stated, bool) else stated)
         return usd if 0 <= usd < inf else None
     return None
 
@@ -140,8 +140,8 @@ async def sent_whole(stream: Any) -> dict[str, Any] | None:
         if raw.lstrip().startswith(b"<"):
             raise WireError(unreadable("a page came", raw.decode(errors="replace")))
         with suppress(ValueError):
-            told = json.loads(raw)
-            return told if isinstance(told, dict) else None
+            reply = json.loads(raw)
+            return reply if isinstance(reply, dict) else None
     return None
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from axisjudge.judges.answer import ONE_CALL, Answer, Reply, Sheet, Told, all_lost, fault_of, head, lost
+from axisjudge.judges.answer import ONE_CALL, Answer, ReadSheet, Reply, Sheet, all_lost, fault_of, head, lost
 from axisjudge.judges.base import Rubrics
 from axisjudge.judges.prompt import INSTRUCTIONS, JOINT_INSTRUCTIONS, CallPrompt, Prefix, joint_question, question
 from axisjudge.judges.remote import REPAIRED, VERDICT, Body, NoReplyError, RemoteJudge
@@ -34,7 +34,7 @@ VERDICTS = "verdicts"
 JOINT_REPLY_TOKENS = 1_500
 
 #: What `RemoteJudge.read` finds in a reply: an end without an answer, a text, or the fields of a tool call.
-Said = Answer | str | Mapping[str, Any]
+Content = Answer | str | Mapping[str, Any]
 
 
 class WrittenJudge(RemoteJudge):
@@ -62,7 +62,7 @@ class WrittenJudge(RemoteJudge):
         asked = question(rubrics[only_axis(rubrics)], n_steps)
         return self.body(CallPrompt(INSTRUCTIONS, prefix, asked, VERDICT, SCHEMA, "Record your verdict on the axis."))
 
-    def axes_answers(self, content: Said, rubrics: Rubrics) -> dict[Axis, Answer]:
+    def axes_answers(self, content: Content, rubrics: Rubrics) -> dict[Axis, Answer]:
         if self.joint:
             return verdicts_from(content, rubrics, strict=self.is_strict)
         answer = content if isinstance(content, Answer) else verdict_from(content, strict=self.is_strict)
@@ -139,14 +139,14 @@ def object_in(text: str, *, strict: bool = False) -> tuple[Any, list[str]]:
     repairs: list[str] = []
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for key, value in pairs:
-            if key in found:
-                if strict or found[key] != value:
+            if key in fields:
+                if strict or fields[key] != value:
                     raise UnclearError(f"the key {key[:40]!r} is given twice")
                 repairs.append("duplicate_key")
-            found[key] = value
-        return found
+            fields[key] = value
+        return fields
 
     try:
         return _alone(json.JSONDecoder(object_pairs_hook=once).decode(text), repairs, strict=strict), repairs
@@ -169,12 +169,12 @@ def object_in(text: str, *, strict: bool = False) -> tuple[Any, list[str]]:
         return _only_object(reader, mended), [*mends, "words_around", *repairs]
 
 
-def _alone(found: Any, repairs: list[str], *, strict: bool = False) -> Any:
+def _alone(content: Any, repairs: list[str], *, strict: bool = False) -> Any:
     """What was found, or the object that stands in it as the only part of a list."""
-    if strict or not isinstance(found, list) or len(found) != 1:
-        return found
+    if strict or not isinstance(content, list) or len(content) != 1:
+        return content
     repairs.append("list")
-    return found[0]
+    return content[0]
 
 
 def _only_object(reader: json.JSONDecoder, text: str) -> dict[str, Any]:
@@ -187,14 +187,14 @@ def _only_object(reader: json.JSONDecoder, text: str) -> dict[str, Any]:
             raise UnclearError("the reply is no JSON, and too many braces stand in it")
         try:
             begun = at
-            found, at = reader.raw_decode(text, at)
+            value, at = reader.raw_decode(text, at)
         except json.JSONDecodeError:
             at += 1
             continue
-        if found and found not in objects:
+        if value and value not in objects:
             if not objects and _OPEN_THOUGHT.search(text, 0, begun):
                 raise UnclearError("the thought before it has no end")
-            objects.append(found)
+            objects.append(value)
     if len(objects) != 1:
         raise UnclearError(f"the reply is no JSON, and {len(objects) or 'no'} objects stand in it")
     return objects[0]
@@ -202,15 +202,15 @@ def _only_object(reader: json.JSONDecoder, text: str) -> dict[str, Any]:
 
 def _plain(fields: Any, repairs: list[str]) -> Any:
     """The fields of a verdict, with a word in other letters and a number in quotes as they are meant."""
-    told = dict(fields) if isinstance(fields, Mapping) else {}
-    if isinstance(word := told.get("verdict"), str) and (plain := "_".join(word.lower().split())) != word:
-        told["verdict"] = plain
+    stated = dict(fields) if isinstance(fields, Mapping) else {}
+    if isinstance(word := stated.get("verdict"), str) and (plain := "_".join(word.lower().split())) != word:
+        stated["verdict"] = plain
         repairs.append("letters")
-    if isinstance(number := told.get("confidence"), str):
+    if isinstance(number := stated.get("confidence"), str):
         with suppress(ValueError):
-            told["confidence"] = float(number)
+            stated["confidence"] = float(number)
             repairs.append("number_as_text")
-    return told or fields
+    return stated or fields
 
 
 def verdict_from(content: str | Mapping[str, Any], *, strict: bool = False) -> Answer:
@@ -234,7 +234,7 @@ def verdict_from(content: str | Mapping[str, Any], *, strict: bool = False) -> A
     )
 
 
-def verdicts_from(content: Said, rubrics: Rubrics, *, strict: bool = False) -> dict[Axis, Answer]:
+def verdicts_from(content: Content, rubrics: Rubrics, *, strict: bool = False) -> dict[Axis, Answer]:
     """The verdicts of one reply, axis by axis: what one of them lacks is lost for that axis alone."""
     if isinstance(content, Answer):
         return all_lost(rubrics, content.status, content.rationale or "")
@@ -252,14 +252,14 @@ def verdicts_from(content: Said, rubrics: Rubrics, *, strict: bool = False) -> d
     return {axis: replace(answer, flags=(*answer.flags, *flags)) for axis, answer in answers.items()}
 
 
-def _filled(content: Said, sheet: Sheet, *, strict: bool) -> Told:
+def _filled(content: Content, sheet: Sheet, *, strict: bool) -> ReadSheet:
     if isinstance(content, Answer):
-        return Told(all_lost(sheet.points, content.status, content.rationale or ""))
+        return ReadSheet(all_lost(sheet.points, content.status, content.rationale or ""))
     if not isinstance(content, str):
         return sheet.read(json.dumps(content, ensure_ascii=False))
     try:
-        found, repairs = object_in(content, strict=strict)
+        fields, repairs = object_in(content, strict=strict)
     except (ValueError, RecursionError):  # the sheet says what is wrong with it
         return sheet.read(content)
-    told = sheet.read(json.dumps(found, ensure_ascii=False) if repairs else content)
-    return Told(told.answers, (*told.flags, *(f"{REPAIRED}:{each}" for each in repairs)))
+    read = sheet.read(json.dumps(fields, ensure_ascii=False) if repairs else content)
+    return ReadSheet(read.answers, (*read.flags, *(f"{REPAIRED}:{each}" for each in repairs)))

@@ -189,7 +189,7 @@ class Facts:
     @cached_property
     def is_english(self) -> bool:
         """Whether what the user says, and what the agent says, may be read with English word lists."""
-        return all(phrases.is_english(text for _, text in said) for said in (self.user_messages, self.agent_messages))
+        return all(phrases.is_english(text for _, text in side) for side in (self.user_messages, self.agent_messages))
 
     @cached_property
     def shows_what_was_given(self) -> bool:

@@ -124,15 +124,15 @@ def answer(findings: Iterable[Finding], clean: Clean, *, every_kind: bool = Fals
 
     Kinds that are off by default count only with `every_kind`; one that was found is told, as it may belie `clean`.
     """
-    found = list(findings)
-    every = [finding for finding in found if every_kind or KINDS[finding.kind].on]
+    given = list(findings)
+    every = [finding for finding in given if every_kind or KINDS[finding.kind].on]
     for verdict in ("incorrect", "uncertain"):
         if chosen := [finding for finding in every if KINDS[finding.kind].verdict == verdict]:
             return _from(chosen, verdict, max(KINDS[finding.kind].confidence for finding in chosen))
     text = clean.text
-    if found:
+    if given:
         text = (
-            f"Not counted, as its kind ({found[0].kind}) was right too seldom: {found[0].text} Apart from that: {text}"
+            f"Not counted, as its kind ({given[0].kind}) was right too seldom: {given[0].text} Apart from that: {text}"
         )
     return _ok(clean.verdict, clean.confidence, clean.steps, text, ())
 

@@ -61,16 +61,16 @@ def findings_of(trajectory: Trajectory) -> list[Finding]:
     """Every finding of every kind on all axes, those that are off by default included: data/reference counts them."""
     facts = Facts.of(trajectory)
     axes = AXES if trajectory.steps else ("termination",)
-    return [finding for axis in axes for finding in _found(facts, axis)]
+    return [finding for axis in axes for finding in _findings(facts, axis)]
 
 
 def _grade(facts: Facts, axis: Axis, every_kind: bool) -> Answer:
     if not facts.trajectory.steps and axis != "termination":
         return answer((), _EMPTY)
-    return answer(_found(facts, axis), _RULES[axis][1](facts), every_kind=every_kind)
+    return answer(_findings(facts, axis), _RULES[axis][1](facts), every_kind=every_kind)
 
 
-def _found(facts: Facts, axis: Axis) -> Iterator[Finding]:
+def _findings(facts: Facts, axis: Axis) -> Iterator[Finding]:
     """What the rules hold against a run on an axis; of a talk in another language nothing that rests on its words."""
     for finding in _RULES[axis][0](facts):
         if facts.is_english or not KINDS[finding.kind].reads_words:

@@ -258,7 +258,7 @@ def asks_to_tell(question: str) -> bool:
 def after_what_was_done(text: str) -> str:
     """The sentences of a message after the last that tells something as done."""
     sentences = sentences_of(text)
-    done = [place for place, sentence in enumerate(sentences) if claims_of(sentence)]
+    done = [index for index, sentence in enumerate(sentences) if claims_of(sentence)]
     return " ".join(sentences[done[-1] + 1 if done else 0 :])
 
 
@@ -301,12 +301,12 @@ def _done_in(sentence: str) -> list[str]:
 def with_heading(text: str, wording: str) -> str:
     """The sentence or line that holds a wording; a line of a list together with the line that announces the list."""
     parts = sentences_of(text)
-    place = next((place for place, part in enumerate(parts) if wording in part), None)
-    if place is None:
+    index = next((index for index, part in enumerate(parts) if wording in part), None)
+    if index is None:
         return ""
-    heading = next((part for part in reversed(parts[:place]) if not _LISTED.match(part) or part.endswith("[")), "")
-    listed = _LISTED.match(parts[place]) and heading.rstrip("* ").endswith((":", "["))
-    return f"{heading} {parts[place]}" if listed else parts[place]
+    heading = next((part for part in reversed(parts[:index]) if not _LISTED.match(part) or part.endswith("[")), "")
+    listed = _LISTED.match(parts[index]) and heading.rstrip("* ").endswith((":", "["))
+    return f"{heading} {parts[index]}" if listed else parts[index]
 
 
 def sentences_of(text: str) -> list[str]:

@@ -62,14 +62,14 @@ def _first_word(name: str) -> str:
 @lru_cache(maxsize=256)
 def _allowed(rulebook: str, verb: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """(whose, ways) of everything that a policy lets be done; empty where it sets no condition."""
-    found, limited = [], False
+    allowed, limited = [], False
     for match in _LETS.finditer(rulebook.replace("**", "").lower()):
         if verbs.is_form_of(match["done"], verb):
             listed = [line.strip(" -*:") for line in match["list"].splitlines()]
             ways = [line for line in listed if line] or re.split(r",? or (?=if |when |within )", match["when"])
-            found.append((match["who"], tuple(ways)))
+            allowed.append((match["who"], tuple(ways)))
             limited |= _LIMITS.search(match["when"]) is not None
-    return tuple(found) if limited else ()
+    return tuple(allowed) if limited else ()
 
 
 def _meant(facts: Facts, who: str, record: dict[str, Any]) -> bool:
@@ -99,9 +99,9 @@ def _may_hold(facts: Facts, call: AgentCall, way: str, record: dict[str, Any]) -
 
 def _fails(facts: Facts, call: AgentCall, part: str, record: dict[str, Any]) -> bool:
     if (age := _AGE.search(part)) is not None:
-        told = [now[1] for now in _NOW.finditer(facts.rulebook)]
+        today = [now[1] for now in _NOW.finditer(facts.rulebook)]
         days = [str(value) for key, value in record.items() if _MADE_AT.search(key)]
-        now, made = (next(filter(None, map(_moment, texts)), None) for texts in (told, days))
+        now, made = (next(filter(None, map(_moment, texts)), None) for texts in (today, days))
         unit = timedelta(days=1) if age[2] == "day" else timedelta(hours=1)
         return now is not None and made is not None and now - made > int(age[1]) * unit
     words = {*re.findall(r"[a-z]+", part)}
@@ -111,17 +111,17 @@ def _fails(facts: Facts, call: AgentCall, part: str, record: dict[str, Any]) -> 
     verb = _first_word(call.name)
     if any(verbs.is_form_of(word, verb) for word in words):  # others did it: true where somebody says so
         others = [word for word in words if len(word) >= _FEWEST_LETTERS and not verbs.is_form_of(word, verb)]
-        told = [text for index, text in facts.user_messages if index < call.step]
-        told += [other.result for other in facts.calls if (other.result_step or call.step) < call.step]
-        sentences = [sentence.lower() for text in told for sentence in phrases.sentences_of(text)]
+        spoken = [text for index, text in facts.user_messages if index < call.step]
+        spoken += [other.result for other in facts.calls if (other.result_step or call.step) < call.step]
+        sentences = [sentence.lower() for text in spoken for sentence in phrases.sentences_of(text)]
         return not any(verb in sentence and all(word in sentence for word in others) for sentence in sentences)
     kind = _IT_IS.match(part)
     return kind is not None and not _may_be(facts, " ".join(_FILLERS.sub(" ", kind[1]).split()), record)
 
 
 def _moment(text: str) -> datetime | None:
-    found = _MOMENT.match(text)
+    match = _MOMENT.match(text)
     try:
-        return None if found is None else datetime.fromisoformat(found[0])
+        return None if match is None else datetime.fromisoformat(match[0])
     except ValueError:
         return None

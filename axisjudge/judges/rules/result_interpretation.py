@@ -46,7 +46,7 @@ def findings(facts: Facts) -> Iterator[Finding]:
     if facts.shows_what_was_given:
         yield from unexplained_amounts(facts)
         yield from _dates(facts)
-    for index, asked in wishes.never_told(facts):
+    for index, asked in wishes.unanswered(facts):
         yield Finding("not_told", (index,), f"Step {index} asks for {asked}, and no later step tells it.")
     yield from contradicted_statuses(facts)
     yield from against_status(facts)
@@ -274,7 +274,7 @@ def _status_faults(sentence: str, index: int, known: list[Given]) -> Iterator[Fi
         return
     about = [one for one in known if stands_in(one.record, lowered)]
     kinds = {one.kind for one in about}
-    status, denied = _status_said(lowered, {one.status for one in known if one.kind in kinds})
+    status, denied = _claimed_status(lowered, {one.status for one in known if one.kind in kinds})
     if status is None:
         return
     last = max(about, key=lambda one: one.step)
@@ -326,12 +326,12 @@ def _last_status(facts: Facts, call: AgentCall) -> Given | None:
 def _names_as_reason(refusal: str, status: str) -> bool:
     """Whether a refusal gives a state as its reason: "is already cancelled", "cancelled orders cannot"."""
     word = re.escape(status)
-    said_of_record = (
+    of_record = (
         rf"\b(?:already|currently|is|are|was|been|status:?)\W{{1,4}}(?:an? )?['\"]?{word}\b(?!\W*(?:order|record)s?\b)"
     )
     ruled_out = rf"\b{word}\b \w+ (?:cannot|can't|can not|may not|must not)\b|\b(?:cannot|can't)\b[^.]*\b{word} \w+"
     named = rf"\b(?:invalid|wrong|current) (?:state|status)\W+{word}\b"
-    return re.search(f"{said_of_record}|{ruled_out}|{named}", refusal) is not None
+    return re.search(f"{of_record}|{ruled_out}|{named}", refusal) is not None
 
 
 def _states_wanted(refusal: str) -> list[str]:
@@ -348,15 +348,15 @@ def _statuses(call: AgentCall) -> Iterator[Given]:
 @lru_cache
 def _statuses_in(result: str) -> tuple[tuple[str, str, str], ...]:
     """Record, kind and status of every status in a result, for each id and each amount with hundredths beside it."""
-    found = []
+    statuses = []
     for key, value, owner in formats.leaves_in(result):
         if isinstance(value, str) and value and owner is not None and _tells_status(key, owner):
             status = value.lower().replace("_", " ")
             ids = [(name, inner) for name, inner in owner.items() if isinstance(inner, str) and _names(name, inner)]
             amounts = (inner for inner in owner.values() if isinstance(inner, float) and not inner.is_integer())
             records = [*(plain(inner) for _, inner in ids), *(f"{inner:.2f}" for inner in amounts)]
-            found += [(record, ids[0][0] if ids else "", status) for record in records]
-    return tuple(found)
+            statuses += [(record, ids[0][0] if ids else "", status) for record in records]
+    return tuple(statuses)
 
 
 def _tells_status(key: str, owner: dict[str, Any]) -> bool:
@@ -370,10 +370,10 @@ def _names(key: str, value: str) -> bool:
     return bool(value) and (key.lower().endswith("id") or formats.is_identifier(value))
 
 
-def _status_said(lowered: str, vocabulary: set[str]) -> tuple[str | None, bool]:
+def _claimed_status(lowered: str, vocabulary: set[str]) -> tuple[str | None, bool]:
     """The status that a sentence tells, the longest and then the first of several, and whether it denies it."""
-    told = (status for status in vocabulary if status in lowered)
-    for status in sorted(told, key=lambda one: (-len(one), lowered.find(one))):
+    named = (status for status in vocabulary if status in lowered)
+    for status in sorted(named, key=lambda one: (-len(one), lowered.find(one))):
         word = re.escape(status)
         denied = re.search(rf"{_IS_NOT}{word}\b", lowered)
         claim = re.search(rf"{_STATUS_IS}{word}\b|{_RECORD_IS}{word}\b(?![ -]\w*(?:ed|ing)\b)", lowered)

@@ -53,8 +53,8 @@ def clean(facts: Facts) -> Clean:
         return Clean("uncertain", 0.30, (), text)
     steps = tuple(sorted({call.step for call in facts.calls}))
     known = "Every tool exists" if facts.tools is not None else "No call was refused as unknown"
-    told = "" if facts.undocumented or not facts.is_english else ", and no change goes against what was spoken of"
-    text = f"{known}, no refused call was repeated unchanged{told}. Whether other calls were needed cannot be told."
+    rest = "" if facts.undocumented or not facts.is_english else ", and no change goes against what was spoken of"
+    text = f"{known}, no refused call was repeated unchanged{rest}. Whether other calls were needed cannot be told."
     return Clean("uncertain", 0.30, steps, text)
 
 

@@ -23,7 +23,7 @@ _TELLS_TOTAL = re.compile(r"total|altogether|in all|\bsum\b|combined", re.IGNORE
 _WHOLE = re.compile(r"entire|whole|all items|full order", re.IGNORECASE)
 
 
-def never_told(facts: Facts) -> Iterator[tuple[int, str]]:
+def unanswered(facts: Facts) -> Iterator[tuple[int, str]]:
     """(step, what) where the user asks how many there are, or for a total, and no later word of the agent tells it."""
     changes = sum(call.succeeded for call in facts.writes)
     for index, text in facts.user_messages:
@@ -34,10 +34,10 @@ def never_told(facts: Facts) -> Iterator[tuple[int, str]]:
         if asks_total and changes != 1 and not any(map(_tells_total, _later(facts, index))):
             yield index, "a total"  # of one change the amount is the total
         for asked in _HOW_MANY.findall(text):
-            said = asked.lower().split()
-            words = {one.rstrip("s") for one in said if len(one) > _FEWEST_LETTERS and not _NO_THING.fullmatch(one)}
-            told = {number for part in _later(facts, index) for number in _numbers_of(part, words)}
-            if words and (not told or ((counts := _counts(facts)) and not told & counts)):
+            tokens = asked.lower().split()
+            words = {one.rstrip("s") for one in tokens if len(one) > _FEWEST_LETTERS and not _NO_THING.fullmatch(one)}
+            numbers = {number for part in _later(facts, index) for number in _numbers_of(part, words)}
+            if words and (not numbers or ((counts := _counts(facts)) and not numbers & counts)):
                 yield index, f"how many {asked} there are"
 
 

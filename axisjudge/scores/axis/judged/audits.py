@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from axisjudge.checks import InputError
-from axisjudge.judges.answer import Answer, Told, head, point
+from axisjudge.judges.answer import Answer, ReadSheet, head, point
 from axisjudge.scores.axis.judged import signals
 from axisjudge.scores.axis.judged.signals import UNNECESSARY, GoalCheck, goal_question, signal_questions
 from axisjudge.scores.axis.rule_sets import RuleSet
@@ -53,33 +53,33 @@ def grade_schema(*, holistic: bool) -> Schema:
 
 def audits_reader(
     category: Category, scope: Sequence[Interaction], rules: RuleSet, flags: Mapping[int | None, tuple[str, ...]]
-) -> Callable[[str], Told]:
+) -> Callable[[str], ReadSheet]:
     """The reader of a reply about a category's interactions; `flags` are those of each interaction's ratings."""
 
-    def read(text: str) -> Told:
+    def read(text: str) -> ReadSheet:
         reply = (
             _by_program(text, category, scope, rules) if rules.missing == "defaults" else _audits(text, category, scope)
         )
         answers = {name: _flagged(answer, flags.get(_id_of(name), ())) for name, answer in reply.answers.items()}
-        return Told(answers, reply.flags)
+        return ReadSheet(answers, reply.flags)
 
     return read
 
 
-def grades_reader(checks: Mapping[int, GoalCheck], rules: RuleSet, *, holistic: bool) -> Callable[[str], Told]:
+def grades_reader(checks: Mapping[int, GoalCheck], rules: RuleSet, *, holistic: bool) -> Callable[[str], ReadSheet]:
     """The reader of a reply about goal checks, by their numbers in the scenario; in the reply they count from 0."""
 
-    def read(text: str) -> Told:
+    def read(text: str) -> ReadSheet:
         if rules.missing == "defaults":
             grades = _grades_by_program(text, list(checks.values()), rules, holistic=holistic)
         else:
             grades = _grades(text, len(checks), holistic=holistic)
-        return Told({goal_question(number): grade for number, grade in zip(checks, grades, strict=True)})
+        return ReadSheet({goal_question(number): grade for number, grade in zip(checks, grades, strict=True)})
 
     return read
 
 
-def _audits(text: str, category: Category, scope: Sequence[Interaction]) -> Told:
+def _audits(text: str, category: Category, scope: Sequence[Interaction]) -> ReadSheet:
     questions = signal_questions(category)
     points = [point(question, each.id) for each in scope for question in questions]
     if category == "agent":
@@ -89,7 +89,7 @@ def _audits(text: str, category: Category, scope: Sequence[Interaction]) -> Told
     if not fault and not isinstance(given, list):
         fault = "audits must be a list"
     if fault:
-        return Told({name: _lost(f"{fault}; received: {head(text)}") for name in points})
+        return ReadSheet({name: _lost(f"{fault}; received: {head(text)}") for name in points})
     audits: dict[int, list[Mapping[str, Any]]] = {each.id: [] for each in scope}
     unknown = []
     for audit in given if isinstance(given, list) else ():
@@ -105,7 +105,7 @@ def _audits(text: str, category: Category, scope: Sequence[Interaction]) -> Told
     }
     if category == "agent":
         answers["agent.necessity"] = _necessity(reply.get("necessity"), set(audits))
-    return Told(answers, tuple(f"{UNKNOWN}:{_writable(head(str(id), 20))}" for id in unknown))
+    return ReadSheet(answers, tuple(f"{UNKNOWN}:{_writable(head(str(id), 20))}" for id in unknown))
 
 
 def _audit(given: Sequence[Mapping[str, Any]], field: str) -> Answer:
@@ -158,7 +158,7 @@ def _graded(given: Sequence[Mapping[str, Any]]) -> Answer:
     return _number(score, "score", given[0]["rationale"], most=10)
 
 
-def _by_program(text: str, category: Category, scope: Sequence[Interaction], rules: RuleSet) -> Told:
+def _by_program(text: str, category: Category, scope: Sequence[Interaction], rules: RuleSet) -> ReadSheet:
     """A reply as the original program reads it; what it fills in for lack of an audit is left to the scoring."""
     read = reply_object(text) is not None
     signals = signals_of_reply(text, category, list(scope), rules)
@@ -178,7 +178,7 @@ def _by_program(text: str, category: Category, scope: Sequence[Interaction], rul
         flags = tuple(f"{UNNECESSARY}{int(id)}" for id in needed.unnecessary if id in in_scope)
         score = needed.score
         answers["agent.necessity"] = _lost(fault) if score is None else _flagged(_ok(score, needed.rationale), flags)
-    return Told(answers)
+    return ReadSheet(answers)
 
 
 def _grades_by_program(text: str, checks: Sequence[GoalCheck], rules: RuleSet, *, holistic: bool) -> list[Answer]:
