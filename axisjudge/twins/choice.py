@@ -31,13 +31,13 @@ _UNKNOWN = object()
 
 def examples_of(runs: Iterable[Trajectory]) -> dict[str, list[tuple[dict[str, Any], dict[str, Any]]]]:
     """What each tool answered when it changed a record: the pattern for an answer that nobody gave."""
-    found: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}
+    examples: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}
     for run in runs:
         for block in writes_of(run):
             call, record = block.calls[0], record_in(block.results[0])
             if isinstance(call.arguments, dict) and isinstance(record, dict):
-                found.setdefault(call.name, []).append((call.arguments, record))
-    return found
+                examples.setdefault(call.name, []).append((call.arguments, record))
+    return examples
 
 
 def other_tool(run: Trajectory, rng: Random, examples: Examples) -> Edited | Refused:
@@ -123,23 +123,23 @@ def _only_value(name: str, run: Trajectory, write: Block) -> Any:
     One that has an identifier at hand inside it is a part of that record, and a call for the only part does the same
     job as a call for the whole.
     """
-    found = {value for value in _held(name, run, write) if is_identifier(str(value))}
+    values = {value for value in _held(name, run, write) if is_identifier(str(value))}
     at_hand = identifiers_in(write.calls[0].arguments)
-    if len(found) != 1 or any(other in str(value) for other in at_hand for value in found):
+    if len(values) != 1 or any(other in str(value) for other in at_hand for value in values):
         return _UNKNOWN
-    return found.pop()
+    return values.pop()
 
 
 def _before(replaced: dict[str, Any], write: Block, run: Trajectory) -> dict[str, Any]:
     """The record of the change as it was last read, empty where it was not read."""
     names = {key: value for key, value in replaced.items() if key.endswith("id") and is_identifier(str(value))}
-    found: dict[str, Any] = {}
+    last: dict[str, Any] = {}
     for block in blocks_of(run):
         for result in block.results if block.start < write.start else ():
             record = record_in(result)
             if isinstance(record, dict) and next(iter(names), None) in record and names.items() <= record.items():
-                found = record
-    return found
+                last = record
+    return last
 
 
 def _held(name: str, run: Trajectory, write: Block) -> Iterator[Any]:
@@ -169,19 +169,19 @@ def _value(
     key: str, values: Sequence[tuple[dict[str, Any], Any]], arguments: dict[str, Any], held: dict[str, Any]
 ) -> Any:
     for name, value in arguments.items():
-        if all(name in given and _same(given[name], found) for given, found in values):
+        if all(name in given and _same(given[name], answer) for given, answer in values):
             return value
-    if len({as_json(found) for _, found in values}) == 1:
+    if len({as_json(answer) for _, answer in values}) == 1:
         return values[0][1]
-    if all(isinstance(found, dict) for _, found in values):
-        nested = [(given, found) for given, found in values]
+    if all(isinstance(answer, dict) for _, answer in values):
+        nested = [(given, answer) for given, answer in values]
         inner = held.get(key)
         built = _answer(arguments, inner if isinstance(inner, dict) else {}, nested)
         return _UNKNOWN if built is None else built
     return held.get(key, _UNKNOWN)
 
 
-def _same(given: Any, found: Any) -> bool:
-    if isinstance(given, list) and isinstance(found, list):
-        return sorted(map(as_json, given)) == sorted(map(as_json, found))
-    return bool(given == found)
+def _same(given: Any, answer: Any) -> bool:
+    if isinstance(given, list) and isinstance(answer, list):
+        return sorted(map(as_json, given)) == sorted(map(as_json, answer))
+    return bool(given == answer)

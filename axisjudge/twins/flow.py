@@ -59,8 +59,8 @@ def write_before_read(run: Trajectory, rng: Random) -> Edited | Refused:
     done = runs.record_in(write.results[0])
     afterwards = [result.model_copy(update={"content": as_left(result, done)}) for result in read.results]
     moved = [write.message, *write.results, read.message, *afterwards]
-    places = [read.message, *read.results, write.message, *write.results]
-    steps = runs.numbered([*run.steps[: read.start], *runs.at_times_of(places, moved), *run.steps[write.end :]])
+    before = [read.message, *read.results, write.message, *write.results]
+    steps = runs.numbered([*run.steps[: read.start], *runs.at_times_of(before, moved), *run.steps[write.end :]])
     what = f"{write.calls[0].name} (step {read.start}) comes before {read.calls[0].name}, on which it rests."
     return Edited(steps, tuple(range(read.start, write.end)), what)
 
@@ -103,10 +103,10 @@ def write_before_yes(run: Trajectory, rng: Random) -> Edited | Refused:
     """
     if not run.kinds:
         return Refused("which tools read and which change records is not known")
-    found = [block for block in runs.writes_of(run) if block.start >= 2 and _waited(block, run)]
-    if not found:
+    waiting = [block for block in runs.writes_of(run) if block.start >= 2 and _waited(block, run)]
+    if not waiting:
         return Refused("no change follows directly on a question and the user's yes")
-    write = rng.choice(found)
+    write = rng.choice(waiting)
     question, answer, result = run.steps[write.start - 2], run.steps[write.start - 1], write.results[0]
     asking = question.model_copy(update={"tool_calls": runs.untimed(write.calls)})
     at = runs.later_by(question.timestamp, write.message.timestamp, result.timestamp)
@@ -164,8 +164,8 @@ def reordered_reads(run: Trajectory, rng: Random) -> Edited | Refused:
     across = [pair for pair in pairwise(blocks) if _independent(*pair, run)]
     if not within and not across:
         return Refused("no two look-ups by one tool stand side by side without needing each other")
-    place = rng.randrange(len(within) + len(across))
-    return _within(run, *within[place]) if place < len(within) else _across(run, *across[place - len(within)])
+    index = rng.randrange(len(within) + len(across))
+    return _within(run, *within[index]) if index < len(within) else _across(run, *across[index - len(within)])
 
 
 def _alike(block: runs.Block, first: int) -> bool:
@@ -180,8 +180,8 @@ def _independent(one: runs.Block, other: runs.Block, run: Trajectory) -> bool:
     if calls[0].name != calls[1].name or calls[0].arguments == calls[1].arguments:
         return False
     before, needed = runs.text_of_all(run.steps[: one.start]), set(runs.strings_in(calls[1].arguments))
-    said = one.message.content or other.message.content
-    return not said and bool(needed) and all(value in before for value in needed)
+    content = one.message.content or other.message.content
+    return not content and bool(needed) and all(value in before for value in needed)
 
 
 def _within(run: Trajectory, block: runs.Block, first: int) -> Edited:
@@ -198,8 +198,8 @@ def _within(run: Trajectory, block: runs.Block, first: int) -> Edited:
 
 def _across(run: Trajectory, one: runs.Block, other: runs.Block) -> Edited:
     moved = [other.message, *other.results, one.message, *one.results]
-    places = [one.message, *one.results, other.message, *other.results]
-    steps = runs.numbered([*run.steps[: one.start], *runs.at_times_of(places, moved), *run.steps[other.end :]])
+    before = [one.message, *one.results, other.message, *other.results]
+    steps = runs.numbered([*run.steps[: one.start], *runs.at_times_of(before, moved), *run.steps[other.end :]])
     what = f"The look-ups with {one.calls[0].name} at steps {one.start} and {other.start} have changed places."
     return Edited(steps, tuple(range(one.start, other.end)), what)
 

@@ -43,15 +43,15 @@ class Block:
 
 def blocks_of(trajectory: Trajectory) -> list[Block]:
     """The agent's calls with their results; messages whose results do not follow at once are left out."""
-    steps, found = trajectory.steps, []
+    steps, blocks = trajectory.steps, []
     for step in steps:
         if not step.tool_calls or len(step.agent_calls) != len(step.tool_calls):
             continue
         results = steps[step.index + 1 : step.index + 1 + len(step.tool_calls)]
         answers = [result.tool_call_id for result in results if result.role == "tool"]
         if answers == [call.id for call in step.tool_calls]:
-            found.append(Block(step, results))
-    return found
+            blocks.append(Block(step, results))
+    return blocks
 
 
 def is_all(kind: str, block: Block, kinds: Mapping[str, str]) -> bool:
@@ -153,8 +153,8 @@ def numbered(steps: Sequence[Step]) -> tuple[Step, ...]:
     apart = {step.source_index - step.index for step in steps if step.source_index is not None}
     shift = apart.pop() if len(apart) == 1 else None
     return tuple(
-        step.model_copy(update={"index": place, "source_index": None if shift is None else place + shift})
-        for place, step in enumerate(steps)
+        step.model_copy(update={"index": index, "source_index": None if shift is None else index + shift})
+        for index, step in enumerate(steps)
     )
 
 
@@ -172,9 +172,9 @@ def untimed(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
     return tuple(call.model_copy(update={"timestamp": None}) for call in calls)
 
 
-def at_times_of(places: Sequence[Step], steps: Sequence[Step]) -> list[Step]:
+def at_times_of(before: Sequence[Step], steps: Sequence[Step]) -> list[Step]:
     """The steps at the times of the places that they now hold, so that time never runs backwards."""
     return [
-        step.model_copy(update={"timestamp": place.timestamp, "tool_calls": untimed(step.tool_calls)})
-        for place, step in zip(places, steps, strict=True)
+        step.model_copy(update={"timestamp": old.timestamp, "tool_calls": untimed(step.tool_calls)})
+        for old, step in zip(before, steps, strict=True)
     ]

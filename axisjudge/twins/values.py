@@ -25,10 +25,10 @@ def fabricated_argument(run: Trajectory, rng: Random) -> Edited | Refused:
     edit can follow. Values that the user spoke of, and numbers that other identifiers share, are left alone, because
     they would give the twin away.
     """
-    places = list(_fabricable(run))
-    if not places:
+    candidates = list(_fabricable(run))
+    if not candidates:
         return Refused("no identifier from a result goes into a call without the user naming it")
-    block, old = rng.choice(places)
+    block, old = rng.choice(candidates)
     new = _unheard(old, run, rng)
     if new is None:
         return Refused("no identifier of that shape is left")
@@ -47,7 +47,7 @@ def _fabricable(run: Trajectory) -> Iterator[tuple[runs.Block, str]]:
         given = runs.text_of_all(step for step in before if step.role == "tool")
         by_user = runs.text_of_all(step for step in run.steps if step.role in ("user", "system")) + (run.policy or "")
         everything = runs.text_of_all(run.steps)
-        for value in sorted({found for call in block.calls for found in runs.identifiers_in(call.arguments)}):
+        for value in sorted({each for call in block.calls for each in runs.identifiers_in(call.arguments)}):
             number = _number(value)
             shared = everything.count(number) != everything.count(value)
             if not block.failed and value in given and number not in by_user and not shared and _is_free(value, after):
@@ -82,10 +82,10 @@ def misreported_amount(run: Trajectory, rng: Random) -> Edited | Refused:
     Later mentions by both sides follow. Where the same message does a sum with the amount, the sum no longer comes
     out; a real misreading does that too.
     """
-    places = list(_tellings(run))
-    if not places:
+    candidates = list(_tellings(run))
+    if not candidates:
         return Refused("no amount of a result is told after the last change")
-    at, old = rng.choice(places)
+    at, old = rng.choice(candidates)
     new = _misread(old, run, rng)
     if new is None:
         return Refused("no misreading of the amount is left")
@@ -103,11 +103,11 @@ def _tellings(run: Trajectory) -> Iterator[tuple[int, str]]:
     held: set[float] = set()
     by_user: set[float] = set()
     for step in run.steps:
-        said = {_value(amount) for amount in _AMOUNT.findall(step.content)}
+        amounts = {_value(amount) for amount in _AMOUNT.findall(step.content)}
         if step.role == "tool":
-            held |= _numbers(runs.record_in(step)) | said
+            held |= _numbers(runs.record_in(step)) | amounts
         elif step.role == "user":
-            by_user |= said
+            by_user |= amounts
         elif step.role == "assistant" and not step.tool_calls and step.index > last_change:
             for amount in dict.fromkeys(_AMOUNT.findall(step.content)):
                 calls = [runs.text_of(later) for later in run.steps[step.index :] if later.tool_calls]
@@ -130,9 +130,9 @@ def _value(amount: str) -> float:
 def _misread(amount: str, run: Trajectory, rng: Random) -> str | None:
     """The amount with two neighbouring digits exchanged or one digit changed, equal to no amount of the run."""
     everything = runs.text_of_all(run.steps) + (run.policy or "")
-    taken = {_value(found) for found in _AMOUNT.findall(everything)}
+    taken = {_value(each) for each in _AMOUNT.findall(everything)}
     taken |= set().union(*(_numbers(runs.record_in(step)) for step in run.steps if step.role == "tool"))
-    digits = [place for place, letter in enumerate(amount) if letter.isdigit()]
+    digits = [index for index, letter in enumerate(amount) if letter.isdigit()]
     for _ in range(_TRIES):
         letters = list(amount)
         first = rng.randrange(len(digits))
@@ -234,12 +234,12 @@ def renamed_user(run: Trajectory, rng: Random) -> Edited | Refused:
 
 def _name_of_user(run: Trajectory) -> tuple[str, str] | None:
     """First and last name in the only person's record of the run."""
-    found = set()
+    names = set()
     for step in run.steps:
         for record in runs.objects_in(runs.record_in(step)) if step.role == "tool" else ():
             if "name" in record and {"email", "address"} & record.keys() and (name := _split(record["name"])):
-                found.add(name)
-    return found.pop() if len(found) == 1 else None
+                names.add(name)
+    return names.pop() if len(names) == 1 else None
 
 
 def _split(name: Any) -> tuple[str, str] | None:
