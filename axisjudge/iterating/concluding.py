@@ -41,14 +41,14 @@ Bets = Callable[..., ShownBetter]
 def concluded(
     work: RubricSearch,
     cut: Cut,
-    found: Sequence[Sequence[RubricCandidate]],
+    searches: Sequence[Sequence[RubricCandidate]],
     noise: float,
     level: float,
     tell: Any,
     notes: Sequence[str],
 ) -> improvement.Improvement:
     """The best candidate on the confirm tasks, what must hold beside it, and everything that is told of the search."""
-    best = best_of(found)
+    best = best_of(searches)
     confirm = runs_of(work, cut.confirm)
     number = 1 if best is None else _number(work, cut, best.text)
     largest = max(Counter(work.runs[id].cluster_id for id in confirm).values())
@@ -59,7 +59,7 @@ def concluded(
     is_reordered = False
     why: list[str] = []
     gains, flips = _frame([], _GAINS), _frame([], _FLIPS)
-    worth, turned = _frame([], _WORTH), _frame([], _TURNED)
+    points, turned = _frame([], _POINTS), _frame([], _TURNED)
     if best is not None:
         texts = _compared(work, best.text)
         shown, ids, verdicts = _confirmed(work, cut, best.text, texts, bets, tell)
@@ -68,18 +68,18 @@ def concluded(
             _refuse_draft(work, best, why)
         ending = "refused" if why else "accepted" if shown.is_better else "not_shown"
         bets = partial(bets, is_last=len(ids) == len(confirm))
-        gains = _gains(work, found[best.search - 1][0], best, ids, verdicts, texts, bets)
+        gains = _gains(work, searches[best.search - 1][0], best, ids, verdicts, texts, bets)
         flips = _flips(work, best.text, ids, verdicts)
         is_reordered = REORDERED in texts
         if ending == "accepted":
-            worth, turned = _worth(work, ids, best.text)
+            points, turned = _sentence_points(work, ids, best.text)
     made_up = tuple(judge.rater for judge in work.judges if judge.kind == "simulated")
     return improvement.Improvement(
         axis=work.axis,
         base=work.first.version,
         target=work.target,
         ending=ending,
-        version=_written(work, best, found[best.search - 1]) if best is not None and ending == "accepted" else None,
+        version=_written(work, best, searches[best.search - 1]) if best is not None and ending == "accepted" else None,
         why=tuple(why),
         text=best.text if best else None,
         first_text=work.first.text,
@@ -87,12 +87,12 @@ def concluded(
         n_labels=len(work.runs),
         n_repeats=work.repeats,
         spent_usd=work.kept.budget(1e9).spent_usd,
-        candidates=improvement.CandidateTree(_tree(work, found, best, ending), made_up=made_up),
+        candidates=improvement.CandidateTree(_tree(work, searches, best, ending), made_up=made_up),
         confirmed=improvement.ConfirmedGain(gains, shown, made_up=made_up),
-        front=improvement.JudgedCandidates(_front(work, found), made_up=made_up),
+        front=improvement.JudgedCandidates(_front(work, searches), made_up=made_up),
         flips=improvement.ChangedVerdicts(flips, made_up=made_up),
-        sentence_worth=improvement.SentenceWorth(worth, turned, made_up=made_up),
-        more_labels=_more_labels(work, cut, found, shown, bets),
+        sentence_worth=improvement.SentenceWorth(points, turned, made_up=made_up),
+        more_labels=_more_labels(work, cut, searches, shown, bets),
         labelled_by=work.labelled_by,
         ratings_path=portable(work.out, own().resolve()),
         notes=(
@@ -143,7 +143,7 @@ def _number(work: RubricSearch, cut: Cut, best: str) -> int:
 def _more_labels(
     work: RubricSearch,
     cut: Cut,
-    found: Sequence[Sequence[RubricCandidate]],
+    searches: Sequence[Sequence[RubricCandidate]],
     shown: ShownBetter | None,
     bets: Bets,
 ) -> int | None:
@@ -154,7 +154,7 @@ def _more_labels(
     """
     confirm = runs_of(work, cut.confirm)
     if shown is None:
-        judged = [(each, candidates[0]) for candidates in found for each in candidates[1:] if each.select]
+        judged = [(each, candidates[0]) for candidates in searches for each in candidates[1:] if each.select]
         pair = max(judged, key=lambda pair: select_gain(*pair), default=None)
         after, before = (each.select for each in pair) if pair else (dict.fromkeys(confirm, 0.0),) * 2
         tasks = [work.runs[id].cluster_id for id in before]
@@ -239,17 +239,17 @@ def _neighbours(work: RubricSearch, ids: Sequence[str], best: str, texts: Mappin
         if sha in text_of:
             words.setdefault(text_of[sha], {})[tuple(key)] = verdict
     first = words.get(work.first.text, {})
-    control, said = (REORDERED, "its examples in another order") if REORDERED in texts else (PARAPHRASE, "a paraphrase")
+    control, what = (REORDERED, "its examples in another order") if REORDERED in texts else (PARAPHRASE, "a paraphrase")
     moved = {
         name: sum(words.get(text, {}).get(key) != word for key, word in first.items()) / max(1, len(first))
         for name, text in (("candidate", best), (control, texts[control]))
     }
     if moved["candidate"] <= moved[control] + NEIGHBOURS:
         return []
-    return [f"it moves {moved['candidate']:.0%} of verdicts on other axes, {said} {moved[control]:.0%}"]
+    return [f"it moves {moved['candidate']:.0%} of verdicts on other axes, {what} {moved[control]:.0%}"]
 
 
-def _worth(work: RubricSearch, ids: Sequence[str], best: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _sentence_points(work: RubricSearch, ids: Sequence[str], best: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Each changed sentence left out: points that go with it, and the verdicts that it turned, one by one."""
     changed = [each for each in rubric_sentences(work.first.text, best) if each.sign == "+"][:MOST_SENTENCES]
     rows, flips = [], []
@@ -267,7 +267,7 @@ def _worth(work: RubricSearch, ids: Sequence[str], best: str) -> tuple[pl.DataFr
         turned = _turned(work, ids, work.repeats, verdicts[without], verdicts[best])
         rows.append({"sentence": sentence.text, "points": points, "turned": len(turned), "items": len(both)})
         flips += [{"sentence": sentence.text, **flip} for flip in turned]
-    return _frame(rows, _WORTH), _frame(flips, _TURNED)
+    return _frame(rows, _POINTS), _frame(flips, _TURNED)
 
 
 def _turned(
@@ -311,7 +311,7 @@ _TREE = ("search", "key", "parent", "became", "reason", "train_gain", "select_ga
 _GAINS = ("judge", "tasks", "against", "gain", "low", "high", "e_value", "items")
 _FRONT = ("search", "key", "judge", "family", "agreement", "decided", "tokens", "gain", "on_front")
 _FLIPS = ("run", "task", "judge", "label", "before", "after", "towards", "reason_before", "reason_after")
-_WORTH = ("sentence", "points", "turned", "items")
+_POINTS = ("sentence", "points", "turned", "items")
 _TURNED = ("sentence", "run", "task", "judge", "repeat", "label", "before", "after", "towards")
 
 
@@ -322,10 +322,10 @@ def _frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pl.Data
 
 
 def _tree(
-    work: RubricSearch, found: Sequence[Sequence[RubricCandidate]], best: RubricCandidate | None, ending: str
+    work: RubricSearch, searches: Sequence[Sequence[RubricCandidate]], best: RubricCandidate | None, ending: str
 ) -> pl.DataFrame:
     rows = []
-    for candidates in found:
+    for candidates in searches:
         first = candidates[0]
         for each in candidates:
             became = "first" if each is first else "refused" if each.refused and not each.train else "left"
@@ -365,8 +365,8 @@ def _gains(
         )
         each = bets(after, {PARENT: before}, tasks)
         ends = {"gain": each.gain.estimate, "low": each.gain.ci_low, "high": each.gain.ci_high}
-        found = {"e_value": each.e_values[PARENT], "items": each.gain.n_items}
-        return {"judge": judge, "tasks": "confirm", "against": name, **ends, **found}
+        evidence = {"e_value": each.e_values[PARENT], "items": each.gain.n_items}
+        return {"judge": judge, "tasks": "confirm", "against": name, **ends, **evidence}
 
     made = {"tasks": "train", "against": PARENT, "gain": _train_gain(best, first), "items": len(best.train)}
     rows = [made, *(row(name, text) for name, text in texts.items())]
@@ -381,10 +381,10 @@ def _train_gain(candidate: RubricCandidate, first: RubricCandidate) -> float | N
     return sum(gains) / len(gains) if gains else None
 
 
-def _front(work: RubricSearch, found: Sequence[Sequence[RubricCandidate]]) -> pl.DataFrame:
+def _front(work: RubricSearch, searches: Sequence[Sequence[RubricCandidate]]) -> pl.DataFrame:
     """Candidates judge by judge on the select tasks; on the front where no other is at least as good in everything."""
     rows = []
-    for candidates in found:
+    for candidates in searches:
         judged = [each for each in candidates if each.select]
         ids = list(candidates[0].select)
         verdicts = work.verdicts([each.text for each in judged], ids, 1)

@@ -139,8 +139,8 @@ def improve(
     noise = _noise(work, cut)
     if noise == noise:  # else each was asked once
         tell(f"the judges gave another verdict to the same text in {noise:.0%} of repeats")
-    found = [_searched(work, sides, n, rounds, seed, tell) for n, sides in enumerate(cut.searches)]
-    result = concluded(work, cut, found, noise, level, tell, notes)
+    searches = [_searched(work, sides, n, rounds, seed, tell) for n, sides in enumerate(cut.searches)]
+    result = concluded(work, cut, searches, noise, level, tell, notes)
     result.save(_drafts(axis) / RECORD)
     return result
 
@@ -231,20 +231,20 @@ def _searched(
         tell(f"search {number + 1}, proposal {n} of {rounds}: {state}")
         return candidate
 
-    found = search(
+    candidates = search(
         work.first.text, train=train, select=select, score=score, propose=propose, rounds=rounds, seed=seed + number
     )
-    for candidate in found:
+    for candidate in candidates:
         candidate.search = number + 1
-    gains = [select_gain(each, found[0]) for each in found[1:] if each.select]
+    gains = [select_gain(each, candidates[0]) for each in candidates[1:] if each.select]
     tell(
         f"search {number + 1}: {len(gains)} candidates judged on select tasks, the best "
         f"{100 * max(gains, default=0):+z.0f}"
     )
-    for candidate in found[1:]:
+    for candidate in candidates[1:]:
         if not candidate.is_lost and candidate.key != candidate.parent:
-            _write_draft(work, candidate, found[0])
-    return found
+            _write_draft(work, candidate, candidates[0])
+    return candidates
 
 
 def _case(work: RubricSearch, verdicts: Verdicts, id: str) -> Case[str]:
@@ -261,7 +261,7 @@ def _proposed(work: RubricSearch, text: str, cases: Sequence[Case[str]], number:
     wrong = [case for case in steady if case.score < 1] or [case for case in cases if case.score < 1]
     items, parent = tuple(case.item for case in wrong), RubricCandidate(text).key
     shown = _shown(work, work.rubric(text), items)
-    sheet = proposing.proposal_sheet(work.rubric(text), shown, number, work.told[-3:], work.room)
+    sheet = proposing.proposal_sheet(work.rubric(text), shown, number, work.refused[-3:], work.room)
     rating = work.proposal(sheet)
     made = RubricCandidate(f"{text}\n", parent, made_from=items, cost_usd=rating["cost_usd"] or 0.0)
     if rating["status"] != "ok":
@@ -272,7 +272,7 @@ def _proposed(work: RubricSearch, text: str, cases: Sequence[Case[str]], number:
         return replace(made, refused="its answer has another form", is_lost=True)
     refused = [fault] if fault else refusals(new, work.first, work.content, work.names)
     if refused:
-        work.told.append(refused[0].partition(":")[0])
+        work.refused.append(refused[0].partition(":")[0])
     return replace(made, text=new, reason=reason, refused="; ".join(refused[:3]))
 
 
@@ -288,15 +288,15 @@ def _shown(work: RubricSearch, rubric: Rubric, ids: Sequence[str]) -> list[dict[
 
 
 def _shown_case(work: RubricSearch, id: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    said: list[dict[str, Any]] = [
+    verdicts: list[dict[str, Any]] = [
         {"judge": f"judge {n}", "verdict": row["verdict"], "reason": row["rationale"] or ""}
         for n, row in enumerate(rows, start=1)
     ]
     reason, cited = work.reasons.get(id, ("", []))
     if reason:
-        said.insert(0, {"label": work.labels[id], "reason": reason})
+        verdicts.insert(0, {"label": work.labels[id], "reason": reason})
     steps = [*cited, *(step for row in rows for step in row["cited_step_indices"] or [])]
-    return proposing.case_of(work.runs[id], work.labels[id] or "that on which judges agree", said, steps)
+    return proposing.case_of(work.runs[id], work.labels[id] or "that on which judges agree", verdicts, steps)
 
 
 def _drafts(axis: str) -> Path:

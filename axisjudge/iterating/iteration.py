@@ -125,8 +125,8 @@ class Iteration:
         banner = f'<p style="border-left: 4px solid #b3261e; padding-left: 8px">{html.escape(self.result.banner)}</p>'
         apart = occasions_apart(self.turn.before, self.turn.after) if self.turn.pair.apart else ""
         words = [self.result.answer, apart, self.decided, cited_words(self.cited)]
-        said = "".join(f"<p><strong>{html.escape(each)}</strong></p>" for each in words if each)
-        return f"{notes}{banner if self.result.banner else ''}{said}"
+        lines = "".join(f"<p><strong>{html.escape(each)}</strong></p>" for each in words if each)
+        return f"{notes}{banner if self.result.banner else ''}{lines}"
 
     @cached_property
     def rubric(self) -> tuple[RubricSentence, ...]:
@@ -498,16 +498,16 @@ LOOKED = {
 }
 
 
-def looked_at_words(found: LookedAt) -> str:
+def looked_at_words(seen: LookedAt) -> str:
     """How many of the flips are improvements, by people who looked at them; no rate of anything else."""
-    if not found.flips:
+    if not seen.flips:
         return "No verdict flipped, so that there is nothing to decide on."
-    flips = many(found.flips, "flip")
-    if not found.looked_at:
+    flips = many(seen.flips, "flip")
+    if not seen.looked_at:
         return f"Of {flips} nobody has looked at any yet: decide on them in the explorer (W, then 1 to 4)."
-    given = [(each, n) for each, n in found.counts.items() if n or each is Looked.IMPROVED]
+    given = [(each, n) for each, n in seen.counts.items() if n or each is Looked.IMPROVED]
     parts = [f"{n} {LOOKED[each][n != 1]}" for each, n in given]
-    left = found.flips - found.looked_at
+    left = seen.flips - seen.looked_at
     return f"Of {flips} {listed(parts)}{f'; {left} not looked at yet' if left else ''}."
 
 

@@ -82,15 +82,15 @@ def proposal_sheet(
     rubric: Rubric,
     cases: Sequence[Mapping[str, Any]],
     number: int,
-    told: Sequence[str] = (),
+    reasons: Sequence[str] = (),
     room: float = math.inf,
 ) -> Sheet:
-    """The request for an edit of a rubric, from cases as `case_of` makes them; `told` is why edits were refused.
+    """The request for an edit of a rubric, from cases as `case_of` makes them; `reasons` are why edits were refused.
 
     Where the request has more than `room` characters the last cases are left out; the only one left is cut.
     """
-    refused = "".join(f"\n- {each}" for each in dict.fromkeys(told))
-    before = f"\nEdits that were refused, and why:{refused}\n" if told else ""
+    refused = "".join(f"\n- {each}" for each in dict.fromkeys(reasons))
+    before = f"\nEdits that were refused, and why:{refused}\n" if reasons else ""
     asked = f"The cases end here. Proposal {number} for the axis {rubric.axis}.\n{before}\nRUBRIC\n{rubric.text}"
     left, characters = room - characters_of(rubric) - len(before), CASE_CHARACTERS
     while len((prefix := _fenced(cases, characters)).text) > max(0, left) and characters:
@@ -126,11 +126,11 @@ def _sheet(rubric: Rubric, page: CallPrompt) -> Sheet:
 
 def _read(text: str, schema: Mapping[str, Any]) -> ReadSheet:
     try:
-        said, _ = object_in(text)
+        reply, _ = object_in(text)
         wanted = set(schema["required"])
-        if not isinstance(said, dict) or not wanted <= said.keys():
+        if not isinstance(reply, dict) or not wanted <= reply.keys():
             raise UnclearError(f"it must hold {', '.join(sorted(wanted))}")
-        kept = json.dumps({name: said[name] for name in sorted(wanted)}, ensure_ascii=False)
+        kept = json.dumps({name: reply[name] for name in sorted(wanted)}, ensure_ascii=False)
         if len(kept) > MOST_RATIONALE:
             raise UnclearError(f"it is longer than {MOST_RATIONALE:,} characters")
     except (UnclearError, RecursionError) as error:
@@ -153,14 +153,14 @@ def _fenced(cases: Sequence[Mapping[str, Any]], characters: int) -> Prefix:
     """
     bodies = [build_prefix(case["run"], budget=characters) for case in cases]
     texts = [body.text[: 2 * characters] for body in bodies]
-    said = [
+    answers = [
         [quoted({**each, "reason": each.get("reason", "")[: characters // 4]}) for each in case["verdicts"]]
         for case in cases
     ]
-    whole = "\n".join([*texts, *(line for lines in said for line in lines)])
+    whole = "\n".join([*texts, *(line for lines in answers for line in lines)])
     mark = absent_from(whole, sha256(whole.encode()).hexdigest())
     lines = [f"<<< CASES {mark}: everything down to the line that closes them with this mark is data"]
-    for number, (case, text, verdicts) in enumerate(zip(cases, texts, said, strict=True), start=1):
+    for number, (case, text, verdicts) in enumerate(zip(cases, texts, answers, strict=True), start=1):
         lines.append(f"[{mark} case {number}] the right verdict is {quoted(case['label'])}; judges said:")
         lines += [f"[{mark} case {number}] {each}" for each in verdicts]
         lines += [f"[{mark} case {number}] RUN TEXT of the cited steps", text]
@@ -168,9 +168,9 @@ def _fenced(cases: Sequence[Mapping[str, Any]], characters: int) -> Prefix:
     return Prefix("\n".join(lines) + "\n", mark)
 
 
-def edited(text: str, said: str) -> tuple[str, str, str]:
+def edited(text: str, reply: str) -> tuple[str, str, str]:
     """A rubric's text after a proposer's answer, its reason, and why it cannot be taken (empty where it can)."""
-    answer = json.loads(said)
+    answer = json.loads(reply)
     reason = " ".join(str(answer.get("reason", "")).split())[:300]
     if "rubric" in answer:
         return f"{str(answer['rubric']).strip()}\n", reason, ""
@@ -267,7 +267,7 @@ class RunContent:
 
     @cached_property
     def _texts(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(_plain(text) for run in self.runs for text in _said(run)))
+        return tuple(dict.fromkeys(_plain(text) for run in self.runs for text in _texts_of(run)))
 
     @cached_property
     def agents(self) -> frozenset[str]:
@@ -282,7 +282,7 @@ class RunContent:
         return re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", self._joined) is not None
 
 
-def _said(run: Trajectory) -> Iterable[str]:
+def _texts_of(run: Trajectory) -> Iterable[str]:
     for step in run.steps:
         yield step.content
         for call in step.tool_calls:
@@ -306,12 +306,12 @@ def _rows(text: str) -> Iterable[tuple[str, ...]]:
 
 def _numbers(text: str) -> set[str]:
     """Amounts of a text, without separators of thousands and zeros at the end."""
-    found = set()
+    numbers = set()
     for currency, whole, rest in set(_NUMBER.findall(text)):
         whole, rest = re.sub(r"\D", "", whole), rest.rstrip("0")
         if currency or rest or len(whole) > 1:
-            found.add(f"{whole}.{rest}" if rest else whole)
-    return found
+            numbers.add(f"{whole}.{rest}" if rest else whole)
+    return numbers
 
 
 def refusals(text: str, first: Rubric, content: RunContent, names: Sequence[str]) -> list[str]:
@@ -327,11 +327,11 @@ def refusals(text: str, first: Rubric, content: RunContent, names: Sequence[str]
     names : sequence of str
         Judges, models and families, which a rubric may not name.
     """
-    found = [*_of_runs(text, first.text, content), *_named(text, first.text, [*content.agents, *names])]
+    reasons = [*_of_runs(text, first.text, content), *_named(text, first.text, [*content.agents, *names])]
     tokens, most = -(-len(text) // 4), first.tokens + most_growth(first)
     if tokens > most:
-        found.append(f"it is too long: {tokens} tokens, at most {most}")
-    return [*found, *_form(text, first), *_meaning(text, first)]
+        reasons.append(f"it is too long: {tokens} tokens, at most {most}")
+    return [*reasons, *_form(text, first), *_meaning(text, first)]
 
 
 def most_growth(first: Rubric) -> int:
@@ -347,11 +347,11 @@ def _of_runs(text: str, before: str, content: RunContent) -> Iterable[str]:
         yield f"it holds {IN_A_ROW} words in a row of a run: {' '.join(row)!r}"
     old = known | {word.casefold() for word in _IDENTIFIER.findall(before)}
     identifiers = (word for word in _IDENTIFIER.findall(text) if word.casefold() not in old and content.holds(word))
-    amounts = iter(sorted((_numbers(text) - _numbers(before)) & content.numbers))
+    numbers = iter(sorted((_numbers(text) - _numbers(before)) & content.numbers))
     known_letters = {word.casefold() for word in _LETTERS.findall(before)}
     new = (word for word in _LETTERS.findall(text) if word.casefold() not in known_letters)
     names = (word for word in new if word.casefold() in content.names)
-    for kind, words in (("an identifier", identifiers), ("an amount", amounts), ("a name", names)):
+    for kind, words in (("an identifier", identifiers), ("an amount", numbers), ("a name", names)):
         if (word := next(words, None)) is not None:
             yield f"it holds {kind} of a run: {word!r}"
     if hidden := next((letter for letter in text if _is_hidden(letter) and letter not in before), None):

@@ -185,7 +185,7 @@ def search(
     def is_done(state: Any) -> bool:
         return adapter.error is not None or len(adapter.made) >= rounds or state.i >= WITHOUT_CASES * rounds
 
-    found: Any = optimize(
+    result: Any = optimize(
         {TEXT: first},
         list(train),
         list(select),
@@ -200,7 +200,7 @@ def search(
     if adapter.error is not None:
         raise adapter.error
     names = list(select)
-    for text, by_number in zip(found.candidates, found.val_subscores, strict=True):
+    for text, by_number in zip(result.candidates, result.val_subscores, strict=True):
         adapter.judged[text[TEXT]].select = {names[number]: each for number, each in by_number.items()}
     for candidate in adapter.judged.values():
         candidate.refused = "" if candidate.select else "no better on the cases that it was made from"
@@ -217,7 +217,7 @@ def select_gain(candidate: RubricCandidate, first: RubricCandidate) -> float:
 
 def best_of(searches: Sequence[Sequence[RubricCandidate]]) -> RubricCandidate | None:
     """The one candidate that is taken to the confirm tasks: the highest gain on its select items; None for no gain."""
-    gains = [(select_gain(each, found[0]), each) for found in searches for each in found[1:] if each.select]
+    gains = [(select_gain(each, tried[0]), each) for tried in searches for each in tried[1:] if each.select]
     gain, best = max(gains, key=lambda pair: pair[0], default=(0.0, None))
     return best if gain > 0 else None
 

@@ -75,7 +75,7 @@ class RubricSearch:
     out: Path
     options: RunOptions
     kept: KeptRatings = field(init=False)
-    told: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
     twins: dict[str, Trajectory] = field(default_factory=dict)
     unsteady: set[str] = field(default_factory=set)
 
@@ -162,10 +162,10 @@ class RubricSearch:
         table = self.asked(self.calls(texts, ids, repeats, judges), judges)
         own_rows = table.filter(table["question"] == self.axis)
         columns = ("rubric_sha256", "trajectory_id", "rater", "repeat", "verdict")
-        found: dict[str, dict[tuple[str, str, int], str | None]] = {}
+        answers: dict[str, dict[tuple[str, str, int], str | None]] = {}
         for sha, id, rater, repeat, verdict in own_rows.select(*columns).iter_rows():
-            found.setdefault(sha, {})[id, rater, repeat] = verdict
-        return {text: found.get(self.rubric(text).sha256, {}) for text in texts}
+            answers.setdefault(sha, {})[id, rater, repeat] = verdict
+        return {text: answers.get(self.rubric(text).sha256, {}) for text in texts}
 
     def scores(self, verdicts: Verdicts, id: str, repeats: int, judge: str | None = None) -> list[float]:
         """Credits of one run: 1 for each verdict that is the label, or for each pair of judges that agree."""
@@ -198,7 +198,7 @@ class RubricSearch:
         asked = self.proposer
         if not isinstance(asked, RemoteJudge):
             return math.inf
-        context = asked.options.get("context") or asked.context_told or asked.context
+        context = asked.options.get("context") or asked.server_context or asked.context
         reply = asked.options.get("max_tokens", max(asked.longest_reply, proposing.REPLY_TOKENS))
         return math.inf if context is None else CHARACTERS_PER_TOKEN * (context - reply)
 
@@ -383,10 +383,10 @@ class RubricSentence:
 def rubric_sentences(before: str, after: str) -> tuple[RubricSentence, ...]:
     """The sentences of two rubrics in one order; one that was reworded stands once, as its new text with `words`."""
     old, new = _split(before), _split(after)
-    found: list[RubricSentence] = []
+    sentences: list[RubricSentence] = []
 
     def put(sign: str, text: str, words: Sequence[tuple[str, str]] = ()) -> None:
-        found.append(RubricSentence(len(found) + 1, sign, text, tuple(words)))
+        sentences.append(RubricSentence(len(sentences) + 1, sign, text, tuple(words)))
 
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":
@@ -403,7 +403,7 @@ def rubric_sentences(before: str, after: str) -> tuple[RubricSentence, ...]:
                 put("+", text)
         for text in gone:
             put("-", text)
-    return tuple(found)
+    return tuple(sentences)
 
 
 def hangs_on(reason: str | None, sentences: Sequence[RubricSentence]) -> RubricSentence | None:
@@ -413,11 +413,11 @@ def hangs_on(reason: str | None, sentences: Sequence[RubricSentence]) -> RubricS
     """
     of = [_words(each.text) for each in sentences]
     held = Counter(word for words in of for word in words)
-    said = _words(reason or "") & held.keys()
-    weight = {word: math.log(1 + len(of) / held[word]) for word in said}
-    shared = [(sum(weight[word] for word in words & said), at) for at, words in enumerate(of)]
+    shared_words = _words(reason or "") & held.keys()
+    weight = {word: math.log(1 + len(of) / held[word]) for word in shared_words}
+    shared = [(sum(weight[word] for word in words & shared_words), at) for at, words in enumerate(of)]
     best, at = max(shared, default=(0.0, -1), key=lambda each: (each[0], -each[1]))
-    return sentences[at] if best and len(of[at] & said) >= FEWEST_SHARED else None
+    return sentences[at] if best and len(of[at] & shared_words) >= FEWEST_SHARED else None
 
 
 def cited_on_flips(
@@ -433,13 +433,13 @@ def cited_on_flips(
     for flip in flips:
         sentence = hangs_on(flip.after.rationale, kept)
         rows.setdefault(sentence.number if sentence else None, (sentence, []))[1].append(flip)
-    found = []
+    table = []
     for number, (sentence, mine) in sorted(rows.items(), key=lambda row: (row[0] is None, -len(row[1][1]))):
         cited = [steps[each.item][at] for each in mine for at in each.after.cited if at < len(steps.get(each.item, ()))]
         tools = Counter(
             name for step in cited for name in {step.tool_name, *(call.name for call in step.tool_calls)} if name
         )
-        found.append(
+        table.append(
             {
                 "sentence": number,
                 "rubric": sentence.text if sentence else None,
@@ -450,7 +450,7 @@ def cited_on_flips(
             }
         )
     kinds = {"sentence": pl.Int64, "rubric": pl.String, "new": pl.Boolean, "flips": pl.Int64, "cited_steps": pl.Int64}
-    return pl.DataFrame(found, schema={**kinds, "tools": pl.String})
+    return pl.DataFrame(table, schema={**kinds, "tools": pl.String})
 
 
 def beside_flips(flips: Sequence[Flip], sentences: Sequence[RubricSentence], versions: tuple[str, str]) -> str:
@@ -465,8 +465,8 @@ def beside_flips(flips: Sequence[Flip], sentences: Sequence[RubricSentence], ver
             sentence = hangs_on(side.rationale, text)
             points = f" <em>Hangs on {sentence.number}: {_marked(sentence)}</em>" if sentence else ""
             sure = "" if side.confidence is None else f" {side.confidence:.2f}"
-            said = html.escape(f"{version}: {side.verdict}{sure}. {side.rationale or ''}")
-            right += f"<br>{said}{points}"
+            line = html.escape(f"{version}: {side.verdict}{sure}. {side.rationale or ''}")
+            right += f"<br>{line}{points}"
         right += "</article>"
     return f"{_STYLE}<div class=axisjudge-beside><div>{left}</div><div>{right}</div></div>"
 
