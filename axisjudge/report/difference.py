@@ -49,10 +49,10 @@ def compare_results(before: str | Path, after: str | Path) -> list[ResultDiffere
     return list(differences(read_results(before), read_results(after)))
 
 
-def are_related(before: str | Path, after: str | Path, found: Sequence[ResultDifference]) -> bool:
+def are_related(before: str | Path, after: str | Path, changes: Sequence[ResultDifference]) -> bool:
     """Whether two results are of one thing: not where most places of the smaller one are missing in the other."""
     lone = [
-        sum(_leaves(getattr(each, here)) for each in found if getattr(each, there) == ABSENT)
+        sum(_leaves(getattr(each, here)) for each in changes if getattr(each, there) == ABSENT)
         for here, there in (("before", "after"), ("after", "before"))
     ]
     leaves = [_leaves(read_results(path)) for path in (before, after)]
@@ -111,7 +111,7 @@ def _by_name(before: list[Any], after: list[Any]) -> tuple[dict[str, Any], dict[
     """The items of two lists by what names each in both; by their places where that fails."""
     for name in (_name, _full_name):
         named = [{name(item): item for item in items} for items in (before, after)]
-        if all(len(found) == len(items) for found, items in zip(named, (before, after), strict=True)):
+        if all(len(by_name) == len(items) for by_name, items in zip(named, (before, after), strict=True)):
             return named[0], named[1]
     return {str(at): item for at, item in enumerate(before)}, {str(at): item for at, item in enumerate(after)}
 

@@ -132,12 +132,12 @@ def _module(path: Path) -> Module:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         _strip(node)
-    found = set(_imported(tree))
+    names = set(_imported(tree))
     looks_up = any(isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in tree.body)
     lazy = dict(_looked_up(tree, _dotted(path))) if looks_up else {}
     texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
-    found |= {match for text in texts for match in _NAME.findall(text)} - set(lazy.values())
-    return Module(hashlib.sha256(ast.dump(tree).encode()).hexdigest(), tuple(sorted(found)), lazy)
+    names |= {match for text in texts for match in _NAME.findall(text)} - set(lazy.values())
+    return Module(hashlib.sha256(ast.dump(tree).encode()).hexdigest(), tuple(sorted(names)), lazy)
 
 
 def _strip(node: ast.AST) -> None:
@@ -185,8 +185,8 @@ def versions() -> dict[str, str]:
     from axisjudge import __version__
 
     names = [re.split(r"[^\w.-]", line)[0] for line in metadata.requires("axisjudge") or [] if "extra ==" not in line]
-    found = {name: metadata.version(name) for name in sorted(names)}
-    return {"python": ".".join(map(str, sys.version_info[:3])), "axisjudge": __version__, **found}
+    required = {name: metadata.version(name) for name in sorted(names)}
+    return {"python": ".".join(map(str, sys.version_info[:3])), "axisjudge": __version__, **required}
 
 
 def git_commit(folder: Path) -> str:
@@ -205,10 +205,10 @@ def paths_in(text: str, start: Path) -> list[tuple[str, Path]]:
     """
     if len(text) > 1000:
         return []
-    if found := _existing(text, start):
-        return [(text, found)]
+    if existing := _existing(text, start):
+        return [(text, existing)]
     parts = [re.sub(r"^[a-z][a-z-]+:", "", part.rpartition("=")[2]) for part in text.split(",")]
-    return [(part, found) for part in parts if (found := _existing(part, start))]
+    return [(part, existing) for part in parts if (existing := _existing(part, start))]
 
 
 def _existing(text: str, start: Path) -> Path | None:

@@ -265,8 +265,8 @@ def _without_title(figure: Any) -> None:
         figure._suptitle = None
     elif len(figure.axes) == 1 or sum(bool(title_of(ax)) for ax in figure.axes) == 1:
         for ax in figure.axes:
-            for place in ("left", "center", "right"):
-                ax.set_title("", loc=place)
+            for side in ("left", "center", "right"):
+                ax.set_title("", loc=side)
     if (below := figure._supxlabel) is not None and _says(how, below.get_text()):
         below.remove()
         figure._supxlabel = None

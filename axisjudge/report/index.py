@@ -47,7 +47,7 @@ def write_index(reports: Path) -> Path:
     cards = _one_a_question(cards)
     story = {chapter: [card for card in cards if card["chapter"] == chapter] for chapter in (*CHAPTERS, _REST)}
     page = environment.get_template("reports.html.j2").render(
-        story={chapter: told for chapter, told in story.items() if told}, css=css()
+        story={chapter: chapter_cards for chapter, chapter_cards in story.items() if chapter_cards}, css=css()
     )
     staged = reports / ".index.html"
     staged.write_text(visible(page), encoding="utf-8")
@@ -65,12 +65,12 @@ def _one_a_question(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _chapter(name: str) -> str:
     """The chapter that a report belongs to: by its name, or by its beginning in the gallery."""
-    told = (
+    chapters = (
         chapter
         for chapter, names in CHAPTERS.items()
         if any(name == each or name.startswith(f"{each}_") for each in names)
     )
-    return next(told, _REST)
+    return next(chapters, _REST)
 
 
 def _thumbnail(picture: Path, kept: Path) -> str:
@@ -159,7 +159,7 @@ def write_contents(home: Path) -> None:
     for name, entry in read_gallery(home).items():
         results = home / FOLDER / name / "results.json"
         if results.exists():
-            said = json.loads(results.read_text(encoding="utf-8"))
-            question = f"[{literal(said['title'])}]({name}/report.md)"
-            lines += [f"- **{literal(entry.data)}**: {question} (`{said['command']}`): {literal(_answer(said))}"]
+            report = json.loads(results.read_text(encoding="utf-8"))
+            question = f"[{literal(report['title'])}]({name}/report.md)"
+            lines += [f"- **{literal(entry.data)}**: {question} (`{report['command']}`): {literal(_answer(report))}"]
     (home / FOLDER / "README.md").write_text(visible("\n".join(lines)) + "\n", encoding="utf-8")

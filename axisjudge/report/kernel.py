@@ -96,8 +96,8 @@ class WarmKernels:
             self._private = tempfile.TemporaryDirectory(prefix="axisjudge-")
             kind = _this_python(_environment(self.workbench, self._private.name), self._private.name)
             self._manager = kind(kernel_name="python3")
-        places = ", ".join(repr(str(path)) for path in (self.workbench, staging, folder))
-        self._run(f"from axisjudge.report.room import enter\nenter({places})\nget_ipython().reset(new_session=True)")
+        paths = ", ".join(repr(str(path)) for path in (self.workbench, staging, folder))
+        self._run(f"from axisjudge.report.room import enter\nenter({paths})\nget_ipython().reset(new_session=True)")
 
     def _unanswered(self, name: str, target: Path, at: int) -> Any:
         """The notebook at `target`, whose data held too little at cell `at`, with what its page says to that."""

@@ -109,8 +109,8 @@ def parameters_of(notebook: Any, name: str) -> dict[str, Parameter]:
 
 def parameters_in(source: str, name: str) -> dict[str, Parameter]:
     """The parameters in the source of a cell of notebook `name`: assignments of literals, nothing else."""
-    found = [_parameter(statement, name) for statement in ast.parse(source).body]
-    return {parameter.name: parameter for parameter in found}
+    parameters = [_parameter(statement, name) for statement in ast.parse(source).body]
+    return {parameter.name: parameter for parameter in parameters}
 
 
 def checked_parameters(parameters: Mapping[str, Parameter], given: Mapping[str, Any], name: str) -> dict[str, Any]:

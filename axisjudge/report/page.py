@@ -62,7 +62,7 @@ _REST: dict[str, Any] = {ABOUT: {"is": "rest"}}
 _ANSWER_STYLE = "border-left: 4px solid #174ea6; padding: 8px 14px"
 
 #: What a page says beside its results, and where each of it stands.
-_SAID = columns(
+_FACTS = columns(
     "scope=scope.sentence banner=scope.banner conditional_on=scope.conditional_on raters=scope.raters",
     "costs judged_with inputs figures findings finding",
 )
@@ -163,8 +163,8 @@ class Page:
             bundle = {"text/html": markup, "text/plain": banner, MARKDOWN_MIME: f"> **{literal(banner)}**"}
             _show(bundle, {ABOUT: {"is": "banner", "of_ratings": banner == self.scope.banner}})
         shown, text, plain = "", [], []
-        for head, told in facts.items():
-            if sentence := spoken(told):
+        for head, fact in facts.items():
+            if sentence := spoken(fact):
                 shown += f'<p class="scope"><strong>{head}.</strong> {html.escape(sentence)}</p>'
                 text.append(f"**{head}.** {literal(sentence)}")
                 plain.append(sentence)
@@ -189,8 +189,8 @@ class Page:
         next_step : str
             What to do now, with how many more of what: one or two sentences under the answer.
         """
-        said = (result if isinstance(result, str) else result.answer, next_step)
-        self.answer_text, self.next_step = (spoken(" ".join(text.split())) for text in said)
+        texts = (result if isinstance(result, str) else result.answer, next_step)
+        self.answer_text, self.next_step = (spoken(" ".join(text.split())) for text in texts)
         self._save()
         first, rest = lead(self.answer_text)
         box = {head: text for head, text in {"Answer": first, "Next": self.next_step}.items() if text}
@@ -326,8 +326,8 @@ class Page:
         On held-out data whatever does not show the declared `statistic` (on a declared `axis`) is exploratory.
         """
         made_up = self.scope.short_banner or self._made_up
-        said = [said for said in (self.standing.label(statistic, axis), made_up) if said]
-        return "; ".join(said).capitalize() or None
+        warnings = [each for each in (self.standing.label(statistic, axis), made_up) if each]
+        return "; ".join(warnings).capitalize() or None
 
     def record(self, name: str, value: Value) -> Value:
         """Keep `value` in results.json under `name` and return it.
@@ -528,16 +528,16 @@ class Page:
     def _save(self) -> None:
         if self._folder is None:
             return
-        said = {key: reached(self, path) for key, path in _SAID.items()}
-        said |= {"read": read_so_far(), "secrets": dict(self.secrets)}
+        facts = {key: reached(self, path) for key, path in _FACTS.items()}
+        facts |= {"read": read_so_far(), "secrets": dict(self.secrets)}
         notes = {"answer": self.answer_text, "next_step": self.next_step, "leads": self._leads}
         notes |= {"retirement": self.scope.retirement, "injection": self.scope.injection}
-        said |= {name: note for name, note in notes.items() if note}
+        facts |= {name: note for name, note in notes.items() if note}
         if self.standing.matters:
-            said["standing"] = self.standing.to_dict()
-            said["declared"] = [each.to_dict() for each in self.declared]
+            facts["standing"] = self.standing.to_dict()
+            facts["declared"] = [each.to_dict() for each in self.declared]
         results = ",".join(f"{dumps(name)}:{text}" for name, text in self._results_json.items())
-        text = f'{{"results": {{{results}}},{dumps(said).removeprefix("{")}'
+        text = f'{{"results": {{{results}}},{dumps(facts).removeprefix("{")}'
         (self._folder / PAGE_FILE).write_text(text, encoding="utf-8")
 
 

@@ -157,12 +157,12 @@ def _leading_figure(book: Any) -> list[Any]:
 def _not_of_figure(banners: Iterable[Any], shows: str) -> None:
     """Let the banners say that the figure under the answer shows other things than what they warn of."""
     for banner in banners:
-        said = banner.data["text/plain"]
-        text = f"{said} {_NOT_IN_FIGURE}"
+        words = banner.data["text/plain"]
+        text = f"{words} {_NOT_IN_FIGURE}"
         if shows and about(banner).get("of_ratings"):
-            text = f"Figure 1 is {shows}; below it are {said[0].lower()}{said[1:]}"
+            text = f"Figure 1 is {shows}; below it are {words[0].lower()}{words[1:]}"
         data = banner.data
-        data["text/html"] = data["text/html"].replace(html.escape(said), html.escape(text))
+        data["text/html"] = data["text/html"].replace(html.escape(words), html.escape(text))
         data["text/plain"], data[MARKDOWN_MIME] = text, f"> **{literal(text)}**"
 
 
@@ -172,9 +172,9 @@ def _about_data(book: Any) -> list[Any]:
     kinds = [about(output).get("is") for output in outputs]
     if "answer" not in kinds or "banner" in kinds or "sentence" not in kinds[: kinds.index("answer")]:
         return []
-    said = outputs[kinds.index("sentence")]
-    first, *rest = sentences_of(said.data["text/markdown"])
-    said.data["text/markdown"] = " ".join(rest)
+    sentence = outputs[kinds.index("sentence")]
+    first, *rest = sentences_of(sentence.data["text/markdown"])
+    sentence.data["text/markdown"] = " ".join(rest)
     return [_output(first, first, {"is": "data"})]
 
 

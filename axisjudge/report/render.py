@@ -42,8 +42,8 @@ _SHOWN = ["text/html", "text/markdown", "image/png", "text/plain"]
 def title_of(notebook: Any, name: str) -> str:
     """The notebook's first heading, else its name."""
     for cell in notebook.cells:
-        if cell.cell_type == "markdown" and (found := re.search(r"^#\s+(.+)$", cell.source, flags=re.MULTILINE)):
-            return str(found[1]).strip()
+        if cell.cell_type == "markdown" and (match := re.search(r"^#\s+(.+)$", cell.source, flags=re.MULTILINE)):
+            return str(match[1]).strip()
     return name
 
 
@@ -70,8 +70,8 @@ def report_html(notebook: Any, title: str, made_from: str, first: str = "") -> s
     outputs = (output for cell in book.cells for output in cell.get("outputs", []))
     tables = [output.data["text/html"] for output in outputs if about(output).get("is") == "table"]
     sorts = sorting() if any('"axisjudge-table sortable' in table for table in tables) else None
-    said = {"title": title, "made_from": made_from, "css": css(), "first": first, "sorting": sorts}
-    page, _ = exporter.from_notebook_node(book, resources={"axisjudge": said})
+    fields = {"title": title, "made_from": made_from, "css": css(), "first": first, "sorting": sorts}
+    page, _ = exporter.from_notebook_node(book, resources={"axisjudge": fields})
     return visible(str(page))
 
 

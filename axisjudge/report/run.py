@@ -299,9 +299,9 @@ def _absolute(value: Any, home: Path) -> Any:
 
 
 def _result(job: Job, status: Literal["written", "up to date"], seconds: float) -> ReportResult:
-    told = json.loads((job.folder / "results.json").read_text(encoding="utf-8"))
-    results, html = told["results"], job.folder / "report.html"
-    why, secrets = results.get("unanswered", ""), told.get("secrets", {})
+    saved = json.loads((job.folder / "results.json").read_text(encoding="utf-8"))
+    results, html = saved["results"], job.folder / "report.html"
+    why, secrets = results.get("unanswered", ""), saved.get("secrets", {})
     return ReportResult(job.folder.name, job.folder, html, status, seconds, len(results), why, secrets)
 
 

@@ -91,7 +91,7 @@ def scope_of(ratings: pl.DataFrame) -> Scope:
         short_banner=f"{' and '.join(made).capitalize()} ratings: not measurements" if made else None,
         conditional_on=named,
         raters=raters,
-        retirement=" ".join(found.sentence for found in known_retirements(named["judges"])),
+        retirement=" ".join(retirement.sentence for retirement in known_retirements(named["judges"])),
         injection=_injection(ratings),
     )
 
@@ -102,10 +102,10 @@ def ratings_sha256(ratings: pl.DataFrame) -> str:
     Of an opening's stamp the number stays and the ledger's hash goes: that covers the time of the opening.
     """
     numbered = pl.element().str.replace(r"^(opening:\d+):[0-9a-f]+$", "$1")
-    said = ratings.drop(VOLATILE, strict=False).with_columns(pl.col("flags").list.eval(numbered))
-    said = said.sort(*IDENTITY, maintain_order=True)
+    rows = ratings.drop(VOLATILE, strict=False).with_columns(pl.col("flags").list.eval(numbered))
+    rows = rows.sort(*IDENTITY, maintain_order=True)
     digest = hashlib.sha256()
-    for part in said.iter_slices(50_000):
+    for part in rows.iter_slices(50_000):
         digest.update(part.write_ndjson().encode())
     return digest.hexdigest()
 
@@ -126,9 +126,9 @@ def asked_of(ratings: pl.DataFrame) -> list[dict[str, Any]]:
         .to_dicts()
     )
     for row in rows:
-        said = row.pop("prompt")
-        row["prompts"] = len(said)
-        row["prompts_sha256"] = hashlib.sha256("\n".join(said).encode()).hexdigest() if said else None
+        hashes = row.pop("prompt")
+        row["prompts"] = len(hashes)
+        row["prompts_sha256"] = hashlib.sha256("\n".join(hashes).encode()).hexdigest() if hashes else None
     return rows
 
 

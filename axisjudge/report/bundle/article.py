@@ -224,8 +224,8 @@ class Writeup:
         missing = f"The texts of {listed(unknown)} are not in this workbench." if unknown else ""
         prompts = "A judge's prompts are given by their number and one hash of all of them."
         frame = pl.DataFrame(rows, infer_schema_length=None)
-        said = " ".join(filter(None, [texts, missing, prompts]))
-        return MethodParagraph(head, said, ("Rubrics, prompts and returned models", frame))
+        text = " ".join(filter(None, [texts, missing, prompts]))
+        return MethodParagraph(head, text, ("Rubrics, prompts and returned models", frame))
 
     def _cited(self) -> str:
         cited = [f"{what} [@{key}]" for part in self.parts for key, what in part.cites.items()]
@@ -248,9 +248,9 @@ class Writeup:
                 n_figures += 1
                 text = literal(caption)
                 blocks.append(f"![{text}](figures/{name}.png)\n\n*Figure {n_figures}. {text}*")
-            said = "\n".join(f"- {literal(sentence)}" for sentence in self.sentences_of(part))
+            numbers = "\n".join(f"- {literal(sentence)}" for sentence in self.sentences_of(part))
             blocks += tables[1:]
-            blocks.append(f"<details>\n<summary>In numbers</summary>\n\n{said}\n\n</details>" if said else "")
+            blocks.append(f"<details>\n<summary>In numbers</summary>\n\n{numbers}\n\n</details>" if numbers else "")
         return blocks
 
     def _appendix(self) -> list[str]:

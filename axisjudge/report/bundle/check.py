@@ -77,7 +77,7 @@ def check_bundle(folder: str | Path) -> BundleCheck:
 
     bundle = Path(folder)
     kept = _kept(bundle)
-    said = read_results(bundle)
+    results = read_results(bundle)
     now = versions()
     draws = kept["versions"].get("matplotlib") == now["matplotlib"]
     with tempfile.TemporaryDirectory(prefix="axisjudge-check-") as aside:
@@ -90,15 +90,15 @@ def check_bundle(folder: str | Path) -> BundleCheck:
             if changed := changed_files(bundle):
                 raise InputError(str(folder), f"cannot be computed anew, as {changed[0]}", str(error)) from None
             raise
-        made_with = str(said.pop("axisjudge", "unknown")) if isinstance(said, dict) else "unknown"
+        made_with = str(results.pop("axisjudge", "unknown")) if isinstance(results, dict) else "unknown"
         numbers = json.loads(dumps(made.results))
-        found = list(differences(said, {key: value for key, value in numbers.items() if key != "axisjudge"}))
-        found.sort(
+        changes = list(differences(results, {key: value for key, value in numbers.items() if key != "axisjudge"}))
+        changes.sort(
             key=lambda each: each.where.startswith("inputs.")
         )  # numbers first, then the hash that goes with them
         headline, is_explored = kept["standing"]["headline"], pl.col("flags").list.contains(EXPLORATORY)
         if made.inputs.source.ratings.filter(is_explored).height and EXPLORATORY.upper() not in headline:
-            found.append(ResultDifference("standing.headline", headline, EXPLORATORY.upper()))
+            changes.append(ResultDifference("standing.headline", headline, EXPLORATORY.upper()))
         texts = list(_texts(bundle, again, draws=draws))
         files = dict.fromkeys([*_other_files(bundle, again, draws=draws), *changed_files(bundle)])
     notes = [] if draws else ["figures are not compared: they were drawn by another version of matplotlib"]
@@ -108,8 +108,8 @@ def check_bundle(folder: str | Path) -> BundleCheck:
     if kept["standing"]["sentence"]:
         notes.append("what is said of lock and openings is the word of the workbench that it was made in")
     notes += [str(each) for each in texts if isinstance(each, str)]
-    found += [each for each in texts if not isinstance(each, str)]
-    return BundleCheck(tuple(found), tuple(files), tuple(notes), _count(said), made_with, now["axisjudge"])
+    changes += [each for each in texts if not isinstance(each, str)]
+    return BundleCheck(tuple(changes), tuple(files), tuple(notes), _count(results), made_with, now["axisjudge"])
 
 
 def _kept(bundle: Path) -> dict[str, Any]:
@@ -150,25 +150,25 @@ _PRINTED = re.compile(r"article\.(?:pdf|aux|log|out)")
 def _texts(bundle: Path, again: Path, *, draws: bool) -> Iterator[ResultDifference | str]:
     """Where the article is not what is made again; as a note what an author added without numbers."""
     for name in ("article.md", "article.html", "article.tex", "references.bib", "CITATION.cff"):
-        said, made = (_lines(folder / name, pictures=draws) for folder in (bundle, again))
-        matcher = SequenceMatcher(None, said, made, autojunk=False)
-        for kind, start, end, first, last in matcher.get_opcodes() if said != made else ():
+        held, made = (_lines(folder / name, pictures=draws) for folder in (bundle, again))
+        matcher = SequenceMatcher(None, held, made, autojunk=False)
+        for kind, start, end, first, last in matcher.get_opcodes() if held != made else ():
             where = f"{name}, line {start + 1}"
-            added = " ".join(said[start:end])
-            is_words = name in _OWN and not _OWN[name].search("\n".join(said[start:end]))
-            if kind != "insert" and is_words and _is_own(said, start, end, made[first:last]):
+            added = " ".join(held[start:end])
+            is_words = name in _OWN and not _OWN[name].search("\n".join(held[start:end]))
+            if kind != "insert" and is_words and _is_own(held, start, end, made[first:last]):
                 yield f"{where} is the author's: {added[:80]}"
             elif kind != "equal":
                 yield ResultDifference(where, added, " ".join(made[first:last]))
 
 
-def _is_own(said: list[str], start: int, end: int, made: list[str]) -> bool:
+def _is_own(lines: list[str], start: int, end: int, made: list[str]) -> bool:
     """Whether lines are an author's: words without a number, or what stands in the place of related work."""
     heads = ("## ", r"\section")
-    heading = next((line for line in reversed(said[:start]) if line.startswith(heads)), "")
-    if heading in _RELATED and not any(line.startswith(heads) for line in said[start:end]):
+    heading = next((line for line in reversed(lines[:start]) if line.startswith(heads)), "")
+    if heading in _RELATED and not any(line.startswith(heads) for line in lines[start:end]):
         return not made or made == [RELATED_BLANK]
-    return not made and not re.search(r"\d", " ".join(said[start:end]))
+    return not made and not re.search(r"\d", " ".join(lines[start:end]))
 
 
 def _lines(path: Path, *, pictures: bool) -> list[str]:
@@ -183,15 +183,15 @@ def _lines(path: Path, *, pictures: bool) -> list[str]:
 
 def _other_files(bundle: Path, again: Path, *, draws: bool) -> Iterator[str]:
     """Files that are not what is made again, or not made again, whatever the manifest says of them."""
-    made, said = (set(files_of(top)) for top in (again, bundle))
-    for name in sorted(made & said):
+    made, held = (set(files_of(top)) for top in (again, bundle))
+    for name in sorted(made & held):
         if name.startswith(("tables/", "figures/")) and (again / name).read_bytes() != (bundle / name).read_bytes():
             yield f"{name} does not hold what is computed"
     first, second = (json.loads((top / SETTINGS_FILE).read_text(encoding="utf-8")) for top in (again, bundle))
     if first != second:
         yield f"{SETTINGS_FILE} holds more than is read of it"
-    yield from (f"{name} is missing" for name in sorted(made - said))
-    for name in sorted(said - made):
+    yield from (f"{name} is missing" for name in sorted(made - held))
+    for name in sorted(held - made):
         if not _PRINTED.fullmatch(name) and (draws or not name.startswith("figures/")):
             yield f"{name} is made by no part of this bundle"
 

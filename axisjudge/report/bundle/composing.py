@@ -219,14 +219,14 @@ def _html(text: str, title: str, folder: Path, works: str) -> str:
     from axisjudge.report.paper import with_anchors
     from axisjudge.report.render import TEMPLATES, css, safe_html
 
-    def inline(found: re.Match[str]) -> str:
-        file = folder / found[1]
+    def inline(match: re.Match[str]) -> str:
+        file = folder / match[1]
         picture = base64.b64encode(file.read_bytes() if file.exists() else b"").decode()
         return f"(data:image/png;base64,{picture})"
 
     markup = markdown2html_mistune(re.sub(r"\((figures/[a-z0-9_]+\.png)\)", inline, text))
     cited = {f"https://doi.org/{each}" if kind == "doi" else each for kind, each in _ADDRESS.findall(works)}
-    markup = _LINK.sub(lambda found: found[0] if found[1] in cited else found[2], markup)
+    markup = _LINK.sub(lambda match: match[0] if match[1] in cited else match[2], markup)
     body = with_anchors(safe_html(re.sub(r'<a class="anchor-link"[^>]*>[^<]*</a>', "", markup)))
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
     return visible(environment.get_template("article.html.j2").render(title=title, body=body, css=css()))

@@ -102,9 +102,9 @@ def _take_out(path: Path, secrets: Counter[str]) -> None:
     if not has_keys(text):
         return
     try:
-        told = json.loads(text)
-        clean_told = shared(told, secrets)
-        clean_text = text if clean_told == told else json.dumps(clean_told, ensure_ascii=False, indent=1)
+        content = json.loads(text)
+        redacted = shared(content, secrets)
+        clean_text = text if redacted == content else json.dumps(redacted, ensure_ascii=False, indent=1)
     except ValueError:
         clean_text = "".join(clean_line(line, secrets) for line in text.splitlines(keepends=True))
     if clean_text == text:
@@ -172,10 +172,10 @@ def checked_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _matches(path: str) -> list[Path]:
-    found = [Path(path)] if Path(path).exists() else sorted(Path(path).parent.glob(Path(path).name or "*"))
-    if not found:
+    paths = [Path(path)] if Path(path).exists() else sorted(Path(path).parent.glob(Path(path).name or "*"))
+    if not paths:
         raise InputError(path, "no such file", cure="name a file of ratings, or shipped votes such as votes:tau2")
-    return found
+    return paths
 
 
 def _files(folder: Path) -> list[Path]:

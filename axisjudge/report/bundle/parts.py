@@ -209,6 +209,6 @@ def _in_words(inputs: Inputs) -> bool:
     return all(has_words(scale) for scale in inputs.source.ratings["scale"].unique())
 
 
-def _findings(**said: str) -> dict[str, str]:
+def _findings(**texts: str) -> dict[str, str]:
     """The first sentence of what is said of each figure."""
-    return {name: spoken(sentences_of(text)[0]) for name, text in said.items() if text}
+    return {name: spoken(sentences_of(text)[0]) for name, text in texts.items() if text}
