@@ -129,10 +129,10 @@ class Grid:
         )
         columns = _columns(judges)
         questions = tuple(dict.fromkeys(c.question for c in columns))
-        place = {(c.question, c.rater, c.version): at for at, c in enumerate(columns)}
+        column_of = {(c.question, c.rater, c.version): at for at, c in enumerate(columns)}
         cells: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
         for row in judges.sort("repeat", maintain_order=True).select(_KEPT).iter_rows(named=True):
-            cells[row["trajectory_id"], place[row["question"], row["rater"], row["rubric_version"]]].append(row)
+            cells[row["trajectory_id"], column_of[row["question"], row["rater"], row["rubric_version"]]].append(row)
         labels: defaultdict[str, list[Row]] = defaultdict(list)
         for row in labelled.select(_KEPT).iter_rows(named=True):
             labels[row["trajectory_id"]].append(row)
@@ -211,9 +211,9 @@ class Grid:
             raise InputError(f"decision on {name}", "needs the run's record and one of the five axes", question)
         seen = [
             (c.rater, c.version, row["repeat"], _answer(row), row["rationale"])
-            for place, c in enumerate(self.columns)
+            for index, c in enumerate(self.columns)
             if c.question == question
-            for row in self.cells.get((name, place), ())
+            for row in self.cells.get((name, index), ())
         ]
         return decision_base(self.trajectories[name], self.rubrics[question], seen)
 
@@ -270,15 +270,15 @@ class Grid:
 def _tools_at(run: Trajectory, cited: set[int], tools: list[str]) -> dict[int, list[int]]:
     """Of each cited step the tools that it calls or answers, by their place in `tools`, which grows."""
     calls = {call.id: call.name for step in run.steps for call in step.tool_calls if call.id}
-    found: dict[int, list[int]] = {}
+    cited_tools: dict[int, list[int]] = {}
     for at in sorted(cited & set(range(len(run.steps)))):
         step = run.steps[at]
         answered = [step.tool_name or calls.get(step.tool_call_id or "", "")] if step.role == "tool" else []
         for name in filter(None, [*(call.name for call in step.tool_calls), *answered]):
             if name not in tools:
                 tools.append(name)
-            found.setdefault(at, []).append(tools.index(name))
-    return found
+            cited_tools.setdefault(at, []).append(tools.index(name))
+    return cited_tools
 
 
 def _latest(table: pl.DataFrame) -> pl.DataFrame:
@@ -378,8 +378,8 @@ def without_held_out(
     left = ratings.filter(~pl.col("trajectory_id").is_in(sorted(shut)))
     if left.is_empty():
         raise InputError("ratings", f"all {len(shut)} runs are held out and not opened", cure=f"open them: {gate.OPEN}")
-    said = f"Shut until lock and opening: {many(len(shut), 'held-out run')} ({', '.join(split.held_out)})."
-    return left, [run for run in trajectories if run.id not in shut], said
+    note = f"Shut until lock and opening: {many(len(shut), 'held-out run')} ({', '.join(split.held_out)})."
+    return left, [run for run in trajectories if run.id not in shut], note
 
 
 def is_opened(split: Split) -> bool:

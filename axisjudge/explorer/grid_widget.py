@@ -90,13 +90,13 @@ class Explorer(AnsweringWidget):
     def _decided(self, rater: str) -> list[dict[str, Any]]:
         """All lines of the person's file that are of this grid's runs, in order: what stands, and its trail."""
         self._last = rater
-        place = {name: at for at, name in enumerate(self._grid.runs)}
+        index_of = {name: at for at, name in enumerate(self._grid.runs)}
         lines = LabelLog(decisions_path(rater, self._folder)).lines()
         kept = {"question", "verdict", "flags", "rationale", "created_at"}
         return [
-            {"run": place[line.trajectory_id], **line.model_dump(include=kept)}
+            {"run": index_of[line.trajectory_id], **line.model_dump(include=kept)}
             for line in lines
-            if line.trajectory_id in place and line.rater == f"{rater.strip()}{SUFFIX}"
+            if line.trajectory_id in index_of and line.rater == f"{rater.strip()}{SUFFIX}"
         ]
 
 

@@ -125,19 +125,19 @@ class Sittings:
         """
         if kind == "name":
             session, log = self.open(content)
-            place = sha256(f"{log.path}#{session.sampling.plan_flag}".encode()).hexdigest()[:16]
-            return {**session.about(), "place": place}
+            key = sha256(f"{log.path}#{session.sampling.plan_flag}".encode()).hexdigest()[:16]
+            return {**session.about(), "place": key}
         session, log = self.open(content["rater"])
-        said = content["content"]
+        sent = content["content"]
         if kind == "start":
             return state_of(session, log.lines())
         if kind == "item":
-            return {**session.run(said), "shown": session.trajectories[said].content_sha256}
-        there = session.trajectories[said["item"]].content_sha256
-        if said.get("shown", there) != there:
+            return {**session.run(sent), "shown": session.trajectories[sent].content_sha256}
+        there = session.trajectories[sent["item"]].content_sha256
+        if sent.get("shown", there) != there:
             raise InputError("run", "is another one by now than was labelled", cure="open the page again and label it")
-        said_at = now(said.get("ago"))
-        later = log.append(session.rating(said["item"], said["axis"], said["label"], said["seconds"], said_at))
+        time = now(sent.get("ago"))
+        later = log.append(session.rating(sent["item"], sent["axis"], sent["label"], sent["seconds"], time))
         return later and _label(later)
 
 
@@ -147,7 +147,7 @@ def state_of(session: Session, lines: Iterable[Rating]) -> dict[str, Any]:
     A line that says again what stood before the change on top is an undo, and takes that change away. Labels by other
     instructions, of other items or of another person are passed over.
     """
-    place = {
+    items = {
         identity(Rating(**session.base(item, axis), status="refused")): (item, axis)
         for item in range(len(session.trajectories))
         for axis in session.axes_of(item)
@@ -156,9 +156,9 @@ def state_of(session: Session, lines: Iterable[Rating]) -> dict[str, Any]:
     history: list[dict[str, Any]] = []
     seconds: dict[str, float] = {}
     for line in lines:
-        if (found := place.get(identity(line))) is None:
+        if (item_axis := items.get(identity(line))) is None:
             continue
-        item, axis = found
+        item, axis = item_axis
         before, after = labels.get(f"{item}/{axis}", NOTHING), _label(line)
         change = {"item": item, "axis": axis, "before": before}
         if history and history[-1] == {**change, "before": after}:

@@ -253,13 +253,13 @@ def explorer_html(grid: Grid, secrets: Counter[str] | None = None) -> str:
 _AGAIN = ("answers", "name", "argument")
 
 
-def _places(opened: Mapping[str, Any]) -> Iterator[tuple[Any, Any, str, str]]:
+def _slots(opened: Mapping[str, Any]) -> Iterator[tuple[Any, Any, str, str]]:
     """Where the texts of a run stand: what holds each, its key there, the place, and the kind by which texts are alike.
 
     `placesOf` in explorer_page.js goes the same way.
     """
-    for said in (*(opened["reasons"][column] for column in sorted(opened["reasons"], key=int)), opened["notes"]):
-        yield from ((reason, "why", "why", "why") for reason in said)
+    for texts in (*(opened["reasons"][column] for column in sorted(opened["reasons"], key=int)), opened["notes"]):
+        yield from ((reason, "why", "why", "why") for reason in texts)
     for step in (opened["run"] or {"steps": ()})["steps"]:
         answers = step["answers"] or ""
         yield step, "text", f"text {step['role']}", f"text {step['role']} {answers}"
@@ -286,24 +286,24 @@ class _Texts:
 
     def named_in(self, opened: Sequence[Mapping[str, Any]]) -> list[list[int]]:
         """Put numbers where the texts of runs stand; the numbers of each run, in order."""
-        places = [list(_places(run)) for run in opened]
+        slots = [list(_slots(run)) for run in opened]
         kinds: dict[str, str] = {}
-        for holder, key, _, kind in chain.from_iterable(places):
+        for holder, key, _, kind in chain.from_iterable(slots):
             if (text := holder[key]) and text not in self.numbers:
                 kinds.setdefault(text, kind)
         for text in sorted(kinds, key=kinds.__getitem__):
             self._add(text)
-        return [self._named(each) for each in places]
+        return [self._named(each) for each in slots]
 
-    def _named(self, places: Sequence[tuple[Any, Any, str, str]]) -> list[int]:
+    def _named(self, slots: Sequence[tuple[Any, Any, str, str]]) -> list[int]:
         used, last = set[int](), dict[str, int]()
-        for holder, key, place, _ in places:
+        for holder, key, slot, _ in slots:
             number = self.numbers[holder[key]] if holder[key] else None
-            if number is None or place in _AGAIN:
+            if number is None or slot in _AGAIN:
                 holder[key] = number
             else:
-                holder[key] = number - last.get(place, 0)
-                last[place] = number
+                holder[key] = number - last.get(slot, 0)
+                last[slot] = number
             used |= set() if number is None else {number}
         return sorted(used)
 

@@ -117,8 +117,8 @@ class LabelServer(ThreadingHTTPServer):
         re, content = f"{name}/{asked['re']}", asked["content"]
         with self._one:
             if re not in self._answers:
-                said = name if asked["kind"] == "name" else {"rater": name, "content": content["content"]}
-                answer = {"content": self.sittings.answer(asked["kind"], said)}
+                sent = name if asked["kind"] == "name" else {"rater": name, "content": content["content"]}
+                answer = {"content": self.sittings.answer(asked["kind"], sent)}
                 if self.redact and asked["kind"] == "item":
                     answer = shared(answer)
                 if asked["kind"] != "save":

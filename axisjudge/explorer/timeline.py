@@ -122,15 +122,15 @@ def steps_of_entries(entries: Sequence[Entry], steps: Sequence[Step]) -> list[in
     calls = {call.id: step.index for step in steps for call in step.tool_calls if call.id}
     results = {step.tool_call_id: step.index for step in steps if step.role == "tool" and step.tool_call_id}
     by_id = {"tool_use": calls, "tool_result": results}
-    found: list[int | None] = []
+    indices: list[int | None] = []
     last = -1
     for entry in entries:
         step = by_id.get(entry.type, {}).get(entry.tool_id or "")
         if step is None:
             step = next((each.index for each in steps[max(0, last) :] if _stands_in(entry, each, last)), None)
-        found.append(step)
+        indices.append(step)
         last = max(last, -1 if step is None else step)
-    return found
+    return indices
 
 
 def _stands_in(entry: Entry, step: Step, last: int) -> bool:
