@@ -370,12 +370,12 @@ class _StoppedError(Exception):
 
 async def _listed(judge: RemoteJudge, batch: str) -> dict[str, Any]:
     """Results of a batch by the ids of their requests: of one told twice the answer, up to a line that is broken."""
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     with suppress(ValueError):
         async for name, result in judge.batch_results(batch):
-            if isinstance(found.get(name, _NOTHING), Failure):
-                found[name] = result
-    return found
+            if isinstance(results.get(name, _NOTHING), Failure):
+                results[name] = result
+    return results
 
 
 def _chunks(requests: Mapping[str, Body]) -> Iterator[dict[str, Body]]:

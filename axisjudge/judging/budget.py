@@ -44,8 +44,8 @@ class CallCosts:
         """What the next call is set aside at, once a call has told."""
         if worst and self.n_shares >= ENOUGH:
             return min(worst, (1 + MARGIN / self.n_shares) * self.largest_share * worst)
-        amount = (1 + MARGIN / self.calls) * self.largest_usd
-        return amount if worst is None else min(worst, amount)
+        usd = (1 + MARGIN / self.calls) * self.largest_usd
+        return usd if worst is None else min(worst, usd)
 
     def add(self, cost: float, worst: float | None) -> None:
         self.calls += 1
@@ -76,14 +76,14 @@ class Budget:
         self,
         limit_usd: float,
         spent_usd: float = 0.0,
-        told: Mapping[str, CallCosts] | None = None,
+        costs: Mapping[str, CallCosts] | None = None,
         unknown: Mapping[str, int] | None = None,
     ) -> None:
         self.limit_usd, self.known_usd, self.under_way_usd, self.assumed_usd = limit_usd, spent_usd, 0.0, 0.0
         self._unknown: list[tuple[CallCosts, float | None, float, float]] = []
-        self._told: dict[str, CallCosts] = dict(told or {})
+        self._costs: dict[str, CallCosts] = dict(costs or {})
         for rater, n_calls in (unknown or {}).items():
-            self._unknown += [(self._told.setdefault(rater, CallCosts()), None, 1.0, 0.0)] * n_calls
+            self._unknown += [(self._costs.setdefault(rater, CallCosts()), None, 1.0, 0.0)] * n_calls
         self._reserved: dict[int, float] = {}
         self._worst: dict[int, float | None] = {}
         self._asked_first: set[str] = set()
@@ -94,8 +94,8 @@ class Budget:
         self.busy: set[str] = set()
         self._assume()
 
-    def told_of(self, judge: Judge) -> CallCosts:
-        return self._told.setdefault(judge.rater, CallCosts())
+    def costs_of(self, judge: Judge) -> CallCosts:
+        return self._costs.setdefault(judge.rater, CallCosts())
 
     @property
     def spent_usd(self) -> float:
@@ -121,7 +121,7 @@ class Budget:
                 return True
             await self._settled.wait()
             self._worst.pop(id(call))
-        while not self._take(call, *self._amount(call, worst)):
+        while not self._take(call, *self._reservation(call, worst)):
             if not self._reserved:
                 return False
             await self._settled.wait()
@@ -131,15 +131,15 @@ class Budget:
         """Whether no reply has told yet if a server of one's own passes calls on to one that is paid."""
         return isinstance(judge, RemoteJudge) and judge.rater not in self._heard
 
-    def _amount(self, call: Call, worst: float | None) -> tuple[float, bool]:
+    def _reservation(self, call: Call, worst: float | None) -> tuple[float, bool]:
         """What a call is set aside at, and whether it must go alone because little is known of the judge's calls."""
-        told = self.told_of(call.judge)
-        if told.calls >= ENOUGH:
-            return told.bound(worst), False
+        costs = self.costs_of(call.judge)
+        if costs.calls >= ENOUGH:
+            return costs.bound(worst), False
         if worst is not None and self.spent_usd + self.under_way_usd + worst <= self.limit_usd:
             return worst, False
         usual = call.inquiry.usual_usd(call.judge) or 0.0
-        return max(usual, told.bound(worst) if told.calls else 0.0), True
+        return max(usual, costs.bound(worst) if costs.calls else 0.0), True
 
     def set_aside(self, call: Call, share: float) -> None:
         """Set a call of a batch aside, at a share of the list price."""
@@ -148,14 +148,14 @@ class Budget:
 
     def of_batch_usd(self, call: Call, share: float) -> float:
         """What a call is set aside at in a batch, in US dollars."""
-        told, worst = self.told_of(call.judge), self._worst_of(call)
-        return share * (told.bound(worst) if told.calls else (worst or 0.0) * OF_FIRST_BATCH)
+        costs, worst = self.costs_of(call.judge), self._worst_of(call)
+        return share * (costs.bound(worst) if costs.calls else (worst or 0.0) * OF_FIRST_BATCH)
 
     def n_fitting(self, calls: Iterable[Call], share: float, n_judges: int = 1) -> int:
         """How many of these calls, in their order, there is room for in a batch now, where judges share it evenly."""
         used = self.spent_usd + self.under_way_usd
         needed = accumulate((n_judges * self.of_batch_usd(call, share) for call in calls), initial=used)
-        return sum(1 for _ in takewhile(lambda amount: amount <= self.limit_usd, islice(needed, 1, None)))
+        return sum(1 for _ in takewhile(lambda usd: usd <= self.limit_usd, islice(needed, 1, None)))
 
     async def changed(self) -> None:
         """Wait until a call that is under way is settled, or a judge is over."""
@@ -169,15 +169,15 @@ class Budget:
     def _worst_of(self, call: Call) -> float | None:
         if id(call) not in self._worst:
             worst = call.inquiry.worst_usd(call.judge)
-            self._worst[id(call)] = None if worst == 0 and self.told_of(call.judge).calls else worst
+            self._worst[id(call)] = None if worst == 0 and self.costs_of(call.judge).calls else worst
         return self._worst[id(call)]
 
-    def _take(self, call: Call, amount: float, alone: bool = False, *, anyway: bool = False) -> bool:
+    def _take(self, call: Call, usd: float, alone: bool = False, *, anyway: bool = False) -> bool:
         used = self.spent_usd + self.under_way_usd
-        if not anyway and (used + amount > self.limit_usd or used >= self.limit_usd or (alone and self._reserved)):
+        if not anyway and (used + usd > self.limit_usd or used >= self.limit_usd or (alone and self._reserved)):
             return False
-        self._reserved[id(call)] = amount
-        self.under_way_usd += amount
+        self._reserved[id(call)] = usd
+        self.under_way_usd += usd
         return True
 
     def settle(self, call: Call, cost_usd: float | None, share: float = 1.0, *, answered: bool = True) -> None:
@@ -189,13 +189,13 @@ class Budget:
         if answered:
             self._heard.add(call.judge.rater)
         self._asked_first.discard(call.judge.rater)
-        amount = self._reserved.pop(id(call), 0.0)
-        self.under_way_usd = max(0.0, self.under_way_usd - amount) if self._reserved else 0.0
-        told, worst = self.told_of(call.judge), self._worst.pop(id(call), None)
+        usd = self._reserved.pop(id(call), 0.0)
+        self.under_way_usd = max(0.0, self.under_way_usd - usd) if self._reserved else 0.0
+        costs, worst = self.costs_of(call.judge), self._worst.pop(id(call), None)
         if cost_usd is None:
-            self._unknown.append((told, worst, share, amount))
+            self._unknown.append((costs, worst, share, usd))
         elif cost_usd > 0:
-            told.add(cost_usd / share, worst)
+            costs.add(cost_usd / share, worst)
             self.known_usd += cost_usd
         self._assume()
         self.wake()

@@ -76,11 +76,11 @@ class Examination:
         """Tokens of the second prompt that came from a cache, or why there are none."""
         if len(self.replies) < 2 or self.replies[1].failure is not None:
             return None
-        found, is_long = self.replies[1].cached_tokens, is_priced(self.judge)
+        tokens, is_long = self.replies[1].cached_tokens, is_priced(self.judge)
         return (
             "not told"
-            if found is None
-            else found or ("none" if is_long else "none: the prompt is shorter than caches keep")
+            if tokens is None
+            else tokens or ("none" if is_long else "none: the prompt is shorter than caches keep")
         )
 
     @property
@@ -192,11 +192,11 @@ async def server_facts(judge: CompatibleJudge, replies: list[Reply]) -> dict[str
         facts["room for a run"] = (
             f"about {room:,} tokens" if room >= LEAST_RECORD else "hardly any: start it with a longer context"
         )
-    told = [reply for reply in replies if reply.output_tokens and reply.latency_s]
-    if told:
-        seconds = sum(reply.latency_s or 0 for reply in told)
+    timed = [reply for reply in replies if reply.output_tokens and reply.latency_s]
+    if timed:
+        seconds = sum(reply.latency_s or 0 for reply in timed)
         read, written = (
-            sum(getattr(each, name) or 0 for each in told) / seconds for name in ("input_tokens", "output_tokens")
+            sum(getattr(each, name) or 0 for each in timed) / seconds for name in ("input_tokens", "output_tokens")
         )
         facts["speed"] = f"{written:,.1f} tokens a second written and {read:,.0f} read, each over whole calls"
     facts["ranges of numbers"] = await _holds_ranges(judge, replies)
@@ -238,8 +238,8 @@ async def _small(judge: CompatibleJudge, text: str, of: str = "message", **more:
         failure = failure_of(error, judge.key) or unreadable(type(error).__name__)
         return None, f"{'not taken' if failure.kind == 'request' else 'not shown'}: {failure.words}"
     with suppress(AttributeError, LookupError, TypeError):
-        if found := getattr(reply.choices[0], of).content:
-            return found, None
+        if content := getattr(reply.choices[0], of).content:
+            return content, None
     return None, "not shown: no text came within 24 tokens"
 
 

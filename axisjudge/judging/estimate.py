@@ -279,10 +279,10 @@ class PlanEstimate:
     @property
     def prompts(self) -> str:
         """What the prompts of a call are made of, judge by judge; one line where they are alike."""
-        told: dict[str, list[str]] = {}
+        by_parts: dict[str, list[str]] = {}
         for each in self.judges:
-            told.setdefault(each.parts, []).append(each.judge.rater)
-        lines = (parts if len(told) == 1 else f"{', '.join(raters)}: {parts}" for parts, raters in told.items())
+            by_parts.setdefault(each.parts, []).append(each.judge.rater)
+        lines = (parts if len(by_parts) == 1 else f"{', '.join(raters)}: {parts}" for parts, raters in by_parts.items())
         return "; ".join(lines)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -385,8 +385,8 @@ def _of_judge(
         (whole[0], whole[1]),
         (shared[0], shared[1]),
         (output[0], output[1]),
-        _pair([_price(judge, *end, n_calls=n_calls, told=history.usd) for end in ends]),
-        _pair([_price(judge, tokens, 0.0, out, n_calls=n_calls, told=history.usd) for tokens, _, out, _ in ends]),
+        _pair([_price(judge, *end, n_calls=n_calls, usd=history.usd) for end in ends]),
+        _pair([_price(judge, tokens, 0.0, out, n_calls=n_calls, usd=history.usd) for tokens, _, out, _ in ends]),
         (seconds[0], seconds[1]),
         history.n_calls,
         tuple(letters),
@@ -394,7 +394,7 @@ def _of_judge(
 
 
 def _price(
-    judge: Judge, tokens: float, cached: float, output: float, written: float = 0.0, *, n_calls: int, told: float | None
+    judge: Judge, tokens: float, cached: float, output: float, written: float = 0.0, *, n_calls: int, usd: float | None
 ) -> float | None:
     """The price of calls that are alike: lists have steps by the length of a prompt; without one as told by replies."""
     if not isinstance(judge, RemoteJudge):
@@ -402,7 +402,7 @@ def _price(
     each = Tokens(*(round(part / n_calls) for part in (tokens, output, cached, written)))
     price = judge.price(each)
     if price is None:
-        return told * n_calls if told is not None else 0.0 if judge.is_own_server else None
+        return usd * n_calls if usd is not None else 0.0 if judge.is_own_server else None
     return price * n_calls
 
 

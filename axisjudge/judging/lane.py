@@ -305,8 +305,8 @@ class Lane:
                 await asyncio.wait_for(self._changed.wait(), max(left, 0.001) if left > 0 else None)
         if self.has_ended:
             return False
-        for limiter, amount in self._limiters:
-            await limiter.acquire(min(limiter.max_rate, amount(call)))
+        for limiter, size in self._limiters:
+            await limiter.acquire(min(limiter.max_rate, size(call)))
         if self.budget is not None and not await self.budget.reserve(call):
             self.end.at_budget = True
             self.stop(self.budget.reason)
@@ -320,7 +320,7 @@ class Lane:
         is_told = reply.cost_usd is not None or reply.failure is not None
         if self.budget is None or is_told or call.inquiry.worst_usd(self.judge) is not None:
             return
-        if not self.budget.told_of(self.judge).calls:
+        if not self.budget.costs_of(self.judge).calls:
             self.end.at_budget = True
             self.stop("it has no price and its replies tell none, so that no budget can be kept; give it one (,price=)")
 
@@ -350,15 +350,15 @@ class Lane:
 
     def _look_for_verdict(self, reply: Reply, trajectory_id: str) -> None:
         """End the lane of a judge whose replies are never read as a verdict, on whatever run."""
-        said = {answer.status: answer.rationale for answer in reply.answers.values()}
-        if "ok" in said:
+        answers = {answer.status: answer.rationale for answer in reply.answers.values()}
+        if "ok" in answers:
             self._empty = None
         if self._empty is not None and (
-            [*said] == ["parse_error"] or ([*said] == ["truncated"] and reply.output_tokens)
+            [*answers] == ["parse_error"] or ([*answers] == ["truncated"] and reply.output_tokens)
         ):
             self._empty.append(trajectory_id)
             if len(self._empty) >= EMPTY and len(set(self._empty)) >= ALIKE:
-                self.stop(f"{len(self._empty)} replies came and none held a verdict; {said.popitem()[1]}")
+                self.stop(f"{len(self._empty)} replies came and none held a verdict; {answers.popitem()[1]}")
 
     def _freed(self) -> None:
         self._probing = False

@@ -74,11 +74,11 @@ def ratings_of(call: Call, reply: Reply, run_id: str) -> list[Rating]:
 
 def _kept_of(answer: Answer) -> Answer:
     """An answer of a length that a file can hold: what is cut is said in its flags."""
-    said, cited = answer.rationale or "", answer.cited_step_indices
+    rationale, cited = answer.rationale or "", answer.cited_step_indices
     flags = [*answer.flags]
-    if len(said) > MOST_RATIONALE:
-        flags.append(f"rationale_cut:{len(said)}")
-        answer = replace(answer, rationale=said[:MOST_RATIONALE] + " [cut]")
+    if len(rationale) > MOST_RATIONALE:
+        flags.append(f"rationale_cut:{len(rationale)}")
+        answer = replace(answer, rationale=rationale[:MOST_RATIONALE] + " [cut]")
     if len(cited) > MOST_CITED:
         flags.append(f"citations_cut:{len(cited)}")
         answer = replace(answer, cited_step_indices=tuple(dict.fromkeys(cited))[:MOST_CITED])
@@ -139,7 +139,7 @@ def _share(tokens: int | None, share: int, position: int) -> int | None:
 
 _KEPT, _WIDEST = 60, 120
 #: Seconds between two lines about a provider's pauses, where lines stay.
-TOLD_S = 60.0
+NOTIFY_S = 60.0
 
 
 class Progress:
@@ -155,7 +155,7 @@ class Progress:
         costs = any(judge.kind in ("llm", "decision_model") for judge in plan.judges)
         self.delay = 0.0 if show or costs or sys.stderr.isatty() else 1.0
         self._waiting: dict[str, float] = {}
-        self._told: dict[str, float] = {}
+        self._notified: dict[str, float] = {}
         self._lines: dict[str, str] = {}
 
     def __enter__(self) -> Self:
@@ -176,19 +176,19 @@ class Progress:
     def wait(self, provider: str, line: str | None) -> None:
         """What a provider is waited for, on one line that changes; None where it answers again.
 
-        In a pipeline, where a line stays, a pause is told, and that it answers again, once in `TOLD_S` a provider.
+        In a pipeline, where a line stays, a pause is told, and that it answers again, once in `NOTIFY_S` a provider.
         """
         now = time.monotonic()
         if self.show and not self.bar.disable:
             self._lines[provider] = line or ""
             self.bar.set_description_str("; ".join(filter(None, self._lines.values()))[:_WIDEST])
         elif line is None:
-            if self._told.get(provider, -inf) >= (began := self._waiting.pop(provider, inf)):
+            if self._notified.get(provider, -inf) >= (began := self._waiting.pop(provider, inf)):
                 self.tell(f"{provider} answers again after {now - began:.0f} s")
         else:
             self._waiting.setdefault(provider, now)
-            if now - self._told.get(provider, -inf) >= TOLD_S:
-                self._told[provider] = now
+            if now - self._notified.get(provider, -inf) >= NOTIFY_S:
+                self._notified[provider] = now
                 self.tell(line)
 
     def tell(self, line: str) -> None:
@@ -277,11 +277,11 @@ class KeptRatings:
         every = calls_of(read_every_line(self.path))
         unknown = dict(every.group_by("rater").agg(pl.col("n_unknown").sum()).iter_rows())
         calls = every.filter(pl.col("usd") > 0)
-        told = {
+        costs = {
             rater: CallCosts(calls=n_calls, largest_usd=largest)
             for rater, n_calls, largest in calls.group_by("rater").agg(n=pl.len(), most=pl.col("usd").max()).iter_rows()
         }
-        return Budget(limit_usd, float(calls["usd"].sum()), told, unknown)
+        return Budget(limit_usd, float(calls["usd"].sum()), costs, unknown)
 
     def done(self) -> Done:
         """Status of every rating by identity."""
