@@ -347,10 +347,10 @@ class Declared(Result):
 
     def row(self) -> dict[str, Any]:
         """The test as a row of a table."""
-        found = self.estimate
+        estimate = self.estimate
         shown = columns("axis statistic judges estimate~~ p=p_value p_holm n=estimate.n_items")
         row = frames.rows_of([self], shown)[0] | {"judges": ", ".join(self.judges)}
-        return row | {f"{found.cluster_unit}s": found.n_clusters, "why not": found.reason or None}
+        return row | {f"{estimate.cluster_unit}s": estimate.n_clusters, "why not": estimate.reason or None}
 
 
 def declared_results(ratings: pl.DataFrame, plan: AnalysisPlan, *, seed: int = 0) -> tuple[Declared, ...]:

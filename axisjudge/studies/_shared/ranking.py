@@ -168,13 +168,13 @@ class PanelTriage(Part, name="triage", caption="Each judge's confidence when sid
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The four cells of agreement by confidence, counts and shares inside."""
-        if (found := self.cells) is None:
+        if (of := self.cells) is None:
             return super().plot(ax)
         ax = theme.new_axes(5.6, 3.2) if ax is None else ax
-        cells = np.array([[found.agree_sure, found.disagree_sure], [found.agree_unsure, found.disagree_unsure]])
+        cells = np.array([[of.agree_sure, of.disagree_sure], [of.agree_unsure, of.disagree_unsure]])
         advice = [["trust most", "question the rubric"], ["agree, but ask why unsure", "read first"]]
         total = cells.sum()
-        rows = [f"all sure\n{_agree(found.agreement_sure)}", f"not all\n{_agree(found.agreement_unsure)}"]
+        rows = [f"all sure\n{_agree(of.agreement_sure)}", f"not all\n{_agree(of.agreement_unsure)}"]
         across = ["judges agree", "judges are split"]
         theme.plot_heatmap(cells / total, ax=ax, rows=rows, columns=across, palette="Blues", gap=3)
         for row, column in np.ndindex(2, 2):
@@ -182,11 +182,11 @@ class PanelTriage(Part, name="triage", caption="Each judge's confidence when sid
             theme.cell_text(ax, row, column, text, down=-0.1, fontsize=theme.LABEL + 2)
             theme.cell_text(ax, row, column, advice[row][column], down=0.18, fontsize=theme.SMALL)
         note = (
-            f"sure: from each judge's own {found.quantile:.0%} quantile on; AUC {found.auc.worded()}; "
-            f"{many(total, 'item')} in {found.auc.clusters}"
+            f"sure: from each judge's own {of.quantile:.0%} quantile on; AUC {of.auc.worded()}; "
+            f"{many(total, 'item')} in {of.auc.clusters}"
         )
         ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=6)
-        how = f"{note}; {theme.intervals(found.auc)}"
+        how = f"{note}; {theme.intervals(of.auc)}"
         return theme.dress(ax, f"{sentence_case(self.where)}: agreement by confidence", how=how)
 
 
@@ -220,11 +220,11 @@ def sides_with_others(codes: Floats, number: int, n_categories: int) -> Floats:
 def _judge(panel: Pooled, number: int, terms: IntervalTerms) -> JudgeConfidence:
     confidence = panel.confidences[:, number]
     siding = sides_with_others(panel.judged, number, len(panel.categories))
-    found = auroc(confidence, siding, clusters=panel.clusters, **terms)
+    auc = auroc(confidence, siding, clusters=panel.clusters, **terms)
     return JudgeConfidence(
         judge=panel.raters[number],
         family=panel.families[number],
-        auc=found,
+        auc=auc,
         mean_when_siding=mean_of(confidence[siding == 1]),
         mean_when_opposed=mean_of(confidence[siding == 0]),
         n_siding=int((siding == 1).sum()),

@@ -35,14 +35,14 @@ _CODED = re.compile(rf"`[^`]*`|(?<![\w=/.:\"'-])(?<!-axis )(?:{'|'.join(_SPOKEN)
 def spoken(text: str) -> str:
     """Prose with axes and coefficients by their names in words."""
 
-    def said(found: re.Match[str]) -> str:
-        name, before = _SPOKEN.get(found[0], found[0]), text[max(0, found.start() - 2) : found.start()]
+    def word(match: re.Match[str]) -> str:
+        name, before = _SPOKEN.get(match[0], match[0]), text[max(0, match.start() - 2) : match.start()]
         return sentence_case(name) if before in ("", ". ", "? ") else name
 
-    return _CODED.sub(said, text)
+    return _CODED.sub(word, text)
 
 
-def worth_of(n_judges: int, effective: Estimate, spec: str = ".2f") -> str:
+def equal_to(n_judges: int, effective: Estimate, spec: str = ".2f") -> str:
     """What judges are worth; of those who err together less often than by chance no number beyond theirs is named."""
     if effective.estimate > n_judges:
         return f"are worth no less than {n_judges} independent ones, as they rarely err on the same items"

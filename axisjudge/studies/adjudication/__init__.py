@@ -195,11 +195,11 @@ class _Adjudicated:
     @cached_property
     def _of_class(self) -> dict[bool, float]:
         """The probability of contested (True) and of agreed items, where all that were looked at bear the same."""
-        found: dict[bool, set[float]] = {}
+        by_class: dict[bool, set[float]] = {}
         for item, one in self.decisions.items():
             if item in self.items:
-                found.setdefault(self.items[item].contested, set()).add(one.probability)
-        return {contested: min(seen) for contested, seen in found.items() if len(seen) == 1}
+                by_class.setdefault(self.items[item].contested, set()).add(one.probability)
+        return {contested: min(seen) for contested, seen in by_class.items() if len(seen) == 1}
 
     def _share(self, chosen: Sequence[Item], values: Sequence[float]) -> Estimate:
         tasks = [self.items[item].cluster for item in chosen]

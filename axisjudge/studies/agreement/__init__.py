@@ -157,8 +157,8 @@ def families(ratings: Judged, *, coefficient: str = "") -> CrossFamily | None:
 
 def _families(of: JudgedItems, questions: Sequence[str], coefficient: str) -> tuple[CrossFamily, float]:
     counts = {each.question: each for each in counted(of.source.ratings.lazy(), step_level=of.source.step_level)}
-    found, share = families_of_counts([counts[each] for each in questions], coefficient, of.terms, of.kind)
-    return replace(found, made_up=of.made_up), share
+    cross, share = families_of_counts([counts[each] for each in questions], coefficient, of.terms, of.kind)
+    return replace(cross, made_up=of.made_up), share
 
 
 def with_labels(families: CrossFamily) -> WithLabels:
@@ -192,8 +192,8 @@ def by_confidence(ratings: Judged, *, seed: int = 0) -> against_labels.Confident
     of = judged_items(ratings)
     if not of.in_words:
         return None
-    found = against_labels.confident_agreement(of.table, of.whole, **of.terms, seed=seed)
-    return replace(found, made_up=of.made_up)
+    confident = against_labels.confident_agreement(of.table, of.whole, **of.terms, seed=seed)
+    return replace(confident, made_up=of.made_up)
 
 
 def triage(ratings: Judged, *, quantile: float = 0.5) -> PanelTriage | None:
@@ -253,8 +253,8 @@ class PanelAgreement(Study):
     def of_panel(self) -> tuple[str, ...]:
         """What is said of the panel beyond agreement per question, and on how many verdicts that hangs."""
         parts = (self.together, self.worth, self.confident, self.triage, self.steps)
-        told = [part.answer for part in parts if part is not None]
-        return *told, *filter(None, [words.reversals(list(self.reversals.items()))])
+        answers = [part.answer for part in parts if part is not None]
+        return *answers, *filter(None, [words.reversals(list(self.reversals.items()))])
 
     @property
     def agreed(self) -> Agreed:
@@ -274,8 +274,8 @@ def agreed(together: CrossFamily | None) -> Agreed:
 
 def answer_of(overall: AgreementByAxis, together: CrossFamily | None) -> str:
     """How often two judges agree beside chance, and which families agree with which."""
-    if together is None and (told := [each.sentences()[0] for each in overall.questions if each.coefficients]):
-        return " ".join(told)
+    if together is None and (first := [each.sentences()[0] for each in overall.questions if each.coefficients]):
+        return " ".join(first)
     if together is None or len(together.judges) < 2:
         judges = together.judges if together else ()
         return words.one_judge(judges, sum(question.n_rated for question in overall.questions))
@@ -283,10 +283,10 @@ def answer_of(overall: AgreementByAxis, together: CrossFamily | None) -> str:
     return words.answer(agreed(together), together, min(decided))
 
 
-def next_step(together: CrossFamily | None, worth: against_labels.PanelWorth | None) -> str:
+def next_step(together: CrossFamily | None, effective: against_labels.PanelWorth | None) -> str:
     """What to do with so much agreement: whom to ask, what to label, what to read."""
     judges = together.judges if together else ()
-    return words.next_step(judges, len(set(together.families[: len(judges)])) if together else 0, worth)
+    return words.next_step(judges, len(set(together.families[: len(judges)])) if together else 0, effective)
 
 
 def agreement(
@@ -486,10 +486,10 @@ def _agreement(
     apart = [(each.name, [each.kept]) for each in own]
     together = [("all questions", [each.kept for each in own])] if len(own) > 1 else []  # takes longest, hence first
     panels = [*together, *apart] if families else []
-    found = workers.map(partial(_of_families, coefficient=coefficient, intervals=intervals), panels, itemgetter(0))
+    cross = workers.map(partial(_of_families, coefficient=coefficient, intervals=intervals), panels, itemgetter(0))
     made_up = tuple(sorted(name for name, kind in kinds.items() if kind in MADE_UP))
     questions = workers.map(partial(_of_question, raters=rated, intervals=intervals), apart, itemgetter(0))
-    of_families = [(replace(each, made_up=made_up), share) for each, share in found]
+    of_families = [(replace(each, made_up=made_up), share) for each, share in cross]
     overall = AgreementByAxis(
         tuple(questions),
         uncertain="exclude",

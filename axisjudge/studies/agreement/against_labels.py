@@ -123,7 +123,7 @@ class PanelWorth(Part, name="effective_judges", caption="The panel, whole and wi
         if self.measured is None:
             return words.NO_WORTH.format(where=self.where, reason=self.reason)
         best = int(np.nan_to_num(self.measured.accuracy, nan=-1.0).argmax())
-        return words.worth_in_full(self.where, self.judges, self.measured, best, self.panel.planted)
+        return words.effective_in_full(self.where, self.judges, self.measured, best, self.panel.planted)
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Accuracy of each judge and of the majority, best first."""

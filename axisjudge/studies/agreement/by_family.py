@@ -97,8 +97,8 @@ def plot_with_labels(cross: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
     if not math.isnan(ceiling.ci_low):
         ax.axvspan(ceiling.ci_low, ceiling.ci_high, color=theme.FAINT, linewidth=0)
         beside = {"xytext": (-3, 0), "textcoords": "offset points", "rotation": 90, "ha": "right", "va": "center"}
-        place_of_text = {"xy": (ceiling.ci_low, 0.5), "xycoords": ("data", "axes fraction")}
-        ax.annotate("people among themselves", **place_of_text, **beside, **_QUIET)  # type: ignore[arg-type]
+        at_ceiling = {"xy": (ceiling.ci_low, 0.5), "xycoords": ("data", "axes fraction")}
+        ax.annotate("people among themselves", **at_ceiling, **beside, **_QUIET)  # type: ignore[arg-type]
     at, heights, above = 0.0, [], ""
     for family, mean in zip(cross.families, cross.with_labels.values(), strict=False):
         if family != above:
@@ -123,18 +123,18 @@ def plot_with_labels(cross: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
     return ax
 
 
-def plot_panel_worth(worth: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
+def plot_panel_worth(panel: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
     """Accuracy of each judge and of the majority, with the effective number of judges over the band of label error."""
     import matplotlib as mpl
 
     ax = theme.new_axes(7.4, 3.2) if ax is None else ax
-    if worth.measured is None:
-        return _nothing(ax, f"{worth.where}: what the panel is worth", worth.reason)
-    measured = worth.measured
+    if panel.measured is None:
+        return _nothing(ax, f"{panel.where}: what the panel is worth", panel.reason)
+    measured = panel.measured
     order = np.argsort(-measured.accuracy, kind="stable")
-    families = list(dict.fromkeys(worth.families))
+    families = list(dict.fromkeys(panel.families))
     for position, judge in enumerate(order):
-        marker = _MARKERS[families.index(worth.families[judge]) % len(_MARKERS)]
+        marker = _MARKERS[families.index(panel.families[judge]) % len(_MARKERS)]
         ax.plot(position, measured.accuracy[judge], marker, color=theme.ACCENT, markersize=7, markeredgecolor="white")
     ax.axhline(measured.majority, color="#D55E00", linewidth=1.6)
     corner: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "xytext": (0, 4), "textcoords": "offset points"}
@@ -142,18 +142,18 @@ def plot_panel_worth(worth: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
     ax.annotate(f"majority {measured.majority:.1%}", (1, measured.majority), **corner, **look)
     for at, family in enumerate(families):
         ax.plot([], [], _MARKERS[at % len(_MARKERS)], color=theme.ACCENT, label=family, linewidth=0)
-    names = [worth.judges[judge].removeprefix("simulated:") for judge in order] if len(order) <= _NAMED else []
+    names = [panel.judges[judge].removeprefix("simulated:") for judge in order] if len(order) <= _NAMED else []
     ax.set_xticks(range(len(names)), names)
     theme.legend_below(ax, inches=0.4 if names else 0.15, ncols=6)
     ax.yaxis.set_major_locator(mpl.ticker.MaxNLocator(6, steps=[1, 2, 5, 10]))
     ax.yaxis.set_major_formatter(theme.percent_tick)
     theme.grid(ax, "y")
     number = measured.n_effective
-    told = number.ci_low > 0 and number.estimate <= len(worth.judges)
-    said = f"are worth {in_cell(number, '.1f')} independent ones" if told else "against labels"
-    where = sentence_case(worth.where)
+    is_known = number.ci_low > 0 and number.estimate <= len(panel.judges)
+    ending = f"are worth {in_cell(number, '.1f')} independent ones" if is_known else "against labels"
+    where = sentence_case(panel.where)
     note = f"{where}: accuracy against labels, best judge first; {many(number.n_items, 'item')} in {number.clusters}"
-    theme.dress(ax, f"{len(worth.judges)} judges {said}", note)
+    theme.dress(ax, f"{len(panel.judges)} judges {ending}", note)
     theme.describe(ax, f"{note}; accuracies without intervals, for the number {theme.intervals(number)}")
     return ax
 

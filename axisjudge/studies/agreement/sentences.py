@@ -12,7 +12,7 @@ from axisjudge.stats.agreement.effective import EffectiveJudges
 from axisjudge.stats.agreement.soft import CaseWeighted
 from axisjudge.stats.comparisons.ranking import Reversal
 from axisjudge.stats.estimate import Estimate, NamedEstimate
-from axisjudge.studies._shared.words import directed, listed, many, named, overturned, p_words, sentence_case, worth_of
+from axisjudge.studies._shared.words import directed, equal_to, listed, many, named, overturned, p_words, sentence_case
 
 #: So many raters are named in a row with a figure each.
 _NAMED = 3
@@ -76,8 +76,8 @@ def answer(agreed: Agreed, together: Any, share_decided: float) -> str:
     sided = f" ({share_decided:.0%} of verdicts take a side)" if share_decided < 1 else ""
     first = f"{two} give the same word to {same.estimate:.0%} of {many(alpha.n_items, 'item')}{sided}"
     name, undefined = together.alpha_label.partition(",")[0], math.isnan(alpha.estimate)
-    told = alpha.reason if undefined else f"{name} {alpha.estimate:z.2f}, {alpha.interval()}"
-    chance = f"{_AGREED[agreed]} ({told})"
+    reason = alpha.reason if undefined else f"{name} {alpha.estimate:z.2f}, {alpha.interval()}"
+    chance = f"{_AGREED[agreed]} ({reason})"
     return f"{_by_family(together)} {first}, {chance}.".lstrip()
 
 
@@ -122,17 +122,17 @@ def _ends(values: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def next_step(judges: Sequence[str], families: int, worth: Any) -> str:
+def next_step(judges: Sequence[str], families: int, effective: Any) -> str:
     """What to do with so much agreement."""
     if len(judges) < 2:
         return "Ask a second judge of another family (axisjudge judge)."
-    if worth is None or worth.measured is None:
+    if effective is None or effective.measured is None:
         return "Have people label some of these items (axisjudge label): only then is it known who is right."
-    number = worth.measured.n_effective
+    number = effective.measured.n_effective
     if not math.isnan(number.ci_low) and number.estimate < len(judges) / 2:
         return (
             f"Do not count {len(judges)} votes as {len(judges)} opinions: as these judges err on the same items, they "
-            f"{worth_of(len(judges), number, '.1f')}."
+            f"{equal_to(len(judges), number, '.1f')}."
         )
     other = "" if families > 1 else "Add a judge of another family. "
     return f"{other}Read the items on which judges are split first: they are listed below."
@@ -247,7 +247,7 @@ def alpha(where: str, label: str, judges: Estimate, people: Estimate) -> str:
     return f"{where}: {named(label)} of all judges together is {judges.worded('.3f')}{among}."
 
 
-def worth_in_full(where: str, judges: Sequence[str], measured: EffectiveJudges, best: int, planted: bool) -> str:
+def effective_in_full(where: str, judges: Sequence[str], measured: EffectiveJudges, best: int, planted: bool) -> str:
     """Effective judges with interval and band, and the majority beside the best judge, each with its base."""
     number = measured.n_effective
     if math.isnan(number.ci_low):
@@ -258,7 +258,7 @@ def worth_in_full(where: str, judges: Sequence[str], measured: EffectiveJudges, 
         with_error = listed([f"{value:z.2f} if {error:z.0%}" for error, value in band] or [""])
         with_error = f"{with_error} of the labels are wrong" if band else ""
         first = (
-            f"{where}: {len(judges)} judges {worth_of(len(judges), number)}, from "
+            f"{where}: {len(judges)} judges {equal_to(len(judges), number)}, from "
             f"{many(number.n_items, 'item')} in {number.clusters}{'. It would be ' + with_error if with_error else ''}."
         )
     if not measured.n_majority:
@@ -326,9 +326,9 @@ def reversals(counts: Sequence[tuple[str, Reversal]]) -> str:
         return ""
     lost = "agreement beyond chance would no longer be shown"
     known = [(where, overturned(reversal)) for where, reversal in counts if reversal.changes is not None]
-    told = [f"On {where}, {lost} had {changes} been different." for where, changes in known]
+    lines = [f"On {where}, {lost} had {changes} been different." for where, changes in known]
     if len(known) > 1:
         each = listed([f"{changes} on {where}" for where, changes in known])
-        told = [f"{sentence_case(lost)} on an axis had this many been different there: {each}."]
+        lines = [f"{sentence_case(lost)} on an axis had this many been different there: {each}."]
     unmoved = [where for where, reversal in counts if reversal.changes is None]
-    return " ".join([*told, *([f"On {listed(unmoved)} no change that was tried would undo it."] if unmoved else [])])
+    return " ".join([*lines, *([f"On {listed(unmoved)} no change that was tried would undo it."] if unmoved else [])])

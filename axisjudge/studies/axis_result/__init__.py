@@ -330,9 +330,9 @@ def axis_result(
     table = signals if signals is not None else grades
     kind: Kind = "polars" if table is None else kind_of(table)
     shown: dict[str, Any] = {"made_up": made_up_raters(given, graded), "kind": kind}
-    found = behind_results(results, others, run_id=run_id, names=names, ci_level=ci_level, **shown)
+    behind = behind_results(results, others, run_id=run_id, names=names, ci_level=ci_level, **shown)
     judged = None if given is None else judged_results([*trajectories, *compare], given, **how)
-    return replace(found, judged=judged)
+    return replace(behind, judged=judged)
 
 
 def behind_results(
@@ -407,7 +407,7 @@ def _spread(name: str, values: Floats, rewarded: Floats, tasks: NDArray[np.str_]
     return Spread(name, int(known.sum()), len(np.unique(values[known])), least, lower, median, upper, most, auc)
 
 
-def spread_rows(found: Sequence[Spread]) -> list[dict[str, Any]]:
+def spread_rows(spreads: Sequence[Spread]) -> list[dict[str, Any]]:
     """The table of a command: a row a score."""
     return [
         {
@@ -420,7 +420,7 @@ def spread_rows(found: Sequence[Spread]) -> list[dict[str, Any]]:
             "most": f"{one.most:g}",
             **({} if one.auc is None else {"AUC against reward": one.auc.worded()}),
         }
-        for one in found
+        for one in spreads
     ]
 
 

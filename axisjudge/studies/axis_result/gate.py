@@ -251,8 +251,8 @@ def _git(path: Path, *arguments: str) -> str:
     try:
         return subprocess.run(command, capture_output=True, check=True, text=True, encoding="utf-8").stdout
     except (OSError, subprocess.CalledProcessError) as error:
-        told = getattr(error, "stderr", None) or str(error)
-        raise InputError(path.name, "its history needs git and a repository", told.strip().splitlines()[0]) from None
+        message = getattr(error, "stderr", None) or str(error)
+        raise InputError(path.name, "its history needs git and a repository", message.strip().splitlines()[0]) from None
 
 
 class ScenarioOutcome(StrEnum):

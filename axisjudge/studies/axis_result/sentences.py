@@ -140,15 +140,15 @@ def comparison(
     runs = f"{each}, on the same {many(n_tasks, 'task')}{together and f'; {together}'}"
     if changes:
         others = agreeing(n_others, "other score", "is", "are")
-        told = f"{listed(changes)}{f'; {others} not shown to change' if n_others else ''} ({runs})."
+        shown = f"{listed(changes)}{f'; {others} not shown to change' if n_others else ''} ({runs})."
     elif without and not n_others:
-        told = f"{runs}."
+        shown = f"{runs}."
     else:
         scores = f" in any of {many(n_others, 'score')}" if n_others > 1 else ""
-        told = f"no change is shown{scores} ({runs}){largest and f'; the largest: {largest}'}."
+        shown = f"no change is shown{scores} ({runs}){largest and f'; the largest: {largest}'}."
     if not without:
-        return told
-    return f"{told} No interval ({reason}), so whether other repeats would show it cannot be told: {listed(without)}."
+        return shown
+    return f"{shown} No interval ({reason}), so whether other repeats would show it cannot be told: {listed(without)}."
 
 
 def of_judges(raters: Sequence[str], families: Sequence[str], made_up: Sequence[str], within: float) -> list[str]:

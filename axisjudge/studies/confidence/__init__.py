@@ -249,9 +249,9 @@ def _diagram(ax: theme.Axes, judge: JudgeCalibration) -> None:
     name = fill(theme.cut_middle(judge.judge.removeprefix("simulated:")), _LINE)
     theme.dress(ax, name, f"{judge.source}, {curve.n_items:,} verdicts")
     ax.tick_params(labelsize=theme.SMALL)
-    said = f"ECE {curve.ece:.3f}, of a calibrated judge {curve.ece_if_calibrated:.3f}"
-    said += "" if math.isnan(judge.auc.estimate) else f"; AUROC {judge.auc.estimate:.2f}"
-    ax.set_xlabel(said, fontsize=theme.SMALL, color=theme.INK, loc="left")
+    note = f"ECE {curve.ece:.3f}, of a calibrated judge {curve.ece_if_calibrated:.3f}"
+    note += "" if math.isnan(judge.auc.estimate) else f"; AUROC {judge.auc.estimate:.2f}"
+    ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.INK, loc="left")
 
 
 class Confidence(
@@ -354,11 +354,11 @@ def confidence(
     missing = Missing.NONE if labels is not None else _missing(ratings)
     if missing is Missing.NONE:
         truth = ratings if labels is None else labels
-        found = calibration(ratings, truth, repeat=repeat, seed=seed, cluster_unit=cluster_unit, ci_level=ci_level)
+        calibrated = calibration(ratings, truth, repeat=repeat, seed=seed, cluster_unit=cluster_unit, ci_level=ci_level)
     else:
-        found = Confidence((), (), missing, kind=kind_of(ratings))
+        calibrated = Confidence((), (), missing, kind=kind_of(ratings))
     given = (ratings,) if labels is None else (ratings, labels)
-    return replace(found, made_up=made_up_raters(*map(as_ratings, given)))
+    return replace(calibrated, made_up=made_up_raters(*map(as_ratings, given)))
 
 
 def _missing(ratings: Given) -> Missing:
@@ -400,9 +400,9 @@ def without_confidences(judges: Sequence[str]) -> list[str]:
     return [f"Without confidences on labelled items: {', '.join(judges)}."] if judges else []
 
 
-def answer(found: Mapping[Word, Sequence[str]], widest: str) -> str:
+def answer(judges_by: Mapping[Word, Sequence[str]], widest: str) -> str:
     """Which judges may be taken at their word, and the widest gap in figures."""
-    groups = "; ".join(f"{word}: {listed(judges, most=6)}" for word, judges in found.items() if judges)
+    groups = "; ".join(f"{word}: {listed(judges, most=6)}" for word, judges in judges_by.items() if judges)
     return f"Against labels these judges are {groups}. The widest gap: {widest}. Who is best calibrated is not tested."
 
 

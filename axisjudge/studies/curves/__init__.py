@@ -139,8 +139,8 @@ class Cliff(
     @property
     def noise(self) -> str:
         """What a hundredth of the raw score is worth along the curve, in words."""
-        worth = AXIS_CURVE.noise_amplification(_ALONG) / 100
-        points = (say.POINTS.format(points=each, raw=raw) for raw, each in zip(_ALONG, worth, strict=True))
+        per_point = AXIS_CURVE.noise_amplification(_ALONG) / 100
+        points = (say.POINTS.format(points=each, raw=raw) for raw, each in zip(_ALONG, per_point, strict=True))
         return say.NOISE.format(points=listed(list(points)))
 
 

@@ -389,8 +389,8 @@ def _numbers(table: pl.DataFrame, column: str) -> np.ndarray[Any, np.dtype[np.fl
     try:
         return table[column].cast(pl.Float64).fill_null(math.nan).to_numpy()
     except pl.exceptions.PolarsError:
-        found = table[column].head(3).to_list()
-        raise InputError(column, "must hold numbers", found, "name the right column") from None
+        first = table[column].head(3).to_list()
+        raise InputError(column, "must hold numbers", first, "name the right column") from None
 
 
 def _names(table: pl.DataFrame, column: str) -> np.ndarray[Any, Any]:

@@ -123,13 +123,13 @@ def answer(fits: Mapping[str, CurveFit], *, made_up: bool = False) -> str:
     if not curves:
         return where_50(fits, made_up=made_up)
     bands = {name: fit.band(HIGH) for name, fit in curves.items()}
-    worth = [
+    scores = [
         f"{band.score:.0f} of 100{_of(name, ' in ')} ({band.low:.0f} to {band.high:.0f})"
         for name, band in bands.items()
     ]
     refused = [name for name, fit in fits.items() if not fit.curve]
     none = f"; in {listed(refused)} no curve can be fitted" if refused else ""
-    first = f"To {'invented ' * made_up}people a raw score of {HIGH:g} is worth {listed(worth)}{none}."
+    first = f"To {'invented ' * made_up}people a raw score of {HIGH:g} is worth {listed(scores)}{none}."
     return " ".join([first, f"Fitted to {_samples(curves)}.", *_refused(fits)])
 
 

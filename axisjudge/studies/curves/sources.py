@@ -285,8 +285,8 @@ def planted_scores(n_tasks: int = 40, *, judgings: int = 2, judge_noise: float =
         opinion = np.round(LogNormalCurve(1.0, 1.0).score(thought))
         for repeat in range(judgings):
             judged = np.exp(np.minimum(z + judge_noise * planted.spread * rng.normal(size=z.size), 0.0))
-            said = {"raw": pl.Series(np.round(judged, 4)), "human": pl.Series(opinion)}
-            parts.append(runs.with_columns(dimension=pl.lit(name), repeat=pl.lit(repeat, pl.Int64), **said))
+            scores = {"raw": pl.Series(np.round(judged, 4)), "human": pl.Series(opinion)}
+            parts.append(runs.with_columns(dimension=pl.lit(name), repeat=pl.lit(repeat, pl.Int64), **scores))
     return pl.concat(parts).select("run", "task", "agent", "dimension", "repeat", "raw", "human", "goal")
 
 

@@ -69,8 +69,8 @@ class ErrorFinding(Result):
     @property
     def first(self) -> tuple[str, ...]:
         """The judges that may be the best."""
-        places = self.ranks.order.tolist()  # in which the judges stand
-        return tuple(self.judges[places.index(j)].judge for j in self.ranks.first)
+        order = self.ranks.order.tolist()  # in which the judges stand
+        return tuple(self.judges[order.index(j)].judge for j in self.ranks.first)
 
     @property
     def last(self) -> tuple[str, ...]:
@@ -89,14 +89,14 @@ class ErrorFinding(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, unrounded."""
-        worth = self.effective
-        beside = worth and {"majority": worth.majority, "best_single": worth.best_single}
-        effective = worth and {**worth.n_effective.to_dict(), **(beside or {})}
+        panel = self.effective
+        beside = panel and {"majority": panel.majority, "best_single": panel.best_single}
+        effective = panel and {**panel.n_effective.to_dict(), **(beside or {})}
         return {**super().to_dict(), "effective_judges": effective, "sentences": self.sentences()}
 
     def sentences(self) -> list[str]:
         """What was measured, who can be told apart, what was lost, and what the panel is worth."""
-        return [self._measured, *self._apart, self._lost, *self._worth]
+        return [self._measured, *self._apart, self._lost, *self._effective]
 
     @property
     def _measured(self) -> str:
@@ -117,10 +117,10 @@ class ErrorFinding(Result):
         if self.ranks.tied:
             return [f"No two judges can be told apart ({self.ci_level:.0%}, all pairs together)."]
         sure = f"{self.ci_level:.0%} for all pairs together, paired by {self.cluster_unit}"
-        said = [self._extreme(self.first, "highest", sure), self._extreme(self.last, "lowest", "")]
+        lines = [self._extreme(self.first, "highest", sure), self._extreme(self.last, "lowest", "")]
         if chance := self.no_better_than_chance:
-            said.append(f"Not shown to be better than always giving the same vote (0.50): {listed(chance)}.")
-        return said
+            lines.append(f"Not shown to be better than always giving the same vote (0.50): {listed(chance)}.")
+        return lines
 
     def _extreme(self, names: tuple[str, ...], which: str, sure: str) -> str:
         end = f" ({sure})" if sure else ""
@@ -142,7 +142,7 @@ class ErrorFinding(Result):
         )
 
     @property
-    def _worth(self) -> list[str]:
+    def _effective(self) -> list[str]:
         if self.effective is None:
             return []
         number = self.effective.n_effective

@@ -179,24 +179,24 @@ def _commonest(words: pl.Series) -> tuple[str | None, int]:
 
 
 def _row(judge: str, rated: pl.DataFrame) -> dict[str, Any]:
-    said = rated.filter(pl.col("status") == "ok")
-    (word, says_it), (_, one_word_right) = _commonest(said["verdict"]), _commonest(said["label"])
-    is_long = said["length"].rank("ordinal") > said.height / 2
+    given = rated.filter(pl.col("status") == "ok")
+    (word, says_it), (_, one_word_right) = _commonest(given["verdict"]), _commonest(given["label"])
+    is_long = given["length"].rank("ordinal") > given.height / 2
     return {
         "judge": judge,
         "asked": rated.height,
-        "lost": rated.height - said.height,
-        "verdicts": said.height,
-        "right": int(said["hit"].sum()),
+        "lost": rated.height - given.height,
+        "verdicts": given.height,
+        "right": int(given["hit"].sum()),
         "one_word_right": one_word_right,
         "commonest_word": word,
         "says_it": says_it,
-        "confidences": said["confidence"].n_unique(),
-        "sure_when_right": said.filter("hit")["confidence"].mean(),
-        "sure_when_wrong": said.filter(~pl.col("hit"))["confidence"].mean(),
-        "cite_a_step": said.filter(pl.col("cited_step_indices").list.len() > 0).height,
-        "right_in_shorter": int(said.filter(~is_long)["hit"].sum()),
-        "right_in_longer": int(said.filter(is_long)["hit"].sum()),
+        "confidences": given["confidence"].n_unique(),
+        "sure_when_right": given.filter("hit")["confidence"].mean(),
+        "sure_when_wrong": given.filter(~pl.col("hit"))["confidence"].mean(),
+        "cite_a_step": given.filter(pl.col("cited_step_indices").list.len() > 0).height,
+        "right_in_shorter": int(given.filter(~is_long)["hit"].sum()),
+        "right_in_longer": int(given.filter(is_long)["hit"].sum()),
     }
 
 

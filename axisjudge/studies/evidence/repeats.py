@@ -118,13 +118,13 @@ def variance(question: str, judges: Sequence[str], components: VarianceComponent
 
 def published(judge: str, axis: str, simulation: int, calls: Sequence[tuple[str, float]], flips: Estimate) -> str:
     """What one item asked again shows, and what it does not."""
-    said = ", then ".join(f"{verdict} at confidence {confidence:.2f}" for verdict, confidence in calls)
+    words = ", then ".join(f"{verdict} at confidence {confidence:.2f}" for verdict, confidence in calls)
     least = min(confidence for _, confidence in calls)
     shows = "one verdict that did not change"
     if flips.estimate:
         shows = f"that this judge can change its verdict while its confidence stays at {least:.2f} or above"
     return (
-        f"{judge} on {axis} of simulation {simulation} said {said}. It shows {shows}. It does not show how often, nor "
+        f"{judge} on {axis} of simulation {simulation} said {words}. It shows {shows}. It does not show how often, nor "
         f"which of the calls is right: even one item drawn at random would allow a flip rate of "
         f"{flips.interval('.1%')}, and this one was picked for publication."
     )
@@ -396,13 +396,13 @@ def published_repeat(calls: frames.Given) -> PublishedRepeat:
     if table.height < 2 or table["call"].is_duplicated().any():
         raise InputError("calls", "must be two or more, each once", table["call"].to_list())
     row = table.row(0, named=True)
-    said = list(dict.fromkeys(table["verdict"]))
+    words = list(dict.fromkeys(table["verdict"]))
     return PublishedRepeat(
         simulation=row["simulation"],
         axis=row["axis"],
         judge=row["judge"],
         calls=tuple(table.select("verdict", "confidence").iter_rows()),
-        with_itself=self_agreement([[float(said.index(word)) for word in table["verdict"]]]),
+        with_itself=self_agreement([[float(words.index(word)) for word in table["verdict"]]]),
         kind=frames.kind_of(calls),
     )
 

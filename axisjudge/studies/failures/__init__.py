@@ -119,10 +119,10 @@ def shared_failures(profile: FailureProfile, *, rng: Draws = 0) -> SharedFailure
 def _dealt_by_task(panel: Panel) -> NDArray[np.float64]:
     """Tasks x runs x axes x judges; a run's place is its agent and which of the agent's runs on the task it is."""
     runs = pl.DataFrame({"agent": panel.agents, "task": panel.clusters})
-    places = runs.select("agent", number=pl.int_range(pl.len()).over("agent", "task")).rows()
-    rows, columns = ({name: at for at, name in enumerate(dict.fromkeys(side))} for side in (panel.clusters, places))
+    numbered = runs.select("agent", number=pl.int_range(pl.len()).over("agent", "task")).rows()
+    rows, columns = ({name: at for at, name in enumerate(dict.fromkeys(side))} for side in (panel.clusters, numbered))
     dealt = np.full((len(rows), len(columns), *panel.incorrect.shape[1:]), np.nan)
-    dealt[[rows[task] for task in panel.clusters], [columns[place] for place in places]] = panel.incorrect
+    dealt[[rows[task] for task in panel.clusters], [columns[run] for run in numbered]] = panel.incorrect
     return dealt
 
 
@@ -288,8 +288,8 @@ class Reversals(Part, caption="Verdicts that would change what may hold rank 1")
     @property
     def table(self) -> Table:
         """One row for axes and one for agents, where any are told apart."""
-        told = {of: each for of, each in (("axes", self.axes), ("agents", self.agents)) if each is not None}
-        rows = rows_by("of", told, columns("verdicts=changes exact"))
+        reversals = {of: each for of, each in (("axes", self.axes), ("agents", self.agents)) if each is not None}
+        rows = rows_by("of", reversals, columns("verdicts=changes exact"))
         return table_of(rows, self.kind, columns=("of", "verdicts", "exact"))
 
     @property
@@ -428,11 +428,11 @@ def compare_profiles(profile: FailureProfile, *, like_margin: float = 0.1, rng: 
     numbers = list(combinations(range(len(profile.agents)), 2))
     pairs = [_paired(profile, table, success, pair, like_margin, rng) for pair in numbers]
     known = any(pair.like is not None for pair in pairs)
-    asked = [place for place, pair in enumerate(pairs) if pair.like or not known]
-    p_holm = dict(zip(asked, holm([pairs[place].test.p_value for place in asked]), strict=True))
+    asked = [index for index, pair in enumerate(pairs) if pair.like or not known]
+    p_holm = dict(zip(asked, holm([pairs[index].test.p_value for index in asked]), strict=True))
     return ProfileComparison(
         overall=profile_test(table, rng=rng) if numbers and len(profile.axes) > 1 else _nothing(numbers),
-        pairs=tuple(replace(pair, p_holm=p_holm.get(place, math.nan)) for place, pair in enumerate(pairs)),
+        pairs=tuple(replace(pair, p_holm=p_holm.get(index, math.nan)) for index, pair in enumerate(pairs)),
         like_margin=like_margin,
         ci_level=profile.ci_level,
         kind=profile.kind,

@@ -269,10 +269,10 @@ class Cell(Result):
 def failures_of(panel: Panel, agent: str, axis: int, ci_level: float) -> Cell:
     """The failures of one agent (or all) on the axis at a position, by both rules."""
     applicable = panel.applicable[:, axis]
-    said = panel.incorrect[applicable, axis]
+    failing = panel.incorrect[applicable, axis]
     clusters = panel.tasks[applicable]
-    independent = independent_panel(said, clusters, ci_level=ci_level)
-    open_to = np.where(panel.not_applicable[applicable, axis], 0.0, said)
+    independent = independent_panel(failing, clusters, ci_level=ci_level)
+    open_to = np.where(panel.not_applicable[applicable, axis], 0.0, failing)
     worst, best = (np.nan_to_num(open_to, nan=taken) for taken in (1.0, 0.0))
     two = 1.0 if len(panel.judges) > 1 else math.nan  # a consensus takes two judges
 

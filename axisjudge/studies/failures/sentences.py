@@ -145,12 +145,12 @@ def false_failures(n_judges: int) -> str:
 
 def rank_reversals(axes: Reversal | None, agents: Reversal | None) -> str:
     """How many verdicts would change what may hold rank 1; empty where nothing is told apart."""
-    told = [
+    parts = [
         f"{_different(reversal)} would change which {of} may fail most"
         for of, reversal in (("axes", axes), ("agents", agents))
         if reversal is not None
     ]
-    return f"By the any-judge count, {listed(told)}." if told else ""
+    return f"By the any-judge count, {listed(parts)}." if parts else ""
 
 
 def first_to_fix(first: Mapping[str, Sequence[str]]) -> str:

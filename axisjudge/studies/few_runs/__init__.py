@@ -13,7 +13,7 @@ from axisjudge.stats.estimate import Estimate, many, plural
 from axisjudge.stats.latent_panel import TAIL, LatentPanel, NoModel, Sampler, latent_panel, tails
 from axisjudge.studies._shared.frames import Given, Table, rows_by, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies._shared.words import directed, in_points, listed, worth_of
+from axisjudge.studies._shared.words import directed, equal_to, in_points, listed
 from axisjudge.studies.few_runs.panel import (
     Beside,
     JudgeBeside,
@@ -484,7 +484,7 @@ def effective_sentence(model: LatentPanel, by_design: Estimate | None) -> str:
     beside = ""
     if by_design is not None and not math.isnan(by_design.estimate):
         beside = f"; by the correlation of errors {by_design.estimate:.1f} ({by_design.interval('.1f')})"
-    return f"The {own.n_raters} judges {worth_of(own.n_raters, own, '.1f')}, by the model{beside}."
+    return f"The {own.n_raters} judges {equal_to(own.n_raters, own, '.1f')}, by the model{beside}."
 
 
 def hidden_sentence(trial: LabelsHidden | None) -> str:

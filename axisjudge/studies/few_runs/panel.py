@@ -173,7 +173,7 @@ class LabelsHidden(Result):
 
 def rates_beside(panel: RatedPanel, model: LatentPanel, *, ci_level: float) -> tuple[Beside, ...]:
     """Every agent and axis, with ``all`` where there are several."""
-    counted = _said(panel)
+    counted = _share_failing(panel)
     groups = panel.items.groups
     rows = []
     for agent in with_all(panel.agents):
@@ -237,7 +237,7 @@ def hide_labels(
     names = {"agent": panel.agents, "axis": panel.axes}
     seen = replace(items, labels=labels)
     model = latent_panel(seen, names, panel.judges, ci_level=ci_level, seed=seed, sampler=sampler)
-    truth, votes, probability = items.labels[hidden], _said(panel)[hidden], model.probabilities[hidden]
+    truth, votes, probability = items.labels[hidden], _share_failing(panel)[hidden], model.probabilities[hidden]
     return LabelsHidden(
         failing=model.cells[-1].failing if model.cells else model.effective,
         labelled=_share(panel, items.labels, ci_level),
@@ -251,7 +251,7 @@ def hide_labels(
     )
 
 
-def _said(panel: RatedPanel) -> Floats:
+def _share_failing(panel: RatedPanel) -> Floats:
     """The share of the judges that say anything who call each item incorrect, repeats counted in part; NaN of none."""
     given = panel.items.given
     word = np.where(given > 0, panel.items.incorrect / np.maximum(given, 1), 0.0)

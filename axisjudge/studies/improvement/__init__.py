@@ -156,10 +156,10 @@ class SentenceWorth(_Rows, name="sentences", caption="What each changed sentence
         if self.frame.is_empty():
             return "No sentence was left out to see what it earned."
         first = self.frame.sort("points", descending=True).row(0, named=True)
-        on, said = many(first["items"], "run"), cut(first["sentence"], 120)
+        on, text = many(first["items"], "run"), cut(first["sentence"], 120)
         return (
             f"Of {many(self.frame.height, 'changed sentence')} one earns most, {100 * first['points']:+.0f} points by "
-            f"leaving it out ({on}; not confirmed anew): \u201c{said}\u201d"
+            f"leaving it out ({on}; not confirmed anew): \u201c{text}\u201d"
         )
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
@@ -250,11 +250,11 @@ class SimulatedStudies(
         """The worst false acceptance of each way, and what is found at the most tasks."""
         worst = self.frame.group_by("way").agg(pl.col("falsely_accepted").max()).sort("way").rows()
         n = " or ".join(f"{each:,}" for each in self.frame["studies"].unique().sort())
-        said = " and ".join(f"{share:.0%} by {way}" for way, share in worst)
+        text = " and ".join(f"{share:.0%} by {way}" for way, share in worst)
         good = self.frame.filter((pl.col("proposer") == "good") & (pl.col("design") == "made on")).sort("tasks").tail(2)
-        found = ", ".join(f"{row['accepted']:.0%} by {row['way']}" for row in good.to_dicts())
+        accepted = ", ".join(f"{row['accepted']:.0%} by {row['way']}" for row in good.to_dicts())
         what = "an edit that is no better is accepted"
-        return f"Of {n} studies a row, {what} in {said} at worst; a good one, at most tasks, in {found}."
+        return f"Of {n} studies a row, {what} in {text} at worst; a good one, at most tasks, in {accepted}."
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Falsely accepted of the proposers that better nothing, a row each."""

@@ -146,20 +146,20 @@ class SharesDecided(Part, name="decided", caption="What each judge decides, and 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Share of runs on which each judge takes a side, by data set and axis, with counts at the right."""
         rows = [one for one in self.decided if one.half == "all" and one.axis != ANY_AXIS]
-        places = list(dict.fromkeys((one.domain, one.axis) for one in rows))
+        heights = list(dict.fromkeys((one.domain, one.axis) for one in rows))
         judges = list(dict.fromkeys(one.judge for one in rows))
         colours = {judge: _COLOURS[number % len(_COLOURS)] for number, judge in enumerate(judges)}
-        ax = theme.new_axes(7.4, 1.4 + 0.34 * len(places)) if ax is None else ax
+        ax = theme.new_axes(7.4, 1.4 + 0.34 * len(heights)) if ax is None else ax
         for one in rows:
             number = judges.index(one.judge)
-            height = places.index((one.domain, one.axis)) + 0.22 * (number - (len(judges) - 1) / 2)
+            height = heights.index((one.domain, one.axis)) + 0.22 * (number - (len(judges) - 1) / 2)
             theme.interval_mark(ax, one.decided, height, colour=colours[one.judge], filled=number > 0, size=5)
             if one.judge == judges[-1]:
                 theme.at_the_right(ax, height, f"{one.n_incorrect} incorrect, {one.n_correct} correct")
         marks = {judge: {"color": colour, "markerfacecolor": colour} for judge, colour in colours.items()}
         marks |= {judge: marks[judge] | {"markerfacecolor": "white"} for judge in judges[:1]}
         theme.legend_below(ax, marks, ncols=len(judges))
-        theme.named_rows(ax, [f"{domain}, {theme.in_words(axis).lower()}" for domain, axis in places])
+        theme.named_rows(ax, [f"{domain}, {theme.in_words(axis).lower()}" for domain, axis in heights])
         theme.percent_axis(ax)
         note = f"runs to which the axis applies; at the right what {judges[-1]} says"
         how = f"{_over_tasks(one.decided for one in rows)}; at the right: how many verdicts {judges[-1]} gave"

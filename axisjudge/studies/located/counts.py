@@ -240,12 +240,12 @@ def faults_met(table: pl.DataFrame, labels: pl.DataFrame, *, within: int) -> pl.
     """
     faults = labels.filter(pl.col("verdict") == "incorrect", pl.col("question").is_in([*AXES, ANY_STEP]))
     wrong, of_run = pl.col("verdict") == "incorrect", ("judge", "trajectory_id")
-    said = table.select(*of_run, "question", "verdict", cited="cited_step_indices")
+    verdicts = table.select(*of_run, "question", "verdict", cited="cited_step_indices")
     cited = pl.col("cited").filter(wrong).list.explode()
     on_some = {"question": pl.lit(ANY_STEP), "verdict": _ON_SOME_AXIS, "cited": cited}
-    anywhere = said.group_by(of_run, maintain_order=True).agg(**on_some)
+    anywhere = verdicts.group_by(of_run, maintain_order=True).agg(**on_some)
     flagged = table.group_by(of_run).agg(flagged=wrong.any())
-    met = faults.join(pl.concat([said, anywhere]), on=["trajectory_id", "question"]).join(flagged, on=of_run)
+    met = faults.join(pl.concat([verdicts, anywhere]), on=["trajectory_id", "question"]).join(flagged, on=of_run)
     met = met.sort("rater", "judge", "domain", "trajectory_id", "question")
     near = [
         None if not len(steps) else word == "incorrect" and any(abs(a - b) <= within for a in steps for b in cited)
@@ -277,14 +277,14 @@ def faults_found(met: pl.DataFrame, *, within: int, ci_level: float) -> Iterator
         for axis in (*AXES, ANY_STEP, ANY_AXIS):
             mine = of_set.filter(on_axis != ANY_STEP if axis == ANY_AXIS else on_axis == axis)
             if not mine.is_empty():
-                said = (
+                outcomes = (
                     word == "incorrect",
                     pl.col("near"),
                     pl.col("flagged"),
                     word == "uncertain",
                     word == "not_applicable",
                 )
-                shares = (_share_of(of, mine, ci_level) for of in said)
+                shares = (_share_of(of, mine, ci_level) for of in outcomes)
                 yield FaultsFound(str(labeller), str(judge), str(domain), axis, mine.height, within, *shares)
 
 

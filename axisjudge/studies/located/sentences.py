@@ -135,7 +135,7 @@ def answer(faults: Sequence[FaultsFound], together: Estimate) -> str:
     if len(sets) == 1:
         one = own[0]
         of = f"{many(one.n_faults, 'fault')} {_located(one.labeller)} in {one.domain} ({one.on_axis.clusters})"
-        found = f"{_found(own)} found by {who}"
+        text = f"{_found(own)} found by {who}"
     else:
         labellers = listed(list(dict.fromkeys(_by(one.labeller) for one in own)), "or")
         of = f"{sum(sets.values()):,} faults located {labellers}"
@@ -143,13 +143,13 @@ def answer(faults: Sequence[FaultsFound], together: Estimate) -> str:
         alike = few.on_axis.estimate == most.on_axis.estimate
         ends = f"from {_of_set(few, judges)} to {_of_set(most, judges)}"
         ends = f"{few.on_axis.estimate:.0%} in each set" if alike else ends
-        found = f"{'each judge finds' if alike else 'judges find'} {ends}"
+        text = f"{'each judge finds' if alike else 'judges find'} {ends}"
         if len(judges) == 1:
             n_found = ones([together])
-            found = f"{n_found or 'none'} ({share(together)}) {'is' if n_found == 1 else 'are'} found by {who}, {ends}"
+            text = f"{n_found or 'none'} ({share(together)}) {'is' if n_found == 1 else 'are'} found by {who}, {ends}"
     of_steps = [one.axis != ANY_AXIS for one in own]
     axis = "some axis" if all(of_steps) else f"the fault's own axis{' (any axis, if it has none)' * any(of_steps)}"
-    return f"Of {of}, {found}. Found means that the judge calls {axis} incorrect."
+    return f"Of {of}, {text}. Found means that the judge calls {axis} incorrect."
 
 
 def _of_set(one: FaultsFound, judges: Sequence[str]) -> str:
@@ -258,25 +258,25 @@ def reading_sentences(reading: pl.DataFrame, rows: Sequence[AgainstReading]) -> 
 
 def _readers_sentence(reading: pl.DataFrame) -> str:
     """How far the two readers agree on the runs that both read."""
-    table, said = faults_of_readers(reading), []
+    table, parts = faults_of_readers(reading), []
     for whole in (True, False):
         own = table.filter((pl.col("axis") == WHOLE_RUN) == whole)
         kappa = cohen_kappa(own.select("one", "two").to_numpy(), clusters=own["task_id"].to_list(), rng=0)
         same = own.filter(pl.col("one") == pl.col("two")).height
-        said.append(f"{same} of {own.height} (kappa {kappa.estimate:z.2f}, {kappa.interval('.2f')})")
+        parts.append(f"{same} of {own.height} (kappa {kappa.estimate:z.2f}, {kappa.interval('.2f')})")
     return (
         f"A second reader read {table['trajectory_id'].n_unique()} of these runs by the same guide. Of runs, the two "
-        f"agree whether there is a fault in {said[0]}; of pairs of run and axis, in {said[1]}. Both read in one "
+        f"agree whether there is a fault in {parts[0]}; of pairs of run and axis, in {parts[1]}. Both read in one "
         "manner, so this says little of whether they are right."
     )
 
 
 def _beside_the_reader(held: str, one: AgainstReading) -> str:
-    right, found = one.precision, one.recall
+    right, recall = one.precision, one.recall
     where = " in failed runs" if one.rater == REFERENCE else ""
     return (
         f"{held} {many(right.n_items, 'fault')}, of which the reader has {ones([right])} ({_ends(right)}); of the "
-        f"{found.n_items} that the reader has{where}, {ones([found])} are among them ({_ends(found)})."
+        f"{recall.n_items} that the reader has{where}, {ones([recall])} are among them ({_ends(recall)})."
     )
 
 

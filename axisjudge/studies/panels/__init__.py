@@ -152,10 +152,10 @@ class PanelMembers(
     @property
     def table(self) -> Table:
         """A row a judge, the heaviest first; `adds_points` is accuracy lost on tasks left out without it."""
-        worth, alike = {each.judge: each for each in self.worth}, self.panel.asked_families
+        by_column, alike = {each.judge: each for each in self.worth}, self.panel.asked_families
         rows: list[dict[str, Any]] = []
         for column, name in enumerate(self.panel.judges):
-            each, price, family = worth.get(column), self.prices.get(name), self.panel.families[column]
+            each, price, family = by_column.get(column), self.prices.get(name), self.panel.families[column]
             gain = (each.gain.estimate, each.gain.ci_low, each.gain.ci_high) if each else (np.nan,) * 3
             rows.append(
                 {
@@ -207,11 +207,11 @@ def panel_members(
         US dollars an item, for judges whose price is known better.
     """
     votes, panel = ways.votes, ways.panel
-    worth: Sequence[JudgeWorth] = ()
+    gains: Sequence[JudgeWorth] = ()
     if ways.ways:
         bar = partial(watched, name="the panel without each judge")
         terms: dict[str, Any] = {"seed": ways.seed, "cluster_unit": votes.cluster_unit, "watch": bar}
-        worth = judges_worth(votes.votes, panel.way, ways.linear, **terms)
+        gains = judges_worth(votes.votes, panel.way, ways.linear, **terms)
     known = item_prices(votes, as_ratings(ratings), local=local, prices=prices)
     voiced = (~np.isnan(votes.words)).any(axis=1)
     labelled = (votes.votes.labelled & voiced).any()
@@ -219,7 +219,7 @@ def panel_members(
     if labelled and len(panel.asked) > 1:
         some, tasks = votes.of(panel.asked), np.array(votes.tasks)
         effective = effective_judges(some.words, votes.labels, clusters=tasks, cluster_unit=votes.cluster_unit)
-    return PanelMembers(votes, panel, tuple(worth), effective, known, kind=ways.kind, made_up=ways.made_up)
+    return PanelMembers(votes, panel, tuple(gains), effective, known, kind=ways.kind, made_up=ways.made_up)
 
 
 class PanelCalibration(
@@ -369,8 +369,8 @@ def money_spent(
     cascade : sequence of str
         Judges to ask in turn; by default the cheapest first of those that none beats in price and error.
     """
-    found = frontier(members.votes, members.prices, order=cascade, risk=risk, level=level, seed=seed)
-    return MoneySpent(found, kind=members.kind, made_up=members.made_up)
+    points = frontier(members.votes, members.prices, order=cascade, risk=risk, level=level, seed=seed)
+    return MoneySpent(points, kind=members.kind, made_up=members.made_up)
 
 
 class Panels(Study):

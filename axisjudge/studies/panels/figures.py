@@ -177,6 +177,6 @@ def _label_steps(ax: theme.Axes, steps: Sequence[tuple[Point, Estimate]], *, dow
         name = f"{'cascade' if point.kind is PointKind.CASCADE else 'panel'} of {len(point.judges)}"
         if len(point.judges) < 3 and point.kind is not PointKind.CASCADE:
             name = " + ".join(theme.cut_middle(judge, _LONG) for judge in point.judges)
-        place: dict[str, Any] = {"xytext": (x, -6 if down else 6), "textcoords": ("axes fraction", "offset points")}
+        offset: dict[str, Any] = {"xytext": (x, -6 if down else 6), "textcoords": ("axes fraction", "offset points")}
         style: dict[str, Any] = {"va": "top" if down else "bottom", "color": KINDS[point.kind][0]}
-        ax.annotate(name, (point.price, y), **place, **slant, **style, fontsize=theme.SMALL)
+        ax.annotate(name, (point.price, y), **offset, **slant, **style, fontsize=theme.SMALL)

@@ -13,7 +13,7 @@ from axisjudge.stats.calibration import ReliabilityCurve
 from axisjudge.stats.estimate import plural
 from axisjudge.stats.panel_models import accuracies
 from axisjudge.stats.panel_nested import REFERENCE, NestedWay
-from axisjudge.studies._shared.words import directed, in_points, listed, many, worth_of
+from axisjudge.studies._shared.words import directed, equal_to, in_points, listed, many
 from axisjudge.studies.panels.trust import Frontier, PointKind, Trust, TrustVerdict
 from axisjudge.studies.panels.voted import DrawScheme, FittedPanel, Voted
 
@@ -123,8 +123,8 @@ def members(panel: FittedPanel, effective: EffectiveJudges | None) -> str:
         return f"The panel asks one judge, {panel.asked[0]}."
     if effective is None or math.isnan(effective.n_effective.estimate):
         return f"The panel asks {many(len(asked), 'judge')}.{one}"
-    worth = effective.n_effective
-    return f"The {len(asked)} judges that it asks {worth_of(len(asked), worth, '.1f')}.{one}"
+    number = effective.n_effective
+    return f"The {len(asked)} judges that it asks {equal_to(len(asked), number, '.1f')}.{one}"
 
 
 def stands(trust: Trust) -> str:

@@ -153,8 +153,8 @@ def trust_panel(
     words = panel.words(p)
     sure = probability_of(words, p, within)
     n_tuned = 0 if cross_fitted else int(tuned.sum())
-    found = _trust(panel.rater, left, words, sure, risk, level, n_tuned, within)
-    return replace(found, cross_fitted=cross_fitted and bool(tuned.any()))
+    trust = _trust(panel.rater, left, words, sure, risk, level, n_tuned, within)
+    return replace(trust, cross_fitted=cross_fitted and bool(tuned.any()))
 
 
 def trust_judge(votes: Voted, judge: str, *, risk: float = 0.05, level: float = 0.95, within: int = 0) -> Trust:

@@ -112,9 +112,9 @@ class Voted:
 
     def of(self, judges: Sequence[str]) -> Voted:
         """The same items with these judges' columns, in this order; NaN for a judge that rated nothing here."""
-        place = {name: column for column, name in enumerate(self.judges)}
+        column_of = {name: column for column, name in enumerate(self.judges)}
         empty = np.full((len(self.items), 1), np.nan)
-        pick = [place.get(name, len(self.judges)) for name in judges]
+        pick = [column_of.get(name, len(self.judges)) for name in judges]
         words, sure = (np.hstack([each, empty])[:, pick] for each in (self.words, self.confidences))
         families, models = (tuple([*names, ""][p] for p in pick) for names in (self.families, self.models))
         return replace(self, judges=tuple(judges), words=words, confidences=sure, families=families, models=models)
@@ -153,12 +153,12 @@ def voted(
         No judge, several questions and none named, numbers instead of words, or two ratings of one judge on an item.
     """
     given = to_polars(ratings, COLUMNS, where="ratings")
-    told = given.filter(BY_PEOPLE) if labels is None else to_polars(labels, COLUMNS, where="labels").filter(BY_PEOPLE)
+    human = given.filter(BY_PEOPLE) if labels is None else to_polars(labels, COLUMNS, where="labels").filter(BY_PEOPLE)
     judged = _chosen(given.filter(~BY_PEOPLE), question, judges, step_level)
     asked, steps = str(judged["question"][0]), bool(judged["step_index"].is_not_null().any())
     of_question = (pl.col("question") == asked) & (pl.col("step_index").is_not_null() == steps)
     word = of_question & (pl.col("repeat") == 0) & pl.col("verdict").is_not_null()
-    people = told.filter(word & pl.col("item_id").is_in(judged["item_id"].unique().implode()))
+    people = human.filter(word & pl.col("item_id").is_in(judged["item_id"].unique().implode()))
     if labels is not None and people.is_empty():
         cure = "check that question and trajectory ids are the same"
         raise TooLittle("labels", f"must hold words of people on {asked} for items that judges rated", None, cure)

@@ -52,9 +52,9 @@ class Claims(
             question.to_dict() | {"claims": [sentences.claim_row(each) for each in question.claims]}
             for question in self.comparison.questions
         ]
-        said = [*filter(None, [self.banner]), *sentences.opening(self.comparison), SCOPE]
+        lines = [*filter(None, [self.banner]), *sentences.opening(self.comparison), SCOPE]
         head = {"banner": self.banner, "epsilon": self.comparison.epsilon}
-        return head | {"sentences": said, "questions": questions}
+        return head | {"sentences": lines, "questions": questions}
 
 
 class _OfComparison(Part):
@@ -166,8 +166,8 @@ class Unfair(
     @property
     def answer(self) -> str:
         """Where judges are unfair; empty where no way of sorting runs was asked for."""
-        told = [*sentences.fairness_sentences(self.questions), sentences.strata_rates_sentence(self.questions)]
-        return " ".join(filter(None, told))
+        lines = [*sentences.fairness_sentences(self.questions), sentences.strata_rates_sentence(self.questions)]
+        return " ".join(filter(None, lines))
 
     def to_dict(self) -> dict[str, Any]:
         """Every way of sorting the runs of a question."""
@@ -279,10 +279,10 @@ def unfair(
     panels = [question.panel for question in of.comparison.questions]
     both = prepared(ratings, ratings if labels is None else labels, repeat, step_level) if by else ()
     strata = strata_of(pl.concat(both), by, trajectories) if by else {}
-    found = tuple(
+    fairness = tuple(
         each for panel in panels for each in compared.fairness(panel, strata, mix, ci_level=ci_level, seed=seed)
     )
-    return Unfair(found, kind=of.kind, made_up=of.made_up)
+    return Unfair(fairness, kind=of.kind, made_up=of.made_up)
 
 
 #: Where each table of `People` stands.

@@ -197,9 +197,9 @@ def shares_sentence(comparison: compared.HumanComparison) -> str:
     counts = (beats.count(ClaimAnswer.MAY), beats.count(ClaimAnswer.MAY_NOT))
     if len(comparison.questions) == 1 < judges and any(counts):
         more, less = (str(count or "none") for count in counts)
-        said = f"agree with people more often than the commonest word alone would ({alone:.0%}), {less} less often"
+        often = f"agree with people more often than the commonest word alone would ({alone:.0%}), {less} less often"
         rest = f", and of {n_open} it cannot be told" if (n_open := judges - sum(counts)) else ""
-        return f"Of {judges} judges {more} {said}{rest}; each agrees on {between} of {many(n, 'labelled item')}."
+        return f"Of {judges} judges {more} {often}{rest}; each agrees on {between} of {many(n, 'labelled item')}."
     who = "The judge says" if judges == 1 else f"The {judges} judges say"
     would = f"would match{' at most' * (len(comparison.questions) > 1)} {alone:.0%}"
     return (

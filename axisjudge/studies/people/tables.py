@@ -277,10 +277,10 @@ def plot_against_people(comparison: HumanComparison, *, ax: theme.Axes | None = 
 
     claims = (claim for claim in comparison.claims if claim.kind is ClaimKind.BEATS_ONE_WORD)
     beats = {(claim.question, claim.judge): _BEATS.get(claim.answer, "cannot tell") for claim in claims}
-    said = {id(judge): beats.get((question.question, judge.judge), "") for question, judge in comparison.pairs()}
+    answers = {id(judge): beats.get((question.question, judge.judge), "") for question, judge in comparison.pairs()}
 
     def draw(ax: theme.Axes, row: int, judge: JudgeComparison) -> None:
-        word = said[id(judge)]
+        word = answers[id(judge)]
         _mark(ax, row, judge.majority.accuracy.given, filled=word == "more")
         theme.at_the_right(ax, row, word, size=theme.SMALL)
 

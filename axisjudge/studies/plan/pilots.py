@@ -353,6 +353,6 @@ def difference_sentence(looked: TasksForChange, pilot: Pilot) -> str:
     )
 
 
-def in_dollars(amount: float) -> str:
+def in_dollars(usd: float) -> str:
     """An amount of US dollars, to what matters."""
-    return f"${amount:,.0f}" if amount >= 100 else f"${amount:,.2f}" if amount >= 0.1 else f"${amount:.3f}"
+    return f"${usd:,.0f}" if usd >= 100 else f"${usd:,.2f}" if usd >= 0.1 else f"${usd:.3f}"

@@ -82,8 +82,8 @@ def outcome(decision: progress.ProgressVerdict) -> str:
 def headline(axis: str, versions: tuple[str, str], decision: progress.ProgressVerdict, why: str) -> str:
     """What may be said of a turn, and which part of the rule decided."""
     is_open = decision.outcome in (progress.VersionOutcome.NOISE_NOT_MEASURED, progress.VersionOutcome.TOO_FEW)
-    found = f"{'cannot be judged, ' if is_open else 'is '}{outcome(decision)}: {why}."
-    return f"On the axis {axis} the turn from {versions[0]} to {versions[1]} {found}"
+    finding = f"{'cannot be judged, ' if is_open else 'is '}{outcome(decision)}: {why}."
+    return f"On the axis {axis} the turn from {versions[0]} to {versions[1]} {finding}"
 
 
 def answer(axis: str, versions: Sequence[VersionAgreement], agreement: progress.Moved, n_items: int) -> str:
@@ -102,13 +102,9 @@ _HEDGED = " (confidences moved where verdicts stayed)"
 def before(earlier: Sequence[tuple[str, str]]) -> str:
     """How the turns before the newest one came out."""
     if len(earlier) == 1:
-        title, found = earlier[0]
-        told = (
-            f"The turn before, {title.rpartition(', ')[2]}, was {found}{_HEDGED if found.startswith('hedging') else ''}"
-        )
-    else:
-        told = f"The turns before were {listed([f'{found} ({title})' for title, found in earlier], most=4)}"
-    return told
+        title, how = earlier[0]
+        return f"The turn before, {title.rpartition(', ')[2]}, was {how}{_HEDGED if how.startswith('hedging') else ''}"
+    return f"The turns before were {listed([f'{how} ({title})' for title, how in earlier], most=4)}"
 
 
 def confirmed(tests: Sequence[tuple[str, Estimate, float]]) -> str:
@@ -120,14 +116,14 @@ def confirmed(tests: Sequence[tuple[str, Estimate, float]]) -> str:
         name = named(COEFFICIENTS[statistic].label) if statistic in COEFFICIENTS else statistic.replace("_", " ")
         figure = f"{estimate.interval()}, {p_words(p)}"
         if math.isnan(p):
-            told = f"{name} is {estimate.worded()}"
+            result = f"{name} is {estimate.worded()}"
         elif statistic == "case_weighted_kappa":  # declared is how far it lies from kappa
-            told = f"{name} is {estimate.estimate:+z.2f} from kappa ({figure})"
+            result = f"{name} is {estimate.estimate:+z.2f} from kappa ({figure})"
         else:
             is_shown = p <= progress.LEVEL and estimate.estimate > 0
-            told = "judges agree beyond chance" if is_shown else "agreement beyond chance is not shown"
-            told = f"{told} ({name} {estimate.estimate:z.2f}, {figure})"
-        return f"on tasks held out, opened once, {told}; versions are not compared there"
+            result = "judges agree beyond chance" if is_shown else "agreement beyond chance is not shown"
+            result = f"{result} ({name} {estimate.estimate:z.2f}, {figure})"
+        return f"on tasks held out, opened once, {result}; versions are not compared there"
     shown = sum(p <= progress.LEVEL for *_, p in tests)
     results = f"{shown or 'none'} of {len(tests)} declared results {'is' if shown == 1 else 'are'} shown"
     return f"on tasks held out {results}; versions are not compared there"
@@ -331,9 +327,9 @@ def published_course(
     agree: Mapping[str, bool], beliefs: Mapping[str, Sequence[float]], soft: str, words: list[str]
 ) -> str:
     """What moved on the published run: verdicts, beliefs, and what one run allows to be said."""
-    sides = {said: [name for name, agreed in agree.items() if agreed is said] for said in (False, True)}
+    sides = {same: [name for name, agreed in agree.items() if agreed is same] for same in (False, True)}
     bare = [
-        f"{verb} under {listed(sides[said])}" for said, verb in ((False, "disagree"), (True, "agree")) if sides[said]
+        f"{verb} under {listed(sides[same])}" for same, verb in ((False, "disagree"), (True, "agree")) if sides[same]
     ]
     moves = [f"{judge} {', '.join(f'{value:.2f}' for value in held)}" for judge, held in beliefs.items()]
     return (

@@ -39,9 +39,9 @@ def plot_trace(run: TracedRun, *, ax: theme.Axes | None = None) -> theme.Axes:
         if number % 2 == 0:
             ax.axhspan(row - 0.5, row + len(judged) + 0.5, color="#f6f6f6", zorder=0, linewidth=0)
         ax.text(-0.5, row, theme.in_words(axis), va="center", fontsize=theme.SMALL, fontweight="bold", color=theme.INK)
-        for place, given in enumerate(judged, start=row + 1):
-            _row(ax, place, given, n_steps)
-            labels[place] = given.judge
+        for height, given in enumerate(judged, start=row + 1):
+            _row(ax, height, given, n_steps)
+            labels[height] = given.judge
         row += len(judged) + 1
     ax.set_yticks(list(labels), list(labels.values()))
     ax.set_ylim(n_rows - 0.4, -1.9)
@@ -287,8 +287,8 @@ def published_trace(verdicts: Given, steps: Given | None = None) -> PublishedTra
         )
         for row in to_polars(verdicts, columns, where="verdicts").iter_rows(named=True)
     )
-    told = () if steps is None else to_polars(steps, ("step", "what"), where="steps").select("step", "what").iter_rows()
-    return PublishedTrace(judgements, tuple(told), kind=kind_of(verdicts))
+    rows = () if steps is None else to_polars(steps, ("step", "what"), where="steps").select("step", "what").iter_rows()
+    return PublishedTrace(judgements, tuple(rows), kind=kind_of(verdicts))
 
 
 def side_by_side(judgements: Sequence[TracedVerdict], *, unknown: str = "–") -> list[dict[str, Any]]:
@@ -446,11 +446,11 @@ def published(judgements: Sequence[TracedVerdict]) -> str:
     failed = [axis for axis in agree if axes[axis][0].word == "incorrect"]
     common = {axis: sorted(set.intersection(*(set(each.cited) for each in axes[axis]))) for axis in failed}
     judges = list(dict.fromkeys(each.judge for each in judgements))
-    found = [
+    wrong = [
         f"{theme.in_words(axis)} is wrong{f' ({_steps(common[axis])})' if common[axis] else ', citing no common step'}"
         for axis in failed
     ]
-    called = f": {listed(found)}" if found else ""
+    called = f": {listed(wrong)}" if wrong else ""
     on = f"all {len(axes)} axes" if len(agree) == len(axes) > 1 else f"{len(agree)} of {many(len(axes), 'axis')}"
     return f"{listed(judges)} give the same verdict on {on}{called}."
 

@@ -101,7 +101,7 @@ def judgements(verdicts: pl.DataFrame) -> tuple[TracedVerdict, ...]:
     InputError
         Two verdicts of one judge on one axis.
     """
-    known = {axis: place for place, axis in enumerate(AXES)}
+    known = {axis: index for index, axis in enumerate(AXES)}
     order = pl.col("question").replace_strict(known, default=len(AXES), return_dtype=pl.Int64)
     once(verdicts, "question", "rater", rule="one rating for each judge and axis")
     lists = pl.col("cited_step_indices", "invalid_citations").fill_null([])

@@ -162,7 +162,7 @@ class MovedVerdicts(Part, name="matrix", caption="Moved verdicts, by what is exp
     @property
     def answer(self) -> str:
         """The claims of each judge that are met, not shown and refuted."""
-        return " ".join(said for judge in self.matrix.judges for said in say.claims(self.matrix, judge))
+        return " ".join(claim for judge in self.matrix.judges for claim in say.claims(self.matrix, judge))
 
     def plot(self, ax: theme.Axes | None = None, *, judge: str | None = None) -> theme.Axes:
         """Of the first judge what moved where something broke and where nothing did; of a `judge` the whole matrix."""
