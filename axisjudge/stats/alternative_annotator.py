@@ -498,14 +498,14 @@ def failing_word(
     >>> [round(each.estimate, 3) for each in (found.precision, found.recall, found.f1)]
     [0.667, 0.667, 0.667]
     """
-    said, truth = np.asarray(flagged, dtype=np.float64), np.asarray(failed, dtype=np.float64)
-    one_each("failed", truth, said.size)
-    both = ~np.isnan(said) & ~np.isnan(truth)
-    hit: NDArray[np.float64] = np.where(both, said * truth, np.nan)
+    flags, truth = np.asarray(flagged, dtype=np.float64), np.asarray(failed, dtype=np.float64)
+    one_each("failed", truth, flags.size)
+    both = ~np.isnan(flags) & ~np.isnan(truth)
+    hit: NDArray[np.float64] = np.where(both, flags * truth, np.nan)
     terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
-    either = both & (np.nan_to_num(said) + np.nan_to_num(truth) > 0)
+    either = both & (np.nan_to_num(flags) + np.nan_to_num(truth) > 0)
     return FailingWord(
-        precision=clustered_proportion(np.where(both & (said == 1), hit, np.nan), clusters, **terms),
+        precision=clustered_proportion(np.where(both & (flags == 1), hit, np.nan), clusters, **terms),
         recall=clustered_proportion(np.where(both & (truth == 1), hit, np.nan), clusters, **terms),
         f1=clustered_proportion(np.where(either, hit, np.nan), clusters, weights=np.where(hit == 1, 2.0, 1.0), **terms),
     )

@@ -425,8 +425,8 @@ def _ranked(given: Floats, knots: Floats, ranks: Floats) -> Floats:
     position = np.searchsorted(knots, given)
     nearest = np.minimum(position, knots.size - 1)
     share_below = np.append(_below(ranks), 1.0)
-    found = np.where(knots[nearest] == given, ranks[nearest], share_below[position])
-    return np.where(np.isnan(given), np.nan, found)
+    ranked = np.where(knots[nearest] == given, ranks[nearest], share_below[position])
+    return np.where(np.isnan(given), np.nan, ranked)
 
 
 def _below(ranks: Floats) -> Floats:

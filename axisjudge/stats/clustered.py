@@ -364,10 +364,10 @@ def upper_end_at(
     groups = cluster_codes(clusters, np.size(clusters))
     weight = relative_weights(weights, np.ones(groups.size, dtype=bool))
     sizes = np.bincount(groups, weights=weight)
-    worth, items = effective_clusters(sizes), effective_clusters(weight)
+    n_eff, items = effective_clusters(sizes), effective_clusters(weight)
     if sizes.size < 2:
         return math.nan
-    largest = items / worth
-    seen = worth - 1 if largest <= 1 + 1e-12 else (worth - 1) * normal_part(share)  # 1: every item its own cluster
+    largest = items / n_eff
+    seen = n_eff - 1 if largest <= 1 + 1e-12 else (n_eff - 1) * normal_part(share)  # 1: every item its own cluster
     effect, degrees = joined_effect(1.0, largest, seen, expected_icc)
     return score_interval(share, items / effect, t_quantile(degrees, ci_level))[1]

@@ -253,28 +253,28 @@ def clustered_variance(
     weight = np.ones(part.size) if weights is None else np.asarray(weights, dtype=np.float64)
     number = np.ones(part.size) if times is None else np.asarray(times, dtype=np.float64)
     items = effective_clusters(weight, number)
-    worth = items if clusters is None else effective_clusters(np.bincount(clusters, weights=number * weight))
-    largest = items / worth
+    n_eff = items if clusters is None else effective_clusters(np.bincount(clusters, weights=number * weight))
+    largest = items / n_eff
     independent = items / (items - 1) * float((number * part**2).sum()) if items > 1 else 0.0
     if clusters is None or largest <= 1 + 1e-12:  # every item its own cluster
-        return ClusteredVariance(independent, worth - 1, 1.0, worth)
+        return ClusteredVariance(independent, n_eff - 1, 1.0, n_eff)
     totals, sizes = (np.bincount(clusters, weights=number * of) for of in (part, weight))
-    between = worth / (worth - 1) * float((totals**2).sum())
-    if prior is None and worth >= FEW:
+    between = n_eff / (n_eff - 1) * float((totals**2).sum())
+    if prior is None and n_eff >= FEW:
         variance = max(between, independent)
         lean = lean_of(totals, sizes, math.sqrt(variance))
-        return ClusteredVariance(variance, worth - 1, _over(between, independent), worth, lean)
-    seen = (worth - 1) * normal_part_of(part, number)
+        return ClusteredVariance(variance, n_eff - 1, _over(between, independent), n_eff, lean)
+    seen = (n_eff - 1) * normal_part_of(part, number)
     if rare and seen > 0:
-        own = 1 + ((worth - 1) / seen - 1) * worth / items  # kurtosis of a cluster's sum of independent items, over 3
+        own = 1 + ((n_eff - 1) / seen - 1) * n_eff / items  # kurtosis of a cluster's sum of independent items, over 3
         spread = totals[sizes > 0] - totals[sizes > 0].mean()
         of_totals = 1 / max(normal_part_of(spread, np.ones(spread.size)), 1e-9)
-        seen = (worth - 1) / max(1.0, own, of_totals)
+        seen = (n_eff - 1) / max(1.0, own, of_totals)
     effect, degrees = joined_effect(
         min(_over(between, independent), largest), largest, seen, OUTCOME_ICC if prior is None else prior
     )
     lean = lean_of(totals, sizes, math.sqrt(effect * independent))
-    return ClusteredVariance(effect * independent, degrees, effect, worth, lean)
+    return ClusteredVariance(effect * independent, degrees, effect, n_eff, lean)
 
 
 def by_number(clusters: NDArray[np.intp]) -> list[NDArray[np.intp]]:

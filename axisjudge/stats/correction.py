@@ -42,7 +42,7 @@ from axisjudge.stats.uneven_draws import (
     Ints,
     LabelledSample,
     Values,
-    cluster_worth,
+    eff_per_item,
     post_stratified_interval,
     unlabelled_share,
 )
@@ -380,10 +380,10 @@ def corrected_rank_sets(rates: Sequence[CorrectedRate], *, ci_level: float = 0.9
 
 
 def _binary(where: str, values: ArrayLike) -> Floats:
-    found = np.asarray(values, dtype=np.float64)
-    if found.ndim != 1 or not ((found == 0) | (found == 1) | np.isnan(found)).all():
+    row = np.asarray(values, dtype=np.float64)
+    if row.ndim != 1 or not ((row == 0) | (row == 1) | np.isnan(row)).all():
         raise InputError(where, "must be one row of 1 (incorrect), 0 or NaN", values)
-    return found
+    return row
 
 
 def _stratum(strata: Ints, labels: Floats, weight: Floats, kind: int) -> Stratum:
@@ -424,14 +424,14 @@ def _with_the_judge(sample: LabelledSample, verdicts: Floats, strata: tuple[Stra
     n_units = effective_clusters(of_cluster)
     if n_units < LARGE_SAMPLE or min(labels.sum(), (1 - labels).sum()) < LARGE_SAMPLE_RARE:
         return _post_stratified(sample)
-    found = prediction_powered_mean(
+    mean = prediction_powered_mean(
         np.where(np.isnan(verdicts), 0.5, verdicts),
         sample.label,
         weight=sample.weight,
         clusters=sample.groups,
         ci_level=sample.ci_level,
     )
-    return Values(found.estimate, found.ci_low, found.ci_high, found.method, (SWITCHED,))
+    return Values(mean.estimate, mean.ci_low, mean.ci_high, mean.method, (SWITCHED,))
 
 
 def _labels_alone(sample: LabelledSample, counted: CountTerms, classes: Ints | None = None) -> Estimate:
@@ -445,8 +445,8 @@ def _labels_alone(sample: LabelledSample, counted: CountTerms, classes: Ints | N
             Values(*post_stratified_interval(one_stratum), "weighted, hull of Beta(1/2) posterior and MOVER"), counted
         )
     unit = counted["cluster_unit"]
-    found = proportion_again(sample.label, None if unit == "item" else sample.groups, unit, sample.ci_level)
-    return replace(found, n_items=counted["n_items"], n_missing=counted["n_missing"])
+    share = proportion_again(sample.label, None if unit == "item" else sample.groups, unit, sample.ci_level)
+    return replace(share, n_items=counted["n_items"], n_missing=counted["n_missing"])
 
 
 def _post_stratified(sample: LabelledSample) -> Values:
@@ -469,8 +469,8 @@ def _by_human_label(sample: LabelledSample, verdicts: Floats) -> Values:
     def counts(hit: Floats, among: NDArray[np.bool_]) -> Counts:
         share, n = float(hit[among].mean()), int(among.sum())
         influence = np.where(among, hit - share, 0.0) / n
-        worth = n * cluster_worth(sample, influence, among)
-        return Counts(share * worth, worth)
+        n_eff = n * eff_per_item(sample, influence, among)
+        return Counts(share * n_eff, n_eff)
 
     parts = counts(flag, np.ones(flag.size, bool)), counts(flag, sample.label == 1), counts(1 - flag, sample.label == 0)
     interval = lang_reiczigel_interval(*parts, ci_level=sample.ci_level)

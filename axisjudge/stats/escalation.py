@@ -237,12 +237,12 @@ def sequence(
 
 def _error_icc(errors: Floats, groups: NDArray[np.intp], weight: Floats) -> float:
     """The intraclass correlation of errors within tasks, joined with the one that is expected."""
-    worth, items = effective_clusters(np.bincount(groups, weights=weight)), effective_clusters(weight)
-    if worth <= 1 or items <= worth * (1 + 1e-12):  # one task, or every item its own
+    n_eff, items = effective_clusters(np.bincount(groups, weights=weight)), effective_clusters(weight)
+    if n_eff <= 1 or items <= n_eff * (1 + 1e-12):  # one task, or every item its own
         return ERROR_ICC
     influence = weight * (errors - np.average(errors, weights=weight)) / weight.sum()
     effect = clustered_variance(influence, groups, weights=weight, prior=ERROR_ICC).design_effect
-    return (effect - 1) / (items / worth - 1)
+    return (effect - 1) / (items / n_eff - 1)
 
 
 def _start(
@@ -271,8 +271,8 @@ def _speak_for(weight: Floats, inside: Flags, judged: Flags, labelled: Flags) ->
     mine, all_labels = weight[inside & labelled], weight[judged & labelled]
     if not mine.size or all_labels.max() <= uneven_draws.CLASS_RATIO * all_labels.min():
         return True
-    covered, worth = mine.sum() / all_labels.sum() * judged.sum() / inside.sum(), effective_clusters(mine)
-    return bool(worth >= uneven_draws.FEWEST_EFFECTIVE_LABELS and covered >= 1 - 1 / math.sqrt(worth))
+    covered, n_eff = mine.sum() / all_labels.sum() * judged.sum() / inside.sum(), effective_clusters(mine)
+    return bool(n_eff >= uneven_draws.FEWEST_EFFECTIVE_LABELS and covered >= 1 - 1 / math.sqrt(n_eff))
 
 
 def _more_labels(error: ClusteredShare, risk: float) -> int | None:

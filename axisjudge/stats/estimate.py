@@ -412,8 +412,8 @@ class Decision:
         else:
             sure = "" if math.isclose(self.ci_level, 0.95) else f" at {100 * self.ci_level:.3g}%"
             known = f"{self.estimate:z.3f}, {self.ci_low:z.3f} to {self.ci_high:z.3f}{sure}"
-        said = {"met": "met", "short": "fell short", "cannot_tell": "too few labels to tell"}[self.outcome]
-        return f"{self.judge}: {self.requirement}: {said} ({known})"
+        outcome = {"met": "met", "short": "fell short", "cannot_tell": "too few labels to tell"}[self.outcome]
+        return f"{self.judge}: {self.requirement}: {outcome} ({known})"
 
 
 class Requirement(NamedTuple):

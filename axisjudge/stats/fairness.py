@@ -192,11 +192,11 @@ def _together(
     here: ClusteredShare, rest: ClusteredShare, mine: Floats, others: Floats, groups: NDArray[np.intp] | None
 ) -> float:
     """The correlation of two shares over tasks, less its standard error on Fisher's z; 0 where few tasks show it."""
-    worth = min(here.effective_clusters, rest.effective_clusters)
-    if groups is None or not worth >= proportions.FEWEST_CLUSTERS:
+    n_eff = min(here.effective_clusters, rest.effective_clusters)
+    if groups is None or not n_eff >= proportions.FEWEST_CLUSTERS:
         return 0.0
     seen = min(0.99, cluster_correlation(mine, others, groups))
-    return max(0.0, math.tanh(math.atanh(seen) - 1 / math.sqrt(worth - 3)))
+    return max(0.0, math.tanh(math.atanh(seen) - 1 / math.sqrt(n_eff - 3)))
 
 
 def share_difference(first: ClusteredShare, second: ClusteredShare, correlation: float = 0.0) -> Estimate:
@@ -353,11 +353,11 @@ def self_preference(
     if refusal:
         return SelfPreference({}, table, refusal)
     shared = [family for family in dict.fromkeys(judge_families) if family in set(agent_families)]
-    found = {
+    preferences = {
         family: _preference(missed, family, judge_families, agents, agent_families, groups, ci_level)
         for family in shared
     }
-    return SelfPreference(found, table, "")
+    return SelfPreference(preferences, table, "")
 
 
 def _refusal(
@@ -562,8 +562,8 @@ def _unseen(coefficient: str, patterns: RatingPatterns) -> tuple[float, float]:
     order = np.argsort(-words, kind="stable")
     other = np.where(np.arange(words.size) == order[0], order[1], order[0])
     moved = []
-    for said in (other, np.arange(words.size)):
-        added = UNSEEN * words / n @ formula.sums(np.column_stack([said, np.arange(words.size)]), patterns.categories)
+    for word in (other, np.arange(words.size)):
+        added = UNSEEN * words / n @ formula.sums(np.column_stack([word, np.arange(words.size)]), patterns.categories)
         moved.append(
             n
             * float(formula.estimate(total + added, patterns.categories) - formula.estimate(total, patterns.categories))

@@ -119,8 +119,8 @@ def _log_seen(seen: latent_sampler.Observed, theta: jax.Array, shared: jax.Array
     if seen.repeated:
         flip = numpyro.sample("e", Beta(*latent_sampler.FLIP).expand([seen.given.shape[-1]]))
         kept, flipped = jnp.log1p(-flip), jnp.log(flip)
-        said, unsaid = n_incorrect * kept + n_other * flipped, n_other * kept + n_incorrect * flipped
-        of_judges = jnp.logaddexp(incorrect[:, None] + said[:, None], other[:, None] + unsaid[:, None]).sum(axis=-1)
+        yes, no = n_incorrect * kept + n_other * flipped, n_other * kept + n_incorrect * flipped
+        of_judges = jnp.logaddexp(incorrect[:, None] + yes[:, None], other[:, None] + no[:, None]).sum(axis=-1)
     else:
         of_judges = n_incorrect @ incorrect.swapaxes(1, 2) + n_other @ other.swapaxes(1, 2)
     return logsumexp(of_judges + np.log(latent_sampler.WEIGHTS), axis=-1)

@@ -265,19 +265,19 @@ class _State:
         right = np.clip(ndtr(theta[:, :, None] + (shared[:, None] * POINTS)[:, None, :, None]), _TINY, 1 - _TINY)
         incorrect = np.stack([right[:, 0], 1 - right[:, 1]], axis=1)  # (series, 2, nodes, judges)
         if self.seen.repeated:
-            said, unsaid = (each[:, None, None] for each in self._settled())
-            of_judges = np.log(incorrect[:, :, :, None] * said + (1 - incorrect[:, :, :, None]) * unsaid).sum(axis=-1)
+            yes, no = (each[:, None, None] for each in self._settled())
+            of_judges = np.log(incorrect[:, :, :, None] * yes + (1 - incorrect[:, :, :, None]) * no).sum(axis=-1)
         else:
-            said, unsaid = (each.swapaxes(1, 2)[:, None] for each in (self.seen.incorrect, self.seen.correct))
-            of_judges = np.log(incorrect) @ said + np.log(1 - incorrect) @ unsaid
+            yes, no = (each.swapaxes(1, 2)[:, None] for each in (self.seen.incorrect, self.seen.correct))
+            of_judges = np.log(incorrect) @ yes + np.log(1 - incorrect) @ no
         seen: Floats = of_judges + np.log(WEIGHTS)[:, None]
         return seen
 
     def _settled(self) -> tuple[Floats, Floats]:
         """Probability of the repeats that were seen, where a judge's settled word is incorrect and where it is not."""
         flip = self.flips[:, None, :]
-        said = (1 - flip) ** self.seen.incorrect * flip**self.seen.correct
-        return said, (1 - flip) ** self.seen.correct * flip**self.seen.incorrect
+        yes = (1 - flip) ** self.seen.incorrect * flip**self.seen.correct
+        return yes, (1 - flip) ** self.seen.correct * flip**self.seen.incorrect
 
     def _truth(self, eta: Floats) -> None:
         """What difficulty and all judges have in common; then whether items fail, and how hard they are.
@@ -310,11 +310,11 @@ class _State:
         chosen = np.argmax(both + self.rng.gumbel(size=both.shape), axis=1)
         self.failing, self.hard = chosen < NODES, POINTS[chosen % NODES]
         if self.seen.repeated:
-            said, unsaid = self._settled()
+            yes, no = self._settled()
             truth = self.failing[:, :, None]
             right = ndtr(self._own() + (self.shared[:, None] * self.hard)[:, :, None])
-            share = np.where(truth, right, 1 - right) * said
-            self.settled = self.rng.random(right.shape) * (share + np.where(truth, 1 - right, right) * unsaid) < share
+            share = np.where(truth, right, 1 - right) * yes
+            self.settled = self.rng.random(right.shape) * (share + np.where(truth, 1 - right, right) * no) < share
 
     def _own(self) -> Floats:
         """Each judge's z score of being right on each item, by whether the item fails, (series, items, judges)."""
@@ -361,14 +361,14 @@ class _State:
 
     def _nested(self) -> list[tuple[int, int, Levels]]:
         """Pairs of factors of which the second is nested in the first, with the parent of each of its levels."""
-        found = []
+        pairs = []
         for child, fine in enumerate(self.levels):
             for parent, coarse in enumerate(self.levels):
                 of = np.zeros(self.sizes[child], dtype=np.intp)
                 of[fine] = coarse
                 if parent != child and (of[fine] == coarse).all():
-                    found.append((parent, child, of))
-        return found
+                    pairs.append((parent, child, of))
+        return pairs
 
     def _shift_to_intercept(self, at: int) -> None:
         """Move what the effects of a factor have in common to mu."""

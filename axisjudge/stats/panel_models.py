@@ -276,24 +276,24 @@ def dawid_skene(words: ArrayLike, n_categories: int, *, smoothing: float = SMOOT
     """
     coded = codes(words, n_categories)
     given = coded < n_categories
-    said = np.eye(n_categories + 1)[coded][..., :n_categories]  # items, judges, words
-    votes = said.sum(axis=1) + smoothing / n_categories
+    onehot = np.eye(n_categories + 1)[coded][..., :n_categories]  # items, judges, words
+    votes = onehot.sum(axis=1) + smoothing / n_categories
     posterior = votes / votes.sum(axis=1, keepdims=True)
     posterior[~given.any(axis=1)] = 0.0  # nobody's word tells nothing
     for _ in range(_MOST_ROUNDS):
-        panel = _maximised(said, posterior, smoothing)
-        scores = panel.intercept + np.einsum("ijv,jvc->ic", said, panel.table)
+        panel = _maximised(onehot, posterior, smoothing)
+        scores = panel.intercept + np.einsum("ijv,jvc->ic", onehot, panel.table)
         expected = np.where(given.any(axis=1, keepdims=True), softmax(scores), 0.0)
         moved = float(np.abs(expected - posterior).max(initial=0.0))
         posterior = expected
         if moved < _SMALL:
             break
-    return _maximised(said, posterior, smoothing)
+    return _maximised(onehot, posterior, smoothing)
 
 
-def _maximised(said: Floats, posterior: Floats, smoothing: float) -> LinearPanel:
+def _maximised(onehot: Floats, posterior: Floats, smoothing: float) -> LinearPanel:
     prior = posterior.sum(axis=0) + smoothing
-    counts = np.einsum("ijv,ic->jvc", said, posterior) + smoothing
+    counts = np.einsum("ijv,ic->jvc", onehot, posterior) + smoothing
     table = np.log(counts / counts.sum(axis=1, keepdims=True))
     return LinearPanel(np.log(prior / prior.sum()), table, pulls(table))
 
@@ -380,5 +380,5 @@ def temperature(scores: Floats, labels: Codes, weights: Floats | None = None) ->
     if not given.any():
         return 1.0
     kept = None if weights is None else weights[given] / weights[given].mean()
-    (found,) = conditional_logit(scores[given][..., None], labels[given], np.array([0.01]), weights=kept)
-    return max(float(found), _FLATTEST)
+    (scale,) = conditional_logit(scores[given][..., None], labels[given], np.array([0.01]), weights=kept)
+    return max(float(scale), _FLATTEST)

@@ -157,15 +157,15 @@ def judges_worth(
     words, whole = _refitted(votes, way, panel, seed)
     right = (words == truth).astype(float)
     alone = votes.words[rows] == truth[:, None]
-    worth = []
+    gains = []
     for judge in watch(np.flatnonzero(panel.asked).tolist()):
         words, without = _refitted(votes.without(judge), way, panel, seed)
         less = (words == truth).astype(float)
         gain = paired_share_difference(right, less, groups, weights=weight, **terms)  # type: ignore[arg-type]
         losses = [_log_loss(p, truth, weight) for p in (without, whole)]
         accuracy = float(np.average(alone[:, judge], weights=weight))
-        worth.append(JudgeWorth(judge, float(panel.weights[judge]), accuracy, gain, losses[0] - losses[1]))
-    return worth
+        gains.append(JudgeWorth(judge, float(panel.weights[judge]), accuracy, gain, losses[0] - losses[1]))
+    return gains
 
 
 def _left_out(votes: PanelVotes, way: str, seed: int) -> tuple[Floats, Floats]:

@@ -113,8 +113,8 @@ def half_widths(
     """Grow the study until the half width that most keep is well below the target; the size lies between two sizes."""
 
     def planned(n: int, source: Rng) -> Planned:
-        found = [study(n, source) for _ in range(replicates)]
-        halves = np.array([(each.ci_high - each.ci_low) / 2 for each in found])
+        estimates = [study(n, source) for _ in range(replicates)]
+        halves = np.array([(each.ci_high - each.ci_low) / 2 for each in estimates])
         given = halves[~np.isnan(halves)]
         kept, spread = (np.quantile(given, ASSURANCE), given.std()) if given.size else (math.nan, math.nan)
         error = 1.43 * spread / math.sqrt(given.size) if given.size else math.nan  # of a normal's 80% quantile
@@ -533,12 +533,12 @@ def plan_stand_in(
 
     def study(n: int, source: Rng) -> bool:
         truth = (source.random(n) < prevalence).astype(np.float64)[:, None]
-        said = np.where(source.random((n, n_people + 1)) < accuracies, truth, 1 - truth)
-        found = alternative_annotator(said[:, 0], said[:, 1:], epsilon=epsilon)
-        if not found.passed:  # whatever a constant judge does
+        labels = np.where(source.random((n, n_people + 1)) < accuracies, truth, 1 - truth)
+        test = alternative_annotator(labels[:, 0], labels[:, 1:], epsilon=epsilon)
+        if not test.passed:  # whatever a constant judge does
             return False
-        word, constant = best_constant(said[:, 0], said[:, 1:], epsilon=epsilon)
-        return not stand_in(found, constant, beyond_constant(said[:, 0], said[:, 1:], word))
+        word, constant = best_constant(labels[:, 0], labels[:, 1:], epsilon=epsilon)
+        return not stand_in(test, constant, beyond_constant(labels[:, 0], labels[:, 1:], word))
 
     assumed: dict[str, float | int | str] = {
         "people": n_people,

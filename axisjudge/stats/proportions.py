@@ -207,10 +207,10 @@ def bounded_share(
     of_ways = [np.bincount(way, weights=number * weight)[np.bincount(way) > 0] for way in by_number(groups)]
     sizes = of_ways[-1]  # of the fewer, where items are grouped in two ways
     independent = bool((weight == 1).all()) and (clusters is None or bool((sizes == 1).all()))
-    worth = effective_clusters(weight, number) if clusters is None else effective_clusters(sizes)
+    n_eff = effective_clusters(weight, number) if clusters is None else effective_clusters(sizes)
     counts = {"n_items": n, "n_missing": n_missing, "n_clusters": n if clusters is None else sizes.size}
     terms = counts_of(clusters, cluster_unit, ci_level, **counts)
-    result = partial(ClusteredShare, **terms, effective_clusters=worth)
+    result = partial(ClusteredShare, **terms, effective_clusters=n_eff)
     if outcome.size == 0:
         return result(estimate=math.nan, reason="no value is given: a proportion needs at least one")
     ones, total = float((number * weight * outcome).sum()), float((number * weight).sum())

@@ -321,10 +321,10 @@ def cited_steps(
 
 
 def _words(where: str, values: ArrayLike, n_categories: int) -> Floats:
-    found = np.asarray(values, dtype=np.float64)
-    if found.ndim != 1 or not ((found % 1 == 0) & (found >= 0) & (found < n_categories) | np.isnan(found)).all():
+    row = np.asarray(values, dtype=np.float64)
+    if row.ndim != 1 or not ((row % 1 == 0) & (row >= 0) & (row < n_categories) | np.isnan(row)).all():
         raise InputError(where, f"must be one row of whole numbers below {n_categories}, or NaN", values)
-    return found
+    return row
 
 
 class _Sides(NamedTuple):
@@ -361,9 +361,9 @@ def _share(
     outcome = np.where(np.isnan(sides.given), np.nan, right)[among]
     own = None if sides.groups is None else sides.groups[among]
     of = partial(proportions.clustered_proportion, clusters=own, alike=alike, **terms)
-    found = of(outcome)
-    worst, best = ((of(np.nan_to_num(outcome, nan=filled)) if found.n_missing else found) for filled in (0.0, 1.0))
-    return Bounded(found, worst.estimate, best.estimate, worst.ci_low, best.ci_high)
+    given = of(outcome)
+    worst, best = ((of(np.nan_to_num(outcome, nan=filled)) if given.n_missing else given) for filled in (0.0, 1.0))
+    return Bounded(given, worst.estimate, best.estimate, worst.ci_low, best.ci_high)
 
 
 def _confusion(given: Floats, truth: Floats, n_categories: int) -> NDArray[np.int64]:

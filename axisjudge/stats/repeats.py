@@ -105,14 +105,14 @@ def flips_by_confidence(
     given = ~np.isnan(confidence)
     mean = (np.where(given, confidence, 0.0).sum(axis=1) / np.maximum(given.sum(axis=1), 1)).round(MEAN_DIGITS)
     mean[~given.any(axis=1)] = np.nan
-    found = []
+    bands = []
     for low, high in itertools.pairwise(edges):
         inside = (mean >= low) & ((mean <= high) if high == edges[-1] else (mean < high))
         values = np.where(inside, flipped, np.nan)
         if not np.isnan(values).all():
             flips = clustered_proportion(values, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
-            found.append(ConfidenceBand(low, high, flips))
-    return found
+            bands.append(ConfidenceBand(low, high, flips))
+    return bands
 
 
 @dataclass(frozen=True)

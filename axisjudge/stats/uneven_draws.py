@@ -86,10 +86,10 @@ def post_stratified_interval(sample: LabelledSample) -> tuple[float, float, floa
     estimate = float(share @ rate)
 
     residual = np.where(asked, np.nan_to_num(sample.label) - rate[strata], 0.0) * weight * _over(share, total)[strata]
-    of_labels = cluster_worth(sample, residual, asked)
+    of_labels = eff_per_item(sample, residual, asked)
     deviation_of_strata = rate - estimate
     deviation = deviation_of_strata[strata]
-    of_verdicts = cluster_worth(sample, deviation / n, np.ones(n, dtype=bool))
+    of_verdicts = eff_per_item(sample, deviation / n, np.ones(n, dtype=bool))
 
     rng = np.random.default_rng(0 if sample.rng is None else sample.rng)
     kish = kish * of_labels
@@ -118,7 +118,7 @@ def unlabelled_share(sample: LabelledSample) -> float:
 
 
 def _over_classes(
-    sample: LabelledSample, strata: Ints, classes: Ints, worth: float, rng: np.random.Generator
+    sample: LabelledSample, strata: Ints, classes: Ints, per_item: float, rng: np.random.Generator
 ) -> Floats:
     """Draws of each stratum's rate where labels stand for unlike numbers of items: sum over classes of share x rate.
 
@@ -135,8 +135,8 @@ def _over_classes(
         shape
     )  # by weight: within a class, too, it may go with failing
     prior = 0.5 / np.maximum((n > 0).sum(axis=1, keepdims=True), 1)
-    rates = rng.beta(worth * hits + prior, worth * (n - hits) + prior, size=(POSTERIOR_DRAWS, *shape))
-    items = rng.standard_gamma(n * worth, size=rates.shape) * _over(total.ravel(), n.ravel()).reshape(shape)
+    rates = rng.beta(per_item * hits + prior, per_item * (n - hits) + prior, size=(POSTERIOR_DRAWS, *shape))
+    items = rng.standard_gamma(n * per_item, size=rates.shape) * _over(total.ravel(), n.ravel()).reshape(shape)
     in_all = items.sum(axis=2)
     return np.where(in_all > 0, (rates * items).sum(axis=2) / np.where(in_all > 0, in_all, 1.0), rates[:, :, 0])
 
@@ -163,7 +163,7 @@ def _mover(rate: Floats, bounds: Floats, share: Floats, of_shares: float) -> tup
     )
 
 
-def cluster_worth(sample: LabelledSample, influence: Floats, counted: NDArray[np.bool_]) -> float:
+def eff_per_item(sample: LabelledSample, influence: Floats, counted: NDArray[np.bool_]) -> float:
     """What one of the counted items is worth in clusters, (z / t)^2 / deff; 1 where each is a cluster of its own.
 
     Parameters
@@ -433,14 +433,14 @@ def not_standing_for_all(sample: LabelledSample) -> str:
     return f"by their probabilities the labels stand for {share:.0%} of the items: some kind has no label"
 
 
-def allowing_for_unseen(found: Estimate, share: float) -> Estimate:
+def allowing_for_unseen(rate: Estimate, share: float) -> Estimate:
     """The rate with an interval that allows that all items but this share fail, or none: they may be a kind unseen.
 
     Labels less than an error short of all may be so by chance, or for want of a kind of item. Without, labels that
     missed 3 to 10% of the items, which failed at .9 and the others at .2, covered .86 to .92.
     """
     short = max(0.0, 1 - share)
-    return replace(found, ci_low=found.ci_low * (1 - short), ci_high=found.ci_high * (1 - short) + short)
+    return replace(rate, ci_low=rate.ci_low * (1 - short), ci_high=rate.ci_high * (1 - short) + short)
 
 
 def in_classes(sample: LabelledSample, classes: Ints) -> tuple[LabelledSample, str]:
@@ -453,9 +453,9 @@ def in_classes(sample: LabelledSample, classes: Ints) -> tuple[LabelledSample, s
         strata = _merged(sample.strata, classes, asked)
         many = np.unique(sample.strata).size / np.unique(strata).size
         return replace(sample, strata=strata, prior=0.5 * many, undrawn=True), ""
-    worth, enough = effective_clusters(sample.weight[asked]), FEWEST_EFFECTIVE_LABELS
-    if worth < enough:
-        few = f"labels drawn with so uneven probabilities are worth {worth:.0f} of even weight; a rate needs {enough}"
+    n_eff, enough = effective_clusters(sample.weight[asked]), FEWEST_EFFECTIVE_LABELS
+    if n_eff < enough:
+        few = f"labels drawn with so uneven probabilities are worth {n_eff:.0f} of even weight; a rate needs {enough}"
         return sample, f"{few}, or the probability of every item"
     n_items, standing = (np.bincount(sample.strata, weights=of) for of in (np.ones(asked.size), sample.weight))
     covered = standing / standing.sum() * asked.size / np.maximum(n_items, 1)

@@ -22,7 +22,7 @@ from axisjudge.stats.correction import (
 )
 from axisjudge.stats.prediction_powered import prediction_powered_mean
 from axisjudge.stats.proportions import wilson_interval
-from axisjudge.stats.uneven_draws import LabelledSample, cluster_worth, post_stratified_interval, rate_by_bets
+from axisjudge.stats.uneven_draws import LabelledSample, eff_per_item, post_stratified_interval, rate_by_bets
 from axisjudge.studies._shared.words import if_twice
 
 NONE = math.nan
@@ -365,10 +365,10 @@ def test_an_item_that_is_its_own_cluster_is_worth_one():
     label = np.tile([1.0, 0.0, 0.0], 8)
     for groups, is_alone in ((np.arange(24), True), (np.arange(24) // 2, False)):
         sample = LabelledSample(np.zeros(24, int), label, np.ones(24), groups)
-        worth = cluster_worth(sample, label - label.mean(), np.ones(24, dtype=bool))
+        worth = eff_per_item(sample, label - label.mean(), np.ones(24, dtype=bool))
         assert (worth == 1) == is_alone
     one = LabelledSample(np.zeros(24, int), label, np.ones(24), np.zeros(24, int))
-    assert cluster_worth(one, label - label.mean(), np.ones(24, dtype=bool)) == 1 / 24  # as if all items were alike
+    assert eff_per_item(one, label - label.mean(), np.ones(24, dtype=bool)) == 1 / 24  # as if all items were alike
 
 
 def test_labels_of_one_class_count_by_their_weights():

@@ -319,7 +319,7 @@ PARTS = {
         "nothing_of",
         "lang_reiczigel_interval",
         "post_stratified_interval",
-        "cluster_worth",
+        "eff_per_item",
         "label_weights",
         "standing_for",
         "allowing_for_unseen",

@@ -89,15 +89,15 @@ def coefficient_interval(
         if clustered
         else patterns.n_clusters() < FEWEST_FOR_BOOTSTRAP
     )
-    found = Ends()
+    ends = Ends()
     if not (few or rare(patterns)):
         if clustered or len(bootstrap.patterns.codes) > MOST_FOR_BOOTSTRAP:
-            found = _linearised(coefficient, patterns, sums, ci_level)
+            ends = _linearised(coefficient, patterns, sums, ci_level)
         else:
-            found = _bootstrap(coefficient, patterns, sums, bootstrap, number, ci_level)
-    if math.isnan(found.ci_low):
-        found = _posterior(coefficient, patterns, sums, bootstrap.rng, ci_level)
-    return found
+            ends = _bootstrap(coefficient, patterns, sums, bootstrap, number, ci_level)
+    if math.isnan(ends.ci_low):
+        ends = _posterior(coefficient, patterns, sums, bootstrap.rng, ci_level)
+    return ends
 
 
 def rare(patterns: RatingPatterns) -> bool:
@@ -133,8 +133,8 @@ def _agreement_as_proportion(patterns: RatingPatterns, ci_level: float) -> Ends:
     clusters = patterns.cluster if patterns.grouped else None
     alike: Alike = "items" if patterns.weights is None else "clusters"
     how: dict[str, Any] = {"times": patterns.times, "alike": alike, "ci_level": ci_level}
-    found = proportions.clustered_proportion(same[patterns.pattern], clusters, **how)
-    return Ends(found.ci_low, found.ci_high, found.method, found.reason)
+    share = proportions.clustered_proportion(same[patterns.pattern], clusters, **how)
+    return Ends(share.ci_low, share.ci_high, share.method, share.reason)
 
 
 def _clusters_alike(coefficient: Coefficient, patterns: RatingPatterns, ci_level: float) -> Ends:

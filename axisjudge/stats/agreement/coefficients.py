@@ -190,8 +190,8 @@ def _coded(matrix: Floats, values: Floats) -> Ints:
         codes = np.minimum(np.searchsorted(values, matrix), values.size - 1)
         known = np.isnan(matrix) | (values[codes] == matrix)
     if not known.all():
-        found = np.unique(matrix[~known])[:5].tolist()
-        raise InputError("ratings", f"must be one of the categories {values.tolist()} or NaN", found)
+        unknown = np.unique(matrix[~known])[:5].tolist()
+        raise InputError("ratings", f"must be one of the categories {values.tolist()} or NaN", unknown)
     codes[np.isnan(matrix)] = -1
     return codes
 
@@ -203,12 +203,12 @@ def _distinct(codes: Ints, n_categories: int) -> tuple[Ints, Ints]:
     if base**n_raters > _TABLE_LIMIT:
         rows, pattern = np.unique(codes, axis=0, return_inverse=True)
         return rows, pattern.reshape(-1).astype(np.intp)
-    place = base ** np.arange(n_raters)
-    number = (codes + 1) @ place
+    power = base ** np.arange(n_raters)
+    number = (codes + 1) @ power
     occurs = np.flatnonzero(np.bincount(number, minlength=1))
     position = np.zeros(base**n_raters, dtype=np.intp)
     position[occurs] = np.arange(occurs.size)
-    return (occurs[:, None] // place % base - 1).astype(np.intp), position[number]
+    return (occurs[:, None] // power % base - 1).astype(np.intp), position[number]
 
 
 Sums = Callable[[Ints, Floats], Floats]

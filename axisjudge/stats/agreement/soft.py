@@ -208,12 +208,12 @@ def soft_ceiling(beliefs_of_two: ArrayLike, *, squared: bool = False) -> float:
     pair = _of_two(beliefs_of_two)
     pair = pair[~np.isnan(pair).any(axis=1)]
     far, items = np.abs(pair - 0.5), np.arange(len(pair))
-    found = []
+    ceilings = []
     for side in np.sign(pair - 0.5).T:
         one, other = (0.5 + side[:, None] * far).T
         same, across, *_ = _cluster_distances(one, other, items, items.size, squared)
-        found.append(float(_corrected(same.sum(), across.sum(), items.size)))
-    return float(np.mean(found))
+        ceilings.append(float(_corrected(same.sum(), across.sum(), items.size)))
+    return float(np.mean(ceilings))
 
 
 def split_change(

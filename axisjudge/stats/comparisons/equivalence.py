@@ -181,7 +181,7 @@ def drift(
     there = np.flatnonzero(~np.isnan(means))
     together = evidence_of_runs(occasions, level=level)
     evidence = dict(zip(there[1:].tolist(), together.e_values.tolist(), strict=True)) if together else {}
-    found = []
+    changes = []
     for k, later in enumerate(items[1:], start=1):
         change = paired_change(
             items[0], later, clusters=clusters, cluster_unit=cluster_unit, ci_level=ci_level, rng=rng
@@ -190,8 +190,8 @@ def drift(
         beyond = _noise_threshold(means[: k + 1], level)
         stop = bool(change.p_value <= level and evidence.get(k, 1.0) >= (1 - 1e-12) / level)
         noise: Noise = "not_measured" if math.isnan(beyond) else "measured"
-        found.append(Occasion(k + 1, change, level, stop, least <= level, noise, beyond))
-    return found
+        changes.append(Occasion(k + 1, change, level, stop, least <= level, noise, beyond))
+    return changes
 
 
 def _runs(occasion: ArrayLike) -> NDArray[np.float64]:
@@ -364,8 +364,8 @@ def repeats_change(
     if not math.isnan(change.ci_low) or min(first.size, second.size) < 2:
         return change
     chance = split_chance(first.size, second.size)
-    told = chance <= (1 - ci_level) / 2 if change.estimate else min(first.size, second.size) >= FEWEST_ALIKE
-    if not told:
+    shown = chance <= (1 - ci_level) / 2 if change.estimate else min(first.size, second.size) >= FEWEST_ALIKE
+    if not shown:
         reason = f"{first.size} and {second.size} repeats that never differ are too few to say that they never do"
         return replace(change, reason=reason)
     if not change.estimate:

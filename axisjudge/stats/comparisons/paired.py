@@ -332,7 +332,7 @@ def stratified_change(
     n = sum(one.size + other.size for one, other in pairs)
     n_valid = sum(cell.size for side in (first, second) for cell in side.values())
 
-    def found(estimate: float, low: float = math.nan, high: float = math.nan, reason: str = "") -> Estimate:
+    def result(estimate: float, low: float = math.nan, high: float = math.nan, reason: str = "") -> Estimate:
         return Estimate(
             estimate=estimate,
             ci_low=low,
@@ -347,17 +347,17 @@ def stratified_change(
         )
 
     if not pairs:
-        return found(math.nan, reason=f"no {stratum} has runs in both sets")
+        return result(math.nan, reason=f"no {stratum} has runs in both sets")
     change = float(np.mean([other.mean() - one.mean() for one, other in pairs]))
     if any(cell.size < 2 for pair in pairs for cell in pair):
         reason = f"a {stratum} with a single run on one side does not show how far repeats differ"
-        return found(change, reason=reason)
+        return result(change, reason=reason)
     parts = np.array([cell.var(ddof=1) / cell.size for pair in pairs for cell in pair]) / len(pairs) ** 2
     if not parts.any():
-        return found(change, reason="all repeats are equal, so how far they vary cannot be seen")
+        return result(change, reason="all repeats are equal, so how far they vary cannot be seen")
     degrees = parts.sum() ** 2 / float((parts**2 / [cell.size - 1 for pair in pairs for cell in pair]).sum())
     half = proportions.t_quantile(float(degrees), ci_level) * math.sqrt(float(parts.sum()))
-    return found(change, change - half, change + half)
+    return result(change, change - half, change + half)
 
 
 def _by_stratum(values: ArrayLike, strata: ArrayLike, name: str) -> dict[object, np.ndarray]:
@@ -481,8 +481,8 @@ def _reference(residuals: NDArray[np.float64], rng: np.random.Generator) -> tupl
 
 def _permuted(residuals: NDArray[np.float64], draws: int, rng: np.random.Generator) -> NDArray[np.float64]:
     tasks, agents, axes = residuals.shape
-    places = rng.permuted(np.broadcast_to(np.arange(agents), (draws, tasks, agents)), axis=2)
+    orders = rng.permuted(np.broadcast_to(np.arange(agents), (draws, tasks, agents)), axis=2)
     means = np.zeros((draws, agents, axes))
     for task in range(tasks):
-        means += residuals[task][places[:, task]]
+        means += residuals[task][orders[:, task]]
     return _distance(means / tasks)

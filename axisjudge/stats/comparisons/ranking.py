@@ -377,8 +377,8 @@ def fewest_changes(holds: Callable[[NDArray[np.intp]], bool], orders: Iterable[A
         positions = np.asarray(list(order) if isinstance(order, range) else order, dtype=np.intp)
         most_candidates = max(most_candidates, positions.size)
         limit = positions.size if fewest is None else min(positions.size, fewest - 1)
-        found = _first_fall(lambda k, positions=positions: holds(positions[:k]), limit)  # type: ignore[misc]
-        fewest = fewest if found is None else found
+        fall = _first_fall(lambda k, positions=positions: holds(positions[:k]), limit)  # type: ignore[misc]
+        fewest = fewest if fall is None else fall
     return Reversal(fewest, most_candidates, fewest == 1 or (exact and fewest is not None))
 
 
