@@ -67,9 +67,9 @@ class InputError(OneLine, ValueError):
         self, where: str, rule: str, found: object = None, cure: str = "", ways: Sequence[WayOut] = ()
     ) -> None:
         self.where, self.rule, self.found, self.cure, self.ways = where, rule, found, cure, tuple(ways)
-        super().__init__(self.told())
+        super().__init__(self.message())
 
-    def told(self, command: Sequence[str] = ()) -> str:
+    def message(self, command: Sequence[str] = ()) -> str:
         """The message; its ways out as whole commands where `command` is the one that was refused."""
         parts = [f"{self.where}: {self.rule}"]
         if self.found is not None:
@@ -81,9 +81,9 @@ class InputError(OneLine, ValueError):
         parts += [": ".join(filter(None, (self.cure, "; ".join(ways))))] if self.cure or ways else []
         return " ".join("; ".join(parts).splitlines())  # a file's name, say, may hold a line end
 
-    def inside(self, place: str) -> InputError:
-        """The same fault told from further out: `place`, then where it stands there."""
-        where = ", ".join(filter(None, (place, self.where)))
+    def inside(self, outer: str) -> InputError:
+        """The same fault told from further out: `outer`, then where it stands there."""
+        where = ", ".join(filter(None, (outer, self.where)))
         return InputError(where, self.rule, self.found, self.cure, self.ways)
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, object, str, tuple[WayOut, ...]]]:
@@ -124,10 +124,10 @@ def tried(
     done : list, optional
         What was tried before; after `_MOST_TRIED` no more is.
     """
-    found: list[WayOut] = []
+    ways: list[WayOut] = []
     dead, done = "", [] if done is None else done
     for way in error.ways:
-        if len(found) >= _MOST_WAYS or len(done) >= _MOST_TRIED:
+        if len(ways) >= _MOST_WAYS or len(done) >= _MOST_TRIED:
             break
         done.append(way.options)
         try:
@@ -136,15 +136,15 @@ def tried(
             if steps and further.ways:
                 on = tried(further, lambda more, way=way: attempt((*way.options, *more)), steps - 1, done).ways  # type: ignore[misc]
                 whens = [", ".join(filter(None, (way.when, each.when))) for each in on]
-                found += [
+                ways += [
                     WayOut((*way.options, *each.options), when, way.instead, way.clear and each.clear)
                     for each, when in zip(on, whens, strict=True)
                 ]
             dead = dead or f"{shlex.join(way.options)} is not enough: {further.rule}"
         else:
-            found.append(way)
-    cure = error.cure if found or not dead else f"{error.cure} ({dead})".strip()
-    return type(error)(error.where, error.rule, error.found, cure, found[:_MOST_WAYS])
+            ways.append(way)
+    cure = error.cure if ways or not dead else f"{error.cure} ({dead})".strip()
+    return type(error)(error.where, error.rule, error.found, cure, ways[:_MOST_WAYS])
 
 
 class TooLittle(InputError):
@@ -158,8 +158,8 @@ class TooLittle(InputError):
         """The message as prose: 'Labels must ...', 'Ratings: no item ...' where the rule has a subject of its own."""
         number = f"; found {self.found}" if isinstance(self.found, int) else ""
         where = self.where if "." in self.where else f"{self.where.lstrip('-').capitalize()}"  # a file's name stays
-        said = f"{where}{' ' if self.rule.startswith(_VERBS) else ': '}{self.rule}{number}."
-        return f"{said} {self.cure[0].upper()}{self.cure[1:]}." if self.cure else said
+        text = f"{where}{' ' if self.rule.startswith(_VERBS) else ': '}{self.rule}{number}."
+        return f"{text} {self.cure[0].upper()}{self.cure[1:]}." if self.cure else text
 
 
 def enough_for(compute: Callable[[], _T]) -> tuple[_T | None, str]:

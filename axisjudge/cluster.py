@@ -212,8 +212,8 @@ class OnCluster(Workers):
         briefs = [submit(_each, brief, [lot]) for group in made for lot in group]
         del made  # a lot goes when it is in the whole
         results = self._results(briefs.__getitem__, [lot for group in lots for lot in group], name, briefs)
-        found = iter([*results])
-        return [(each, [*islice(found, len(group))]) for each, group in zip(whole, lots, strict=True)]
+        rest = iter([*results])
+        return [(each, [*islice(rest, len(group))]) for each, group in zip(whole, lots, strict=True)]
 
     def _results(
         self,

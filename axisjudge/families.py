@@ -38,8 +38,8 @@ def family_of(model: str | None) -> str | None:
     if not model:
         return None
     for part in reversed(model.lower().split("/")):
-        for place, token in enumerate(re.split(r"[^a-z0-9]+", part)):
+        for index, token in enumerate(re.split(r"[^a-z0-9]+", part)):
             for name in (token, token.rstrip("0123456789")):
-                if name in _TOKEN_FAMILY and (name != "command" or not place):  # a word of other names, too
+                if name in _TOKEN_FAMILY and (name != "command" or not index):  # a word of other names, too
                     return _TOKEN_FAMILY[name]
     return None

@@ -82,8 +82,8 @@ def _judged(table: Any, *, labels: Any = None, **options: Any) -> Judged:
     from axisjudge.studies.people.compared import decide as decide_of_people
 
     ratings = read_ratings(*_paths(table), latest=True) if _is_path(table) else table
-    people_said = read_label_files([str(each) for each in _paths(labels)]) if _is_path(labels) else labels
-    compared = people(ratings, people_said, **{"n_draws": 0, **options})
+    human = read_label_files([str(each) for each in _paths(labels)]) if _is_path(labels) else labels
+    compared = people(ratings, human, **{"n_draws": 0, **options})
     return Judged(compared, lambda requirements: decide_of_people(compared.claims.comparison, requirements))
 
 

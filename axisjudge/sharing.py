@@ -175,8 +175,8 @@ def shared_frame(frame: pl.DataFrame, counted: Counter[str] | None = None) -> pl
 
 def shared_record(record: Record, counted: Counter[str] | None = None) -> Record:
     """The same, of all texts in a record."""
-    told = record.model_dump(mode="json")
-    return record if (clean := shared(told, counted)) == told else type(record).model_validate(clean)
+    content = record.model_dump(mode="json")
+    return record if (clean := shared(content, counted)) == content else type(record).model_validate(clean)
 
 
 def shared_runs(runs: Mapping[str, Record], counted: Counter[str] | None = None) -> dict[str, Record]:
@@ -194,10 +194,10 @@ def clean_line(line: str, counted: Counter[str]) -> str:
     if not has_keys(line):
         return line
     try:
-        told = json.loads(line)
+        content = json.loads(line)
     except ValueError:
         return without_keys(line, counted)
-    return line if (clean := shared(told, counted)) == told else json.dumps(clean, ensure_ascii=False) + "\n"
+    return line if (clean := shared(content, counted)) == content else json.dumps(clean, ensure_ascii=False) + "\n"
 
 
 def in_words(counted: Mapping[str, int], *, may_stay: bool = True) -> str:

@@ -127,9 +127,9 @@ class Rating(BaseModel):
 
     @model_validator(mode="after")
     def _only_ok_carries_a_verdict(self) -> Rating:
-        said = self.verdict is not None or self.value is not None
-        if said != (self.status == "ok"):
-            raise ValueError(f"status {self.status!r} {'carries no' if said else 'needs a'} verdict")
+        answered = self.verdict is not None or self.value is not None
+        if answered != (self.status == "ok"):
+            raise ValueError(f"status {self.status!r} {'carries no' if answered else 'needs a'} verdict")
         if self.scale == "verdict" and self.verdict is not None and self.verdict not in VERDICTS:
             raise ValueError(f"verdict must be one of {', '.join(VERDICTS)}; found {self.verdict!r}")
         return self

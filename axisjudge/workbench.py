@@ -64,11 +64,11 @@ def own() -> Path:
     InputError
         When there is none; the message says how to make one.
     """
-    found = home()
-    if found.resolve().is_relative_to(_IN_WHEEL):
+    folder = home()
+    if folder.resolve().is_relative_to(_IN_WHEEL):
         cure = "make one with `axisjudge init FOLDER` and stand in it, or name one with --workbench or AXISJUDGE_HOME"
         raise InputError("workbench", "none found to write into", cure=cure)
-    return found
+    return folder
 
 
 def shipped() -> Path:
@@ -79,11 +79,11 @@ def shipped() -> Path:
     InputError
         When there are none.
     """
-    found = _IN_WHEEL if _is_workbench(_IN_WHEEL) else _around(_PACKAGE)
-    if found is None:
+    folder = _IN_WHEEL if _is_workbench(_IN_WHEEL) else _around(_PACKAGE)
+    if folder is None:
         cure = "stand in a checkout, or name one with --workbench or AXISJUDGE_HOME"
         raise InputError("workbench", "none found", cure=cure)
-    return found
+    return folder
 
 
 def find(path: str) -> Path:

@@ -95,7 +95,7 @@ def main() -> None:
     except _UsageError as error:
         code = _show_usage(error)
     except InputError as error:
-        code = _stop(2, error.told(["axisjudge", *sys.argv[1:]]))
+        code = _stop(2, error.message(["axisjudge", *sys.argv[1:]]))
     except OneLine as error:
         code = _stop(1, str(error))
     except ModuleNotFoundError as error:

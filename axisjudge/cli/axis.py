@@ -243,8 +243,8 @@ def axis_result(
         alone = ("judge", "panel", "signals", "html", "dry_run", "form", "save_baseline", "baseline", "fail_under")
         show.in_one_process(context, *alone)
         with TemporaryFile() as lines:
-            found = _on_cluster(cluster, transcripts, compare, how, lines if json else None, strict=strict)
-            _print_axis_result(*found, compared=bool(compare), json=json, lines=lines)
+            results = _on_cluster(cluster, transcripts, compare, how, lines if json else None, strict=strict)
+            _print_axis_result(*results, compared=bool(compare), json=json, lines=lines)
         return
     runs, later = (show.runs_of(paths, strict=strict).trajectories if paths else [] for paths in (transcripts, compare))
     table = None if signals == "rules" else read_ratings(signals, latest=True)
@@ -460,7 +460,7 @@ def _print_durations(results: Sequence[AxisResult]) -> None:
         "gap": "until what came next",
         "unknown": "unknown",
     }
-    if parts := [f"{counts[source]} {said}" for source, said in words.items() if counts[source]]:
+    if parts := [f"{counts[source]} {source_words}" for source, source_words in words.items() if counts[source]]:
         typer.echo(f"Durations of {counts.total()} calls: {', '.join(parts)}")
 
 

@@ -66,7 +66,7 @@ def read(
         raise InputError("--to", "atif and --out go together", to, "such as --to atif --out runs/")
 
     runs: list[RunCounts] = []
-    with _labels_told(paths), workers_of(cluster) as workers:
+    with _or_as_ratings(paths), workers_of(cluster) as workers:
         work = partial(_written_and_counted, form=None if to is None else "atif" if to == "atif" else "own")
         reading = made_of_files(paths, work, workers, **vars(supplied), strict=strict)
         is_clean = to == "atif" if redact is None else redact
@@ -102,7 +102,7 @@ def read(
 
 
 @contextmanager
-def _labels_told(paths: Sequence[Path]) -> Iterator[None]:
+def _or_as_ratings(paths: Sequence[Path]) -> Iterator[None]:
     """A file that holds no run is refused with the commands that take it as ratings, where it holds verdicts."""
     try:
         yield
@@ -223,7 +223,7 @@ def import_(
     if imported.columns:
         show.table(imported.columns, "What the columns are taken for (else: --column THEIRS=OURS)", most=12)
     show.table(show.raters_in(imported.ratings), "Who rated")
-    show.table(show.words_said(imported.ratings), "What was said", most=20)
+    show.table(show.words_given(imported.ratings), "What was said", most=20)
     show.lines((f"{note}." for note in imported.notes), apart=True)
     if imported.passed_over:
         show.table([{"nothing taken of": each} for each in imported.passed_over], "Files passed over")
@@ -523,10 +523,10 @@ def twins(
 
         show.in_one_process(context, "write", "dry_run", "budget_usd")
         with workers_of(cluster) as workers:
-            found = judge_twins(paths, named, judge or ["rules"], out, workers, seed=seed, limit=limit, reading=reading)
-        show.account.refused += found.refused
-        show.lines(() if json else found.left)
-        _print_twins(found.ratings, found.twins, found.left, how)
+            done = judge_twins(paths, named, judge or ["rules"], out, workers, seed=seed, limit=limit, reading=reading)
+        show.account.refused += done.refused
+        show.lines(() if json else done.left)
+        _print_twins(done.ratings, done.twins, done.left, how)
         return
     runs, left = open_runs(show.runs_of(paths, **reading).trajectories)
     runs = runs[:limit]

@@ -63,8 +63,8 @@ def print_origins(run: JudgingRun) -> None:
 
     for judge in run.plan().asked:
         if isinstance(judge, RemoteJudge):
-            told = "; ".join(f"{name} {value}" for name, value in judge.origins().items())
-            typer.echo(f"{judge.rater}: {told}.", err=True)
+            origins = "; ".join(f"{name} {value}" for name, value in judge.origins().items())
+            typer.echo(f"{judge.rater}: {origins}.", err=True)
 
 
 def carried_out(run: JudgingRun, options: RunOptions, *, quiet: bool = False) -> pl.DataFrame:
@@ -423,8 +423,8 @@ def doctor(
         show.as_json({"judges": rows, "faults": faults})
     else:
         for row in rows:
-            told = [{"what": name, "found": show.text(value)} for name, value in row.items()]
-            show.table(told[1:], row["judge"])
+            facts = [{"what": name, "found": show.text(value)} for name, value in row.items()]
+            show.table(facts[1:], row["judge"])
         for fault in faults:
             typer.echo(f"\n{fault}")
     if faults:

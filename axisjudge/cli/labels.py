@@ -195,13 +195,13 @@ def import_(
     drawn = None if plan is None else read_sampling(plan)
     terms = Terms(rater=rater, question=question, **theirs.terms())
     draw: dict[str, Any] = {"sampling": sampling, "key": theirs.sampling_key, "plan": drawn}
-    found = [
+    readings = [
         import_labels(path, terms, form=form, **draw)
         if form or knows(path)
         else with_draw(_of_any_tool(path, terms), path, **draw)
         for path in files
     ]
-    every = [rating for imported in found for rating in imported.ratings]
+    every = [rating for imported in readings for rating in imported.ratings]
     if not every:
         raise InputError(", ".join(map(str, files)), "hold no labels")
     if sampling is None:
@@ -212,10 +212,10 @@ def import_(
         write_sampling(sampling_path(out), drawn)
     rows = [
         {"file": path.name, "format": one.format, "labels": len(one.ratings), **_counts(one.ratings)}
-        for path, one in zip(files, found, strict=True)
+        for path, one in zip(files, readings, strict=True)
     ]
-    notes = {str(path): list(one.notes) for path, one in zip(files, found, strict=True)}
-    for name, n in two_of_one_name([one.ratings for one in found]).items():
+    notes = {str(path): list(one.notes) for path, one in zip(files, readings, strict=True)}
+    for name, n in two_of_one_name([one.ratings for one in readings]).items():
         n_items = "1 item" if n == 1 else f"{n} items"
         unlike = f"{name} says otherwise of {n_items} than in a file before, and the last word stands"
         notes[str(files[-1])].append(f"{unlike}: are these two people? Then change the name in one of the files first")

@@ -172,8 +172,8 @@ def _check(folder: str, json: bool) -> None:
 def _diff(before: str, after: str, json: bool) -> None:
     from axisjudge.report.difference import ABSENT, are_related, compare_results
 
-    found = compare_results(before, after)
-    rows, related = [each.row() for each in found], are_related(before, after, found)
+    changes = compare_results(before, after)
+    rows, related = [each.row() for each in changes], are_related(before, after, changes)
     if json:
         show.as_json({"related": related, "differences": rows})
         return

@@ -113,7 +113,7 @@ def lint(
     if json:
         show.as_json({"findings": [asdict(finding) for finding in findings]})
     else:
-        rows = [{"place": f"{found.file}:{found.line}", **asdict(found)} for found in findings]
+        rows = [{"place": f"{each.file}:{each.line}", **asdict(each)} for each in findings]
         show.table([{name: row[name] for name in ("place", "rule", "found", "cure")} for row in rows], "Findings")
     if findings:
         raise typer.Exit(1)
@@ -263,7 +263,7 @@ def improve(
     from axisjudge.workbench import home
 
     try:
-        found = improved(
+        result = improved(
             axis,
             judges=judge,
             proposer=proposer,
@@ -284,36 +284,36 @@ def improve(
     except BudgetReachedError as error:
         typer.echo(f"axisjudge: {error}", err=True)
         raise typer.Exit(3) from None
-    if isinstance(found, str):
+    if isinstance(result, str):
         if json:
-            show.as_json({"forecast": found})
+            show.as_json({"forecast": result})
         else:
-            typer.echo(f"{found[0].upper()}{found[1:]}.")
+            typer.echo(f"{result[0].upper()}{result[1:]}.")
         return
     if json:
-        show.as_json(found.to_dict())
+        show.as_json(result.to_dict())
     else:
-        show.lines([each for each in (found.banner, *found.notes) if each])
-        rows = found.candidates.frame.drop("proposal_usd").to_dicts()
+        show.lines([each for each in (result.banner, *result.notes) if each])
+        rows = result.candidates.frame.drop("proposal_usd").to_dicts()
         show.table([{**row, "reason": (row["reason"] or "")[:60]} for row in rows], "Candidates, search by search")
-        if found.confirmed.shown is not None:
-            show.table(found.confirmed.frame.to_dicts(), "Gains as shares, with bounds that hold at every look")
-        if not found.sentence_worth.frame.is_empty():
-            show.table(found.sentence_worth.frame.to_dicts(), "What each changed sentence earned, by leaving it out")
-        front = found.front.frame.filter(pl.col("on_front")).drop("on_front")
+        if result.confirmed.shown is not None:
+            show.table(result.confirmed.frame.to_dicts(), "Gains as shares, with bounds that hold at every look")
+        if not result.sentence_worth.frame.is_empty():
+            show.table(result.sentence_worth.frame.to_dicts(), "What each changed sentence earned, by leaving it out")
+        front = result.front.frame.filter(pl.col("on_front")).drop("on_front")
         show.table(front.to_dicts(), "On the front: no other candidate agrees, decides and is as short as well")
         typer.echo(f"To choose one of them yourself, shown better or not: axisjudge rubric promote {axis} KEY")
-        taken = [found.confirmed.answer, found.flips.answer] if found.confirmed.shown is not None else []
-        for said in (*taken, found.front.answer):
-            typer.echo(f"\n{said}")
-        typer.echo(f"\nSpent, as the server told or by list price: ${found.spent_usd:,.4f}.\n\n{found.answer}")
-        if found.is_accepted:
-            commands = f"axisjudge rubric diff {axis} {found.base} {found.version}, then axisjudge rubric promote"
-            typer.echo(f"Next: {commands} {axis} {found.version}")
+        taken = [result.confirmed.answer, result.flips.answer] if result.confirmed.shown is not None else []
+        for answer in (*taken, result.front.answer):
+            typer.echo(f"\n{answer}")
+        typer.echo(f"\nSpent, as the server told or by list price: ${result.spent_usd:,.4f}.\n\n{result.answer}")
+        if result.is_accepted:
+            commands = f"axisjudge rubric diff {axis} {result.base} {result.version}, then axisjudge rubric promote"
+            typer.echo(f"Next: {commands} {axis} {result.version}")
         judged = trajectories or [each for each in (Path(TRAJECTORIES),) if (home() / each).is_dir()]
         lead = f" -p trajectories={judged[0]}" if len(judged) == 1 else ""
         typer.echo(f"Page: axisjudge report 16 -p record=rubrics/{axis}/{DRAFTS}/{RECORD}{lead}")
-    if code := {"accepted": 0, "refused": 1}.get(found.ending, show.CANNOT_TELL):
+    if code := {"accepted": 0, "refused": 1}.get(result.ending, show.CANNOT_TELL):
         raise typer.Exit(code)
 
 
@@ -479,7 +479,7 @@ def lock(
 ) -> None:
     """Freeze rubrics, prompts, judges, split and analysis plan; the held-out side can then be opened."""
     from axisjudge.protocol import AnalysisPlan, freeze_maps, kept_ratings, make_lock, plan_of, rated_before, read_split
-    from axisjudge.protocol.lock import PLACE
+    from axisjudge.protocol.lock import FILE
     from axisjudge.rubric import list_rubrics
     from axisjudge.spec import panel as panel_of
     from axisjudge.spec import parse_specs
@@ -532,7 +532,7 @@ def lock(
     typer.echo(f"Planned for {plan_of(locked).n} held-out runs. Confidence maps: {maps or 'none'}.")
     if early := rated_before(every, split):
         typer.echo(early.sentence)
-    typer.echo(f'\nLock: {PLACE}. Next: axisjudge holdout open --reason "..."')
+    typer.echo(f'\nLock: {FILE}. Next: axisjudge holdout open --reason "..."')
 
 
 @app.example("status")

@@ -61,15 +61,15 @@ def score(
     if store is not None:
         _keep(runs, store, events, chosen, cluster)
     spread, neutral = score_spread(scored, rules=chosen), neutral_components(scored, rules=chosen)
-    said = [sentence for sentence in (spread.answer, neutral.answer) if sentence]
+    sentences = [sentence for sentence in (spread.answer, neutral.answer) if sentence]
     if json:
         numbers = spread.to_dict() | component_means(scored).to_dict() | neutral.to_dict()
         runs_scored = json_text.loads(scored.write_json())
-        show.as_json({"rules": chosen.to_dict(), **numbers, "sentences": said, "runs": runs_scored})
+        show.as_json({"rules": chosen.to_dict(), **numbers, "sentences": sentences, "runs": runs_scored})
         return
     show.table(spread.agents.to_dicts(), "Scores per agent")
     show.table(neutral.reasons.to_dicts(), "Neutral 50, because")
-    show.lines(said, apart=True)
+    show.lines(sentences, apart=True)
 
 
 @app.example("show run-0001 --store scorecard.sqlite")
@@ -121,14 +121,14 @@ def rank(
     table, chosen = _read(runs), _rules_of(rules)
     baseline: Baseline = frozen_baseline(table, rules=chosen) if frozen else "rolling"
     scored = score_runs(table, rules=chosen, baseline=baseline)
-    found = compete(scored, table, spec=spec, rng=np.random.default_rng(seed))
+    result = compete(scored, table, spec=spec, rng=np.random.default_rng(seed))
     if json:
-        show.as_json(found.to_dict())
+        show.as_json(result.to_dict())
         return
     if spec is not None:
-        show.table(found.ranked.to_dicts(), f"Runs of {spec}")
-    show.table(plain(found.table), "Probability that an agent's next run scores highest")
-    show.lines([found.answer], apart=True)
+        show.table(result.ranked.to_dicts(), f"Runs of {spec}")
+    show.table(plain(result.table), "Probability that an agent's next run scores highest")
+    show.lines([result.answer], apart=True)
 
 
 def _read(paths: list[Path], cluster: str | None = None, *, strict: bool = False) -> "pl.DataFrame":

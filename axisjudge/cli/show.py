@@ -510,7 +510,7 @@ def raters_in(ratings: "pl.DataFrame") -> list[dict[str, object]]:
     return counts.to_dicts()
 
 
-def words_said(ratings: "pl.DataFrame") -> list[dict[str, object]]:
+def words_given(ratings: "pl.DataFrame") -> list[dict[str, object]]:
     """The commonest words of each question, with their counts; of numbers alone the least and the greatest."""
     rows: list[dict[str, object]] = []
     few = ratings.select("question", "scale", "verdict", "value")  # each group is a copy
@@ -520,8 +520,8 @@ def words_said(ratings: "pl.DataFrame") -> list[dict[str, object]]:
         )
         values = of["value"].drop_nulls().to_numpy()
         ends = f"{values.min():g} to {values.max():g}" if values.size else ""
-        said = ", ".join(f"{word} {count:,}" for word, count in counts) or ends
-        rows.append({"question": question, "scale": str(scale).partition(":")[0], "said": said})
+        given = ", ".join(f"{word} {count:,}" for word, count in counts) or ends
+        rows.append({"question": question, "scale": str(scale).partition(":")[0], "said": given})
     return rows
 
 

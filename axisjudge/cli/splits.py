@@ -90,7 +90,7 @@ def show_(
 def _print(split: "Split", runs: "Sequence[Trajectory]", *, json: bool, rated: "RatedBefore") -> int:
     """Print the split; returns the number of leaks."""
     from axisjudge.protocol import find_leaks, holdings
-    from axisjudge.protocol.split import PLACE
+    from axisjudge.protocol.split import FILE
 
     leaks = find_leaks(runs, split)
     if json:
@@ -108,7 +108,7 @@ def _print(split: "Split", runs: "Sequence[Trajectory]", *, json: bool, rated: "
         typer.echo(rated.sentence)
     if runs:
         _print_leaks(split, leaks)
-    typer.echo(f"\nSplit: {PLACE}")
+    typer.echo(f"\nSplit: {FILE}")
     return len(leaks)
 
 

@@ -343,8 +343,8 @@ def compare(
     if json:
         known = [{**vars(each), "sentence": each.sentence()} for each in decisions]
         asked = {"requirements": known} if require else {}
-        found = {"located_faults": [one.to_dict() for one in located]} if located else {}
-        show.as_json({**result.to_dict(), **found, **show.standing_fields(source.ratings), **asked})
+        faults = {"located_faults": [one.to_dict() for one in located]} if located else {}
+        show.as_json({**result.to_dict(), **faults, **show.standing_fields(source.ratings), **asked})
         raise typer.Exit(exit_code(decisions))
     show.lines(result.to_dict()["sentences"])
     if located:

@@ -45,10 +45,10 @@ class DataFile(BaseModel):
 
     def matches(self, content: Path) -> bool:
         """Whether a local file has the bytes that this one must have; never True for an unpinned file."""
-        found = content.read_bytes()
+        raw = content.read_bytes()
         if self.sha256:
-            return sha256(found).hexdigest() == self.sha256
-        return git_blob_id(found) == self.git_blob
+            return sha256(raw).hexdigest() == self.sha256
+        return git_blob_id(raw) == self.git_blob
 
 
 class Dataset(BaseModel):
@@ -119,8 +119,8 @@ def list_datasets() -> tuple[Dataset, ...]:
         raise InputError(str(path), f"is not valid TOML ({error})") from error
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{path}, {place}", first["msg"], first["input"]) from error
+        key = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{path}, {key}", first["msg"], first["input"]) from error
 
 
 # Fetching a public data set: from a local mirror or its source, checked, and whole or not at all.

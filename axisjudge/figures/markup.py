@@ -33,9 +33,9 @@ def visible(text: str) -> str:
     return re.sub(r"[^ -~\n\t]", _shown, text.replace("\r\n", "\n"))
 
 
-def _shown(found: re.Match[str]) -> str:
-    hidden = unicodedata.category(found[0]) in ("Cc", "Cf", "Cs", "Co")
-    return f"\\u{ord(found[0]):04x}" if hidden else found[0]
+def _shown(match: re.Match[str]) -> str:
+    hidden = unicodedata.category(match[0]) in ("Cc", "Cf", "Cs", "Co")
+    return f"\\u{ord(match[0]):04x}" if hidden else match[0]
 
 
 def csp_hash(content: str) -> str:

@@ -180,8 +180,8 @@ def dress(
     if note or how:
         describe(ax, how or note)
     if note:
-        place = {"xy": (0, 1), "xycoords": "axes fraction", "xytext": (0, 7), "textcoords": "offset points"}
-        ax.annotate(note, **place, fontsize=SMALL, color=QUIET, va="bottom", label=NOTE)  # type: ignore[arg-type]
+        above = {"xy": (0, 1), "xycoords": "axes fraction", "xytext": (0, 7), "textcoords": "offset points"}
+        ax.annotate(note, **above, fontsize=SMALL, color=QUIET, va="bottom", label=NOTE)  # type: ignore[arg-type]
     for named, text in ((ax.set_xlabel, x), (ax.set_ylabel, y)):
         if text is not None:
             named(text, fontsize=SMALL, color=QUIET)
@@ -259,7 +259,7 @@ class Ranged(Protocol):
 
 def interval_mark(
     ax: Axes,
-    found: Ranged,
+    estimate: Ranged,
     at: float,
     *,
     colour: str = ACCENT,
@@ -273,11 +273,11 @@ def interval_mark(
 
     Hollow where not `filled`; nothing where the estimate is NaN, and no bar where it has no interval.
     """
-    if math.isnan(found.estimate):
+    if math.isnan(estimate.estimate):
         return
-    ends, here, line = [found.ci_low, found.ci_high], [at, at], {"color": colour, "linewidth": 1.7, **how}
+    ends, here, line = [estimate.ci_low, estimate.ci_high], [at, at], {"color": colour, "linewidth": 1.7, **how}
     ax.plot(*((here, ends) if upright else (ends, here)), **line)
-    point = (at, found.estimate) if upright else (found.estimate, at)
+    point = (at, estimate.estimate) if upright else (estimate.estimate, at)
     face = colour if filled else "white"
     ax.plot(*point, marker, color=colour, markersize=size, markerfacecolor=face, zorder=3)  # whole, over lines
 
@@ -292,9 +292,9 @@ def intervals(of: Estimate | None) -> str:
     return level(of) if of is None else f"{level(of)} over {of.clusters}"
 
 
-def percent_ends(found: Ranged) -> str:
+def percent_ends(share: Ranged) -> str:
     """The interval in per cent, ``12–34%``."""
-    return no_interval() if math.isnan(found.ci_low) else f"{100 * found.ci_low:.0f}–{100 * found.ci_high:.0f}%"
+    return no_interval() if math.isnan(share.ci_low) else f"{100 * share.ci_low:.0f}–{100 * share.ci_high:.0f}%"
 
 
 def named_rows(ax: Axes, names: Sequence[str]) -> None:

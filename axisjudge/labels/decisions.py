@@ -186,8 +186,8 @@ def decision(base: Mapping[str, Any], word: Mapping[str, Any], rater: str, creat
         one_of("verdict", verdict, VERDICTS)
     if (answer or "").endswith("_right") != (verdict is not None) and answer != "both_wrong":
         raise InputError(f"decision {answer}", "has the verdict of the side that is right, or none", verdict)
-    said = TAKEN_BACK if answer is None else f"{FLAG}{answer}"
-    flags = [*drawn_flags(way, key=word["of"], stratum=word["stratum"]), said]
+    flag = TAKEN_BACK if answer is None else f"{FLAG}{answer}"
+    flags = [*drawn_flags(way, key=word["of"], stratum=word["stratum"]), flag]
     return Rating(
         **{**base, "rater": f"{rater.strip()}{SUFFIX}"},
         status="ok" if verdict else "refused",

@@ -73,13 +73,13 @@ def copied_blocks(labels: pl.DataFrame) -> Iterator[LabelFault]:
 
 def _rows(table: pl.DataFrame) -> pl.DataFrame:
     """One row a trajectory, in order of writing: what was said of it, as a number."""
-    said = pl.concat_str(
+    label = pl.concat_str(
         pl.col("question"),
         pl.col("step_index").cast(pl.String).fill_null(""),
         pl.col("verdict").fill_null(pl.col("value").cast(pl.String)).fill_null("?"),
         separator=" ",
     )
-    ordered = table.with_columns(said=said).group_by("trajectory_id", maintain_order=True)
+    ordered = table.with_columns(said=label).group_by("trajectory_id", maintain_order=True)
     rows = ordered.agg(pl.col("said").sort().str.join("\n"), *(pl.col(name).first() for name in _ROW[1:]))
     return rows.with_columns(pl.col("said").rank("dense").cast(pl.Int64))
 

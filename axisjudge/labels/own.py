@@ -359,12 +359,12 @@ def word_error(where: str, rule: str, words: Iterable[str]) -> InputError:
     """The refusal of words of another file that say nothing on an axis, with what they can mean where that is known."""
     each = sorted(set(words))
     meant = {word: _MEANT.get(word.casefold().strip(), "") for word in each}
-    told = tuple(part for word, verdict in meant.items() if verdict for part in ("--word-map", f"{word}={verdict}"))
+    options = tuple(part for word, verdict in meant.items() if verdict for part in ("--word-map", f"{word}={verdict}"))
     cure = "say what they mean"
     if unknown := [word for word, verdict in meant.items() if not verdict]:
         cure = f"say by --word-map which of them is meant by {', '.join(map(repr, unknown))}"
-        cure += f", and {' '.join(told)}" * bool(told)
-    return InputError(where, rule, each if len(each) > 1 else each[0], cure, [] if unknown else [WayOut(told)])
+        cure += f", and {' '.join(options)}" * bool(options)
+    return InputError(where, rule, each if len(each) > 1 else each[0], cure, [] if unknown else [WayOut(options)])
 
 
 def _on_scale(where: str, scale: str, answer: object) -> dict[str, Any]:

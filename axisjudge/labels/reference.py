@@ -201,8 +201,8 @@ def _differences(
         tried = [other for other in alike if other.name == one.name] or alike
         extra = [other for other in extra if other is not instead]
         if instead is not None or handover is not None:
-            place = (handover,) if instead is None and handover is not None else _at(instead or one)
-            yield Fault(FaultKind.REPLACED_WRITE, place, f"Expected {one.words}.")
+            steps = (handover,) if instead is None and handover is not None else _at(instead or one)
+            yield Fault(FaultKind.REPLACED_WRITE, steps, f"Expected {one.words}.")
         else:
             yield Fault(FaultKind.MISSING_WRITE, _at(tried[-1]) if tried else (), f"Expected {one.words}.")
     for other in extra:

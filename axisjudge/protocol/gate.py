@@ -21,7 +21,7 @@ from axisjudge.checks import InputError, TooLittle, in_unit_interval, one_of
 from axisjudge.protocol import ledger
 from axisjudge.protocol.ledger import digest, openings, read_ledger
 from axisjudge.protocol.lock import NEXT, read_lock, status
-from axisjudge.protocol.split import PLACE as SPLIT
+from axisjudge.protocol.split import FILE as SPLIT
 from axisjudge.protocol.split import Split, check_names, find_split, read_split, study_check
 from axisjudge.ratings.edge import BY_JUDGE
 from axisjudge.ratings.table import read_every_line

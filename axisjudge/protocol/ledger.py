@@ -98,7 +98,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
-PLACE = "rubrics/ledger.jsonl"
+FILE = "rubrics/ledger.jsonl"
 FIRST = "0" * 64
 WAIT_S = 30.0
 
@@ -143,7 +143,7 @@ def read_ledger() -> list[LedgerEntry]:
     LedgerError
         Names the first line that does not fit.
     """
-    path = home() / PLACE
+    path = home() / FILE
     if not path.exists():
         return []
     entries: list[LedgerEntry] = []
@@ -169,7 +169,7 @@ def append(
 
     if not reason.strip():
         raise InputError("reason", "must say in words why", reason)
-    path = own() / PLACE
+    path = own() / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     fields = {
         "kind": kind,
@@ -186,7 +186,7 @@ def append(
                 file.flush()
                 os.fsync(file.fileno())
     except Timeout:
-        raise InputError(PLACE, f"another process has held it for {WAIT_S:g} s", cure="wait for it to end") from None
+        raise InputError(FILE, f"another process has held it for {WAIT_S:g} s", cure="wait for it to end") from None
     return entry
 
 
@@ -212,7 +212,7 @@ def _next(entries: list[LedgerEntry], fields: dict[str, Any]) -> LedgerEntry:
 
 
 def _checked(line: str, number: int, before: LedgerEntry | None) -> LedgerEntry:
-    where, cure = f"{PLACE}:{number}", "put the ledger back as git has it; what was opened stays opened"
+    where, cure = f"{FILE}:{number}", "put the ledger back as git has it; what was opened stays opened"
     try:
         entry = LedgerEntry.model_validate_json(line)
     except ValidationError as error:

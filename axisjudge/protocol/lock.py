@@ -113,7 +113,7 @@ def _moved_claude(model: str) -> bool:
 # The lock: what the judges see and what will be computed, frozen before the held-out side is opened.
 
 
-PLACE = "rubrics/lock.json"
+FILE = "rubrics/lock.json"
 NEXT = "axisjudge rubric lock"
 
 #: How a judge is reached is nobody's business but this machine's, and changes no answer.
@@ -204,13 +204,13 @@ def make_lock(
     }
     _check_panels(panels, lock["judges"], split.held_out_tasks)
     ledger.append("lock", "lock", lock_sha256=digest(lock), data_sha256=split.data_sha256, lock=lock)
-    write_json(own() / PLACE, lock)
+    write_json(own() / FILE, lock)
     return lock
 
 
 def locked_rubrics() -> dict[str, tuple[str, str]]:
     """Version and hash of every rubric in the lock, by axis; nothing where there is no lock."""
-    if not (home() / PLACE).is_file():
+    if not (home() / FILE).is_file():
         return {}
     return {axis: (entry["version"], entry["sha256"]) for axis, entry in read_lock()["rubrics"].items()}
 
@@ -223,10 +223,10 @@ def read_lock() -> dict[str, Any]:
     InputError
         There is none, or it is not JSON.
     """
-    path = home() / PLACE
+    path = home() / FILE
     if not path.exists():
-        raise InputError(PLACE, "nothing is locked yet", cure=f"lock it: {NEXT}")
-    lock: dict[str, Any] = read_json(path, PLACE)
+        raise InputError(FILE, "nothing is locked yet", cure=f"lock it: {NEXT}")
+    lock: dict[str, Any] = read_json(path, FILE)
     return lock
 
 
@@ -237,7 +237,7 @@ def locked_judges(lock: Mapping[str, Any]) -> list[JudgeSpec]:
 
 def plan_of(lock: Mapping[str, Any]) -> AnalysisPlan:
     """The analysis plan in a lock."""
-    return AnalysisPlan.of(lock.get("plan", {}), f"{PLACE}: plan")
+    return AnalysisPlan.of(lock.get("plan", {}), f"{FILE}: plan")
 
 
 def status() -> Status:
@@ -245,15 +245,15 @@ def status() -> Status:
     try:
         entries = ledger.read_ledger()
     except ledger.LedgerError as error:
-        return Status((home() / PLACE).exists(), faults=(str(error),))
+        return Status((home() / FILE).exists(), faults=(str(error),))
     locked = [entry for entry in entries if entry.kind == "lock"]
-    if not (home() / PLACE).exists():
-        gone = (f"{PLACE} was removed; the ledger's line {locked[-1].number} has it",) if locked else ()
+    if not (home() / FILE).exists():
+        gone = (f"{FILE} was removed; the ledger's line {locked[-1].number} has it",) if locked else ()
         return Status(False, faults=gone)
     try:
         lock = read_lock()
         if not locked:
-            return Status(True, faults=(f"{ledger.PLACE} has no entry of this lock: entries were removed",))
+            return Status(True, faults=(f"{ledger.FILE} has no entry of this lock: entries were removed",))
         if edited := tuple(changes(locked[-1].lock, lock)):
             return Status(True, edited)
         return Status(True, tuple(_since(lock)))

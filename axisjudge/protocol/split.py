@@ -110,7 +110,7 @@ def _from_workbench(path: str | Path) -> str:
     return Path(os.path.relpath(Path(path).absolute(), home())).as_posix()
 
 
-PLACE = "rubrics/split.json"
+FILE = "rubrics/split.json"
 SHARES: Mapping[str, float] = {"calibration": 0.5, "evaluation": 0.5}
 
 _FINGERPRINT = 16
@@ -236,7 +236,7 @@ def make_split(
         A split is there, or was locked, with another salt, other shares or other held-out sides; a task that does not
         exist; a run that stands in the split under another task; `tuned_on` leaves no task to hold out.
     """
-    path = own() / PLACE
+    path = own() / FILE
     given = list(trajectories)
     if path.exists():
         split = _same_rule(read_split(), salt, shares, held_out)
@@ -296,27 +296,27 @@ def read_split() -> Split:
         There is none, it was removed from a study that has begun, or it was edited so that a task stands on another
         side than the rule says; the message names the task, and the reason where it was used while tuning.
     """
-    path = home() / PLACE
+    path = home() / FILE
     if not path.exists():
         if read_ledger():
             cure = f"put it back as git has it, or make it again by the rule in the ledger: {NEXT}"
-            raise InputError(PLACE, "the split was removed: the ledger has entries of its study", cure=cure)
-        raise InputError(PLACE, "there is no split yet", cure=f"make one: {NEXT}")
+            raise InputError(FILE, "the split was removed: the ledger has entries of its study", cure=cure)
+        raise InputError(FILE, "there is no split yet", cure=f"make one: {NEXT}")
     try:
-        split = Split.model_validate(read_json(path, PLACE))
+        split = Split.model_validate(read_json(path, FILE))
     except ValidationError as error:
-        raise InputError(PLACE, f"is not a split ({faults_of(error)})", cure="put it back as git has it") from error
+        raise InputError(FILE, f"is not a split ({faults_of(error)})", cure="put it back as git has it") from error
     _check_rule(split)
     for side, tasks in split.tasks.items():
-        one_of(f"{PLACE}: side of tasks", side, split.shares)
+        one_of(f"{FILE}: side of tasks", side, split.shares)
         for task in tasks:
-            _check_place(split, task, side)
+            _check_side(split, task, side)
     return split
 
 
 def find_split() -> Split | None:
     """The split of the workbench, if there is one; one that was removed from under a ledger is an InputError."""
-    return read_split() if (home() / PLACE).exists() or read_ledger() else None
+    return read_split() if (home() / FILE).exists() or read_ledger() else None
 
 
 def locked_rule() -> Split | None:
@@ -357,10 +357,10 @@ def study_check(split: Split, trajectories: Sequence[Trajectory], side: str) -> 
     for trajectory in trajectories:
         if not split.knows(trajectory.cluster_id):
             rule = "holds only the tasks that it was made of, so that all of them are on record"
-            raise InputError(PLACE, rule, trajectory.cluster_id, cure)
+            raise InputError(FILE, rule, trajectory.cluster_id, cure)
         if held_out is not None and fingerprint(trajectory) not in held_out.get(trajectory.cluster_id, ()):
             rule = f"the {side} side holds only the runs that it was made of"
-            raise InputError(PLACE, rule, f"{trajectory.id} of task {trajectory.cluster_id}", cure)
+            raise InputError(FILE, rule, f"{trajectory.id} of task {trajectory.cluster_id}", cure)
 
 
 def _holding(split: Split, side: str, members: Sequence[Trajectory]) -> Holding:
@@ -400,29 +400,29 @@ def _same_rule(
     for name, value in asked.items():
         if value is not None and value != getattr(split, name):
             cure = "leave it out to go on with this study; a new one needs a workbench of its own"
-            raise InputError(PLACE, f"has another {name} ({getattr(split, name)})", value, cure)
+            raise InputError(FILE, f"has another {name} ({getattr(split, name)})", value, cure)
     return split
 
 
 def _check_rule(split: Split) -> None:
     if len(split.shares) < 2 or not all(share > 0 for share in split.shares.values()):
-        raise InputError(f"{PLACE}: shares", "two sides or more, each with a share above 0", split.shares)
+        raise InputError(f"{FILE}: shares", "two sides or more, each with a share above 0", split.shares)
     if abs(sum(split.shares.values()) - 1) > 1e-9:
-        raise InputError(f"{PLACE}: shares", "must add up to 1", sum(split.shares.values()))
+        raise InputError(f"{FILE}: shares", "must add up to 1", sum(split.shares.values()))
     for side in split.held_out:
-        one_of(f"{PLACE}: held_out", side, split.shares)
+        one_of(f"{FILE}: held_out", side, split.shares)
     if not 0 < len(set(split.held_out)) < len(split.shares):
-        raise InputError(f"{PLACE}: held_out", "at least one side is held out and one is not", split.held_out)
+        raise InputError(f"{FILE}: held_out", "at least one side is held out and one is not", split.held_out)
 
 
-def _check_place(split: Split, task: str, side: str) -> None:
+def _check_side(split: Split, task: str, side: str) -> None:
     if (rightly := split.side_of(task)) == side:
         return
     cure = "put the file back as git has it"
     if task in split.tuned_on and side in split.held_out:
         rule = f"task {task} was used while tuning ({split.tuned_on[task]}) and may not stand on a held-out side"
-        raise InputError(PLACE, rule, side, cure)
-    raise InputError(PLACE, f"task {task} belongs on the {rightly} side and was moved", side, cure)
+        raise InputError(FILE, rule, side, cure)
+    raise InputError(FILE, f"task {task} belongs on the {rightly} side and was moved", side, cure)
 
 
 def check_names(split: Split, trajectories: Iterable[Trajectory]) -> None:
@@ -440,10 +440,10 @@ def check_names(split: Split, trajectories: Iterable[Trajectory]) -> None:
         other = ends.get(name) or next((end for end in _endings(name) if end in known), None)
         if other is not None and trajectory.task_id is not None:
             cure = "read the runs with the same --domain as when the split was made"
-            raise InputError(PLACE, f"knows a task {other}, which may be the same", name, cure)
+            raise InputError(FILE, f"knows a task {other}, which may be the same", name, cure)
         if trajectory.steps and (other := task_of.get(fingerprint(trajectory))) is not None:
             cure = "give the run its task's name, as when the split was made"
-            raise InputError(PLACE, f"holds this very run as one of task {other}", name, cure)
+            raise InputError(FILE, f"holds this very run as one of task {other}", name, cure)
 
 
 def _endings(task: str) -> Iterator[str]:

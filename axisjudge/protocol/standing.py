@@ -226,9 +226,9 @@ def _not_locked(rows: pl.DataFrame, lock: Mapping[str, Any] | None) -> Iterator[
             before = ", ".join(alias["returned_models"]) or "unknown"
             yield f"{rater} is an alias, and another model answered: {', '.join(others)} (at the lock: {before})"
     shown = rows.filter(pl.col("rubric_sha256").is_not_null()).select("question", "rubric_sha256").unique()
-    for axis, found in shown.sort("question").iter_rows():
+    for axis, sha256 in shown.sort("question").iter_rows():
         locked = lock["rubrics"].get(axis, {})
-        if found != locked.get("sha256"):
+        if sha256 != locked.get("sha256"):
             yield f"ratings on {axis} were made with another rubric than the locked {locked.get('version')}"
 
 
@@ -292,7 +292,7 @@ def _made(rows: pl.DataFrame, openings: int) -> tuple[tuple[int, str], ...]:
 def _openings_of(rows: pl.DataFrame) -> dict[int, str]:
     """The openings that ratings were stamped with: number -> flag."""
     flags: list[str] = rows["flags"].explode().drop_nulls().unique().to_list()
-    return {int(found[1]): flag for flag in flags if (found := _FLAG.fullmatch(flag))}
+    return {int(match[1]): flag for flag in flags if (match := _FLAG.fullmatch(flag))}
 
 
 def _optimism(ratings: pl.DataFrame, rows: pl.DataFrame, plan: AnalysisPlan | None, seen: int) -> float | None:

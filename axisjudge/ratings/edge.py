@@ -149,7 +149,7 @@ def _derived(table: pl.DataFrame, absent: set[str]) -> pl.DataFrame:
         table = table.with_columns(trajectory_id=pl.col("item_id").str.replace(r"#\d+$", ""))
         steps = pl.col("item_id").str.extract(r"#(\d+)$").cast(pl.Int64)
         table = table.with_columns(step_index=steps if "step_index" in absent else "step_index")
-    said = pl.col("verdict").is_not_null() | pl.col("value").is_not_null()
+    answered = pl.col("verdict").is_not_null() | pl.col("value").is_not_null()
     families = {name: family_of(name) or name for name in table["rater"].drop_nulls().unique()}
     family = pl.col("rater").replace_strict(families, default=None, return_dtype=pl.String)
     own = pl.col("rater_kind").is_in(["human", "rules"])
@@ -157,7 +157,7 @@ def _derived(table: pl.DataFrame, absent: set[str]) -> pl.DataFrame:
         "item_id": ITEM_ID,
         "cluster_id": pl.coalesce("task_id", "trajectory_id"),
         "family": pl.when(own).then("rater_kind").otherwise(family),
-        "status": pl.when(said).then(pl.lit("ok")).otherwise(pl.lit("parse_error")),
+        "status": pl.when(answered).then(pl.lit("ok")).otherwise(pl.lit("parse_error")),
     }
     table = table.with_columns(**{name: value for name, value in known.items() if name in absent})
     return _with_scales(table) if "scale" in absent else table
@@ -292,10 +292,10 @@ def same_choices(own: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
 
     words, others = [*own], [*theirs]
     by_choice = {bare(each): each for each in others}
-    found = {each: by_choice.get(bare(each), "") for each in words}
-    if len(by_choice) < len(others) or len({*found.values()} - {""}) < len(words) or {*words} & {*others} == {*words}:
+    pairs = {each: by_choice.get(bare(each), "") for each in words}
+    if len(by_choice) < len(others) or len({*pairs.values()} - {""}) < len(words) or {*words} & {*others} == {*words}:
         return {}
-    return found if len({*by_choice} & {"a", "b", "1", "2", "left", "right"}) > 1 else {}
+    return pairs if len({*by_choice} & {"a", "b", "1", "2", "left", "right"}) > 1 else {}
 
 
 def of_unlike_scales(own: Iterable[str], theirs: Iterable[str]) -> bool:
@@ -305,7 +305,7 @@ def of_unlike_scales(own: Iterable[str], theirs: Iterable[str]) -> bool:
         return True
     if min(len(one), len(other)) <= 2 or not all(each.isdecimal() for each in one | other):
         return False
-    ends = sorted(max(map(int, said)) for said in (one, other))
+    ends = sorted(max(map(int, words)) for words in (one, other))
     return ends[1] >= 2 * ends[0] >= 8
 
 
@@ -334,10 +334,10 @@ def on_verdicts(table: pl.DataFrame) -> pl.DataFrame:
     for scale in table["scale"].drop_nulls().unique():
         if scale.startswith("nominal:") and (sides := sides_of(scale)):
             words = {each: "incorrect" if failed else "correct" for each, failed in sides.items()}
-            said = pl.col("verdict").replace_strict(words, default=pl.lit("uncertain"), return_dtype=pl.String)
+            verdict = pl.col("verdict").replace_strict(words, default=pl.lit("uncertain"), return_dtype=pl.String)
             mine = pl.col("scale") == scale
             table = table.with_columns(
-                verdict=pl.when(mine & pl.col("verdict").is_not_null()).then(said).otherwise("verdict"),
+                verdict=pl.when(mine & pl.col("verdict").is_not_null()).then(verdict).otherwise("verdict"),
                 scale=pl.when(mine).then(pl.lit("verdict")).otherwise("scale"),
             )
     return table
@@ -445,10 +445,10 @@ def _table(ratings: Any) -> pl.DataFrame:
 
 def _positions(words: pl.Series, known: Sequence[str]) -> NDArray[np.int64]:
     """Where each word stands in `known`."""
-    found = words.replace_strict(list(known), list(range(len(known))), default=None, return_dtype=pl.Int64)
-    if found.null_count():
-        raise InputError(f"{words.name}s", f"must be one of {', '.join(known)}", words.filter(found.is_null())[0])
-    return found.to_numpy()
+    positions = words.replace_strict(list(known), list(range(len(known))), default=None, return_dtype=pl.Int64)
+    if positions.null_count():
+        raise InputError(f"{words.name}s", f"must be one of {', '.join(known)}", words.filter(positions.is_null())[0])
+    return positions.to_numpy()
 
 
 def _categories(chosen: pl.DataFrame) -> tuple[str, ...]:
@@ -534,5 +534,5 @@ def _lengths(ratings: pl.DataFrame, name: str, trajectories: Sequence[Trajectory
 
 def answer_words(run: Trajectory) -> int:
     """Words of the agent's last message that has any."""
-    said = [step.content for step in run.steps if step.role == "assistant" and step.content]
-    return len(said[-1].split()) if said else 0
+    messages = [step.content for step in run.steps if step.role == "assistant" and step.content]
+    return len(messages[-1].split()) if messages else 0

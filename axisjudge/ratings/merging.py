@@ -72,8 +72,8 @@ def write_dataset(sources: Iterable[str | Path], folder: str | Path, *, ratings_
             home = unfinished / f"question={quote(question, safe='')}"
             home.mkdir()
             for part in range(n):
-                found, ratings = _merged_lot(staged / "lots" / f"of_question={number[question]}" / f"lot={part}")
-                merged += found
+                of_lot, ratings = _merged_lot(staged / "lots" / f"of_question={number[question]}" / f"lot={part}")
+                merged += of_lot
                 ratings.select(OF_A_FILE).write_parquet(home / f"part-{part:05d}-of-{n:05d}.parquet")
         rmtree(staged)
     return merged

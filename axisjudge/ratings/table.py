@@ -77,8 +77,8 @@ def write_ratings(ratings: pl.DataFrame, path: str | Path) -> None:
 
 def ratings_lines(ratings: pl.DataFrame) -> bytes:
     """The rows as lines. `probabilities` is JSON text in a table and an object in a line."""
-    said = ratings["probabilities"].is_not_null()
-    if not said.any():
+    given = ratings["probabilities"].is_not_null()
+    if not given.any():
         return ratings.write_ndjson().encode()
     lines = []
     for row in ratings.iter_rows(named=True):
@@ -449,13 +449,13 @@ def _bad_line(path: Path, raw: bytes) -> InputError:
 def first_broken(table: pl.DataFrame) -> tuple[int, str] | None:
     """Check the rules of the record on whole columns: the first row that breaks one, and the rule."""
     newer = pl.col("schema_version").fill_null(SCHEMA_VERSION) > SCHEMA_VERSION
-    said = pl.col("verdict").is_not_null() | pl.col("value").is_not_null()
+    answered = pl.col("verdict").is_not_null() | pl.col("value").is_not_null()
     rules = {
         f"schema_version must not be newer than {SCHEMA_VERSION}": newer,
         f"needs {', '.join(NEVER_NULL)}": pl.any_horizontal(pl.col(NEVER_NULL).is_null()),
         f"status must be one of {', '.join(STATUSES)}": ~pl.col("status").is_in(STATUSES),
         f"rater_kind must be one of {', '.join(RATER_KINDS)}": ~pl.col("rater_kind").is_in(RATER_KINDS),
-        "only status ok carries a verdict, and it must": said != (pl.col("status") == "ok"),
+        "only status ok carries a verdict, and it must": answered != (pl.col("status") == "ok"),
         f"verdict must be one of {', '.join(VERDICTS)}": (pl.col("scale") == "verdict")
         & ~pl.col("verdict").is_in(VERDICTS),
         "confidence must lie in [0, 1]": ~pl.col("confidence").is_between(0, 1),

@@ -113,7 +113,7 @@ def read_rubric(path: Path) -> Rubric:
     InputError
         The message names the file and the rule it breaks.
     """
-    rubric, where = read_text(path, Rubric), place_of(path)
+    rubric, where = read_text(path, Rubric), short_path(path)
     if (rubric.axis, rubric.version) != (path.parent.name, path.stem):
         rule, cure = "axis and version must match the file's place", "write them as its folder and name do, or move it"
         raise InputError(where, rule, f"{rubric.axis} {rubric.version}", cure)
@@ -146,7 +146,7 @@ def chosen_version(rubrics: Sequence[Kind], name: str, version: str | None) -> K
     return current[0]
 
 
-def place_of(path: Path) -> str:
+def short_path(path: Path) -> str:
     """A rubric's file as messages name it."""
     return "/".join(path.parts[-3:])
 
@@ -161,7 +161,7 @@ def read_text(path: Path, kind: type[Kind]) -> Kind:
     """
     import yaml
 
-    where = place_of(path)
+    where = short_path(path)
     try:
         content = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

@@ -122,13 +122,13 @@ class RubricFile:
     @property
     def sections(self) -> list[tuple[str, int, list[tuple[int, str]]]]:
         """Heading, its line, and the numbered lines under it, for every level-2 section."""
-        found: list[tuple[str, int, list[tuple[int, str]]]] = []
+        sections: list[tuple[str, int, list[tuple[int, str]]]] = []
         for number, line in enumerate(self.lines, self.start):
             if match := re.fullmatch(r"## +(.+?) *", line):
-                found.append((match[1], number, []))
-            elif found:
-                found[-1][2].append((number, line))
-        return found
+                sections.append((match[1], number, []))
+            elif sections:
+                sections[-1][2].append((number, line))
+        return sections
 
     def under(self, heading: str) -> list[tuple[int, str]]:
         """The numbered lines that are not empty under a heading; nothing where there is no such section."""
@@ -165,7 +165,7 @@ def lint_rubrics(
 def lint_file(file: RubricFile) -> list[BrokenRule]:
     """All findings in one rubric, by line."""
     rules = (_named, _unsaid, _sections, _owners, _claims, _outcomes, _examples, _near_misses, _length, _unbumped)
-    return sorted((finding for rule in rules for finding in rule(file)), key=lambda found: (found.line, found.rule))
+    return sorted((finding for rule in rules for finding in rule(file)), key=lambda each: (each.line, each.rule))
 
 
 def read_file(path: Path) -> RubricFile:
@@ -193,11 +193,11 @@ def _among(file: RubricFile, files: Sequence[RubricFile]) -> Iterator[BrokenRule
         yield BrokenRule(file.name, file.line_of("status"), "no current version", file.version, cure)
     if file.front.get("status") == "current":
         for other in (each for each in before if each.front.get("status") == "current"):
-            found = f"{other.version} and {file.version}"
-            yield BrokenRule(file.name, file.line_of("status"), "two current versions", found, "make one superseded")
+            what = f"{other.version} and {file.version}"
+            yield BrokenRule(file.name, file.line_of("status"), "two current versions", what, "make one superseded")
     if twin := next((each for each in before if each.text.split() == file.text.split()), None):
-        found, cure = f"the text of {twin.version}", "edit it before it judges, or remove the file"
-        yield BrokenRule(file.name, file.start, "same text under a new number", found, cure)
+        what, cure = f"the text of {twin.version}", "edit it before it judges, or remove the file"
+        yield BrokenRule(file.name, file.start, "same text under a new number", what, cure)
 
 
 def _named(file: RubricFile) -> Iterator[BrokenRule]:
@@ -205,16 +205,16 @@ def _named(file: RubricFile) -> Iterator[BrokenRule]:
     if not re.fullmatch(r"v[1-9]\d*", file.version):
         yield BrokenRule(file.name, 1, "not named v1.md, v2.md, ...", f"{file.version}.md", "rename it")
         return
-    for key, place in (("axis", file.axis), ("version", file.version)):
-        if (said := file.front.get(key, "").strip("\"' ")) != place:
-            cure = f"write {key}: {place}, or rename the file"
-            yield BrokenRule(file.name, file.line_of(key), f"{key} is not its file's", said or "nothing", cure)
+    for key, wanted in (("axis", file.axis), ("version", file.version)):
+        if (value := file.front.get(key, "").strip("\"' ")) != wanted:
+            cure = f"write {key}: {wanted}, or rename the file"
+            yield BrokenRule(file.name, file.line_of(key), f"{key} is not its file's", value or "nothing", cure)
 
 
 def _unsaid(file: RubricFile) -> Iterator[BrokenRule]:
     """What changed is said."""
-    if UNSAID in (said := file.front.get("changes", "")):
-        yield BrokenRule(file.name, file.line_of("changes"), "change not said", said, "say it in one sentence")
+    if UNSAID in (change := file.front.get("changes", "")):
+        yield BrokenRule(file.name, file.line_of("changes"), "change not said", change, "say it in one sentence")
 
 
 def _sections(file: RubricFile) -> Iterator[BrokenRule]:
@@ -223,8 +223,8 @@ def _sections(file: RubricFile) -> Iterator[BrokenRule]:
         if wanted not in heads:
             yield BrokenRule(file.name, file.start, "missing section", wanted, f"add ## {wanted}")
     known = [(SECTIONS.index(head), line, head) for head, line, _ in file.sections if head in SECTIONS]
-    for (before, _, _), (place, line, head) in pairwise(known):
-        if place <= before:
+    for (before, _, _), (rank, line, head) in pairwise(known):
+        if rank <= before:
             yield BrokenRule(file.name, line, "section out of order", head, f"the order is {', '.join(SECTIONS)}")
 
 
@@ -242,10 +242,10 @@ def _claims(file: RubricFile) -> Iterator[BrokenRule]:
     listed = [entry for entry in scope if entry[1].lstrip().startswith(("-", "*"))]
     for number, line in [*file.under("Question"), *(listed or scope)]:
         for peer, terms in OWNED.items():
-            found = next(_matches(terms, line), None)
-            if peer != file.axis and found and not _sent_to(peer, line):
+            word = next(_matches(terms, line), None)
+            if peer != file.axis and word and not _sent_to(peer, line):
                 cure = f"leave it to `{peer}`, or say that it is scored there as well"
-                yield BrokenRule(file.name, number, f"claims what {peer} owns", found, cure)
+                yield BrokenRule(file.name, number, f"claims what {peer} owns", word, cure)
 
 
 def _sent_to(peer: str, line: str) -> bool:
@@ -258,10 +258,10 @@ def _outcomes(file: RubricFile) -> Iterator[BrokenRule]:
             continue
         for number, line in body:
             for sentence in re.split(r"(?<=[.!?;]) +", line):
-                found = next(_matches(OUTCOME, sentence), None)
-                if found and not _DISCLAIMS.search(sentence):
+                word = next(_matches(OUTCOME, sentence), None)
+                if word and not _DISCLAIMS.search(sentence):
                     cure = "ask for the step, not for how the run came out"
-                    yield BrokenRule(file.name, number, "invites judging the outcome", found, cure)
+                    yield BrokenRule(file.name, number, "invites judging the outcome", word, cure)
 
 
 def _matches(patterns: Iterable[str], text: str) -> Iterator[str]:
@@ -310,8 +310,8 @@ def _verdict(lines: Sequence[tuple[int, str]]) -> str | None:
 def _length(file: RubricFile) -> Iterator[BrokenRule]:
     tokens = -(-len(file.text) // 4)
     if tokens > TOKEN_CEILING:
-        found = f"{tokens} tokens of 4 characters"
-        yield BrokenRule(file.name, file.start, "too long", found, f"at most {TOKEN_CEILING}")
+        length = f"{tokens} tokens of 4 characters"
+        yield BrokenRule(file.name, file.start, "too long", length, f"at most {TOKEN_CEILING}")
 
 
 def _unbumped(file: RubricFile) -> Iterator[BrokenRule]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.rubric.axes import RubricText, check_form, chosen_version, place_of, read_text, version_paths
+from axisjudge.rubric.axes import RubricText, check_form, chosen_version, read_text, short_path, version_paths
 
 SignalName = Literal["success", "weight", "context_relevance", "necessity", "check"]
 SIGNAL_NAMES: tuple[SignalName, ...] = get_args(SignalName)
@@ -59,10 +59,10 @@ def read_signal_rubric(path: Path) -> SignalRubric:
     InputError
         The message names the file and the rule it breaks.
     """
-    rubric, where = read_text(path, SignalRubric), place_of(path)
+    rubric, where = read_text(path, SignalRubric), short_path(path)
     if (rubric.question, rubric.version) != (path.parent.name, path.stem):
-        found = f"{rubric.question} {rubric.version}"
-        raise InputError(where, "question and version must match the file's place", found)
+        name = f"{rubric.question} {rubric.version}"
+        raise InputError(where, "question and version must match the file's place", name)
     if rubric.status == "current":
         _check_current(where, rubric)
     return rubric

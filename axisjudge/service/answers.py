@@ -183,11 +183,11 @@ _OFFSET = 2**63
 
 def cursor_of(position: tuple[int, str] | None, wanted: Wanted, key: bytes) -> str | None:
     """The cursor of a place in a list, signed with the store's key: it goes on in this list and in no other."""
-    place = None if position is None else f"{position[0] + _OFFSET:016x}{position[1]}"
-    return place and _signature(place, wanted, key) + place
+    after = None if position is None else f"{position[0] + _OFFSET:016x}{position[1]}"
+    return after and _signature(after, wanted, key) + after
 
 
-def place_of(cursor: str | None, wanted: Wanted, key: bytes) -> tuple[int, str] | None:
+def position_of(cursor: str | None, wanted: Wanted, key: bytes) -> tuple[int, str] | None:
     """The place that a cursor stands for.
 
     Raises
@@ -202,8 +202,8 @@ def place_of(cursor: str | None, wanted: Wanted, key: bytes) -> tuple[int, str] 
     return int(cursor[32:48], 16) - _OFFSET, cursor[48:]
 
 
-def _signature(place: str, wanted: Wanted, key: bytes) -> str:
-    return hmac.digest(key, repr((wanted, place)).encode(), "sha256").hex()[:32]
+def _signature(after: str, wanted: Wanted, key: bytes) -> str:
+    return hmac.digest(key, repr((wanted, after)).encode(), "sha256").hex()[:32]
 
 
 def full_score(row: dict[str, Any]) -> dict[str, Any]:

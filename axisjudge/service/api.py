@@ -105,7 +105,7 @@ class _Part(_Filter):
         """The part of an agent's or a workspace's list."""
         wanted = self.of(replace(owner, spec_id=self.spec_id))
         try:
-            after = answers.place_of(self.cursor, wanted, store.cursor_key)
+            after = answers.position_of(self.cursor, wanted, store.cursor_key)
         except ValueError as error:
             fault = {"loc": ("query", "cursor"), "msg": str(error), "type": "query"}
             raise RequestValidationError([fault]) from None

@@ -36,10 +36,10 @@ _SORTED = json.JSONEncoder(sort_keys=True)
 
 _RUNS = agent_runs.c
 #: What makes a score another score. Components and reasons that move without it are kept in its place, without event.
-_SAID = ("score", "tier", "formula_version", "weight_snapshot")
+_CONTENT = ("score", "tier", "formula_version", "weight_snapshot")
 #: What follows from a run and its baseline beside these.
 _BESIDE = ("axis_scores", "detail")
-_says, _says_beside = itemgetter(*_SAID), itemgetter(*_BESIDE)
+_says, _says_beside = itemgetter(*_CONTENT), itemgetter(*_BESIDE)
 _ONLY_CURRENT = ("listed_at", "spec_id")
 #: What rows and events take over as it is from a run and from its score, and what of a score stands in `detail`.
 _IDS = ("run_id", "agent_id", "workspace_id", "spec_id")

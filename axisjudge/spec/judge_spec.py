@@ -287,9 +287,9 @@ class JudgeSpec(BaseModel):
 
         A file goes by its name alone: its folder is this machine's business.
         """
-        place = f"@{self.base_url}" if self.base_url else ""
+        address = f"@{self.base_url}" if self.base_url else ""
         model = PurePath(self.model).name if self.provider == "local" and self.model else self.model
-        name = self.provider if model is None else f"{self.provider}:{model}{place}"
+        name = self.provider if model is None else f"{self.provider}:{model}{address}"
         chosen = {key: self.options[key] for key in sorted(self.options) if key not in TRANSPORT}
         shown = {key: value.name if isinstance(value, PurePath) else value for key, value in chosen.items()}
         return ",".join([name, *(f"{key}={value}" for key, value in shown.items())])
@@ -381,8 +381,8 @@ def _in_one_way(url: str) -> str:
     if not url:
         return url
     parts = urlsplit(url)
-    place = parts.netloc.lower().removesuffix({"http": ":80", "https": ":443"}[parts.scheme])
-    return urlunsplit(parts._replace(netloc=place, path=parts.path.rstrip("/")))
+    host = parts.netloc.lower().removesuffix({"http": ":80", "https": ":443"}[parts.scheme])
+    return urlunsplit(parts._replace(netloc=host, path=parts.path.rstrip("/")))
 
 
 def _model_and_url(rest: str, provider: Provider) -> tuple[str, str]:
@@ -390,6 +390,6 @@ def _model_and_url(rest: str, provider: Provider) -> tuple[str, str]:
     if provider.at_url:
         model, _, url = rest.partition("@")
         return model.strip(), url
-    if provider.at_url is None and (found := re.search("@(?=https?://)", rest)):
-        return rest[: found.start()].strip(), rest[found.end() :]
+    if provider.at_url is None and (match := re.search("@(?=https?://)", rest)):
+        return rest[: match.start()].strip(), rest[match.end() :]
     return rest, ""

@@ -73,12 +73,12 @@ class OwnPrice:
             There are not two or three numbers of 0 or more.
         """
         try:
-            amounts = [float(part) for part in text.split("/")]
+            prices = [float(part) for part in text.split("/")]
         except ValueError:
-            amounts = []
-        if len(amounts) not in (2, 3) or not all(0 <= amount < float("inf") for amount in amounts):
+            prices = []
+        if len(prices) not in (2, 3) or not all(0 <= price < float("inf") for price in prices):
             raise InputError(where, "is written IN/OUT or IN/OUT/CACHED, US dollars for a million tokens", text)
-        return cls(*amounts)
+        return cls(*prices)
 
     def usd(self, tokens: Any) -> float:
         """What a call of so many tokens costs (`axisjudge.judges.pricing.Tokens`)."""
@@ -148,7 +148,7 @@ def _read(path: Path, changed: int) -> tuple[OwnModel, ...]:
         return tuple(OwnModel(**each) for each in listed)
     except ValidationError as error:
         fault = error.errors()[0]
-        place = f"{FILE}, {'.'.join(map(str, fault['loc']))}"
-        raise InputError(place, fault["msg"], fault.get("input"), cure) from error
+        where = f"{FILE}, {'.'.join(map(str, fault['loc']))}"
+        raise InputError(where, fault["msg"], fault.get("input"), cure) from error
     except (tomllib.TOMLDecodeError, TypeError, UnicodeDecodeError) as error:
         raise InputError(FILE, "must list models ([[model]])", " ".join(str(error).split()), cure) from error

@@ -10,7 +10,7 @@ from axisjudge.checks import InputError
 from axisjudge.judges import prompt
 from axisjudge.judges.lifecycle import RetirementWarning
 from axisjudge.protocol import AnalysisPlan, alias_of, freeze_maps, make_lock, status
-from axisjudge.protocol.lock import PLACE, READ_ON, locked_rubrics
+from axisjudge.protocol.lock import FILE, READ_ON, locked_rubrics
 from axisjudge.ratings import ratings_frame
 from axisjudge.rubric import load_rubric
 from axisjudge.verdict import Rating
@@ -25,7 +25,7 @@ def edit(path, old, new):
 
 
 def edit_lock(bench, change):
-    path = bench / PLACE
+    path = bench / FILE
     said = json.loads(path.read_text())
     change(said)
     path.write_text(json.dumps(said))
@@ -166,7 +166,7 @@ def test_a_lock_that_was_removed_or_whose_entry_was(bench, locked):
     (bench / "rubrics" / "ledger.jsonl").write_text("")
     assert "has no entry of this lock: entries were removed" in status().reasons[0]
     (bench / "rubrics" / "ledger.jsonl").write_text(ledger)
-    (bench / PLACE).unlink()
+    (bench / FILE).unlink()
     assert status().reasons == ("rubrics/lock.json was removed; the ledger's line 1 has it",)
 
 
@@ -202,7 +202,7 @@ def test_a_lock_of_an_older_package_is_compared_and_never_a_traceback(bench, loc
 
     def relock(lock):
         append("lock", "lock", lock_sha256=digest(lock), data_sha256=None, lock=lock)
-        (bench / PLACE).write_text(json.dumps(lock))
+        (bench / FILE).write_text(json.dumps(lock))
 
     relock({key: value for key, value in locked.items() if key != "instructions_sha256"})
     assert [str(change)[:34] for change in status().changes] == ["instructions_sha256 was absent, is"]

@@ -89,8 +89,8 @@ def _record(where: str, record: Mapping[str, Any], terms: own.Naming, aloud: Cou
     for name, (given, agent, score) in _suggestions(record).items():
         if own.split_side(name)[1] is None:
             aloud["models' suggestions are kept as ratings of kind llm"] += 1
-            said = {**base, **own.by_model(agent or "suggestion")}
-            for rating in own.word(where, said, name, given, {}, terms, aloud):
+            fields = {**base, **own.by_model(agent or "suggestion")}
+            for rating in own.word(where, fields, name, given, {}, terms, aloud):
                 sure = isinstance(score, float) and 0 <= score <= 1
                 native = {"confidence": score, "confidence_source": "native"}
                 yield rating.model_copy(update=native) if sure else rating

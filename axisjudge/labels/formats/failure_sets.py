@@ -55,11 +55,11 @@ def read_who_and_when(path: Path, terms: own.Naming) -> own.Read:
     runs = {tuple(step.content for step in run.steps): run for run in terms.trajectories.values()}
     ratings, without = [], 0
     for record in _listed(read_json(path)):
-        said = tuple(str(message.get("content") or "") for message in record["history"])
-        run = runs.get(said)
+        turns = tuple(str(message.get("content") or "") for message in record["history"])
+        run = runs.get(turns)
         without += run is None
         name = run.id if run else f"who-and-when/{record.get('question_ID') or path.stem}"
-        ratings.append(_decisive(record, name, len(run.steps if run else said), path, terms))
+        ratings.append(_decisive(record, name, len(run.steps if run else turns), path, terms))
     lost = [f"{without} labels belong to no run that is read; they stand under their question's id"] if without else []
     return ratings, [own.ONLY_FAILURES, *lost]
 

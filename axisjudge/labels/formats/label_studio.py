@@ -23,7 +23,7 @@ from axisjudge.labels import own
 from axisjudge.labels.reading import holds_records, read_json
 from axisjudge.verdict import AXES, NO_AXIS, Rating
 
-GROUND_TRUTH, CANCELLED, SAID = "ground_truth", "cancelled", "said"
+GROUND_TRUTH, CANCELLED, BEFORE = "ground_truth", "cancelled", "said"
 _VALUES = {"choices": "choices", "rating": "rating", "number": "number", "textarea": "text"}
 _LABELS = ("labels", "paragraphlabels", "hypertextlabels")
 
@@ -102,7 +102,7 @@ def _person(who: object, terms: own.Naming) -> str:
 
 
 def _cancelled(label: Rating) -> Rating:
-    word_before = [] if label.verdict is None else [f"{SAID}:{label.verdict}"]
+    word_before = [] if label.verdict is None else [f"{BEFORE}:{label.verdict}"]
     return own.taken_back(label, CANCELLED, *word_before)
 
 
@@ -214,7 +214,7 @@ def _parts(label: Rating) -> Iterator[dict[str, Any]]:
         head = {"id": name, "from_name": f"{label.question}{suffix}", "to_name": "dialogue", "type": kind}
         return {**head, "value": {**region, **value}}
 
-    answer = next((flag.partition(":")[2] for flag in label.flags if flag.startswith(f"{SAID}:")), label.verdict)
+    answer = next((flag.partition(":")[2] for flag in label.flags if flag.startswith(f"{BEFORE}:")), label.verdict)
     if label.value is not None and label.scale.startswith("ordinal:"):
         yield part("rating", "", rating=int(label.value))
     elif label.value is not None and label.scale == "unit":

@@ -379,10 +379,10 @@ def _composite(scores: Sequence[float | None], weights: Mapping[str, float]) -> 
 
 
 def _insights(process: Sequence[Dimension]) -> tuple[Insight, ...]:
-    found: list[tuple[Dimension, Signal | None]] = [
+    weakest: list[tuple[Dimension, Signal | None]] = [
         (each, each.weakest()) for each in process if each.score is not None and each.score < INSIGHT_BELOW
     ]
-    return tuple(Insight(each.name, weak.name, weak.shown or 0) for each, weak in found if weak)
+    return tuple(Insight(each.name, weak.name, weak.shown or 0) for each, weak in weakest if weak)
 
 
 def _slowest(interactions: Sequence[Interaction]) -> Slowest | None:

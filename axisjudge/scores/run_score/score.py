@@ -531,8 +531,8 @@ def win_probability(
     reason = _refusal(len(known), len(shares), cluster_unit)
     table = np.array(shares).reshape(len(shares), len(known))
     return {
-        str(name): _estimate(table[:, place], used, value.size - used, reason, cluster_unit, ci_level)
-        for place, name in enumerate(known)
+        str(name): _estimate(table[:, index], used, value.size - used, reason, cluster_unit, ci_level)
+        for index, name in enumerate(known)
     }
 
 
@@ -550,14 +550,14 @@ def _wins(runs: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     at = np.array([[(own == level).mean() for level in levels] for own in runs])
     below = np.cumsum(at, axis=1) - at
     shares = []
-    for place in range(len(runs)):
+    for index in range(len(runs)):
         ties = np.ones((1, len(levels)))  # ties[t]: chance that t of the others tie at a level and the rest lie below
         for other in range(len(runs)):
-            if other != place:
+            if other != index:
                 none = np.zeros((1, len(levels)))
                 ties = np.vstack([ties * below[other], none]) + np.vstack([none, ties * at[other]])
         split = 1 / (1 + np.arange(len(ties)))
-        shares.append(float((at[place] * (split @ ties)).sum()))
+        shares.append(float((at[index] * (split @ ties)).sum()))
     return np.array(shares)
 
 

@@ -17,7 +17,7 @@ from axisjudge import workbench
 from axisjudge.checks import InputError
 from axisjudge.figures import theme
 from axisjudge.protocol import make_split, rehearsal
-from axisjudge.protocol.split import PLACE, read_split
+from axisjudge.protocol.split import FILE, read_split
 from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.soft import beliefs, raw_soft_agreement, split_change
 from axisjudge.stats.betting import ConfidenceSequence, SequenceEvidence, change_sequence, evidence_of_change
@@ -406,8 +406,8 @@ def _move(task: str, side: str, other: str) -> None:
     """Move a task in the file, as an editor would."""
     from axisjudge.protocol.ledger import read_json, write_json
 
-    path = workbench.home() / PLACE
-    content = read_json(path, PLACE)
+    path = workbench.home() / FILE
+    content = read_json(path, FILE)
     content["tasks"].setdefault(other, {})[task] = content["tasks"][side].pop(task)
     write_json(path, content)
 

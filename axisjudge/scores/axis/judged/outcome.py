@@ -367,11 +367,11 @@ def purpose_of(tool_name: str | None, tool_input: Any, *, service: bool) -> Purp
 def purpose_of_command(line: str) -> Purpose:
     """What a command line is for: the one purpose of all its programs, else to run something."""
     parts = [words for words in map(bare_command, simple_commands(inner_line(line))) if words]
-    found = {purpose for words in parts if (purpose := _of_program(words)) is not None}
+    purposes = {purpose for words in parts if (purpose := _of_program(words)) is not None}
     if ">" in re.sub(r"[0-9&]?>&?\s*(/dev/null|[12])|<<?<?|=>|->|'[^']*'|\"[^\"]*\"", "", line):
         return Purpose.RUN
     for purpose in (Purpose.RUN, Purpose.TEST, Purpose.SEARCH, Purpose.READ):
-        if purpose in found:
+        if purpose in purposes:
             return purpose
     return Purpose.RUN
 
@@ -414,7 +414,7 @@ def _of_program(words: list[str]) -> Purpose | None:
         program, rest = "manage.py", rest[1:]
     if program == "php" and rest[:1] == ["artisan"]:
         program, rest = "artisan", rest[1:]
-    if program in _CARRIERS and (carried := next((place for place, word in enumerate(rest) if word in _TESTS), None)):
+    if program in _CARRIERS and (carried := next((index for index, word in enumerate(rest) if word in _TESTS), None)):
         return _of_program(rest[carried:])
     if program in _NEUTRAL:
         return None

@@ -332,8 +332,8 @@ def _cut(text: str, limit: int) -> tuple[str, int]:
 def _within(parts: Sequence[_Part], room: int) -> tuple[list[_Part], list[int]]:
     """Parts from both ends as far as they fit together, in order, and the ids of those left out."""
     kept: list[_Part] = []
-    places = [at for pair in zip(range(len(parts)), reversed(range(len(parts))), strict=True) for at in pair]
-    for at in dict.fromkeys(places):
+    order = [at for pair in zip(range(len(parts)), reversed(range(len(parts))), strict=True) for at in pair]
+    for at in dict.fromkeys(order):
         room -= len(parts[at].text)
         if room < 0:
             break

@@ -65,8 +65,8 @@ def calls_network(command: str) -> bool:
     """
     if _TELLING.isdisjoint(_WORD.findall(command)):
         return False
-    line = _HEREDOC.sub(lambda found: found[3].partition("\n")[0] + "\n", command)
-    inner = [found[0] or found[1] for found in _SUBSTITUTED.findall(_QUOTED.sub("''", line))]
+    line = _HEREDOC.sub(lambda match: match[3].partition("\n")[0] + "\n", command)
+    inner = [match[0] or match[1] for match in _SUBSTITUTED.findall(_QUOTED.sub("''", line))]
     return any(map(calls_network, inner)) or any(map(_is_call, simple_commands(line)))
 
 
@@ -338,27 +338,27 @@ def _assistant_text(content: dict[str, Any], blocks: list[Any] | None) -> str | 
 
 
 def _error_message(content: dict[str, Any]) -> str | None:
-    said = _first_string(content, "error", "message")
+    message = _first_string(content, "error", "message")
     inner = content.get("error")
-    if said is None and isinstance(inner, dict):
-        said = _first_string(inner, "message")
-    return said if said is not None else _first_string(content, "text")
+    if message is None and isinstance(inner, dict):
+        message = _first_string(inner, "message")
+    return message if message is not None else _first_string(content, "text")
 
 
 def _tool_id(content: dict[str, Any], use: dict[str, Any], result: dict[str, Any]) -> str | None:
-    found = _first_string(content, "tool_id", "id")
-    found = found if found is not None else _first_string(result, "tool_use_id")
-    return found if found is not None else _first_string(use, "id")
+    tool_id = _first_string(content, "tool_id", "id")
+    tool_id = tool_id if tool_id is not None else _first_string(result, "tool_use_id")
+    return tool_id if tool_id is not None else _first_string(use, "id")
 
 
 def _failed(content: dict[str, Any], result: dict[str, Any]) -> bool | None:
     """What a result says of itself: an error flag, an exit code, a status; None where it says nothing."""
-    said: list[bool] = []
+    flags: list[bool] = []
     for fields in (content, result) if result else (content,):
         if isinstance(flag := fields.get("is_error"), bool):
-            said.append(flag)
+            flags.append(flag)
         if is_number(code := fields.get("exit_code")):
-            said.append(code != 0)
+            flags.append(code != 0)
         if isinstance(status := fields.get("status"), str):
-            said.append(status in ("failed", "error"))
-    return any(said) if said else None
+            flags.append(status in ("failed", "error"))
+    return any(flags) if flags else None

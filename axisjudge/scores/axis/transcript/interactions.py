@@ -104,8 +104,8 @@ class TranscriptCounts(NamedTuple):
 def interactions_of(entries: Sequence[Entry], rules: RuleSet, *, run_start_ms: int | None = None) -> list[Interaction]:
     """The interactions of a transcript, in order."""
     walk = _Walk(entries, rules, run_start_ms)
-    found = [walk.interaction(at) for at in range(len(entries)) if at not in walk.consumed]
-    return _with_gaps(found, rules)
+    made = [walk.interaction(at) for at in range(len(entries)) if at not in walk.consumed]
+    return _with_gaps(made, rules)
 
 
 def pair_entries(entries: Sequence[Entry]) -> dict[int, int]:
@@ -168,8 +168,8 @@ class _Walk:
             return self._thinking(at)
         if entry.type == "tool_use":
             return self._call(at)
-        said = (entry.error_message, entry.text) if entry.is_error else (entry.text, entry.result_text, "(no content)")
-        text = next((text for text in said if text is not None), "")
+        texts = (entry.error_message, entry.text) if entry.is_error else (entry.text, entry.result_text, "(no content)")
+        text = next((text for text in texts if text is not None), "")
         categories = categorise(entry.type, entry.tool_name, entry.kind, self.rules)
         return self._new(at, entry.type, (at,), categories, entry.tool_name, entry.is_error, text=text)
 
@@ -266,17 +266,17 @@ def _elapsed(start: int | None, end: int | None) -> int | None:
     return end - start if start is not None and end is not None and end >= start else None
 
 
-def _with_gaps(found: list[Interaction], rules: RuleSet) -> list[Interaction]:
+def _with_gaps(made: list[Interaction], rules: RuleSet) -> list[Interaction]:
     """Unknown durations filled with the time to the next interaction, for those whose gap counts."""
-    for at in range(len(found) - 1):
-        this, following = found[at], found[at + 1]
+    for at in range(len(made) - 1):
+        this, following = made[at], made[at + 1]
         if this.duration_ms is not None or this.start_ms is None or following.start_ms is None:
             continue
         if rules.gaps == "all" or (this.type == "assistant" and following.start_ms >= this.start_ms):
             reply = rules.waits == "apart" and following.type == "user"
             wait: Wait | None = "message" if reply else this.wait
-            found[at] = this._replace(duration_ms=following.start_ms - this.start_ms, wait=wait, duration_source="gap")
-    return found
+            made[at] = this._replace(duration_ms=following.start_ms - this.start_ms, wait=wait, duration_source="gap")
+    return made
 
 
 # A run to be scored: its entries, its interactions and how it ended.

@@ -167,8 +167,8 @@ def time_ms(value: Any) -> int | None:
     a string of digits alone is invalid.
     """
     if isinstance(value, str):
-        found = iso_ms(value)
-        return _rfc_2822_ms(value) if found is None else found
+        ms = iso_ms(value)
+        return _rfc_2822_ms(value) if ms is None else ms
     if is_number(value):
         double = as_double(value)
         return math.trunc(double) if abs(double) <= _LARGEST_TIME else None
