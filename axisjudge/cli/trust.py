@@ -491,7 +491,7 @@ def _look_at_part(part: "DatasetPart", *, home: Path) -> _Look:
     from axisjudge.ratings.table import ratings_of_part
     from axisjudge.workbench import at
 
-    table, n_older = ratings_of_part(part, lean=True)
+    table, n_older = ratings_of_part(part)
     with at(home):  # a worker stands in a folder of its own
         return _look(table)._replace(n_older=n_older)
 

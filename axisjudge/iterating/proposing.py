@@ -393,7 +393,8 @@ def _meaning(text: str, first: Rubric) -> Iterable[str]:
     kept = now.examples
     for example in first.examples:
         head, verdict = example.splitlines()[0], example.splitlines()[-1]
-        same = [each for each in kept if _bare(head) in each and each.endswith(verdict)]
+        bare = re.sub(r"^\d+\. *", "", head)  # without its number
+        same = [each for each in kept if bare in each and each.endswith(verdict)]
         if "near-miss" in head.lower() and not any(_keeps(each, example) for each in same):
             yield f"a near-miss is gone, cut down or ends otherwise: {head!r}"
     for section in ("In scope", "Not in scope", "Verdicts"):
@@ -412,11 +413,6 @@ def _criteria(section: str) -> dict[str, str]:
 def _keeps(after: str, before: str) -> bool:
     """Whether at least `KEPT_SHARE` of the words stay, counted by their number: other words may say the same."""
     return len(_words(after)) >= KEPT_SHARE * len(_words(before))
-
-
-def _bare(head: str) -> str:
-    """An example's heading without its number."""
-    return re.sub(r"^\d+\. *", "", head)
 
 
 def replace_text(rubric: Rubric, text: str, **more: str) -> Rubric:

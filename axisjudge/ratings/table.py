@@ -259,9 +259,9 @@ def ratings_in_parts(*paths: str | Path, lean: bool = False) -> Iterator[pl.Data
     return map(_whole, _last_ratings(paths, latest=True, lean=lean))
 
 
-def ratings_of_part(part: DatasetPart, *, lean: bool = False) -> tuple[pl.DataFrame, int]:
+def ratings_of_part(part: DatasetPart) -> tuple[pl.DataFrame, int]:
     """The `latest` ratings of a part of a dataset, in no order, and how many older ones are left out."""
-    columns = _columns(lean)
+    columns = _columns(lean=True)
     table, n_older = _last_and_older(_read_part(part, _to_read(columns)), latest=True)
     return _whole(_filled(table, columns)), n_older
 

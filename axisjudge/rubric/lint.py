@@ -243,13 +243,9 @@ def _claims(file: RubricFile) -> Iterator[BrokenRule]:
     for number, line in [*file.under("Question"), *(listed or scope)]:
         for peer, terms in OWNED.items():
             word = next(_matches(terms, line), None)
-            if peer != file.axis and word and not _sent_to(peer, line):
+            if peer != file.axis and word and f"`{peer}`" not in line:
                 cure = f"leave it to `{peer}`, or say that it is scored there as well"
                 yield BrokenRule(file.name, number, f"claims what {peer} owns", word, cure)
-
-
-def _sent_to(peer: str, line: str) -> bool:
-    return f"`{peer}`" in line
 
 
 def _outcomes(file: RubricFile) -> Iterator[BrokenRule]:

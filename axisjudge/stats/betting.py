@@ -111,7 +111,7 @@ def betting_sequence(
     in_open_unit_interval("ci_level", ci_level)
     tasks = by_task(values, clusters)
     unit = "item" if clusters is None else cluster_unit
-    return _sequence(tasks, largest, unit, ci_level, low=0.0, high=1.0)
+    return _sequence(tasks, largest, unit, ci_level, low=0.0)
 
 
 def change_sequence(
@@ -140,7 +140,7 @@ def change_sequence(
     in_open_unit_interval("ci_level", ci_level)
     tasks = by_task(halfway(before, after), clusters)
     unit = "item" if clusters is None else cluster_unit
-    return _sequence(tasks, largest, unit, ci_level, low=-1.0, high=1.0)
+    return _sequence(tasks, largest, unit, ci_level, low=-1.0)
 
 
 def halfway(before: ArrayLike, after: ArrayLike) -> Floats:
@@ -207,10 +207,8 @@ def bets(x: Floats, w: Floats, alpha: float) -> Floats:
     return np.sqrt(2 * math.log(2 / alpha) / (before * t * np.log1p(t)))
 
 
-def _sequence(
-    tasks: Tasks, largest: int | None, unit: str, ci_level: float, *, low: float, high: float
-) -> ConfidenceSequence:
-    """The sequence of values that were brought from [low, high] to [0, 1], and back."""
+def _sequence(tasks: Tasks, largest: int | None, unit: str, ci_level: float, *, low: float) -> ConfidenceSequence:
+    """The sequence of values that were brought from [low, 1] to [0, 1], and back."""
     n = int(tasks.items.sum())
     result = partial(ConfidenceSequence, ci_level=ci_level, cluster_unit=unit, n_clusters=tasks.items.size)
     result = partial(result, n_items=n, n_missing=tasks.n_missing)
@@ -223,8 +221,8 @@ def _sequence(
     below = np.logical_or.accumulate(up >= threshold, axis=0).sum(axis=1)  # K+ falls in p: the first so many are out
     above = np.logical_or.accumulate(down >= threshold, axis=0).sum(axis=1)
     ends = np.maximum(below - 1, 0) / GRID, 1 - np.maximum(above - 1, 0) / GRID
-    lows, highs = (low + (high - low) * end for end in ends)
-    estimate = low + (high - low) * float(x.sum() / w.sum())
+    lows, highs = (low + (1 - low) * end for end in ends)
+    estimate = low + (1 - low) * float(x.sum() / w.sum())
     if lows[-1] > highs[-1]:
         reason = f"no rate fits all {unit}s in this order: it changed on the way, or the order was not random"
         return result(estimate=estimate, lows=lows, highs=highs, reason=reason)

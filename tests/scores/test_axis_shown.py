@@ -1,5 +1,6 @@
 """What judges are shown of a run: everything in its place, within limits, cuts said, nothing that forges a fence."""
 
+import json
 import re
 
 import pytest
@@ -106,15 +107,13 @@ def test_the_goal_is_shown_entries_the_final_answer_and_how_long_it_took():
     assert "entry 599\n" in long.prefix.text
 
 
-def test_checks_are_asked_together_or_alone():
+def test_checks_are_asked_together():
     run, rubric = run_of(*many_calls(1)), load_signal_rubrics()["check"]
-    both = checks_sheet(Trajectory(id="run", source="t"), run, SCENARIO, rubric)
-    alone = checks_sheet(Trajectory(id="run", source="t"), run, SCENARIO, rubric, numbers=[2])
-    assert (both.points, alone.points) == (("goal.1", "goal.2"), ("goal.2",))
-    assert "Tests were run." in alone.page.question
-    assert "The sum is right." not in alone.page.question
-    told = alone.read('{"grades": [{"criterion_index": 0, "rationale": "", "score": 3}]}')
-    assert told.answers["goal.2"].value == 3
+    sheet = checks_sheet(Trajectory(id="run", source="t"), run, SCENARIO, rubric)
+    assert sheet.points == ("goal.1", "goal.2")
+    grades = [{"criterion_index": 1, "rationale": "", "score": 3}, {"criterion_index": 0, "rationale": "", "score": 7}]
+    graded = sheet.read(json.dumps({"grades": grades})).answers
+    assert [graded[point].value for point in sheet.points] == [7, 3]
 
 
 def test_a_goal_in_one_text_is_graded_as_a_whole():

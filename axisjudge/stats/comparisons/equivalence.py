@@ -176,7 +176,7 @@ def drift(
         raise InputError("occasions", "must be two or more", len(occasions))
     runs = [_runs(occasion) for occasion in occasions]
     rng = np.random.default_rng(0 if rng is None else rng)
-    items = [_over_runs(each, axis=1) for each in runs]
+    items = [_over_runs(each) for each in runs]
     means = occasion_means(runs)
     there = np.flatnonzero(~np.isnan(means))
     together = evidence_of_runs(occasions, level=level)
@@ -201,10 +201,10 @@ def _runs(occasion: ArrayLike) -> NDArray[np.float64]:
     return verdicts[:, None] if verdicts.ndim == 1 else verdicts
 
 
-def _over_runs(verdicts: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+def _over_runs(verdicts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean of the given verdicts; NaN where there is none."""
-    given = (~np.isnan(verdicts)).sum(axis=axis)
-    return np.where(given > 0, np.nansum(verdicts, axis=axis) / np.maximum(given, 1), np.nan)
+    given = (~np.isnan(verdicts)).sum(axis=1)
+    return np.where(given > 0, np.nansum(verdicts, axis=1) / np.maximum(given, 1), np.nan)
 
 
 def _noise_threshold(means: NDArray[np.float64], level: float) -> float:

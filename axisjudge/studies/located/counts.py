@@ -377,22 +377,20 @@ def sure_enough(reading: pl.DataFrame, least: int = LEAST_CONFIDENCE) -> pl.Data
     return reading.with_columns(pl.when(sure).then(pl.col("step", "axis"))).unique(maintain_order=True)
 
 
-def against_reading(
-    reading: pl.DataFrame, *, by: str = READER, within: int = 1, ci_level: float = 0.95
-) -> Iterator[AgainstReading]:
-    """Every rater of a table of faults against those of `by`; intervals are over tasks.
+def against_reading(reading: pl.DataFrame, *, within: int = 1, ci_level: float = 0.95) -> Iterator[AgainstReading]:
+    """Every rater of a table of faults against those of the reader; intervals are over tasks.
 
     Of a second reader only the runs that both read are counted.
     """
     runs = reading.select("trajectory_id", "task_id", "failed").unique(maintain_order=True)
     pairs = runs.join(pl.DataFrame({"axis": AXES}), how="cross")
     faults = reading.drop_nulls("axis").group_by("rater", "trajectory_id", "axis").agg(pl.col("step").drop_nulls())
-    for rater in reading.filter(pl.col("rater") != by)["rater"].unique(maintain_order=True):
-        table = pairs.filter("failed") if REFERENCE in (rater, by) else pairs
-        if SECOND_READER in (rater, by):
+    for rater in reading.filter(pl.col("rater") != READER)["rater"].unique(maintain_order=True):
+        table = pairs.filter("failed") if rater == REFERENCE else pairs
+        if rater == SECOND_READER:
             second = reading.filter(rater=SECOND_READER)["trajectory_id"]
             table = table.filter(pl.col("trajectory_id").is_in(second.implode()))
-        for name, who in (("read", by), ("held", rater)):
+        for name, who in (("read", READER), ("held", rater)):
             steps = faults.filter(rater=who).select("trajectory_id", "axis", pl.col("step").alias(name))
             table = table.join(steps, on=("trajectory_id", "axis"), how="left", maintain_order="left")
         near = [

@@ -417,12 +417,11 @@ def item_prices(
     *,
     local: Sequence[str] = (),
     prices: Mapping[str, float] | None = None,
-    tokens: Tokens = TOKENS,
 ) -> dict[str, float | None]:
     """US dollars an item for each judge; None where nobody knows, which is not free.
 
     In this order: what `prices` says; 0 for judges, models or families named in `local`; the mean cost that the ratings
-    record; the list price of a call of `tokens` by genai-prices.
+    record; the list price of a call of `TOKENS` by genai-prices.
 
     Raises
     ------
@@ -441,6 +440,6 @@ def item_prices(
     free = {judge: 0.0 for judge, *of in judges if {judge, *of} & set(local)}
     known: dict[str, float | None] = {**paid, **free, **given}
     return {
-        judge: known[judge] if judge in known else cost_usd(tokens, model, judge, at=LISTED_AT)
+        judge: known[judge] if judge in known else cost_usd(TOKENS, model, judge, at=LISTED_AT)
         for judge, _, model in judges
     }

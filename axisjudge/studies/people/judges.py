@@ -382,10 +382,6 @@ def _more(n: int, half: float, gap: float) -> int | None:
     return math.ceil(n * max((half / gap) ** 2 - 1, 0)) or 1 if gap > 1e-9 else None
 
 
-def _by_figure(holds: bool) -> Answered:
-    return (ClaimAnswer.MAY if holds else ClaimAnswer.MAY_NOT), ClaimReason.FIGURE
-
-
 def _beats_one_word(judge: JudgeComparison) -> Answered:
     more = judge.over_constant
     if judge.majority.constant_accuracy == 1:
@@ -406,7 +402,7 @@ def _stands_in(judge: JudgeComparison) -> Answered:
     if test.refusal or len(test.tested) < FEWEST_PEOPLE:
         return ClaimAnswer.NOT_CHECKED, ClaimReason.REFUSED
     if not judge.stand_in.refusal:
-        return _by_figure(True)
+        return ClaimAnswer.MAY, ClaimReason.FIGURE
     if test.passed:  # the constant passes as well, and the judge is not shown to be better
         is_open = judge.stand_in.beyond_constant.ci_high > 0
     else:  # shown to be worse by epsilon or more
@@ -441,7 +437,9 @@ def _adds_to_labels(judge: JudgeComparison) -> Answered:
         return ClaimAnswer.NOT_CHECKED, ClaimReason.REFUSED
     if not judge.corrected.rate.n_missing:
         return ClaimAnswer.NOT_CHECKED, ClaimReason.ALL_LABELLED
-    return (ClaimAnswer.MAY_NOT, ClaimReason.TOO_WEAK) if judge.corrected.warnings else _by_figure(True)
+    if judge.corrected.warnings:
+        return ClaimAnswer.MAY_NOT, ClaimReason.TOO_WEAK
+    return ClaimAnswer.MAY, ClaimReason.FIGURE
 
 
 _ANSWERS = {

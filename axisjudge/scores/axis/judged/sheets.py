@@ -136,15 +136,9 @@ def signals_sheet(
     return Sheet(trajectory, "unit", page, points, read, {name: known[name] for name in points if name in known})
 
 
-def checks_sheet(
-    trajectory: Trajectory,
-    run: AxisRun,
-    scenario: Scenario,
-    rubric: SignalRubric,
-    numbers: Sequence[int] | None = None,
-) -> Sheet:
-    """Goal checks of a scenario in one call: all of them, or those with the given numbers (from 1)."""
-    checks = {number: check for number, check in enumerate(scenario.checks, 1) if numbers is None or number in numbers}
+def checks_sheet(trajectory: Trajectory, run: AxisRun, scenario: Scenario, rubric: SignalRubric) -> Sheet:
+    """Goal checks of a scenario in one call."""
+    checks = dict(enumerate(scenario.checks, 1))
     shown = shown_run(run, scenario.prompt)
     page = CallPrompt(
         instructions=_GOAL,
@@ -154,7 +148,7 @@ def checks_sheet(
         schema=grade_schema(holistic=scenario.holistic),
         about="Record a grade for every check that you are asked about.",
         reply_tokens=min(_LONGEST, _REPLY + _PER_AUDIT * len(checks)),
-        alone=numbers is None,
+        alone=True,
     )
     read = grades_reader(checks, run.rules, holistic=scenario.holistic)
     points = {goal_question(number): rubric for number in checks}
