@@ -349,7 +349,7 @@ def find_leaks(trajectories: Iterable[Trajectory], split: Split, *, threshold: f
     runs = list(trajectories)
     leaks: dict[tuple[str, str, str], Leak] = {}
     for kind, texts in (("run", map(_all_text, runs)), ("scenario", map(_scenario, runs))):
-        for similarity, first, second in _near(kind, list(texts), runs, split, threshold):
+        for similarity, first, second in _near(list(texts), runs, split, threshold):
             leak = _leak(kind, similarity, runs[first], runs[second], split)
             key = (kind, *leak.tasks)
             if key not in leaks or leak.similarity > leaks[key].similarity:
@@ -381,7 +381,7 @@ def signature(hashes: Iterable[int]) -> NDArray[np.uint64]:
 
 
 def _near(
-    kind: str, texts: Sequence[str], runs: Sequence[Trajectory], split: Split, threshold: float
+    texts: Sequence[str], runs: Sequence[Trajectory], split: Split, threshold: float
 ) -> Iterator[tuple[float, int, int]]:
     """Pairs of positions on different sides with their similarity; texts that are equal are compared once a task."""
     sets = [shingles(text) for text in texts]

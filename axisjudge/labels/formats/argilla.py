@@ -76,7 +76,7 @@ def _record(where: str, record: Mapping[str, Any], terms: own.Naming, aloud: Cou
     base = terms.run_fields(str(run), **{name: known.get(name) for name in own.OF_RUN})
     base["step_index"] = known.get("step_index")
     flags = json.loads(known.get("flags") or "[]")
-    for person, answers in _answers(record, terms).items():
+    for person, answers in _answers(record).items():
         for name in dict.fromkeys(own.split_side(question)[0] for question in answers):
             given, status = answers.get(name, (None, None))
             sides = {side: answers[f"{name}_{side}"][0] for side in _SIDES if f"{name}_{side}" in answers}
@@ -101,7 +101,7 @@ def _scales(known: Mapping[str, Any]) -> dict[str, str]:
     return {str(name): str(scale) for name, scale in scales.items()}
 
 
-def _answers(record: Mapping[str, Any], terms: own.Naming) -> dict[str, dict[str, tuple[Any, str | None]]]:
+def _answers(record: Mapping[str, Any]) -> dict[str, dict[str, tuple[Any, str | None]]]:
     """By person: question -> (answer, its status if the file says it)."""
     of_person: defaultdict[str, dict[str, tuple[Any, str | None]]] = defaultdict(dict)
     if not _flat(record):

@@ -330,7 +330,7 @@ class _AutogenRun:
                 self.steps.thinking(thought, time)
             self._calls(chat.members(message, "content", where), where, time)
         elif kind in ("ToolCallExecutionEvent", "FunctionExecutionResultMessage"):
-            self._results(chat.members(message, "content", where), where, time)
+            self._results(chat.members(message, "content", where), time)
         elif kind == "CodeGenerationEvent":
             call = chat.call_of(where, "code_executor", {"code_blocks": message.get("code_blocks")})
             text = MessagePart("text", as_text(message.get("content")))
@@ -358,7 +358,7 @@ class _AutogenRun:
             if chat.word(result.get("call_id")) not in self.answered
         ]
         self._calls(calls, where, time)
-        self._results(results, where, time)
+        self._results(results, time)
         role: Role = "user" if source in self.users or kind == "UserMessage" else "assistant"
         content = message.get("content")
         if kind == "SystemMessage":
@@ -381,7 +381,7 @@ class _AutogenRun:
             self.steps.call(call, time, message=where)
             self.asked |= {identity} if identity else set()
 
-    def _results(self, records: list[dict[str, Any]], where: str, time: str | None) -> None:
+    def _results(self, records: list[dict[str, Any]], time: str | None) -> None:
         for record in records:
             stated = record.get("is_error")
             identity = chat.word(record.get("call_id") or None)

@@ -147,7 +147,7 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[ReadRun]:
             identity=f"{identity}/{number}" if identity and several else identity,
             agent=word(answered.get("modelVersion") or asked.get("model")),
             termination=word(_camel(candidate).get("finishReason")),
-            policy=_policy(asked, path, steps.notes),
+            policy=_policy(asked),
             tools=_tools(asked, path, steps.notes),
             meta={"candidate": number} if several else {},
         )
@@ -240,7 +240,7 @@ def _response(record: Any, where: str, notes: list[Note]) -> MessagePart:
     )
 
 
-def _policy(request: dict[str, Any], where: str, notes: list[Note]) -> str | None:
+def _policy(request: dict[str, Any]) -> str | None:
     given = request.get("systemInstruction") or _camel(dict_of(request, "config")).get("systemInstruction")
     parts = given.get("parts") if isinstance(given, dict) else given
     parts = parts if isinstance(parts, list) else [parts]

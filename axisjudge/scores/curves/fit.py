@@ -313,7 +313,7 @@ def _fitted(
         curve=curve,
         median=estimate(estimate=curve.median, ci_low=math.exp(low), ci_high=_exp(high), method=fieller),
         sigma=estimate(estimate=sigma, ci_low=least, ci_high=most, method=method),
-        floor_effects=_floor_effects(sample, line_at) if refused.n_zero else (),
+        floor_effects=_floor_effects(line_at) if refused.n_zero else (),
     )
     return replace(fit, warnings=warnings_of(fit, sample))
 
@@ -322,7 +322,7 @@ def _exp(z: float) -> float:
     return math.inf if z > 700 else math.exp(z)
 
 
-def _floor_effects(sample: ScoredRuns, line_at: Callable[[float | None], LinkLine]) -> tuple[FloorEffect, ...]:
+def _floor_effects(line_at: Callable[[float | None], LinkLine]) -> tuple[FloorEffect, ...]:
     effects = []
     for floor in (None, *FLOORS):
         line = line_at(floor)

@@ -131,7 +131,7 @@ def judge_check(votes: Votes, number: int, terms: CheckTerms) -> JudgeCheck:
         measures = _directed(votes, codes, terms) | measures
         failing = _failing(votes, number, measures, terms)
     alone = _alone(votes, number, terms)
-    other_way = _other_way(votes, codes, measures, terms)
+    other_way = _other_way(votes, codes, terms)
     measures = {name: _allowed(each, name, votes, terms, number) for name, each in measures.items()}
     return JudgeCheck(
         name=votes.judges[number],
@@ -151,9 +151,7 @@ def share(values: Floats, votes: Votes, ci_level: float) -> ClusteredShare:
     return clustered_proportion(values, alike=votes.alike, **votes.how(ci_level))
 
 
-def _other_way(
-    votes: Votes, codes: Floats, measures: dict[str, Estimate], terms: CheckTerms
-) -> dict[str, ClusteredShare]:
+def _other_way(votes: Votes, codes: Floats, terms: CheckTerms) -> dict[str, ClusteredShare]:
     """Shares that go with the sizes of clusters (t of items alike less clusters alike), the other way round."""
     truth, other = votes.reference, next(each for each in ALIKE if each != votes.alike)
     every = {"agreement": np.where(np.isnan(codes) | np.isnan(truth), np.nan, codes == truth)}

@@ -18,7 +18,6 @@ from axisjudge.verdict import AXES
 #: So many names stand in a row.
 _NAMED = 6
 _NOTHING_STARTS = "No twin starts from an original that a judge called correct."
-_NONE = {"must": "breaks an axis", "must_not": "leaves an axis whole"}
 
 
 def answer(matrix: TwinMatrix) -> str:

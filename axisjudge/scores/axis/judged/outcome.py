@@ -376,7 +376,7 @@ def purpose_of_command(line: str) -> Purpose:
     return Purpose.RUN
 
 
-def looks_only(tool_name: str | None, tool_input: Any, purpose: Purpose) -> bool:
+def looks_only(tool_name: str | None, purpose: Purpose) -> bool:
     """Whether a call leaves everything as it was."""
     if purpose in (Purpose.SEARCH, Purpose.READ, Purpose.TEST):
         return True

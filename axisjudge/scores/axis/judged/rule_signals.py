@@ -109,7 +109,7 @@ def _repeats(
             continue
         use, result = entries[each.entries[0]], _result(each, entries)
         service = "service" in each.categories and "environment" not in each.categories
-        looks = looks_only(use.tool_name, use.tool_input, purpose_of(use.tool_name, use.tool_input, service=service))
+        looks = looks_only(use.tool_name, purpose_of(use.tool_name, use.tool_input, service=service))
         key = (use.tool_name, stringify(use.tool_input))
         text = None if result is None else result.result_text
         before = asked.get(key)
