@@ -288,8 +288,8 @@ class Reversals(Part, caption="Verdicts that would change what may hold rank 1")
     @property
     def table(self) -> Table:
         """One row for axes and one for agents, where any are told apart."""
-        reversals = {of: each for of, each in (("axes", self.axes), ("agents", self.agents)) if each is not None}
-        rows = rows_by("of", reversals, columns("verdicts=changes exact"))
+        told = {of: each for of, each in (("axes", self.axes), ("agents", self.agents)) if each is not None}
+        rows = rows_by("of", told, columns("verdicts=changes exact"))
         return table_of(rows, self.kind, columns=("of", "verdicts", "exact"))
 
     @property

@@ -69,8 +69,8 @@ class ScoreSpread(
     @property
     def answer(self) -> str:
         """What is scored, how far the agents' mean scores lie apart, and which component moves them most."""
-        said = (say.counts(self.scored.height, len(self.means), self.n_scored), say.means(self.means))
-        return " ".join(filter(None, (*said, say.moved_by(self.shares))))
+        sentences = (say.counts(self.scored.height, len(self.means), self.n_scored), say.means(self.means))
+        return " ".join(filter(None, (*sentences, say.moved_by(self.shares))))
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Every score of every agent on bands of the tiers, with the mean and its interval under the points."""
@@ -410,8 +410,8 @@ class RunScore(Study):
 
 def answer_of(labels: ScoreAgainstLabels | None, reward: ScoreAgainstLabels | None) -> str:
     """Whether the score ranks runs as labels do; without labels, as the reward does."""
-    found = next((each.found for each in (labels, reward) if each is not None and each.found), None)
-    ranked = say.NO_LABELS if found is None else say.ranking(found.ranks, found.labels, found.auc)
+    calibrated = next((each.found for each in (labels, reward) if each is not None and each.found), None)
+    ranked = say.NO_LABELS if calibrated is None else say.ranking(calibrated.ranks, calibrated.labels, calibrated.auc)
     refused = f"{labels.refusal} " if labels is not None and labels.found is None else ""
     return f"{refused}{ranked} {say.HOW_IT_WENT}"
 

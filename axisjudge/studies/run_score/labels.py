@@ -77,8 +77,8 @@ class Competition(Part, caption="Probability that an agent's next run scores hig
             return self.refusal
         top = self.ranked.row(0, named=True) if self.ranked.height else None
         offer = () if self.spec is None else (say.offer(self.spec, top, self.ranked.height, self.tied),)
-        said = self.agents.answer
-        alone = said if self.spec is None else f"On {self.spec} alone, {said[:1].lower()}{said[1:]}"
+        answer = self.agents.answer
+        alone = answer if self.spec is None else f"On {self.spec} alone, {answer[:1].lower()}{answer[1:]}"
         return " ".join((*offer, say.luck(self.wins), alone))
 
 
@@ -86,9 +86,9 @@ def competition(
     scored: pl.DataFrame, runs: pl.DataFrame, *, rng: np.random.Generator, spec: str | None = None, **how: Any
 ) -> Competition:
     """As `compete`, with the reason in place of a ranking where there is too little to rank."""
-    found, why = enough_for(lambda: compete(scored, runs, spec=spec, rng=rng, **how))
+    ranked, why = enough_for(lambda: compete(scored, runs, spec=spec, rng=rng, **how))
     nothing = scored.clear().with_columns(wall_seconds=pl.lit(None, pl.Float64))
-    return found or Competition(spec, in_order(nothing), 0, {}, None, why)
+    return ranked or Competition(spec, in_order(nothing), 0, {}, None, why)
 
 
 def compete(
@@ -220,8 +220,8 @@ class ScoreAgainstLabels(Part, name="aucs", caption="AUC of the score and of eac
         if self.found is None:
             return self.refusal
         against = [theme.in_words(name) for name, each in self.found.components.items() if each.ci_high < 0.5]
-        said = say.against_labels(self.found.labels, self.found.dropped, self.found.auc, self.found.share_good)
-        return f"{said} {say.wrong_way(against)}" if against else said
+        sentence = say.against_labels(self.found.labels, self.found.dropped, self.found.auc, self.found.share_good)
+        return f"{sentence} {say.wrong_way(against)}" if against else sentence
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Each AUC with its interval."""
@@ -257,9 +257,9 @@ def against_labels(
     name, **how
         As `calibrate_score` takes them.
     """
-    found, why = enough_for(lambda: calibrate_score(scored, rated_labels(labels), name=name, **how))
+    calibrated, why = enough_for(lambda: calibrate_score(scored, rated_labels(labels), name=name, **how))
     refusal = f"{say.UNLABELLED} {why}" if why else ""
-    return ScoreAgainstLabels(found, refusal, kind=kind, made_up=frames.made_up_raters(as_ratings(labels)))
+    return ScoreAgainstLabels(calibrated, refusal, kind=kind, made_up=frames.made_up_raters(as_ratings(labels)))
 
 
 def against_reward(
@@ -298,8 +298,8 @@ class ScoreForecast(Part, name="good_runs", caption="Share of good runs in fifth
             return ""
         if self.found.fit.curve is None:
             return say.NO_CURVE.format(reason=self.found.fit.refusals[0].reason)
-        said = [say.forecast(self.found.fit.median, self.found.loss)] if self.found.loss else []
-        return " ".join(said + ([say.gain(self.found.gain)] if self.found.gain is not None else []))
+        sentences = [say.forecast(self.found.fit.median, self.found.loss)] if self.found.loss else []
+        return " ".join(sentences + ([say.gain(self.found.gain)] if self.found.gain is not None else []))
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Share of good runs by score, with the S-curve and the score itself as forecasts."""

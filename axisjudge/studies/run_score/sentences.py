@@ -50,15 +50,15 @@ def moved_by(shares: Mapping[str, float]) -> str:
     return f"{sentence_case(most.replace('_', ' '))} moves it most, with {shares[most]:.0%} of the scores' variance."
 
 
-def next_step(found: Any) -> str:
+def next_step(calibrated: Any) -> str:
     """What to label, or what the score may be used for."""
-    if found is None:
+    if calibrated is None:
         return "Have people say of some runs whether their result is right (-p labels=FILE)."
-    if found.ranks is Ranks.AGAINST:
+    if calibrated.ranks is Ranks.AGAINST:
         return "Do not rank by this score: read the runs with high scores that people call bad."
-    if found.ranks is Ranks.UNTOLD:
+    if calibrated.ranks is Ranks.UNTOLD:
         return "Have people label more runs, as these labels are too few to tell."
-    wrong = f"of 100 pairs {100 - round(100 * found.auc.estimate)} are the wrong way round"
+    wrong = f"of 100 pairs {100 - round(100 * calibrated.auc.estimate)} are the wrong way round"
     return f"Use the score to choose which runs to read, not which to accept: {wrong}."
 
 
@@ -185,8 +185,8 @@ def ranking(ranks: Ranks, labels: str, auc: Estimate) -> str:
         case Ranks.AGAINST:
             return f"No, the score ranks runs against the labels: {higher}."
         case Ranks.UNTOLD:
-            told = f"AUC {auc.worded()}, {sample}; one half is chance"
-            return f"Whether the score ranks runs in line with {labels} cannot be told: {told}."
+            figures = f"AUC {auc.worded()}, {sample}; one half is chance"
+            return f"Whether the score ranks runs in line with {labels} cannot be told: {figures}."
 
 
 def worked(exact: float, score: int, tier: str, as_printed: bool | None) -> str:
