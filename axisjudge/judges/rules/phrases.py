@@ -255,16 +255,12 @@ def asks_to_tell(question: str) -> bool:
     return _ASKS_TO_TELL.search(question) is not None
 
 
-def after_what_was_done(text: str) -> str:
-    """The sentences of a message after the last that tells something as done."""
-    sentences = sentences_of(text)
-    done = [index for index, sentence in enumerate(sentences) if claims_of(sentence)]
-    return " ".join(sentences[done[-1] + 1 if done else 0 :])
-
-
 def still_possible(text: str) -> str:
     """What a message still puts to the user: nothing that is done, ruled out or the user's own to do."""
-    return " ".join(part for part in sentences_of(after_what_was_done(text)) if not _RULED_OUT.search(part))
+    sentences = sentences_of(text)
+    done = [index for index, sentence in enumerate(sentences) if claims_of(sentence)]
+    after = " ".join(sentences[done[-1] + 1 if done else 0 :])  # the last that tells something as done
+    return " ".join(part for part in sentences_of(after) if not _RULED_OUT.search(part))
 
 
 def agrees_only(text: str) -> bool:
