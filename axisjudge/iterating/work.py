@@ -198,7 +198,7 @@ class RubricSearch:
         asked = self.proposer
         if not isinstance(asked, RemoteJudge):
             return math.inf
-        context = asked.options.get("context") or asked.server_context or asked.context
+        context = asked.options.get("context") or asked.context_told or asked.context
         reply = asked.options.get("max_tokens", max(asked.longest_reply, proposing.REPLY_TOKENS))
         return math.inf if context is None else CHARACTERS_PER_TOKEN * (context - reply)
 

@@ -72,7 +72,7 @@ class Judge(ABC):
     #: Calls that may be under way at once, where nobody says otherwise; None for as many as the run allows.
     at_once: int | None = None
     #: Tokens of the model's context, as its server tells them; None where it does not, or was not asked.
-    server_context: int | None = None
+    context_told: int | None = None
 
     def __init__(self, spec: JudgeSpec) -> None:
         self.spec = spec
@@ -152,7 +152,7 @@ class Judge(ABC):
         return None
 
     async def look(self) -> None:
-        """Find out, before the first call, what its server tells of the model (`server_context`)."""
+        """Find out, before the first call, what its server tells of the model (`context_told`)."""
         return
 
     async def close(self) -> None:

@@ -96,7 +96,7 @@ class CompatibleJudge(WrittenJudge):
     @property
     def room_to_think(self) -> int:
         """Tokens of a reply with room for thought; 0 where the user set the room, or the context has no more."""
-        window = self.options.get("context") or self.server_context or 4 * ROOM_TO_THINK
+        window = self.options.get("context") or self.context_told or 4 * ROOM_TO_THINK
         room = min(ROOM_TO_THINK, int(window) // 4)
         return 0 if "max_tokens" in self.options or room <= self.longest_reply else room
 
@@ -270,8 +270,8 @@ class CompatibleJudge(WrittenJudge):
 
     async def look(self) -> None:
         """Ask the server how long its context is; one that does not tell is no reason not to judge."""
-        if self.server_context is None:
-            self.server_context = await context_of(self._connected(), self.model or "")
+        if self.context_told is None:
+            self.context_told = await context_of(self._connected(), self.model or "")
 
 
 def least_kept(family: str, model: str) -> int:

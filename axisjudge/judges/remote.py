@@ -250,8 +250,8 @@ class RemoteJudge(Judge):
         elif ends[0] is not None and ends[1] is not None:
             price, price_by = f"${ends[0]:g} in, ${ends[1] - ends[0]:g} out", f"genai-prices {price_list_version()}"
         given = self.options.get("context")
-        window = given or self.server_context or self.context
-        window_by = "the server" if self.server_context else by_user if stated and stated.context else "the price list"
+        window = given or self.context_told or self.context
+        window_by = "the server" if self.context_told else by_user if stated and stated.context else "the price list"
         window_by = "as its server was started" if given else window_by
         return {
             "family": f"{self.family} ({family_by})",

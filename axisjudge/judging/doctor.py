@@ -187,8 +187,8 @@ async def _nearest_models(judge: CompatibleJudge) -> str:
 async def server_facts(judge: CompatibleJudge, replies: list[Reply]) -> dict[str, str]:
     """What a server can do that no list tells, by four calls of a few tokens each."""
     facts = {}
-    if judge.server_context and "context" not in judge.options:
-        room = judge.record_tokens(len(AXES) if judge.joint else 1, judge.server_context)
+    if judge.context_told and "context" not in judge.options:
+        room = judge.record_tokens(len(AXES) if judge.joint else 1, judge.context_told)
         facts["room for a run"] = (
             f"about {room:,} tokens" if room >= LEAST_RECORD else "hardly any: start it with a longer context"
         )

@@ -465,7 +465,7 @@ class Running:
 
 def too_long(plan: JudgingPlan, judge: Judge) -> str | None:
     """The runs whose prompt and reply a judge's context will hardly hold, counted before the first call; else None."""
-    context = judge.server_context
+    context = judge.context_told
     if context is None or not isinstance(judge, RemoteJudge):
         return None
     mine = [call for group in plan.groups for call in group if call.judge is judge]

@@ -163,7 +163,7 @@ def test_the_context_that_a_server_lists_is_known_before_the_first_call(model, t
             await judge.close()
 
         asyncio.run(looked())
-    assert judge.server_context == told
+    assert judge.context_told == told
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,7 @@ def test_no_other_question_to_a_server_outlives_its_deadline_either(reply_of, mo
 
         begun = time.monotonic()
         asyncio.run(ask())
-    assert local.server_context is None
+    assert local.context_told is None
     assert time.monotonic() - begun < 8
 
 

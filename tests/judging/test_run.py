@@ -237,13 +237,13 @@ def test_runs_too_long_for_a_judges_context_are_counted_before_the_first_call(tm
     (judge,) = make_judges(["openai-compatible:m@http://127.0.0.1:9/v1,family=x"])
     plan = make_plan([short, long], [judge], rubrics())
     assert too_long(plan, judge) is None  # nobody told how long its context is
-    judge.server_context = 8_192
+    judge.context_told = 8_192
     said = too_long(plan, judge)
     assert "1 of 2 runs" in said
     assert "8,192" in said
     assert long.id in said
     assert short.id not in said
-    judge.server_context = 32_768
+    judge.context_told = 32_768
     assert too_long(plan, judge) is None
     with providing(m=healthy(0.0)) as provider:
         provider.context = 8_192
