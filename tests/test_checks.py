@@ -57,7 +57,7 @@ def test_a_failed_report_is_told_alike():
 def test_a_command_that_mends_gives_each_option_and_value_once():
     """`--kind llm --kind llm` is refused by the command line."""
     ways = [WayOut(("--rater", "s", "--kind", "llm")), WayOut(("--kind", "a=llm", "--repeats", "--repeats"), "so")]
-    said = InputError("a.csv", "may be both", ways=ways).told(["axisjudge", "import", "a.csv", "--kind", "llm"])
+    said = InputError("a.csv", "may be both", ways=ways).message(["axisjudge", "import", "a.csv", "--kind", "llm"])
     assert said.partition("axisjudge ")[2] == (
         "import a.csv --kind llm --rater s; so: axisjudge import a.csv --kind llm --kind a=llm --repeats"
     )
