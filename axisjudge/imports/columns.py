@@ -43,6 +43,7 @@ from axisjudge.imports.recognise import (
     OF_PEOPLE,
     SUMMED_UP,
     Recognised,
+    by_place,
     by_question,
     is_text,
     kind_of,
@@ -262,7 +263,7 @@ def _raters(
     if not named and ((asked := by_question(sure) or asked_by_name(sure)) or of_one_rater(sure)):
         _refuse_undecided(where, known, sure, ask, asked)
     if not sure and len(verdicts) > 1 and "question" not in options.columns.values():
-        _refuse_undecided(where, known, verdicts, ask)
+        _refuse_undecided(where, known, verdicts, ask, by_place(verdicts))
     if not sure:
         return verdicts
     groups = _groups(known, sure)
@@ -374,9 +375,24 @@ def _refuse_undecided(
         WayOut(("--rater", name, "--kind", "human", *DRAW), "if they are questions to one person"),
     ]
     ways = [ways[2 if people else 1], ways[0]] if of_one_rater(names) or (asked and people) else ways
+    rule = f"{listed} may be raters of one question, or questions to one rater"
     if len(names) > len(asked) > 1:  # several raters of each question
-        ways = [WayOut((*items.kinds_of(of), "--question", base), f"only {base}") for base, of in [*asked.items()][:3]]
-    raise InputError(where, f"{listed} may be raters of one question, or questions to one rater", ways=ways)
+        rule = f"{listed} are several answers to each of several questions"
+        ways = [way for base, of in [*asked.items()][:3] for way in _only(base, of)]
+    raise InputError(where, rule, ways=ways)
+
+
+def _only(question: str, raters: Sequence[str]) -> list[WayOut]:
+    """The command that takes these raters of a question; two where no name says whether they are models or people."""
+    if any(map(kind_of, raters)):
+        return [WayOut((*items.kinds_of(raters), "--question", question), f"only {question}")]
+    return [
+        WayOut(
+            (*each_by("--kind", (f"{name}={kind}" for name in raters)), *draw, "--question", question),
+            f"only {question}, if {who_said} said it",
+        )
+        for kind, who_said, draw in (("human", "people", DRAW), ("llm", "models", ()))
+    ]
 
 
 def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised) -> tuple[dict[str, str], list[str]]:

@@ -469,12 +469,23 @@ def by_question(names: Sequence[str]) -> dict[str, list[str]]:
 
     ``tone.human`` and ``facts.human``; places of a list are several raters (``tone.human.0``).
     """
-    asked: dict[str, list[str]] = {}
-    for name in names:
-        asked.setdefault(re.sub(r"\.\d+$", "", name), []).append(name)
+    asked = _without_places(names)
     rest = [base.rpartition(".")[0] for base in asked]
     alike = len({last_part(base) for base in asked}) == 1 < len(asked)
     return asked if alike and all(of and not who(of) and not re.search(r"\.\d+$", of) for of in rest) else {}
+
+
+def _without_places(names: Sequence[str]) -> dict[str, list[str]]:
+    asked: dict[str, list[str]] = {}
+    for name in names:
+        asked.setdefault(re.sub(r"\.\d+$", "", name), []).append(name)
+    return asked
+
+
+def by_place(names: Sequence[str]) -> dict[str, list[str]]:
+    """Question -> columns, where each of several questions has a list of answers (``tone.0``); else nothing."""
+    asked = _without_places(names)
+    return asked if len(asked) > 1 and all(len(of) > 1 for of in asked.values()) else {}
 
 
 def kind_of(name: str, column: str = "") -> RaterKind | None:

@@ -733,3 +733,22 @@ def test_raters_beside_a_column_of_questions_are_offered_as_raters_and_need_no_n
     assert (by_way["rater"].n_unique(), {*by_way["question"]}) == (2, {"clarity", "tone"})
     given = ImportOptions(kind="llm", columns={"axis": "question"})
     assert import_ratings([path], given).ratings.select("rater", "question").equals(by_way.select("rater", "question"))
+
+
+@pytest.mark.parametrize(("words", "n"), [(("yes", "no"), 2), (tuple("12345"), 3)])
+def test_lists_of_answers_to_several_questions_are_taken_a_question_at_a_time(tmp_path, words, n):
+    lists = {
+        name: [list(of) for of in zip(*(drawn(60, words, seed) for seed in range(n)), strict=True)] for name in "ab"
+    }
+    rows = [{"id": f"d{row}", "tone": a, "style": b} for row, (a, b) in enumerate(zip(*lists.values(), strict=True))]
+    path = tmp_path / "lists.json"
+    path.write_text(json.dumps(rows))
+    for way in refused(path).ways:
+        table = taken(path, way)
+        name = table["question"].unique().item()
+        assert way.when.startswith(f"only {name}")
+        assert (table["rater"].n_unique(), table.height) == (n, 60 * n)
+        kinds = {"human" if "people" in way.when else "llm"}
+        assert {*table["rater_kind"]} == kinds
+        said = table.select(pl.coalesce("verdict", pl.col("value").cast(pl.Int64).cast(pl.String))).to_series()
+        assert sorted(said) == sorted(str(each) for row in rows for each in row[name])
