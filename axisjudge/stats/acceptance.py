@@ -59,7 +59,7 @@ SHOWN_GAIN = 0.05
 PARENT = "parent"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class ShownBetter(Result):
     """Whether a candidate is shown to be better, and by how much.
 

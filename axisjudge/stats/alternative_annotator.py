@@ -391,7 +391,7 @@ def _checked(judge: ArrayLike, people: ArrayLike) -> tuple[Floats, Floats]:
 # A judge in the alternative annotator test, and beside it the constant judge that does best on the same items.
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class StandIn(Result):
     """The alternative annotator test of a judge, and of the constant judge that does best on the same items.
 

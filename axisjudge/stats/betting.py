@@ -48,7 +48,7 @@ GRID = 1000
 MOST_RISKED = 0.5
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ConfidenceSequence(Estimate):
     """An estimate with an interval that holds at every look: `lows` and `highs` after each task, in the tasks' order.
 

@@ -521,7 +521,7 @@ def _proportion(values: bytes, groups: bytes | None, cluster_unit: str, ci_level
 ALL_AGENTS = "all agents"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class CorrectedRates(Result):
     """One judge's failure rates on one question, corrected: of all agents together and of each.
 

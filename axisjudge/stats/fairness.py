@@ -48,7 +48,7 @@ _LEAST_P = 1e-6
 _HALVINGS = 24
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class StratumShare(Result):
     """The share in one stratum, its difference from all other strata, and the p value of that (NaN without one)."""
 
@@ -66,7 +66,7 @@ class Fair(StrEnum):
     NOT_TRIED = "not tried"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class StratumFairness(Result):
     """One judge in one stratum by one measure: its share, the difference from elsewhere, and Holm's p value.
 

@@ -26,7 +26,7 @@ Link = Literal["probit", "logit"]
 FEWEST_DEGREES = 2.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LinkLine:
     """A line on the scale of a link.
 

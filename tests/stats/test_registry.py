@@ -9,8 +9,9 @@ import importlib
 import inspect
 import math
 import pkgutil
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 
 import numpy as np
 import pytest
@@ -421,6 +422,16 @@ def test_the_same_input_gives_the_same_value(name, sample):
 @pytest.mark.parametrize("module", MODULES)
 def test_examples_in_docstrings_hold(module):
     assert doctest.testmod(importlib.import_module(module)).failed == 0
+
+
+def test_records_do_not_change_and_those_that_hold_arrays_are_compared_as_objects():
+    """Arrays have no single truth value: == of two such records would fail, and their hash too."""
+    found = [vars(importlib.import_module(module)) for module in MODULES]
+    kinds = {each for owner in found for each in owner.values() if inspect.isclass(each) and is_dataclass(each)}
+    for each in (each for each in kinds if each.__module__.startswith(PREFIX)):
+        assert each.__dataclass_params__.frozen, each
+        holds_arrays = any(re.search("Array|Floats|Codes", str(field.type)) for field in fields(each))
+        assert ("__eq__" in vars(each)) != holds_arrays, each
 
 
 def test_no_statistic_is_missing():

@@ -1,12 +1,14 @@
 """Repeats: hand counts, recovered components, and the published repeat."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.stats.repeats import flips_by_confidence, self_agreement, variance_components
+from axisjudge.stats.proportions import clopper_pearson_interval
+from axisjudge.stats.repeats import _fewest_equal_pairs, flips_by_confidence, self_agreement, variance_components
 
 
 def test_the_published_repeat():
@@ -80,6 +82,62 @@ def test_tasks_and_occasions_have_components_of_their_own():
     assert one_day.item_judge > found.item_judge  # one occasion passes for what a judge always does
     short = variance_components(verdicts[:, :, :4], occasions=[0, 0, 1, 1])
     assert (math.isnan(short.occasion), "2 occasions are too few" in short.reason) == (True, True)
+
+
+def test_components_are_those_of_mean_squares_by_least_squares():
+    """Sums of squares as what each effect takes from the rest of a least-squares fit; Searle, Casella and McCulloch."""
+    shape, task = (6, 5, 4, 2), np.array([0, 1, 1, 2, 2, 2])
+    (n, k, b, r), cube = shape, (np.random.default_rng(1).random(shape) < 0.6).astype(float)
+    at = dict(zip("ijo", np.indices(shape).reshape(4, -1)[:3], strict=True))
+    at["t"], at["_"] = task[at["i"]], np.zeros(cube.size, dtype=int)
+
+    def left(*effects):
+        cells = [np.unique(np.stack([at[one] for one in effect]), axis=1, return_inverse=True)[1] for effect in effects]
+        x = np.column_stack([np.eye(cell.max() + 1)[cell.ravel()] for cell in cells])
+        return float(((cube.ravel() - x @ np.linalg.lstsq(x, cube.ravel(), rcond=None)[0]) ** 2).sum())
+
+    error = left("ijo") / (n * k * b * (r - 1))
+    io = (left("ij", "jo") - left("ijo")) / (k * (n - 1) * (b - 1))
+    o = (left("ij") - left("ij", "jo")) / (k * (b - 1))
+    ij = (left("i", "j") - left("ij")) / ((n - 1) * (k - 1))
+    j = (left("i") - left("i", "j")) / (k - 1)
+    i, t = (left("t") - left("i")) / (6 - 3), (left("_") - left("t")) / (3 - 1)
+    m = (6 - (1 + 4 + 9) / 6) / (3 - 1)
+    found = variance_components(cube.reshape(n, k, b * r), occasions=np.repeat(np.arange(b), r), tasks=task)
+    assert found.error == pytest.approx(error)
+    assert [found.item_occasion, found.occasion] == pytest.approx([(io - error) / r, (o - io) / (n * r)])
+    assert [found.item_judge, found.judge] == pytest.approx([(ij - io) / (b * r), (j - ij - o + io) / (n * b * r)])
+    assert [found.item, found.task] == pytest.approx([(i - ij) / (k * b * r), (t - i) / (m * k * b * r)])
+    once = variance_components(cube[:, :, 0], tasks=[0] * 6)  # one task: no variance between
+    cell = cube[:, :, 0].mean(axis=2)
+    of_error = ((cube[:, :, 0] - cell[..., None]) ** 2).sum() / (n * k)
+    of_both = 2 * ((cell - cell.mean(axis=1, keepdims=True) - cell.mean(axis=0) + cell.mean()) ** 2).sum() / (5 * 4)
+    assert [once.error, once.item_judge] == pytest.approx([of_error, (of_both - of_error) / 2])
+    assert once.item == pytest.approx((2 * k * cell.mean(axis=1).var(ddof=1) - of_both) / (2 * k))
+    assert math.isnan(once.task)
+
+
+def test_no_words_of_an_item_have_fewer_equal_pairs_than_those_given_equally_often():
+    """All words of an item of 2 to 5 repeats, counted out; fewer than two words in use count as two."""
+    for n_words, n_repeats in itertools.product((2, 3), (2, 3, 4, 5)):
+        every = list(itertools.product(range(n_words), repeat=n_repeats))
+        equal = [np.mean([a == b for a, b in itertools.combinations(words, 2)]) for words in every]
+        assert _fewest_equal_pairs(np.array(every, dtype=float)) == pytest.approx(min(equal))
+    assert _fewest_equal_pairs(np.array([[1.0, 1, 1], [1, 1, np.nan]])) == 0
+    assert _fewest_equal_pairs(np.array([[1.0, 1, 1]])) == pytest.approx(1 / 3)
+
+
+def test_an_interval_of_self_agreement_is_that_of_a_share_above_the_least():
+    """Of three repeats all are equal or one pair in three is: 1/3 + 2/3 of the share of the first."""
+    ratings = np.array([[1, 1, 1]] * 6 + [[1, 0, 1]] * 4)
+    low, high = (1 / 3 + 2 / 3 * end for end in clopper_pearson_interval(6, 10))
+    found = self_agreement(ratings).agreement
+    assert (found.ci_low, found.estimate, found.ci_high) == pytest.approx((low, 1 / 3 + 2 / 3 * 0.6, high))
+
+
+def test_a_confidence_on_an_edge_belongs_to_the_band_above_and_the_last_band_is_closed():
+    bands = flips_by_confidence([[1, 0], [0, 0], [1, 1]], [[0.6, 0.8], [0.9, 0.9], [1.0, 1.0]])
+    assert [(each.low, each.high, each.flips.n_items) for each in bands] == [(0.7, 0.9, 1), (0.9, 1.0, 2)]
 
 
 def test_few_judges_are_fixed_and_their_bias_is_given():

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_array_less
-from scipy.stats import halfnorm, kstest, norm
+from scipy.stats import norm
 from stats.latent.latent_worlds import study
 
 from axisjudge.checks import InputError
@@ -17,12 +17,14 @@ from axisjudge.stats.latent_panel import FIXED, Quantities, convergence
 from axisjudge.stats.latent_sampler import (
     FACTOR_SCALE,
     FAILING,
+    FLIP,
     JUDGE_SCALE,
-    SENSITIVITY,
-    SPECIFICITY,
+    POINTS,
+    WEIGHTS,
     Draws,
     Observed,
     RatedItems,
+    _State,
     crossed,
     sample,
 )
@@ -62,15 +64,14 @@ def test_without_errors_and_with_labels_the_rate_is_that_of_a_proportion():
     assert found.called.mean() == pytest.approx(found.failing.mean(), abs=0.05)
 
 
-@pytest.mark.parametrize("repeats", [1, 3])
-def test_skills_are_those_that_many_labels_show(repeats):
+def test_skills_are_those_that_many_labels_show():
     """600 labelled items: a strict and a lenient judge, of which one says the other word in a tenth of its repeats."""
     rng, fails = np.random.default_rng(7), np.arange(600) % 2
-    skill, flips = np.array([[0.9, 0.6], [0.65, 0.95]]), np.array([0.1, 0.0]) * (repeats > 1)
+    skill, flips = np.array([[0.9, 0.6], [0.65, 0.95]]), np.array([0.1, 0.0])
     settled = np.where(rng.random((600, 2)) < skill[1 - fails], fails[:, None], 1 - fails[:, None])
-    flipped = rng.random((600, 2, repeats)) < flips[:, None]
+    flipped = rng.random((600, 2, 3)) < flips[:, None]
     items = plain(settled, fails, tasks=600)
-    given, incorrect = np.full((600, 2), float(repeats)), (settled[..., None] ^ flipped).sum(axis=-1)
+    given, incorrect = np.full((600, 2), 3.0), (settled[..., None] ^ flipped).sum(axis=-1)
     _, found = drawn(replace(items, given=given, incorrect=incorrect.astype(float)), series=1, draws=150)
     shown = [settled[fails == 1].mean(axis=0), 1 - settled[fails == 0].mean(axis=0)]
     assert found.sensitivity.mean(axis=(0, 1)) == pytest.approx(shown[0], abs=0.04)
@@ -97,24 +98,60 @@ def test_one_judge_with_labels_has_rates_and_no_effective_number_and_chains_that
     assert latent.latent_panel(silent, names, ["one"]).refusal is latent.NoModel.NO_VERDICTS
 
 
-def test_where_nothing_is_seen_the_sampler_draws_its_prior():
-    groups = dict(zip(("task", "agent", "axis"), (each.ravel() for each in np.indices((3, 2, 2))), strict=True))
-    items = RatedItems(np.zeros((12, 2)), np.zeros((12, 2)), np.full(12, math.nan), groups)
-    seen = Observed(items.incorrect[None], items.given[None], items.labels[None], items.factors)
-    rng = np.random.default_rng(2)
-    found = sample(seen, series=500, draws=1, burn_in=40, keep=("agent", "axis"), rng=rng)
-    skills = zip((SENSITIVITY, SPECIFICITY), np.moveaxis(found.right[:, 0], 1, 0), strict=True)
-    tests = [kstest(found.intercept.ravel(), norm(*FAILING).cdf)]
-    tests += [
-        kstest(each, halfnorm(scale=FACTOR_SCALE).cdf) for each in (*found.deviations[:, 0].T, found.shared[:, 0])
+def studies_of_the_model(series, repeats, rng):
+    """Parameters drawn from the prior, and what judges and labels of 12 items say under them, as states of the sampler.
+
+    By the text of `latent_sampler`, difficulty on its nodes; some judges said nothing of some items.
+    """
+    levels = dict(zip(("task", "agent", "axis"), np.indices((3, 2, 2)).reshape(3, -1), strict=True))
+    given = np.full((12, 3), float(repeats))
+    given[3, 1] = given[4:6, 0] = 0
+    factors = RatedItems(np.zeros((12, 3)), given, np.full(12, math.nan), levels).factors
+    state = _State(Observed(np.zeros((1, 12, 3)), given[None], np.full((1, 12), math.nan), factors), series, rng)
+    state.beta = np.hstack([rng.normal(*FAILING, (series, 1)), rng.normal(0, FACTOR_SCALE, (series, len(factors)))])
+    state.spread, state.shared = rng.normal(0, JUDGE_SCALE, (series, 2)), abs(rng.normal(0, FACTOR_SCALE, series))
+    state.hard = rng.choice(POINTS, (series, 12), p=WEIGHTS)
+    state.flips = rng.beta(*FLIP, (series, 3)) if repeats > 1 else np.zeros((series, 3))
+    effects = (state.effect(name)[:, of] for name, of in factors.items())
+    fails = state.failing = rng.random((series, 12)) < norm.cdf(state.beta[:, :1] + sum(effects))
+    skill = np.where(fails[..., None], state.theta[:, None, 0], state.theta[:, None, 1])
+    right = rng.random((series, 12, 3)) < norm.cdf(skill + (state.shared[:, None] * state.hard)[..., None])
+    state.settled = right == fails[..., None]
+    said = rng.binomial(given.astype(int), np.where(state.settled, 1 - state.flips[:, None], state.flips[:, None]))
+    state.seen = Observed(said * 1.0, given[None], np.where(np.arange(12) % 4 == 0, fails, math.nan), factors)
+    return state
+
+
+def quantities(state):
+    """Means, squares and products with the verdicts of whatever is drawn, of every series."""
+    of = [
+        state.beta[:, 0],
+        state.shared,
+        *state.mean.T,
+        *abs(state.spread.T),
+        state.theta[:, 0, 0],
+        state.theta[:, 1, 1],
     ]
-    for at, name in enumerate(items.factors):
-        if name in found.effects:
-            tests.append(kstest((found.effects[name][:, 0] / found.deviations[:, 0, at, None])[:, 0], norm.cdf))
-    for prior, given in skills:
-        wide = rng.normal(0, JUDGE_SCALE, 4000) * rng.normal(size=4000)
-        tests.append(kstest(given[:, 0], rng.normal(*prior, 4000) + wide))
-    assert min(test.pvalue for test in tests) > 0.001
+    of += [*state.flips.T, state.failing.mean(axis=1), state.failing[:, 1] & state.failing[:, 2], state.hard[:, 1]]
+    of += [state.settled.mean(axis=(1, 2)), *abs(state.beta[:, 1:].T)]
+    for name in state.names:
+        first, second = state.effect(name).T[:2]
+        of += [first, first * second]
+    said = state.seen.incorrect
+    by = [said.mean(axis=(1, 2)), said[:, :, 0].mean(axis=1), (said[:, :, 1] * said[:, :, 2]).mean(axis=1)]
+    by += [said[:, :4].mean(axis=(1, 2)), (said.mean(axis=2) * np.nan_to_num(state.seen.labels)).mean(axis=1)]
+    return np.stack([one * each for one in np.array(of, dtype=float) for each in (np.ones(len(said)), one, *by)])
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_steps_of_the_sampler_leave_parameters_and_verdicts_jointly_as_the_model_drew_them(repeats):
+    """Geweke (2004), doi:10.1198/016214504000001132: 200 means over 1,200 studies stay, by their paired errors."""
+    state = studies_of_the_model(1200, repeats, np.random.default_rng(2))
+    before = quantities(state)
+    for _ in range(6):
+        state.step()
+    moved = quantities(state) - before
+    assert np.abs(moved.mean(axis=1) / (moved.std(axis=1) / math.sqrt(1200) + 1e-12)).max() < 4
 
 
 def test_what_is_read_off_a_draw_is_what_verdicts_simulated_by_its_model_show():

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.special import ndtri
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import cohen_kappa_score
 
 from axisjudge.checks import InputError
@@ -19,12 +20,24 @@ from axisjudge.stats.panel_models import (
     folds,
     held_out,
     likeliest,
+    probability_of,
+    pulls,
     softmax,
     temperature,
     vote,
 )
 from axisjudge.stats.panel_nested import judges_worth, kappa_with, nested
-from axisjudge.stats.panel_ways import LOGISTIC_TRIED, WAYS, fit_panel, logistic_path, refit_panel, ridge_path, stacked
+from axisjudge.stats.panel_ways import (
+    LOGISTIC_TRIED,
+    WAYS,
+    _gains,
+    fit_panel,
+    logistic_path,
+    ordered_path,
+    refit_panel,
+    ridge_path,
+    stacked,
+)
 
 
 def planted(accuracy, n_tasks=40, size=5, q=2, seed=0, families=None, lost=0.0) -> PanelVotes:
@@ -140,6 +153,81 @@ def test_too_strong_a_penalty_ends_at_a_vote_of_families(path):
     same = answers(panel, votes) == answers(families, votes)
     assert clear.sum() > 100
     assert same[clear].mean() > 0.97
+
+
+def by_least_squares(votes, power, strength, direction):
+    """scikit-learn's ridge of the classes on judges' words, after the common slope of the families' vote is taken."""
+    given = np.eye(votes.n_categories)[votes.words.astype(int)]
+    target = np.eye(votes.n_categories)[votes.labels.astype(int)]
+    share = np.einsum("j,ijc->ic", direction, given)
+    weight, apart = (
+        votes.weights / votes.weights.mean(),
+        [each - np.average(each, axis=0, weights=votes.weights) for each in (share, target)],
+    )
+    slope = (weight[:, None] * apart[0] * apart[1]).sum() / (weight[:, None] * apart[0] ** 2).sum()
+    fit = Ridge(alpha=strength).fit(given.reshape(len(given), -1), target - slope * share, sample_weight=weight)
+    return fit.predict(given.reshape(len(given), -1)) + slope * share
+
+
+def weighted_votes(q, seed=5):
+    votes = planted([0.85, 0.7, 0.6], n_tasks=12, q=q, seed=seed, families=("a", "b", "b"))
+    return replace(votes, weights=np.where(np.arange(60) % 3 == 0, 2.0, 1.0))
+
+
+def families_vote(votes, power):
+    """One vote a family times a power of the log odds beyond chance, with one labelled task more that tells nothing."""
+    q, n = votes.n_categories, 12
+    right = np.average(votes.words == votes.labels[:, None], axis=0, weights=votes.weights)
+    accuracy = (n * right + 1 / q) / (n + 1)
+    return np.array([1, 0.5, 0.5]) * np.log((q - 1) * accuracy / (1 - accuracy)) ** power
+
+
+@pytest.mark.parametrize(("q", "power"), [(2, 0.0), (3, 0.0), (3, 3.0)])
+def test_the_ridge_is_scikit_learn_s_beside_the_vote_of_families(q, power):
+    votes = weighted_votes(q)
+    (panel,) = ridge_path(votes, [(power, 7.0)])
+    expected = by_least_squares(votes, power, 7.0, families_vote(votes, power))
+    assert panel.scores(votes.words) == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("path", "q", "power"), [(logistic_path, 2, 0.0), (logistic_path, 3, 3.0), (ordered_path, 3, 0.0)]
+)
+def test_a_path_maximises_its_penalised_likelihood(path, q, power):
+    """By scipy: a_c + sum_j (s f_j + d_j) 1[v_j = c], with words in order also c sum_j (t f_j + e_j) (v_j - m_j)."""
+    votes = weighted_votes(q)
+    (panel,) = path(votes, [(power, 6.0)])
+    weight, truth = votes.weights / votes.weights.mean(), votes.labels.astype(int)
+    f, height = families_vote(votes, power), votes.words / (q - 1)
+    above = height - np.average(height, axis=0, weights=weight)
+
+    def scores(beta):
+        a, (s, *d), (t, *e) = np.r_[0.0, beta[: q - 1]], beta[q - 1 : q + 3], beta[q + 3 :]
+        own = (votes.words[:, :, None] == np.arange(q)).transpose(0, 2, 1) @ (s * f + d)
+        return a + own + (path is ordered_path) * np.arange(q) * (above @ (t * f + e))[:, None]
+
+    def loss(beta):
+        penalty = np.r_[np.full(q - 1, 0.1), ([0.01] + [6.0] * 3) * 2]
+        log_p = np.log(softmax(scores(beta)))[np.arange(60), truth]
+        return -weight @ log_p + penalty @ beta**2 / 2
+
+    best = minimize(loss, np.zeros(q + 7), tol=1e-10).x
+    assert panel.probabilities(votes.words) == pytest.approx(softmax(scores(best)), abs=2e-4)
+
+
+def test_a_stack_is_better_than_the_best_judge_by_more_than_an_error_or_leans_on_it():
+    """Of 20 tasks of one item one that is right more is within the error, sqrt(.05^2 + .05^2) and more; two are not."""
+    of_tasks = np.arange(20), np.ones(20)
+    assert [_gains((np.arange(20) < k).astype(float), *of_tasks) for k in (0, 1, 2)] == [False, False, True]
+    assert not _gains(-(np.arange(20) < 9).astype(float), *of_tasks)
+    assert not _gains((np.arange(20) < 2).astype(float), np.minimum(np.arange(20), 10), np.ones(20))  # one task of ten
+
+
+def test_what_a_word_speaks_for_is_its_own_score_above_the_mean_of_the_others():
+    assert pulls(np.array([[[3.0, 1, 2], [0, 2, 0], [5, 5, 5]]])) == pytest.approx([(1.5 + 2 + 0) / 3])
+    assert probability_of(np.array([0.0, 2, np.nan]), np.array([[0.5, 0.3, 0.2]] * 3), 1) == pytest.approx(
+        [0.8, 0.5, np.nan], nan_ok=True
+    )
 
 
 @pytest.mark.parametrize("way", WAYS)
