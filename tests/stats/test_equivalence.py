@@ -1,7 +1,10 @@
 """Equivalence of two judges and drift of one: hand-made cases, error rates by simulation, refusals."""
 
+import math
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from axisjudge.checks import InputError
 from axisjudge.stats.betting import evidence_of_runs
@@ -177,3 +180,34 @@ def test_bad_input_is_told():
         equivalence(np.zeros(3), np.zeros(4), np.zeros(3))
     with pytest.raises(InputError, match="margin"):
         equivalence(np.zeros(3), np.zeros(3), np.ones(3), margin=0)
+
+
+def test_the_limits_of_both_conditions_belong_to_them():
+    """Of 100 items 5 may be lost; agreement may be less by the margin, its bound of .9 being Clopper and Pearson's."""
+    old, lost = np.zeros(400), np.zeros(400)
+    lost[:20] = np.nan
+    bound = clustered_proportion(np.ones(380), ci_level=0.9).ci_low
+    for above, met in ((-1e-9, True), (1e-9, False)):
+        own = Estimate(estimate=bound + 0.05 + above, n_items=9, n_clusters=9)
+        found = equivalence(old, lost, np.where(np.isnan(lost), np.nan, 1.0), self_agreement=own)
+        assert (found.equivalent, found.shift.ci_level, found.margin, found.level) == (met, 0.9, 0.05, 0.05)
+
+
+def test_how_far_an_occasion_may_lie_off_is_a_prediction_interval_of_those_before():
+    """t on 3 degrees x SD of four means x sqrt(1 + 1/4); five tasks cannot show .05 (1 in 16), six can."""
+    share, items = np.array([0.2, 0.3, 0.25, 0.4, 0.5]), np.arange(100) / 100
+    found = drift([(items < each).astype(float) for each in share])
+    assert [math.isnan(each.threshold) for each in found] == [True] * 3 + [False]
+    expected = stats.t.ppf(0.975, 3) * np.std(share[:4], ddof=1) * math.sqrt(1.25)
+    assert found[-1].threshold == pytest.approx(expected)
+    assert [each.number for each in found] == [2, 3, 4, 5]
+    reach = [drift([np.zeros(30)] * 2, clusters=np.arange(30) % n)[0].in_reach for n in (5, 6)]
+    assert reach == [False, True]
+
+
+def test_repeats_of_an_occasion_are_averaged_over_those_that_are_there():
+    first = [[1, 0], [0, np.nan], [np.nan, np.nan], [0, 0]]
+    (only,) = drift([first, [[1, 1], [1, 1], [1, 1], [0, 1]]])
+    assert (only.change.change.estimate, only.change.change.n_items) == (pytest.approx((0.5 + 1 + 0.5) / 3), 3)
+    with pytest.raises(InputError, match="items x runs"):
+        drift([np.zeros((2, 2, 2))] * 2)

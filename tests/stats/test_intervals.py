@@ -9,18 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln, ndtri
-from scipy.stats import betabinom, binom
+from scipy.stats import beta, betabinom, binom, t
 
 from axisjudge.checks import InputError
+from axisjudge.stats.clusters import NO_LEAN, Lean
 from axisjudge.stats.estimate import Estimate, decided, difference_ends, exit_code
 from axisjudge.stats.proportions import (
+    bootstrap_interval,
     clopper_pearson_interval,
     cluster_codes,
+    clustered_ends,
     clustered_mean,
     clustered_proportion,
     interval_on,
+    jackknife_interval,
     jeffreys_interval,
     score_interval,
+    share_at,
     t_quantile,
     wilson_interval,
 )
@@ -85,9 +90,9 @@ def five_of_four(narrower=1.0):
     tasks, ends = np.repeat(np.arange(5), 4), []
     for outcome in outcomes:
         found = clustered_proportion(np.concatenate([[1.0] * ones + [0.0] * (4 - ones) for ones in outcome]), tasks)
-        t = narrower * t_quantile(found.degrees, 0.95)
+        quantile = narrower * t_quantile(found.degrees, 0.95)
         own = (found.ci_low, found.ci_high)
-        ends.append(own if narrower == 1 else score_interval(found.estimate, 20 / found.design_effect, t))
+        ends.append(own if narrower == 1 else score_interval(found.estimate, 20 / found.design_effect, quantile))
     return counts, orders, *np.array(ends).T
 
 
@@ -233,6 +238,92 @@ def test_ends_of_a_difference_draw_together_where_both_move_together():
     )
     ends = (0.2 - 0.0075**0.5, 0.2 + 0.03**0.5)
     assert difference_ends(first, second, 0.5) == pytest.approx(ends)
+
+
+def test_ends_of_few_clusters_allow_for_a_kind_that_none_of_them_is():
+    """Nine clusters: 1 - .1^(1/9) of clusters at level .9 may be unlike all; the exact interval below 15 of a kind."""
+    lean = Lean(below=0.3, above=0.5, clusters=9)
+    rarest = 1 - 0.1 ** (1 / 9)
+    for share, n in ((0.5, 100), (0.5, 30), (0.5, 29), (0.1, 100)):
+        low, high = score_interval(share, n, t_quantile(8, 0.9))
+        if min(share, 1 - share) * n < 15:
+            exact = clopper_pearson_interval(share * n, n, ci_level=0.9)
+            low, high = min(low, exact[0]), max(high, exact[1])
+        assert clustered_ends(share, n, 8, Lean(clusters=9), 0.9) == pytest.approx((low, high))
+        wide = min(low, max(0, share - 0.3 * rarest)), max(high, share + 0.5 * rarest)
+        assert clustered_ends(share, n, 8, lean, 0.9) == pytest.approx(wide)
+    assert clustered_ends(0.1, 20, 8, NO_LEAN, 0.9) == score_interval(0.1, 20, t_quantile(8, 0.9))
+
+
+def test_a_lean_moves_one_end_of_a_score_interval_alone():
+    """Wilson's ends solve (p - share)^2 = q^2 p (1 - p) / n, each with its own q: t + .1 (2 t^2 + 1) + .2 above."""
+    low, high = score_interval(0.3, 40, 2.0, Lean(1.0, True, 0.1, 0.2))
+    for end, q in ((low, 2.0), (high, 2.0 + 0.1 * 9 + 0.2)):
+        assert (end - 0.3) ** 2 == pytest.approx(q**2 * end * (1 - end) / 40)
+    assert low < 0.3 < high
+    assert (score_interval(0, 9, 2.0)[0], score_interval(1, 9, 2.0)[1]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("scale", "there"), [("identity", lambda x: x), ("fisher", math.atanh), ("logit", lambda x: math.log(x / (1 - x)))]
+)
+def test_resampled_intervals_are_t_on_their_scale(scale, there):
+    """Jackknife: (n - 1) / n sum (z - mean z)^2 on n - 1 degrees; bootstrap: the SD of what was resampled."""
+    z = np.array([there(each) for each in (0.4, 0.45, 0.5, 0.6)])
+    back = {"identity": lambda x: x, "fisher": np.tanh, "logit": lambda x: 1 / (1 + np.exp(-x))}[scale]
+    jackknife = math.sqrt(3 / 4 * ((z - z.mean()) ** 2).sum())
+    for degrees, used in ((None, 3), (2.5, 2.5)):
+        ends = back(there(0.5) + np.array([-1, 1]) * t.ppf(0.95, used) * jackknife)
+        found = jackknife_interval(0.5, [0.4, 0.45, 0.5, 0.6], scale=scale, degrees=degrees, ci_level=0.9)
+        assert found == pytest.approx(tuple(ends))
+    ends = back(there(0.5) + np.array([-1, 1]) * t.ppf(0.975, 11) * z.std(ddof=1))
+    assert bootstrap_interval(0.5, [0.4, 0.45, 0.5, 0.6], n=12, scale=scale) == pytest.approx(tuple(ends))
+
+
+def test_a_share_at_another_level_is_that_of_its_items_at_that_level():
+    rng = np.random.default_rng(1)
+    values, tasks = (rng.random(60) < 0.3).astype(float), np.repeat(np.arange(15), 4)
+    for groups in (None, tasks):
+        found, wanted = (clustered_proportion(values, groups, ci_level=level) for level in (0.95, 0.8))
+        assert share_at(found, 0.8) == wanted
+    alone = share_at(clustered_proportion([1, 0], [0, 0]), 0.8)
+    assert (alone.ci_level, math.isnan(alone.ci_low)) == (0.8, True)
+
+
+@pytest.mark.parametrize(("interval", "prior"), [(clopper_pearson_interval, None), (jeffreys_interval, 0.5)])
+def test_exact_and_posterior_ends_are_beta_quantiles(interval, prior):
+    """Clopper and Pearson: Beta(k, n - k + 1) and Beta(k + 1, n - k); Jeffreys: Beta(k + 1/2, n - k + 1/2) for both."""
+    for k, n in ((3, 10), (1.5, 4.5), (0, 8), (8, 8)):
+        low = 0 if k == 0 else beta.ppf(0.05, k + (prior or 0), n - k + (prior or 1))
+        high = 1 if k == n else beta.ppf(0.95, k + (prior or 1), n - k + (prior or 0))
+        assert interval(k, n, ci_level=0.9) == pytest.approx((low, high))
+
+
+def test_a_mean_of_independent_values_has_the_interval_of_t():
+    """From ten units on; those of clusters that hold an item each are the same."""
+    values = np.random.default_rng(3).random(10)
+    half = t.ppf(0.95, 9) * values.std(ddof=1) / math.sqrt(10)
+    for clusters in (None, np.arange(10)):
+        found = clustered_mean(np.r_[values, math.nan], clusters if clusters is None else [*clusters, 3], ci_level=0.9)
+        assert (found.ci_low, found.ci_high) == pytest.approx((values.mean() - half, values.mean() + half))
+        assert (found.n_items, found.n_missing, found.n_clusters) == (10, 1, 10)
+    assert "9 independent units" in clustered_mean(values[:9]).reason
+
+
+def test_the_exact_interval_gives_way_to_wilson_s_at_fifteen_of_either_outcome():
+    methods = [clustered_proportion([1] * k + [0] * (40 - k)).method for k in (14, 15, 25, 26)]
+    assert methods == ["Clopper-Pearson", "Wilson", "Wilson", "Clopper-Pearson"]
+
+
+def test_names_of_clusters_are_numbered_and_every_item_is_its_own_without_any():
+    assert cluster_codes(None, 3).tolist() == [0, 1, 2]
+    for names, numbers in (
+        (["b", "a", "b"], [1, 0, 1]),
+        ([2, 0, 0], [1, 0, 0]),
+        ([1, 0, 1], [1, 0, 1]),
+        ([-1, 1, 1], [0, 1, 1]),
+    ):
+        assert cluster_codes(np.array(names), 3).tolist() == numbers
 
 
 @pytest.mark.parametrize(("estimate", "error"), [(1.0, 0.1), (0.5, math.inf), (math.nan, 0.1)])

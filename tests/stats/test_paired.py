@@ -181,7 +181,7 @@ def test_what_the_test_keeps_the_interval_holds():
 
 
 def test_where_larger_tasks_change_more_p_is_that_of_the_side_that_reaches_further():
-    """Nearly all of the change is in 2 of 22 tasks, of 30 items each: few flips reach as far, yet two tasks say little."""
+    """Nearly all of the change is in 2 of 22 tasks, of 30 items: few flips reach as far, yet two tasks say little."""
     task = np.repeat(np.arange(22), [30, 30] + [1] * 20)
     change = np.where(task < 2, 1.0, np.where(task % 4 == 0, 1.0, 0.0))
     change[task == 3] = -1.0

@@ -8,18 +8,21 @@ import pytest
 from scipy.stats import t
 from version_worlds import word_of, world
 
+from axisjudge.stats.comparisons.paired import holm
 from axisjudge.stats.comparisons.progress import (
     FEWEST_TASKS,
     LEVEL,
     MARGIN,
     POWER,
     ProgressReason,
+    adjusted,
     decide,
     excludes_margin,
     moved,
     run_noise,
     tasks_needed,
 )
+from axisjudge.stats.comparisons.ranking import standard_error
 
 
 def rates(runs, **how):
@@ -146,22 +149,13 @@ def test_no_change_at_all_needs_29_tasks():
 
 
 @pytest.mark.slow
-def test_needed_tasks_follow_the_formula_and_exceed_those_that_did_not_do():
-    """((1.960 + 0.8416) .3 / .1)^2 = 70.6."""
-    assert tasks_needed(0.0, 0.3) == 71
-    assert tasks_needed(math.nan, 0.3) is None
+def test_needed_tasks_exceed_those_that_did_not_do():
     rng = np.random.default_rng(3)
     for _ in range(200):
         found = change_of(rng.normal(rng.uniform(-0.1, 0.1), 0.3, size=15))
         decision = decide(found, (0.5, 0.6), [])
         if decision.outcome == "too few items to tell":
             assert decision.needed > 15
-
-
-def test_equivalence_is_the_90_percent_interval_inside_the_margin():
-    narrow, wide = change_of([0.05, -0.05] * 10), change_of([0.5, -0.5] * 10)
-    assert excludes_margin(narrow)
-    assert not excludes_margin(wide)
 
 
 def test_a_decision_says_whether_noise_was_measured():
@@ -174,3 +168,61 @@ def test_a_change_gives_itself_as_plain_values():
     assert plain["n_changed_tasks"] == 2
     assert plain["change"]["estimate"] == pytest.approx(1 / 3)
     assert set(plain["noise"]) == {"spread", "degrees", "threshold", "repeats"}
+
+
+def test_a_change_up_to_the_threshold_is_noise_and_the_threshold_is_that_of_two_means():
+    """Three and two repeats of two items, one item incomplete: SD on 3 degrees, t of .95, sqrt(1/3 + 1/2)."""
+    values = np.full((2, 3, 3), math.nan)
+    values[0], values[1, :, :2] = [[0.1, 0.2, 0.6], [0.3, 0.2, 0.2], [0, 0, 0]], [[0.4, 0.5], [0.2, 0.3], [1, 1]]
+    values[0, 2, 0] = math.nan
+    noise = run_noise(values)
+    first, second = [0.2, 0.2, 0.4], [0.3, 0.4]
+    spread = math.sqrt((2 * np.var(first, ddof=1) + np.var(second, ddof=1)) / 3)
+    assert (noise.spread, noise.degrees, noise.repeats) == (pytest.approx(spread), 3, (3, 2))
+    assert noise.threshold == pytest.approx(t.ppf(0.95, 3) * spread * math.sqrt(1 / 3 + 1 / 2))
+    assert [noise.hides(each * noise.threshold) for each in (1, -1, 1.01, -1.01)] == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "spread", "needed"),
+    [  # ((1.960 + 0.8416) SD / delta)^2, delta the larger of the change and what is left of .1; 10 at least
+        (0.0, 0.3, 71),
+        (-0.08, 0.3, 111),
+        (0.03, 0.3, 145),
+        (0.2, 0.01, FEWEST_TASKS),
+        (0.2, 0.0, FEWEST_TASKS),
+        (0.0, math.nan, None),
+        (math.nan, 0.1, None),
+    ],
+)
+def test_tasks_that_would_tell_by_hand(change, spread, needed):
+    assert tasks_needed(change, spread) == needed
+
+
+@pytest.mark.parametrize(
+    ("mean", "spread", "excluded"), [(0, 0.25, True), (0, 0.255, False), (0.05, 0.12, True), (-0.05, 0.13, False)]
+)
+def test_a_margin_is_excluded_by_the_90_percent_interval_of_20_tasks(mean, spread, excluded):
+    """Half of tasks at mean + s and half at mean - s: t_.95 on 19 degrees x s / sqrt(19) = .397 s."""
+    assert excludes_margin(change_of([mean + spread, mean - spread] * 10)) == excluded
+
+
+def test_a_fall_is_worse_whatever_alpha_does_and_without_repeats_noise_is_not_measured():
+    for alphas in ((0.3, 0.5), (0.3, 0.1), (0.3, math.nan)):
+        fallen = decide(change_of([-0.3, -0.1, -0.5] * 6), alphas, [])
+        assert (fallen.outcome, fallen.reasons) == ("worse", (ProgressReason.FELL,))
+    for sign, reason in ((-1, ProgressReason.FELL_UNREPEATED), (1, ProgressReason.ROSE_UNREPEATED)):
+        once = decide(change_of([sign * 0.3, sign * 0.1] * 9, repeats=1), (0.3, 0.5), [])
+        assert (once.outcome, once.reasons, once.noise_measured) == ("noise not measured", (reason,), False)
+    equal = decide(change_of([0.3, 0.1] * 9), (0.3, 0.3), [])
+    assert equal.outcome == "progress"  # alpha did not fall
+
+
+def test_tasks_of_unlike_sizes_spread_as_the_standard_error_of_the_mean_says():
+    """SE x sqrt(tasks); p values adjusted by Holm over both changes."""
+    task, values = np.repeat(np.arange(6), [1, 2, 3, 4, 1, 1]), np.random.default_rng(2).random((2, 12, 1))
+    found = moved(values, task)
+    error = standard_error(values[1, :, 0] - values[0, :, 0], task)
+    assert found.task_spread == pytest.approx(error * math.sqrt(6))
+    both = adjusted([found, change_of([0.5, 0.1] * 6)])
+    assert [each.p_adjusted for each in both] == holm([each.p_value for each in both]).tolist()

@@ -1,7 +1,7 @@
 """Rank sets: exact small cases, invariances, refusals and joint coverage by simulation."""
 
 import math
-from itertools import combinations
+from itertools import combinations, product
 from math import comb
 
 import numpy as np
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import norm, ttest_rel, wilcoxon
+from scipy.stats import t as student
 from statsmodels.stats.multitest import multipletests
 
 from axisjudge.checks import InputError
@@ -397,3 +398,86 @@ def test_what_cannot_be_known():
     with pytest.raises(InputError, match="k: must be 1 or more; found 0"):
         expected_maximum(0)
     assert math.isnan(optimism_bound([0.0, 1.0], 3, clusters=["a", "a"]))
+
+
+# Small cases counted out, and what each property says at its limit.
+
+
+@pytest.mark.parametrize(
+    ("first_p", "alike_p", "tied", "differ", "first"),
+    [(0.05, 0.5, False, True, (1,)), (0.06, 0.05, True, True, (0, 1, 2)), (0.06, 0.06, True, False, (0, 1, 2))],
+)
+def test_what_ranks_that_nobody_is_parted_by_still_say(first_p, alike_p, tied, differ, first):
+    sets = RankSets(
+        np.array([0.2, 0.6, 0.4]),
+        np.ones(3),
+        np.full(3, 3),
+        np.ones((3, 3)),
+        0.95,
+        20,
+        0,
+        "",
+        0.0,
+        "",
+        first_p,
+        alike_p,
+    )
+    assert (sets.tied, sets.differ, sets.first, sets.order.tolist()) == (tied, differ, first, [1, 2, 0])
+    parted = RankSets(sets.means, np.array([2, 1, 1]), np.full(3, 3), sets.p_values, 0.95, 20, 0, "", 0.0)
+    assert (parted.tied, parted.differ, parted.first) == (False, True, (1, 2))
+
+
+def test_rivals_lend_each_other_half_of_their_variance_and_one_far_below_none():
+    """Of one rival given twice the variance stays and the degrees are half as many again; of two by hand."""
+    source, n = rng(), 24
+    top, rival, other = (source.random(n) + lift for lift in (0.25, 0.0, 0.1))
+    lead, less = top - rival, top - other
+    t_of = [each.mean() / math.sqrt(each.var(ddof=1) / n) for each in (lead, less)]
+    twice = _not_first(np.column_stack([top, rival, rival]), 0)
+    assert twice == pytest.approx(2 * student.sf(t_of[0], 1.5 * (n - 1)))
+    with_far = _not_first(np.column_stack([top, rival, rival - 100]), 0)
+    assert with_far == pytest.approx(2 * student.sf(t_of[0], n - 1))
+    variances = [each.var(ddof=1) for each in (lead, less)]
+    joined = [(each + np.mean(variances)) / 2 for each in variances]
+    both = [
+        2 * student.sf(each.mean() / math.sqrt(v / n), 1.5 * (n - 1))
+        for each, v in zip((lead, less), joined, strict=True)
+    ]
+    assert _not_first(np.column_stack([top, rival, other]), 0) == pytest.approx(max(both))
+    assert _not_first(np.column_stack([rival, top]), 0) == 1.0  # it does not lead
+
+
+def counted_out(statistic, table):
+    """The share of all sign patterns of clusters whose statistic is as large as that of the clusters as they are."""
+    flipped = [statistic(np.array(signs)[:, None] * table) for signs in product((1, -1), repeat=len(table))]
+    return np.mean(np.array(flipped) >= statistic(table) - 1e-9)
+
+
+def test_small_tables_have_the_p_values_of_all_sign_patterns():
+    table = (rng().random((10, 3)) < [0.2, 0.5, 0.9]).astype(float)
+    deviations = table - table.mean(axis=1, keepdims=True)
+    alike = counted_out(lambda each: (each.sum(axis=0) ** 2).sum(), deviations)
+    sets = rank_sets(table, rng=rng())
+    assert (sets.alike_p, sets.monte_carlo_error) == (pytest.approx(alike), 0)
+    pairs = [(j, k) for j in range(3) for k in range(3) if j != k]
+    gaps = np.stack([table[:, j] - table[:, k] for j, k in pairs], axis=1)
+    z = gaps.sum(axis=0) / np.sqrt((gaps**2).sum(axis=0))
+    left, largest = sorted(range(6), key=lambda at: -z[at]), 0.0
+    for step, at in enumerate(left):  # the maximum over the pairs still in play, never below that of a larger one
+        own = gaps[:, left[step:]] / np.sqrt((gaps[:, left[step:]] ** 2).sum(axis=0))
+        flipped = [(np.array(signs) @ own).max() for signs in product((1, -1), repeat=10)]
+        largest = max(largest, np.mean(np.array(flipped) >= z[at] - 1e-9))
+        assert sets.p_values[pairs[at]] == pytest.approx(largest), pairs[at]
+    many = rank_sets(np.tile(table, (2, 1)), rng=rng())
+    assert many.monte_carlo_error == pytest.approx(math.sqrt(0.05 * 0.95 / 9999))
+
+
+def test_the_fewest_changes_are_found_wherever_they_lie():
+    for n, falls_at in product(range(1, 18), repeat=2):
+        found = fewest_changes(lambda changed, at=falls_at: len(changed) < at, [range(n)], exact=True)
+        assert (found.changes, found.n_candidates) == (falls_at if falls_at <= n else None, n)
+
+
+def test_a_standard_error_by_hand():
+    """Mean .75, residuals of the two tasks -.5 and .5: sqrt(2 / 1 x .5) / 4."""
+    assert standard_error([1, 0, 1, 1, np.nan], ["a", "a", "b", "b", "a"]) == pytest.approx(0.25)

@@ -113,3 +113,27 @@ def test_a_mean_below_the_floor_seldom_holds_it(n, world):
     }[world]
     above = np.mean([mean_bounds(draw(), scale=(0, 100))[0] > mean for _ in range(1000)])
     assert above <= 0.07
+
+
+def test_bounds_of_one_run_and_numbers_of_equal_runs_in_closed_form():
+    """One run of x: a + .1 x (x - a) at level .9. No room above 100: E / n x 100 = 8 at the exponential's quantile."""
+    assert mean_bounds([60.0], scale=(20, 100), level=0.9) == pytest.approx((24, 96), abs=0.5)
+    assert repeats_above(80, 95, scale=(10, 100), level=0.9) == pytest.approx(math.log(0.1) / math.log(1 - 15 / 85))
+    assert repeats_above(10, 95, scale=(10, 100)) == 1  # any run lies above the scale's end
+    assert repeats_to_exclude(8, 100, scale=(0, 100)) == pytest.approx(-math.log(0.025) * 100 / 8, rel=0.02)
+    assert repeats_to_exclude(8, 20, scale=(20, 60), ci_level=0.9) == pytest.approx(-math.log(0.05) * 40 / 8, rel=0.02)
+    assert repeats_to_exclude(0, 100, scale=(0, 100)) == math.inf
+
+
+def test_equal_repeats_on_both_sides_leave_at_each_end_what_the_level_leaves():
+    """All of 100: after may be lower by what 3 draws miss at .025, before by what 40 do; two say nothing."""
+    change = repeats_change([100] * 40, [100] * 3, scale=(0, 100))
+    assert change.ci_low == pytest.approx(-100 * unseen_share(3, 0.975), abs=1)
+    assert change.ci_high == pytest.approx(100 * unseen_share(40, 0.975), abs=0.6)
+    assert math.isnan(repeats_change([100] * 40, [100] * 2, scale=(0, 100)).ci_low)
+    assert "scale" in repeats_change([100] * 3, [100] * 3).reason
+
+
+@pytest.mark.parametrize(("ci_level", "shown"), [(0.968, True), (0.97, False)])
+def test_a_collapse_of_three_repeats_is_shown_where_half_of_the_error_is_a_64th_or_more(ci_level, shown):
+    assert math.isnan(repeats_change([94] * 3, [0] * 3, ci_level=ci_level).ci_low) != shown
