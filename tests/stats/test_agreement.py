@@ -7,6 +7,7 @@ import math
 import krippendorff
 import numpy as np
 import pytest
+from scipy.stats import norm, t
 from sklearn.metrics import cohen_kappa_score
 
 from axisjudge.checks import InputError
@@ -20,7 +21,9 @@ from axisjudge.stats.agreement.chance_corrected import (
     percent_agreement,
     scott_pi,
 )
-from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_of_two
+from axisjudge.stats.agreement.coefficient_intervals import _cells, rare, shows_few
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_of_two, rating_patterns
+from axisjudge.stats.clusters import clustered_variance
 
 NAN = math.nan
 #: Coefficients whose chance is how often the raters used each word.
@@ -407,3 +410,91 @@ def test_many_patterns_are_jackknifed_and_agree_with_the_bootstrap(monkeypatch):
         ratings, clusters=np.arange(3000) % 2999
     )  # two items share a cluster, the rest stand alone
     assert (left_out.ci_low, left_out.ci_high) == pytest.approx((alone.ci_low, alone.ci_high), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("counts", "is_rare", "is_few"),
+    [  # of 80: the expected rarer cell is 80 x (rarer ratings / 160)^2; it, and items that differ or not, are 5 or more
+        ((17, 6, 57), False, False),  # 80 x (40 / 160)^2 = 5
+        ((16, 7, 57), True, False),
+        ((18, 4, 58), True, True),
+        ((18, 5, 57), False, False),
+        ((3, 75, 2), False, False),
+        ((2, 76, 2), True, False),
+        ((2, 6, 72), True, False),  # (2 x 2 + 6) / 2 = 5 uses each
+        ((1, 7, 72), True, True),
+    ],
+)
+def test_what_is_rare_by_hand(counts, is_rare, is_few):
+    both, differ, neither = counts
+    ratings = from_table(both, differ // 2, differ - differ // 2, neither)
+    for of in (ratings, 1 - ratings):
+        assert (rare(rating_patterns(of)), shows_few(rating_patterns(of))) == (is_rare, is_few)
+
+
+@pytest.mark.parametrize(
+    ("name", "raters", "prior"),
+    [  # one for the unanimous, one for the others, each pattern as often as raters can change places
+        ("cohen_kappa", 2, {"00": 1 / 2, "11": 1 / 2, "01": 1 / 2, "10": 1 / 2}),
+        ("fleiss_kappa", 3, {"000": 1 / 2, "111": 1 / 2, "001": 1 / 2, "011": 1 / 2}),
+        ("gwet_ac1", 4, {"0000": 1 / 2, "1111": 1 / 2, "0001": 4 / 14, "0011": 6 / 14, "0111": 4 / 14}),
+    ],
+)
+def test_the_prior_of_patterns_by_hand(name, raters, prior):
+    ratings = np.zeros((3, raters))
+    ratings[1], ratings[2, -1] = 1, np.nan
+    cells, counts, mass = _cells(COEFFICIENTS[name], rating_patterns(ratings))
+    names = ["".join("?" if code < 0 else str(code) for code in cell) for cell in cells.tolist()]
+    found = dict(zip(names, mass, strict=True))
+    hole = {each for each in found if "?" in each}
+    assert {each: mass for each, mass in found.items() if each not in hole} == pytest.approx(prior)
+    assert [found[each] for each in hole] == [0]
+    assert sorted(counts[counts > 0]) == [1, 1, 1]
+
+
+def test_few_items_have_the_posterior_of_their_table():
+    """Dirichlet(1/2) of four cells, counts by (z / t)^2 on 39 degrees, and the ends by t / z: as drawn here."""
+    ratings = from_table(12, 4, 4, 20)
+    scale = (norm.ppf(0.95) / t.ppf(0.95, 39)) ** 2
+    drawn = np.random.default_rng(5).dirichlet(scale * np.array([12, 4, 4, 20]) + 0.5, 40_000)
+    first, second = drawn[:, 0] + drawn[:, 1], drawn[:, 0] + drawn[:, 2]
+    chance = first * second + (1 - first) * (1 - second)
+    ends = np.quantile((drawn[:, 0] + drawn[:, 3] - chance) / (1 - chance), [0.05, 0.95])
+    found = cohen_kappa(ratings, ci_level=0.9)
+    assert (found.ci_low, found.ci_high) == pytest.approx(tuple(ends), abs=0.02)
+
+
+@pytest.mark.parametrize("name", ["cohen_kappa", "gwet_ac1"])
+def test_clustered_intervals_rest_on_what_each_item_moves_on_fisher_s_z(name):
+    """By leaving every item out in turn, 24 clusters of 5; alike, by leaving out clusters that each weigh the same."""
+    rng, task = np.random.default_rng(8), np.repeat(np.arange(24), 5)
+    kind = (rng.random(24) < 0.5)[task] ^ (rng.random(120) < 0.2)
+    ratings = np.where(rng.random((120, 2)) < 0.15, ~kind[:, None], kind[:, None]).astype(float)
+
+    def value(rows, weights=None):
+        return COEFFICIENTS[name].value(rating_patterns(ratings[rows], categories=[0, 1], weights=weights))
+
+    z = np.arctanh([value(np.arange(120) != at) for at in range(120)])
+    spread = clustered_variance((z.mean() - z) * 119 / 120, task, prior=0.3, rare=True)
+    below, above = spread.lean.quantiles(t.ppf(0.975, spread.degrees))
+    ends = np.tanh(np.arctanh(value(task >= 0)) + np.array([-below, above]) * spread.error)
+    found = agreement_coefficients(ratings, [name], clusters=task)[name]
+    assert (found.ci_low, found.ci_high) == pytest.approx(tuple(ends))
+    some = np.where(np.arange(120) % 5 < 1 + task % 5)[0]  # 1 to 5 items a task
+    weight = 1 / np.bincount(task[some])[task[some]]
+    left = np.arctanh([value(some[task[some] != one], weight[task[some] != one]) for one in range(24)])
+    half = t.ppf(0.975, 23) * math.sqrt(23 * left.var())
+    ends = np.tanh(np.arctanh(value(some, weight)) + np.array([-half, half]))
+    alike = agreement_coefficients(ratings[some], [name], clusters=task[some], alike="clusters")[name]
+    assert (alike.ci_low, alike.ci_high) == pytest.approx(tuple(ends))
+
+
+def test_independent_items_have_the_standard_error_of_resampled_items():
+    """1,000 resamples on Fisher's z, t on 149 degrees; our own resamples give the same but for their noise."""
+    drawn = np.random.default_rng(3).multinomial(150, np.array([50, 15, 15, 70]) / 150, 20_000) / 150
+    first, second = drawn[:, 0] + drawn[:, 1], drawn[:, 0] + drawn[:, 2]
+    chance = first * second + (1 - first) * (1 - second)
+    half = t.ppf(0.975, 149) * np.arctanh((drawn[:, 0] + drawn[:, 3] - chance) / (1 - chance)).std(ddof=1)
+    found = cohen_kappa(from_table(50, 15, 15, 70))
+    assert np.arctanh(found.ci_high) - np.arctanh(found.estimate) == pytest.approx(half, rel=0.08)
+    assert np.arctanh(found.estimate) - np.arctanh(found.ci_low) == pytest.approx(half, rel=0.08)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.special import ndtr
+from scipy.stats import t
 from sklearn.metrics import cohen_kappa_score
 
 from axisjudge.checks import InputError
@@ -126,3 +127,29 @@ def test_messages():
         case_weighted([[1.0, 0.0]], [0.5])
     with pytest.raises(InputError, match=r"must lie in \[0, 1\]"):
         case_weighted([[1.0, 0.0]], [[95, 0.5]])
+
+
+def test_the_interval_of_the_difference_leaves_whole_clusters_out():
+    """scikit-learn's kappas with and without weights; t on half of the clusters less one."""
+    rng, clusters = np.random.default_rng(3), np.repeat(np.arange(15), 5)
+    ratings, confidence = judged(75, rng, informative=True, clusters=clusters)
+
+    def gain(kept):
+        pair, weight = ratings[kept].T, confidence[kept].prod(axis=1)
+        return cohen_kappa_score(*pair, sample_weight=weight) - cohen_kappa_score(*pair)
+
+    without = np.array([gain(clusters != one) for one in range(15)])
+    half = t.ppf(0.9, 7) * math.sqrt(14 * without.var())
+    found = case_weighted(ratings, confidence, clusters=clusters, ci_level=0.8)
+    assert (found.ci_low, found.ci_high) == pytest.approx((gain(clusters >= 0) - half, gain(clusters >= 0) + half))
+
+
+def test_few_orders_of_confidences_give_the_p_value_of_all_of_them():
+    """Judge 1 is of one word and sure of one of three items, judge 2 always alike: a third of the orders is as far."""
+    ratings = np.array([[0, 0], [0, 1], [0, 1], [1, 1]])
+    confidence = np.array([[1.0, 0.5], [0.1, 0.5], [0.1, 0.5], [0.7, 0.5]])
+    for combine, p in (("product", 1 / 3), ("minimum", 1 / 3)):
+        found = case_weighted(ratings, confidence, coefficient="percent_agreement", combine=combine)
+        assert found.p_value == pytest.approx(p, abs=0.05)
+    parted = case_weighted(ratings, confidence, coefficient="percent_agreement", strata=[0, 1, 1, 1])
+    assert parted.p_value == 1  # within strata nothing changes places

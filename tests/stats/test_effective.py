@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from axisjudge.checks import InputError
 from axisjudge.stats.agreement.effective import effective_judges, leave_out, majority_accuracy
@@ -181,3 +182,45 @@ def test_every_share_has_its_base_and_ties_are_counted():
     found = effective_judges(verdicts, np.array([0, 0, 0, 0, math.nan]))
     assert (found.n_majority, found.n_tied, found.n_answered) == (3, 1, (3, 3, 2))
     assert found.majority == pytest.approx((1 + 0.5 + 0) / 3)
+
+
+def test_the_interval_leaves_whole_clusters_out():
+    """Jackknife of mean rho on Fisher's z, t on half of the fewest errors (or clusters less one), then k / (1 + ..)."""
+    rng, clusters = np.random.default_rng(7), np.repeat(np.arange(25), 4)
+    truth = rng.integers(0, 2, 100)
+    hard = (rng.random(25) < 0.3)[clusters][:, None]
+    verdicts = np.where(rng.random((100, 3)) < 0.1 + 0.3 * hard, 1 - truth[:, None], truth[:, None]).astype(float)
+    verdicts[3, 1] = math.nan
+
+    def z_of(kept):
+        rho = effective_judges(verdicts[kept], truth[kept]).by_label_error[0][2]
+        return math.atanh(rho)
+
+    z = np.array([z_of(clusters != one) for one in range(25)])
+    error = math.sqrt(24 / 25 * ((z - z.mean()) ** 2).sum())
+    n_errors = (verdicts != truth[:, None])[~np.isnan(verdicts).any(axis=1)].sum(axis=0).min()
+    for level in (0.95, 0.8):
+        found = effective_judges(verdicts, truth, clusters=clusters, ci_level=level).n_effective
+        t = stats.t.ppf((1 + level) / 2, min(n_errors, 24) / 2)
+        ends = [3 / (1 + 2 * math.tanh(z_of(clusters >= 0) + sign * t * error)) for sign in (1, -1)]
+        assert (found.ci_low, found.ci_high) == pytest.approx(tuple(ends))
+    fewer = effective_judges(verdicts[4:], truth[4:], clusters=clusters[4:]).n_effective
+    assert "24 clusters" in fewer.reason
+
+
+@pytest.mark.parametrize(("q", "undecided"), [(2, 0), (3, 0), (3, 0.1)])
+def test_label_error_is_taken_back_without_a_rest_from_a_whole_population(q, undecided):
+    """All combinations of truth, label and two independent verdicts, as often as their probability: rho is 0 then."""
+    wrong = (0.2 - undecided / 2) / (q - 1)
+    said = np.full((q, q + 1), wrong) + (1 - undecided - wrong * q) * np.eye(q, q + 1)
+    said[:, q] = undecided
+    label = np.full((q, q), 0.1 / (q - 1)) + (0.9 - 0.1 / (q - 1)) * np.eye(q)
+    times = np.einsum("tl,ta,tb->tlab", label, said, said)
+    counts = np.round(times / times[times > 0].min() * 2).astype(int).ravel()
+    _, labels, first, second = np.indices(times.shape).reshape(4, -1)
+    rows = np.repeat(np.arange(counts.size), counts)
+    verdicts = np.stack([first, second], axis=1)[rows].astype(float)
+    found = effective_judges(verdicts, labels[rows], label_errors=(0.0, 0.1))
+    (_, apparent, rho), (_, judges, none) = found.by_label_error
+    assert (apparent < 1.9, rho > 0.05) == (True, True)
+    assert (judges, none) == (pytest.approx(2, abs=0.01), pytest.approx(0, abs=0.005))

@@ -3,10 +3,12 @@
 import krippendorff
 import numpy as np
 import pytest
+from scipy import stats
 
 from axisjudge.checks import InputError
 from axisjudge.stats.agreement.chance_corrected import krippendorff_alpha
 from axisjudge.stats.agreement.measured import FORMS, interval_alpha, intraclass_correlation
+from axisjudge.stats.clusters import clustered_variance
 
 #: Six targets, four judges: Shrout and Fleiss (1979), table 2.
 SHROUT_FLEISS = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
@@ -113,3 +115,37 @@ def test_what_is_undefined_says_why():
     with pytest.raises(InputError, match="form: must be one of"):
         intraclass_correlation(SHROUT_FLEISS, form="2,1")
     assert len(FORMS) == 6
+
+
+@pytest.mark.parametrize(
+    ("missing", "statistic"),
+    [
+        (0.2, interval_alpha),
+        (0.2, lambda table, **how: intraclass_correlation(table, form="1", **how)),
+        (0, lambda table, **how: intraclass_correlation(table, form="C,1", **how)),
+        (0, intraclass_correlation),
+    ],
+)
+def test_an_interval_rests_on_what_each_item_moves_on_fisher_s_z(missing, statistic):
+    """By leaving every item out in turn; from 20 clusters on."""
+    table, group = scores(n=42, k=3, missing=missing, clusters=21)
+    found, kept = statistic(table, clusters=group, ci_level=0.9), (~np.isnan(table)).sum(axis=1) >= 2
+    without = [statistic(np.delete(table, at, axis=0)).estimate for at in np.flatnonzero(kept)]
+    z, n = np.arctanh(without), kept.sum()
+    codes = np.unique(group[kept], return_inverse=True)[1]
+    spread = clustered_variance((z.mean() - z) * (n - 1) / n, codes, prior=0.3, rare=True)
+    below, above = spread.lean.quantiles(stats.t.ppf(0.95, spread.degrees))
+    ends = np.tanh(np.arctanh(found.estimate) + np.array([-below, above]) * spread.error)
+    assert (found.ci_low, found.ci_high) == pytest.approx(tuple(ends))
+    few, enough = (statistic(np.nan_to_num(table[: 2 * each]), clusters=group[: 2 * each] % each) for each in (19, 20))
+    assert ("19 clusters" in few.reason, enough.reason) == (True, "")
+
+
+@pytest.mark.parametrize(("form", "single"), [("k", "1"), ("A,k", "A,1"), ("C,k", "C,1")])
+def test_the_mean_of_k_ratings_is_stepped_up_from_one(form, single):
+    """Spearman and Brown: k r / (1 + (k - 1) r), of the value and both ends."""
+    table, _ = scores(n=12, k=3)
+    one, mean = (intraclass_correlation(table, form=each, ci_level=0.8) for each in (single, form))
+    for end in ("estimate", "ci_low", "ci_high"):
+        r = getattr(one, end)
+        assert getattr(mean, end) == pytest.approx(3 * r / (1 + 2 * r))

@@ -14,6 +14,7 @@ from axisjudge.stats.agreement.effective import (
     consensus_rate,
     independent_panel,
 )
+from axisjudge.stats.proportions import clopper_pearson_interval
 
 rates = st.lists(st.floats(0, 1), min_size=1, max_size=6)
 
@@ -116,3 +117,14 @@ def test_coincidence_refuses_few_tasks_and_a_lone_judge() -> None:
     alone[:, :, 1] = np.nan
     assert "two judges" in coincidence_test(alone, rng=rng).refusal
     assert math.isnan(coincidence_test(alone, rng=rng).p_value)
+
+
+def test_ends_are_those_of_the_judges_own_intervals_which_hold_together() -> None:
+    """Two judges at 97.5% each: 1 - (1 - a)(1 - b) and a b of their lower ends, and of their upper ones."""
+    said = np.array([[1, 1]] * 3 + [[1, 0]] * 4 + [[0, 1]] * 2 + [[0, 0]] * 15)
+    panel = independent_panel(said, np.arange(24))
+    own = [clopper_pearson_interval(k, 24, ci_level=0.975) for k in (7, 5)]
+    for at, end in enumerate(("ci_low", "ci_high")):
+        a, b = own[0][at], own[1][at]
+        assert getattr(panel.any_judge, end) == pytest.approx(1 - (1 - a) * (1 - b))
+        assert getattr(panel.consensus, end) == pytest.approx(a * b)
