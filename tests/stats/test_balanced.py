@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import t
 from sklearn.metrics import balanced_accuracy_score
 
 from axisjudge.checks import InputError
-from axisjudge.stats.proportions import clustered_proportion
+from axisjudge.stats.proportions import clopper_pearson_interval, clustered_proportion, wilson_interval
 from axisjudge.stats.reference import balanced_accuracy, balanced_pseudo_values
 
 
@@ -123,3 +124,26 @@ def test_the_interval_covers(correlation, share, accuracies):
         found = balanced_accuracy(right, rare, cluster)
         covered += found.ci_low <= np.mean(accuracies) <= found.ci_high
     assert 0.93 <= covered / times <= 0.98
+
+
+def test_of_independent_items_the_interval_is_t_on_the_logit_or_mover_by_hand():
+    """sum p (1 - p) / n over K^2, times n / (n - 1); t on the rarer word less one. Under five of a kind MOVER."""
+    word = np.repeat(["a", "b"], [40, 60])
+    right = np.r_[np.arange(40) < 30, np.arange(60) < 36]
+    found, mean = balanced_accuracy(right, word, ci_level=0.9), (0.75 + 0.6) / 2
+    error = math.sqrt(100 / 99 * (0.75 * 0.25 / 40 + 0.6 * 0.4 / 60) / 4) / (mean * (1 - mean))
+    centre, half = math.log(mean / (1 - mean)), t.ppf(0.95, 39) * error
+    assert (found.ci_low, found.ci_high) == pytest.approx(tuple(1 / (1 + np.exp(-centre + np.array([half, -half])))))
+    few = balanced_accuracy(np.r_[np.arange(40) < 36, right[40:]], word)
+    ends = [clopper_pearson_interval(36, 40), wilson_interval(36, 60)]
+    below, above = (math.hypot(0.9 - ends[0][at], 0.6 - ends[1][at]) / 2 for at in (0, 1))
+    assert (few.ci_low, few.ci_high) == pytest.approx((0.75 - below, 0.75 + above))
+    five = balanced_accuracy(np.r_[np.arange(40) < 35, right[40:]], word)
+    assert ("MOVER" in few.method, "logit" in five.method) == (True, True)
+
+
+def test_pseudo_values_are_those_of_leaving_each_cluster_out():
+    truth, said, cluster = drawn(np.random.default_rng(9), clusters=12)
+    without = [balanced_accuracy_score(truth[cluster != one], said[cluster != one]) for one in range(12)]
+    expected = balanced_accuracy_score(truth, said) + 11 * (np.mean(without) - without)
+    assert balanced_pseudo_values((said == truth)[:, None] * 1.0, truth, cluster)[:, 0] == pytest.approx(expected)

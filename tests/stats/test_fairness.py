@@ -8,7 +8,7 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.stats.comparisons.paired import holm
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, difference_ends
 from axisjudge.stats.fairness import Fair, fair_shares, post_stratified_sum, share_difference, stratum_shares
 from axisjudge.stats.proportions import clustered_proportion, wilson_interval
 
@@ -109,3 +109,29 @@ def test_judges_are_tested_together_and_each_difference_is_bounded_together_with
     assert [each.answer for each in none] == [Fair.NOT_TRIED] * 2
     certain = stratum_shares(np.where(agent == "a0", 0.0, 1.0), agent, np.arange(right.size) // 2)
     assert certain[0].p_value == 1e-6  # the least that is told
+
+
+def test_shares_of_a_task_move_together_by_what_its_residuals_show_less_an_error():
+    """Correlation of tasks' residuals r, less 1 / sqrt(16 - 3) on Fisher's z; of nine tasks none is taken."""
+    rng, stratum = np.random.default_rng(4), np.tile(["a", "a", "b", "b"], 16)
+    task = np.repeat(np.arange(16), 4)
+    right = (rng.random(64) < (rng.random(16) < 0.5)[task] * 0.7 + 0.15).astype(float)
+    of = [np.bincount(task[stratum == name], right[stratum == name] - right[stratum == name].mean()) for name in "ab"]
+    r = (of[0] @ of[1]) / math.sqrt((of[0] @ of[0]) * (of[1] @ of[1]))
+    for n_tasks, taken in ((16, math.tanh(math.atanh(r) - 1 / math.sqrt(13))), (9, 0)):
+        kept = task < n_tasks
+        first, second = stratum_shares(right[kept], stratum[kept], task[kept])
+        ends = difference_ends(first.share, second.share, taken)
+        assert (first.difference.ci_low, first.difference.ci_high) == pytest.approx(ends)
+    assert 0.2 < r < 0.99
+
+
+def test_a_p_value_is_the_level_at_which_the_interval_just_holds_0():
+    first, _ = stratum_shares([1] * 18 + [0] * 2 + [1] * 10 + [0] * 10, ["a"] * 20 + ["b"] * 20)
+    for level, held in ((1 - 0.99 * first.p_value, True), (1 - 1.01 * first.p_value, False)):
+        first, _ = stratum_shares([1] * 18 + [0] * 2 + [1] * 10 + [0] * 10, ["a"] * 20 + ["b"] * 20, ci_level=level)
+        assert (first.difference.ci_low <= 0) == held
+    alike, _ = stratum_shares([1, 0] * 20, ["a"] * 20 + ["b"] * 20)
+    assert alike.p_value > 0.99
+    apart, _ = stratum_shares([1] * 200 + [0] * 200, ["a"] * 200 + ["b"] * 200)
+    assert apart.p_value == 1e-6

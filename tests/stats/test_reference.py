@@ -10,7 +10,7 @@ from sklearn.metrics import cohen_kappa_score, confusion_matrix, recall_score
 
 from axisjudge.checks import InputError
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa
-from axisjudge.stats.proportions import clustered_mean
+from axisjudge.stats.proportions import clopper_pearson_interval, clustered_mean
 from axisjudge.stats.reference import (
     ONE_PERSON,
     against_reference,
@@ -100,6 +100,9 @@ def test_lost_and_undecided_verdicts_bound_every_share():
     found = against_reference(judge, people, n_categories=3, failing=1, undecided=[2])
     assert found.sensitivity.given.estimate == pytest.approx(36 / 46)
     assert (found.sensitivity.worst, found.sensitivity.best) == pytest.approx((36 / 50, 40 / 50))
+    assert (found.sensitivity.low, found.sensitivity.high) == pytest.approx(
+        (clopper_pearson_interval(36, 50)[0], clopper_pearson_interval(40, 50)[1])
+    )
     assert (found.specificity.worst, found.specificity.best) == pytest.approx((125 / 150, 135 / 150))
     assert (found.accuracy.worst, found.accuracy.best) == pytest.approx((161 / 200, 175 / 200))
     assert found.coverage.estimate == pytest.approx(186 / 200)

@@ -4,9 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
+from axisjudge.stats.agreement.coefficients import rating_patterns
 from axisjudge.stats.comparisons.ranking import rank_sets
-from axisjudge.stats.fairness import reference_ranks
+from axisjudge.stats.fairness import _pseudo_values, _unseen, reference_ranks
 
 
 def study(rng, accuracies, n_decided, tasks=50, runs=4, share=0.4):
@@ -77,3 +79,24 @@ def _lead(given, truth, task):
 @pytest.mark.parametrize("share", [0.15, 0.4])
 def test_equal_raters_over_the_grid(n_decided, share):
     assert told_apart(n_decided, 300, share=share) <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 300)
+
+
+def test_pseudo_values_and_the_cluster_that_was_not_seen_by_scikit_learn():
+    """n A - (n - 1) A without the cluster; and n times what .6 of a mean cluster, all right or all wrong, moves."""
+    given, truth, task = study(np.random.default_rng(1), (0.8, 0.7), 60, tasks=12)
+    given[:4, 1] = truth[:4] = 1  # three words of which the reference has two
+    for column in given.T:
+        kept = ~np.isnan(column)
+        patterns = rating_patterns(np.column_stack([column, truth]), categories=[0, 1, 2], clusters=task)
+        said, true, of = column[kept], truth[kept], task[kept]
+        there, whole = np.unique(of), cohen_kappa_score(said, true)
+        n = there.size
+        pseudo = [n * whole - (n - 1) * cohen_kappa_score(said[of != one], true[of != one]) for one in there]
+        found = _pseudo_values("cohen_kappa", patterns)
+        assert found[there] == pytest.approx(pseudo)
+        assert np.isnan(np.delete(found, there)).all()
+        weight = np.r_[np.ones(said.size), np.full(said.size, 0.6 / n)]
+        common, other = (0, 1) if (true == 0).sum() >= (true == 1).sum() else (1, 0)
+        for more, moved in ((np.where(true == common, other, common), 0), (true, 1)):
+            with_it = cohen_kappa_score(np.r_[said, more], np.r_[true, true], sample_weight=weight)
+            assert _unseen("cohen_kappa", patterns)[moved] == pytest.approx(n * (with_it - whole))

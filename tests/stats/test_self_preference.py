@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from axisjudge.checks import InputError
 from axisjudge.stats.fairness import self_preference
@@ -87,3 +88,30 @@ def test_messages():
         self_preference([[1.0, 0.0, 1.0]], FAMILIES, [], ["red"], failed=[1], tasks=[0])
     with pytest.raises(InputError, match="failed: needs one entry for each"):
         self_preference([[1.0, 0.0, 1.0]], FAMILIES, ["a"], ["red"], failed=[1, 0], tasks=[0])
+
+
+def test_the_contrast_and_its_interval_by_leaving_tasks_out():
+    """(own - other agents) of own judges less that of the others, agent by agent; jackknife, t on tasks less one."""
+    rng, shape = np.random.default_rng(3), (12, 4, 3)
+    task, agent = np.indices(shape[:2]).reshape(2, -1)
+    said = (rng.random(shape) < 0.4).astype(float)
+    said[2, 1, 0] = math.nan
+    own = np.array([True, True, False, False])
+
+    def contrast(cells):
+        def gap(judges):
+            rates = [np.nanmean(cells[:, each][:, judges]) for each in range(4)]
+            return np.mean(rates[:2]) - np.mean(rates[2:])
+
+        return gap([0]) - gap([1, 2])
+
+    without = np.array([contrast(np.delete(said, each, axis=0)) for each in range(12)])
+    agents, families = [f"agent {each}" for each in agent], [("x", "y")[not own[each]] for each in agent]
+    found = self_preference(
+        said.reshape(48, 3), ["x", "u", "v"], agents, families, failed=np.ones(48), tasks=task, ci_level=0.9
+    ).preference["x"]
+    sizes = np.full(12, 12.0)
+    sizes[2] = 11
+    half = t.ppf(0.95, sizes.sum() ** 2 / (sizes**2).sum() - 1) * math.sqrt(11 * without.var())
+    assert found.estimate == pytest.approx(contrast(said))
+    assert (found.ci_low, found.ci_high) == pytest.approx((contrast(said) - half, contrast(said) + half))
