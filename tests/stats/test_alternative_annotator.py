@@ -2,12 +2,13 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ttest_1samp
+from scipy.stats import t, ttest_1samp
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import to_matrix
@@ -15,9 +16,13 @@ from axisjudge.stats.alternative_annotator import (
     alternative_annotator,
     benjamini_yekutieli,
     best_constant,
+    beyond_constant,
+    failing_word,
     stand_in,
     standing_in,
 )
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.proportions import clopper_pearson_interval
 
 SETS = {"mtbench": "nominal", "cebab_stars": "ordinal", "summeval": "ordinal"}
 
@@ -230,3 +235,63 @@ def test_a_judge_is_tested_beside_the_best_constant_and_with_rare_words_counting
     assert result.balanced == alternative_annotator(truth, people, epsilon=0.2, names=["a", "b", "c"], balanced=True)
     assert (result.judge.balanced, result.balanced.balanced, result.balanced_constant.balanced) == (False, True, True)
     assert result.refusal == stand_in(result.judge, result.constant, result.beyond_constant)
+
+
+def test_balanced_tests_count_every_word_of_the_others_alike():
+    """Weights 1 / (q P) averaged over the others; t on Kish's number of items less one; the advantage on the logit."""
+    judge, people = judges_people(60, 0.3, 0.8, np.random.default_rng(14))
+    found = alternative_annotator(judge, people, epsilon=0.1, balanced=True, ci_level=0.9)
+    shares, influence = [], np.zeros(60)
+    for at, person in enumerate(found.people):
+        others = np.delete(people, at, axis=1)
+        failing = others.mean(axis=1)
+        weight = failing / (2 * failing.mean()) + (1 - failing) / (2 * (1 - failing.mean()))
+        mine, its = ((others == each[:, None]).mean(axis=1) for each in (people[:, at], judge))
+        gap, n = (mine >= its) * 1.0 - (its >= mine), weight.sum() ** 2 / (weight**2).sum()
+        mean = np.average(gap, weights=weight)
+        error = math.sqrt(n / (n - 1) * ((weight * (gap - mean) / weight.sum()) ** 2).sum())
+        assert (person.difference, person.p_value) == pytest.approx((mean, t.cdf((mean - 0.1) / error, n - 1)))
+        assert person.advantage == pytest.approx(np.average(its >= mine, weights=weight))
+        shares.append(person.advantage)
+        influence += weight * ((its >= mine) - person.advantage) / weight.sum() / 3
+    mean = np.mean(shares)
+    half = t.ppf(0.95, 59) * math.sqrt(60 / 59 * (influence**2).sum()) / (mean * (1 - mean))
+    ends = 1 / (1 + np.exp(-math.log(mean / (1 - mean)) + np.array([half, -half])))
+    assert (found.advantage.ci_low, found.advantage.ci_high) == pytest.approx(tuple(ends))
+
+
+def test_numbers_are_scored_by_minus_the_root_of_mean_squares_and_beside_a_constant_word():
+    """Two people apart by 3 and 4 from a label, one missing: -(12.5)^.5; less that of always saying 2."""
+    judge, people = np.tile([5.0, 1.0], 15), np.tile([[2.0, 1.0, math.nan], [2.0, 1.0, 3.0]], (15, 1))
+    found = beyond_constant(judge, people, 2.0, scale="ordinal")
+    scores = [-math.sqrt((9 + 16) / 2) + math.sqrt(1 / 2), -math.sqrt((1 + 0 + 4) / 3) + math.sqrt((0 + 1 + 1) / 3)]
+    assert found.estimate == pytest.approx(np.mean(scores))
+    nominal = beyond_constant(judge, people, 2.0)
+    assert nominal.estimate == pytest.approx(np.mean([0 - 1 / 2, 1 / 3 - 1 / 3]))
+    assert found.n_items == 30
+    assert math.isnan(beyond_constant(judge, people, math.nan).estimate)
+
+
+def test_precision_recall_and_their_mean_by_hand():
+    """8 of 10 flags hold, of 14 failures 8 are flagged: F1 = 16 / (16 + 2 + 6); one item without a reference."""
+    flagged = np.r_[np.ones(10), np.zeros(20), 1]
+    failed = np.r_[np.ones(8), np.zeros(2), np.ones(6), np.zeros(14), math.nan]
+    found = failing_word(flagged, failed, ci_level=0.9)
+    assert [each.estimate for each in (found.precision, found.recall, found.f1)] == pytest.approx(
+        [0.8, 8 / 14, 16 / 24]
+    )
+    for share, k, n in ((found.precision, 8, 10), (found.recall, 8, 14)):
+        assert (share.ci_low, share.ci_high) == pytest.approx(clopper_pearson_interval(k, n, ci_level=0.9))
+    assert found.f1.n_items == 16
+
+
+@pytest.mark.parametrize(("n", "is_tested"), [(29, False), (30, True)])
+def test_the_limits_of_the_test_belong_to_it(n, is_tested):
+    judge, people = judges_people(n, 0.4, 0.9, np.random.default_rng(7))
+    assert bool(alternative_annotator(judge, people).tested) == is_tested
+    found = alternative_annotator(*judges_people(300, 0.4, 0.95, np.random.default_rng(6)))
+    half, less = (replace(found, winning_rate=rate) for rate in (0.5, 0.499))
+    assert (half.passed, less.passed) == (True, False)
+    beyond = Estimate(estimate=0.1, ci_low=0.0, ci_high=0.2, n_items=9, n_clusters=9)
+    assert "always says the same" in stand_in(found, found, beyond)
+    assert stand_in(found, found, replace(beyond, ci_low=0.01)) == ""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 from sklearn.isotonic import isotonic_regression
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
@@ -155,3 +156,24 @@ def test_missing_is_counted_and_nonsense_refused():
     ):
         with pytest.raises(InputError, match=message):
             call()
+
+
+def test_of_one_confidence_the_band_is_that_of_a_binomial_and_clusters_stretch_it():
+    """70 of 100 expected: 5% on either side; 25 tasks of four equal items move by the root of their design effect."""
+    confidence, correct = np.full(100, 0.7), np.arange(100) % 10 < 7
+    found = reliability_curve(confidence, correct)
+    ends = binom.ppf([0.05, 0.95], 100, 0.7) / 100
+    assert (found.band_low[0], found.band_high[0]) == pytest.approx(tuple(ends), abs=0.011)
+    k = np.arange(101)
+    apart = (np.abs(k / 100 - 0.7) * binom.pmf(k, 100, 0.7)).sum()
+    assert found.ece_if_calibrated == pytest.approx(apart, rel=0.06)
+    wide = reliability_curve(confidence, np.repeat(np.arange(25) < 17, 4), clusters=np.repeat(np.arange(25), 4))
+    assert wide.band_high[0] - wide.band_low[0] == pytest.approx(2 * (found.band_high[0] - found.band_low[0]), rel=0.1)
+    narrow = reliability_curve(confidence, correct, band_level=0.5)
+    assert narrow.band_high[0] == pytest.approx(binom.ppf(0.75, 100, 0.7) / 100, abs=0.011)
+
+
+def test_ece_by_hand():
+    """Bins of a quarter: .1 and .2 with one of two right, .25 and 1 each in a bin above its edge or closed."""
+    found = expected_calibration_error([0.1, 0.2, 0.25, 1.0], [1, 0, 1, 0], bins=4)
+    assert found == pytest.approx((2 * 0.35 + 0.75 + 1.0) / 4)

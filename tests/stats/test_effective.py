@@ -184,12 +184,13 @@ def test_every_share_has_its_base_and_ties_are_counted():
     assert found.majority == pytest.approx((1 + 0.5 + 0) / 3)
 
 
-def test_the_interval_leaves_whole_clusters_out():
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_interval_leaves_whole_clusters_out(k):
     """Jackknife of mean rho on Fisher's z, t on half of the fewest errors (or clusters less one), then k / (1 + ..)."""
     rng, clusters = np.random.default_rng(7), np.repeat(np.arange(25), 4)
     truth = rng.integers(0, 2, 100)
     hard = (rng.random(25) < 0.3)[clusters][:, None]
-    verdicts = np.where(rng.random((100, 3)) < 0.1 + 0.3 * hard, 1 - truth[:, None], truth[:, None]).astype(float)
+    verdicts = np.where(rng.random((100, k)) < 0.1 + 0.3 * hard, 1 - truth[:, None], truth[:, None]).astype(float)
     verdicts[3, 1] = math.nan
 
     def z_of(kept):
@@ -202,7 +203,7 @@ def test_the_interval_leaves_whole_clusters_out():
     for level in (0.95, 0.8):
         found = effective_judges(verdicts, truth, clusters=clusters, ci_level=level).n_effective
         t = stats.t.ppf((1 + level) / 2, min(n_errors, 24) / 2)
-        ends = [3 / (1 + 2 * math.tanh(z_of(clusters >= 0) + sign * t * error)) for sign in (1, -1)]
+        ends = [k / (1 + (k - 1) * math.tanh(z_of(clusters >= 0) + sign * t * error)) for sign in (1, -1)]
         assert (found.ci_low, found.ci_high) == pytest.approx(tuple(ends))
     fewer = effective_judges(verdicts[4:], truth[4:], clusters=clusters[4:]).n_effective
     assert "24 clusters" in fewer.reason

@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from axisjudge.checks import InputError
 from axisjudge.stats.clusters import ERROR_ICC
-from axisjudge.stats.escalation import _error_icc, decides_alone, triage
+from axisjudge.stats.escalation import _error_icc, _speak_for, decides_alone, thresholds, triage
 
 
 def clustered_errors(rate, tasks, rng, icc=0.25):
@@ -154,3 +154,24 @@ def test_a_judge_that_decides_nothing_leaves_the_agreement_of_the_others_as_it_i
     two, three = triage(ratings, confidence), triage(np.hstack([ratings, silent]), np.hstack([confidence, silent + 1]))
     assert (two.agree_sure, two.disagree_unsure, two.n_missing) == (three.agree_sure, three.disagree_unsure, 0)
     assert two.read_first == three.read_first
+
+
+def test_thresholds_stand_at_even_steps_of_the_items():
+    """A twentieth of the items from the most confident down, at the confidence that so many reach at least."""
+    ends = thresholds(np.arange(1, 108) / 107)
+    assert ends.tolist() == pytest.approx([math.ceil(107 * step / 20) / 107 for step in range(19, 0, -1)] + [1 / 107])
+    assert thresholds(np.array([0.9, 0.9, 0.5])).tolist() == [0.9, 0.5]
+
+
+def test_labels_speak_for_items_where_they_are_worth_fifty_and_stand_for_all_but_an_error():
+    everything = np.ones(200, dtype=bool)
+    even = np.where(np.arange(200) < 100, 3.0, 1.0)
+    assert _speak_for(even, everything, everything, np.arange(200) > 98)  # up to three times as heavy
+    heavy = np.where(np.arange(200) < 100, 1.0, 4.0)
+    for n_labels, answer in ((50, True), (49, False)):  # even weights inside, a heavy label outside
+        inside = np.arange(200) < 100
+        labelled = (np.arange(200) < n_labels) | (np.arange(200) >= 188)
+        assert _speak_for(heavy, inside, everything, labelled) == answer, n_labels
+    for n_heavy, answer in ((20, True), (21, False)):  # 64 by weight for half of the items: .889 and .865 beside 7/8
+        labelled = (np.arange(200) < 64) | (np.arange(200) >= 200 - n_heavy)
+        assert _speak_for(heavy, np.arange(200) < 100, everything, labelled) == answer, n_heavy

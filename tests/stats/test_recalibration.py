@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
 
 from axisjudge.checks import InputError
 from axisjudge.stats.calibration import ConfidenceMap, fit_isotonic, fit_mid_rank, fit_platt
@@ -27,6 +28,23 @@ def test_platt_recovers_what_made_the_labels():
     found = fit_platt(*overconfident(60_000, np.random.default_rng(1)), source="a")
     assert found.values == pytest.approx((0.5, -0.4), abs=0.05)
     assert found(0.9, source="a") == pytest.approx(1 / (1 + math.exp(0.4 - 0.5 * math.log(9))), abs=0.02)
+
+
+def test_platt_is_the_logistic_fit_of_his_targets():
+    """scikit-learn without a penalty: each label counts (n + 1) / (n + 2) for its class and the rest for the other."""
+    rng = np.random.default_rng(2)
+    confidence = rng.random(40)
+    correct = rng.random(40) < confidence
+    n_right, n_wrong = correct.sum(), (~correct).sum()
+    target = np.where(correct, (n_right + 1) / (n_right + 2), 1 / (n_wrong + 2))
+    logit = np.log(confidence / (1 - confidence))
+    theirs = LogisticRegression(C=1e12, tol=1e-10).fit(
+        np.tile(logit, 2)[:, None], np.repeat([1, 0], 40), sample_weight=np.r_[target, 1 - target]
+    )
+    found = fit_platt(confidence, correct, source="j")
+    assert found.values == pytest.approx((theirs.coef_[0, 0], theirs.intercept_[0]), abs=1e-4)
+    expected = 1 / (1 + np.exp(-(found.values[0] * np.log(1e-4 / (1 - 1e-4)) + found.values[1])))
+    assert found([0.0], source="j") == pytest.approx([expected])  # 0 has no logit and counts as 1 in 10,000
 
 
 def test_separated_classes_still_have_a_platt_fit():

@@ -32,6 +32,7 @@ from axisjudge.stats.agreement.effective import effective_judges, leave_out, maj
 from axisjudge.stats.agreement.measured import interval_alpha, intraclass_correlation
 from axisjudge.stats.agreement.soft import beliefs, case_weighted, soft_agreement, split_change
 from axisjudge.stats.alternative_annotator import alternative_annotator, failing_word
+from axisjudge.stats.betting import betting_sequence, change_sequence, evidence_of_change, evidence_of_rate
 from axisjudge.stats.calibration import (
     auroc,
     expected_calibration_error,
@@ -41,7 +42,7 @@ from axisjudge.stats.calibration import (
     reliability_curve,
     risk_coverage,
 )
-from axisjudge.stats.clustered import paired_share_difference
+from axisjudge.stats.clustered import paired_share_difference, standardised_share
 from axisjudge.stats.comparisons.equivalence import drift, equivalence, repeats_change
 from axisjudge.stats.comparisons.paired import paired_change, stratified_change
 from axisjudge.stats.comparisons.ranking import optimism_bound, optimism_of_one
@@ -432,6 +433,44 @@ def test_records_do_not_change_and_those_that_hold_arrays_are_compared_as_object
         assert each.__dataclass_params__.frozen, each
         holds_arrays = any(re.search("Array|Floats|Codes", str(field.type)) for field in fields(each))
         assert ("__eq__" in vars(each)) != holds_arrays, each
+
+
+@pytest.mark.parametrize(
+    ("unit", "call"),
+    [
+        ("cluster_unit", lambda ones, **of: clustered_proportion(ones, **of)),
+        ("cluster_unit", lambda ones, **of: clustered_mean(ones, **of)),
+        ("cluster_unit", lambda ones, **of: betting_sequence(ones, **of)),
+        ("cluster_unit", lambda ones, **of: change_sequence(ones, 1 - ones, **of)),
+        ("unit", lambda ones, **of: evidence_of_rate(ones, rate=0.5, **of)),
+        ("unit", lambda ones, **of: evidence_of_change(ones, 1 - ones, **of)),
+        ("cluster_unit", lambda ones, **of: soft_agreement(np.column_stack([ones, ones]), **of)),
+        ("cluster_unit", lambda ones, **of: auroc(np.linspace(0, 1, 24), ones, **of)),
+        ("cluster_unit", lambda ones, **of: interval_alpha(np.column_stack([ones, ones]), **of)),
+        (
+            "cluster_unit",
+            lambda ones, **of: effective_judges(np.column_stack([ones, 1 - ones]), ones, **of).n_effective,
+        ),
+        ("cluster_unit", lambda ones, **of: standardised_share(ones, ["a"] * 24, {"a": 1.0}, **of)),
+        ("cluster_unit", lambda ones, **of: paired_share_difference(ones, 1 - ones, **of)),
+        ("cluster_unit", lambda ones, **of: balanced_accuracy(ones, np.arange(24) % 3 > 0, **of)),
+        ("cluster_unit", lambda ones, **of: prediction_powered_mean(ones, ones, **of)),
+        ("cluster_unit", lambda ones, **of: gwet_ac1(np.column_stack([ones, 1 - ones]), **of)),
+        ("cluster_unit", lambda ones, **of: case_weighted(np.column_stack([ones, ones]), np.full((24, 2), 0.9), **of)),
+        (
+            "cluster_unit",
+            lambda ones, **of: (
+                alternative_annotator(ones, np.column_stack([ones] * 3), least_instances=9, **of).advantage
+            ),
+        ),
+    ],
+)
+def test_without_clusters_the_unit_is_an_item_and_with_them_it_is_theirs(unit, call):
+    ones = np.tile([1.0, 0.0], 12)
+    assert getattr(call(ones, cluster_unit="query"), unit) == "item"
+    found = call(ones, clusters=np.arange(24) // 2, cluster_unit="query")
+    assert getattr(found, unit) == "query"
+    assert getattr(found, "n_clusters", 12) == 12
 
 
 def test_no_statistic_is_missing():

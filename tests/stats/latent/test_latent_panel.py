@@ -322,3 +322,99 @@ def test_posteriors_of_two_samplers_agree_within_their_monte_carlo_error():
         for end, q in (("low", 0.025), ("high", 0.975)):
             away = np.abs(np.quantile(draws, q, axis=(0, 1)) - of[end])
             assert_array_less(away, 4 * 2.7 * error, err_msg=f"{name} {end}")  # a normal's: sqrt(q (1 - q)) / density
+
+
+def reported(n_judges=2, labels=(1.0, math.nan, 0.0, math.nan), repeats=1.0):
+    """What is made of draws that are all alike, of two agents x two axes in two tasks."""
+    groups = {"task": np.array([0, 0, 1, 1]), "agent": np.array([0, 1, 0, 1]), "axis": np.array([0, 0, 1, 1])}
+    given = np.full((4, n_judges), repeats)
+    given[0, 0] = 0
+    items = RatedItems(np.zeros((4, n_judges)), given, np.array(labels), groups)
+    return latent._Reported(items, {"agent": ["a", "b"], "axis": ["x", "y"]}, list("uvw")[:n_judges], 0.95, "gibbs")
+
+
+def draws_alike(n_judges=2):
+    failing, called = (np.tile(each, (1, 8, 1, 1)) for each in ([[0.1, 0.2], [0.3, 0.4]], [[0.5, 0.6], [0.7, 0.8]]))
+    of_judges = [np.tile(each, (1, 8, 1)) for each in ([0.8, 0.6, 0.7], [0.9, 0.7, 0.7], [0.05, 0.0, 0.1])]
+    skills = [each[..., :n_judges] for each in of_judges]
+    return Quantities(failing, called, *skills, {"task": np.full((1, 8), 0.3)}, np.full((1, 8), 1.5))
+
+
+def test_a_report_says_what_its_draws_say():
+    """Means over agents, axes or both; leniency is failures less those called: .25 - (.25 x .8 + .75 x .1)."""
+    agreed = latent.Convergence(1.0, 500.0, 1000)
+    found = reported().of(draws_alike(), np.array([1.0, 0.2, 0.0, 0.4]), agreed)
+    cells = {(each.agent, each.axis): each for each in found.cells}
+    assert list(cells) == [(agent, axis) for agent in ("a", "b", "all") for axis in ("x", "y", "all")]
+    failing = [cells[key].failing.estimate for key in (("a", "x"), ("a", "all"), ("all", "y"), ("all", "all"))]
+    assert failing == pytest.approx([0.1, 0.15, 0.3, 0.25])
+    assert [cells[key].called.estimate for key in (("b", "x"), ("all", "all"))] == pytest.approx([0.7, 0.65])
+    one = cells["a", "x"].failing
+    assert (one.n_items, one.n_missing, one.n_clusters, one.n_raters) == (1, 1, 1, 2)
+    assert (cells["all", "all"].failing.n_items, cells["all", "x"].failing.n_clusters) == (4, 1)
+    first = found.judges[0]
+    assert first.leniency.estimate == pytest.approx(0.25 - (0.25 * 0.8 + 0.75 * 0.1))
+    assert (first.sensitivity.estimate, first.specificity.estimate) == pytest.approx((0.8, 0.9))
+    assert first.flips.reason == "no judge was asked again"
+    assert (found.effective.estimate, found.components[0].share.estimate) == pytest.approx((1.5, 0.3))
+    assert (found.n_items, found.n_tasks, found.n_labelled) == (4, 2, 2)
+    again = reported(repeats=2.0).of(draws_alike(), np.zeros(4), agreed)
+    assert again.judges[0].flips.estimate == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("n_judges", "labels", "truth", "effective"),
+    [
+        (2, [math.nan] * 4, "no label and 2 judges", "effective judges are defined against labels only"),
+        (3, [math.nan] * 4, "", "effective judges are defined against labels only"),
+        (2, [1.0, *[math.nan] * 3], "", ""),
+        (1, [1.0, *[math.nan] * 3], "", "one judge"),
+    ],
+)
+def test_what_labels_and_judges_cannot_tell_is_left_out(n_judges, labels, truth, effective):
+    found = reported(n_judges, labels).of(draws_alike(n_judges), np.full(4, 0.5), latent.Convergence(1.0, 500.0, 1000))
+    for each in (found.cells[0].failing, found.judges[0].sensitivity, found.components[0].share):
+        assert each.reason[: len(truth) or None] == truth
+    assert found.cells[0].called.reason == ""
+    assert found.effective.reason == effective
+    assert np.isnan(found.probabilities).all() == bool(truth)
+
+
+def test_ends_leave_out_six_tenths_of_the_tails():
+    draws = np.arange(1001.0)[None]
+    found = reported()._estimate(draws, "")
+    assert (found.ci_low, found.ci_high) == pytest.approx((15, 985))
+    assert latent.tails(0.9) == pytest.approx((0.03, 0.97))
+
+
+def test_convergence_by_its_definition():
+    """Gelman et al. (2013), 11.4 and 11.5, of the halves of two chains of 41 draws, each term by a loop."""
+    chains = np.random.default_rng(4).normal(size=(2, 41)).cumsum(axis=1)[:, :40] * [[1.0], [1.3]]
+    chains = np.concatenate([chains, chains[:, -1:]], axis=1)  # an odd last draw is left out
+    halves = chains[:, :40].reshape(4, 20)
+    n, within = 20, halves.var(axis=1, ddof=1).mean()
+    whole = (n - 1) / n * within + halves.mean(axis=1).var(ddof=1)
+    centred = halves - halves.mean(axis=1, keepdims=True)
+    rho = [1 - (within - sum(each[: n - t] @ each[t:] for each in centred) / 4 / (n - 1)) / whole for t in range(n)]
+    total, t = 0.0, 0
+    while t + 1 < n and rho[t] + rho[t + 1] > 0:
+        total, t = total + rho[t] + rho[t + 1], t + 2
+    found = convergence([chains])
+    assert found.ratio == pytest.approx(math.sqrt(whole / within))
+    assert found.effective_draws == pytest.approx(4 * n / (2 * total - 1))
+    assert found.n_draws == 82
+    noise = np.random.default_rng(5).normal(size=(2, 400))
+    worst = convergence([noise, chains])
+    assert worst.ratio == found.ratio
+    assert convergence([noise]).effective_draws > 500
+
+
+@pytest.mark.parametrize(
+    ("ratio", "draws", "divergent", "converged", "diverged"),
+    [(1.05, 100, 2, True, False), (1.0501, 100, 2, False, False), (1.05, 99.9, 3, False, True)],
+)
+def test_chains_agree_up_to_the_limits_and_one_draw_in_a_thousand_may_diverge(
+    ratio, draws, divergent, converged, diverged
+):
+    found = latent.Convergence(ratio, draws, 2000, divergent)
+    assert (found.converged, found.diverged) == (converged, diverged)
