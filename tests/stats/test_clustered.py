@@ -34,7 +34,12 @@ from axisjudge.stats.clusters import (
     shared_by_chance,
 )
 from axisjudge.stats.correction import proportion_again
-from axisjudge.stats.proportions import clopper_pearson_interval, clustered_mean, clustered_proportion
+from axisjudge.stats.proportions import (
+    clopper_pearson_interval,
+    clustered_mean,
+    clustered_proportion,
+    score_interval,
+)
 from axisjudge.stats.reference import balanced_accuracy
 
 ICC = 0.25
@@ -182,6 +187,49 @@ def test_more_items_shrink_the_interval_to_the_width_that_was_promised():
     assert 0 < more < 5000
     assert (grown.ci_high - grown.ci_low) / 2 < 0.105
     assert more_for_half_width(grown, 0.2) == 0
+
+
+def test_a_difference_of_independent_items_has_one_item_more_that_differs():
+    """t sqrt(V0 + 1 / n^2) with V0 = (mean d^2 - (mean d)^2) / (n - 1), of 12, 5 and 33 items of 50."""
+    moved = np.repeat([1.0, -1.0, 0.0], [12, 5, 33])
+    found = paired_share_difference(moved > 0, moved < 0, ci_level=0.9)
+    half = scipy_stats.t.ppf(0.95, 49) * math.sqrt((17 / 50 - (7 / 50) ** 2) / 49 + 1 / 2500)
+    assert (found.ci_low, found.ci_high) == pytest.approx((0.14 - half, 0.14 + half))
+
+
+def test_a_difference_reaches_further_by_a_cluster_as_hard_as_the_hardest_seen():
+    """u = h - sqrt(h) - most: of 10 items in one of 12 tasks the one hits 8, the other 5; elsewhere they are alike."""
+    task = np.repeat(np.arange(12), 10)
+    one = np.where(task == 0, np.arange(120) % 10 < 8, np.arange(120) % 3 > 0).astype(float)
+    other = np.where(task == 0, np.arange(120) % 10 >= 5, one).astype(float)  # 8 and 5 of 10 there, alike elsewhere
+    moved = one - other
+    spread = clustered_variance((moved - moved.mean()) / 120, task, prior=0.1)
+    error = math.sqrt(spread.variance + spread.design_effect / 120**2)
+    t = scipy_stats.t.ppf(0.975, spread.degrees)
+    sides = []
+    for hit, missed, gain in ((one, 1 - other, moved), (other, 1 - one, -moved)):
+        of_task = [np.bincount(task, weights=each).max() for each in (hit, missed, gain)]
+        h = min(of_task[:2])
+        sides.append(max(0, min(h - math.sqrt(h) - max(of_task[2], 0), np.abs(moved).sum())) / 120)
+    found = paired_share_difference(one, other, task)
+    assert (found.ci_low, found.ci_high) == pytest.approx(
+        (moved.mean() - t * (error + sides[1]), moved.mean() + t * (error + sides[0]))
+    )
+    assert min(sides) >= 0
+    assert max(sides) > 0
+
+
+def test_a_share_in_another_mix_has_wilson_s_interval_at_the_items_its_strata_leave():
+    """theta (1 - theta) over sum m^2 / n p (1 - p), each p drawn to the whole by two items; Satterthwaite's degrees."""
+    y = np.r_[np.arange(40) < 10, np.arange(40) < 24].astype(float)
+    found = standardised_share(y, np.repeat(np.array(["a", "b"], dtype=object), 40), {"a": 0.9, "b": 0.1}, ci_level=0.9)
+    m, p = np.array([0.9, 0.1]), np.array([0.25, 0.6])
+    theta = m @ p
+    drawn = (40 * p + 2 * theta) / 42
+    items = theta * (1 - theta) / (m**2 / 40 * drawn * (1 - drawn)).sum()
+    of_strata = (m**2 / 40).sum() ** 2 / (m**4 / 1600 / 39).sum()
+    t = scipy_stats.t.ppf(0.95, min(1 / (m**2 / 40).sum() - 1, of_strata + 4))
+    assert (found.ci_low, found.ci_high) == pytest.approx(score_interval(theta, items, t))
 
 
 def test_a_difference_of_a_judge_with_itself_is_nothing_and_turns_with_its_order():

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr
 
 from axisjudge.checks import InputError
-from axisjudge.stats.link_lines import LinkLine, cumulative_line, fractional_line, population_line
+from axisjudge.stats.link_lines import LinkLine, _line, cumulative_line, fractional_line, population_line
 
 TASKS = np.repeat(np.arange(30), 4)
 
@@ -151,3 +151,24 @@ def test_where_there_is_no_line_it_says_why(build, reason) -> None:
 def test_malformed_input_is_refused(z, share, message) -> None:
     with pytest.raises(InputError, match=message):
         fractional_line(z, share)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "degrees"),
+    [([4] * 6, 4), ([100, 1, 1, 1, 1, 1], 2), ([4] * 4, 2), ([4] * 3, 1), ([6, 6, 3, 3, 3, 3], 24**2 / 108 - 2)],
+)
+def test_degrees_are_those_of_effective_clusters_less_two_but_two(sizes, degrees):
+    """Changes at the corners of a regular figure lie equally far, so that no few clusters carry the covariance."""
+    angle = 2 * np.pi * np.arange(len(sizes)) / len(sizes)
+    changes = 0.1 * np.column_stack([np.cos(angle), np.sin(angle)])
+    line = _line(0.2, 1.0, changes, np.arange(len(sizes)), np.array(sizes), "probit")
+    assert line.degrees == pytest.approx(degrees)
+    assert line.covariance == pytest.approx(0.01 * len(sizes) / 2 * np.eye(2))
+
+
+def test_a_few_clusters_that_carry_the_covariance_leave_fewer_degrees():
+    """8 over the sum of squared distances: of twelve changes two are ten times as far, of each coordinate one."""
+    changes = np.concatenate([[[1.0, 0], [0, 1.0]], np.tile([[0.1, 0], [0, 0.1]], (5, 1))])
+    far, near = 1 / 1.05, 0.01 / 1.05
+    line = _line(0.2, 1.0, changes, np.arange(12), np.full(12, 3), "logit")
+    assert line.degrees == pytest.approx(8 / (2 * far**2 + 10 * near**2))

@@ -33,6 +33,9 @@ def test_the_panel_has_the_kappa_and_prevalence_that_it_was_asked_for(prevalence
     assert ratings.mean() == pytest.approx(prevalence, abs=0.005)
     assert cohen_kappa(ratings, categories=[0, 1]).estimate == pytest.approx(kappa, abs=0.02)
     assert np.bincount(tasks).tolist() == [2] * 40_000
+    if prevalence == 0.5:  # items of a task share .4 of what judges share: 1/4 + asin(.4 rho) / (2 pi)
+        both = (ratings[::2, 0] * ratings[1::2, 1]).mean()
+        assert both == pytest.approx(0.25 + math.asin(0.4 * latent_correlation(0.5, kappa)) / (2 * math.pi), abs=0.006)
 
 
 @pytest.mark.parametrize("kappa", [0.0, 0.6, 0.95, 0.999])
@@ -194,6 +197,20 @@ def test_a_look_needs_the_same_tasks_whichever_way_differences_go():
         tasks_for_change(first[:9], second[:9], difference=0.2)
 
 
+def test_tasks_of_unlike_sizes_and_hardly_any_difference_at_a_look():
+    """D_c over the mean size of 3; where one task of 40 differs, kurtosis 40 leaves 3 of 39 degrees, and 5 are kept."""
+    task = np.repeat(np.arange(20), [2, 4] * 10)
+    second = np.isin(task, [0, 1, 2]).astype(float)
+    found = tasks_for_change(np.zeros(60), second, task, difference=0.2, power=0.9, level=0.1)
+    squares = np.array([2, 4, 2] + [0] * 17) ** 2 / 9
+    assert found.deviation == pytest.approx(math.sqrt(squares.mean()))
+    degrees = max(5, 19 * 3 * squares.sum() ** 2 / (20 * (squares**2).sum()))
+    reach = t.ppf(0.95, degrees) + t.ppf(0.9, degrees)
+    assert found.needed == math.ceil((reach * found.deviation / 0.2) ** 2 + norm.ppf(0.95) ** 2 / 2)
+    one = tasks_for_change(np.zeros(40), np.arange(40) == 0, difference=0.1)
+    assert one.needed == math.ceil((t.ppf(0.975, 5) + t.ppf(0.8, 5)) ** 2 / 40 / 0.01 + norm.ppf(0.975) ** 2 / 2)
+
+
 @pytest.mark.slow
 def test_a_look_in_the_middle_spends_no_level_and_reaches_the_power():
     """20 tasks of 1 to 8 items, a look, then as many as it says: probit verdicts with and without a change."""
@@ -219,6 +236,8 @@ def test_a_look_in_the_middle_spends_no_level_and_reaches_the_power():
 
 def test_judges_and_repeats_share_the_error_as_defined():
     assert panel_error(0.01, 0.03, 0.06, 2, 3) == pytest.approx(math.sqrt((0.01 + 0.03 + 0.02) / 2))
+    assert panel_error(0.01, 0.03, 0.06, 2, 3, occasion=0.02) == pytest.approx(math.sqrt(0.08 / 2))
+    assert panel_error(-0.05, 0.03, 0.0, 2, 3) == 0
     with pytest.raises(InputError, match="n_judges"):
         panel_error(0.1, 0.1, 0.1, 0, 1)
 

@@ -296,6 +296,11 @@ def test_nested_shows_a_panel_that_is_better_and_one_that_is_not():
     assert good["majority"].gain.ci_low > 0
     assert good["logistic"].gain.ci_low > 0
     assert good["majority"].kappa.estimate > 0.7
+    logistic, truth = good["logistic"], planted([0.75] * 7, n_tasks=80).labels.astype(int)
+    of_truth, of_word = (logistic.probabilities[np.arange(400), each] for each in (truth, logistic.words.astype(int)))
+    assert logistic.log_loss == pytest.approx(-np.log(of_truth).mean())
+    assert logistic.calibration_error == pytest.approx(of_word.mean() - (logistic.words == truth).mean())
+    assert logistic.accuracy.estimate == pytest.approx((logistic.words == truth).mean())
     lone = nested(planted([0.95, 0.6, 0.6, 0.6], n_tasks=80), ways=["majority", "best_single", "logistic"])
     assert lone["majority"].gain.ci_high < 0
     assert lone["logistic"].gain.estimate > -0.03

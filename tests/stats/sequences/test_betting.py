@@ -353,3 +353,22 @@ def test_so_many_labels_do_show_it_in_half_of_all_cases():
         drawn = rng.choice([-1.0, 0.0, 1.0], needed, p=p)
         shown += shown_better(np.maximum(drawn, 0), {"parent": np.maximum(-drawn, 0)}, np.arange(needed)).is_better
     assert shown / 200 == pytest.approx(0.5, abs=0.1)  # three errors of 200 draws
+
+
+@pytest.mark.parametrize("n_compared", [1, 2])
+def test_the_items_that_are_missing_solve_the_equation_of_the_last_look(n_compared):
+    """sqrt(v N + 2) / N = .05 / z, with z raised by the median of the larger of two errors, half of it shared."""
+    points, sizes = np.array([2, -1, 0, 1, 0, 0, -1, 1, 0, 0]), np.array([3, 1, 2, 4, 2, 1, 2, 3, 1, 1])
+    task = np.repeat(np.arange(10), sizes)
+    first = np.arange(20) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    change = np.where(first < np.abs(points)[task], np.sign(points)[task], 0.0)
+    before, after = np.maximum(-change, 0), np.maximum(change, 0)
+    compared = {"parent": before, "padding": before} if n_compared == 2 else {"parent": before}
+    v = ((points - sizes * points.sum() / 20) ** 2).sum() / 20
+    z = stats.norm.ppf(1 - 0.6 * 0.025) + (n_compared > 1) * stats.norm.ppf(0.5**0.5) / math.sqrt(2)
+    needed = 20 + shown_better(after, compared, task).more_items
+    assert math.sqrt(v * needed + 2) / needed <= SHOWN_GAIN / z < math.sqrt(v * (needed - 1) + 2) / (needed - 1)
+
+
+def test_the_level_of_the_k_th_candidate():
+    assert [level_of(0.06, k) for k in (1, 2, 3, 4)] == pytest.approx([0.06, 0.03, 0.01, 0.005])
