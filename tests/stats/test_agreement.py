@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from dataclasses import replace
 
 import krippendorff
 import numpy as np
@@ -13,12 +14,15 @@ from sklearn.metrics import cohen_kappa_score
 from axisjudge.checks import InputError
 from axisjudge.stats.agreement.chance_corrected import (
     agreement_coefficients,
+    bias_index,
+    category_shares,
     cohen_kappa,
     fleiss_kappa,
     gwet_ac1,
     gwet_ac2,
     krippendorff_alpha,
     percent_agreement,
+    prevalence_index,
     scott_pi,
 )
 from axisjudge.stats.agreement.coefficient_intervals import _cells, rare, shows_few
@@ -498,3 +502,56 @@ def test_independent_items_have_the_standard_error_of_resampled_items():
     found = cohen_kappa(from_table(50, 15, 15, 70))
     assert np.arctanh(found.ci_high) - np.arctanh(found.estimate) == pytest.approx(half, rel=0.08)
     assert np.arctanh(found.estimate) - np.arctanh(found.ci_low) == pytest.approx(half, rel=0.08)
+
+
+@pytest.mark.parametrize(
+    ("gap", "prevalence", "bias", "said"),
+    [
+        (0.19, 0.9, 0.9, ""),
+        (0.21, 0.5, 0.1, "chance at 60%."),
+        (0.21, 0.51, 0.1, "chance at 60% (80% of the ratings are of the commonest category)."),
+        (0.21, 0.5, 0.11, "(two raters are up to 11 points apart in how often they use a category)."),
+        (0.21, 0.51, 0.11, "category and two raters are up to"),
+    ],
+)
+def test_a_wide_gap_to_percent_agreement_is_explained_by_what_makes_it(gap, prevalence, bias, said):
+    found = replace(
+        cohen_kappa(from_table(10, 2, 3, 5)),
+        estimate=0.7 - gap,
+        observed_agreement=0.7,
+        percent_agreement=0.7,
+        expected_agreement=0.6,
+        prevalence={0.0: 0.2, 1.0: 0.8},
+        prevalence_index=prevalence,
+        bias_index=bias,
+    )
+    assert said in found.sentence()
+    assert bool(found.sentence()) == bool(said)
+    assert "word for word" not in found.sentence()
+    assert bool(said) == ("word for word" in replace(found, percent_agreement=0.65).sentence())
+
+
+def test_prevalence_and_bias_by_hand():
+    """Byrt, Bishop and Carlin (1993): |a - d| / n and |b - c| / n; of three categories of .5, .3 and .2 (.07)^.5."""
+    found = cohen_kappa(from_table(40, 20, 5, 35))
+    assert (found.prevalence_index, found.bias_index) == pytest.approx((0.05, 0.15))
+    assert found.prevalence == pytest.approx({0.0: 0.475, 1.0: 0.525})
+    assert prevalence_index(np.array([0.5, 0.3, 0.2])) == pytest.approx(0.07**0.5)
+    assert prevalence_index(np.array([1.0])) == 1
+    three = np.array([[1, 1, 2], [1, 2, 2], [1, 1, NAN], [1, 2, 1]])
+    assert bias_index(rating_patterns(three)) == pytest.approx(2 / 3)  # the first against the third: 3 of 3, 1 of 3
+    assert category_shares(rating_patterns([[1, 1], [1, 2], [2, NAN]])) == pytest.approx([0.75, 0.25])
+
+
+def test_a_category_that_nobody_used_is_told_where_it_moves_the_value():
+    ratings = from_table(16, 1, 0, 3)
+    told = gwet_ac1(ratings, categories=[0, 1, 2]).remarks
+    narrow = gwet_ac1(ratings).estimate
+    assert told.unused == f"over 3 possible categories; over the 2 that occur it is {narrow:.3f}"
+    assert gwet_ac1(np.tile(ratings[:1], (9, 1)), categories=[0, 1]).remarks.unused == ""
+    assert cohen_kappa(ratings, categories=[0, 1, 2]).remarks.unused == ""
+    same = from_table(400, 0, 1, 0)
+    assert gwet_ac1(same, categories=[0, 1, 2]).remarks.unused == ""  # .997 either way
+    one = cohen_kappa([[1, 0], [1, 1], [1, NAN]], categories=[0, 1]).remarks
+    assert one.one_category
+    assert one.single == "items with a single rating: 1"

@@ -207,8 +207,8 @@ def test_tasks_of_unlike_sizes_and_hardly_any_difference_at_a_look():
     degrees = max(5, 19 * 3 * squares.sum() ** 2 / (20 * (squares**2).sum()))
     reach = t.ppf(0.95, degrees) + t.ppf(0.9, degrees)
     assert found.needed == math.ceil((reach * found.deviation / 0.2) ** 2 + norm.ppf(0.95) ** 2 / 2)
-    one = tasks_for_change(np.zeros(40), np.arange(40) == 0, difference=0.1)
-    assert one.needed == math.ceil((t.ppf(0.975, 5) + t.ppf(0.8, 5)) ** 2 / 40 / 0.01 + norm.ppf(0.975) ** 2 / 2)
+    one = tasks_for_change(np.zeros(40), np.arange(40) == 0, difference=0.05)
+    assert one.needed == math.ceil((t.ppf(0.975, 5) + t.ppf(0.8, 5)) ** 2 / 40 / 0.0025 + norm.ppf(0.975) ** 2 / 2)
 
 
 @pytest.mark.slow

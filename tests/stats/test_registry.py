@@ -386,12 +386,24 @@ ELSEWHERE = {
 }
 
 
-def test_an_interval_is_of_95_percent_unless_another_level_is_said():
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        *(("ci_level", {0.95}), ("confidence_level", {0.95}), ("band_level", {0.9}), ("power", {0.8}), ("q", {0.05})),
+        *(("level", {0.05, 0.95, 0.99}), ("risk", {0.1}), ("epsilon", {0.1, 0.2}), ("bins", {10}), ("quantile", {0.5})),
+    ],
+)
+def test_levels_are_the_usual_ones_unless_another_is_said(name, values):
     owners = [vars(importlib.import_module(module)) for module in MODULES]
     owners += [vars(each) for owner in owners for each in owner.values() if inspect.isclass(each)]
-    ours = [each for owner in owners for each in owner.values() if inspect.isfunction(each)]
-    levels = [inspect.signature(each).parameters.get("ci_level") for each in ours]
-    assert {level.default for level in levels if level} == {0.95, inspect.Parameter.empty}
+    ours = {each for owner in owners for each in owner.values() if inspect.isfunction(each)}
+    ours = {each for each in ours if each.__module__.startswith(PREFIX)}
+    found = {
+        inspect.signature(each).parameters[name].default
+        for each in ours
+        if name in each.__code__.co_varnames[: each.__code__.co_argcount + each.__code__.co_kwonlyargcount]
+    }
+    assert {each for each in found if isinstance(each, float | int)} == values
 
 
 @pytest.mark.parametrize("name", STATISTICS)

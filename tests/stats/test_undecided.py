@@ -122,5 +122,7 @@ def test_counts_of_patterns_give_what_items_give():
     assert one == pytest.approx(counted)
 
 
-def test_three_judges_have_no_such_interval():
+def test_three_judges_or_three_words_have_no_such_interval():
+    assert all(math.isnan(end) for end in kappa_when_decided([[0, 1]] * 20, categories=[0, 1, 2]))
+    assert all(math.isnan(end) for end in kappa_when_decided(np.empty((0, 2)), categories=[0, 1]))
     assert all(math.isnan(end) for end in kappa_when_decided(np.zeros((4, 3)), categories=[0, 1]))
