@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from ppi_py import ppi_mean_pointestimate
+from scipy.stats import t
 from stats.labelled_worlds import WORLDS, World
 
 from axisjudge.checks import InputError
@@ -66,6 +67,19 @@ def test_lang_reiczigel_with_a_judge_that_is_known_is_the_agresti_coull_interval
     assert wilson_interval(40, 200)[1] > low
 
 
+def test_lang_reiczigel_by_its_formula():
+    """One hit and one miss more of 40 and 60, z^2 / 2 of each of 200; P + 2 z^2 (P v_se - (1 - P) v_sp) +- z sd(P)."""
+    z = 1.6448536269514722
+    p, n = (60 + z**2 / 2) / (200 + z**2), 200 + z**2
+    se, sp = 37 / 42, 46 / 62
+    v_p, v_se, v_sp = p * (1 - p) / n, se * (1 - se) / 42, sp * (1 - sp) / 62
+    rate = (p + sp - 1) / (se + sp - 1)
+    centre = rate + 2 * z**2 * (rate * v_se - (1 - rate) * v_sp)
+    half = z * math.sqrt(v_p + rate**2 * v_se + (1 - rate) ** 2 * v_sp) / (se + sp - 1)
+    found = lang_reiczigel_interval(Counts(60, 200), Counts(36, 40), Counts(45, 60), ci_level=0.9)
+    assert found == pytest.approx((max(0, centre - half), centre + half))
+
+
 def test_lang_reiczigel_counts_passes_as_it_counts_failures():
     low, high = lang_reiczigel_interval(Counts(60, 200), Counts(36, 40), Counts(45, 60))
     assert lang_reiczigel_interval(Counts(140, 200), Counts(45, 60), Counts(36, 40)) == pytest.approx(
@@ -98,6 +112,9 @@ def test_the_prediction_powered_mean_leaves_a_useless_judge_out():
     found = prediction_powered_mean(np.ones(1000), told)
     assert found.estimate == pytest.approx(np.nanmean(told))
     assert "weight of the judge 0.00" in found.method
+    own = told[~np.isnan(told)]
+    half = t.ppf(0.975, own.size - 1) * own.std(ddof=1) / math.sqrt(own.size)
+    assert (found.ci_low, found.ci_high) == pytest.approx((own.mean() - half, own.mean() + half))
 
 
 @pytest.mark.parametrize("seed", range(3))

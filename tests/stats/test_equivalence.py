@@ -203,6 +203,7 @@ def test_how_far_an_occasion_may_lie_off_is_a_prediction_interval_of_those_befor
     assert [each.number for each in found] == [2, 3, 4, 5]
     reach = [drift([np.zeros(30)] * 2, clusters=np.arange(30) % n)[0].in_reach for n in (5, 6)]
     assert reach == [False, True]
+    assert drift([np.zeros(30)] * 2, clusters=np.arange(30) % 5, level=1 / 16)[0].in_reach
 
 
 def test_repeats_of_an_occasion_are_averaged_over_those_that_are_there():

@@ -98,6 +98,27 @@ def test_a_difference_of_means_needs_25_clusters():
     assert enough.ci_low < enough.estimate < enough.ci_high
 
 
+def test_a_difference_of_means_is_mover_with_the_correlation_that_clusters_show():
+    """Zou (2007): d - sqrt(a^2 + b^2 - 2 r a b); then to t on half of the degrees, from the same ends."""
+    codes, tasks = judged()
+    found = paired(codes, tasks)
+    means = found.mean([0, 1], ""), found.mean([1, 2], "")
+
+    def of_pairs(rows, pairs):
+        return np.mean([cohen_kappa_score(codes[rows, one], codes[rows, other]) for one, other in pairs])
+
+    without = [[of_pairs(tasks != task, pairs) for task in range(30)] for pairs in (PAIRS[:2], PAIRS[1:])]
+    r = np.corrcoef(without)[0, 1]
+    wider = t.ppf(0.975, 29 / 2) / t.ppf(0.975, 29)
+    (a_low, a_high), (b_low, b_high) = ((each.estimate - each.ci_low, each.ci_high - each.estimate) for each in means)
+    below = math.sqrt(a_low**2 + b_high**2 - 2 * r * a_low * b_high)
+    above = math.sqrt(a_high**2 + b_low**2 - 2 * r * a_high * b_low)
+    gap = found.difference([0, 1], [1, 2], means)
+    assert gap.estimate == pytest.approx(means[0].estimate - means[1].estimate)
+    assert (gap.ci_low, gap.ci_high) == pytest.approx((gap.estimate - wider * below, gap.estimate + wider * above))
+    assert (gap.n_items, gap.n_raters) == (120, 2)
+
+
 def test_of_two_questions_chance_is_that_of_each():
     """1 - (disagreements seen) / (those that chance gives within each question), and each cluster left out by hand."""
     codes, tasks = judged()

@@ -11,13 +11,17 @@ from axisjudge.stats.agreement.chance_corrected import agreement_coefficients, g
 from axisjudge.stats.agreement.coefficients import rating_patterns
 from axisjudge.stats.agreement.effective import coincidence_test, effective_judges, independent_panel
 from axisjudge.stats.agreement.measured import interval_alpha, intraclass_correlation
+from axisjudge.stats.agreement.soft import case_weighted, soft_agreement
 from axisjudge.stats.alternative_annotator import alternative_annotator, best_constant
 from axisjudge.stats.betting import price_of_looking
 from axisjudge.stats.calibration import auroc, fit_platt, isotonic_fit, reliability_curve
-from axisjudge.stats.clustered import paired_share_difference
+from axisjudge.stats.clustered import paired_share_difference, standardised_share
 from axisjudge.stats.clusters import relative_weights, shared_by_chance
 from axisjudge.stats.comparisons.equivalence import drift, repeats_to_exclude
+from axisjudge.stats.comparisons.paired import profile_test
 from axisjudge.stats.comparisons.progress import tasks_needed
+from axisjudge.stats.comparisons.ranking import rank_sets
+from axisjudge.stats.correction import corrected_rate
 from axisjudge.stats.escalation import decides_alone, triage
 from axisjudge.stats.fairness import share_difference
 from axisjudge.stats.latent_sampler import RatedItems
@@ -26,7 +30,8 @@ from axisjudge.stats.panel_models import codes, vote
 from axisjudge.stats.panel_nested import cascade
 from axisjudge.stats.planning import plan_agreement
 from axisjudge.stats.prediction_powered import prediction_powered_mean
-from axisjudge.stats.proportions import bounded_share, clustered_proportion, share_at
+from axisjudge.stats.proportions import bounded_share, clustered_mean, clustered_proportion, share_at
+from axisjudge.stats.repeats import variance_components
 
 NONE, TWO = math.nan, np.zeros((4, 2))
 
@@ -141,3 +146,68 @@ def test_nothing_to_fit_to_look_for_or_to_exclude():
     assert shared_by_chance([NONE, NONE], [0, 1], [0, 1]) == 1.0
     assert repeats_to_exclude(0, 90, scale=(0, 100)) == math.inf
     assert tasks_needed(math.nan, 0.1) is tasks_needed(0.1, math.nan) is None
+
+
+RNG = np.random.default_rng(12)
+#: Two raters' words of 80 items, half of which fail, a third of them told apart; and how sure they are.
+WORDS = np.column_stack([np.arange(80) % 2, np.where(np.arange(80) % 3 == 0, 1, 0) ^ (np.arange(80) % 2)]).astype(float)
+SURE = 0.5 + RNG.random((80, 2)) / 2
+SAID = (RNG.random((80, 3)) < 0.4).astype(float)
+
+
+def labelled(n):
+    """A judge's words of 80 items, of which `n` have a label; every other one fails."""
+    return WORDS[:, 0], np.where(np.arange(80) < n, WORDS[:, 1], NONE)
+
+
+def failed(n):
+    """`n` failures and 20 passes that people labelled, each rightly called by the judge but for every fourth."""
+    label = np.r_[np.ones(n), np.zeros(20), np.full(60 - n, NONE)]
+    return np.where(np.arange(80) % 4 == 0, 0.0, np.nan_to_num(label)), label
+
+
+def reach(counts):
+    """A profile of so many failures, on two axes in turn, of two agents in 12 tasks."""
+    table = np.zeros((12, 2, 2))
+    table.reshape(-1)[:counts] = 1
+    return table
+
+
+@pytest.mark.parametrize(
+    ("least", "value"),
+    [
+        (10, lambda n: clustered_mean(SURE[:, 0], np.arange(80) % n).ci_low),
+        (10, lambda n: auroc(SURE[:, 0], WORDS[:, 0], clusters=np.arange(80) % n).ci_low),
+        (5, lambda n: auroc(RNG.random(40), np.arange(40) < n).ci_low),
+        (5, lambda n: auroc(RNG.random(40), np.arange(40) >= n).ci_low),
+        (10, lambda n: soft_agreement(np.where(WORDS == 1, SURE, 1 - SURE), clusters=np.arange(80) % n).ci_low),
+        (10, lambda n: case_weighted(WORDS, SURE, clusters=np.arange(80) % n).ci_low),
+        (10, lambda n: prediction_powered_mean(WORDS[:, 0], WORDS[:, 1], clusters=np.arange(80) % n).ci_low),
+        (10, lambda n: profile_test(np.tile(np.eye(2), (n, 1, 1)), rng=RNG).p_value),
+        (10, lambda n: profile_test(reach(n), rng=RNG).p_value),
+        (10, lambda n: rank_sets(SAID[:n], rng=RNG).first_p),
+        (10, lambda n: coincidence_test(SAID[:n, None], rng=RNG).p_value),
+        (10, lambda n: corrected_rate(*labelled(n), sampling="random", draw_known=True).rate.estimate),
+        (5, lambda n: corrected_rate(*failed(n), sampling="by_human_label").rate.estimate),
+        (10, lambda n: alternative_annotator(WORDS[:, 0], SAID, clusters=np.arange(80) % n).advantage.ci_low),
+        (5, lambda n: standardised_share(WORDS[:, 0], np.where(np.arange(80) < n, "a", "b"), {"a": 1, "b": 1}).ci_low),
+        (5, lambda n: variance_components(RNG.random((9, n, 2)) < 0.5).judge),
+        (4, lambda n: variance_components(RNG.random((9, 3, n)) < 0.5, occasions=range(n)).occasion),
+        (2, lambda n: clustered_proportion(WORDS[:, 0], np.arange(80) % n).ci_low),
+    ],
+)
+def test_the_least_that_an_answer_takes_is_enough_and_one_less_is_not(least, value):
+    assert [math.isnan(value(n)) for n in (least, least - 1)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("ratings", "clusters", "method"),
+    [
+        (WORDS, np.arange(80) % 10, "linearised"),
+        (WORDS[:72], np.arange(72) % 9, "Dirichlet"),
+        (np.vstack([WORDS, WORDS[:20]]), None, "bootstrap"),
+        (np.vstack([WORDS, WORDS[:19]]), None, "Dirichlet"),
+    ],
+)
+def test_ten_clusters_or_a_hundred_items_carry_a_standard_error_of_agreement(ratings, clusters, method):
+    assert method in gwet_ac1(ratings, clusters=clusters).method
