@@ -95,3 +95,10 @@ def test_lengths_must_match():
         citation_overlap([[1], [2]], [[1]], [4, 4])
     with pytest.raises(InputError, match="between 0 and the 3 steps"):
         chance_jaccard(4, 1, 3)
+
+
+def test_steps_are_counted_from_0_and_distances_taken_both_ways():
+    """Of ten steps 0 and 9 exist and 10 does not; 1 and 5 lie 1 and 3 from 2, which lies 1 from them."""
+    found = citation_overlap([[0], [9], [1, 5]], [[0], [10], [2]], [10, 10, 10])
+    assert (found.n_both, found.n_one, found.n_none) == (2, 1, 0)
+    assert found.distance.estimate == pytest.approx((0 + (2 + 1) / 2) / 2)

@@ -457,3 +457,12 @@ def test_the_paired_interval_of_the_gain_covers_what_is_gained():
         gain = nested(planted([0.75] * 5, n_tasks=60, seed=seed), ways=["majority"], seed=seed)["majority"].gain
         covered.append(gain.ci_low <= truth <= gain.ci_high)
     assert np.mean(covered) >= 0.93 - 2 * 0.011
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "size"), [([0.95, 0.6, 0.6, 0.6], 1), ([0.8] * 3 + [0.5] * 4, 3), ([0.75] * 5 + [0.5] * 4, 5)]
+)
+def test_a_majority_of_the_best_takes_as_many_as_help(accuracy, size):
+    """Coins beside good judges make a majority worse, and so do poor ones beside one that is nearly always right."""
+    panel = fit_panel(planted(accuracy, n_tasks=100), "best_majority", rng=np.random.default_rng(0))
+    assert panel.asked.tolist() == [True] * size + [False] * (len(accuracy) - size)

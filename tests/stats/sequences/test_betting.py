@@ -372,3 +372,13 @@ def test_the_items_that_are_missing_solve_the_equation_of_the_last_look(n_compar
 
 def test_the_level_of_the_k_th_candidate():
     assert [level_of(0.06, k) for k in (1, 2, 3, 4)] == pytest.approx([0.06, 0.03, 0.01, 0.005])
+
+
+@pytest.mark.parametrize(("n_tasks", "by_tasks"), [(8, True), (7, False)])
+def test_eight_tasks_and_two_more_items_carry_the_interval_of_the_last_look(n_tasks, by_tasks):
+    """Ten clusters carry a standard error; with fewer the bets have the whole error, before the last look two fifths."""
+    how = {"compared": {"parent": np.zeros(n_tasks)}, "clusters": np.arange(n_tasks)}
+    last, before = (shown_better(np.ones(n_tasks), **how, is_last=is_last).gain for is_last in (True, False))
+    assert ("t on" in last.method, "t on" in before.method) == (by_tasks, False)
+    assert last.ci_level == 0.95
+    assert last.ci_low > before.ci_low
