@@ -376,7 +376,7 @@ def test_the_level_of_the_k_th_candidate():
 
 @pytest.mark.parametrize(("n_tasks", "by_tasks"), [(8, True), (7, False)])
 def test_eight_tasks_and_two_more_items_carry_the_interval_of_the_last_look(n_tasks, by_tasks):
-    """Ten clusters carry a standard error; with fewer the bets have the whole error, before the last look two fifths."""
+    """Ten clusters carry a standard error; with fewer bets have the whole error, two fifths before the last look."""
     how = {"compared": {"parent": np.zeros(n_tasks)}, "clusters": np.arange(n_tasks)}
     last, before = (shown_better(np.ones(n_tasks), **how, is_last=is_last).gain for is_last in (True, False))
     assert ("t on" in last.method, "t on" in before.method) == (by_tasks, False)
