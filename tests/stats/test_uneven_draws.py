@@ -16,7 +16,7 @@ from axisjudge.stats.uneven_draws import (
     _over_uneven_draws,
     _within,
     allowing_for_unseen,
-    cluster_worth,
+    eff_per_item,
     comparable_features,
     drawn_apart,
     in_classes,
@@ -280,6 +280,6 @@ def test_an_item_is_worth_what_its_cluster_leaves_of_it():
     """(z / t)^2 over the design effect: of clusters of equal items that are 12 of 48, with t on what it is known on."""
     groups = np.repeat(np.arange(12), 4)
     influence = np.repeat(np.r_[np.ones(6), -np.ones(6)], 4) / 48
-    found = cluster_worth(sample(np.ones(48), groups=3 * groups), influence, np.ones(48, dtype=bool))
+    found = eff_per_item(sample(np.ones(48), groups=3 * groups), influence, np.ones(48, dtype=bool))
     held = min(12, 4 * (1.3 / 0.3) ** 2)  # expected 1 + 3 x .1; clusters of equal items make it give way
     assert found == pytest.approx((norm.ppf(0.975) / student.ppf(0.975, held + 11)) ** 2 / 4)
