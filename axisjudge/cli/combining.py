@@ -218,8 +218,8 @@ def _as_before(result: Panels) -> dict[str, Any]:
     votes = result.ways.votes
     counts = row(votes, columns("n_voted n_confident n_labelled n_labelled_tasks=votes.n_labelled_groups cluster_unit"))
     return {
-        **plain(row(result, columns("panel ways frontier trust=trust.trusts"))),
-        **plain(row(result.members, columns("worth effective prices"))),
+        **plain(row(result, {"panel": "panel", "ways": "ways", "frontier": "frontier", "trust": "trust.trusts"})),
+        **plain(row(result.members, {"worth": "worth", "effective": "effective", "prices": "prices"})),
         "reliability": result.calibration.to_dict() or None,
         "n_items": len(votes.items),
         "n_tasks": len(set(votes.tasks)),

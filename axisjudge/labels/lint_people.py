@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.ratings import SCHEMA, read_ratings
-from axisjudge.results import Result, columns
+from axisjudge.results import Result
 from axisjudge.stats.comparisons.paired import holm, paired_sign_flip
 from axisjudge.verdict import IDENTITY
 
@@ -45,7 +45,7 @@ class LabelFault:
 class Lint(Result):
     """Findings, worst first, and the checks that could not be made with the reason."""
 
-    _keys = columns("labels=n_labels people findings not_checked")
+    _keys: ClassVar = {"labels": "n_labels", "people": "people", "findings": "findings", "not_checked": "not_checked"}
 
     findings: tuple[LabelFault, ...]
     not_checked: dict[str, str]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -23,7 +23,7 @@ from axisjudge.protocol import ledger
 from axisjudge.protocol.ledger import ABSENT, ChangedField, changes, digest, read_json, write_json
 from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.protocol.split import find_split, read_split
-from axisjudge.results import Result, columns
+from axisjudge.results import Result
 from axisjudge.rubric import Rubric, check_newest, check_versions, load_rubric
 from axisjudge.spec import JudgeSpec, parse_specs, price_list_of
 from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
@@ -78,7 +78,7 @@ _DATED: dict[str, tuple[str, dict[str, str | None]]] = {
 class Alias(Result):
     """A name that moves, the dated id it stood for when this was read (None where no page says), and who says so."""
 
-    _keys = columns("alias=name stands_for source read_on")
+    _keys: ClassVar = {"alias": "name", "stands_for": "stands_for", "source": "source", "read_on": "read_on"}
 
     name: str
     stands_for: str | None

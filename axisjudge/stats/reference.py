@@ -11,13 +11,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any, NamedTuple, Unpack
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, one_each
-from axisjudge.results import Result, columns
+from axisjudge.results import Result
 from axisjudge.stats import proportions
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients, set_aside
 from axisjudge.stats.agreement.coefficients import coefficient_names
@@ -62,7 +62,7 @@ class AgainstReference(Result):
     is reference x (words, no verdict).
     """
 
-    _keys = columns("accuracy sensitivity specificity coverage constant_accuracy confusion n_items")
+    _keys = ("accuracy", "sensitivity", "specificity", "coverage", "constant_accuracy", "confusion", "n_items")
     _flat = ("coefficients",)
 
     accuracy: Bounded
@@ -186,7 +186,7 @@ def majority(people: ArrayLike, n_categories: int) -> Floats:
 class LeftOut(Result):
     """A judge and one person, both against the majority of the other people, on the items that person labelled."""
 
-    _keys = columns("person judge=judge.in_short themselves=themselves.in_short")
+    _keys: ClassVar = {"person": "person", "judge": "judge.in_short", "themselves": "themselves.in_short"}
 
     person: str
     judge: AgainstReference

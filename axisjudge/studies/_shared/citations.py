@@ -93,7 +93,6 @@ class SharedSteps(Part, name="citations", caption="Shared evidence per question 
     """
 
     _rows = "pairs", _FRAME
-    _keys = ("judges", "pairs", "refusal", "repeats_left_out")
 
     judges: tuple[JudgeCitations, ...]
     pairs: tuple[PairCitations, ...]

@@ -338,8 +338,6 @@ class Disagreement:
 class Disagreements(Part, name="split_items", caption="Items to read first"):
     """The splits of a panel in the order to read them, with both sides' reasons; `n_split` of `n_items`."""
 
-    _keys = ("listed", "n_split", "n_items", "order")
-
     listed: tuple[Disagreement, ...]
     n_split: int
     n_items: int

@@ -80,7 +80,7 @@ class PanelWorth(Part, name="effective_judges", caption="The panel, whole and wi
         whole = WithoutOne("nobody", len(self.judges), number.estimate, self.measured.majority)
         parts = {"family": self.without_family, "judge": self.without_judge}
         named = [("nobody", whole), *((f"{what} {one.left_out}", one) for what, of in parts.items() for one in of)]
-        shown = columns("judges=n_judges effective_judges=n_effective majority_accuracy=majority")
+        shown = {"judges": "n_judges", "effective_judges": "n_effective", "majority_accuracy": "majority"}
         rows = frames.rows_of((one for _, one in named), shown)
         if math.isnan(number.ci_low):  # so few errors tell nothing, of the whole or of parts
             rows = [row | {"effective_judges": None} for row in rows]

@@ -31,9 +31,9 @@ from axisjudge.trajectory import Trajectory
 QUANTITIES = ("composite", *DIMENSIONS)
 _OF_INTERACTIONS = SIGNALS[:4]
 _MOST_ROWS = 20
-_RUN = columns("trajectory_id agent task=task_id axis_result=shown band")
-_COUNTS = columns("interactions=counts.interactions errors=counts.errors")
-_MEAN = columns("mean=estimate low=ci_low high=ci_high runs=n_items tasks=n_clusters")
+_RUN = {"trajectory_id": "trajectory_id", "agent": "agent", "task": "task_id", "axis_result": "shown", "band": "band"}
+_COUNTS = {"interactions": "counts.interactions", "errors": "counts.errors"}
+_MEAN = {"mean": "estimate", "low": "ci_low", "high": "ci_high", "runs": "n_items", "tasks": "n_clusters"}
 #: Columns of the table of changes, and where their figures stand.
 _CHANGE = columns("quantity before after change~~=over_repeats shown=direction.value p_over_tasks=over_tasks.p_value")
 #: Rows and colours of the categories, after Okabe and Ito.
@@ -129,8 +129,6 @@ def one_run(
 class WeakestSignals(Part, caption="Interactions of this run with a signal below 1"):
     """Where one run lost points: interactions with a signal below 1, the lowest first, with the judge's reason."""
 
-    _keys = ("rows",)
-
     rows: tuple[Mapping[str, Any], ...]
 
     @property
@@ -157,7 +155,7 @@ def weakest_signals(of: OneRun) -> WeakestSignals:
 class AllRuns(Part, caption="Every run with its slowest call and its weakest signals below 75"):
     """Every run's composite or the ends of its interval, its dimensions, its slowest call and its weakest signals."""
 
-    _keys = columns("runs=table")
+    _keys: ClassVar = {"runs": "table"}
 
     results: tuple[AxisResult, ...]
 
@@ -274,7 +272,7 @@ class Change(Result):
     tasks, with the sign-flip test of whole tasks; its interval needs ten tasks.
     """
 
-    _also = columns("change=direction over_tasks=over_tasks.change p_over_tasks=over_tasks.p_value")
+    _also: ClassVar = {"change": "direction", "over_tasks": "over_tasks.change", "p_over_tasks": "over_tasks.p_value"}
 
     quantity: str
     before: float

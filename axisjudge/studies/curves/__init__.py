@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from axisjudge.checks import TooLittle
 from axisjudge.figures import theme
-from axisjudge.results import columns
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, GOAL
 from axisjudge.scores.axis.scenario import axis_results
 from axisjudge.scores.curves.curve import AXIS_CURVE, CurveFit, Floats, LogNormalCurve, MendedCurve, axis_score
@@ -53,7 +52,7 @@ class PublishedCurve(
     """
 
     _rows = "points", {}
-    _keys = columns("points largest sentence=answer")
+    _keys: ClassVar = {"points": "points", "largest": "largest", "sentence": "answer"}
 
     points: pl.DataFrame
     line: pl.DataFrame

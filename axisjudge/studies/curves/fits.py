@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import fill
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -306,7 +306,7 @@ class ControlPoints(
 ):
     """The raw scores that get 50 and 90 points, of the assumed curve and of each fitted one."""
 
-    _keys = columns("curves=rows")
+    _keys: ClassVar = {"curves": "rows"}
 
     curves: Mapping[str, LogNormalCurve]
 

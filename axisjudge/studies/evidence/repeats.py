@@ -204,7 +204,6 @@ class AskedAgain(Part, name="repeats", caption="Each judge asked again"):
     """
 
     _rows = "judges", _FRAME
-    _keys = ("judges", "variances")
 
     judges: tuple[JudgeRepeats, ...]
     variances: tuple[citations.QuestionVariance, ...]
@@ -355,8 +354,6 @@ def _flips(bands: list[ConfidenceBand]) -> tuple[int, int]:
 
 class PublishedRepeat(Part, name="published_repeat", caption="The same call, made twice", of_ratings=False):
     """One judge's published calls with one prompt on one run and axis, in their order."""
-
-    _keys = ("simulation", "axis", "judge", "calls", "with_itself")
 
     simulation: int
     axis: str

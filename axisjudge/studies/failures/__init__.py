@@ -61,7 +61,7 @@ class SharedFailures(
     def table(self) -> Table:
         """One row an axis: consensus observed and if independent, pairs of judges that coincide, p value."""
         consensus = columns("axis consensus=consensus.rate.estimate if_independent~~=consensus.independent")
-        counts = columns("coinciding_pairs=observed expected_pairs=expected")
+        counts = {"coinciding_pairs": "observed", "expected_pairs": "expected"}
         rows = [
             row | rows_of([self.tests[row["axis"]]], counts)[0] | {"p_holm": self.p_holm[row["axis"]]}
             for row in rows_of(self.profile.totals, consensus)
@@ -196,7 +196,7 @@ class FirstToFix(Part, name="axes_per_agent", caption="Which axis to fix first, 
     @property
     def table(self) -> Table:
         """One row an agent."""
-        return table_of(rows_by("agent", self.rankings, columns("highest=leader first_to_fix=briefly")), self.kind)
+        return table_of(rows_by("agent", self.rankings, {"highest": "leader", "first_to_fix": "briefly"}), self.kind)
 
     @property
     def answer(self) -> str:
@@ -280,8 +280,6 @@ def agent_success(profile: FailureProfile, *, rng: Draws = 0) -> AgentSuccess:
 class Reversals(Part, caption="Verdicts that would change what may hold rank 1"):
     """The fewest verdicts that would change which axes, and which agents, may fail most; None where all may."""
 
-    _keys = ("axes", "agents")
-
     axes: Reversal | None
     agents: Reversal | None
 
@@ -289,7 +287,7 @@ class Reversals(Part, caption="Verdicts that would change what may hold rank 1")
     def table(self) -> Table:
         """One row for axes and one for agents, where any are told apart."""
         told = {of: each for of, each in (("axes", self.axes), ("agents", self.agents)) if each is not None}
-        rows = rows_by("of", told, columns("verdicts=changes exact"))
+        rows = rows_by("of", told, {"verdicts": "changes", "exact": "exact"})
         return table_of(rows, self.kind, columns=("of", "verdicts", "exact"))
 
     @property

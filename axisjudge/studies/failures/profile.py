@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from textwrap import fill
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.figures import theme
-from axisjudge.results import columns
 from axisjudge.stats.comparisons.paired import holm
 from axisjudge.stats.comparisons.ranking import count_contrast
 from axisjudge.stats.correction import ALL_AGENTS
@@ -213,7 +212,7 @@ def success_of(profile: FailureProfile, agent: str) -> Estimate:
 class DomainProfiles(Part, name="domains", caption="Failures per domain and axis, all agents"):
     """One profile for each domain that the ratings name; `unnamed` runs name none and are in no part."""
 
-    _keys = columns("unnamed domains=parts")
+    _keys: ClassVar = {"unnamed": "unnamed", "domains": "parts"}
 
     parts: Mapping[str, FailureProfile]
     unnamed: int

@@ -148,7 +148,6 @@ class JudgesOfRuns(
     """
 
     _rows = "judges", _JUDGES
-    _keys = ("judges",)
 
     judges: tuple[JudgeBeside, ...]
 
@@ -217,7 +216,7 @@ class WorthOfPanel(Part, name="panel_worth", caption="Independent judges that th
         """A row a way."""
         ways = {"the model": self.model.effective, "correlation of errors": self.by_design}
         known = {way: of for way, of in ways.items() if of is not None}
-        return table_of(rows_by("by", known, columns("judges=estimate low=ci_low high=ci_high")), self.kind)
+        return table_of(rows_by("by", known, {"judges": "estimate", "low": "ci_low", "high": "ci_high"}), self.kind)
 
     @property
     def answer(self) -> str:

@@ -124,7 +124,6 @@ class SharesDecided(Part, name="decided", caption="What each judge decides, and 
     """
 
     _rows = "decided", _DECIDED
-    _keys = ("decided",)
 
     decided: tuple[Decided, ...]
 
@@ -238,7 +237,6 @@ class RunsByHolder(Part, name="partings", caption="Runs by what each says; empty
     """
 
     _rows = "partings", {}
-    _keys = ("partings",)
 
     partings: pl.DataFrame
 
@@ -295,7 +293,6 @@ class KindsOfFinding(
     """What each kind of finding is worth: of the runs that it flags, the failed ones, where nothing was made on it."""
 
     _rows = "kinds", _KINDS
-    _keys = ("kinds",)
 
     kinds: tuple[KindCount, ...]
 
@@ -322,7 +319,6 @@ class RunsRead(Part, name="reading", caption="Faults of rules and reference besi
     """Rules and reference against runs read by hand, by axis; ``any axis``: pairs of run and axis, ``run``: runs."""
 
     _rows = "raters", _READ
-    _keys = "raters", "sentences"
 
     raters: tuple[AgainstReading, ...]
     sentences: tuple[str, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -267,7 +267,7 @@ class VerdictsThatStand(Part, name="trust", caption="What may stand without a pe
     """Which verdicts may stand without a person, by the error that is allowed; the strictest first."""
 
     _rows = "trusts", _STANDS
-    _keys = columns("trust=trusts")
+    _keys: ClassVar = {"trust": "trusts"}
 
     trusts: tuple[Trust, ...]
 
@@ -321,7 +321,7 @@ class StandingOfStrata(
     """What stands by word and by agent, at one risk: the bound does not hold for each."""
 
     _rows = "trust.strata", _STRATUM
-    _keys = columns("strata=trust.strata")
+    _keys: ClassVar = {"strata": "trust.strata"}
 
     trust: Trust
 

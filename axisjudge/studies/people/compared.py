@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -298,7 +298,7 @@ NO_LENGTHS = "it needs the runs themselves (trajectories)"
 class OwnStrataRate(Result):
     """A judge's failure rate corrected by all labels together, and by each stratum's own labels and then joined."""
 
-    _keys = columns("judge together=together.in_short own_strata=own_strata.in_short")
+    _keys: ClassVar = {"judge": "judge", "together": "together.in_short", "own_strata": "own_strata.in_short"}
 
     judge: str
     together: Estimate
@@ -309,7 +309,7 @@ class OwnStrataRate(Result):
 class CarriedOver(Result):
     """A share among these runs, and carried to another mix of strata."""
 
-    _keys = columns("judge measure here=here.in_short there=there.in_short")
+    _keys: ClassVar = {"judge": "judge", "measure": "measure", "here": "here.in_short", "there": "there.in_short"}
 
     judge: str
     measure: str

@@ -240,7 +240,6 @@ class RepeatsBought(Part, name="repeats", caption="More judges or more repeats")
     """Standard error of an item's mean verdict for panels of k judges asked r times, from a pilot with repeats."""
 
     _rows = "errors", columns("question judges repeats calls standard_error fixed_judges")
-    _keys = ("errors",)
 
     errors: tuple[pilots.PanelError, ...]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -264,7 +264,7 @@ class JudgesMoved(
     """Each judge between the versions: flips beside noise, and its confidence where its verdict stayed."""
 
     _rows = "turn.shifts", _JUDGE
-    _keys = columns("judges=turn.shifts")
+    _keys: ClassVar = {"judges": "turn.shifts"}
 
     @property
     def answer(self) -> str:
@@ -345,7 +345,7 @@ def judges_moved(turn: Turn) -> JudgesMoved:
 class BeliefsMoved(_OfTurn, caption="Each judge's belief that the run is correct, before and after"):
     """Each judge's belief that a run is correct, before and after, on its own scale; the runs first that moved most."""
 
-    _keys = columns("soft=turn.soft")
+    _keys: ClassVar = {"soft": "turn.soft"}
 
     most: int = 24
 
@@ -405,7 +405,7 @@ def beliefs_moved(turn: Turn, *, most: int = 24) -> BeliefsMoved:
 class Flipped(_OfTurn, caption="Flips, those first that changed agreement most"):
     """Every flip with both verdicts and reasons side by side; the `most` that changed agreement most are listed."""
 
-    _keys = columns("flips=turn.flips")
+    _keys: ClassVar = {"flips": "turn.flips"}
 
     most: int = 12
 

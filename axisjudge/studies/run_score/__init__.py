@@ -142,7 +142,6 @@ class ComponentMeans(
     """Mean of each component per agent, over the runs in which it could be computed. One row an agent and component."""
 
     _rows = "components", {}
-    _keys = ("components",)
 
     components: pl.DataFrame
 

@@ -67,7 +67,7 @@ class Competition(Part, caption="Probability that an agent's next run scores hig
     def table(self) -> frames.Table:
         """One row an agent, the likeliest to win first."""
         wins = dict(sorted(self.wins.items(), key=lambda each: -np.nan_to_num(each[1].estimate)))
-        shown = columns("wins=estimate low=ci_low high=ci_high specs=n_clusters")
+        shown = {"wins": "estimate", "low": "ci_low", "high": "ci_high", "specs": "n_clusters"}
         return frames.table_of(frames.rows_by("agent", wins, shown), self.kind, columns=("agent", "wins"))
 
     @property
@@ -287,7 +287,7 @@ class ScoreForecast(Part, name="good_runs", caption="Share of good runs in fifth
     def table(self) -> frames.Table:
         """One row a fifth of the runs: their mean score, the share that is good, and what the S-curve says."""
         bands = self.found.bands() if self.found else []
-        shown = columns("good=estimate low=ci_low high=ci_high runs=n_items")
+        shown = {"good": "estimate", "low": "ci_low", "high": "ci_high", "runs": "n_items"}
         rows = [{"score": score} | frames.rows_of([share], shown)[0] for score, share in bands]
         return frames.table_of(rows, self.kind, columns=("score", "good"))
 

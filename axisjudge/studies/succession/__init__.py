@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -215,7 +215,6 @@ class AgainstLabels(Part, name="labels", caption="Each judge against the labels"
     """Both judges on every question that people labelled."""
 
     _rows = "judges", _LABELS
-    _keys = ("judges",)
 
     judges: tuple[BesideLabels, ...]
 
@@ -390,7 +389,7 @@ class RestatedRates(
     """Failure rates by the old judge, and as the new one would give them."""
 
     _rows = "bridge.restated", _RESTATED
-    _keys = columns("restated=bridge.restated")
+    _keys: ClassVar = {"restated": "bridge.restated"}
 
     bridge: Bridge
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from axisjudge.checks import InputError
 from axisjudge.figures import theme
 from axisjudge.protocol import no_such_run
-from axisjudge.results import columns
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of, to_polars
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import listed, many
@@ -155,7 +154,7 @@ def pick(runs: Sequence[Trajectory], trajectory_id: str) -> Trajectory:
 class RunVerdicts(_OfRun, name="verdicts", caption="Who says what, how sure, and citing which steps"):
     """Who says what of the run, how sure, and citing which steps."""
 
-    _keys = columns("verdicts=run.verdicts")
+    _keys: ClassVar = {"verdicts": "run.verdicts"}
 
     @property
     def table(self) -> Table:
@@ -188,7 +187,7 @@ class RunOverlaps(
 ):
     """Steps that two judges share on an axis: cited by both over cited by either, and the same by chance."""
 
-    _keys = columns("overlaps=run.overlaps")
+    _keys: ClassVar = {"overlaps": "run.overlaps"}
 
     @property
     def table(self) -> Table:
@@ -217,7 +216,7 @@ def run_overlaps(timeline: RunTimeline) -> RunOverlaps:
 class PublishedTrace(Part, caption="Simulation 14 as published", of_ratings=False):
     """The published verdicts of the judges on one run; steps that were not published are not known, not absent."""
 
-    _keys = columns("judgements steps sentence=answer")
+    _keys: ClassVar = {"judgements": "judgements", "steps": "steps", "sentence": "answer"}
 
     judgements: tuple[TracedVerdict, ...]
     steps: tuple[tuple[int, str], ...] = ()

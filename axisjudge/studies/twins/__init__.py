@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import ClassVar
 
 import polars as pl
 
@@ -113,7 +114,7 @@ def _write(ax: theme.Axes, row: int, column: int, cell: TwinCell) -> None:
 class EditsMade(Part, name="edits", caption="Twins made, and runs refused by reason", of_ratings=False):
     """Twins made, and runs refused by reason; `examples` has what each edit did to one run."""
 
-    _keys = columns("edits=rows")
+    _keys: ClassVar = {"edits": "rows"}
 
     rows: tuple[Mapping[str, str | int], ...]
     runs_behind: tuple[Mapping[str, str], ...]
@@ -224,7 +225,7 @@ class TextForJudges(
     """What text that speaks to the judge did to each judge, by kind of text, beside plain text as the control."""
 
     _rows = "rows", _TEXTS
-    _keys = columns("injections=rows")
+    _keys: ClassVar = {"injections": "rows"}
 
     rows: tuple[Injected, ...]
 
@@ -278,7 +279,7 @@ class HaloOfJudges(
 ):
     """Correlation of each judge's verdicts between axes, on the originals, beside that of labels."""
 
-    _keys = columns("halo=halos")
+    _keys: ClassVar = {"halo": "halos"}
 
     halos: tuple[Halo, ...]
 
