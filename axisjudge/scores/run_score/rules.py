@@ -5,13 +5,14 @@ cannot be computed.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cache, cached_property
+from functools import cached_property, reduce
+from operator import add, and_
 from types import MappingProxyType
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -233,8 +234,9 @@ def _spared(used: ArrayLike, available: ArrayLike) -> Floats:
         return np.where(most > 0, np.clip(100 - 100 * given / most, 0, 100), np.nan)
 
 
-# Why a component of a run cannot be computed, in words; null where it can.
-# The expressions are made once: making them costs more than scoring one run does.
+# Why a component of a run cannot be computed. Each rule stands once, for the fields of one run (values, None where not
+# given) and for those of a whole table (expressions of columns) alike: it yields its conditions in order, each with its
+# words, and the first that holds tells; so of one run none is asked after it.
 
 #: The largest value that each measurement may have; beyond it a unit or a clock is wrong.
 LARGEST: Mapping[str, float] = {
@@ -257,95 +259,126 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "resource_efficiency": ("memory_peak_bytes", "memory_limit_bytes", "cpu_throttled_ms", "cpu_wall_ms"),
 }
 
-
-def _first(*reasons: tuple[pl.Expr, str]) -> pl.Expr:
-    """The words of the first condition that holds; null where none does."""
-    return pl.coalesce(pl.when(condition).then(pl.lit(words)) for condition, words in reasons)
+Condition = tuple[Any, Any]
 
 
-@cache
-def of_completion() -> pl.Expr:
-    """No outcome, or one that the rules do not know."""
-    outcome = pl.col("outcome")
-    unknown = pl.when(~outcome.is_in(list(OUTCOMES))).then(pl.format("unknown outcome {}", outcome))
-    return pl.coalesce(_first((outcome.is_null(), "no outcome given")), unknown)
+def first_words(conditions: Iterable[Condition]) -> str | None:
+    """The words of the first condition that holds of one run; None where none does."""
+    return next((words for holds, words in conditions if holds), None)
 
 
-@cache
-def of_error_rate() -> pl.Expr:
-    """No usable counts of stages, or no stage executed."""
-    executed, passed = (pl.col(name) for name in FIELDS["error_rate"])
+def words_of_each(conditions: Iterable[Condition]) -> pl.Expr:
+    """The words of the first condition that holds of each row; null where none does."""
     return pl.coalesce(
-        _first((executed.is_null(), "no stages given")),
-        *(of_measurement(name) for name in FIELDS["error_rate"]),
-        _first((executed == 0, "no stage was executed"), (passed > executed, "more stages passed than were executed")),
+        pl.when(holds).then(words if isinstance(words, pl.Expr) else pl.lit(words)) for holds, words in conditions
     )
 
 
-@cache
-def of_resource_efficiency() -> pl.Expr:
-    """A measurement is missing or unusable, or there was nothing to use."""
-    fields = FIELDS["resource_efficiency"]
-    return pl.coalesce(
-        _first((pl.all_horizontal(pl.col(fields).is_null()), "no resource data")),
-        *(of_measurement(name) for name in fields),
-        _first(*((pl.col(name) == 0, f"{name} is 0") for name in ("memory_limit_bytes", "cpu_wall_ms"))),
-    )
+def why_not(field: Callable[[str], Any], p50: Any, samples: Any, min_samples: int) -> dict[str, Iterator[Condition]]:
+    """Of each component the conditions under which it cannot be computed.
+
+    Parameters
+    ----------
+    field : function
+        A field of the runs table by its name: its value in one run, or `polars.col`.
+    p50, samples : float and int, None, or expressions
+        The baseline; `samples` is None for a frozen one.
+    min_samples : int
+    """
+    return {
+        "completion": _no_completion(field),
+        "error_rate": _no_error_rate(field),
+        "latency": _no_latency(field, p50, samples, min_samples),
+        "resource_efficiency": _no_resource_efficiency(field),
+    }
 
 
-@cache
-def of_latency(min_samples: int, *, rolling: bool) -> pl.Expr:
-    """No usable wall time, or no baseline; needs the columns ``p50`` and ``samples``."""
-    no_workspace = _first((pl.col("workspace_id").is_null(), "no workspace given"))
-    if not rolling:
-        unknown = _first((pl.col("p50").is_null(), "no frozen baseline of this workspace"))
-        return pl.coalesce(of_measurement("wall_seconds"), no_workspace, unknown)
-    too_few = pl.when(pl.col("samples") < min_samples).then(too_few_before(min_samples, pl.col("samples")))
-    return pl.coalesce(of_measurement("wall_seconds"), no_workspace, of_end_time(), too_few)
+def _no_completion(field: Callable[[str], Any]) -> Iterator[Condition]:
+    outcome = field("outcome")
+    yield _missing(outcome), "no outcome given"
+    unknown = ~outcome.is_in(list(OUTCOMES)) if isinstance(outcome, pl.Expr) else outcome not in OUTCOMES
+    yield unknown, _filled("unknown outcome {}", outcome)
 
 
-@overload
-def too_few_before(min_samples: int) -> str: ...
-@overload
-def too_few_before(min_samples: int, samples: pl.Expr) -> pl.Expr: ...
-def too_few_before(min_samples: int, samples: pl.Expr | None = None) -> str | pl.Expr:
-    """Why there is no rolling baseline: so many completed runs stood before it, or too few of them."""
-    needs = f"runs before it; a baseline needs {min_samples}"
-    return f"too few {needs}" if samples is None else pl.format("{} completed " + needs, samples)
+def _no_error_rate(field: Callable[[str], Any]) -> Iterator[Condition]:
+    executed, passed = (field(name) for name in FIELDS["error_rate"])
+    yield _missing(executed), "no stages given"
+    yield from unusable("stages_executed", executed)
+    yield from unusable("stages_passed_first", passed)
+    yield executed == 0, "no stage was executed"
+    yield passed > executed, "more stages passed than were executed"
 
 
-@cache
-def of_end_time() -> pl.Expr:
-    """No end time, or one that no clock should show."""
-    ended = pl.col("ended_at")
-    outside = ~ended.is_between(EARLIEST, LATEST)
-    return _first((ended.is_null(), "no usable end time"), (outside, "the end time lies outside 2000-2100"))
+def _no_latency(field: Callable[[str], Any], p50: Any, samples: Any, min_samples: int) -> Iterator[Condition]:
+    yield from unusable("wall_seconds", field("wall_seconds"))
+    yield _missing(field("workspace_id")), "no workspace given"
+    if samples is None:
+        yield _missing(p50), "no frozen baseline of this workspace"
+        return
+    yield from no_end_time(field("ended_at"))
+    yield samples < min_samples, too_few_before(min_samples, samples)
 
 
-@cache
-def of_measurement(name: str) -> pl.Expr:
+def _no_resource_efficiency(field: Callable[[str], Any]) -> Iterator[Condition]:
+    use = {name: field(name) for name in FIELDS["resource_efficiency"]}
+    yield reduce(and_, map(_missing, use.values())), "no resource data"
+    for name, value in use.items():
+        yield from unusable(name, value)
+    for name in ("memory_limit_bytes", "cpu_wall_ms"):
+        yield use[name] == 0, f"{name} is 0"
+
+
+def unusable(name: str, value: Any) -> Iterator[Condition]:
     """A measurement that is missing, not finite, negative or absurd."""
-    value = pl.col(name)
-    return _first(
-        (value.is_null(), f"{name} not given"),
-        (~value.is_finite(), f"{name} is not a finite number"),
-        (value < 0, f"{name} is negative"),
-        (value > LARGEST[name], f"{name} is absurdly large"),
-    )
+    yield _missing(value), f"{name} not given"
+    infinite = ~value.is_finite() if isinstance(value, pl.Expr) else not math.isfinite(value)
+    yield infinite, f"{name} is not a finite number"
+    yield value < 0, f"{name} is negative"
+    yield value > LARGEST[name], f"{name} is absurdly large"
 
 
-@cache
+def no_end_time(ended: Any) -> Iterator[Condition]:
+    """No end time, or one that no clock should show."""
+    yield _missing(ended), "no usable end time"
+    yield (ended < EARLIEST) | (ended > LATEST), "the end time lies outside 2000-2100"
+
+
+def too_few_before(min_samples: int, samples: Any) -> Any:
+    """In words that so many completed runs before a run make no baseline."""
+    return _filled(f"{{}} completed runs before it; a baseline needs {min_samples}", samples)
+
+
+def _missing(value: Any) -> Any:
+    return value.is_null() if isinstance(value, pl.Expr) else value is None
+
+
+def _filled(words: str, value: Any) -> Any:
+    return pl.format(words, value) if isinstance(value, pl.Expr) else words.format(value)
+
+
+def usable_wall() -> pl.Expr:
+    """The column of wall times, null where one is not known or cannot be true."""
+    wall = pl.col("wall_seconds")
+    return pl.when(words_of_each(unusable("wall_seconds", wall)).is_null()).then(wall)
+
+
+def usable_end() -> pl.Expr:
+    """The column of ends, null where one is not known or no clock should show it."""
+    ended = pl.col("ended_at")
+    return pl.when(words_of_each(no_end_time(ended)).is_null()).then(ended)
+
+
 def is_empty() -> pl.Expr:
     """Whether nothing was given that a score could be made of: no outcome, no stage, no wall time, no resources."""
     given = pl.any_horizontal(pl.col("outcome", "wall_seconds", *FIELDS["resource_efficiency"]).is_not_null())
     return ~given & (pl.col("stages_executed").fill_null(0) == 0)
 
 
-@cache
 def enters_baselines() -> pl.Expr:
     """Whether a run is one of those that baselines are made of: completed, with workspace, end and wall time known."""
-    is_timed = of_measurement("wall_seconds").is_null() & of_end_time().is_null()
-    return is_timed & pl.col("workspace_id").is_not_null() & (pl.col("outcome") == "COMPLETED").fill_null(False)
+    known = (usable_wall(), usable_end(), pl.col("workspace_id"))
+    is_known = pl.all_horizontal(each.is_not_null() for each in known)
+    return is_known & (pl.col("outcome") == "COMPLETED").fill_null(False)
 
 
 # The baseline of latency: what a run of this workspace typically takes.
@@ -355,62 +388,38 @@ def enters_baselines() -> pl.Expr:
 # places of the window, the longer ones are taken. So the baseline follows from end times and wall times alone: in which
 # order runs arrived, and what they are called, does not enter.
 
-_ROWS_AT_ONCE = 200_000
 
-
-def rolling_p50(
-    workspace: Ints, ended_at: Ints, wall: Floats, counts: NDArray[np.bool_], *, window: int
-) -> tuple[Floats, Ints]:
-    """The rolling baseline of every run.
+def rolling_p50(runs: pl.DataFrame, *, window: int) -> pl.DataFrame:
+    """The rolling baseline of every run of a runs table.
 
     Parameters
     ----------
-    workspace : array of int, shape (n,)
-        Workspace of each run, by number from 0; -1 where it is not known.
-    ended_at : array of int, shape (n,)
-        End of each run in microseconds; negative where it is not known.
-    wall : array of float, shape (n,)
-        Seconds each run took.
-    counts : array of bool, shape (n,)
-        Which runs enter baselines: completed, with workspace, end and wall time known.
+    runs : polars.DataFrame
     window : int
         How many completed runs a baseline looks back.
 
     Returns
     -------
-    p50, samples : arrays, shape (n,)
-        NaN and 0 where no completed run ended before.
-
-    Examples
-    --------
-    >>> p50, samples = rolling_p50(np.zeros(4, int), np.arange(4), np.array([3., 1, 2, 9]), np.ones(4, bool), window=20)
-    >>> p50.tolist(), samples.tolist()
-    ([nan, 3.0, 2.0, 2.0], [0, 1, 2, 3])
+    polars.DataFrame
+        Of each run ``p50`` and ``samples``: null and 0 where no completed run ended before.
     """
-    instants, instant = np.unique(ended_at, return_inverse=True)
-    rank = workspace.astype(np.int64) * len(instants) + instant  # in order of workspace, then of end
-    entering = np.flatnonzero(counts)
-    entering = entering[np.lexsort((wall[entering], rank[entering]))]
-    ordered, home = rank[entering], workspace.astype(np.int64) * len(instants)
-    before, of_others = np.searchsorted(ordered, rank), np.searchsorted(ordered, home)
-    samples = np.where((workspace >= 0) & (ended_at >= 0), np.minimum(before - of_others, window), 0)
-    held = np.minimum(np.arange(1, len(ordered) + 1) - np.searchsorted(ordered, home[entering]), window)
-    medians = np.append(_medians_back(wall[entering], held, window), np.nan)  # the last one is what nobody has
-    return np.where(samples > 0, medians[before - 1], np.nan), samples
-
-
-def _medians_back(wall: Floats, held: Ints, window: int) -> Floats:
-    """At each place the median of the last `held` values, its own included; none is longer than `window`."""
-    medians = np.empty(len(wall))
-    back = np.arange(window)
-    for start in range(0, len(wall), _ROWS_AT_ONCE):
-        rows = np.arange(start, min(start + _ROWS_AT_ONCE, len(wall)))
-        values = wall.take(rows[:, None] - back, mode="clip")
-        values[back >= held[rows, None]] = np.inf
-        values.sort(axis=1)
-        low, high = (held[rows] - 1) // 2, held[rows] // 2
-        medians[rows] = (values[rows - start, low] + values[rows - start, high]) / 2
-    return medians
+    wall, here = pl.col("wall_seconds"), "workspace_id"
+    middle = (wall.rolling_quantile(0.5, side, window, min_samples=1).over(here) for side in ("lower", "higher"))
+    timed = runs.filter(enters_baselines()).sort(here, "ended_at", "wall_seconds")
+    baselines = timed.select(
+        *(here, "ended_at"),
+        p50=reduce(add, middle) / 2,
+        samples=pl.int_range(1, pl.len() + 1).over(here).clip(upper_bound=window),
+    )
+    ends = runs.select(here, usable_end()).with_row_index("row").sort("ended_at")
+    last = ends.join_asof(
+        baselines.sort("ended_at", maintain_order=True),
+        on="ended_at",
+        by=here,
+        allow_exact_matches=False,
+        check_sortedness=False,
+    )
+    return last.sort("row").select("p50", pl.col("samples").fill_null(0))
 
 
 def checked_frozen(frozen: Mapping[str, float]) -> Mapping[str, float]:

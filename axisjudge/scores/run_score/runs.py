@@ -98,10 +98,10 @@ class Run(_Record):
 
     def row(self) -> dict[str, Any]:
         """The run as a row of the runs table: stages counted, the end time parsed."""
-        row = {name: getattr(self, name) for name in RUN_SCHEMA if name in type(self).model_fields}
-        executed, passed = counted_stages(self.stages)
-        counts = {"stages_executed": executed, "stages_passed_first": passed}
-        return row | counts | {"ended_at": end_time(self.ended_at)}
+        row = dict(vars(self))
+        executed, passed = counted_stages(row.pop("stages"))
+        row |= {"stages_executed": executed, "stages_passed_first": passed, "ended_at": end_time(self.ended_at)}
+        return row
 
 
 #: The runs table. A measurement that was given and cannot be used is NaN or out of bounds, one not given is null.

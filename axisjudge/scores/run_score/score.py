@@ -26,7 +26,6 @@ from axisjudge.scores.run_score.rules import (
     EARLIEST,
     FIELDS,
     FORMULA_VERSION,
-    LARGEST,
     LATEST,
     MEMORY_SHARE,
     NEUTRAL,
@@ -36,10 +35,9 @@ from axisjudge.scores.run_score.rules import (
     Floats,
     ScorecardRules,
     checked_frozen,
-    rolling_p50,
     tier_of,
 )
-from axisjudge.scores.run_score.runs import Run, counted_stages, end_time, runs_table
+from axisjudge.scores.run_score.runs import Run, end_time, runs_table
 from axisjudge.stats.estimate import Estimate, without_interval
 from axisjudge.stats.proportions import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
 
@@ -81,14 +79,12 @@ def score_runs(
         The table is not one of runs; or, when strict, a component cannot be computed.
     """
     table = runs_table(runs)
-    rolling = isinstance(baseline, str)
-    table = table.with_columns(_rolling(table, rules) if isinstance(baseline, str) else _frozen(table, baseline))
-    why = table.select(
-        formula.of_completion().alias("completion"),
-        formula.of_error_rate().alias("error_rate"),
-        formula.of_latency(rules.min_samples, rolling=rolling).alias("latency"),
-        formula.of_resource_efficiency().alias("resource_efficiency"),
-    )
+    if isinstance(baseline, str):
+        table, samples = table.hstack(formula.rolling_p50(table, window=rules.window)), pl.col("samples")
+    else:
+        table, samples = table.with_columns(_frozen(table, baseline)), None
+    conditions = formula.why_not(pl.col, pl.col("p50"), samples, rules.min_samples)
+    why = table.select(**{name: formula.words_of_each(each) for name, each in conditions.items()})
     computed = why.select(pl.all().is_null()).to_numpy()
     values = np.where(computed, _values(table, rules), np.nan)
     is_scored = table["scored"].to_numpy()
@@ -163,18 +159,6 @@ def _values(table: pl.DataFrame, rules: ScorecardRules) -> Floats:
             formula.resource_efficiency(*use),
         ]
     )
-
-
-def _rolling(table: pl.DataFrame, rules: ScorecardRules) -> list[pl.Series]:
-    timed = table.select(
-        (pl.col("workspace_id").rank("dense").cast(pl.Int64) - 1).fill_null(-1).alias("workspace"),
-        pl.when(formula.of_end_time().is_null()).then(pl.col("ended_at").to_physical()).fill_null(-1).alias("end"),
-        pl.col("wall_seconds").fill_null(np.nan).alias("wall"),
-        formula.enters_baselines().alias("counts"),
-    )
-    columns = (timed[name].to_numpy() for name in ("workspace", "end", "wall", "counts"))
-    p50, samples = rolling_p50(*columns, window=rules.window)
-    return [pl.Series("p50", p50, nan_to_null=True), pl.Series("samples", samples)]
 
 
 def _frozen(table: pl.DataFrame, baseline: Mapping[str, float]) -> list[pl.Series]:
@@ -312,7 +296,8 @@ def ended_at(run: Run) -> int | None:
 
 def usable_wall(run: Run) -> float | None:
     """The seconds that a run took, None where they are not known or cannot be true."""
-    return run.wall_seconds if _wrong("wall_seconds", run.wall_seconds) is None else None
+    unusable = formula.first_words(formula.unusable("wall_seconds", run.wall_seconds))
+    return run.wall_seconds if unusable is None else None
 
 
 def enters_baseline(run: Run) -> bool:
@@ -357,16 +342,12 @@ def score_single(run: Run, p50: float | None, samples: int | None, rules: Scorec
         How many runs that is the median of; None for a frozen baseline.
     rules : ScorecardRules
     """
-    executed, passed = counted_stages(run.stages)
-    use = {name: getattr(run, name) for name in FIELDS["resource_efficiency"]}
-    why = {
-        "completion": _of_completion(run.outcome),
-        "error_rate": _of_stages(executed, passed),
-        "latency": _of_latency(run, p50, samples, rules),
-        "resource_efficiency": _of_resources(use),
-    }
-    reasons = {name: reason for name, reason in why.items() if reason is not None}
-    is_empty = not executed and all(given is None for given in (run.outcome, run.wall_seconds, *use.values()))
+    row = run.row()
+    executed, passed = (row[name] for name in FIELDS["error_rate"])
+    use = [row[name] for name in FIELDS["resource_efficiency"]]
+    conditions = formula.why_not(row.__getitem__, p50, samples, rules.min_samples)
+    reasons = {name: words for name, each in conditions.items() if (words := formula.first_words(each)) is not None}
+    is_empty = not executed and all(given is None for given in (run.outcome, run.wall_seconds, *use))
     if not run.scored or is_empty:
         reasons = reasons if run.scored else {}
         return Scorecard(run.run_id, None, UNRANKED, None, None, {}, reasons, p50, samples or 0)
@@ -378,7 +359,7 @@ def score_single(run: Run, p50: float | None, samples: int | None, rules: Scorec
     if "latency" not in reasons:
         computed["latency"] = _latency(run.wall_seconds or 0.0, p50 or 0.0, rules)
     if "resource_efficiency" not in reasons:
-        computed["resource_efficiency"] = _resources(*use.values())
+        computed["resource_efficiency"] = _resources(*use)
     weights = dict(zip(COMPONENTS, rules.whole_weights, strict=True))
     known = sum(value * weights[name] for name, value in computed.items())
     unknown = sum(weights[name] for name in reasons)
@@ -404,52 +385,6 @@ def _resources(peak: float, limit: float, throttled: float, wall: float) -> int:
 
 def _half_up(value: float) -> int:
     return math.floor(round(float(value), DECIMALS) + 0.5)
-
-
-def _wrong(name: str, value: float | None) -> str | None:
-    if value is None:
-        return f"{name} not given"
-    if not math.isfinite(value):
-        return f"{name} is not a finite number"
-    if value < 0:
-        return f"{name} is negative"
-    return f"{name} is absurdly large" if value > LARGEST[name] else None
-
-
-def _of_completion(outcome: str | None) -> str | None:
-    if outcome is None:
-        return "no outcome given"
-    return None if outcome in OUTCOMES else f"unknown outcome {outcome}"
-
-
-def _of_stages(executed: float | None, passed: float | None) -> str | None:
-    if executed is None or passed is None:
-        return "no stages given"
-    if wrong := _wrong("stages_executed", executed) or _wrong("stages_passed_first", passed):
-        return wrong
-    if executed == 0:
-        return "no stage was executed"
-    return "more stages passed than were executed" if passed > executed else None
-
-
-def _of_latency(run: Run, p50: float | None, samples: int | None, rules: ScorecardRules) -> str | None:
-    if wrong := _wrong("wall_seconds", run.wall_seconds):
-        return wrong
-    if samples is None:
-        return "no frozen baseline of this workspace" if p50 is None else None
-    if samples == 0 and ended_at(run) is None:  # else runs before its end were counted
-        known = end_time(run.ended_at) is not None
-        return "the end time lies outside 2000-2100" if known else "no usable end time"
-    few = samples < rules.min_samples
-    return f"{samples} completed runs before it; a baseline needs {rules.min_samples}" if few else None
-
-
-def _of_resources(use: dict[str, float | None]) -> str | None:
-    if not any(given is not None for given in use.values()):
-        return "no resource data"
-    wrong = (_wrong(name, given) for name, given in use.items())
-    nothing = (f"{name} is 0" for name in ("memory_limit_bytes", "cpu_wall_ms") if use[name] == 0)
-    return next(filter(None, (*wrong, *nothing)), None)
 
 
 def _readable(fields: Mapping[str, Any], *, strict: bool) -> tuple[Run, dict[str, str]]:

@@ -202,7 +202,8 @@ def neutral_components(
     scored: pl.DataFrame, *, rules: ScorecardRules = DEFAULT, kind: Kind = "polars"
 ) -> NeutralComponents:
     """How often each component was neutral by these rules, and why; too few runs before one are one reason."""
-    few, any_few = too_few_before(rules.min_samples, pl.col("baseline_runs")), pl.lit(too_few_before(rules.min_samples))
+    few = too_few_before(rules.min_samples, pl.col("baseline_runs"))
+    any_few = pl.lit(f"too few runs before it; a baseline needs {rules.min_samples}")
     why = {name: pl.col(f"{name}_reason") for name in COMPONENTS}
     given = scored.select(**{name: pl.when(each == few).then(any_few).otherwise(each) for name, each in why.items()})
     counted = given.unpivot(variable_name="component", value_name="reason").drop_nulls().group_by("component", "reason")
