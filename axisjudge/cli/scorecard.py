@@ -251,7 +251,6 @@ def serve(
     require_service()
     from axisjudge.service.access import Door, TokenBook, check_open_door, operator_tokens
     from axisjudge.service.database import Database
-    from axisjudge.service.server import Listening
     from axisjudge.service.server import serve as serve_store
     from axisjudge.service.telemetry import beside_store, sink_from
 
@@ -263,10 +262,12 @@ def serve(
     kept = _opened_store(store, _rules_of(rules))
     book = TokenBook(kept.database)
     check_open_door(tokens=len(fixed) + len(book.valid()), host=host, no_auth=no_auth, behind_proxy=behind_proxy)
-    log = beside_store(store, "access") if access_log is None else access_log
-    listening = Listening(host, port, connections, behind_proxy, str(log))
+    log = str(beside_store(store, "access") if access_log is None else access_log)
+    door = Door(fixed, None if no_auth else book, rate=rate)
     try:
-        serve_store(kept, sink, Door(fixed, None if no_auth else book, rate=rate), listening)
+        serve_store(
+            kept, sink, door, host=host, port=port, connections=connections, behind_proxy=behind_proxy, access_log=log
+        )
     finally:
         kept.close()  # SQLite's log goes into its file, so that the file alone is the store
 

@@ -22,7 +22,7 @@ from axisjudge.scores.run_score import Run, Scorecard
 from axisjudge.scores.run_score.rules import EARLIEST, LARGEST
 from axisjudge.scores.run_score.runs import Stage, end_time
 from axisjudge.service.database import UNREACHABLE
-from axisjudge.service.store import Conflict, Kept, ScorePage, ScoreStore, Wanted
+from axisjudge.service.store import Conflict, Kept, ScoreStore, Wanted
 
 Percent = Annotated[int, Field(ge=0, le=100)]
 LARGEST_BULK = 1000
@@ -216,12 +216,6 @@ def past_score(row: dict[str, Any]) -> dict[str, Any]:
     """A score that another took the place of."""
     moments = {name: row[name].isoformat() for name in ("scored_at", "superseded_at")}
     return FullScore(**full_score(row)).model_dump() | moments | {"superseded_by": row["superseded_by"]}
-
-
-def score_list(page: ScorePage, wanted: Wanted, key: bytes) -> ScoreList:
-    """A page of scores."""
-    scores = [FullScore(**full_score(row)) for row in page.rows]
-    return ScoreList(scores=scores, next=cursor_of(page.after, wanted, key))
 
 
 # Group commit: runs that come at the same time are scored and stored in one transaction.

@@ -109,7 +109,9 @@ class _Part(_Filter):
         except ValueError as error:
             fault = {"loc": ("query", "cursor"), "msg": str(error), "type": "query"}
             raise RequestValidationError([fault]) from None
-        return answers.score_list(store.page(wanted, limit=self.limit, after=after), wanted, store.cursor_key)
+        rows, onward = store.page(wanted, limit=self.limit, after=after)
+        scores = [answers.FullScore(**answers.full_score(row)) for row in rows]
+        return ScoreList(scores=scores, next=answers.cursor_of(onward, wanted, store.cursor_key))
 
 
 def _no_number(word: str) -> Any:

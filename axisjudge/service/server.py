@@ -6,7 +6,6 @@ import asyncio
 import signal
 import socket
 import sys
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -183,29 +182,28 @@ class LimitedProtocol(H11Protocol):
             self.transport.abort()
 
 
-@dataclass(frozen=True)
-class Listening:
-    """Where and how to listen.
+def serve(
+    store: ScoreStore,
+    sink: Sink,
+    door: Door,
+    *,
+    host: str,
+    port: int,
+    connections: int,
+    behind_proxy: bool,
+    access_log: str,
+) -> None:
+    """Serve until SIGTERM or Ctrl-C; port 0 takes a free one. Says where it listens once it does.
 
     `connections` is how many there may be at once; with `behind_proxy` the addresses that a trusted proxy forwards
     (FORWARDED_ALLOW_IPS, by default 127.0.0.1) are taken for the callers'. `access_log` is a file, ``-`` or ``off``.
     """
-
-    host: str
-    port: int
-    connections: int = 512
-    behind_proxy: bool = False
-    access_log: str = "off"
-
-
-def serve(store: ScoreStore, sink: Sink, door: Door, listening: Listening) -> None:
-    """Serve until SIGTERM or Ctrl-C; port 0 takes a free one. Says where it listens once it does."""
     import uvicorn
 
     from axisjudge.service.api import create_app
 
-    listener = _listener(listening.host, listening.port)
-    set_up_logs(listening.access_log)
+    listener = _listener(host, port)
+    set_up_logs(access_log)
     sys.setswitchinterval(0.001)  # the loop that answers is not to wait 5 ms for the thread that scores
     # uvicorn raises the signal that ended it once more; the events that wait are to be sent before the process ends.
     signal.signal(signal.SIGTERM, lambda *_: None)
@@ -215,19 +213,19 @@ def serve(store: ScoreStore, sink: Sink, door: Door, listening: Listening) -> No
             app,
             http=LimitedProtocol,
             ws="none",
-            limit_concurrency=affordable_connections(listening.connections),
+            limit_concurrency=affordable_connections(connections),
             backlog=BACKLOG,
             timeout_keep_alive=15,
             timeout_graceful_shutdown=20,
-            proxy_headers=listening.behind_proxy,
+            proxy_headers=behind_proxy,
             log_config=None,
             access_log=False,
             server_header=False,
             lifespan="off",
         )
         address, bound, *_ = listener.getsockname()
-        host = f"[{address}]" if ":" in address else address
-        print(f"scorecard: listening on http://{host}:{bound}", flush=True)
+        shown = f"[{address}]" if ":" in address else address
+        print(f"scorecard: listening on http://{shown}:{bound}", flush=True)
         try:
             uvicorn.Server(config).run(sockets=[listener])
         finally:

@@ -281,14 +281,6 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class ScorePage:
-    """Rows of ``agent_run_scores``, newest first, and where to go on (None at the end)."""
-
-    rows: list[dict[str, Any]]
-    after: tuple[int, str] | None
-
-
-@dataclass(frozen=True)
 class Wanted:
     """Which scores a list is to have; what is None does not matter.
 
@@ -306,9 +298,8 @@ class Wanted:
     def conditions(self) -> list[sa.ColumnElement[bool]]:
         """The conditions on ``agent_run_scores``."""
         scores = database.agent_run_scores.c
-        columns = ((scores.agent_id, self.agent_id), (scores.workspace_id, self.workspace_id))
-        equal = (*columns, (scores.spec_id, self.spec_id), (scores.tier, self.tier))
-        wanted = [column == value for column, value in equal if value is not None]
+        equal = {name: getattr(self, name) for name in ("agent_id", "workspace_id", "spec_id", "tier")}
+        wanted = [scores[name] == value for name, value in equal.items() if value is not None]
         if self.since is not None:
             wanted.append(scores.listed_at >= self.since)
         if self.until is not None:
@@ -389,8 +380,10 @@ class ScoreStore:
             )
             return [dict(row._mapping) for row in rows]
 
-    def page(self, wanted: Wanted, *, limit: int = 50, after: tuple[int, str] | None = None) -> ScorePage:
-        """Scores newest first: by end of run (its arrival where unknown), then by id."""
+    def page(
+        self, wanted: Wanted, *, limit: int = 50, after: tuple[int, str] | None = None
+    ) -> tuple[list[dict[str, Any]], tuple[int, str] | None]:
+        """Scores newest first, by end of run (its arrival where unknown), then by id; and where to go on."""
         scores = database.agent_run_scores.c
         asked = (
             sa.select(database.agent_run_scores)
@@ -406,7 +399,7 @@ class ScoreStore:
         with self.database.reading() as connection:
             rows = [dict(row._mapping) for row in connection.execute(asked)]
         first = rows[:limit]
-        return ScorePage(first, (first[-1]["listed_at"], first[-1]["run_id"]) if len(rows) > limit else None)
+        return first, (first[-1]["listed_at"], first[-1]["run_id"]) if len(rows) > limit else None
 
     def ranking(self, wanted: Wanted, *, limit: int = 50) -> list[dict[str, Any]]:
         """The scored runs among those wanted, best first, each with its ``wall_seconds``.

@@ -275,17 +275,17 @@ class TestLists:
         store.add([run("elsewhere", agent_id="b")])
         seen, after = [], None
         while True:
-            page = store.page(Wanted(agent_id="a"), limit=3, after=after)
-            seen += [row["run_id"] for row in page.rows]
-            if (after := page.after) is None:
+            rows, after = store.page(Wanted(agent_id="a"), limit=3, after=after)
+            seen += [row["run_id"] for row in rows]
+            if after is None:
                 break
             store.add([completed(100 + len(seen), minute=500)])  # a newer one does not move what follows
         assert seen == [one.run_id for one in sorted(runs, key=lambda one: (one.ended_at, one.run_id), reverse=True)]
 
     def test_by_workspace_and_nobody(self, store):
         store.add([completed(1), completed(2, workspace_id="v")])
-        assert [row["run_id"] for row in store.page(Wanted(workspace_id="v")).rows] == ["run-2"]
-        assert store.page(Wanted(agent_id="nobody")).rows == []
+        assert [row["run_id"] for row in store.page(Wanted(workspace_id="v"))[0]] == ["run-2"]
+        assert store.page(Wanted(agent_id="nobody")) == ([], None)
 
 
 class TestSchema:

@@ -356,13 +356,13 @@ def _filled(words: str, value: Any) -> Any:
     return pl.format(words, value) if isinstance(value, pl.Expr) else words.format(value)
 
 
-def usable_wall() -> pl.Expr:
+def usable_walls() -> pl.Expr:
     """The column of wall times, null where one is not known or cannot be true."""
     wall = pl.col("wall_seconds")
     return pl.when(words_of_each(unusable("wall_seconds", wall)).is_null()).then(wall)
 
 
-def usable_end() -> pl.Expr:
+def usable_ends() -> pl.Expr:
     """The column of ends, null where one is not known or no clock should show it."""
     ended = pl.col("ended_at")
     return pl.when(words_of_each(no_end_time(ended)).is_null()).then(ended)
@@ -376,7 +376,7 @@ def is_empty() -> pl.Expr:
 
 def enters_baselines() -> pl.Expr:
     """Whether a run is one of those that baselines are made of: completed, with workspace, end and wall time known."""
-    known = (usable_wall(), usable_end(), pl.col("workspace_id"))
+    known = (usable_walls(), usable_ends(), pl.col("workspace_id"))
     is_known = pl.all_horizontal(each.is_not_null() for each in known)
     return is_known & (pl.col("outcome") == "COMPLETED").fill_null(False)
 
@@ -411,7 +411,7 @@ def rolling_p50(runs: pl.DataFrame, *, window: int) -> pl.DataFrame:
         p50=reduce(add, middle) / 2,
         samples=pl.int_range(1, pl.len() + 1).over(here).clip(upper_bound=window),
     )
-    ends = runs.select(here, usable_end()).with_row_index("row").sort("ended_at")
+    ends = runs.select(here, usable_ends()).with_row_index("row").sort("ended_at")
     last = ends.join_asof(
         baselines.sort("ended_at", maintain_order=True),
         on="ended_at",

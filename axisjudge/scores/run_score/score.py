@@ -221,9 +221,9 @@ def scorecards(scored: pl.DataFrame) -> Iterator[Scorecard]:
         )
 
 
-# One run scored in plain Python, as an agent's own program and the service do: what `score_runs` gives for a table.
-# A table of one row costs milliseconds, which a service pays on every write. Both must agree on every run; a property
-# test holds them together.
+# One run scored in plain Python, as an agent's own program and the service do: what `score_runs` gives for a table, by
+# the same rules of what can be computed. Its three formulas are written out for numbers, as numpy takes 80 microseconds
+# for one run's, these 4 (and a table of one run 14 milliseconds). A property test holds both together.
 
 _UNIT = 10**DECIMALS
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)

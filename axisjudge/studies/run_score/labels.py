@@ -18,7 +18,7 @@ from axisjudge.results import Result, columns, plain
 from axisjudge.scores.curves.curve import CurveFit
 from axisjudge.scores.curves.fit import fit_criterion_curve
 from axisjudge.scores.run_score import COMPONENTS, ScorecardRules, runs_frame, runs_of, score_runs, without
-from axisjudge.scores.run_score.rules import TIE_BREAKS, usable_end, usable_wall
+from axisjudge.scores.run_score.rules import TIE_BREAKS, usable_ends, usable_walls
 from axisjudge.scores.run_score.score import DEFAULT, win_probability
 from axisjudge.stats.calibration import auroc
 from axisjudge.stats.comparisons.ranking import pooled_by_cluster, rank_sets
@@ -140,7 +140,7 @@ def in_order(scored: pl.DataFrame) -> pl.DataFrame:
 
     A wall time or an end that cannot be true is not known, and wins no tie.
     """
-    scored = scored.with_columns(usable_wall(), usable_end())
+    scored = scored.with_columns(usable_walls(), usable_ends())
     keys = ("score", "completion", "error_rate", "wall_seconds", "ended_at", "run_id")
     ordered = scored.sort(*keys, descending=[True, True, True, False, False, False], nulls_last=True)
     scores = ("score", "tier", "score_low", "score_high", "completion", "error_rate", "latency", "resource_efficiency")
