@@ -37,7 +37,7 @@ from axisjudge.iterating.work import (
     runs_of,
     searching,
 )
-from axisjudge.judges import JudgeLike, make_judges
+from axisjudge.judges import Judge, JudgeLike, make_judges
 from axisjudge.judging.plan import RunOptions
 from axisjudge.protocol import find_split
 from axisjudge.rubric import SECTIONS, Rubric, load_rubric
@@ -120,9 +120,21 @@ def improve(
     BudgetReachedError
         The budget was reached; the same call with a higher one goes on.
     """
-    work, cut, notes = _prepared(
-        axis, judges, proposer, labels, target, trajectories, version, repeats, ratings, money, seed
-    )
+    axis = one_of("axis", axis, AXES)
+    one_of("target", target, TARGETS)
+    positive("repeats", repeats)
+    raters, writer = _askable(judges, proposer, target)
+    runs, notes = calibration_runs(trajectories, find_split())
+    gold, reasons, by = gold_labels(axis, labels, runs, target)
+    mine = {run.id: run for run in runs if run.id in gold and run.steps}
+    if not mine:
+        rule = f"no run of the calibration side has a label on {axis}"
+        raise InputError("labels", rule, cure="name the labels of these runs (--labels), or another axis")
+    cut = nested_cut([run.cluster_id for run in mine.values()], f"{axis}/{seed}")
+    out = Path(ratings) if ratings is not None else own() / "data" / "ratings" / "improve" / f"{axis}.jsonl"
+    first, options = _searchable(axis, version), RunOptions(**money)
+    work = RubricSearch(first, raters, writer, mine, gold, reasons, by, target, repeats, out, options)
+    _ = work.stamps  # held-out runs are refused before anything is asked
     positive("rounds", rounds)
     forecast = forecast_of(work, cut, rounds)
     if dry_run:
@@ -145,45 +157,23 @@ def improve(
     return result
 
 
-def _prepared(
-    axis: str,
-    judges: Sequence[JudgeLike],
-    proposer: JudgeLike,
-    labels: Any,
-    target: Target,
-    trajectories: Given,
-    version: str | None,
-    repeats: int,
-    ratings: str | Path | None,
-    money: Mapping[str, Any],
-    seed: int,
-) -> tuple[RubricSearch, Cut, tuple[str, ...]]:
-    """The study, or why there is none."""
-    axis = one_of("axis", axis, AXES)
-    one_of("target", target, TARGETS)
-    positive("repeats", repeats)
+def _askable(judges: Sequence[JudgeLike], proposer: JudgeLike, target: Target) -> tuple[list[Judge], Judge]:
+    """The judges, which all read rubrics and of which there are enough, and the proposer."""
     raters, (writer,) = make_judges(judges), make_judges([proposer])
     if idle := next((each for each in raters if not each.reads_rubrics), None):
         raise InputError(f"judge {idle.rater}", "reads no rubric, so that no edit can better it", cure="leave it out")
     if target == "agreement" and len(raters) < 2:
         raise InputError("target", "agreement needs two judges or more", len(raters), "name another --judge")
-    known_split = find_split()
-    runs, notes = calibration_runs(trajectories, known_split)
-    gold, reasons, by = gold_labels(axis, labels, runs, target)
-    mine = {run.id: run for run in runs if run.id in gold and run.steps}
-    if not mine:
-        rule = f"no run of the calibration side has a label on {axis}"
-        raise InputError("labels", rule, cure="name the labels of these runs (--labels), or another axis")
-    cut = nested_cut([run.cluster_id for run in mine.values()], f"{axis}/{seed}")
-    out = Path(ratings) if ratings is not None else own() / "data" / "ratings" / "improve" / f"{axis}.jsonl"
+    return raters, writer
+
+
+def _searchable(axis: str, version: str | None) -> Rubric:
+    """The version to begin with, if it has the sections that edits are looked at by."""
     first = load_rubric(axis, version)
     if tuple(first.headings) != SECTIONS:
         rule = f"sections must be {', '.join(SECTIONS)}: edits are looked at section by section"
         raise InputError(f"{axis} {first.version}", rule, list(first.headings), "begin with another --version")
-    options = RunOptions(**money)
-    work = RubricSearch(first, raters, writer, mine, gold, reasons, by, target, repeats, out, options)
-    _ = work.stamps  # held-out runs are refused before anything is asked
-    return work, cut, notes
+    return first
 
 
 def _noise(work: RubricSearch, cut: Cut) -> float:
