@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable, Collection, Sequence, Sized
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -145,6 +146,20 @@ def tried(
             ways.append(way)
     cure = error.cure if ways or not dead else f"{error.cure} ({dead})".strip()
     return type(error)(error.where, error.rule, error.found, cure, ways[:_MOST_WAYS])
+
+
+class DuplicateKey(json.JSONDecodeError):
+    """A key that an object of a JSON text has twice, which is its `doc`; readers would silently take the last."""
+
+
+def once_each(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object (as ``object_pairs_hook`` of `json.loads`); a key given twice is a `DuplicateKey`."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DuplicateKey(f"key {twice!a:.80} is given twice", twice, 0)
+    return fields
 
 
 class TooLittle(InputError):

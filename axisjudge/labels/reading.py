@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from axisjudge.checks import InputError
+from axisjudge.checks import DuplicateKey, InputError, once_each
 
 _FETCH = "fetch the data set with `axisjudge data fetch NAME`"
 
@@ -30,9 +30,10 @@ def read_json(path: Path) -> Any:
     """
     content = read_bytes(path)
     try:
-        return json.loads(content, object_pairs_hook=lambda pairs: _object(path, pairs))
-    except InputError:
-        raise
+        return json.loads(content, object_pairs_hook=once_each)
+    except DuplicateKey as error:
+        rule = "a key stands twice in one object, so one label would be lost"
+        raise InputError(str(path), rule, error.doc) from None
     except ValueError as error:
         raise InputError(str(path), f"is not valid JSON ({error})") from error
 
@@ -74,12 +75,3 @@ def first_line_of(path: Path) -> bytes:
     """The first line that is not empty."""
     with path.open("rb") as lines:
         return next((line for line in lines if line.strip()), b"").removeprefix(b"\xef\xbb\xbf")
-
-
-def _object(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(str(path), "a key stands twice in one object, so one label would be lost", twice)
-    return content

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from axisjudge.checks import InputError
+from axisjudge.checks import DuplicateKey, InputError, once_each
 from axisjudge.results import DIGITS
 
 #: Two numbers are equal if they differ by less than the last digit that is written of them can.
@@ -75,22 +75,15 @@ def read_results(path: str | Path) -> Any:
     """
     file = Path(path) / "results.json" if Path(path).is_dir() else Path(path)
     try:
-        return json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=each_once)
+        return json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=once_each)
     except FileNotFoundError:
         raise InputError(
             str(path), "holds no results.json", cure="name a report's folder or its results.json"
         ) from None
+    except DuplicateKey as error:
+        raise InputError(str(file), "must be JSON", f"{error.doc!r} stands twice in one object") from None
     except (OSError, ValueError) as error:
         raise InputError(str(file), "must be JSON", str(error)) from None
-
-
-def each_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; of a name that it holds twice one reader would see the first value and another the last."""
-    named = dict(pairs)
-    if len(named) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} stands twice in one object")
-    return named
 
 
 def differences(before: Any, after: Any, where: str = "") -> Iterator[ResultDifference]:

@@ -14,11 +14,11 @@ from typing import Any
 
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, once_each
 from axisjudge.report.bundle.article import RELATED, RELATED_BLANK
 from axisjudge.report.bundle.composing import INPUTS, MANIFEST, SETTINGS_FILE, compose, files_of, versions
 from axisjudge.report.bundle.inputs import checked_settings
-from axisjudge.report.difference import ResultDifference, differences, each_once, read_results
+from axisjudge.report.difference import ResultDifference, differences, read_results
 from axisjudge.report.digest import file_sha256
 from axisjudge.results import dumps
 
@@ -115,7 +115,7 @@ def check_bundle(folder: str | Path) -> BundleCheck:
 def _kept(bundle: Path) -> dict[str, Any]:
     """What ``bundle.json`` says, checked."""
     try:
-        kept = json.loads((bundle / SETTINGS_FILE).read_text(encoding="utf-8"), object_pairs_hook=each_once)
+        kept = json.loads((bundle / SETTINGS_FILE).read_text(encoding="utf-8"), object_pairs_hook=once_each)
         known: dict[str, Any] = {"settings": checked_settings(kept["settings"])}
         known |= {"title": str(kept["title"]), "authors": [str(each) for each in kept["authors"]]}
         known |= {"release": {name: str(kept["release"][name]) for name in ("license", "version", "date")}}

@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from axisjudge.checks import InputError
+from axisjudge.checks import DuplicateKey, InputError, once_each
 from axisjudge.cluster import InTurn, Workers
 from axisjudge.scores.axis.transcript.interactions import outcome_of
 from axisjudge.trajectory import Trajectory
@@ -196,19 +196,6 @@ def parse_run(line: str | bytes, where: str) -> Run:
         problem = error.errors(include_url=False, include_context=False)[0]
         field = ".".join(str(part) for part in problem["loc"])
         raise InputError(f"{where}{', ' if field else ''}{field}", _rule(problem), problem["input"]) from None
-
-
-class DuplicateKey(json.JSONDecodeError):
-    """A key that an object of a JSON text has twice; readers would silently take the last."""
-
-
-def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object (as ``object_pairs_hook`` of `json.loads`); a key given twice is a `DuplicateKey`."""
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise DuplicateKey(f"key {next(name for name in names if names.count(name) > 1)!a:.80} is given twice", "", 0)
-    return fields
 
 
 def _rule(problem: Any) -> str:
