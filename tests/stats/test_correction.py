@@ -145,6 +145,14 @@ def test_a_constant_or_ever_uncertain_judge_gives_what_the_labels_say_and_a_warn
     assert any("too weak to help" in warning for warning in found.warnings)
 
 
+def test_a_judge_by_lot_is_said_to_be_too_weak_with_both_widths():
+    _, told = BASE
+    found = corrected_rate(np.random.default_rng(1).integers(0, 2, told.size), told, sampling="random")
+    corrected, alone = (each.ci_high - each.ci_low for each in (found.rate, found.labels_alone))
+    (weak,) = [warning for warning in found.warnings if "too weak to help" in warning]
+    assert weak.endswith(f"interval is {corrected:.2f} wide, that of the labels alone {alone:.2f}")
+
+
 def test_a_judge_worse_than_a_coin_is_warned_of_and_cannot_correct_labels_drawn_by_label():
     said, told = BASE
     at_random = corrected_rate(1 - said, told, sampling="random")

@@ -251,6 +251,11 @@ def test_bad_assumptions_are_named():
         plan_corrected_rate(0.1, n_judged=5)
 
 
+def test_all_judged_runs_may_be_labelled_and_no_more():
+    planned = plan_corrected_rate(0.1, n_judged=40, sizes=(20, 40, 41), replicates=20, rng=0)
+    assert [point.n for point in planned.points] == [20, 40]
+
+
 def test_one_more_judged_run_is_worth_the_slope_of_the_two_phase_variance():
     how = {"prevalence": 0.2, "sensitivity": 0.9, "specificity": 0.9}
     q = 0.2 * 0.9 + 0.8 * 0.1

@@ -470,6 +470,8 @@ def test_small_tables_have_the_p_values_of_all_sign_patterns():
         assert sets.p_values[pairs[at]] == pytest.approx(largest), pairs[at]
     many = rank_sets(np.tile(table, (2, 1)), rng=rng())
     assert many.monte_carlo_error == pytest.approx(math.sqrt(0.05 * 0.95 / 9999))
+    of_means = rank_sets(table + rng().random(table.shape), rng=rng())
+    assert of_means.monte_carlo_error == pytest.approx(math.sqrt(0.05 * 0.95 / 1999))  # of the bootstrap-t beside them
 
 
 def test_the_fewest_changes_are_found_wherever_they_lie():

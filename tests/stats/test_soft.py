@@ -40,6 +40,8 @@ def test_hard_beliefs_give_cohens_kappa(seed):
     second = np.where(rng.random(60) < 0.7, first, rng.integers(0, 2, 60))
     found = soft_agreement(np.column_stack([first, second]))
     assert found.estimate == pytest.approx(cohen_kappa_score(first, second))
+    agreed, by_chance = (first == second).mean(), sum((first == k).mean() * (second == k).mean() for k in (0, 1))
+    assert (found.raw, found.chance) == pytest.approx((agreed, by_chance))
 
 
 @pytest.mark.parametrize("seed", range(5))
