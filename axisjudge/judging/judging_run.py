@@ -68,7 +68,7 @@ class Outcome:
         if any(end.at_budget for end in self.ends):
             return AT_BUDGET
         answered = dict(self.answered)
-        shares = [1 - answered.get(rater, 0) / wanted for rater, wanted in self.wanted if wanted]
+        shares = [(wanted - answered.get(rater, 0)) / wanted for rater, wanted in self.wanted if wanted]
         is_short = any(share > max_lost or share == 1 for share in shares)
         return LOST if is_short or any(end.stopped for end in self.ends) else DONE
 

@@ -1,0 +1,549 @@
+"""Budgets, estimates, pauses, plans and outcomes by hand, each at its limit."""
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from judging.worlds import CoinJudge, rubrics, trajectories
+
+from axisjudge.checks import InputError
+from axisjudge.judges import Reply, make_judges
+from axisjudge.judges.answer import Answer, Failure
+from axisjudge.judging import batch, estimate, lane, make_plan, run
+from axisjudge.judging.budget import Budget, CallCosts
+from axisjudge.judging.cascade import Cascade
+from axisjudge.judging.doctor import Examination, probe
+from axisjudge.judging.estimate import JudgeEstimate, PlanEstimate, agree, estimate_of, span
+from axisjudge.judging.inquiry import OfAxes, empty_run
+from axisjudge.judging.judging_run import Outcome
+from axisjudge.judging.lane import LaneEnd, Pause
+from axisjudge.judging.machines import Shard
+from axisjudge.judging.plan import RunOptions
+from axisjudge.judging.run import Progress, ratings_of
+from axisjudge.ratings import ratings_frame
+from axisjudge.verdict import Rating
+
+pytestmark = pytest.mark.usefixtures("no_real_service")
+NOTHING = ratings_frame([])
+
+
+class Worth(CoinJudge):
+    """A judge whose calls may cost so much, and do so usually."""
+
+    def __init__(self, worst, usual=None):
+        super().__init__(f"worth-{worst}")
+        self.worst, self.usual = worst, usual
+
+    def worst_usd(self, n_bytes, n_points=1, reply_tokens=0):
+        return self.worst
+
+    def usual_usd(self, n_letters, n_points=1):
+        return self.usual
+
+
+def calls_of(judge, n):
+    return [group[0] for group in make_plan(trajectories(n), [judge], {"termination": rubrics()["termination"]}).groups]
+
+
+def room(budget, call):
+    """Whether there is room for a call now; None where it must wait."""
+
+    async def asked():
+        try:
+            return await asyncio.wait_for(budget.reserve(call), 0.01)
+        except TimeoutError:
+            return None
+
+    return asyncio.run(asked())
+
+
+# Budgets.
+
+
+@pytest.mark.parametrize(
+    ("costs", "worst", "bound"),
+    [
+        (CallCosts(5, 0.01), None, 0.02),  # the largest and 5/5 of it
+        (CallCosts(5, 0.01), 0.015, 0.015),  # never above the worst
+        (CallCosts(10, 0.01, 10, 0.2), 1.0, 0.3),  # ten shares of the worst are enough
+        (CallCosts(9, 0.09, 9, 0.2), 1.0, 0.14),
+        (CallCosts(10, 0.01, 10, 0.9), 1.0, 1.0),
+        (CallCosts(10, 0.01, 10, 0.2), None, 0.015),
+    ],
+)
+def test_what_a_next_call_is_set_aside_at(costs, worst, bound):
+    assert costs.bound(worst) == pytest.approx(bound)
+
+
+def test_calls_tell_the_largest_cost_and_share():
+    costs = CallCosts()
+    for cost, worst in ((0.2, 1.0), (0.1, 0.25), (0.3, None)):
+        costs.add(cost, worst)
+    assert costs == CallCosts(3, 0.3, 2, 0.4)
+
+
+def test_a_budget_lets_in_what_just_fits_and_no_more():
+    judge = Worth(0.25)
+    calls = calls_of(judge, 6)
+    budget = Budget(1.0, spent_usd=0.25)
+    assert [room(budget, call) for call in calls[:3]] == [True] * 3
+    assert (budget.under_way_usd, room(budget, calls[3])) == (0.75, None)  # others are under way: it waits
+    budget.settle(calls[0], 0.125)
+    assert (budget.known_usd, budget.under_way_usd) == (0.375, 0.5)
+    budget.settle(calls[1], None)  # nobody knows: it counts at what it was set aside at
+    assert (budget.assumed_usd, budget.n_assumed, budget.spent_usd) == (0.25, 1, 0.625)
+    assert budget.reason == (
+        "the next call could pass the budget of $1; spent $0.6250, $0.2500 of it for 1 calls whose cost nobody knows"
+    )
+    budget.settle(calls[2], 0.0)  # what cost nothing tells nothing
+    assert (budget.told_of(judge), budget.under_way_usd) == (CallCosts(1, 0.125, 1, 0.5), 0.0)
+    assert [room(budget, call) for call in calls[3:5]] == [True, None]
+    assert room(Budget(1.0, 1.0), calls[0]) is False
+    assert Budget(1.0, 0.5).reason.endswith("; spent $0.5000")
+
+
+def test_what_may_have_been_paid_before_counts_at_the_largest_and_then_at_the_bound():
+    few, many = ({"r": CallCosts(n, 0.1)} for n in (9, 10))
+    assert Budget(1.0, 0.5, few, {"r": 2}).spent_usd == pytest.approx(0.7)
+    assert Budget(1.0, 0.5, many, {"r": 2}).spent_usd == pytest.approx(0.8)  # 1.5 times the largest each
+    assert Budget(1.0, 0.5, {}, {"r": 2}).spent_usd == 0.5
+
+
+def test_where_little_is_known_a_call_goes_at_its_worst_or_alone():
+    judge = Worth(0.5, usual=0.125)
+    first, second, third = calls_of(judge, 3)
+    budget = Budget(0.75)
+    assert room(budget, first) is True
+    assert budget.under_way_usd == 0.5
+    assert room(budget, second) is None  # another at its worst passes: alone, so it waits
+    budget.settle(first, 0.015625)
+    budget.limit_usd = 0.25
+    assert room(budget, second) is True  # not at its worst any more: at what is usual
+    assert budget.under_way_usd == 0.125
+    assert room(budget, third) is None
+    budget.settle(second, 0.03125)
+    assert room(budget, third) is True  # at 3.5 times the largest of two is less than usual
+    assert budget.under_way_usd == 0.125
+    taught = Budget(0.5, 0.0, {judge.rater: CallCosts(9, 0.18)})
+    assert [room(taught, call) for call in (first, second)] == [True, None]  # nine are not enough: one at its worst
+    taught = Budget(0.5, 0.0, {judge.rater: CallCosts(10, 0.16)})
+    assert [room(taught, call) for call in (first, second, third)] == [True, True, None]  # at .24 each
+    alone = Budget(0.4, 0.0, {judge.rater: CallCosts(5, 0.1)})
+    assert [room(alone, call) for call in (first, second)] == [True, None]
+    assert alone.under_way_usd == pytest.approx(0.2)  # twice the largest of five, which is more than usual
+
+
+@pytest.mark.parametrize(
+    ("told", "share", "each"), [(None, 0.5, 0.05), (CallCosts(10, 0.1), 0.5, 0.075), (CallCosts(1, 0.01), 0.5, 0.03)]
+)
+def test_what_a_call_of_a_batch_is_set_aside_at(told, share, each):
+    """A quarter of its worst where nothing is known, else by what its calls have told; by the batch's share of both."""
+    judge = Worth(0.4)
+    calls = calls_of(judge, 5)
+    budget = Budget(1.0, 0.0, {judge.rater: told} if told else {})
+    assert budget.of_batch_usd(calls[0], share) == pytest.approx(each)
+    budget.limit_usd = 4 * each + 1e-9
+    assert budget.n_fitting(calls, share) == 4
+    assert budget.n_fitting(calls, share, 2) == 2
+    budget.limit_usd = 4 * each - 1e-9
+    assert budget.n_fitting(calls, share) == 3
+    budget.set_aside(calls[0], share)
+    assert budget.under_way_usd == pytest.approx(each)
+    budget.settle(calls[0], each / 10, share)
+    assert budget.told_of(judge).largest_usd >= each / 10 / share  # told in whole prices
+
+
+# Pauses and losses.
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [1_000.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr("random.uniform", lambda low, high: (low + high) / 2)
+    return now
+
+
+def test_a_pause_doubles_with_each_round_up_to_a_minute(clock):
+    pause = Pause("p")
+    waits = []
+    for _ in range(8):
+        waits.append(pause.extend(None))
+        assert pause.extend(None) == waits[-1]  # whoever is refused meanwhile joins it
+        clock[0] = pause.until
+    assert waits == [1, 2, 4, 8, 16, 32, 60, 60]
+    pause.end()
+    assert pause.extend(None) == 1
+
+
+def test_a_pause_is_as_long_as_is_asked_but_for_one_that_asks_again_and_again(clock):
+    pause = Pause("p")
+    waits = []
+    for _ in range(9):
+        waits.append(pause.extend(0.25))
+        clock[0] = pause.until
+    assert waits == [0.25, 0.25, 0.25, 1, 2, 4, 8, 16, 16]  # three rounds are believed
+    assert Pause("q").extend(600) == 60
+    other = Pause("r")
+    assert (other.extend(5), other.extend(9), other.extend(2)) == (5, 9, 9)  # lengthened, never cut
+
+
+FREE, PAID = Failure("passing", "a"), Failure("timeout", "b", maybe_paid=True)
+
+
+@pytest.mark.parametrize(
+    ("reply", "cost", "may_be_paid"),
+    [
+        (Reply({}, cost_usd=0.5), 0.5, True),
+        (Reply({}), None, False),
+        (Reply({}, failure=FREE), 0.0, False),
+        (Reply({}, failure=FREE, cost_usd=0.5), 0.5, True),
+        (Reply({}, failure=PAID), None, True),
+        (Reply({}, failure=PAID, cost_usd=0.0), 0.0, True),
+    ],
+)
+def test_what_a_call_cost_and_whether_it_may_have_been_paid(reply, cost, may_be_paid):
+    assert lane._cost_of(reply) == cost
+    assert lane._may_be_paid(reply) is may_be_paid
+    assert lane._cost_of(None) is None
+    assert lane._with_unknown(reply, 0) is reply
+    assert lane._with_unknown(replace(reply, flags=("f",)), 2).flags == ("f", "maybe_paid:2")
+
+
+def test_a_lane_counts_what_its_replies_tell():
+    end = LaneEnd(CoinJudge())
+    for reply in (
+        Reply({}, cost_usd=0.5, input_tokens=100, cached_tokens=40),
+        Reply({}, input_tokens=7),
+        Reply({}, cost_usd=0.25, cached_tokens=2),
+        None,
+    ):
+        end.count(reply)
+    assert (end.spent_usd, end.input_tokens, end.cached_tokens) == (0.75, 100, 42)
+    assert end.commonest_failure is None
+    end.failures.update(["a", "b", "b"])
+    assert end.commonest_failure == "b"
+
+
+# What a reply yields.
+
+
+def test_the_tokens_of_a_call_are_shared_evenly_and_add_up():
+    joint = CoinJudge(joint=True)
+    ((call,),) = make_plan(trajectories(1), [joint], rubrics()).groups
+    answers = {axis: Answer("ok", "correct", 0.75, "verbalized") for axis in call.rubrics}
+    reply = Reply(answers, input_tokens=12, output_tokens=5, cached_tokens=None, cost_usd=1.0, call_id="c" * 300)
+    made = ratings_of(call, reply, "run")
+    assert [rating.input_tokens for rating in made] == [3, 3, 2, 2, 2]
+    assert [rating.output_tokens for rating in made] == [1] * 5
+    assert {(rating.cached_tokens, rating.cost_usd, len(rating.call_id)) for rating in made} == {(None, 0.2, 200)}
+    (only,) = ratings_of(replace(call, wanted=("sequencing",)), reply, "run")
+    assert (only.question, only.cost_usd) == ("sequencing", 0.2)
+
+
+@pytest.mark.parametrize(
+    ("n_letters", "n_cited", "flags"),
+    [
+        (20_000, 500, []),
+        (20_001, 500, ["rationale_cut:20001"]),
+        (3, 501, ["citations_cut:501"]),
+    ],
+)
+def test_an_answer_is_kept_at_a_length_that_a_file_can_hold(n_letters, n_cited, flags):
+    answer = Answer("ok", "correct", rationale="x" * n_letters, cited_step_indices=tuple(range(n_cited)))
+    kept = run._kept_of(answer)
+    assert list(kept.flags) == flags
+    assert len(kept.cited_step_indices) == min(n_cited, 500)
+    assert kept.rationale == ("x" * n_letters if n_letters <= 20_000 else "x" * 20_000 + " [cut]")
+
+
+@pytest.mark.parametrize(
+    ("ending", "axis", "verdict"),
+    [
+        ("agent_error", "termination", "incorrect"),
+        ("Error", "termination", "incorrect"),
+        ("max_steps", "termination", "uncertain"),
+        (None, "termination", "not_applicable"),
+        ("error", "sequencing", "not_applicable"),
+    ],
+)
+def test_a_run_without_a_message_is_rated_by_definition(ending, axis, verdict):
+    run = trajectories(1)[0].model_copy(update={"steps": (), "termination": ending})
+    answer = empty_run(run, axis)
+    assert (answer.status, answer.verdict, answer.flags) == ("ok", verdict, ("empty_run",))
+    inquiry = OfAxes(run, {axis: rubrics()[axis]})
+    assert inquiry.by_definition() == {axis: answer}
+    assert OfAxes(trajectories(1)[0], inquiry.rubrics).by_definition() is None
+
+
+# Estimates.
+
+
+def estimated(judge, **given):
+    """Four calls of 1,600 letters."""
+    known = {
+        "n_calls": 4, "input_tokens": (1_000, 2_000), "cached_tokens": (0, 500), "output_tokens": (100, 100),
+        "usd": (1, 2.5), "uncached_usd": (2, 4), "seconds": (60, 90), "n_history": 0, "letters": (400, 0, 800, 400),
+    }  # fmt: skip
+    return JudgeEstimate(judge, **known | given)
+
+
+def test_an_estimate_as_a_line_of_a_table():
+    judge, own = make_judges(["openai:gpt-5", "openai-compatible:m@http://127.0.0.1:9/v1,family=x"])
+    one = estimated(judge)
+    assert one.row() == {
+        "judge": judge.rater, "calls": 4, "tokens in": "1,000 to 2,000", "cached": "0 to 500 (0 to 25%)", "out": "100",
+        "price $": "1.00 to 2.50", "without cache $": "2.00 to 4.00", "in a batch $": "1.00 to 2.00",
+        "minutes": "1.0 to 1.5", "answers by": "a stated range",
+    }  # fmt: skip
+    assert one.parts == "instructions 25 (25%), run 50 (50%), rubrics 25 (25%)"
+    batch = one.in_a_batch
+    assert (batch.usd, batch.cached_tokens, batch.seconds) == ((1, 2), (0, 500), (60, 86_400))  # a day at most
+    assert estimated(own).in_a_batch.seconds == (60, 90)  # it has no such interface
+    assert estimated(judge, uncached_usd=None).batch_usd is None
+    row = estimated(judge, usd=None, uncached_usd=None, n_history=12, cached_tokens=(500, 1500)).row()
+    assert (row["price $"], row["without cache $"], row["in a batch $"]) == ("unpriced", "unpriced", "-")
+    assert (row["answers by"], row["cached"]) == ("its 12 calls on file", "500 to 1,500 (50 to 75%)")
+
+
+def test_the_estimate_of_several_judges_is_their_sum_and_the_longest_time():
+    judge, own = make_judges(["openai:gpt-5", "openai-compatible:m@https://models.example.org/v1,family=x"])
+    both = PlanEstimate((estimated(judge), estimated(own, usd=None, seconds=(30, 600), cached_tokens=(1_000, 1_000))))
+    assert (both.usd, both.seconds, both.unpriced) == ((1, 2.5), (60, 600), [own.rater])
+    assert both.sentence == (
+        "8 calls to models, about $1.00 to 2.50 by list or stated price, 1.0 to 10.0 minutes, "
+        f"{2_500 / 6_000:.0%} of prompts cached; unpriced: {own.rater}"
+    )
+    assert PlanEstimate((estimated(CoinJudge(), usd=None),)).unpriced == []  # a program costs nothing
+    assert PlanEstimate(()).seconds == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "digits", "text"), [(1, 1.4, 0, "1"), (1, 1.6, 0, "1 to 2"), (1e3, 1e3, 2, "1,000.00")]
+)
+def test_a_range_whose_ends_look_alike_is_one_number(low, high, digits, text):
+    assert span((low, high), digits) == text
+
+
+PARTS = ["i" * 1_000, "s" * 2_000, "r" * 3_000, "q" * 2_500]  # 8,500 letters, and 1,500 that the provider adds
+
+
+def foreseen(monkeypatch, spec, axes=("sequencing", "termination"), n=2, parts=PARTS, history=NOTHING, **options):
+    monkeypatch.setattr(OfAxes, "prompt", lambda inquiry, judge: parts)
+    (judge,) = make_judges([spec])
+    plan = make_plan(trajectories(n), [judge], {axis: rubrics()[axis] for axis in axes})
+    (found,) = estimate_of(plan, history, RunOptions(**options)).judges
+    return judge, found
+
+
+def test_tokens_of_a_prompt_that_others_have_left_in_the_cache(monkeypatch):
+    """10,000 letters are 2,000 to 3,333 tokens. Two runs with one setting, of two calls each.
+
+    The second call of a run reads instructions, setting and run (.6 of its tokens), the first of the second run the
+    first two (.3): 600 to 1,000 tokens, which is less than what is kept (1,024).
+    """
+    _, found = foreseen(monkeypatch, "openai:gpt-5")
+    assert found.input_tokens == pytest.approx((8_000, 40_000 / 3))
+    assert found.cached_tokens == pytest.approx((2 * 1_200, 2 * 2_000))
+    assert found.letters == (4_000, 8_000, 12_000, 10_000)
+    longer = [PARTS[0] * 2, PARTS[1] * 2, PARTS[2], PARTS[3]]  # 13,000 letters: 1,200 to 2,000 tokens of a setting
+    _, found = foreseen(monkeypatch, "openai:gpt-5", parts=longer)
+    assert found.cached_tokens == pytest.approx((2 * 1_800 + 1_200, 2 * 3_000 + 2_000))
+
+
+def test_answers_and_prices_where_nothing_is_on_file(monkeypatch):
+    """An answer has 150 to 4,000 tokens and takes 2 to 60 seconds; list price of Sonnet 4.6: $3 and $15 a million."""
+    _, found = foreseen(monkeypatch, "anthropic:claude-sonnet-4-6", concurrency=2)
+    assert found.output_tokens == (600, 16_000)
+    assert found.seconds == (4, 120)  # four calls, two at once
+    assert found.uncached_usd == pytest.approx(
+        ((8_000 * 3 + 600 * 15) / 1e6, (40_000 / 3 * 3 + 16_000 * 15) / 1e6), 1e-3
+    )
+    low = (8_000 - 2_400) * 3 + 2_400 * 0.3 + 600 * 15 + 2_400 * 0.75  # read at a tenth; written, a quarter more
+    assert found.usd[0] == pytest.approx(low / 1e6, 1e-3)
+    _, alone = foreseen(monkeypatch, "anthropic:claude-sonnet-4-6,concurrency=1", concurrency=2)
+    assert alone.seconds == (8, 240)
+    _, joint = foreseen(monkeypatch, "anthropic:claude-sonnet-4-6,one_call=true")
+    assert joint.n_calls == 2
+    assert joint.output_tokens == (2 * 150 + 2 * 150, 2 * 4_000 + 2 * 150)  # a short answer more for each more point
+
+
+@pytest.mark.parametrize(
+    ("options", "low", "high"),
+    [
+        (",rpm=2", 120, 120),  # four calls, two a minute
+        (",rpm=600", 1, 15),
+        (",tpm=8600", 1, 29_333 / 8_600 * 60 - 60),  # the first minute's are there at once
+    ],
+)
+def test_limits_of_a_provider_make_the_time(monkeypatch, options, low, high):
+    _, found = foreseen(monkeypatch, f"openai:gpt-5{options}")
+    assert found.seconds[0] == pytest.approx(max(low, 2 * 4 / 4))
+    assert found.seconds[1] == pytest.approx(max(high, 60 * 4 / 4), 0.01)
+
+
+def on_file(judge, n, **given):
+    known = {
+        "task_id": "1", "cluster_id": "1", "question": "termination", "rater": judge.rater, "rater_kind": "llm",
+        "family": "openai", "verdict": "correct",
+    }  # fmt: skip
+    return ratings_frame(
+        Rating(**known | {key: value(n) if callable(value) else value for key, value in given.items()},
+               trajectory_id=f"run-{number % 2}", call_id=f"c{number}", output_tokens=300 + 100 * (number % 2),
+               input_tokens=5_000 + 2_000 * (number % 2), latency_s=3.0)
+        for number in range(n)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [9, 10])
+def test_ten_calls_on_file_are_a_history(monkeypatch, n):
+    """Answers of 300 and 400 tokens, five each: 350, and twice the standard error of 10 to either side."""
+    (judge,) = make_judges(["openai:gpt-5"])
+    _, found = foreseen(monkeypatch, "openai:gpt-5", history=on_file(judge, n))
+    assert found.n_history == (10 if n == 10 else 0)
+    if n == 10:
+        error = (10 * 50**2 / 9) ** 0.5 / 10**0.5
+        assert found.output_tokens == pytest.approx((4 * (350 - 2 * error), 4 * (350 + 2 * error)))
+        assert found.input_tokens == (2 * 5_000 + 2 * 7_000,) * 2  # each run's own, whoever counts its letters
+        assert found.seconds == pytest.approx((3, 3))
+        assert found.cached_tokens == pytest.approx((0.6 * 12_000 + 0.3 * 7_000,) * 2)
+    other = on_file(judge, 10).with_columns(rater=pytest.importorskip("polars").lit("another"))
+    assert foreseen(monkeypatch, "openai:gpt-5", history=other)[1].n_history == 0
+
+
+def test_money_is_asked_for_above_five_dollars(capsys, monkeypatch):
+    (judge,) = make_judges(["openai:gpt-5"])
+    for high, options, passes in (
+        (5.0, {}, True),
+        (5.01, {}, False),
+        (9.0, {"budget_usd": 5.0}, True),
+        (9.0, {"budget_usd": 5.01}, False),
+        (9.0, {"confirm": True}, True),
+        (9.0, {"agreed": True}, True),
+        (0.0, {}, True),
+    ):
+        plan = PlanEstimate((estimated(judge, usd=(0.0, high)),))
+        if passes:
+            agree(plan, RunOptions(**options))
+        else:
+            with pytest.raises(InputError, match=r"may cost up to \$5\.01, more than \$5\.00"):
+                agree(plan, RunOptions(**options))
+        assert bool(capsys.readouterr().err) is (high > 0 and "agreed" not in options)
+
+
+def test_what_is_sure_begins_at_the_confidence_that_is_named():
+    both = Cascade(CoinJudge("cheap"), CoinJudge("strong"), below=0.8, audit=0.25)
+    rows = [{"status": "ok", "confidence": value} for value in (0.79, 0.8, None)] + [
+        {"status": "refused", "confidence": 1}
+    ]
+    assert [both.stratum(row) for row in rows] == ["unsure", "sure", "unsure", "lost"]
+    assert [both.probability(each) for each in ("lost", "unsure", "sure")] == [1, 1, 0.25]
+    every = replace(both, audit=1.0, below=1.0)
+    item = {"status": "ok", "confidence": 1.0, "question": "termination"}
+    assert all(every.draws({**item, "item_id": str(n)}) for n in range(99))
+    drawn = [replace(both, audit=p).draws({**item, "item_id": str(n)}) for p in (0.5, 0.05) for n in range(400)]
+    assert 160 < sum(drawn[:400]) < 240  # four standard errors of a fair coin
+    assert 3 <= sum(drawn[400:]) <= 37
+    assert [replace(both, seed=seed).draws({**item, "item_id": "7"}) for seed in (0, 0)] in ([True] * 2, [False] * 2)
+    assert len({replace(both, audit=0.5, seed=seed).draws({**item, "item_id": "7"}) for seed in range(20)}) == 2
+
+
+@pytest.mark.parametrize("audit", [0.0, -0.1, 1.01])
+def test_a_share_of_the_sure_ones_is_one(audit):
+    with pytest.raises(InputError, match=r"audit: must lie in \(0, 1\]"):
+        Cascade(CoinJudge("cheap"), CoinJudge("strong"), audit=audit)
+
+
+@pytest.mark.parametrize(
+    ("answered", "code"), [(100, 0), (95, 0), (94, 1), (0, 1)], ids=["all", "all but 5%", "more lost", "none"]
+)
+def test_a_run_that_lost_more_than_a_twentieth_ends_with_1(answered, code):
+    outcome = Outcome((("a", 100), ("b", 0)), (("a", answered),))
+    assert outcome.code() == code
+    assert outcome.code(max_lost=(100 - answered) / 100) == (1 if not answered else 0)  # as many as are allowed
+    assert outcome.code(max_lost=1.0) == (1 if not answered else 0)  # who answered nothing is short all the same
+    assert replace(outcome, ends=(LaneEnd(CoinJudge(), at_budget=True),)).code() == 3
+    assert replace(outcome, ends=(LaneEnd(CoinJudge(), stopped="why"),)).code() == 1
+    assert replace(outcome, was_interrupted=True).code() == 130
+
+
+@pytest.mark.parametrize("text", ["0/4", "5/4", "1", "1/", "a/b", "1/4/2"])
+def test_what_is_no_shard(text):
+    with pytest.raises(InputError, match="is written i/n"):
+        Shard.parse(text)
+
+
+def test_each_run_is_in_one_shard_and_each_shard_asks_its_part():
+    shards = [Shard.parse(f"{n}/3") for n in (1, 2, 3)]
+    runs = trajectories(60)
+    parts = [shard.of_runs(runs) for shard in shards]
+    assert sorted(run.id for part in parts for run in part) == sorted(run.id for run in runs)
+    names = [f"run-{n}" for n in range(600)]
+    assert all(154 < sum(map(shard.holds, names)) < 246 for shard in shards)  # four standard deviations
+    (spec,) = shards[1].of_judges(["openai:gpt-5,rpm=60,tpm=9000,effort=low"])
+    assert (spec.options["rpm"], spec.options["tpm"], spec.options["effort"]) == (20, 3_000, "low")
+
+
+def test_what_the_bar_says_of_a_run():
+    judge = CoinJudge()
+    bar = Progress(make_plan(trajectories(1), [judge], rubrics()), show=False)
+    end = LaneEnd(judge, statuses=Counter(ok=3, refused=1), spent_usd=2.0, not_asked=4, failures=Counter({"x" * 99: 2}))
+    assert bar._in_words([end, LaneEnd(judge, spent_usd=1.0)]) == (
+        f"cached 0, failed 1, $3.00 of about $5.00, 2 x {'x' * 60}"  # 2.00 for half of it
+    )
+    assert bar._in_words([LaneEnd(judge)]) == "cached 0, failed 0"
+    assert (bar.delay, Progress(make_plan([], [], {}), show=True).delay) == (0, 0)
+
+
+def test_the_requests_of_a_batch_are_as_many_and_as_long_as_it_takes(monkeypatch):
+    monkeypatch.setattr(batch, "MOST_REQUESTS", 2)
+    chunks = [list(chunk) for chunk in batch._chunks({name: {} for name in "abcde"})]
+    assert chunks == [["a", "b"], ["c", "d"], ["e"]]
+    monkeypatch.setattr(batch, "MOST_REQUESTS", 99)
+    monkeypatch.setattr(batch, "MOST_BYTES", 10)
+    sizes = {"a": "x" * 3, "b": "y" * 3, "c": "z" * 30, "d": "", "e": "123456"}  # 5, 5, 32, 2 and 8 as JSON
+    assert [list(chunk) for chunk in batch._chunks(sizes)] == [["a", "b"], ["c"], ["d", "e"]]
+    assert list(batch._chunks({})) == []
+
+
+# The doctor.
+
+
+def test_what_two_replies_show_of_a_judge():
+    judge, own = make_judges(["openai:gpt-5", "openai-compatible:m@http://127.0.0.1:9/v1,family=x"])
+    answer = {"termination": Answer("ok", "correct", flags=("repaired_json", "other"))}
+    first = Reply(answer, cost_usd=0.5, input_tokens=10, latency_s=2.0, returned_model="gpt-5-2025-08-07")
+    second = replace(first, cached_tokens=0, cost_usd=0.25, input_tokens=20, latency_s=9.0)
+    found = Examination(judge, [first, second], headers={"x-ratelimit": "5"})
+    assert (found.cached, found.faults) == ("none", [])
+    assert replace(found, judge=own, replies=[first, second]).cached == "none: the prompt is shorter than caches keep"
+    assert replace(found, replies=[first, replace(second, cached_tokens=7)]).cached == 7
+    assert replace(found, replies=[first, first]).cached == "not told"
+    assert replace(found, replies=[first]).cached is None
+    assert replace(found, replies=[first, replace(second, failure=FREE)]).cached is None
+    row = found.row()
+    assert (row["tokens in"], row["seconds"], row["cost $"], row["replies mended"]) == (10, 2.0, 0.75, "repaired_json")
+    assert (row["limits"], row["shut down"], row["answers"]) == ("x-ratelimit 5", None, True)
+    assert replace(found, replies=[first, replace(second, cost_usd=None)]).row()["cost $"] is None
+    assert Examination(judge).row()["cost $"] is None
+    lost = {"a": Answer("refused", rationale="no"), "b": Answer("truncated", rationale="long")}
+    assert Examination(judge, [Reply(lost)]).faults == ["refused: no"]
+    assert Examination(judge, [Reply(lost)], fault="gone").faults == ["gone"]
+    other = replace(first, returned_model="claude-opus-4-1")
+    assert Examination(judge, [first, other]).faults == [
+        "another model answered: gpt-5, gpt-5-2025-08-07, claude-opus-4-1"
+    ]
+    assert [len(Examination(judge, clock_s=off).faults) for off in (60.0, -60.0, 60.5, -60.5)] == [0, 0, 1, 1]
+    assert Examination(judge, clock_s=-61.0).faults == ["this machine's clock is off by -61 s"]
+
+
+def test_the_probe_is_right_by_its_own_record():
+    """The answer that judges are shown is that of the tool: shelf 3 has three books."""
+    for n in (3, 260):
+        lines = probe(n).steps[2].content.splitlines()
+        assert len(lines) == n + 1
+        assert lines[3] == "shelf 3: 3 books, 3 lent, checked on day 3"
+    assert estimate.CHARACTERS[0] > 4 > estimate.CHARACTERS[1]  # a low and a high count, about the usual one
+    # the record alone is longer than what any cache keeps at least (4,096 tokens at Anthropic), at four letters a token
+    assert sum(len(step.content) for step in probe(260).steps) > 4 * 2_048
