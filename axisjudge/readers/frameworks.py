@@ -110,13 +110,8 @@ def _openhands(record: dict[str, Any], where: str, where_events: str) -> ReadRun
         "termination": word(record.get("error")),
     }
     stated = [(where_events, tool) for each in tools.values() for tool in list_of_objects(each)]
-    known = schemas([_titled(one) for one in stated], steps.notes, where_events) if stated else None
+    known = schemas(stated, steps.notes, where_events, named=lambda tool: tool.get("title")) if stated else None
     return steps.finish(agent=text_at(llm, "model") or model, tools=known)
-
-
-def _titled(placed: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    path, tool = placed
-    return path, tool if "name" in tool or "function" in tool else {**tool, "name": tool.get("title")}
 
 
 def _add_event(steps: Conversation, event: dict[str, Any], where: str) -> None:
