@@ -347,10 +347,6 @@ def _plain(item: dict[str, Any]) -> dict[str, Any]:
     plain |= {"type": _PLAIN[kind]} if kind in _PLAIN else {}
     if kind == "function_call_result" and isinstance(item.get("output"), dict):
         plain["output"] = item["output"].get("text", as_text(item["output"]))
-    if kind == "reasoning" and "summary" not in item:
-        plain["summary"] = [
-            {"type": "summary_text", "text": part.get("text")} for part in list_of_objects(item.get("content"))
-        ]
     return plain
 
 

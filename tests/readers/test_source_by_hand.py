@@ -249,7 +249,7 @@ def test_what_a_task_of_tau_bench_expects() -> None:
 
 
 def test_what_a_task_of_tau2_expects() -> None:
-    """Of the run's own checks where it has them, else of the task's criteria; the database counts where it is judged."""
+    """Of the run's own checks where it has them, else of the task's criteria; the database counts where judged."""
     criteria = {"actions": [ACTION], "communicate_info": ["7"]}
     tasks = [{"id": 2}, {"id": 1, "evaluation_criteria": criteria}, {"id": 1}]
     known = {"actions": [{"name": "f", "arguments": {"a": 1}, "compare": None}]}
