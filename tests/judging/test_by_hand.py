@@ -6,20 +6,21 @@ from dataclasses import replace
 
 import pytest
 from judging.worlds import CoinJudge, rubrics, trajectories
+from switches import by_identity, changeable, switched_on
 
 from axisjudge.checks import InputError
 from axisjudge.judges import Reply, make_judges
 from axisjudge.judges.answer import Answer, Failure
-from axisjudge.judging import batch, estimate, lane, make_plan, run
+from axisjudge.judging import batch, doctor, estimate, lane, make_plan, plan, run
 from axisjudge.judging.budget import Budget, CallCosts
 from axisjudge.judging.cascade import Cascade
 from axisjudge.judging.doctor import Examination, probe
 from axisjudge.judging.estimate import JudgeEstimate, PlanEstimate, agree, estimate_of, span
-from axisjudge.judging.inquiry import OfAxes, empty_run
+from axisjudge.judging.inquiry import Inquiry, OfAxes, empty_run
 from axisjudge.judging.judging_run import Outcome
 from axisjudge.judging.lane import LaneEnd, Pause
 from axisjudge.judging.machines import Shard
-from axisjudge.judging.plan import RunOptions
+from axisjudge.judging.plan import RunOptions, plan_calls
 from axisjudge.judging.run import Progress, ratings_of
 from axisjudge.ratings import ratings_frame
 from axisjudge.verdict import Rating
@@ -226,6 +227,67 @@ def test_a_lane_counts_what_its_replies_tell():
     assert end.commonest_failure == "b"
 
 
+@pytest.mark.parametrize(
+    ("kind", "runs", "stops"),
+    [
+        ("key", "aaaa", False),
+        ("key", "aaaaa", True),
+        ("request", "aaaaaaaaa", False),  # of one run alone: others may pass
+        ("request", "aaaab", True),
+        ("unreadable", "aaaaa", False),
+        ("unreadable", "abcde", True),
+    ],
+)
+def test_a_lane_ends_with_the_fifth_failure_alike(kind, runs, stops):
+    said = []
+    budget, pause = None, Pause("p")
+    one = lane.Lane(
+        CoinJudge(), [], concurrency=1, pause=pause, budget=budget, patience_s=1, answered=None, tell=said.append
+    )
+    for run_id in runs:
+        one._count(Failure(kind, "why"), run_id)
+    assert one.has_ended is stops
+    assert said == ([f"simulated:coin is stopped: {len(runs)} calls in a row failed alike; why"] if stops else [])
+    other = lane.Lane(
+        CoinJudge(), [], concurrency=1, pause=pause, budget=budget, patience_s=1, answered=None, tell=said.append
+    )
+    for number in range(9):
+        other._count(Failure(("key", "model")[number // 4 % 2], "why"), "a")  # four of one kind, then four of another
+    assert not other.has_ended
+
+
+@pytest.mark.parametrize(
+    ("status", "n", "runs", "tokens", "stops"),
+    [
+        ("parse_error", 19, 5, 1, False),
+        ("parse_error", 20, 5, 1, True),
+        ("parse_error", 40, 4, 1, False),
+        ("truncated", 20, 5, 1, True),
+        ("truncated", 20, 5, 0, False),  # nothing was written: the prompt was too long
+        ("refused", 40, 5, 1, False),
+    ],
+)
+def test_a_judge_none_of_whose_replies_is_a_verdict_is_asked_no_more(status, n, runs, tokens, stops):
+    def lane_of():
+        return lane.Lane(
+            CoinJudge(), [], concurrency=1, pause=Pause("p"), budget=None, patience_s=1, answered=None, tell=print
+        )
+
+    empty = Reply({"termination": Answer(status, rationale="why")}, output_tokens=tokens)
+    one, other = lane_of(), lane_of()
+    other._look_for_verdict(Reply({"termination": Answer("ok", "correct")}), "a")
+    for number in range(n):
+        one._look_for_verdict(empty, f"run-{number % runs}")
+        other._look_for_verdict(empty, f"run-{number % runs}")
+    assert (one.has_ended, other.has_ended) == (stops, False)  # one verdict shows that it can give some
+
+
+def test_a_request_of_yesterday_is_found_today():
+    """Its id stands in the provider's batch: sha256 of item, rater, version, prompt and repeat as JSON."""
+    name = batch.request_id(("run-0", "termination", "openai:gpt-5", "1", "hash", 0))
+    assert name == "913e8298c38839859a5e27697a2a66b0e8816cfb"
+
+
 # What a reply yields.
 
 
@@ -284,7 +346,7 @@ def estimated(judge, **given):
     """Four calls of 1,600 letters."""
     known = {
         "n_calls": 4, "input_tokens": (1_000, 2_000), "cached_tokens": (0, 500), "output_tokens": (100, 100),
-        "usd": (1, 2.5), "uncached_usd": (2, 4), "seconds": (60, 90), "n_history": 0, "letters": (400, 0, 800, 400),
+        "usd": (1, 2.5), "uncached_usd": (2, 4), "seconds": (60, 9_000), "n_history": 0, "letters": (400, 0, 800, 400),
     }  # fmt: skip
     return JudgeEstimate(judge, **known | given)
 
@@ -295,12 +357,12 @@ def test_an_estimate_as_a_line_of_a_table():
     assert one.row() == {
         "judge": judge.rater, "calls": 4, "tokens in": "1,000 to 2,000", "cached": "0 to 500 (0 to 25%)", "out": "100",
         "price $": "1.00 to 2.50", "without cache $": "2.00 to 4.00", "in a batch $": "1.00 to 2.00",
-        "minutes": "1.0 to 1.5", "answers by": "a stated range",
+        "minutes": "1.0 to 150.0", "answers by": "a stated range",
     }  # fmt: skip
     assert one.parts == "instructions 25 (25%), run 50 (50%), rubrics 25 (25%)"
     batch = one.in_a_batch
     assert (batch.usd, batch.cached_tokens, batch.seconds) == ((1, 2), (0, 500), (60, 86_400))  # a day at most
-    assert estimated(own).in_a_batch.seconds == (60, 90)  # it has no such interface
+    assert estimated(own).in_a_batch.seconds == (60, 9_000)  # it has no such interface
     assert estimated(judge, uncached_usd=None).batch_usd is None
     row = estimated(judge, usd=None, uncached_usd=None, n_history=12, cached_tokens=(500, 1500)).row()
     assert (row["price $"], row["without cache $"], row["in a batch $"]) == ("unpriced", "unpriced", "-")
@@ -310,9 +372,9 @@ def test_an_estimate_as_a_line_of_a_table():
 def test_the_estimate_of_several_judges_is_their_sum_and_the_longest_time():
     judge, own = make_judges(["openai:gpt-5", "openai-compatible:m@https://models.example.org/v1,family=x"])
     both = PlanEstimate((estimated(judge), estimated(own, usd=None, seconds=(30, 600), cached_tokens=(1_000, 1_000))))
-    assert (both.usd, both.seconds, both.unpriced) == ((1, 2.5), (60, 600), [own.rater])
+    assert (both.usd, both.seconds, both.unpriced) == ((1, 2.5), (60, 9_000), [own.rater])
     assert both.sentence == (
-        "8 calls to models, about $1.00 to 2.50 by list or stated price, 1.0 to 10.0 minutes, "
+        "8 calls to models, about $1.00 to 2.50 by list or stated price, 1.0 to 150.0 minutes, "
         f"{2_500 / 6_000:.0%} of prompts cached; unpriced: {own.rater}"
     )
     assert PlanEstimate((estimated(CoinJudge(), usd=None),)).unpriced == []  # a program costs nothing
@@ -332,8 +394,8 @@ PARTS = ["i" * 1_000, "s" * 2_000, "r" * 3_000, "q" * 2_500]  # 8,500 letters, a
 def foreseen(monkeypatch, spec, axes=("sequencing", "termination"), n=2, parts=PARTS, history=NOTHING, **options):
     monkeypatch.setattr(OfAxes, "prompt", lambda inquiry, judge: parts)
     (judge,) = make_judges([spec])
-    plan = make_plan(trajectories(n), [judge], {axis: rubrics()[axis] for axis in axes})
-    (found,) = estimate_of(plan, history, RunOptions(**options)).judges
+    asked = make_plan(trajectories(n), [judge], {axis: rubrics()[axis] for axis in axes})
+    (found,) = estimate_of(asked, history, RunOptions(**options)).judges
     return judge, found
 
 
@@ -423,12 +485,12 @@ def test_money_is_asked_for_above_five_dollars(capsys, monkeypatch):
         (9.0, {"agreed": True}, True),
         (0.0, {}, True),
     ):
-        plan = PlanEstimate((estimated(judge, usd=(0.0, high)),))
+        told = PlanEstimate((estimated(judge, usd=(0.0, high)),))
         if passes:
-            agree(plan, RunOptions(**options))
+            agree(told, RunOptions(**options))
         else:
             with pytest.raises(InputError, match=r"may cost up to \$5\.01, more than \$5\.00"):
-                agree(plan, RunOptions(**options))
+                agree(told, RunOptions(**options))
         assert bool(capsys.readouterr().err) is (high > 0 and "agreed" not in options)
 
 
@@ -442,11 +504,12 @@ def test_what_is_sure_begins_at_the_confidence_that_is_named():
     every = replace(both, audit=1.0, below=1.0)
     item = {"status": "ok", "confidence": 1.0, "question": "termination"}
     assert all(every.draws({**item, "item_id": str(n)}) for n in range(99))
-    drawn = [replace(both, audit=p).draws({**item, "item_id": str(n)}) for p in (0.5, 0.05) for n in range(400)]
-    assert 160 < sum(drawn[:400]) < 240  # four standard errors of a fair coin
-    assert 3 <= sum(drawn[400:]) <= 37
-    assert [replace(both, seed=seed).draws({**item, "item_id": "7"}) for seed in (0, 0)] in ([True] * 2, [False] * 2)
-    assert len({replace(both, audit=0.5, seed=seed).draws({**item, "item_id": "7"}) for seed in range(20)}) == 2
+    half, few = replace(both, audit=0.5), replace(both, audit=0.05)
+    drawn = [[each.draws({**item, "item_id": str(n)}) for n in range(400)] for each in (half, half, few)]
+    assert drawn[0] == drawn[1]  # a run that goes on draws the same
+    assert 160 < sum(drawn[0]) < 240  # four standard errors of a fair coin
+    assert 3 <= sum(drawn[2]) <= 37
+    assert len({replace(half, seed=seed).draws({**item, "item_id": "7"}) for seed in range(9)}) == 2
 
 
 @pytest.mark.parametrize("audit", [0.0, -0.1, 1.01])
@@ -507,7 +570,104 @@ def test_the_requests_of_a_batch_are_as_many_and_as_long_as_it_takes(monkeypatch
     assert list(batch._chunks({})) == []
 
 
+# What is not asked for is not done, and what is there is known.
+
+
+def test_a_rating_that_was_lost_is_asked_again_but_for_one_that_would_be_lost_again():
+    judge = CoinJudge()
+    (call,) = calls_of(judge, 1)
+    name = call.identity("termination")
+    for status, asked, lost in (("ok", 0, 0), ("api_error", 1, 0), ("refused", 0, 1), ("truncated", 0, 1)):
+        made = plan_calls([[call]], [judge], done={name: status})
+        assert (made.n_calls, made.cached, made.kept_lost) == (asked, int(status == "ok"), lost)
+        again = plan_calls([[call]], [judge], done={name: status}, retry=["refused"])
+        assert again.n_calls == asked + (status == "refused")
+        kept = plan_calls([[call]], [judge], done={name: status}, keep_lost=True)
+        assert (kept.n_calls, kept.kept_lost) == (0, int(status != "ok"))
+    with pytest.raises(InputError, match="retry: must be one of"):
+        plan_calls([[call]], [judge], done={}, retry=["api_error"])
+
+
+def test_a_last_repeat_that_was_left_open_is_completed_first():
+    calls = calls_of(CoinJudge(), 2)
+    names = [replace(call, repeat=n).identity("termination") for n in (0, 1) for call in calls]
+    for done, following in ((0, 0), (1, 0), (2, 1), (3, 1), (4, 2)):
+        assert plan._next_repeat(calls, dict.fromkeys(names[:done], "ok")) == following
+
+
+def test_plans_in_turns_make_no_call_twice():
+    judge, runs = CoinJudge(), trajectories(3)
+    one = make_plan(runs[:2], [judge], {"termination": rubrics()["termination"]})
+    two = make_plan(runs[1:], [judge], {"termination": rubrics()["termination"]})
+    both = plan.together([one, two])
+    assert [group[0].trajectory.id for group in both.groups] == ["run-0", "run-1", "run-2"]
+    assert (both.n_calls, both.n_ratings, len(both.identities), both.judges) == (3, 3, 3, (judge,))
+    assert both.rows() == [{"judge": judge.rater, "family": "coin", "calls": 3, "ratings": 3, "there already": 0}]
+    with pytest.raises(InputError, match="each may rate once; found 'simulated:coin'"):
+        plan_calls([], [CoinJudge(), CoinJudge()], done={})
+    with pytest.raises(InputError, match="each id may occur once; found 'run-0'"):
+        plan.check_ids("x", [*runs, runs[0]])
+
+
+@pytest.mark.parametrize("name", ["concurrency", "patience_s", "budget_usd"])
+def test_numbers_of_a_run_are_above_0(name):
+    assert getattr(RunOptions(**{name: 1}), name) == 1
+    with pytest.raises(InputError, match="must be"):
+        RunOptions(**{name: 0})
+
+
+def test_ratings_of_a_file_are_current_until_somebody_else_writes(tmp_path):
+    kept = run.KeptRatings(tmp_path / "r.jsonl")
+    assert not kept.is_current  # not read yet
+    assert kept.table().height == 0
+    assert kept.is_current
+    (tmp_path / "r.jsonl").write_text("")
+    assert kept.is_current  # a file that holds nothing is as good as none
+    (tmp_path / "r.jsonl").write_text("\n")
+    assert not kept.is_current
+    kept.wrote_all()
+    assert kept.is_current
+
+
+@pytest.mark.parametrize("name", ["prompt_sha256", "put_to", "prompt", "request", "reply_tokens", "flags_of"])
+def test_an_inquiry_has_all_that_a_call_needs(name):
+    parts = ("prompt_sha256", "put_to", "prompt", "request", "reply_tokens", "flags_of")
+    whole = {part: lambda *_: None for part in parts}
+    type("Whole", (Inquiry,), whole)()
+    with pytest.raises(TypeError, match=name):
+        type("Lacking", (Inquiry,), {part: made for part, made in whole.items() if part != name})()
+
+
+def test_switches_are_off_and_records_stay_as_they_are_but_for_those_that_are_named():
+    assert changeable("axisjudge.judging") == {"Batch", "Batches", "CallCosts", "Examination", "LaneEnd", "Pause"}
+    assert by_identity("axisjudge.judging") == {"JudgedFiles", "JudgedTwins", "_Judged", "_OfRun"}
+    assert switched_on("axisjudge.judging") == {"signals.SignalQuestions.checks", "budget.Budget.settle.answered"}
+
+
 # The doctor.
+
+
+def test_how_fast_a_server_is_by_the_replies_that_say_so(monkeypatch):
+    """100 tokens read and 50 written in 2 seconds; what lacks its time or its tokens tells nothing."""
+
+    async def small(judge, text, of="message", **more):
+        return None, "not taken: x"
+
+    async def ranges(judge, replies):
+        return "held"
+
+    monkeypatch.setattr(doctor, "_small", small)
+    monkeypatch.setattr(doctor, "_holds_ranges", ranges)
+    (own,) = make_judges(["openai-compatible:m@http://127.0.0.1:9/v1,family=x"])
+    replies = [
+        Reply({}, input_tokens=100, output_tokens=50, latency_s=2.0),
+        Reply({}, input_tokens=9_000, output_tokens=9_000),
+        Reply({}, input_tokens=9_000, latency_s=9.0),
+    ]
+    facts = asyncio.run(doctor.server_facts(own, replies))
+    assert facts["speed"] == "25.0 tokens a second written and 50 read, each over whole calls"
+    assert (facts["seed"], facts["logprobs"]) == ("not taken: x", "not taken: x")
+    assert "speed" not in asyncio.run(doctor.server_facts(own, replies[1:]))
 
 
 def test_what_two_replies_show_of_a_judge():

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 from judging.worlds import trajectories
+from switches import by_identity, changeable, switched_on
 
 import axisjudge
 from axisjudge import protocol
@@ -186,6 +187,18 @@ def test_ratings_from_before_an_opening_are_named_with_their_runs(split: Split, 
     assert gate.rated_tasks() == {}  # no file of ratings is there
 
 
+def test_switches_are_off_and_records_stay_as_they_are_but_for_those_that_are_named() -> None:
+    assert switched_on("axisjudge.protocol") == {"split.RunSource.read.strict", "split.read_sources.strict"}
+    assert (changeable("axisjudge.protocol"), by_identity("axisjudge.protocol")) == (set(), {"VersionDiff"})
+    with pytest.raises(ValueError, match="frozen"):
+        PLAN.margin = 0.1  # type: ignore[misc]
+
+
+def test_the_last_side_is_held_out_where_none_is_named(bench: Any, runs: list[Trajectory]) -> None:
+    split = protocol.make_split(runs, salt="s", shares={"a": 0.25, "b": 0.25, "c": 0.5})
+    assert (split.held_out, split.open_side) == (("c",), "a")
+
+
 # Leaks.
 
 SPLIT = Split(salt="s", shares={"calibration": 0.5, "evaluation": 0.5}, held_out=("evaluation",))
@@ -334,6 +347,7 @@ def test_a_value_is_shown_whole_up_to_24_letters(was: str, shown: str) -> None:
     [
         *(("claude-2.1", True), ("claude-opus-4-5", True), ("claude-opus-4-6", False), ("claude-5-haiku", False)),
         *(("claude-instant", False), ("claude-3-5-haiku-20241022", False), ("claude-opus-4-1-latest", True)),
+        *(("claude-opus-4-10", False), ("claude-10", False)),
     ],
 )
 def test_a_claude_id_before_4_6_without_its_date_moves(model: str, moves: bool) -> None:
