@@ -101,7 +101,7 @@ def _whole(records: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str,
             and len(own) == len(stated) == 1
         ):
             before, after = dict_of(own[0], "content"), dict_of(stated[0], "content")
-            parts = [*list_of_objects(before.get("parts")), *list_of_objects(after.get("parts"))]
+            parts = _joint(list_of_objects(before.get("parts")), list_of_objects(after.get("parts")))
             candidate = {**own[0], **stated[0], "content": {**before, **after, "parts": parts}}
             answer = {**answer, **chunk, "candidates": [candidate]}
             continue
@@ -110,6 +110,15 @@ def _whole(records: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str,
         path, answer = spot, record
     if answer:
         yield path, answer
+
+
+def _joint(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The parts of two chunks; where the first ends in a text, one of its kind goes on with it."""
+    if before and after and all(isinstance(part.get("text"), str) for part in (before[-1], after[0])):
+        last, following = before[-1], after[0]
+        if last.get("thought") == following.get("thought"):
+            return [*before[:-1], {**last, **following, "text": last["text"] + following["text"]}, *after[1:]]
+    return [*before, *after]
 
 
 def _is_record(record: dict[str, Any]) -> bool:
