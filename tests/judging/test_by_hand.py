@@ -1,8 +1,10 @@
 """Budgets, estimates, pauses, plans and outcomes by hand, each at its limit."""
 
 import asyncio
+import re
 from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from judging.worlds import CoinJudge, rubrics, trajectories
@@ -240,17 +242,12 @@ def test_a_lane_counts_what_its_replies_tell():
 )
 def test_a_lane_ends_with_the_fifth_failure_alike(kind, runs, stops):
     said = []
-    budget, pause = None, Pause("p")
-    one = lane.Lane(
-        CoinJudge(), [], concurrency=1, pause=pause, budget=budget, patience_s=1, answered=None, tell=said.append
-    )
+    one = lane_with(tell=said.append)
     for run_id in runs:
         one._count(Failure(kind, "why"), run_id)
     assert one.has_ended is stops
     assert said == ([f"simulated:coin is stopped: {len(runs)} calls in a row failed alike; why"] if stops else [])
-    other = lane.Lane(
-        CoinJudge(), [], concurrency=1, pause=pause, budget=budget, patience_s=1, answered=None, tell=said.append
-    )
+    other = lane_with()
     for number in range(9):
         other._count(Failure(("key", "model")[number // 4 % 2], "why"), "a")  # four of one kind, then four of another
     assert not other.has_ended
@@ -268,18 +265,103 @@ def test_a_lane_ends_with_the_fifth_failure_alike(kind, runs, stops):
     ],
 )
 def test_a_judge_none_of_whose_replies_is_a_verdict_is_asked_no_more(status, n, runs, tokens, stops):
-    def lane_of():
-        return lane.Lane(
-            CoinJudge(), [], concurrency=1, pause=Pause("p"), budget=None, patience_s=1, answered=None, tell=print
-        )
-
     empty = Reply({"termination": Answer(status, rationale="why")}, output_tokens=tokens)
-    one, other = lane_of(), lane_of()
+    one, other = lane_with(), lane_with()
     other._look_for_verdict(Reply({"termination": Answer("ok", "correct")}), "a")
     for number in range(n):
         one._look_for_verdict(empty, f"run-{number % runs}")
         other._look_for_verdict(empty, f"run-{number % runs}")
     assert (one.has_ended, other.has_ended) == (stops, False)  # one verdict shows that it can give some
+
+
+def lane_with(**how):
+    known = {"concurrency": 1, "pause": Pause("p"), "budget": None, "patience_s": 60, "answered": None, "tell": print}
+    return lane.Lane(CoinJudge(), **{"groups": [], **known, **how})
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"), [(0.5, None), (1.0, ""), (61.0, ""), (61.5, " (it asks for 61.5 s, and is tried before)")]
+)
+def test_a_pause_of_a_second_or_more_is_told_once(clock, asked, told):
+    lines = []
+    one = lane_with(waits=lambda provider, line: lines.append(line))
+    for _ in range(2):
+        one._wait_for(Failure("limit", "busy", retry_after_s=asked))
+    assert len(lines) == (told is not None)
+    if told is not None:
+        assert re.fullmatch(r"simulated:coin waits for p until \d\d:\d\d:\d\d(.*): busy", lines[0])[1] == told
+    assert not one.has_ended
+
+
+@pytest.mark.parametrize(("patience", "stops"), [(60, False), (59.5, True)])
+def test_a_provider_may_stay_closed_as_long_as_the_patience_lasts(clock, patience, stops):
+    one = lane_with(patience_s=patience)
+    one._wait_for(Failure("limit", "busy", retry_after_s=30))
+    clock[0] += 30
+    one._wait_for(Failure("limit", "busy", retry_after_s=30))  # counted from the first refusal
+    assert one.has_ended is stops
+    assert stops == (one.end.stopped == f"p stayed closed beyond the patience of {patience:g} s; busy")
+
+
+@pytest.mark.parametrize(
+    ("retries", "asked", "waited"),
+    [(0, None, 0.4375), (1, None, 0.875), (4, None, 7.0), (5, None, 8.0), (0, 3.0, 3.0), (0, 99.0, 60.0)],
+)
+def test_a_passing_failure_is_asked_again_after_a_while(clock, monkeypatch, retries, asked, waited):
+    """Half a second, doubled with each try, up to 8; or as long as is asked for, up to a minute."""
+    slept = []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    one = lane_with()
+    asyncio.run(one._back_off(Failure("passing", "x", retry_after_s=asked), retries))
+    assert slept == [waited]
+
+
+def test_the_others_of_a_group_come_while_its_prompt_is_warm_and_the_last_groups_before_them():
+    judge = CoinJudge()
+    groups = make_plan(trajectories(3), [judge], rubrics()).groups
+    one = lane_with(groups=groups, concurrency=5)
+    assert (one._width, one._full_width, one.end.not_asked) == (4, 5, 15)
+    order = []
+    while one._is_left:
+        calls = one._next()
+        order.append((calls[0].trajectory.id, len(calls)))
+        one._others.extend(reversed(calls[1:]))
+        one._width = 4
+    assert order[:6] == [("run-0", 5), *[("run-0", 1)] * 4, ("run-1", 5)]  # ten calls are left, and four at once
+    wide = lane_with(groups=groups, concurrency=10)
+    wide._open()
+    assert wide._next()[0].trajectory.id == "run-0"
+    wide._others = list(groups[0][1:])
+    assert wide._next()[0].trajectory.id == "run-1"  # the last ten: all are begun
+    assert [lane_with(concurrency=n)._width for n in (3, 4, 9)] == [3, 4, 4]
+
+
+@pytest.mark.parametrize(("days", "kept"), [(28.9, True), (29.1, False)])
+def test_a_batch_of_29_days_is_gone(days, kept):
+    since = datetime.now(UTC) - timedelta(days=days)
+    assert batch.Batch("r", "t", since.isoformat(), ("a",)).is_kept is kept
+
+
+def test_how_it_ended_in_sentences_and_rows():
+    end = LaneEnd(CoinJudge("a"), calls=7, statuses=Counter(ok=3, refused=2), not_asked=4, stopped="no key.")
+    left = LaneEnd(CoinJudge("b"), not_asked=2, spent_usd=0.5, failures=Counter(x=1))
+    told = Outcome(ends=(end, left), was_interrupted=True)
+    assert told.sentences() == [
+        "Spent, as the server told or by list price: $0.5000.",
+        "2 ratings were not asked for, or were given up on their way.",
+        "simulated:a is stopped: no key. 4 of its ratings were not asked for; the same command asks for them.",
+    ]
+    assert replace(told, was_interrupted=False, ends=(replace(end, at_budget=True),)).sentences() == [
+        "simulated:a is stopped: no key. 4 of its ratings were not asked for; the same command with a larger budget "
+        "asks for them."
+    ]
+    first, second = told.rows()
+    assert (first["calls"], first["answered"], first["lost"], first["not asked"]) == (7, 3, 2, 4)
+    assert (second["spent $"], second["commonest failure"], first["commonest failure"]) == (0.5, "x", None)
 
 
 def test_a_request_of_yesterday_is_found_today():
@@ -668,6 +750,13 @@ def test_how_fast_a_server_is_by_the_replies_that_say_so(monkeypatch):
     assert facts["speed"] == "25.0 tokens a second written and 50 read, each over whole calls"
     assert (facts["seed"], facts["logprobs"]) == ("not taken: x", "not taken: x")
     assert "speed" not in asyncio.run(doctor.server_facts(own, replies[1:]))
+    assert "room for a run" not in facts
+    own.context_told = 40_000
+    for joint, room, word in ((False, doctor.LEAST_RECORD, "about"), (True, doctor.LEAST_RECORD - 1, "hardly any")):
+        asked = []
+        own.joint, own.record_tokens = joint, lambda *of, room=room, asked=asked: asked.append(of) or room
+        assert asyncio.run(doctor.server_facts(own, []))["room for a run"].startswith(word)
+        assert asked == [(2 if joint else 1, 40_000)]
 
 
 def test_what_two_replies_show_of_a_judge():
