@@ -15,6 +15,7 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from axisjudge.readers import messages as chat
+from axisjudge.readers.chats.parts import is_record_or_list
 from axisjudge.readers.events import Steps, as_text, dict_of, text_at
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 
@@ -31,11 +32,8 @@ _USAGE = {
 
 def recognise(value: Any) -> bool:
     """Whether the JSON value is a trajectory of this format, or a list of such."""
-    first = value[0] if isinstance(value, list) and value else value
-    return (
-        isinstance(first, dict)
-        and str(first.get("schema_version")).startswith("ATIF-")
-        and isinstance(first.get("steps"), list)
+    return is_record_or_list(
+        value, lambda one: str(one.get("schema_version")).startswith("ATIF-") and isinstance(one.get("steps"), list)
     )
 
 

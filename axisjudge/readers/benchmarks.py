@@ -9,26 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers import messages as chat
-from axisjudge.readers.chats.parts import Conversation, list_of_objects, schemas
+from axisjudge.readers.chats.parts import Conversation, is_record_or_list, list_of_objects, records_in, schemas
 from axisjudge.readers.events import NO_STEP, as_text, dict_of, listed, text_at
 from axisjudge.readers.expectations import tau_bench_expectations
 from axisjudge.trajectory import Trajectory
 
 
 def _is_tau(value: Any) -> bool:
-    first = value[0] if isinstance(value, list) and value else value
-    return isinstance(first, dict) and "traj" in first and "task_id" in first
+    return is_record_or_list(value, lambda first: {"traj", "task_id"} <= first.keys())
 
 
 def _is_agentrx(value: Any) -> bool:
-    return _is_tau(value) and "records" in (value[0] if isinstance(value, list) else value)
+    return is_record_or_list(value, lambda first: {"traj", "task_id", "records"} <= first.keys())
 
 
 def _read_tau(value: Any, where: str, source: str) -> Iterator[chat.ReadRun]:
     """The runs of a tau-bench results file: it names no agent, domain or id. AgentRx's messages are numbered."""
-    runs = chat.objects(value, where) if isinstance(value, list) else [value]
-    for number, run in enumerate(runs):
-        position = chat.at(where, number) if isinstance(value, list) else where
+    for position, run in records_in(value, where):
         notes: list[chat.Note] = []
         steps = chat.chat_steps(
             chat.objects(run.get("traj"), chat.at(position, "traj")), chat.at(position, "traj"), notes
@@ -61,14 +58,12 @@ def _tau_meta(run: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_bfcl(value: Any) -> bool:
-    first = value[0] if isinstance(value, list) and value else value
-    return isinstance(first, dict) and {"id", "result", "latency"} <= first.keys() and "input_token_count" in first
+    return is_record_or_list(value, lambda first: {"id", "result", "latency", "input_token_count"} <= first.keys())
 
 
 def _read_bfcl(value: Any, where: str, folder: Path) -> Iterator[chat.ReadRun]:
     """Each line a run; only multi-turn runs have an inference log, so that others lack the question and the results."""
-    for number, record in enumerate(chat.objects(value, where) if isinstance(value, list) else [value]):
-        path = chat.at(where, number) if isinstance(value, list) else where
+    for path, record in records_in(value, where):
         name = str(record["id"])
         steps = Conversation("bfcl", path, {"id": name, "task_id": name})
         if thought := record.get("reasoning_content"):

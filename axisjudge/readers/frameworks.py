@@ -14,6 +14,7 @@ from axisjudge.readers.chats.parts import (
     grow,
     list_of_objects,
     parts_of,
+    records_in,
     result_text,
     schemas,
 )
@@ -37,14 +38,6 @@ from axisjudge.readers.messages import (
     word,
 )
 from axisjudge.trajectory import Role
-
-
-def _records(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """A record with its place, or those of a list."""
-    if isinstance(value, dict):
-        yield where, value
-    else:
-        yield from ((at(where, number), record) for number, record in enumerate(objects(value, where)))
 
 
 def _first(value: Any) -> dict[str, Any]:
@@ -84,7 +77,7 @@ def _read_openhands(value: Any, where: str, folder: Path) -> Iterator[ReadRun]:
         yield _openhands({"history": value, "id": folder.parent.name if len(files) > 1 else None}, where, where)
         yield from (ReadRun("", None, file=file) for file in files)
         return
-    for path, record in _records(value, where):
+    for path, record in records_in(value, where):
         yield _openhands(record, path, at(path, "history"))
 
 
@@ -372,7 +365,7 @@ def _read_letta(value: Any, where: str, folder: Path) -> Iterator[ReadRun]:
             yield steps.finish(agent=model, policy=text_at(agent, "system"))
         return
     steps = Conversation("letta", where, {})
-    for path, message in _records(value, where):
+    for path, message in records_in(value, where):
         _add_letta(steps, message, path)
     yield steps.finish()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers import messages as chat
-from axisjudge.readers.chats.parts import Exchange, exchange, list_of_objects
+from axisjudge.readers.chats.parts import Exchange, exchange, list_of_objects, records_in
 from axisjudge.trajectory import Trajectory
 
 FORMAT = "openai_chat"
@@ -35,13 +35,11 @@ def read(value: Any, where: str, folder: Path) -> Iterator[chat.ReadRun]:
     Beside ``messages`` a record may state id, tools, agent (or model), task_id, domain, reward, termination and
     policy, itself or in its ``metadata``; what else stands in ``metadata`` goes to `meta`.
     """
-    if isinstance(value, dict):
-        yield from _conversations(value, where)
-    elif "role" not in value[0]:
-        for number, record in enumerate(chat.objects(value, where)):
-            yield from _conversations(record, chat.at(where, number))
-    else:
+    if isinstance(value, list) and "role" in value[0]:
         yield _conversation({"messages": value}, where, where)
+        return
+    for place, record in records_in(value, where):
+        yield from _conversations(record, place)
 
 
 def _choices(parts: Exchange) -> list[dict[str, Any]]:
