@@ -13,7 +13,9 @@ from switches import by_identity, changeable, switched_on
 from axisjudge.checks import InputError
 from axisjudge.judges import Reply, make_judges
 from axisjudge.judges.answer import Answer, Failure
+from axisjudge.judges.remote import BatchStatus
 from axisjudge.judging import batch, doctor, estimate, lane, make_plan, plan, run
+from axisjudge.judging.batch import Batch, Batches
 from axisjudge.judging.budget import Budget, CallCosts
 from axisjudge.judging.cascade import Cascade
 from axisjudge.judging.doctor import Examination, probe
@@ -796,3 +798,214 @@ def test_the_probe_is_right_by_its_own_record():
     assert estimate.CHARACTERS[0] > 4 > estimate.CHARACTERS[1]  # a low and a high count, about the usual one
     # the record alone is longer than what any cache keeps at least (4,096 tokens at Anthropic), at four letters a token
     assert sum(len(step.content) for step in probe(260).steps) > 4 * 2_048
+
+
+# Batches.
+
+
+class Desk(Worth):
+    """A provider's batch interface: what is there by tag, how batches ended, and what each request came to."""
+
+    def __init__(self, **how):
+        super().__init__(0.4)
+        self.options, self.there, self.status, self.replies = {}, {}, batch_status(), {}
+        self.__dict__.update(how)
+
+    async def find_batch(self, tag, n_requests, since, known):
+        return self.there.get(tag)
+
+    async def batch_status(self, name):
+        return self.status
+
+    async def batch_results(self, name):
+        for request, reply in self.replies.items():
+            yield request, reply
+
+    def reply_from_batch(self, result, trajectory, rubrics):
+        return result if isinstance(result, Reply) else Reply({}, failure=result)
+
+    def failure_of(self, error):
+        return error.args[0]
+
+
+def batch_status(**given):
+    return BatchStatus(**{"has_ended": True} | given)
+
+
+@pytest.fixture
+def noted(tmp_path, monkeypatch):
+    monkeypatch.setattr(batch, "LOOK_S", 0.0)
+    monkeypatch.setattr(batch, "_request", lambda call: {"of": call.trajectory.id})
+    return Batches(tmp_path / "r.jsonl.batches.json")
+
+
+def lane_of(judge, noted, n=6, budget=None, told=None, **how):
+    known = {"patience_s": 0.0, "answered": lambda call, reply: told is not None and told.append(reply), "tell": print}
+    made = batch.BatchLane(judge, [(call,) for call in calls_of(judge, n)], batches=noted, budget=budget, **known | how)
+    return made, list(made._left)
+
+
+def handed_in(rater, requests, tag="t", name="b"):
+    return Batch(rater, tag, datetime.now(UTC).isoformat(), tuple(requests), name)
+
+
+def test_a_lane_waits_for_its_own_batches_and_names_those_that_were_handed_in(noted):
+    judge = Desk(there={"found": "b9"})
+    made, names = lane_of(judge, noted)
+    own, other = handed_in(judge.rater, names[:1]), handed_in("another", names[:1])
+    noted.open = [own, other, handed_in(judge.rater, ["of a later run"])]
+    assert made._mine() == [own]
+    nameless = [handed_in(judge.rater, names[1:2], tag, None) for tag in ("found", "gone")]
+    strange = handed_in("another", names[1:2], "found", None)
+    noted.open = [own, strange, *nameless]
+    asyncio.run(made._find_nameless())
+    assert [(each.tag, each.id) for each in noted.open] == [("t", "b"), ("found", None), ("found", "b9")]
+    assert Batches.beside(noted.path.with_name("r.jsonl")).open == noted.open
+    done = {call.identity("termination"): "ok" for call in made._left.values()}
+    noted.drop_answered(dict.fromkeys(done, "api_error"))
+    assert len(noted.open) == 3
+    noted.drop_answered(done)
+    assert (noted.open, noted.path.exists()) == ([], False)  # an empty list leaves no file
+
+
+def test_a_budget_lets_in_batches_of_five_or_more_and_three_of_them(noted):
+    """Each call is set aside at .05: a quarter of its worst, at half price."""
+    judge = Desk()
+
+    def fitting(limit, idle=True, n=6, before=0):
+        made, names = lane_of(judge, noted, n, Budget(limit))
+        made._n_of_budget = before
+        return len(asyncio.run(made._that_fit(names, idle))), made.end.at_budget, made._n_of_budget
+
+    assert fitting(0.3 + 1e-9) == (6, False, 0)
+    assert fitting(0.25 + 1e-9) == (5, True, 1)
+    assert fitting(0.25 + 1e-9, before=2) == (5, True, 3)
+    assert fitting(0.3 + 1e-9, before=3) == (6, False, 3)  # all that is left is no further one
+    assert fitting(0.2 + 1e-9, idle=False) == (0, True, 0)  # those under way may cost less
+    with pytest.raises(batch._StoppedError, match=r"\$0\.2000 of the budget of \$0\.2"):
+        fitting(0.2 + 1e-9)
+    with pytest.raises(batch._StoppedError):
+        fitting(0.25 + 1e-9, before=3)
+    assert fitting(0.2 + 1e-9, n=4) == (4, False, 0)
+
+
+@pytest.mark.parametrize(("rounds", "left"), [(1, 1), (2, 1), (3, 0)])
+def test_what_failed_in_passing_is_handed_in_three_times(noted, rounds, left):
+    told = []
+    judge = Desk()
+    made, names = lane_of(judge, noted, 3, told=told)
+    good = Reply({"termination": Answer("ok", "correct")}, cost_usd=0.5)
+    judge.replies = {names[0]: good, names[1]: Failure("passing", "busy"), names[2]: Failure("request", "bad")}
+    noted.open = [mine := handed_in(judge.rater, names)]
+    assert set(made._asked_for.values()) == {0}
+    made._asked_for = dict.fromkeys(names, rounds)
+    asyncio.run(made._collect(mine))
+    assert (len(made._left), len(told), noted.open) == (left, 3 - left, [])
+    assert (made.end.spent_usd, made.end.not_asked) == (0.5, left)
+
+
+@pytest.mark.parametrize(
+    ("replies", "rounds", "why"),
+    [
+        (
+            {0: Failure("key", "no key"), 1: Failure("key", "no key")},
+            1,
+            "all 2 requests of a batch failed alike; no key",
+        ),
+        ({0: Failure("key", "no key"), 1: Failure("refused", "no")}, 1, None),
+        ({}, 3, None),  # no result came of either
+    ],
+)
+def test_a_batch_that_fails_as_a_whole_ends_the_lane(noted, replies, rounds, why):
+    judge = Desk()
+    made, names = lane_of(judge, noted, 2)
+    judge.replies = {names[place]: failure for place, failure in replies.items()}
+    noted.open = [mine := handed_in(judge.rater, names)]
+    made._asked_for = dict.fromkeys(names, rounds)
+    if why is None:
+        asyncio.run(made._collect(mine))
+    else:
+        with pytest.raises(batch._StoppedError, match=why):
+            asyncio.run(made._collect(mine))
+
+
+@pytest.mark.parametrize(("kind", "rounds", "ends"), [("passing", 2, False), ("passing", 3, True), ("quota", 1, True)])
+def test_a_batch_that_was_refused_is_handed_in_anew_where_that_may_help(noted, kind, rounds, ends):
+    judge = Desk(status=batch_status(failure=Failure(kind, "refused")))
+    made, names = lane_of(judge, noted, 2)
+    noted.open = [mine := handed_in(judge.rater, names)]
+    made._asked_for = dict.fromkeys(names, rounds)
+    if ends:
+        with pytest.raises(batch._StoppedError, match="its batch was refused; refused"):
+            asyncio.run(made._collect(mine))
+    else:
+        asyncio.run(made._collect(mine))
+    assert (len(made._left), noted.open, made.end.failures) == (2, [], Counter(refused=1))
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "patience", "tries"),
+    [
+        ("key", 0.0, 9.0, 1),
+        ("refused", 0.0, 9.0, 1),
+        ("passing", 0.0, 9.0, 3),
+        ("passing", 5.0, 9.0, 3),
+        ("passing", 5.0, 4.0, 1),
+    ],
+)
+def test_a_provider_is_asked_again_as_long_as_the_patience_lasts(noted, monkeypatch, kind, asked, patience, tries):
+    monkeypatch.setattr(batch, "LOOK_S", 60.0)
+    monkeypatch.setattr(batch.asyncio, "sleep", lambda seconds, sleep=asyncio.sleep: sleep(0))
+    made, _ = lane_of(Desk(), noted, patience_s=patience)
+    n = []
+
+    async def ask():
+        n.append(1)
+        if len(n) < 3:
+            raise RuntimeError(Failure(kind, "why", retry_after_s=asked))
+        return "done"
+
+    if tries == 3:
+        assert asyncio.run(made._patiently(ask)) == "done"
+    else:
+        with pytest.raises(batch._StoppedError, match="why"):
+            asyncio.run(made._patiently(ask))
+    assert len(n) == tries
+    assert made.end.failures == Counter(why=min(tries, 2))
+
+
+# Prompts and their length.
+
+
+def test_a_call_is_as_long_as_its_prompt_and_what_is_added(monkeypatch):
+    """In bytes for its worst, in letters for what is usual, with 8,000 that a provider adds; 4 letters a token."""
+    asked = []
+    judge = Worth(0.0)
+    judge.worst_usd = lambda *of: asked.append(of)
+    judge.usual_usd = lambda *of: asked.append(of)
+    monkeypatch.setattr(OfAxes, "prompt", lambda inquiry, judge: ["é" * 100, "e" * 300])
+    one = OfAxes(trajectories(1)[0], {"termination": rubrics()["termination"]})
+    one.worst_usd(judge)
+    one.usual_usd(judge)
+    assert asked == [(8_500, 1, 0), (8_400, 1)]
+    assert one.tokens(judge) == 600  # a verdict with its reason takes 500
+    assert (one.reply_tokens, OfAxes(one.trajectory, rubrics()).reply_tokens % 5) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("context", "said"), [(3_000, None), (2_999, "run-3"), (1_999, "run-2, run-3"), (1, "run-1, run-2, run-3, ...")]
+)
+def test_runs_too_long_for_a_context_are_named_before(monkeypatch, context, said):
+    (own,) = make_judges(["openai-compatible:m@http://127.0.0.1:9/v1,family=x"])
+    monkeypatch.setattr(
+        OfAxes, "tokens", lambda inquiry, judge: {"0": 2, "1": 1_000, "2": 2_000, "3": 3_000}[inquiry.trajectory.id[4:]]
+    )
+    runs = trajectories(4)
+    asked = make_plan([*runs[1:], runs[0]], [own], {"termination": rubrics()["termination"]})
+    assert run.too_long(asked, own) is None  # nobody told its context
+    own.context_told = context
+    told = run.too_long(asked, own)
+    assert (told is None) is (said is None)
+    if said is not None:
+        assert f"({said}; the longest takes about 3,000)" in told
+        assert f"{len(said.replace(', ...', ', x').split(', '))} of 4 runs" in told
