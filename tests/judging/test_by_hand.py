@@ -14,10 +14,10 @@ from axisjudge.checks import InputError
 from axisjudge.judges import Reply, make_judges
 from axisjudge.judges.answer import Answer, Failure
 from axisjudge.judges.remote import BatchStatus
-from axisjudge.judging import batch, doctor, estimate, lane, make_plan, plan, run
+from axisjudge.judging import batch, doctor, estimate, judging_run, lane, make_plan, plan, run
 from axisjudge.judging.batch import Batch, Batches
 from axisjudge.judging.budget import Budget, CallCosts
-from axisjudge.judging.cascade import Cascade
+from axisjudge.judging.cascade import Cascade, second_run
 from axisjudge.judging.doctor import Examination, probe
 from axisjudge.judging.estimate import JudgeEstimate, PlanEstimate, agree, estimate_of, span
 from axisjudge.judging.inquiry import Inquiry, OfAxes, empty_run
@@ -594,6 +594,19 @@ def test_what_is_sure_begins_at_the_confidence_that_is_named():
     assert 160 < sum(drawn[0]) < 240  # four standard errors of a fair coin
     assert 3 <= sum(drawn[2]) <= 37
     assert len({replace(half, seed=seed).draws({**item, "item_id": "7"}) for seed in range(9)}) == 2
+
+
+def test_what_the_second_judge_lost_is_asked_again_unless_it_is_to_stay_lost(tmp_path):
+    strong, runs, out = CoinJudge("strong"), trajectories(3), tmp_path / "r.jsonl"
+    strong.planted = {("run-1", "termination"): "api_error", ("run-2", "termination"): "refused"}
+    both = Cascade(CoinJudge("cheap"), strong, below=0.8)  # the cheap one is never surer than .75
+    first = judging_run(runs, [both.first], ["termination"], out=out).carry_out(progress=False, allow_unpriced=True)
+    second_run(runs, both, first, ["termination"], out=out).carry_out(progress=False, allow_unpriced=True)
+
+    def left(**how):
+        return second_run(runs, both, first, ["termination"], out=out, **how).plan().n_calls
+
+    assert (left(), left(keep_lost=True), left(retry=["refused"])) == (1, 0, 2)
 
 
 @pytest.mark.parametrize("audit", [0.0, -0.1, 1.01])

@@ -1,6 +1,7 @@
 """The chain of the ledger: every edit is found and named, and two processes never share a number."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -126,6 +127,8 @@ def test_two_versions_of_a_rubric_by_text_and_by_the_verdicts_of_items_asked_wit
     assert found.changed.select("before", "after").rows() == changed
     gone = {line[1:] for line in found.text.splitlines()[2:] if line.startswith("-")}
     assert gone == set(old.text.splitlines()) - set(new.text.splitlines())
+    around = [line[:1] for line in found.text.splitlines()[2:]]
+    assert max(len(run) for run in re.findall(r" +", "".join(around))) <= 2  # a line around each change, no more
     assert ledger.rubric_diff("argument_validity", "v2", "v3").changed is None
     with pytest.raises(InputError, match="no rater was asked about one run with both v2 and v3"):
         ledger.rubric_diff("argument_validity", "v2", "v3", table[-1:])

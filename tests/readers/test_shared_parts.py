@@ -526,6 +526,15 @@ def test_what_came_back_in_an_item(item: dict[str, Any], known: tuple[Any, ...])
             [("1", "web_search", {"queries": ["a"]}), ("[failed]", "1", "web_search", True)],
         ),
         (
+            {"type": "web_search_call", "id": "1", "status": "incomplete"},
+            [("1", "web_search", {}), ("[incomplete]", "1", "web_search", True)],
+        ),
+        (
+            {"type": "web_search_call", "id": "1", "status": "completed"},
+            [("1", "web_search", {}), ("[completed]", "1", "web_search", False)],
+        ),
+        ({"type": "web_search_call", "id": "1", "status": "searching"}, [("1", "web_search", {})]),
+        (
             {"type": "code_interpreter_call", "id": "1", "code": "a", "status": "completed"}
             | {"outputs": [{"type": "logs", "logs": "b"}, {"type": "image"}]},
             [("1", "code_interpreter", {"code": "a"}), ("b\n[image]", "1", "code_interpreter", False)],

@@ -302,15 +302,13 @@ def _bedrock_typed(part: dict[str, Any]) -> dict[str, Any]:
         return {"type": "tool_result", "tool_use_id": result.get("toolUseId"), "content": content, "is_error": failed}
     if thought := dict_of(part, "reasoningContent"):
         return {"type": "thinking", "thinking": text_at(dict_of(thought, "reasoningText"), "text") or ""}
-    kind = next((key for key in part if key not in ("text", "cachePoint")), "text")
-    return part if "type" in part or "text" in part else {"type": kind, **part}
+    return {"type": next((key for key in part if key not in ("text", "cachePoint")), "text"), **part}
 
 
 def _typed_result(part: dict[str, Any]) -> dict[str, Any]:
     if "json" in part:
         return {"type": "text", "text": as_text(part["json"])}
-    kind = next(iter(part), "text")
-    return part if "type" in part else {"type": kind, **part}
+    return {"type": next(iter(part), "text"), **part}
 
 
 def _bedrock_tools(request: dict[str, Any], where: str, notes: list[Note]) -> tuple[ToolSchema, ...] | None:
