@@ -321,11 +321,8 @@ def tool_schema(record: dict[str, Any], where: str) -> ToolSchema:
         raise InputError(at(where, str(form)), "must be an object", inner)
     if "name" not in inner and isinstance(record.get("type"), str) and record["type"] != "function":
         inner = {**inner, "name": record["type"]}  # a provider's own tool (web_search) goes by its type
-    parameters: dict[str, Any] = {}
-    for key in ("parameters", "input_schema", "inputSchema", "params"):
-        if inner.get(key):
-            parameters = field(inner, key, dict, where)
-            break
+    held = next((key for key in ("parameters", "input_schema", "inputSchema", "params") if inner.get(key)), None)
+    parameters: dict[str, Any] = field(inner, held, dict, where) if held else {}
     if parameters and parameters.get("type") != "object" and not isinstance(parameters.get("properties"), dict):
         parameters = _from_short_form(parameters, field(inner, "required", list, where, []))
     return made(

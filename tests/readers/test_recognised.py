@@ -359,7 +359,7 @@ CASES: dict[str, tuple[list[Any], list[Any]]] = {
             [USER],
             [{"role": "assistant"}, {"role": "developer"}],
             {"messages": []},
-            {"messages": [USER]},
+            {"messages": [USER, {}]},  # what is amiss further on is told by whoever reads it
             [{"messages": [USER]}],
             {"choices": [{"message": {}}]},
             {"body": {"messages": []}},

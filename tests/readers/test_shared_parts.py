@@ -266,6 +266,10 @@ def test_arguments_are_an_object_or_say_why_not(raw: Any, arguments: Any, proble
         ({"name": "f", "annotations": {"destructiveHint": True}}, ("f", "", "write", {})),
         ({"name": "f", "annotations": {"destructiveHint": False}}, ("f", "", None, {})),
         ({"name": "f", "annotations": "none"}, ("f", "", None, {})),
+        (
+            {"name": "f", "input_schema": {"type": "object"}, "params": {"x": "string"}},
+            ("f", "", None, {"type": "object"}),
+        ),
         ({"name": "f", "parameters": {}, "inputSchema": {"properties": {}}}, ("f", "", None, {"properties": {}})),
         (
             {

@@ -230,6 +230,7 @@ def test_what_a_summary_counts() -> None:
     assert (told.agent_tool_calls, told.user_tool_calls, told.tool_errors, told.tools) == (2, 1, 1, {"read": 2})
     assert (told.with_tool_schemas, told.with_policy) == (1, 1)
     assert told.rewards == {"n": 2, "mean": 0.75, "missing": 1}
+    assert (summarise([]).files, summarise([]).rewards["missing"]) == (0, 0)
     assert (told.endings, told.warnings) == ({"not stated": 2, "t": 1}, {"rule": 4})
 
 

@@ -276,6 +276,10 @@ def test_what_is_repeated_is_one_step_where_it_first_occurs() -> None:
     steps = steps_of([FIRST, LAST], [tool(2.5, 3)])
     assert (steps[2].duration_s, steps[2].tool_name, steps[2].tool_call_id, steps[2].error) == (0.5, "read", "1", False)
     assert told([FIRST, LAST], []) == [*WHOLE[:2], ("tool", "x", 4.0), WHOLE[3]]
+    assert steps_of([FIRST, LAST], [])[2].tool_name == "read"  # by its call, where it has no name of its own
+    own = Piece("result", "tool", "x", "1", "own")
+    assert steps_of([FIRST, model(4, 5, [ASKED, CALL, own], [DONE])], [])[2].tool_name == "own"
+    assert steps_of([model(4, 5, [own], [])], [])[0].tool_call_id == "1"
     assert told([LAST, FIRST], [tool(2.5, 3)]) == WHOLE  # in whatever order they are listed
 
 

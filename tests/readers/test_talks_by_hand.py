@@ -167,6 +167,13 @@ def calls(text: str, *tools: str) -> list[tuple[Any, ...]]:
         ("Action: f\nAction Input: x\nObservation: y", [("f", {"input": "x"}, None, "Observation: y")]),
         ("Action: f\nAction Input:\nObservation: y", [("f", {}, None, "Observation: y")]),
         ("Action: f[x]\nNext", [("f", {"input": "x"}, None, "Next")]),
+        ('<｜tool▁call▁begin｜>f<｜tool▁sep｜>{"a": 1}<｜tool▁call▁end｜>!', [("f", {"a": 1}, None, "!")]),
+        (
+            "<｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{}\n```<｜tool▁call▁end｜>!",
+            [("f", {}, None, "!")],
+        ),
+        ("<｜tool▁call▁begin｜>function<｜tool▁sep｜>{}<｜tool▁call▁end｜>!", [("function", {}, None, "!")]),
+        ("<｜tool▁call▁begin｜>f<｜tool▁sep｜>words<｜tool▁call▁end｜>!", [("f", "words", None, "!")]),
         ("<search> x </search>!", [("search", {"query": "x"}, None, "!")]),
         ("<execute_bash>ls</execute_bash>!", [("execute_bash", {"code": "ls"}, None, "!")]),
         ("```tool_code\nf(a=1)\n```!", [("f", {"a": 1}, None, "!")]),
