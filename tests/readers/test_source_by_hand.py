@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.readers import by_file, source
+from axisjudge.readers import by_file, read_trajectories, source
 from axisjudge.readers.expectations import tau2_expectations, tau_bench_expectations
 from axisjudge.readers.reading import array_spans, as_of_one, is_run
 from axisjudge.readers.source import ArraySpan, BrokenJson, ForeignText, LineSpan, cure_for, json_values, with_messages
@@ -271,3 +271,41 @@ def test_what_a_task_of_tau2_expects() -> None:
     assert tau2_expectations(apart, tasks)["database_matches"] is None  # type: ignore[index]
     assert tau2_expectations({"task_id": "3"}, tasks) is None
     assert tau2_expectations({"task_id": "3", "reward_info": checked}, None) is not None
+
+
+def test_what_is_to_hold_runs_is_refused_and_what_is_not_is_passed_over(tmp_path: Path) -> None:
+    """By its ending: that of JSON, or that of a file beside it that held runs."""
+    (tmp_path / "a.log").write_text(json.dumps(RUN))
+    (tmp_path / "README.txt").write_text("words")
+    reading = read_trajectories(tmp_path)
+    assert [(warning.file.rpartition("/")[2], warning.rule) for warning in reading.warnings] == [
+        ("README.txt", "passed over")
+    ]
+    assert reading.warnings[0].detail == "is not JSON: b'words'"
+    for name in ("b.log", "b.jsonl", "b.JSON"):
+        (tmp_path / name).write_text("words")
+        with pytest.raises(InputError, match=f"{name}: is not JSON"):
+            read_trajectories(tmp_path)
+        assert [one.path.rpartition("/")[2] for one in read_trajectories(tmp_path, strict=False).refused] == [name]
+        (tmp_path / name).unlink()
+    (tmp_path / "a.log").unlink()
+    with pytest.raises(InputError, match="none of the 1 files there holds trajectories"):
+        read_trajectories(tmp_path)
+    with pytest.raises(InputError, match=r"README.txt: is not JSON"):
+        read_trajectories(tmp_path / "README.txt")  # it was named
+    repeated = read_trajectories(write_run(tmp_path / "c.json"), tmp_path / "c.json")
+    assert [warning.rule for warning in repeated.warnings] == ["the file is read once, though it was given twice"]
+    (tmp_path / "d.json").write_text(json.dumps([RUN, {**RUN, "id": "x"}, {**RUN, "id": "x"}]))
+    copies = read_trajectories(tmp_path / "c.json", tmp_path / "d.json")
+    assert (len(copies), [warning.rule for warning in copies.warnings]) == (2, ["identical content, counted once"] * 2)
+    assert repr(copies) == "Reading(2 trajectories of 2 files, 2 warnings)"
+    (tmp_path / "d.json").write_text(
+        json.dumps([{**RUN, "id": "x"}, {"messages": [{**USER, "content": "!"}], "id": "x"}])
+    )
+    with pytest.raises(InputError, match="its id is that of another trajectory"):
+        read_trajectories(tmp_path / "d.json")
+
+
+def write_run(path: Path) -> Path:
+    path.write_text(json.dumps(RUN))
+    return path

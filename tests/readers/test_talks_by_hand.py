@@ -20,7 +20,7 @@ from axisjudge.readers.chats.parts import Conversation, exchange
 from axisjudge.readers.events import Tally
 from axisjudge.readers.messages import Unread
 from axisjudge.readers.trace_spans import Span
-from axisjudge.readers.traces import chat_forms, gen_ai, openinference, opentelemetry
+from axisjudge.readers.traces import chat_forms, gen_ai, openinference, opentelemetry, services
 from axisjudge.readers.traces.runs import SpannedRun, _found, _model_call, _threads, _tool_run, _trace
 from axisjudge.trajectory import Step, ToolCall
 
@@ -405,6 +405,147 @@ def test_traces_of_a_thread_are_one_run_where_they_go_on() -> None:
         ("assistant", "3"),
     ]
     assert _found("t3", [other], "p", "langsmith", Tally()).trajectory.termination == "error"  # type: ignore[union-attr]
+
+
+ONE, TWO = "1" * 36, "2" * 36
+
+
+@pytest.mark.parametrize(
+    ("more", "trace", "parent"),
+    [
+        ({}, "r", None),
+        ({"dotted_order": f"20260101T000000000000Z{ONE}"}, ONE, None),
+        ({"dotted_order": f"20260101T000000000000Z{ONE}.20260101T000001000000Z{TWO}"}, ONE, ONE),
+        (
+            {"dotted_order": f"20260101T000000000000Z{ONE}.20260101T000001000000Z{TWO}.20260101T000002000000Zr"},
+            ONE,
+            TWO,
+        ),
+        ({"dotted_order": f"20260101T000000000000Z{ONE}.x", "parent_run_id": "p", "trace_id": "t"}, "t", "p"),
+    ],
+)
+def test_a_run_of_langsmith_and_what_is_above_it(more: dict[str, Any], trace: str, parent: str | None) -> None:
+    record = {"id": "r", "run_type": "llm", "name": "n", "start_time": "1970-01-01T00:00:01"} | more
+    found = services._langsmith_run(record)
+    assert (found.id, found.trace, found.parent, found.start, found.end) == ("r", trace, parent, S, None)
+    assert (found.kind, found.name, found.failed, found.tools, found.thread, found.model) == (
+        "llm",
+        "n",
+        False,
+        [],
+        None,
+        None,
+    )
+
+
+def test_what_a_run_of_langsmith_states() -> None:
+    extra = {"invocation_params": {"model": "i", "tools": [{"name": "f"}]}, "tool_call_id": "c"}
+    record = {"run_id": "r", "run_type": "llm", "start_time": 1, "end_time": 2, "status": "error", "error": "e"}
+    record |= {"inputs": '{"a": 1}', "outputs": {"b": 2}, "reference_example_id": 7}
+    found = services._langsmith_run(record | {"extra": extra | {"metadata": {"session_id": 3, "thread_id": None}}})
+    assert (found.id, found.end, found.failed, found.problem, found.task) == ("r", 2 * S, True, "e", "7")
+    assert (found.inputs, found.outputs, found.model, found.tools, found.call) == (
+        {"a": 1},
+        {"b": 2},
+        "i",
+        [{"name": "f"}],
+        "c",
+    )
+    assert found.thread == "3"
+    named = services._langsmith_run(
+        record | {"extra": extra | {"metadata": {"ls_model_name": "m", "thread_id": "t", "session_id": 3}}}
+    )
+    assert (named.model, named.thread) == ("m", "t")
+    assert services._langsmith_run(record | {"custom_metadata": {"ls_model_name": "m"}}).model == "m"
+
+
+SCHEMA = {"role": "tool", "content": {"type": "function", "function": {"name": "f"}}}
+
+
+def test_what_an_observation_of_langfuse_states() -> None:
+    record = {"id": 1, "traceId": "t", "type": "generation", "startTime": "1970-01-01T00:00:01", "endTime": 2}
+    record |= {"parentObservationId": 5, "level": "ERROR", "statusMessage": "e", "providedModelName": "m"}
+    record |= {"input": [SCHEMA, USER_SAID], "output": '["x"]', "metadata": {"task_id": "7", "tool_call_id": "c"}}
+    found = services._langfuse_run(record)
+    assert (found.id, found.trace, found.parent, found.kind, found.start, found.end) == ("1", "t", "5", "llm", S, 2 * S)
+    assert (found.problem, found.model, found.inputs, found.outputs) == ("e", "m", [USER_SAID], ["x"])
+    assert (found.tools, found.task, found.call) == ([SCHEMA["content"]], "7", "c")
+    plain = services._langfuse_run(
+        {**record, "type": "SPAN", "level": "DEFAULT", "model": "n", "input": "?", "endTime": None}
+    )
+    assert (plain.kind, plain.problem, plain.model, plain.inputs, plain.tools, plain.end) == (
+        "span",
+        None,
+        "n",
+        "?",
+        [],
+        None,
+    )
+    assert services._langfuse_run({**record, "statusMessage": None}).problem == "error"
+    for other in (
+        {**SCHEMA, "tool_call_id": "1"},
+        {**SCHEMA, "role": "user"},
+        {"role": "tool", "content": {"type": "function"}},
+    ):
+        assert services._langfuse_run({**record, "input": [other]}).inputs == [other]  # a result, and no schema
+
+
+USER_SAID = {"role": "user", "content": "?"}
+
+
+def test_a_trace_of_langfuse_stands_above_its_observations() -> None:
+    first, second = (
+        {"id": "a", "startTime": "2026-01-02"},
+        {"id": "b", "startTime": "2026-01-01", "parentObservationId": "a"},
+    )
+    trace = {"id": "t", "timestamp": "2026-01-03", "observations": [first, second, 3], "name": "n"}
+    above, one, two = services._langfuse_records(trace)
+    assert (above["type"], above["traceId"], above["startTime"], above["name"]) == ("TRACE", "t", "2026-01-01", "n")
+    assert [(each["traceId"], each["parentObservationId"]) for each in (one, two)] == [("t", "t"), ("t", "a")]
+    assert [each["id"] for each in services._langfuse_records({"trace": {"id": "t"}, "observations": [first]})] == [
+        "t",
+        "a",
+    ]
+    with pytest.raises(InputError, match="names its observations and does not hold them; found 'a'"):
+        list(services._langfuse_records({**trace, "observations": ["a"]}))
+
+
+def test_what_a_span_of_mlflow_states() -> None:
+    attributes = {
+        "mlflow.spanType": '"LLM"',
+        "mlflow.spanInputs": '{"a": 1}',
+        "mlflow.spanOutputs": "words",
+        "model": "m",
+    }
+    span_ = {"span_id": "s", "parent_id": "p", "name": "n", "start_time": 1, "end_time": 2, "attributes": attributes}
+    value = {"info": {"request_id": "t", "tags": {"task_id": "7"}}, "data": {"spans": [span_]}}
+    (record,) = services._spans({"trace": value})
+    found = services._mlflow_run(record)
+    assert (found.id, found.trace, found.parent, found.kind, found.start, found.end) == (
+        "t s",
+        "t",
+        "t p",
+        "llm",
+        S,
+        2 * S,
+    )
+    assert (found.inputs, found.outputs, found.model, found.task, found.problem) == ({"a": 1}, "words", "m", "7", None)
+    newer = {
+        "context": {"span_id": "s"},
+        "start_time_unix_nano": 5,
+        "end_time_unix_nano": 0,
+        "attributes": {"mlflow.spanType": "TOOL"},
+    }
+    (record,) = services._spans({"trace_id": "t", "request_id": "no", "spans": [newer | {"status": {"code": "ERROR"}}]})
+    found = services._mlflow_run(record)
+    assert (found.id, found.parent, found.kind, found.end, found.problem) == ("t s", None, "tool", None, "error")
+    for code, problem in ((2, "m"), ("2", "m"), ("STATUS_CODE_ERROR", "m"), (1, None), ("OK", None)):
+        record = record._replace(fields={**newer, "status_code": code, "status_message": "m"})
+        assert services._mlflow_run(record).problem == problem
+    given = record._replace(
+        fields={**newer, "attributes": {"mlflow.spanType": "TOOL", "mlflow.spanInputs": "{'a': 1}"}}
+    )
+    assert services._mlflow_run(given).inputs == {"a": 1}
 
 
 # Spans of models and tools.
