@@ -102,7 +102,7 @@ def test_a_budget_lets_in_what_just_fits_and_no_more():
         "the next call could pass the budget of $1; spent $0.6250, $0.2500 of it for 1 calls whose cost nobody knows"
     )
     budget.settle(calls[2], 0.0)  # what cost nothing tells nothing
-    assert (budget.told_of(judge), budget.under_way_usd) == (CallCosts(1, 0.125, 1, 0.5), 0.0)
+    assert (budget.costs_of(judge), budget.under_way_usd) == (CallCosts(1, 0.125, 1, 0.5), 0.0)
     assert [room(budget, call) for call in calls[3:5]] == [True, None]
     assert room(Budget(1.0, 1.0), calls[0]) is False
     assert Budget(1.0, 0.5).reason.endswith("; spent $0.5000")
@@ -156,7 +156,7 @@ def test_what_a_call_of_a_batch_is_set_aside_at(told, share, each):
     budget.set_aside(calls[0], share)
     assert budget.under_way_usd == pytest.approx(each)
     budget.settle(calls[0], each / 10, share)
-    assert budget.told_of(judge).largest_usd >= each / 10 / share  # told in whole prices
+    assert budget.costs_of(judge).largest_usd >= each / 10 / share  # told in whole prices
 
 
 # Pauses and losses.

@@ -198,17 +198,17 @@ def test_a_result_that_says_how_long_it_took_keeps_its_time() -> None:
 def test_the_agent_of_a_log_is_the_model_heard_most() -> None:
     run = LoggedRun("claude_code", "line 1", Tally())
     run.steps.text("user", "?", None)
-    assert (run.found("r").trajectory.agent, run.found("r").trajectory.meta) == (None, {})  # type: ignore[union-attr]
+    assert (run.finish("r").trajectory.agent, run.finish("r").trajectory.meta) == (None, {})  # type: ignore[union-attr]
     run.models.update(["a"])
-    assert run.found("r").trajectory.meta == {}  # type: ignore[union-attr]
+    assert run.finish("r").trajectory.meta == {}  # type: ignore[union-attr]
     run.models.update(["b", "b"])
     run.usage = {"1": {"tokens": 1}, "2": {"tokens": 2}}
     run.meta = {"models": "said by the log"}
-    found = run.found("r", task_id="t", policy="Be kind.").trajectory
+    found = run.finish("r", task_id="t", policy="Be kind.").trajectory
     assert found is not None
     assert (found.agent, found.task_id, found.policy) == ("b", "t", "Be kind.")
     assert found.meta == {"usage": [{"tokens": 1}, {"tokens": 2}], "models": ["b", "a"]}
-    assert run.found(None).trajectory.id == messages.content_id(run.steps.all())  # type: ignore[union-attr]
+    assert run.finish(None).trajectory.id == messages.content_id(run.steps.all())  # type: ignore[union-attr]
 
 
 def deep(n: int) -> Any:
@@ -583,5 +583,5 @@ def test_switches_are_off_and_records_stay_as_they_are_but_for_those_that_are_na
     on = switched_on("axisjudge.readers")
     assert {name.rpartition(".")[2] for name in on} == {"strict"}
     assert len(on) == 4
-    assert changeable("axisjudge.readers") == {"_Conversation", "_Said"}
+    assert changeable("axisjudge.readers") == {"_Conversation", "_Spoken"}
     assert by_identity("axisjudge.readers") == set()

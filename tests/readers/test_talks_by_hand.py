@@ -21,7 +21,7 @@ from axisjudge.readers.events import Tally
 from axisjudge.readers.messages import Unread
 from axisjudge.readers.trace_spans import Span
 from axisjudge.readers.traces import chat_forms, gen_ai, openinference, opentelemetry, services
-from axisjudge.readers.traces.runs import SpannedRun, _found, _model_call, _threads, _tool_run, _trace
+from axisjudge.readers.traces.runs import SpannedRun, _model_call, _run_of, _threads, _tool_run, _trace
 from axisjudge.trajectory import Step, ToolCall
 
 S = 10**9
@@ -394,7 +394,7 @@ def test_traces_of_a_thread_are_one_run_where_they_go_on() -> None:
     apart = [(name, [each.root.id for each in talk]) for name, talk in _threads([other, second, first])]
     assert apart == [("t1", ["a", "b"]), ("t3", ["c"])]
     assert [name for name, _ in _threads([first])] == ["t1"]
-    run = _found("th", [first, second], "p", "langsmith", Tally()).trajectory
+    run = _run_of("th", [first, second], "p", "langsmith", Tally()).trajectory
     assert run is not None
     assert (run.id, run.agent, run.task_id, run.termination) == ("th", "m", "task", "stop")
     assert run.meta == {"traces": ["t1", "t2"], "name": "b"}
@@ -404,7 +404,7 @@ def test_traces_of_a_thread_are_one_run_where_they_go_on() -> None:
         ("user", "?"),
         ("assistant", "3"),
     ]
-    assert _found("t3", [other], "p", "langsmith", Tally()).trajectory.termination == "error"  # type: ignore[union-attr]
+    assert _run_of("t3", [other], "p", "langsmith", Tally()).trajectory.termination == "error"  # type: ignore[union-attr]
 
 
 ONE, TWO = "1" * 36, "2" * 36
@@ -748,7 +748,7 @@ def test_who_is_the_user_where_roles_cannot_be_believed(lines: list[str], roles:
 def conversation(outer: dict[str, Any], **given: Any) -> Any:
     steps_of_it = Conversation("x", "p", outer)
     steps_of_it.text("user", "?", None)
-    return steps_of_it.found(**given).trajectory
+    return steps_of_it.finish(**given).trajectory
 
 
 def test_what_a_record_states_wins_over_what_was_inferred() -> None:
