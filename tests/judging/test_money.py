@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from dataclasses import replace
 from math import isclose
 
@@ -332,7 +333,14 @@ def test_a_paid_try_is_a_loss_where_the_budget_ends_before_the_next_one(tmp_path
 def test_a_paid_try_is_a_loss_where_ctrl_c_comes_before_the_next_one(tmp_path):
     judge, out = Stumbling(9), tmp_path / "r.jsonl"
     run = judging_run(trajectories(1), [judge], ["termination"], out=out)
-    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()  # the second try waits for half a second
+
+    def stop_after_a_try() -> None:
+        while not judge.tries:
+            time.sleep(0.01)
+        time.sleep(0.1)  # it is told; the second try waits for half a second
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=stop_after_a_try).start()
     with pytest.raises(KeyboardInterrupt):
         run.carry_out(progress=False, allow_unpriced=True)
     (cost,) = cost_of(read_every_line(out))
