@@ -164,7 +164,9 @@ def test_a_clock_that_was_set_back_keeps_no_later_word_away(runs, session, tmp_p
     assert [line.verdict for line in LabelLog(path).lines()] == ["correct", "incorrect"]
 
 
-@pytest.mark.parametrize("answer", [{}, {"content": None}, {"error": "who are you?"}])
+@pytest.mark.parametrize(
+    "answer", [{}, *(pytest.param(each, marks=pytest.mark.slow) for each in ({"content": None}, {"error": "who?"}))]
+)
 def test_what_stands_between_is_not_taken_for_the_server(browser, runs, tmp_path, answer):
     with listening(runs, ["ann"], tmp_path) as links:
         page = sit_down(browser, links["ann"])

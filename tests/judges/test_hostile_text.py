@@ -136,7 +136,7 @@ def without_mark(run: Trajectory) -> str:
     return prefix.text.replace(prefix.mark, "MARK").replace(prefix.setting_mark or prefix.mark, "SETTING MARK")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(RUNS, RUNS)
 def test_two_different_runs_never_look_alike(one: Trajectory, other: Trajectory) -> None:
     assert (meant(one) == meant(other)) == (without_mark(one) == without_mark(other))

@@ -55,7 +55,7 @@ class Priced(CoinJudge):
         return Reply(reply.answers, cost_usd=None if self.rng.random() < 0.1 else cost)
 
 
-@pytest.mark.parametrize("n_runs", [50, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_runs", [20, pytest.param(500, marks=pytest.mark.slow)])
 def test_a_budget_is_kept_in_random_runs(n_runs):
     """Costs with two modes, a hundred times apart: the hardest for a bound that is learned from ten calls."""
     runs, asked = trajectories(3), {axis: rubrics()[axis] for axis in ("termination", "sequencing", "tool_selection")}

@@ -83,8 +83,9 @@ def test_twenty_items_by_exact_enumeration():
 
 @pytest.mark.parametrize(
     ("n_clusters", "size", "prevalence"),
-    [pytest.param(5, 4, 0.3, marks=pytest.mark.slow), pytest.param(12, 4, 0.05, marks=pytest.mark.slow), (50, 4, 0.3)],
+    [(5, 4, 0.3), (12, 4, 0.05), (50, 4, 0.3)],
 )
+@pytest.mark.slow
 def test_kappa_in_clusters(n_clusters, size, prevalence):
     (coverage,) = simulated_coverage(["cohen_kappa"], n_clusters, size, prevalence).values()
     assert coverage >= 0.93
