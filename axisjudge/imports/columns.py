@@ -201,7 +201,7 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
         rest = [name for name in heads if name in rest or name == roles.get("verdict")]
         roles = {ours: column for ours, column in roles.items() if ours != "verdict"}
     sides = {name: beside(known, name, rest) for name in rest}
-    side_columns = {column for layout in sides.values() for column in layout.values()}
+    side_columns = {column for of in sides.values() for column in of.values()}
     by_rater = "rater" not in roles and not options.rater and not any(plain(name) in AXES for name in rest)
     answers = [name for name in rest if name not in side_columns and not is_text(name) and _are_answers(known, name)]
     verdicts = [name for name in answers if known.columns[name].kind == "verdict"]
