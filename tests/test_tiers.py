@@ -204,3 +204,20 @@ def test_contributing_names_every_room_in_its_tier() -> None:
 def test_the_front_door_says_a_line_of_every_name() -> None:
     named = set(re.findall(r"`(\w+)`", axisjudge.__doc__ or ""))
     assert named == set(axisjudge.__all__) - {"__version__"}
+
+
+def test_a_record_changes_and_compares_only_where_it_can() -> None:
+    """It is frozen unless its own file sets a field; and ``==`` of one that holds a table would raise."""
+    table, wrong = re.compile(r"\b(DataFrame|LazyFrame|Series|ndarray|NDArray|Floats|Ints|Array)\b"), []
+    for path in FILES:
+        nodes = list(ast.walk(tree_of(path)))
+        is_set = {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
+        for node in (each for each in nodes if isinstance(each, ast.ClassDef)):
+            made = "".join(text for each in node.decorator_list if "dataclass" in (text := ast.unparse(each)))
+            own = [each for each in node.body if isinstance(each, ast.AnnAssign)]
+            fields = {ast.unparse(each.target): each.annotation for each in own}
+            if made and "frozen=True" not in made and not is_set & fields.keys():
+                wrong.append(f"{path.relative_to(ROOT)}: {node.name} can be changed, and nothing in its file does")
+            if made and "eq=False" not in made and any(table.search(ast.unparse(each)) for each in fields.values()):
+                wrong.append(f"{path.relative_to(ROOT)}: {node.name} holds a table and is compared by its fields")
+    assert wrong == []

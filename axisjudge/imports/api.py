@@ -56,7 +56,7 @@ _OF_RUNS = "who-and-when"
 _NUMBER = "axisjudge row"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Imported:
     """A ratings table, the form of each file with its number of ratings, and what must be said aloud.
 

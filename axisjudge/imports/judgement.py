@@ -94,7 +94,7 @@ def position_of(row: Mapping[str, Any]) -> str:
     return str(row["where"]) if row["row"] is None else f"{row['where']}:{row['row']}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ImportedFile:
     """What a file holds: judgements, or ratings that say all themselves; and what must be said aloud of it.
 

@@ -179,7 +179,7 @@ class KnownColumn:
     of_several: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recognised:
     """The columns of a table with their kinds; `frame` holds their cells as texts, null where empty.
 

@@ -204,7 +204,7 @@ def _fits(rows: Sequence[tuple[str, str, str]], exchange: Mapping[str, str]) -> 
 # A person whose labels change over time or between batches.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Series:
     """One person's labels of a question: when (centred), what beside what was to be expected, of which task."""
 

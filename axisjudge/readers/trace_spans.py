@@ -390,7 +390,7 @@ class ToolRun:
     problem: str = ""
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Spoken:
     """A piece that is a step, and by whom: a model's ``reply``, a ``history``, or a tool's ``run``."""
 

@@ -323,7 +323,7 @@ def as_latex(frame: pl.DataFrame, caption: str, label: str, *, columns: int = 1,
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Fitted:
     """A table's texts in the columns that fit, with their widths in points, and how many columns do not."""
 

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from judging.worlds import CoinJudge, rubrics, trajectories
-from switches import by_identity, changeable, switched_on
 
 from axisjudge.checks import InputError
 from axisjudge.judges import Reply, make_judges
@@ -733,12 +732,6 @@ def test_an_inquiry_has_all_that_a_call_needs(name):
     type("Whole", (Inquiry,), whole)()
     with pytest.raises(TypeError, match=name):
         type("Lacking", (Inquiry,), {part: made for part, made in whole.items() if part != name})()
-
-
-def test_switches_are_off_and_records_stay_as_they_are_but_for_those_that_are_named():
-    assert changeable("axisjudge.judging") == {"Batch", "Batches", "CallCosts", "Examination", "LaneEnd", "Pause"}
-    assert by_identity("axisjudge.judging") == {"JudgedFiles", "JudgedTwins", "_Judged", "_OfRun"}
-    assert switched_on("axisjudge.judging") == {"signals.SignalQuestions.checks", "budget.Budget.settle.answered"}
 
 
 # The doctor.

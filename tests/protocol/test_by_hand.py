@@ -7,7 +7,6 @@ from typing import Any
 import polars as pl
 import pytest
 from judging.worlds import trajectories
-from switches import by_identity, changeable, switched_on
 
 import axisjudge
 from axisjudge import protocol
@@ -185,13 +184,6 @@ def test_ratings_from_before_an_opening_are_named_with_their_runs(split: Split, 
     assert set(gate.rated_tasks(early)) == {run.cluster_id for run in runs}
     assert set(gate.rated_tasks(early).values()) == {"rated before the split"}
     assert gate.rated_tasks() == {}  # no file of ratings is there
-
-
-def test_switches_are_off_and_records_stay_as_they_are_but_for_those_that_are_named() -> None:
-    assert switched_on("axisjudge.protocol") == {"split.RunSource.read.strict", "split.read_sources.strict"}
-    assert (changeable("axisjudge.protocol"), by_identity("axisjudge.protocol")) == (set(), {"VersionDiff"})
-    with pytest.raises(ValueError, match="frozen"):
-        PLAN.margin = 0.1  # type: ignore[misc]
 
 
 def test_the_last_side_is_held_out_where_none_is_named(bench: Any, runs: list[Trajectory]) -> None:

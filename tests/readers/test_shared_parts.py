@@ -4,7 +4,6 @@ import io
 from typing import Any
 
 import pytest
-from switches import by_identity, changeable, switched_on
 
 from axisjudge.checks import InputError
 from axisjudge.readers import events, messages
@@ -577,11 +576,3 @@ def test_items_beside_calls() -> None:
     assert len(items({"id": "c"}, done)) == 2
     with pytest.raises(Unread):
         items({"type": "later_tool_call"})
-
-
-def test_switches_are_off_and_records_stay_as_they_are_but_for_those_that_are_named() -> None:
-    on = switched_on("axisjudge.readers")
-    assert {name.rpartition(".")[2] for name in on} == {"strict"}
-    assert len(on) == 4
-    assert changeable("axisjudge.readers") == {"_Conversation", "_Spoken"}
-    assert by_identity("axisjudge.readers") == set()

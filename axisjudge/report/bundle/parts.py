@@ -18,7 +18,7 @@ from axisjudge.studies.confidence import Confidence
 from axisjudge.verdict import AXES
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Section:
     """One question: its heading, the study that answers it, what it takes from which works, and its tables by name.
 

@@ -29,7 +29,7 @@ from axisjudge.stats.proportions import FEWEST_CLUSTERS
 # The runs that a curve is fitted to.
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ScoredRuns:
     """Runs with a raw score and, for a criterion, what people said."""
 

@@ -277,7 +277,7 @@ _OF_RATINGS = (
 _SIGNS = {">=": ge, "<=": le, ">": gt, "<": lt}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CellTable:
     """Cells as texts, null where empty; `kind` is the package whose tables the caller uses.
 

@@ -28,7 +28,7 @@ _ORANGE = "#D55E00"
 _GRID = np.unique(np.concatenate([np.linspace(0.005, 1, 200), [0.9999]]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DimensionCurve(Result):
     """One dimension's fit, the rival forms on unseen tasks, and the effect of the judge's noise."""
 

@@ -37,7 +37,7 @@ class ScoreColumns:
     run: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ScoreSource:
     """Raw scores beside people's scores.
 

@@ -56,7 +56,7 @@ _RATINGS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JudgedRuns:
     """Verdicts of judges on runs with an outcome (`verdicts`, with half and failed), and `labels`."""
 
