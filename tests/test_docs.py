@@ -4,11 +4,13 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import axisjudge
+from axisjudge.stats.estimate import QUANTITIES
 
 DOCS = Path(axisjudge.__file__).parent / "docs"
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -55,3 +57,19 @@ def test_what_a_page_prints_is_what_the_commands_print(page: str, tmp_path: Path
         return
     plain = [DATED.sub("", form.replace(str(bench), "bench")).splitlines() for form in (now, text)]
     assert plain[0] == plain[1]
+
+
+def test_the_reference_prints_the_register_of_quantities() -> None:
+    """With AXISJUDGE_DOCS=write in the environment the table is written anew instead."""
+    page = DOCS / "reference.md"
+    cells = [(*each[:3], f"`{each.function}`") for each in QUANTITIES.values()]
+    rows = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in cells]
+    table = "\n".join(["| figure | formula | over | computed by |", "| --- | --- | --- | --- |", *rows]) + "\n"
+    text = page.read_text(encoding="utf-8")
+    if os.environ.get("AXISJUDGE_DOCS") == "write":
+        there = re.compile(r"\| figure \| formula .*?(?=\n## )|(?<=not in it\.\n\n)(?=## )", re.DOTALL)
+        page.write_text(there.sub(lambda _: table, text), encoding="utf-8")
+        return
+    assert f"\n{table}\n" in text
+    for module, _, name in (each.function.rpartition(".") for each in QUANTITIES.values()):
+        assert hasattr(import_module(module), name)

@@ -202,9 +202,10 @@ def many_clusters(count: int, unit: str) -> str:
 
 
 # The register of quantities: one name, one formula, one denominator, one set of words for each.
-# Pages, commands and tests take a quantity's words from `QUANTITIES` and its value from the function that it names, so
-# that two pages cannot mean two things by one word. A word that takes no side (`uncertain`), one that says that the
-# question does not arise (`not_applicable`) and a lost verdict are in no denominator of verdicts; they stand beside it.
+# Pages and commands take a quantity's words from `QUANTITIES` and its value from the function that it names, and the
+# reference prints it, so that two pages cannot mean two things by one word. A word that takes no side (`uncertain`),
+# one that says that the question does not arise (`not_applicable`) and a lost verdict are in no denominator of
+# verdicts; they stand beside it.
 
 Floats = NDArray[np.float64]
 
@@ -212,11 +213,9 @@ Floats = NDArray[np.float64]
 FAILED = {"incorrect": 1.0, "correct": 0.0, "-1": 1.0, "0": 0.0, "+1": 0.0}
 
 
-@dataclass(frozen=True)
-class Quantity:
+class Quantity(NamedTuple):
     """One quantity: what pages call it, its formula, what it is a share of, and the function that computes it."""
 
-    name: str
     words: str
     formula: str
     denominator: str
@@ -227,86 +226,78 @@ _HERE = "axisjudge.stats.estimate"
 
 #: Every quantity whose definition two pages could take differently, by name.
 QUANTITIES = {
-    each.name: each
-    for each in (
-        Quantity(
-            "failure_rate",
-            "failure rate",
-            "incorrect / (correct + incorrect)",
-            "verdicts of one judge that say correct or incorrect",
-            f"{_HERE}.FAILED",
-        ),
-        Quantity(
-            "any",
-            "any-judge failure rate",
-            "runs on which a judge says incorrect / runs on which a judge decides",
-            "runs on which one judge or more decides",
-            f"{_HERE}.any_fails",
-        ),
-        Quantity(
-            "consensus",
-            "consensus failure rate",
-            "runs on which all that decide say incorrect / runs on which two or more decide",
-            "runs on which two judges or more decide",
-            f"{_HERE}.all_fail",
-        ),
-        Quantity(
-            "majority_accuracy",
-            "accuracy of the majority",
-            "mean over items of [label among the commonest words] / number of commonest words",
-            "labelled items on which a judge decides",
-            f"{_HERE}.majority_right",
-        ),
-        Quantity(
-            "split",
-            "items on which judges are split",
-            "items with two decided words or more that differ",
-            "items on which two judges or more decide",
-            f"{_HERE}.split",
-        ),
-        Quantity(
-            "agreement_sure",
-            "agreement where all that decide are sure",
-            "items with one word / items, of those on which every confidence reaches its judge's quantile",
-            "items on which two judges or more decide with a confidence",
-            "axisjudge.stats.escalation.triage",
-        ),
-        Quantity(
-            "soft_agreement",
-            "soft agreement",
-            "1 - sum |b1 - b2| / (1/n) sum sum |b1 - b2|; belief b is 1/2 of uncertain, missing of not_applicable",
-            "items on which both give a verdict and a confidence",
-            "axisjudge.stats.agreement.soft.soft_agreement",
-        ),
-        Quantity(
-            "case_weighted",
-            "case-weighted agreement",
-            "a coefficient with items weighted by the product of normalised confidences",
-            "items on which both decide with a confidence",
-            "axisjudge.stats.agreement.soft.case_weighted",
-        ),
-        Quantity(
-            "balanced_accuracy",
-            "balanced accuracy",
-            "mean over declared words w of P(judge says w | people say w)",
-            "labelled items on which the judge decides; undefined where a declared word has no item",
-            "axisjudge.stats.reference.balanced_accuracy",
-        ),
-        Quantity(
-            "gain",
-            "gain",
-            "share of items right with one less share right with the other, item by item",
-            "labelled items; one without an answer is wrong",
-            "axisjudge.stats.clustered.paired_share_difference",
-        ),
-        Quantity(
-            "effective_judges",
-            "effective number of judges",
-            "k / (1 + (k - 1) mean correlation of errors)",
-            "labelled items on which the judges decide",
-            "axisjudge.stats.agreement.effective.effective_judges",
-        ),
-    )
+    "failure_rate": Quantity(
+        "failure rate",
+        "incorrect / (correct + incorrect)",
+        "verdicts of one judge that say correct or incorrect",
+        f"{_HERE}.FAILED",
+    ),
+    "corrected_rate": Quantity(
+        "corrected failure rate",
+        "sum over verdicts v of share of v x P(people say incorrect | v); none and no side are verdicts here",
+        "items that the judge was asked; one that people call not_applicable fails nothing",
+        "axisjudge.stats.correction.corrected_rate",
+    ),
+    "any": Quantity(
+        "any-judge failure rate",
+        "runs on which a judge says incorrect / runs on which a judge decides",
+        "runs on which one judge or more decides",
+        f"{_HERE}.any_fails",
+    ),
+    "consensus": Quantity(
+        "consensus failure rate",
+        "runs on which all that decide say incorrect / runs on which two or more decide",
+        "runs on which two judges or more decide",
+        f"{_HERE}.all_fail",
+    ),
+    "majority_accuracy": Quantity(
+        "accuracy of the majority",
+        "mean over items of [label among the commonest words] / number of commonest words",
+        "labelled items on which a judge decides",
+        f"{_HERE}.majority_right",
+    ),
+    "split": Quantity(
+        "items on which judges are split",
+        "items with two decided words or more that differ",
+        "items on which two judges or more decide",
+        f"{_HERE}.split",
+    ),
+    "agreement_sure": Quantity(
+        "agreement where all that decide are sure",
+        "items with one word / items, of those on which every confidence reaches its judge's quantile",
+        "items on which two judges or more decide with a confidence",
+        "axisjudge.stats.escalation.triage",
+    ),
+    "soft_agreement": Quantity(
+        "soft agreement",
+        "1 - sum |b1 - b2| / (1/n) sum sum |b1 - b2|; belief b is 1/2 of uncertain, missing of not_applicable",
+        "items on which both give a verdict and a confidence",
+        "axisjudge.stats.agreement.soft.soft_agreement",
+    ),
+    "case_weighted": Quantity(
+        "case-weighted agreement",
+        "a coefficient with items weighted by the product of normalised confidences",
+        "items on which both decide with a confidence",
+        "axisjudge.stats.agreement.soft.case_weighted",
+    ),
+    "balanced_accuracy": Quantity(
+        "balanced accuracy",
+        "mean over declared words w of P(judge says w | people say w)",
+        "labelled items on which the judge decides; undefined where a declared word has no item",
+        "axisjudge.stats.reference.balanced_accuracy",
+    ),
+    "gain": Quantity(
+        "gain",
+        "share of items right with one less share right with the other, item by item",
+        "labelled items; one without an answer is wrong",
+        "axisjudge.stats.clustered.paired_share_difference",
+    ),
+    "effective_judges": Quantity(
+        "effective number of judges",
+        "k / (1 + (k - 1) mean correlation of errors)",
+        "labelled items on which the judges decide",
+        "axisjudge.stats.agreement.effective.effective_judges",
+    ),
 }
 
 

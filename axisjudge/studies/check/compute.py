@@ -22,7 +22,7 @@ from axisjudge.stats.clusters import ALIKE, shared_by_chance
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.correction import SAMPLING, CorrectedRate, corrected_rate, pairwise_level
 from axisjudge.stats.escalation import Alone, decides_alone
-from axisjudge.stats.estimate import ClusteredShare, Decision, Estimate, Measured, decided, nothing_of
+from axisjudge.stats.estimate import QUANTITIES, ClusteredShare, Decision, Estimate, Measured, decided, nothing_of
 from axisjudge.stats.proportions import cluster_codes, clustered_proportion, t_quantile
 from axisjudge.stats.reference import balanced_accuracy
 from axisjudge.studies._shared.frames import Floats, Kind, rows_of
@@ -510,7 +510,7 @@ NAMES = {
     "specificity": ("specificity", "passing"),
     "precision": ("precision", "failing"),
     "f1": ("F1", "failing"),
-    "balanced_accuracy": ("balanced accuracy", ""),
+    "balanced_accuracy": (QUANTITIES["balanced_accuracy"].words, ""),
     "agreement": ("agreement", ""),
     **{name: (COEFFICIENTS[of].label, "") for name, of in CHANCE_CORRECTED.items()},
 }

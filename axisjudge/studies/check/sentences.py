@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, coefficient_names, coefficient_of_two
 from axisjudge.stats.clusters import effective_clusters
-from axisjudge.stats.estimate import Decision, Estimate, no_interval
+from axisjudge.stats.estimate import QUANTITIES, Decision, Estimate, no_interval
 from axisjudge.studies._shared.words import directed, if_twice, in_points, listed, many
 from axisjudge.studies.check import compute
 from axisjudge.studies.check.columns import repeating_id
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: With more judges than this each has one line; the rest stands in the table and in --json.
 MOST_IN_DETAIL = 4
+BALANCED = QUANTITIES["balanced_accuracy"].words
 #: Fewer items more than this are not worth a line.
 FEWEST_MORE = 10
 #: A judge whose share of hits is below this even at the upper bound misses most.
@@ -91,7 +92,7 @@ def _several(read: Checked) -> str:
     if not known:
         return f"None of {len(read.judges)} judges has an interval."
     lows = sorted(low for low, _ in known)
-    name = "balanced accuracy" if known[0][1] else _coefficient(read).label
+    name = BALANCED if known[0][1] else _coefficient(read).label
     above = sum(low > chance for low, chance in known)
     return (
         f"The lower bounds of {name} run from {lows[0]:z.2f} to {lows[-1]:z.2f} over {len(known)} judges; "
@@ -277,7 +278,7 @@ def _chance_line(read: Checked, judge: compute.JudgeCheck) -> list[str]:
     standard, chance = _standard(read, judge)
     if math.isnan(standard.ci_low):
         return [f"  Whether it is above chance cannot be said: {_lacking(read, judge) or standard.reason}."]
-    name, coin = ("balanced accuracy", f"{chance:.0%}") if chance else (_coefficient(read).label, "0")
+    name, coin = (BALANCED, f"{chance:.0%}") if chance else (_coefficient(read).label, "0")
     low, high = (f"{end:z.0%}" if chance else f"{end:z.2f}" for end in (standard.ci_low, standard.ci_high))
     low = f"{math.floor(standard.ci_low * 1000) / 1000:.1%}" if chance and low == coin else low
     if standard.ci_high < chance:
@@ -402,7 +403,7 @@ def _ranking(read: Checked) -> str:
     if sets is None:
         several = read.votes.crossed and len(read.judges) > 1
         return "Judges are ranked by one --cluster alone." if several else ""
-    by = "balanced accuracy" if read.votes.question.directed else "agreement with people"
+    by = BALANCED if read.votes.question.directed else "agreement with people"
     if sets.refusal:
         return f"Judges are not ranked: {sets.refusal.replace('cluster', read.votes.unit)}."
     first = [read.judges[index].name for index in sets.first]

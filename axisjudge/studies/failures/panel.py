@@ -34,8 +34,8 @@ Flags = NDArray[np.bool_]
 class Panel:
     """Verdicts of several judges on whole trajectories.
 
-    `incorrect` has one row a run, then axes, then judges: 1 incorrect, 0 correct or not applicable, NaN undecided.
-    Undecided is `uncertain` (the judge said so), `lost` (the call failed) or not rated (nobody asked).
+    `incorrect` has one row a run, then axes, then judges: 1 incorrect, 0 correct, NaN without a side: the
+    judge said `uncertain` or `not_applicable`, its call was `lost`, or nobody asked.
     """
 
     runs: tuple[str, ...]

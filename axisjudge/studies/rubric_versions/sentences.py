@@ -10,7 +10,7 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.betting import FEWEST_NULL
 from axisjudge.stats.comparisons import progress
 from axisjudge.stats.comparisons.progress import ProgressReason
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import QUANTITIES, Estimate
 from axisjudge.studies._shared.words import (
     briefly,
     directed,
@@ -26,7 +26,9 @@ from axisjudge.studies._shared.words import (
 from axisjudge.studies.rubric_versions.versions import JudgeShift, SoftSplit, UncomparedRatings, VersionAgreement
 
 #: What coefficients are called.
-LABELS = {"percent": "agreement (raw)", "ac1": "Gwet's AC1", "alpha": "Krippendorff's alpha", "soft": "soft agreement"}
+LABELS = {"percent": "agreement (raw)", "ac1": "Gwet's AC1", "alpha": "Krippendorff's alpha"} | {
+    "soft": QUANTITIES["soft_agreement"].words
+}
 
 #: Why the rule says what it says; braces are filled with the numbers of the turn.
 REASONS = {
