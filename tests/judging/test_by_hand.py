@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from judging.worlds import CoinJudge, rubrics, trajectories
@@ -213,6 +214,59 @@ def test_what_a_call_cost_and_whether_it_may_have_been_paid(reply, cost, may_be_
     assert lane._cost_of(None) is None
     assert lane._with_unknown(reply, 0) is reply
     assert lane._with_unknown(replace(reply, flags=("f",)), 2).flags == ("f", "maybe_paid:2")
+
+
+@pytest.mark.parametrize(
+    ("reply", "worst", "limit", "stops"),
+    [
+        (Reply({}), None, 1.0, True),
+        (Reply({}), 0.1, 1.0, False),  # it has a price
+        (Reply({}, cost_usd=0.0), None, 1.0, False),  # its replies tell one
+        (Reply({}, failure=FREE), None, 1.0, False),  # nothing came that could tell
+        (Reply({}), None, None, False),  # no budget is kept
+    ],
+)
+def test_a_judge_without_a_price_ends_only_where_a_budget_is_kept(reply, worst, limit, stops):
+    judge = Worth(worst)
+    reasons = []
+    ours = SimpleNamespace(judge=judge, end=LaneEnd(judge), stop=reasons.append, budget=limit and Budget(limit))
+    lane.Lane._look_for_price(ours, calls_of(judge, 1)[0], reply)
+    assert (len(reasons), ours.end.at_budget) == (int(stops), stops)
+
+
+@pytest.mark.parametrize("limit", [None, 0.09])
+def test_a_batch_sets_aside_what_it_takes_and_no_more(limit, monkeypatch):
+    """An eighth of .1 a call, as in a first batch, of which seven fit; what needs no call is settled at once."""
+    judge = Worth(0.1)
+    left = {str(n): call for n, call in enumerate(calls_of(judge, 12))}
+    monkeypatch.setattr(batch, "_request", lambda call: Reply({}) if call is left["0"] else {"n": 1})
+    settled, kept = [], limit and Budget(limit)
+    ours = SimpleNamespace(budget=kept, end=LaneEnd(judge), judge=judge, _left=left, _is_over=False, _n_of_budget=0)
+    ours._settle = lambda name, reply: settled.append(name)
+    fitting = asyncio.run(batch.BatchLane._that_fit(ours, list(left), is_idle=True))
+    assert (settled, list(fitting)) == (["0"], [str(n) for n in range(1, 12 if limit is None else 8)])
+    if kept:
+        assert (ours.end.at_budget, ours._n_of_budget) == (True, 1)
+        assert kept.under_way_usd == pytest.approx(0.0875)
+
+
+def test_calls_are_paid_that_a_model_answered_or_that_cost_something():
+    kinds = {"llm": None, "decision_model": 0.0, "rules": 0.0, "human": 2.0, "simulated": None, "reference": 0.01}
+    rows = [
+        Rating(
+            trajectory_id="r",
+            cluster_id="r",
+            question="q",
+            rater=kind,
+            rater_kind=kind,
+            family=kind,
+            verdict="correct",
+            cost_usd=usd,
+        )
+        for kind, usd in kinds.items()
+    ]
+    paid = {row["rater"]: row["usd"] for row in estimate.calls_of(ratings_frame(rows)).iter_rows(named=True)}
+    assert paid == {"llm": None, "decision_model": 0.0, "human": 2.0, "reference": 0.01}
 
 
 def test_a_lane_counts_what_its_replies_tell():

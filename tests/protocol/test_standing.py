@@ -296,3 +296,21 @@ def test_a_long_list_of_reasons_is_cut_in_the_banner_and_kept_whole_beside_it():
     standing = Standing(reasons=tuple(f"reason {n}" for n in range(9)))
     assert standing.banner.endswith("; reason 4; and 4 more (axisjudge rubric status).")
     assert len(standing.to_dict()["reasons"]) == 9
+
+
+@pytest.mark.parametrize(
+    ("side", "flags", "matters"),
+    [
+        ("evaluation", [], True),
+        (None, ["opening:1:0123456789ab"], True),
+        ("calibration", [], False),
+        (None, [], False),
+        (None, None, False),
+    ],
+)
+def test_a_side_or_a_flag_each_makes_a_rating_held_out(held_out, side, flags, matters):
+    """Runs that the split does not know: a rating's own words decide."""
+    strange = held_out.with_columns(
+        split=pl.lit(side, pl.String), flags=pl.lit(flags, pl.List(pl.String)), cluster_id=pl.lit("a task of nobody")
+    )
+    assert standing_of(strange).matters is matters

@@ -8,6 +8,7 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.stats.comparisons.paired import (
+    _inverted,
     holm,
     mean_change,
     monte_carlo_p,
@@ -188,3 +189,20 @@ def test_where_larger_tasks_change_more_p_is_that_of_the_side_that_reaches_furth
     total = np.bincount(task, weights=change)
     down, up = (paired_change(np.zeros(task.size), sign * change, clusters=task) for sign in (-1, 1))
     assert down.p_value == up.p_value >= paired_sign_flip(total, rng=np.random.default_rng(0))[0]
+
+
+@pytest.mark.parametrize("tasks", [[3, 1, 4, -1, 5, 2, 6, 1], [-3, -1, -4, 1, -5, -2, -6, -1]])
+def test_an_inverted_test_keeps_what_lies_between_its_ends_and_nothing_beyond(tasks):
+    """Every sign pattern by hand: the p value of a change is the share of patterns that reach as far from it."""
+    totals, sizes = np.array(tasks, dtype=float), np.array([1, 2, 1, 3, 1, 2, 1, 4.0])
+    patterns = np.array(list(itertools.product((-1, 1), repeat=len(tasks))))
+
+    def p_of(change):
+        residuals = totals - change * sizes
+        return (abs(patterns @ residuals) >= abs(residuals.sum()) - 1e-9).mean()
+
+    low, high = _inverted(totals, sizes, 0.05, 9.0, np.random.default_rng(0))
+    assert -9 < low < totals.sum() / sizes.sum() < high < 9
+    assert all(p_of(change) > 0.05 for change in np.linspace(low + 1e-3, high - 1e-3, 21))
+    assert max(p_of(low - 1e-3), p_of(high + 1e-3)) <= 0.05
+    assert _inverted(totals, sizes, 0.05, 0.5, np.random.default_rng(0))[tasks[0] > 0] in (0.5, -0.5)  # no farther

@@ -145,6 +145,28 @@ def log_density_by_hand(items, point):
     return total
 
 
+def shapes_of_draws(name):
+    import jax  # in its own process alone, see above
+    from numpyro.handlers import seed, trace
+
+    from axisjudge.stats.latent_nuts import density
+
+    with jax.enable_x64(True):
+        sites = trace(seed(density, 0)).get_trace(observed(STUDIES[name]()[0]))
+    drawn = {site: each["value"] for site, each in sites.items() if each["type"] == "sample" and site != "seen"}
+    return {site: [list(value.shape), len(set(value.ravel().tolist()))] for site, value in drawn.items()}
+
+
+@pytest.mark.slow
+def test_every_skill_level_and_flip_has_a_draw_of_its_own():
+    items = STUDIES["repeats"]()[0]
+    shapes = {"mu": [], "k": [], "m": [2], "t": [2], "r": [2, items.n_judges], "e": [items.n_judges]}
+    for factor, levels in items.factors.items():
+        shapes |= {f"s {factor}": [], f"u {factor}": [int(levels.max()) + 1]}
+    drawn = by_nuts("shapes_of_draws('repeats')")
+    assert drawn == {site: [shape, int(np.prod(shape))] for site, shape in shapes.items()}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_density_is_the_model_summed_out_by_hand(name):
