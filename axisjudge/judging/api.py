@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING
 
 from axisjudge.checks import InputError, positive
 from axisjudge.judges import JudgeLike, in_one_call, make_judges
@@ -21,20 +21,6 @@ from axisjudge.workbench import own
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-class How(TypedDict, total=False):
-    """What of `judge`'s arguments decides what is asked; see there."""
-
-    versions: Mapping[str, str] | None
-    split: str | None
-    exploratory: bool
-    repeats: int
-    again: bool
-    out: str | Path | None
-    keep_lost: bool
-    retry: Sequence[str]
-    one_call: bool
 
 
 def judge(
@@ -192,26 +178,33 @@ def judging_run(
     trajectories: Sequence[Trajectory],
     judges: Sequence[JudgeLike],
     axes: Sequence[str] | None = None,
-    **how: Unpack[How],
+    *,
+    versions: Mapping[str, str] | None = None,
+    split: str | None = None,
+    exploratory: bool = False,
+    repeats: int = 1,
+    again: bool = False,
+    out: str | Path | None = None,
+    keep_lost: bool = False,
+    retry: Sequence[str] = (),
+    one_call: bool = False,
 ) -> JudgingRun:
     """The run that `judge` would carry out with the same arguments: to be planned first, looked at, and carried out.
 
     Everything that can be wrong is found here; the judges are made once, for the plan and for the run.
     """
-    repeats, again, out = how.get("repeats", 1), how.get("again", False), how.get("out")
     positive("repeats", repeats)
     if again and out is None:
         raise InputError("again", "needs the file with the earlier ratings", cure="name it with out")
-    versions = how.get("versions") or {}
+    versions = versions or {}
     asked = list(axes) if axes else list(AXES)
     if unknown := [axis for axis in versions if axis not in asked]:
         raise InputError("versions", "must name an axis that is judged", unknown[0])
     loaded = {axis: load_rubric(axis, versions.get(axis)) for axis in asked}
     check_versions(loaded.values())
     rubrics = {axis: loaded[axis] for axis in AXES if axis in loaded}  # one order, so that a joint prompt is the same
-    raters = make_judges(in_one_call(judges) if how.get("one_call") else judges)
-    exploratory = how.get("exploratory", False)
-    admitted = admit(trajectories, raters, rubrics, split=how.get("split"), exploratory=exploratory)
+    raters = make_judges(in_one_call(judges) if one_call else judges)
+    admitted = admit(trajectories, raters, rubrics, split=split, exploratory=exploratory)
     plan_of = partial(
         make_plan,
         admitted.trajectories,
@@ -219,8 +212,8 @@ def judging_run(
         rubrics,
         repeats=repeats,
         again=again,
-        keep_lost=how.get("keep_lost", False),
-        retry=how.get("retry", ()),
+        keep_lost=keep_lost,
+        retry=retry,
         stamps=admitted.stamps,
     )
     return JudgingRun(lambda done: plan_of(done=done), admitted, out)

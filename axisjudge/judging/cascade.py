@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self
 
 from axisjudge.checks import InputError
 from axisjudge.judges import JudgeLike, make_judges
-from axisjudge.judging.api import How, judging_run
+from axisjudge.judging.api import judging_run
 from axisjudge.judging.judging_run import JudgingRun, check_ready
 from axisjudge.judging.plan import Call, Done, JudgingPlan, RunOptions, plan_calls
 from axisjudge.labels.sampling import drawn_flags
@@ -98,7 +98,7 @@ def check_cascade(
     axes: Sequence[str] | None = None,
     *,
     options: RunOptions | None = None,
-    **how: Unpack[How],
+    **how: Any,
 ) -> tuple[JudgingRun, JudgingRun]:
     """The run of the first judge, and what the second could be asked at most; all that can be wrong is found here.
 
@@ -128,7 +128,7 @@ def second_run(
     cascade: Cascade,
     first: pl.DataFrame,
     axes: Sequence[str] | None = None,
-    **how: Unpack[How],
+    **how: Any,
 ) -> JudgingRun:
     """The run of the second judge, on what the ratings of the first leave to it.
 

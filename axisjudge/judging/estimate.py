@@ -91,6 +91,14 @@ def call_key() -> pl.Expr:
     return pl.struct("run_id", "trajectory_id", prompt.alias("prompt"), "repeat", "call_id")
 
 
+def _is_paid() -> pl.Expr:
+    """A model's ratings, and others that cost something; replayed ones were paid where they were recorded."""
+    import polars as pl
+
+    asked = pl.col("rater_kind").is_in(["llm", "decision_model"]) | (pl.col("cost_usd") > 0).fill_null(value=False)
+    return asked & ~pl.col("flags").list.contains("replayed").fill_null(value=False)
+
+
 def calls_of(ratings: pl.DataFrame) -> pl.DataFrame:
     """The paid calls behind ratings; replayed ones are left out.
 
@@ -99,8 +107,7 @@ def calls_of(ratings: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     is_known = pl.when(pl.col("cost_usd").count() > 0).then(pl.col("cost_usd").sum())
-    is_paid = pl.col("rater_kind").is_in(["llm", "decision_model"]) | (pl.col("cost_usd") > 0)
-    paid = ratings.filter(is_paid & ~pl.col("flags").list.contains("replayed").fill_null(False))
+    paid = ratings.filter(_is_paid())
     tries = pl.col("flags").list.join(" ").str.extract(rf"\b{MAYBE_PAID}:(\d+)").cast(pl.Int64)
     return paid.group_by("rater", call_key().alias("call"), maintain_order=True).agg(
         is_known.alias("usd"), tries.first().fill_null(0).alias("n_unknown")
@@ -123,11 +130,7 @@ def cost_of(ratings: pl.DataFrame) -> list[JudgeCost]:
     """
     import polars as pl
 
-    paid = ratings.filter(
-        pl.col("rater_kind").is_in(["llm", "decision_model"])
-        & ~pl.col("flags").list.contains("replayed").fill_null(False)
-    )
-    by_call = paid.with_columns(call_key().alias("call"))
+    by_call = ratings.filter(_is_paid()).with_columns(call_key().alias("call"))
     table = by_call.group_by("rater", maintain_order=True).agg(
         pl.col("call").n_unique().alias("n_calls"),
         (pl.col("status") == "ok").sum().alias("n_verdicts"),
@@ -324,7 +327,8 @@ def _history_of(judge: Judge, ratings: pl.DataFrame) -> _History:
 
     stated = pl.col("flags").list.contains(STATED_COST) & (pl.col("rater") == judge.rater)
     usd: Any = calls_of(ratings.filter(stated))["usd"].mean()
-    mine = ratings.filter((pl.col("rater") == judge.rater) & pl.col("output_tokens").is_not_null())
+    known = pl.col("output_tokens").is_not_null() & pl.col("input_tokens").is_not_null()
+    mine = ratings.filter((pl.col("rater") == judge.rater) & known)
     calls = mine.group_by(call_key().alias("call")).agg(
         pl.col("output_tokens").sum(),
         pl.col("input_tokens").sum(),
@@ -334,7 +338,8 @@ def _history_of(judge: Judge, ratings: pl.DataFrame) -> _History:
     if calls.height < ENOUGH:
         return _History(0, ANSWER, SECONDS, {}, usd)
     prompts = calls.group_by("trajectory_id").agg(pl.col("input_tokens").mean())
-    latency = _around(calls["latency_s"]) if calls["latency_s"].null_count() < calls.height else SECONDS
+    seconds = calls["latency_s"].drop_nulls()
+    latency = _around(seconds) if len(seconds) else SECONDS
     return _History(calls.height, _around(calls["output_tokens"]), latency, dict(prompts.iter_rows()), usd)
 
 

@@ -343,7 +343,7 @@ def find_leaks(trajectories: Iterable[Trajectory], split: Split, *, threshold: f
     -------
     tuple of Leak
         One for each kind (``run``: everything said and called but the system's messages; ``scenario``: the user's
-        first message) and pair of tasks.
+        first message), task and other side: of texts that many tasks share, not every pair.
     """
     in_unit_interval("threshold", threshold)
     runs = list(trajectories)
@@ -383,27 +383,30 @@ def signature(hashes: Iterable[int]) -> NDArray[np.uint64]:
 def _near(
     texts: Sequence[str], runs: Sequence[Trajectory], split: Split, threshold: float
 ) -> Iterator[tuple[float, int, int]]:
-    """Pairs of positions on different sides with their similarity; texts that are equal are compared once a task."""
-    sets = [shingles(text) for text in texts]
-    groups: dict[tuple[frozenset[int], str], int] = {}
-    for position, (hashes, run) in enumerate(zip(sets, runs, strict=True)):
-        if hashes:
-            groups.setdefault((hashes, run.cluster_id), position)
-    sides = {position: split.side_of(runs[position]) for position in groups.values()}
-    for first, second in _candidates({position: sets[position] for position in sides}):
-        if sides[first] != sides[second]:
-            similarity = similarity_of(sets[first], sets[second])
-            if similarity >= threshold:
-                yield similarity, first, second
+    """Positions of each task's run and of one like it on each other side; equal texts are compared once."""
+    tasks: dict[frozenset[int], dict[str, int]] = defaultdict(dict)  # of each text the first run of every task
+    sides: dict[frozenset[int], dict[str, int]] = defaultdict(dict)  # and of every side
+    for position, (text, run) in enumerate(zip(texts, runs, strict=True)):
+        if hashes := shingles(text):
+            tasks[hashes].setdefault(run.cluster_id, position)
+            sides[hashes].setdefault(split.side_of(run), position)
+    pairs = [*((text, text) for text in tasks), *_candidates(list(tasks))]
+    for first, second in pairs:
+        if (similarity := similarity_of(first, second)) >= threshold:
+            for here, there in ((first, second), (second, first)):
+                for position in tasks[here].values():
+                    own = split.side_of(runs[position])
+                    yield from ((similarity, position, other) for side, other in sides[there].items() if side != own)
 
 
-def _candidates(sets: dict[int, frozenset[int]]) -> set[tuple[int, int]]:
+def _candidates(sets: Sequence[frozenset[int]]) -> list[tuple[frozenset[int], frozenset[int]]]:
     """Pairs that agree in all hashes of at least one band."""
     buckets: dict[tuple[int, bytes], list[int]] = defaultdict(list)
-    for position, hashes in sets.items():
+    for position, hashes in enumerate(sets):
         for band, rows in enumerate(signature(hashes).reshape(BANDS, ROWS)):
             buckets[band, rows.tobytes()].append(position)
-    return {pair for members in buckets.values() for pair in combinations(members, 2)}
+    pairs = {pair for members in buckets.values() for pair in combinations(members, 2)}
+    return [(sets[first], sets[second]) for first, second in sorted(pairs)]
 
 
 def _leak(kind: str, similarity: float, first: Trajectory, second: Trajectory, split: Split) -> Leak:

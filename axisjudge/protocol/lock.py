@@ -257,8 +257,9 @@ def status() -> Status:
         if edited := tuple(changes(locked[-1].lock, lock)):
             return Status(True, edited)
         return Status(True, tuple(_since(lock)))
-    except ValueError as error:  # also a spec that this version of the package cannot read
-        return Status(True, faults=(" ".join(str(error).split()),))
+    except (ValueError, LookupError, TypeError) as error:  # also what this version of the package cannot read
+        why = str(error) if isinstance(error, ValueError) else f"{FILE}: another version wrote it; {error!r}"
+        return Status(True, faults=(" ".join(why.split()),))
 
 
 def _since(lock: dict[str, Any]) -> list[ChangedField]:

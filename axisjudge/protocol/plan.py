@@ -18,6 +18,7 @@ from axisjudge.protocol.split import Split
 from axisjudge.ratings.edge import BY_JUDGE
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.calibration import ConfidenceMap, fit_mid_rank
+from axisjudge.stats.estimate import plural
 from axisjudge.verdict import AXES, Axis
 from axisjudge.workbench import home
 
@@ -120,7 +121,7 @@ class AnalysisPlan(ProtocolRecord):
         return (
             f"Declared before opening: {self.statistic} on {', '.join(self.axes)}, uncertain verdicts {uncertain}, "
             f"{weighted}, differences up to {self.margin:g} counted as none, and {self.ci_level:.0%} intervals over "
-            f"{self.cluster_unit}s."
+            f"{plural(self.cluster_unit)}."
         )
 
 

@@ -147,7 +147,7 @@ def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None, n_judged
     rows = judged.filter(_is_held_out(split, judged))
     explored = judged.filter(pl.col("flags").list.contains(EXPLORATORY)).height
     if rows.is_empty() and not explored:
-        return Standing()
+        return Standing(reasons=tuple(reasons) if n_judged or judged.height else ())
     if explored:
         reasons.append(f"{explored:,} of {n_judged or judged.height:,} ratings were judged with --exploratory")
     entries = _attempt(ledger.read_ledger, reasons) or []

@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval, in_unit_interval, one_each
 from axisjudge.results import Result
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, plural
 from axisjudge.stats.proportions import wilson_interval
 
 Floats = NDArray[np.float64]
@@ -224,7 +224,7 @@ def _sequence(tasks: Tasks, largest: int | None, unit: str, ci_level: float, *, 
     lows, highs = (low + (1 - low) * end for end in ends)
     estimate = low + (1 - low) * float(x.sum() / w.sum())
     if lows[-1] > highs[-1]:
-        reason = f"no rate fits all {unit}s in this order: it changed on the way, or the order was not random"
+        reason = f"no rate fits all {plural(unit)} in this order: it changed on the way, or the order was not random"
         return result(estimate=estimate, lows=lows, highs=highs, reason=reason)
     last = partial(result, ci_low=float(lows[-1]), ci_high=float(highs[-1]), method="betting, holds at every look")
     return last(estimate=estimate, lows=lows, highs=highs)

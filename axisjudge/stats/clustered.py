@@ -93,10 +93,11 @@ def paired_share_difference(
     sizes = np.bincount(ways[-1], weights=weight)
     counts = {"n_items": moved.size, "n_missing": one.size - moved.size, "n_clusters": sizes.size}
     result = partial(Estimate, **counts_of(clusters, cluster_unit, ci_level, **counts))
-    if sizes.size < 2:
-        reason = f"all values are of one {cluster_unit}" if sizes.size else "no value is given"
-        return result(estimate=float(moved.mean()) if sizes.size else math.nan, reason=reason)
+    if not sizes.size:
+        return result(estimate=math.nan, reason="no value is given")
     difference, differing = (float(np.average(each, weights=weight)) for each in (moved, np.abs(moved)))
+    if sizes.size < 2:
+        return result(estimate=difference, reason=f"all values are of one {cluster_unit}")
     influence = weight * (moved - difference) / moved.size
     spread = clustered_variance(influence, groups, weights=weight, prior=AGREEMENT_ICC)
     error = math.sqrt(spread.variance + spread.design_effect / effective_clusters(weight) ** 2)

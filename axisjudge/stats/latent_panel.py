@@ -76,6 +76,8 @@ def convergence(quantities: Iterable[Floats]) -> Convergence:
         centred = halves - halves.mean(axis=1, keepdims=True)
         within = (centred**2).sum(axis=1).mean(axis=0) / (n - 1)
         whole = (n - 1) / n * within + halves.mean(axis=1).var(axis=0, ddof=1)
+        if not np.isfinite(whole).all():
+            return Convergence(math.inf, 0.0, series * draws)
         moves = whole > 0
         transformed = np.fft.rfft(centred[..., moves], 2 * n, axis=1)
         covariance = np.fft.irfft(np.abs(transformed) ** 2, 2 * n, axis=1)[:, :n].mean(axis=0) / (n - 1)

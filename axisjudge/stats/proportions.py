@@ -410,8 +410,9 @@ def cluster_codes(clusters: ArrayLike | None, n_items: int, *, ways: int = 1) ->
     one_each("clusters", labels, n_items)
     if labels.dtype.kind in "fO" and any(label is None or label != label for label in labels.tolist()):
         raise InputError("clusters", "every item needs a label", cure="drop the items without one, and say so")
-    if labels.dtype.kind in "iu" and labels.size and labels.min() == 0 and np.bincount(labels).all():
-        return labels.astype(np.intp, copy=False)  # such numbers already: the common case of counts, spared a sort
+    small = labels.dtype.kind in "iu" and labels.size and labels.min() == 0 and labels.max() < labels.size
+    if small and np.bincount(labels).all():  # such numbers already: the common case of counts, spared a sort
+        return labels.astype(np.intp, copy=False)
     return np.unique(labels, return_inverse=True)[1].astype(np.intp)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
 from judging.worlds import CoinJudge, rubrics, trajectories
 
@@ -14,7 +15,7 @@ from axisjudge.checks import InputError
 from axisjudge.judges import Reply, make_judges
 from axisjudge.judges.answer import Answer, Failure
 from axisjudge.judges.remote import BatchStatus
-from axisjudge.judging import batch, doctor, estimate, judging_run, lane, make_plan, plan, run
+from axisjudge.judging import api, batch, doctor, estimate, judging_run, lane, make_plan, plan, run
 from axisjudge.judging.batch import Batch, Batches
 from axisjudge.judging.budget import Budget, CallCosts
 from axisjudge.judging.cascade import Cascade, second_run
@@ -267,6 +268,13 @@ def test_calls_are_paid_that_a_model_answered_or_that_cost_something():
     ]
     paid = {row["rater"]: row["usd"] for row in estimate.calls_of(ratings_frame(rows)).iter_rows(named=True)}
     assert paid == {"llm": None, "decision_model": 0.0, "human": 2.0, "reference": 0.01}
+    assert {each.rater for each in estimate.cost_of(ratings_frame(rows))} == set(paid)
+
+
+@pytest.mark.parametrize("option", ["Split", "repeat", "judge"])
+def test_an_option_that_there_is_not_is_refused_before_anything_is_asked(option):
+    with pytest.raises(TypeError, match=option):
+        api.judging_run(trajectories(1), ["rules"], **{option: "x"})
 
 
 def test_a_lane_counts_what_its_replies_tell():
@@ -607,8 +615,10 @@ def test_ten_calls_on_file_are_a_history(monkeypatch, n):
         assert found.input_tokens == (2 * 5_000 + 2 * 7_000,) * 2  # each run's own, whoever counts its letters
         assert found.seconds == pytest.approx((3, 3))
         assert found.cached_tokens == pytest.approx((0.6 * 12_000 + 0.3 * 7_000,) * 2)
-    other = on_file(judge, 10).with_columns(rater=pytest.importorskip("polars").lit("another"))
+    other = on_file(judge, 10).with_columns(rater=pl.lit("another"))
     assert foreseen(monkeypatch, "openai:gpt-5", history=other)[1].n_history == 0
+    without_prompts = on_file(judge, 10).with_columns(input_tokens=pl.lit(None, pl.Int64))
+    assert foreseen(monkeypatch, "openai:gpt-5", history=without_prompts)[1].input_tokens[0] > 0
 
 
 def test_money_is_asked_for_above_five_dollars(capsys, monkeypatch):

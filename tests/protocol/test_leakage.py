@@ -107,3 +107,12 @@ def test_thousands_of_runs_take_seconds():
 def test_a_threshold_is_a_share():
     with pytest.raises(InputError, match=r"threshold: must lie in \[0, 1\]"):
         find_leaks([], SPLIT, threshold=80)
+
+
+def test_a_text_that_many_tasks_share_is_listed_once_for_each_task():
+    """Every pair of 40 tasks would be 400."""
+    runs = [run(task, ["Hello"], words(seed, 50)) for seed, task in enumerate(HERE[:20] + THERE[:20])]
+    leaks = find_leaks(runs, SPLIT)
+    assert {leak.kind for leak in leaks} == {"scenario"}
+    assert {task for leak in leaks for task in leak.tasks} == {*HERE[:20], *THERE[:20]}
+    assert len(leaks) <= 40

@@ -314,3 +314,10 @@ def test_a_side_or_a_flag_each_makes_a_rating_held_out(held_out, side, flags, ma
         split=pl.lit(side, pl.String), flags=pl.lit(flags, pl.List(pl.String)), cluster_id=pl.lit("a task of nobody")
     )
     assert standing_of(strange).matters is matters
+
+
+def test_a_split_that_cannot_be_read_is_said_and_nothing_is_confirmed(bench, runs):
+    table = judged(runs)
+    (bench / "rubrics" / "split.json").write_text("{")
+    assert "split.json" in reason(table)
+    assert not standing_of(table.clear()).matters

@@ -9,7 +9,8 @@ import pytest
 from axisjudge.checks import InputError
 from axisjudge.scores.axis.judged.signals import GoalCheck, Grade, goal_bounds, goal_score
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS
-from axisjudge.scores.axis.scenario import checks_of, read_scenario, read_weights
+from axisjudge.scores.axis.scenario import Scenario, checks_of, read_scenario, read_weights, scenario_for
+from axisjudge.trajectory import Trajectory
 
 
 def test_axis_json_and_our_yaml_give_the_same_scenario(tmp_path: Path) -> None:
@@ -112,3 +113,9 @@ def test_goal_scores() -> None:
     assert goal_score([Grade(GoalCheck("a", 0), 10)]) == 0
     assert goal_score([]) == 0
     assert goal_bounds([Grade(checks[0], 10), Grade(checks[1])]) == (67, 100)
+
+
+def test_of_two_scenarios_with_one_name_neither_is_taken() -> None:
+    twice = [Scenario(name="t", prompt=prompt, checks=(GoalCheck("works", 1.0),)) for prompt in ("a", "b")]
+    with pytest.raises(InputError, match="must have a name each; found 't'"):
+        scenario_for(Trajectory(id="r", source="s", task_id="t"), twice)

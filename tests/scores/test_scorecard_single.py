@@ -97,3 +97,10 @@ def test_a_key_given_twice_is_refused():
 def test_an_artefact_is_one_line(wrong):
     with pytest.raises(InputError, match="artefact"):
         score_run({"run_id": "x", "agent_id": "a", "workspace_id": "w", "artefact": wrong}, strict=True)
+
+
+def test_names_that_are_no_text_are_left_out_and_a_baseline_that_is_no_number_is_refused():
+    run = {"run_id": "a", "agent_id": "b", "workspace_id": "w", "outcome": "COMPLETED"}
+    assert score_run(run | {1: 2}) == score_run(run)  # type: ignore[dict-item]
+    with pytest.raises(InputError, match="must be seconds from 0 up; found '60'"):
+        score_run(run, baseline={"w": "60"})  # type: ignore[dict-item]

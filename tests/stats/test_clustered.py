@@ -523,3 +523,8 @@ def test_tasks_and_days_together_are_covered_on_designs_held_back(rates, shape, 
     for name, true in true_of_days(rates).items():
         ends = np.array([study[name]["ours"] for study in drawn])
         assert np.mean((ends[:, 0] <= true) & (true <= ends[:, 1])) >= 0.93, name
+
+
+def test_weights_count_where_all_is_of_one_cluster():
+    one = paired_share_difference([1, 1, 0], [0, 1, 0], clusters=[0, 0, 0], weights=[10, 1, 1])
+    assert (one.estimate, one.reason) == (pytest.approx(10 / 12), "all values are of one cluster")

@@ -17,7 +17,7 @@ from axisjudge.stats.clusters import (
     normal_part_of,
     shared_by_chance,
 )
-from axisjudge.stats.proportions import clustered_proportion
+from axisjudge.stats.proportions import cluster_codes, clustered_proportion
 
 
 def test_effective_clusters_are_the_clusters_where_all_are_alike_and_near_one_where_one_holds_all():
@@ -161,3 +161,8 @@ def test_chance_is_counted_from_the_deals_themselves():
 def test_the_t_of_a_lean_is_where_its_longer_side_ends(t):
     for lean in (Lean(), Lean(2.0, True, 0.1, 0.3), Lean(-2.0, False, 0.05)):
         assert lean.t_of(max(lean.quantiles(t))) == pytest.approx(t)
+
+
+def test_large_numbers_of_tasks_are_names_like_others():
+    np.testing.assert_array_equal(cluster_codes([0, 10**13, 0], 3), [0, 1, 0])
+    np.testing.assert_array_equal(cluster_codes([0, 2, 2], 3), [0, 1, 1])

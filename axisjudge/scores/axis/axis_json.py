@@ -42,7 +42,7 @@ def axis_json(trajectories: Sequence[Trajectory], results: Sequence[AxisResult])
     return {
         "version": VERSION,
         "reportId": "axisjudge",
-        "timestamp": min((each["output"]["metadata"]["startTime"] or "" for each in entries), default=""),
+        "timestamp": min((each["output"]["metadata"]["startTime"] or "" for each in entries), default="", key=str),
         "durationMs": sum(each["durationMs"] for each in entries),
         "results": entries,
         "summary": {**counts, "averageAxisScore": mean_result(results)},

@@ -103,6 +103,9 @@ def scenario_for(trajectory: Trajectory, scenarios: Sequence[Scenario]) -> Scena
         return scenarios[0]
     if scenarios:
         named = {each.name: each for each in scenarios}
+        if len(named) < len(scenarios):
+            names = [each.name for each in scenarios]
+            raise InputError("scenarios", "must have a name each", next(n for n in names if names.count(n) > 1))
         if trajectory.task_id not in named:
             cure = "name each scenario after its task, or give one for all"
             raise InputError(

@@ -133,7 +133,7 @@ def warnings_of(fit: CurveFit, sample: ScoredRuns) -> tuple[str, ...]:
     if math.isinf(fit.sigma.ci_high):
         warnings.append(
             "the slope's interval reaches 0: these data set no upper end to sigma and none to the median; collect more "
-            f"{fit.sigma.cluster_unit}s, and runs further apart in raw score"
+            f"{plural(fit.sigma.cluster_unit)}, and runs further apart in raw score"
         )
     if fit.n_zero:
         does = f"count as {fit.floor:g}" if fit.floor else "say nothing of median and sigma and are left out"

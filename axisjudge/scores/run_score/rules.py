@@ -425,6 +425,6 @@ def rolling_p50(runs: pl.DataFrame, *, window: int) -> pl.DataFrame:
 def checked_frozen(frozen: Mapping[str, float]) -> Mapping[str, float]:
     """The frozen baselines if each is a number of seconds from 0 up, else InputError."""
     for name, seconds in frozen.items():
-        if not 0 <= seconds < np.inf:
+        if not isinstance(seconds, int | float | np.number) or not 0 <= seconds < np.inf:
             raise InputError(f"baseline of workspace {name}", "must be seconds from 0 up", seconds)
     return frozen

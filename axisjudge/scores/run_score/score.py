@@ -38,7 +38,7 @@ from axisjudge.scores.run_score.rules import (
     tier_of,
 )
 from axisjudge.scores.run_score.runs import Run, end_time, runs_table
-from axisjudge.stats.estimate import Estimate, without_interval
+from axisjudge.stats.estimate import Estimate, many, plural, without_interval
 from axisjudge.stats.proportions import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
 
 #: ``rolling``, or the seconds that are typical of each workspace (see `frozen_baseline`).
@@ -266,6 +266,7 @@ def score_run(
     (85, 70, 100, 'Gold')
     """
     this, unreadable = (run, {}) if isinstance(run, Run) else _readable(run, strict=strict)
+    frozen = None if isinstance(baseline, str) else checked_frozen(baseline)
     try:
         others = [] if baseline != "rolling" else list(history() if callable(history) else history)
         failure = ""
@@ -273,14 +274,14 @@ def score_run(
         if strict:
             raise
         others, failure = [], f"the source of the baseline failed ({type(error).__name__})"
-    if isinstance(baseline, str):
+    if frozen is None:
         here = {each.run_id: each for each in others if each.workspace_id == this.workspace_id}
         here.pop(this.run_id, None)
         entering = [each for each in here.values() if enters_baseline(each)]
         timed = [(ended_at(each) or 0, each.wall_seconds or 0.0) for each in entering]
         card = score_single(this, *RollingBaseline(timed, window=rules.window).before(ended_at(this)), rules)
     else:
-        card = score_single(this, checked_frozen(baseline).get(this.workspace_id), None, rules)
+        card = score_single(this, frozen.get(this.workspace_id), None, rules)
     card = replace(card, reasons=_more_exact(card.reasons, unreadable, failure))
     if strict and card.reasons:
         name, why = next(iter(card.reasons.items()))
@@ -389,8 +390,9 @@ def _half_up(value: float) -> int:
 
 def _readable(fields: Mapping[str, Any], *, strict: bool) -> tuple[Run, dict[str, str]]:
     """The run with the fields that can be read, and what is wrong with the others."""
+    fields = {str(name): value for name, value in fields.items()}
     try:
-        return Run.model_validate(dict(fields)), {}
+        return Run.model_validate(fields), {}
     except ValidationError as error:
         problems = {str(each["loc"][0]): str(each["msg"]) for each in error.errors(include_url=False)}
     if strict:
@@ -503,7 +505,7 @@ def _estimate(
     if not reason:
         estimate = float(shares.mean())
         if n < FEWEST_CLUSTERS:
-            reason = f"{n} {unit}{'' if n == 1 else 's'}; an interval needs at least {FEWEST_CLUSTERS}"
+            reason = f"{many(n, unit)}; an interval needs at least {FEWEST_CLUSTERS}"
         else:
             left_out = (n * estimate - shares) / (n - 1)
             low, high = jackknife_interval(estimate, left_out, scale="logit", ci_level=ci_level)
@@ -518,6 +520,6 @@ def _estimate(
         n_missing=n_missing,
         n_clusters=n,
         cluster_unit=unit,
-        method="" if reason else f"jackknife-t over {unit}s on the logit",
+        method="" if reason else f"jackknife-t over {plural(unit)} on the logit",
         reason=reason,
     )

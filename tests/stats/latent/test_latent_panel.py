@@ -276,6 +276,8 @@ def test_chains_that_disagree_and_chains_that_stick_do_not_converge():
     assert convergence([good]).converged
     assert convergence([good]).effective_draws == pytest.approx(2000, rel=0.2)
     assert convergence([good + np.arange(4)[:, None]]).ratio > 1.3
+    lost = np.where(np.arange(500) == 499, np.nan, good)
+    assert not convergence([good, lost]).converged
     walk = np.cumsum(good, axis=1)
     assert convergence([walk]).effective_draws < 50
     correlated = np.zeros((4, 2000))
