@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import expit, ndtr
 from scores.curve_worlds import World
 
 from axisjudge.checks import InputError
-from axisjudge.scores.curves.curve import CurveFit, LogLogisticCurve, LogNormalCurve, MendedCurve
+from axisjudge.scores.curves.curve import CurveFit, LogNormalCurve
 from axisjudge.scores.curves.fit import (
     fit_criterion_curve,
     fit_norm_curve,
@@ -15,7 +16,7 @@ from axisjudge.scores.curves.fit import (
     read_curves,
     write_curves,
 )
-from axisjudge.scores.curves.forms import FORMS, compare_forms, isotonic_curve, noise_effect
+from axisjudge.scores.curves.forms import FORMS, compare_forms, isotonic_shares, noise_effect
 
 LARGE = World(n_tasks=1500, runs=4)
 
@@ -85,12 +86,12 @@ def test_a_mended_band_closes_at_raw_1_and_is_that_of_resampling() -> None:
     fit = fit_criterion_curve(raw, human, world.tasks)
     assert fit.curve is not None
     band = fit.band([0.4, 0.8, 1.0], mended=True)
-    assert band.score == pytest.approx(MendedCurve(fit.curve).score([0.4, 0.8, 1.0]))
+    assert band.score == pytest.approx(100 * fit.curve.mended([0.4, 0.8, 1.0]))
     assert [each[2] for each in band] == pytest.approx([100, 100, 100])
     rng = np.random.default_rng(2)
     drawn = rng.multivariate_normal([fit.line.intercept, fit.line.slope], fit.line.covariance, size=4000)
     curves = [LogNormalCurve(math.exp(-b0 / b1), 1 / b1) for b0, b1 in drawn]
-    error = np.std([MendedCurve(curve).score([0.4, 0.8]) for curve in curves], axis=0)
+    error = np.std([100 * curve.mended([0.4, 0.8]) for curve in curves], axis=0)
     half = (band.high - band.low)[:2] / 2
     assert half == pytest.approx(fit.line.width() * error, rel=0.08)
 
@@ -221,15 +222,16 @@ def test_noise_that_explains_the_whole_spread_is_said_to() -> None:
     assert "a step" in found.sentence
 
 
-@pytest.mark.parametrize("form", [LogNormalCurve(0.5, 0.3), LogLogisticCurve(0.5, 0.1)])
+@pytest.mark.parametrize("form", ["log_normal", "log_logistic"])
 def test_the_form_behind_the_data_predicts_unseen_tasks_best(form) -> None:
     rng = np.random.default_rng(4)
     raw = rng.uniform(0.05, 1, 1200)
-    mean = form.score(raw)
+    z = np.log(raw / 0.5)
+    mean = 100 * (ndtr(z / 0.3) if form == "log_normal" else expit(z / 0.1))
     human = mean + np.minimum(mean, 100 - mean) * rng.uniform(-0.5, 0.5, 1200)
     losses = {each.form: each for each in compare_forms(raw, human, np.repeat(np.arange(300), 4))}
     assert list(losses) == list(FORMS)
-    assert min(("log_normal", "log_logistic", "assumed", "constant"), key=lambda name: losses[name].error) == form.form
+    assert min(("log_normal", "log_logistic", "assumed", "constant"), key=lambda name: losses[name].error) == form
     assert losses["constant"].excess.ci_low > 0
     assert losses["assumed"].excess.ci_low > 0
 
@@ -244,8 +246,8 @@ def test_cross_validation_holds_out_whole_tasks() -> None:
 
 
 def test_isotonic_through_rising_points_is_those_points() -> None:
-    curve = isotonic_curve([0.1, 0.5, 0.9], [0.2, 0.4, 0.9])
-    assert curve.apply([0.1, 0.5, 0.7]).tolist() == pytest.approx([0.2, 0.4, 0.65])
+    shares = isotonic_shares(np.array([0.1, 0.5, 0.9]), np.array([0.2, 0.4, 0.9]), np.array([0.0, 0.1, 0.5, 0.7, 1.0]))
+    assert shares.tolist() == pytest.approx([0.2, 0.2, 0.4, 0.65, 0.9])
 
 
 def test_a_curve_file_gives_the_same_scores(tmp_path) -> None:

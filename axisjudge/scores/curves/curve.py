@@ -7,62 +7,26 @@ stated by two control points may as well fall, as for a loading time in millisec
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, all_in_unit_interval, in_open_unit_interval, one_of, positive
+from axisjudge.checks import InputError, all_in_unit_interval, in_open_unit_interval, positive
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.link_lines import LinkLine, normal_density
 
 Floats = NDArray[np.float64]
-Function = Callable[[Floats], Floats]
-
-
-class Curve(Result, ABC):
-    """A monotone curve from raw scores to shares in [0, 1].
-
-    A form gives `apply`, `invert` and `slope`; all take arrays of any shape, and NaN stays NaN. As plain values, for a
-    file, it is its form and its numbers.
-    """
-
-    _also = ("form",)
-
-    form: str
-    higher_is_better: bool
-
-    @abstractmethod
-    def apply(self, raw: ArrayLike) -> Floats:
-        """The curve at raw scores; values in [0, 1]."""
-
-    @abstractmethod
-    def invert(self, share: ArrayLike) -> Floats:
-        """The raw score at which the curve takes a share; where it is flat the worst raw score that reaches it."""
-
-    @abstractmethod
-    def slope(self, raw: ArrayLike) -> Floats:
-        """The derivative of the curve, per unit of the raw score."""
-
-    def score(self, raw: ArrayLike) -> Floats:
-        """The score from 0 to 100, unrounded."""
-        return 100 * self.apply(raw)
-
-    def noise_amplification(self, raw: ArrayLike) -> Floats:
-        """Standard deviation of the score, in points, per unit of the raw score's: 100 times the slope's size.
-
-        First order: it holds for noise that is small beside the bend of the curve.
-        """
-        return 100 * np.abs(self.slope(raw))
 
 
 @dataclass(frozen=True)
-class LogScaleCurve(Curve):
-    """A location-scale curve on ln raw: F(x) = C((ln x - ln median) / sigma), C a symmetric distribution function.
+class LogNormalCurve(Result):
+    """The log-normal curve F(x) = Phi((ln x - ln median) / sigma), higher raw scores better; F(0) = 0.
+
+    Its methods take arrays of any shape, and NaN stays NaN. As plain values, for a file, it is its form and its
+    numbers.
 
     Parameters
     ----------
@@ -71,57 +35,11 @@ class LogScaleCurve(Curve):
     sigma : float
         Its spread on the scale of ln x, greater than 0.
     higher_is_better : bool
-        Otherwise the curve falls: F(x) = C((ln median - ln x) / sigma).
+        Otherwise the curve falls: F(x) = Phi((ln median - ln x) / sigma).
 
     Notes
     -----
     Raw scores of 0 and below lie at the end of the scale: share 0 (1 where lower is better).
-    """
-
-    median: float
-    sigma: float
-    higher_is_better: bool = True
-
-    def __post_init__(self) -> None:
-        positive("median", self.median)
-        positive("sigma", self.sigma)
-
-    def apply(self, raw: ArrayLike) -> Floats:
-        return np.asarray(self._functions()[0](self._standardised(raw)), dtype=np.float64)
-
-    def invert(self, share: ArrayLike) -> Floats:
-        """The raw score at which the curve takes a share: median exp(sigma C^-1(share))."""
-        z = self._functions()[1](_shares(share))
-        return np.asarray(self.median * np.exp(self._sign * self.sigma * z), dtype=np.float64)
-
-    def slope(self, raw: ArrayLike) -> Floats:
-        """The derivative of the curve, per unit of the raw score; 0 at and below 0."""
-        x = np.asarray(raw, dtype=np.float64)
-        density = self._functions()[2](self._standardised(x))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(x <= 0, 0.0, self._sign * density / (x * self.sigma))
-
-    @property
-    def _sign(self) -> float:
-        return 1.0 if self.higher_is_better else -1.0
-
-    def _standardised(self, raw: ArrayLike) -> Floats:
-        z = np.asarray(np.maximum(np.asarray(raw, dtype=np.float64), 0.0))
-        with np.errstate(divide="ignore"):
-            np.log(z, out=z)
-        z -= np.log(self.median)  # not the standard library's, which may be a digit off: the median has exactly .5
-        z /= self._sign * self.sigma
-        return z
-
-    @staticmethod
-    @abstractmethod
-    def _functions() -> tuple[Function, Function, Function]:
-        """C, its inverse and its derivative."""
-
-
-@dataclass(frozen=True)
-class LogNormalCurve(LogScaleCurve):
-    """The log-normal curve F(x) = Phi((ln x - ln median) / sigma), higher raw scores better; F(0) = 0.
 
     Examples
     --------
@@ -130,7 +48,16 @@ class LogNormalCurve(LogScaleCurve):
     [1, 50, 88]
     """
 
+    _also = ("form",)
     form = "log_normal"
+
+    median: float
+    sigma: float
+    higher_is_better: bool = True
+
+    def __post_init__(self) -> None:
+        positive("median", self.median)
+        positive("sigma", self.sigma)
 
     @classmethod
     def through(cls, first: tuple[float, float], second: tuple[float, float]) -> LogNormalCurve:
@@ -166,123 +93,63 @@ class LogNormalCurve(LogScaleCurve):
         sigma = rise / (z2 - z1)
         return cls(x1 * math.exp(-sigma * z1), abs(sigma), higher_is_better=sigma > 0)
 
-    @staticmethod
-    def _functions() -> tuple[Function, Function, Function]:
-        from scipy.special import ndtr, ndtri
-
-        return ndtr, ndtri, normal_density
-
-
-@dataclass(frozen=True)
-class LogLogisticCurve(LogScaleCurve):
-    """The log-logistic curve F(x) = 1 / (1 + (median / x)^(1 / sigma)): heavier ends than the log-normal."""
-
-    form = "log_logistic"
-
-    @staticmethod
-    def _functions() -> tuple[Function, Function, Function]:
-        from scipy.special import expit, logit
-
-        return expit, logit, lambda z: expit(z) * expit(-z)
-
-
-@dataclass(frozen=True)
-class IsotonicCurve(Curve):
-    """The rising curve of no form: straight lines between knots, level beyond the first and the last.
-
-    Parameters
-    ----------
-    knots : tuple of float
-        Raw scores, rising.
-    shares : tuple of float
-        The curve there, in [0, 1], nowhere falling.
-    """
-
-    knots: tuple[float, ...]
-    shares: tuple[float, ...]
-    form = "isotonic"
-    higher_is_better = True
-
-    def __post_init__(self) -> None:
-        if len(self.knots) != len(self.shares) or len(self.knots) < 2:
-            raise InputError("knots", "two or more, each with its share", (len(self.knots), len(self.shares)))
-        if not (np.diff(self.knots) > 0).all():
-            raise InputError("knots", "must rise", self.knots)
-        if not ((np.diff(self.shares) >= 0).all() and self.shares[0] >= 0 and self.shares[-1] <= 1):
-            raise InputError("shares", "must lie in [0, 1] and nowhere fall", self.shares)
-
     def apply(self, raw: ArrayLike) -> Floats:
-        return np.asarray(np.interp(np.asarray(raw, dtype=np.float64), self.knots, self.shares))
+        """The curve at raw scores; values in [0, 1]."""
+        from scipy.special import ndtr
+
+        return np.asarray(ndtr(self._standardised(raw)), dtype=np.float64)
+
+    def mended(self, raw: ArrayLike) -> Floats:
+        """The curve over its value at the top of the raw scale, F(x) / F(1): raw 1 gives 1 without a jump.
+
+        The program's form gives 100 at raw 1 by a rule of its own and 96 just below it (median .5, sigma .4).
+
+        Raises
+        ------
+        InputError
+            The curve falls.
+        """
+        if not self.higher_is_better:
+            raise InputError("curve", "a falling curve has no top end to mend", self)
+        return np.asarray(np.minimum(self.apply(raw) / float(self.apply(1.0)), 1.0))
 
     def invert(self, share: ArrayLike) -> Floats:
-        """The least raw score that reaches a share; NaN for shares that the curve does not take."""
-        wanted, knots, shares = _shares(share), np.array(self.knots), np.array(self.shares)
-        right = np.clip(np.searchsorted(shares, wanted, side="left"), 1, knots.size - 1)
-        left = right - 1
-        rise = shares[right] - shares[left]
-        way = np.divide(wanted - shares[left], rise, out=np.zeros_like(wanted), where=rise > 0)
-        reached = (wanted >= shares[0]) & (wanted <= shares[-1])
-        return np.where(reached, knots[left] + way * (knots[right] - knots[left]), np.nan)
+        """The raw score at which the curve takes a share: median exp(sigma Phi^-1(share))."""
+        from scipy.special import ndtri
+
+        given = np.asarray(share, dtype=np.float64)
+        all_in_unit_interval("share", given)
+        return np.asarray(self.median * np.exp(self._sign * self.sigma * ndtri(given)), dtype=np.float64)
 
     def slope(self, raw: ArrayLike) -> Floats:
-        """The derivative of the curve: that of the line to the left at a knot, 0 beyond the knots."""
+        """The derivative of the curve, per unit of the raw score; 0 at and below 0."""
         x = np.asarray(raw, dtype=np.float64)
-        pieces = np.concatenate([[0.0], np.diff(self.shares) / np.diff(self.knots), [0.0]])
-        return np.where(np.isnan(x), np.nan, pieces[np.searchsorted(self.knots, x, side="left")])
+        density = normal_density(self._standardised(x))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(x <= 0, 0.0, self._sign * density / (x * self.sigma))
 
+    def score(self, raw: ArrayLike) -> Floats:
+        """The score from 0 to 100, unrounded."""
+        return 100 * self.apply(raw)
 
-@dataclass(frozen=True)
-class MendedCurve(Curve):
-    """A rising curve over its value at the top of the raw scale: F(x) / F(1), so that raw 1 gives 100 without a jump.
+    def noise_amplification(self, raw: ArrayLike) -> Floats:
+        """Standard deviation of the score, in points, per unit of the raw score's: 100 times the slope's size.
 
-    The program's form gives 100 at raw 1 by a rule of its own and 96 just below it (median .5, sigma .4).
-    """
-
-    base: LogScaleCurve
-    form = "mended"
-    higher_is_better = True
-
-    def __post_init__(self) -> None:
-        if not self.base.higher_is_better:
-            raise InputError("curve", "a falling curve has no top end to mend", self.base)
+        First order: it holds for noise that is small beside the bend of the curve.
+        """
+        return 100 * np.abs(self.slope(raw))
 
     @property
-    def _top(self) -> float:
-        return float(self.base.apply(1.0))
+    def _sign(self) -> float:
+        return 1.0 if self.higher_is_better else -1.0
 
-    def apply(self, raw: ArrayLike) -> Floats:
-        """The curve at raw scores; 1 from raw 1 on."""
-        return np.asarray(np.minimum(self.base.apply(raw) / self._top, 1.0))
-
-    def invert(self, share: ArrayLike) -> Floats:
-        return self.base.invert(_shares(share) * self._top)
-
-    def slope(self, raw: ArrayLike) -> Floats:
-        """The derivative of the curve; 0 above raw 1."""
-        x = np.asarray(raw, dtype=np.float64)
-        return np.where(x > 1, 0.0, self.base.slope(x) / self._top)
-
-
-_LOG_FORMS: dict[str, type[LogScaleCurve]] = {each.form: each for each in (LogNormalCurve, LogLogisticCurve)}
-
-
-def curve_from_dict(stated: dict[str, Any]) -> Curve:
-    """A curve from what `to_dict` gave."""
-    form = one_of("form", stated.get("form", ""), (*_LOG_FORMS, IsotonicCurve.form, MendedCurve.form))
-    if form == IsotonicCurve.form:
-        return IsotonicCurve(tuple(stated["knots"]), tuple(stated["shares"]))
-    if form == MendedCurve.form:
-        base = curve_from_dict(stated["base"])
-        if not isinstance(base, LogScaleCurve):
-            raise InputError("base", "must be a log-normal or log-logistic curve", base)
-        return MendedCurve(base)
-    return _LOG_FORMS[form](stated["median"], stated["sigma"], stated.get("higher_is_better", True))
-
-
-def _shares(share: ArrayLike) -> Floats:
-    given = np.asarray(share, dtype=np.float64)
-    all_in_unit_interval("share", given)
-    return given
+    def _standardised(self, raw: ArrayLike) -> Floats:
+        z = np.asarray(np.maximum(np.asarray(raw, dtype=np.float64), 0.0))
+        with np.errstate(divide="ignore"):
+            np.log(z, out=z)
+        z -= np.log(self.median)  # not the standard library's, which may be a digit off: the median has exactly .5
+        z /= self._sign * self.sigma
+        return z
 
 
 #: The curve of the original AXIS program for every dimension: assumed, not fitted to any data.
@@ -415,7 +282,7 @@ class CurveFit(Result):
         z = np.log(np.where(positive, x, 1.0))
         width = self.line.width(self.median.ci_level, simultaneous=simultaneous)
         if mended:
-            share = MendedCurve(self.curve).apply(x)
+            share = self.curve.mended(x)
             half = width * self._mended_error(np.minimum(z, 0.0))
             low, high = np.clip(share - half, 0, 1), np.clip(share + half, 0, 1)
         else:
@@ -457,14 +324,14 @@ class CurveFit(Result):
         """
         if stated.get("axisjudge_curve") != 1:
             raise InputError("curve", "must be a file that `axisjudge curve fit` wrote", sorted(stated)[:5])
-        curve = None if stated["curve"] is None else curve_from_dict(stated["curve"])
-        if not isinstance(curve, LogNormalCurve | None):
-            raise InputError("curve", "a fitted curve is log-normal", curve.form)
+        given = stated["curve"]
+        if given is not None and given.get("form") != LogNormalCurve.form:
+            raise InputError("curve", "a fitted curve is log-normal", given.get("form"))
         numbers = {name: _numbers(stated["line"][name]) for name in _OF_LINE}
         kept = ("reference", "meaning", "n_zero", "n_top", "floor")
         return cls(
             **{name: stated[name] for name in kept},
-            curve=curve,
+            curve=given and LogNormalCurve(given["median"], given["sigma"], given.get("higher_is_better", True)),
             median=_estimate(stated["median"]),
             sigma=_estimate(stated["sigma"]),
             line=LinkLine(**numbers | {"covariance": np.array(numbers["covariance"])}),

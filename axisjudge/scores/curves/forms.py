@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, one_each
 from axisjudge.results import Result
-from axisjudge.scores.curves.curve import AXIS_CURVE, Floats, IsotonicCurve, LogLogisticCurve, LogNormalCurve
+from axisjudge.scores.curves.curve import AXIS_CURVE, Floats, LogNormalCurve
 from axisjudge.scores.curves.fit import sample_of
 from axisjudge.stats.calibration import isotonic_fit
 from axisjudge.stats.estimate import Estimate
@@ -24,7 +24,8 @@ FOLDS = 10
 ASSUMED = "assumed"
 CONSTANT = "constant"
 #: Forms that are compared, the yardstick first: the log-normal fit, its rivals, the assumed curve, and no curve at all.
-FORMS = (LogNormalCurve.form, LogLogisticCurve.form, IsotonicCurve.form, ASSUMED, CONSTANT)
+LOG_NORMAL, LOG_LOGISTIC, ISOTONIC = LogNormalCurve.form, "log_logistic", "isotonic"
+FORMS = (LOG_NORMAL, LOG_LOGISTIC, ISOTONIC, ASSUMED, CONSTANT)
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,11 @@ def compare_forms(
     return tuple(FormLoss(form, math.sqrt(loss[form].mean()), excess(loss[form] - loss[FORMS[0]])) for form in FORMS)
 
 
-def isotonic_curve(raw: ArrayLike, share: ArrayLike) -> IsotonicCurve:
-    """The rising curve nearest to shares in squared error, with straight lines between the raw scores seen."""
-    x, given = np.asarray(raw, dtype=np.float64), np.asarray(share, dtype=np.float64)
-    knots, at, count = np.unique(x, return_inverse=True, return_counts=True)
-    fitted = isotonic_fit(np.bincount(at, weights=given) / count, count)
-    return IsotonicCurve(tuple(knots.tolist()), tuple(np.clip(fitted, 0, 1).tolist()))
+def isotonic_shares(raw: Floats, share: Floats, unseen: Floats) -> Floats:
+    """The rising curve nearest to shares in squared error, straight between the raw scores seen and level beyond."""
+    knots, at, count = np.unique(raw, return_inverse=True, return_counts=True)
+    fitted = isotonic_fit(np.bincount(at, weights=share) / count, count)
+    return np.asarray(np.interp(unseen, knots, np.clip(fitted, 0, 1)))
 
 
 def _losses(form: str, x: Floats, y: Floats, fold: NDArray[np.intp]) -> Floats:
@@ -106,11 +106,11 @@ def _predicted(form: str, x: Floats, y: Floats, unseen: Floats) -> Floats:
         return AXIS_CURVE.score(unseen)
     if np.unique(x).size < 3:
         return np.full(unseen.size, np.nan)
-    if form == IsotonicCurve.form:
-        return isotonic_curve(x, y / 100).score(unseen)
-    line: LinkLine = fractional_line(np.log(x), y / 100, link="probit" if form == LogNormalCurve.form else "logit")
+    if form == ISOTONIC:
+        return 100 * isotonic_shares(x, y / 100, unseen)
+    line: LinkLine = fractional_line(np.log(x), y / 100, link="probit" if form == LOG_NORMAL else "logit")
     eta = line.intercept + line.slope * np.log(unseen)
-    return np.asarray(100 * (ndtr(eta) if form == LogNormalCurve.form else expit(eta)))
+    return np.asarray(100 * (ndtr(eta) if form == LOG_NORMAL else expit(eta)))
 
 
 # What a judge's own noise does to a fitted curve, and how the curve would look without it.

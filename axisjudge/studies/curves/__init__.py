@@ -13,7 +13,7 @@ from axisjudge.checks import TooLittle
 from axisjudge.figures import theme
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, GOAL
 from axisjudge.scores.axis.scenario import axis_results
-from axisjudge.scores.curves.curve import AXIS_CURVE, CurveFit, Floats, LogNormalCurve, MendedCurve, axis_score
+from axisjudge.scores.curves.curve import AXIS_CURVE, CurveFit, Floats, LogNormalCurve, axis_score
 from axisjudge.stats.link_lines import normal_density
 from axisjudge.studies._shared.frames import Given, Kind, columns_of, kind_of, native, to_polars
 from axisjudge.studies._shared.result import Part, Study, open_door
@@ -145,19 +145,19 @@ class Cliff(
 
 def cliff(*, kind: Kind = "pandas") -> Cliff:
     """The top end of the assumed curve (median .5, sigma .4), from raw .85 to 1."""
-    mended, fine = MendedCurve(AXIS_CURVE), np.linspace(0, 1, 100_001)
+    fine = np.linspace(0, 1, 100_001)
     reached = {axis_score(float(raw)) for raw in fine}
     points = pl.DataFrame(
         {
             "raw": _CLIFF,
             "program": [axis_score(raw) for raw in _CLIFF],
             "curve": AXIS_CURVE.score(_CLIFF),
-            "mended": mended.score(_CLIFF),
+            "mended": 100 * AXIS_CURVE.mended(_CLIFF),
             "noise_amplification": AXIS_CURVE.noise_amplification(_CLIFF),
         }
     )
     raw = np.linspace(0.85, 1, 151)
-    line = pl.DataFrame({"raw": raw, "curve": AXIS_CURVE.score(raw), "mended": mended.score(raw)})
+    line = pl.DataFrame({"raw": raw, "curve": AXIS_CURVE.score(raw), "mended": 100 * AXIS_CURVE.mended(raw)})
     return Cliff(points, line, tuple(score for score in range(101) if score not in reached), kind=kind)
 
 

@@ -14,7 +14,7 @@ import polars as pl
 from axisjudge.checks import InputError, one_of
 from axisjudge.figures import theme
 from axisjudge.results import Result, columns
-from axisjudge.scores.curves.curve import AXIS_CURVE, CurveFit, LogNormalCurve, MendedCurve
+from axisjudge.scores.curves.curve import AXIS_CURVE, CurveFit, LogNormalCurve
 from axisjudge.scores.curves.fit import fit_criterion_curve, fit_norm_curve, fit_ordinal_curve
 from axisjudge.scores.curves.forms import ASSUMED, FormLoss, NoiseEffect, compare_forms, noise_effect
 from axisjudge.studies._shared import frames
@@ -59,7 +59,7 @@ class DimensionCurve(Result):
     def drawn(self) -> pl.DataFrame:
         """The curve over raw scores with its band, and the assumed and the mended curve beside."""
         band = self.fit.band(_GRID)
-        mended = MendedCurve(self.fit.curve).score(_GRID) if self.fit.curve else np.full(_GRID.size, np.nan)
+        mended = 100 * self.fit.curve.mended(_GRID) if self.fit.curve else np.full(_GRID.size, np.nan)
         assumed = AXIS_CURVE.score(_GRID)
         return pl.DataFrame({"raw": _GRID, **band._asdict(), "mended": mended, "assumed": assumed})
 
