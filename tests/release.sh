@@ -8,13 +8,19 @@ rm -rf "$out" && mkdir -p "$out"
 .venv/bin/python -m hatchling build -d "$out" >/dev/null 2>&1
 .venv/bin/python - >"$out/licences.tsv" <<'PY'
 from importlib.metadata import distributions
-for name, version, licence in sorted({
-    (d.metadata["Name"], d.version, d.metadata.get("License-Expression") or next(
-        (c.split(" :: ")[-1] for c in d.metadata.get_all("Classifier", []) if c.startswith("License ::")),
-        (d.metadata.get("License") or "not stated").splitlines()[0]))
-    for d in distributions()
-}):
-    print(name, version, licence, sep="\t")
+
+
+def licence(made):
+    """What a distribution states; where it states nothing the first line of its licence file."""
+    stated = [made.metadata.get("License-Expression"), made.metadata.get("License")]
+    stated[1:1] = [c.split(" :: ")[-1] for c in made.metadata.get_all("Classifier", []) if c.startswith("License ::")][:1]
+    texts = [made.locate_file(file) for file in made.files or [] if file.name.upper().startswith("LICEN")]
+    lines = [line for each in [*filter(None, stated), *(path.read_text() for path in texts)] for line in each.splitlines()]
+    return next((line.strip() for line in lines if line.strip()), "not stated")
+
+
+for row in sorted({(each.metadata["Name"], each.version, licence(each)) for each in distributions()}):
+    print(*row, sep="\t")
 PY
 for version in 3.11 3.12 3.13 3.14; do
     python=$("$uv" python find --no-python-downloads --system "$version" 2>/dev/null) || { echo "$version: not here"; continue; }
