@@ -166,3 +166,10 @@ def test_the_t_of_a_lean_is_where_its_longer_side_ends(t):
 def test_large_numbers_of_tasks_are_names_like_others():
     np.testing.assert_array_equal(cluster_codes([0, 10**13, 0], 3), [0, 1, 0])
     np.testing.assert_array_equal(cluster_codes([0, 2, 2], 3), [0, 1, 1])
+
+
+def test_what_days_share_is_measured_by_their_sizes():
+    """Two small days apart to either side of a large one: 2 of 29,070 ways to deal the values are as far."""
+    values, days = [2, 2, -2, -2] + 16 * [0], [0, 0, 1, 1] + 16 * [2]
+    assert shared_by_chance(values, np.array(days), np.zeros(20, dtype=int)) < 0.005
+    assert shared_by_chance(values, np.array([0, 1, 0, 1] + 16 * [2]), np.zeros(20, dtype=int)) > 0.9

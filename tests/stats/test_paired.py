@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from axisjudge.checks import InputError
+from axisjudge.stats.clusters import clustered_variance
 from axisjudge.stats.comparisons.paired import (
     _inverted,
+    _leaning_p,
     holm,
     mean_change,
     monte_carlo_p,
@@ -206,3 +208,14 @@ def test_an_inverted_test_keeps_what_lies_between_its_ends_and_nothing_beyond(ta
     assert all(p_of(change) > 0.05 for change in np.linspace(low + 1e-3, high - 1e-3, 21))
     assert max(p_of(low - 1e-3), p_of(high + 1e-3)) <= 0.05
     assert _inverted(totals, sizes, 0.05, 0.5, np.random.default_rng(0))[tasks[0] > 0] in (0.5, -0.5)  # no farther
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_lean_speaks_for_the_side_whose_end_it_lengthens(sign):
+    """Three large tasks change alike and small ones not: nothing is left to flips of signs on that side."""
+    sizes = np.array([1] * 16 + [2] * 6 + [12, 15, 20])
+    task = np.repeat(np.arange(sizes.size), sizes)
+    change = sign * np.where(sizes[task] > 5, 1.0, np.random.default_rng(0).choice([-1, 0, 0], task.size))
+    variance = clustered_variance((change - change.mean()) / task.size, task)
+    assert _leaning_p(sign * 0.1, variance) == 0
+    assert 0.5 < _leaning_p(-sign * 0.1, variance) < 1

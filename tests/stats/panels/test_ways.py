@@ -29,12 +29,14 @@ from axisjudge.stats.panel_models import (
 from axisjudge.stats.panel_nested import judges_worth, kappa_with, nested
 from axisjudge.stats.panel_ways import (
     LOGISTIC_TRIED,
+    RIDGE_TRIED,
     WAYS,
     _gains,
     fit_panel,
     logistic_path,
     ordered_path,
     refit_panel,
+    ridge,
     ridge_path,
     stacked,
 )
@@ -466,3 +468,12 @@ def test_a_majority_of_the_best_takes_as_many_as_help(accuracy, size):
     """Coins beside good judges make a majority worse, and so do poor ones beside one that is nearly always right."""
     panel = fit_panel(planted(accuracy, n_tasks=100), "best_majority", rng=np.random.default_rng(0))
     assert panel.asked.tolist() == [True] * size + [False] * (len(accuracy) - size)
+
+
+def test_where_nobody_answered_what_is_labelled_the_strongest_penalty_is_taken():
+    votes = planted([0.9, 0.8])
+    there = np.arange(200) < 20
+    silent = replace(
+        votes, words=np.where(there[:, None], math.nan, votes.words), labels=np.where(there, votes.labels, math.nan)
+    )
+    assert ridge(silent, np.random.default_rng(0)).recipe.parts == ((*max(RIDGE_TRIED), 1.0),)
