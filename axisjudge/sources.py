@@ -88,12 +88,12 @@ def without_empty_runs(ratings: pl.DataFrame) -> tuple[pl.DataFrame, int, str]:
 
 
 #: Answers of more words than this are texts; coefficients count equal words.
-_MOST_WORDS = 200
+MOST_WORDS = 200
 
 
 def refuse_texts(question: str, n_words: int, name: str) -> None:
     """Raise InputError where the answers to a question are of too many different words to count equal ones."""
-    if n_words > _MOST_WORDS:
+    if n_words > MOST_WORDS:
         cure = "sort them into categories first, and import those"
         raise InputError(name, f"answers to {question} are texts, of {n_words:,} different words", cure=cure)
 

@@ -314,21 +314,21 @@ def compare(
     """
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
-    from axisjudge.sources import PREFIX, read_label_files, source_of
-    from axisjudge.stats.estimate import exit_code
+    from axisjudge.sources import PREFIX, read_label_files
+    from axisjudge.stats.estimate import exit_code, many
     from axisjudge.studies.located.counts import faults_in
     from axisjudge.studies.located.sentences import faults_in_words
     from axisjudge.studies.people import people
     from axisjudge.studies.people.compared import decide
 
     shares = _mix(mix)
-    source = source_of(
-        read_ratings(*ratings, latest=True, lean=True), ", ".join(path.name for path in ratings), steps=steps
-    )
     labelled = read_label_files(labels)
-    located = faults_in(source.ratings, labelled) if any(name.startswith(PREFIX) for name in labels) else []
+    table = read_ratings(*ratings, latest=True, lean=True)
+    step_level = steps or table["step_index"].null_count() == 0
+    judged, left_out = _comparable(table, labelled, step_level)
+    located = faults_in(judged, labelled) if any(name.startswith(PREFIX) for name in labels) else []
     result = people(
-        source.ratings,
+        judged,
         labelled,
         sampling=sampling,
         epsilon=epsilon,
@@ -337,16 +337,18 @@ def compare(
         trajectories=show.runs_of(trajectories).trajectories if trajectories else None,
         alike=alike,
         n_draws=0,
-        **source.how,
+        step_level=step_level,
     )
     decisions = decide(result.claims.comparison, require)
     if json:
         known = [{**vars(each), "sentence": each.sentence()} for each in decisions]
         asked = {"requirements": known} if require else {}
         faults = {"located_faults": [one.to_dict() for one in located]} if located else {}
-        show.as_json({**result.to_dict(), **faults, **show.standing_fields(source.ratings), **asked})
+        rest = {"left_out": left_out, **faults, **show.standing_fields(judged), **asked}
+        show.as_json({**result.to_dict(), **rest})
         raise typer.Exit(exit_code(decisions))
     show.lines(result.to_dict()["sentences"])
+    show.lines(f"Left out: {many(n, 'rating')} {_LEFT_OUT[why]}." for why, n in left_out.items())
     if located:
         show.table(faults_in_words(located), "Located faults, and what judges find of them (at their step: within one)")
     tables = result.tables()
@@ -360,10 +362,48 @@ def compare(
         show.table(plain(tables["unfair"])[:_MOST_ROWS], "Differences between strata")
         show.table(plain(tables["strata_rates"])[:_MOST_ROWS], "Failure rates by strata")
         show.table(plain(tables["carried"]), "Carried to the stated mix")
-    show.standing(source.ratings)
+    show.standing(judged)
     if decisions:
         show.lines([each.sentence() for each in decisions], apart=True)
     raise typer.Exit(exit_code(decisions))
+
+
+def _comparable(
+    table: "pl.DataFrame", labelled: "pl.DataFrame", step_level: bool
+) -> "tuple[pl.DataFrame, dict[str, int]]":
+    """The ratings that can be set against labels, and how many of the others there are, by what they are."""
+    import polars as pl
+
+    from axisjudge.labels.panel import BY_PEOPLE
+    from axisjudge.ratings.edge import EMPTY_RUN, taken
+    from axisjudge.ratings.scales import has_words
+    from axisjudge.sources import MOST_WORDS
+
+    asked = table.group_by("question", "scale").agg(pl.col("verdict").n_unique()).rows()
+    worded = [question for question, scale, n in asked if has_words(scale) and n <= MOST_WORDS]
+    known = labelled.select("item_id", "question", "rater").unique()
+    strays = table.filter(BY_PEOPLE).join(known, on=known.columns, how="anti")
+    table, left_out = table.join(strays, on=known.columns, how="anti"), {"by_people": strays.height}
+    for what, kept in {
+        "other_level": pl.col("step_index").is_not_null() == step_level,
+        "empty_runs": ~EMPTY_RUN,
+        "repeats": pl.col("repeat") == 0,
+        "no_words": pl.col("question").is_in(worded),
+    }.items():
+        n_before = table.height
+        table = taken(table, kept)
+        left_out[what] = n_before - table.height
+    return table, {what: n for what, n in left_out.items() if n}
+
+
+#: What `_comparable` leaves out, and how it can be had.
+_LEFT_OUT = {
+    "other_level": "of the other level (--steps takes those of steps)",
+    "by_people": "by people, who stand among the judges (name their file with --labels)",
+    "empty_runs": "of runs without messages, rated by definition and not judged",
+    "repeats": "of other repeats; one repeat is compared at a time",
+    "no_words": "of questions answered in numbers or texts (agreement has the numbers)",
+}
 
 
 def _mix(stated: list[str]) -> dict[str, float]:

@@ -340,6 +340,26 @@ def test_a_glob_that_the_shell_has_split_is_one_option(given, trajectories, rati
     assert (" ".join(taken), " ".join(left)) == (trajectories, ratings)
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        *("compare r --labels", "confidence r --labels", "panel fit r --labels", "label next r --labels"),
+        *("report --from", "report --labels", "report --trajectories", "rubric improve termination --labels"),
+    ],
+)
+def test_every_option_of_several_files_takes_what_a_shell_makes_of_a_glob(given):
+    from typer.main import get_command
+
+    from axisjudge.cli import app, show
+
+    *words, option = given.split()
+    command = get_command(app)
+    while words and words[0] in getattr(command, "commands", ()):
+        command = command.commands[words.pop(0)]
+    taken = show.each_apart(command.params, [*words, option, "d/a.jsonl", "d/b.jsonl", "--json"])
+    assert taken == [*words, option, "d/a.jsonl", option, "d/b.jsonl", "--json"]
+
+
 def test_each_command_is_read_from_one_file():
     from axisjudge.cli import FILES
 

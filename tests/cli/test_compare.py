@@ -1,5 +1,6 @@
 """axisjudge compare as a user meets it."""
 
+import itertools
 import json
 import re
 
@@ -102,6 +103,28 @@ def test_rates_are_carried_to_the_mix_that_is_stated(called, tmp_path):
         wrong = called(*compare, *(word for each in mix for word in ("--mix", each)))
         assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1), mix
         assert "mix" in wrong.stderr
+
+
+def test_all_files_of_a_glob_are_labels_all_scales_of_words_are_compared_and_the_rest_is_counted(called, tmp_path):
+    scales = {"termination": "verdict", "helpful": "ordinal:1-5", "score": "unit"}
+    rated, labelled = [], {"a": [], "b": []}
+    for n, (question, scale) in itertools.product(range(24), scales.items()):
+        said = {"verdict": ("correct", "incorrect")[n % 2], "ordinal:1-5": str(n % 5 + 1), "unit": None}[scale]
+        of = {"trajectory_id": f"r{n}", "cluster_id": f"t{n}", "question": question, "scale": scale, "verdict": said}
+        of |= {"value": n / 24 if scale == "unit" else None}
+        flags = ["empty_run"] if n == 23 else []
+        rated += [Rating(**of, rater="gpt", rater_kind="llm", family="gpt", repeat=k, flags=flags) for k in (0, 1)]
+        for name, rows in labelled.items():
+            rows.append(Rating(**of, rater=name, rater_kind="human", family="human"))
+    for name, rows in {"r": rated, **labelled, "both": [*rated, *labelled["a"]]}.items():
+        write_ratings(ratings_frame(rows), tmp_path / f"{name}.jsonl")
+    r, a, b, both = (tmp_path / f"{name}.jsonl" for name in ("r", "a", "b", "both"))
+    found = json.loads(called("compare", r, "--labels", a, b, "--json").stdout)
+    assert {each["question"] for each in found["questions"]} == {"termination", "helpful"}
+    assert all(each["people"] == ["a", "b"] for each in found["questions"])
+    assert found["left_out"] == {"empty_runs": 6, "repeats": 69, "no_words": 23}
+    page = called("compare", both, "--labels", b)
+    assert "Left out: 72 ratings by people, who stand among the judges" in page.stdout, page.stderr
 
 
 @pytest.mark.slow

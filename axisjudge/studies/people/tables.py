@@ -43,8 +43,14 @@ def reasons_table(comparison: HumanComparison) -> Table:
     return table_of([{name: row[key] for name, key in columns.items()} for row in rows], comparison.kind)
 
 
-#: Headings of the coefficients with people, of words and of words in order.
+#: Headings of the coefficients with people: of words, of words in order, of questions of both kinds.
 _NOMINAL, _ORDERED = ("kappa", "AC1", "nominal alpha"), ("quadratic kappa", "quadratic AC2", "ordinal alpha")
+_BOTH = ("kappa, quadratic of grades", "AC1, AC2 of grades", "alpha, ordinal of grades")
+
+
+def _headings(comparison: HumanComparison) -> tuple[str, ...]:
+    ordered = {question.panel.ordered for question in comparison.questions}
+    return _BOTH if len(ordered) > 1 else _ORDERED if ordered == {True} else _NOMINAL
 
 
 def judges_table(comparison: HumanComparison) -> Table:
@@ -55,7 +61,7 @@ def judges_table(comparison: HumanComparison) -> Table:
         figures = [*(_share(getattr(one, name).given) for name in SHARES), *map(in_cell, one.coefficients.values())]
         yield one.n_items, *figures, _share(one.coverage), _percent(one.constant_accuracy), ceiling
 
-    named = _ORDERED if all(question.panel.ordered for question in comparison.questions) else _NOMINAL
+    named = _headings(comparison)
     columns = ("n", *SHARES, *named, "verdicts given", "always one word", f"people's {named[0]}")
     return _by_judge(comparison, columns, rows)
 
@@ -84,8 +90,8 @@ def left_out_table(comparison: HumanComparison) -> Table:
             kappas = [in_cell(rater.coefficients["kappa"]) for rater in both]
             yield one.person, one.themselves.n_items, *shares, *kappas, _points(judge.behind)
 
-    kappa = (_ORDERED if all(question.panel.ordered for question in comparison.questions) else _NOMINAL)[0]
-    columns = ("person", "n", "judge's accuracy", "person's", f"judge's {kappa}", "their own", "behind")
+    kappa = f"judge's {_headings(comparison)[0]}"
+    columns = ("person", "n", "judge's accuracy", "person's", kappa, "their own", "behind")
     return _by_judge(comparison, columns, rows)
 
 
