@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -151,26 +151,69 @@ def shared(content: Any, counted: Counter[str] | None = None) -> Any:
 
 
 def shared_frame(frame: pl.DataFrame, counted: Counter[str] | None = None) -> pl.DataFrame:
-    """The same, of all texts in a table; one without secrets comes back as it is."""
+    """The same, of all texts in a table, in lists and records too; one without secrets comes back as it is.
+
+    Categories become plain texts, as a file lists also those that no row has; so do bytes.
+
+    Raises
+    ------
+    polars.exceptions.PolarsError
+        A column that cannot be searched: bytes that are no text, or objects.
+    """
     import polars as pl  # here, as a look at what is stale loads no table library
 
+    searched = {name: to for name, dtype in frame.schema.items() if (to := _searched(dtype)) != dtype}
+    table = frame.cast(searched) if searched else frame
     cleaned = {}
-    for column in frame.iter_columns():
-        if column.dtype == pl.String:
-            known = {text: without_keys(text) for text in column.drop_nulls().unique()}
-        elif column.dtype == pl.List(pl.String):
-            known = {text: without_keys(text) for text in column.explode().drop_nulls().unique()}
-        else:
-            continue
-        if not (changed := {text: clean for text, clean in known.items() if clean != text}):
-            continue
-        is_list = column.dtype != pl.String
-        for text in column.explode() if is_list else column:
-            if text in changed:
-                without_keys(text, counted)
-        of = pl.element() if is_list else pl.col(column.name)
-        cleaned[column.name] = pl.col(column.name).list.eval(of.replace(changed)) if is_list else of.replace(changed)
-    return frame.with_columns(**cleaned) if cleaned else frame
+    for column in table.iter_columns():
+        texts = Counter[str]()
+        for leaf in _leaves(column):
+            texts.update(dict(leaf.drop_nulls().value_counts().iter_rows()))
+        if changed := {text: clean for text in texts if (clean := without_keys(text)) != text}:
+            for text in changed:
+                for _ in range(texts[text]):
+                    without_keys(text, counted)
+            cleaned[column.name] = _replaced(pl.col(column.name), column.dtype, changed)
+    return table.with_columns(**cleaned) if cleaned else table
+
+
+def _searched(dtype: pl.DataType) -> pl.DataType:
+    """The type of a column whose texts are all plain."""
+    import polars as pl
+
+    if isinstance(dtype, pl.Categorical | pl.Enum | pl.Binary | pl.Object):
+        return pl.String()
+    if isinstance(dtype, pl.List | pl.Array):
+        return pl.List(_searched(dtype.inner))
+    if isinstance(dtype, pl.Struct):
+        return pl.Struct({each.name: _searched(each.dtype) for each in dtype.fields})
+    return dtype
+
+
+def _leaves(column: pl.Series) -> Iterator[pl.Series]:
+    """The texts of a column, wherever in it they stand."""
+    import polars as pl
+
+    if column.dtype == pl.String:
+        yield column
+    elif isinstance(column.dtype, pl.List):
+        yield from _leaves(column.explode())
+    elif isinstance(column.dtype, pl.Struct):
+        for each in column.dtype.fields:
+            yield from _leaves(column.struct.field(each.name))
+
+
+def _replaced(of: pl.Expr, dtype: pl.DataType, changed: Mapping[str, str]) -> pl.Expr:
+    import polars as pl
+
+    if dtype == pl.String:
+        return of.replace(changed)
+    if isinstance(dtype, pl.List):
+        return of.list.eval(_replaced(pl.element(), dtype.inner, changed))
+    if isinstance(dtype, pl.Struct):
+        each = {field.name: _replaced(pl.field(field.name), field.dtype, changed) for field in dtype.fields}
+        return of.struct.with_fields(**each)
+    return of
 
 
 def shared_record(record: Record, counted: Counter[str] | None = None) -> Record:

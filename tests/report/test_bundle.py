@@ -15,7 +15,7 @@ import pytest
 import yaml
 from benches import rating, write_ratings
 from matplotlib.text import Text
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from axisjudge.checks import InputError
 from axisjudge.cli import app
@@ -296,6 +296,34 @@ def test_the_same_ratings_give_the_same_bytes(
     picture.write_text(picture.read_text().replace("</svg>", "<desc>0.99</desc></svg>"))
     write_manifest(folder)
     assert check_bundle(folder).files == (f"figures/{picture.name} does not hold what is computed",)
+
+
+@pytest.mark.filterwarnings("ignore:.*a rating has no field")
+def test_a_key_stays_in_no_column_of_a_published_table_whatever_its_type(home: Path, tmp_path: Path) -> None:
+    key = "AKIAIOSFODNN7EXAMPLE"
+    table = pl.read_ndjson(home / "data/ratings/r.jsonl", infer_schema_length=None)
+    table = table.with_columns(
+        rationale=pl.Series(["why", key] * (table.height // 2), dtype=pl.Categorical),
+        unused=pl.lit("a", pl.Enum(["a", key])),
+        messages=pl.Series([[{"role": "user", "content": [key], "n": 7}]] * table.height),
+        packed=pl.Series([key.encode()] * table.height),
+    )
+    table.write_parquet(tmp_path / "r.parquet", metadata={"told": key})
+    table.with_columns(packed=pl.lit(b"\xff")).write_parquet(tmp_path / "p.parquet")
+
+    def published(name: str, table: str) -> Result:
+        with at(home):
+            return CliRunner().invoke(app, ["report", "--publish", str(tmp_path / name), "--from", str(tmp_path / table)])
+
+    told = published("made", "r.parquet")
+    assert told.exit_code == 0, told.output
+    copy = tmp_path / "made" / "inputs" / "ratings" / "r.parquet"
+    clean = pl.read_parquet(copy)
+    assert key not in f"{clean.schema}{clean.to_dicts()}{pl.read_parquet_metadata(copy)}"
+    assert clean["messages"].to_list()[0][0]["n"] == 7
+    assert not any(key.encode() in path.read_bytes() for path in (tmp_path / "made").rglob("*") if path.is_file())
+    told = published("other", "p.parquet")
+    assert "cannot be searched for keys" in str(told.exception), told.output
 
 
 def test_what_no_bundle_can_be_made_of_is_said(home: Path, tmp_path: Path) -> None:

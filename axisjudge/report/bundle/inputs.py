@@ -15,7 +15,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.labels.panel import BY_PEOPLE
-from axisjudge.sharing import clean_line, has_keys, shared, shared_frame
+from axisjudge.sharing import clean_line, has_keys, shared, shared_frame, without_keys
 from axisjudge.sources import Source, source_of
 from axisjudge.trajectory import Trajectory
 
@@ -87,16 +87,19 @@ def copy_inputs(
 
 def _take_out(path: Path, secrets: Counter[str]) -> None:
     """Take secrets out of a copy; one that holds none stays as it is, byte by byte."""
-    if path.suffix == ".parquet":
-        frame = pl.read_parquet(path)
-        if (cleaned := shared_frame(frame, secrets)) is not frame:
-            cleaned.write_parquet(path)
-        return
-    raw = path.read_bytes()
+    is_table = path.suffix == ".parquet"
+    raw = b"" if is_table else path.read_bytes()
     is_packed = raw[:2] == b"\x1f\x8b"
     try:
+        if is_table:
+            frame = pl.read_parquet(path)
+            notes = [*pl.read_parquet_metadata(path).values()]
+            clean_notes = [without_keys(note, secrets) for note in notes]
+            if (cleaned := shared_frame(frame, secrets)) is not frame or clean_notes != notes:
+                cleaned.write_parquet(path)
+            return
         text = (gzip.decompress(raw) if is_packed else raw).decode("utf-8")
-    except (UnicodeDecodeError, OSError, EOFError) as error:
+    except (UnicodeDecodeError, OSError, EOFError, pl.exceptions.PolarsError) as error:
         cure = "give the runs as JSON Lines (axisjudge read FILE --to runs.jsonl), or --no-redact"
         raise InputError(f"{path.name}", "cannot be searched for keys and tokens", cure=cure) from error
     if not has_keys(text):
