@@ -519,6 +519,7 @@ def twins(
     how = _TwinStudy(labels, must_rate, margin, out, json)
     if cluster is not None:
         from axisjudge.cluster import workers_of
+        from axisjudge.judging.judging_run import Outcome
         from axisjudge.judging.machines import judge_twins
 
         show.in_one_process(context, "write", "dry_run", "budget_usd")
@@ -526,6 +527,7 @@ def twins(
             done = judge_twins(paths, named, judge or ["rules"], out, workers, seed=seed, limit=limit, reading=reading)
         show.account.refused += done.refused
         show.lines(() if json else done.left)
+        stop(Outcome.of_all(done.ratings).code())
         _print_twins(done.ratings, done.twins, done.left, how)
         return
     runs, left = open_runs(show.runs_of(paths, **reading).trajectories)

@@ -114,6 +114,14 @@ def losses(ratings: pl.DataFrame) -> list[dict[str, Any]]:
     return lost.agg(pl.len().alias("n"), reason).sort("rater", "status").to_dicts()
 
 
+def _print_came(ratings: pl.DataFrame) -> None:
+    """What came of each judge and axis, and what was lost."""
+    show.table(tally(ratings))
+    if lost := losses(ratings):
+        who_asks = "the same command asks for them again; refused and truncated ones with --retry"
+        show.table(lost, f"Lost verdicts ({who_asks})")
+
+
 # `axisjudge judge`: grade trajectories; by a cascade, or on many workers file by file.
 
 #: Options that are for a run in one process.
@@ -193,6 +201,7 @@ def judge(
             out or own() / "data" / "ratings" / "ratings.jsonl",
             reading=vars(supplied),
             judging={"axes": axis, "versions": versions, "repeats": repeats},
+            max_lost=max_lost,
             json=json,
         )
         return
@@ -265,10 +274,7 @@ def judge(
         ends = {"ends": run.outcome.rows(), "stopped": run.outcome.sentences()}
         show.as_json({"out": str(out), **came, **ends, "refused": refused, **show.standing_fields(ratings)})
     else:
-        show.table(tally(ratings))
-        if lost := losses(ratings):
-            who_asks = "the same command asks for them again; refused and truncated ones with --retry"
-            show.table(lost, f"Lost verdicts ({who_asks})")
+        _print_came(ratings)
         if agreement is not None:
             print_agreement(agreement)
         _print_drift(watched)
@@ -328,10 +334,12 @@ def _run_on_cluster(
     *,
     reading: Mapping[str, Any],
     judging: Mapping[str, Any],
+    max_lost: float,
     json: bool,
 ) -> None:
     """Judge files on the workers that `cluster` names, and print what came."""
     from axisjudge.cluster import workers_of
+    from axisjudge.judging.judging_run import Outcome
     from axisjudge.judging.machines import judge_files
 
     with workers_of(cluster) as workers:
@@ -345,8 +353,9 @@ def _run_on_cluster(
     else:
         warned = f", {judged.n_warnings} warnings (axisjudge read lists them)" if judged.n_warnings else ""
         typer.echo(f"{judged.n_trajectories:,} trajectories{warned}; {judged.n_written:,} ratings written")
-        show.table(tally(judged.ratings))
+        _print_came(judged.ratings)
         typer.echo(f"\nRatings: {out}")
+    stop(Outcome.of_all(judged.ratings).code(max_lost))
 
 
 def _run_cascade(

@@ -54,6 +54,12 @@ class Outcome:
         answered = Counter(ratings.filter(ratings["status"] == "ok")["rater"].to_list())
         return cls(tuple(wanted.items()), tuple(answered.items()), tuple(ends), was_interrupted)
 
+    @classmethod
+    def of_all(cls, ratings: pl.DataFrame) -> Self:
+        """The outcome of ratings of which each was asked for now."""
+        answered = Counter(ratings.filter(ratings["status"] == "ok")["rater"].to_list())
+        return cls(tuple(Counter(ratings["rater"].to_list()).items()), tuple(answered.items()))
+
     @property
     def spent_usd(self) -> float:
         """What was spent now, as the server told or by list price."""

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import nullcontext
 from hashlib import sha256
 
 import polars as pl
@@ -181,3 +182,19 @@ def test_twins_on_workers_are_those_of_one_place_with_the_same_ratings(tmp_path)
     expected = judge([*runs[:7], *(twin.trajectory for twin in whole.twins)], ["rules"], progress=False)
     assert found.ratings.select(SAME).sort(SAME[:3]).equals(expected.select(SAME).sort(SAME[:3]))
     assert read_ratings(out).height == expected.height
+
+
+@pytest.mark.parametrize("command", [["judge", "--max-lost", "0.5"], ["twins", "--edits", "cut_tail"]])
+def test_lost_verdicts_end_a_command_alike_on_workers_and_in_one_process(tmp_path, files, monkeypatch, command):
+    lost = judge(trajectories(12), ["rules"], progress=False).with_columns(
+        rater=pl.lit("lossy"), status=pl.lit("refused"), verdict=pl.lit(None, pl.String)
+    )
+    lost.write_ndjson(tmp_path / "lost.jsonl")
+    monkeypatch.setattr("axisjudge.cluster.workers_of", lambda _: nullcontext(InTurn()))
+    name, *more = command
+    judges = ["--judge", "rules", "--judge", f"replay:{tmp_path / 'lost.jsonl'}"]
+    for cluster in ([], ["--cluster", "local:1"]):
+        out = tmp_path / f"{len(cluster)}.jsonl"
+        done = CliRunner().invoke(app, [name, str(files), *judges, *more, *cluster, "--out", str(out)])
+        assert done.exit_code == 1, done.output
+        assert ("Lost verdicts" in done.output) == (name == "judge")
