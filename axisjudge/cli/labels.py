@@ -432,7 +432,7 @@ class _Draw(NamedTuple):
 def _label_until(draw: _Draw, *, half_width: float, axis: str | None, n: int) -> None:
     """Draw the order of labelling once, then after every label say what comes next and whether it is enough."""
     from axisjudge.labels.decisions import read_labels
-    from axisjudge.labels.uncertain import look
+    from axisjudge.labels.uncertain import look, still_open
     from axisjudge.verdict import AXES
 
     if not draw.trajectories:
@@ -441,9 +441,7 @@ def _label_until(draw: _Draw, *, half_width: float, axis: str | None, n: int) ->
     plan = _plan(runs, draw.out, draw.seed)
     labelled = read_labels(*draw.labels) if draw.labels else None
     looks = look(plan, labelled, [one_of("--axis", axis, AXES)] if axis else AXES, half_width=half_width)
-    has = {run for each in looks for run in plan.trajectory_ids[: each.rate.n_items + each.rate.n_missing]}
-    rest = [item for item in plan.items if item.trajectory_id not in has]
-    following = [] if all(each.enough for each in looks) else rest[:n]
+    following = still_open(plan, labelled, looks)[:n]
     if draw.page is not None and following:
         from axisjudge.explorer import write_page
         from axisjudge.explorer.session import Session

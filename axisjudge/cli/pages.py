@@ -347,15 +347,12 @@ def labels(
     )
 
     in_open_unit_interval("--half-width", half_width)
+    assumed: dict[str, Any] = {"prevalence": prevalence, "sensitivity": sensitivity, "specificity": specificity}
     if pilot:
         rated = labelled_pilot(read_ratings(*pilot, latest=True), axis, of)
-        # a rate of exactly 0 or 1 in a small pilot is no rate to plan with
-        floor = 1 / (2 * rated.n_items)
-        prevalence = rated.prevalence
-        sensitivity, specificity = (min(max(rate, floor), 1 - floor) for rate in (rated.sensitivity, rated.specificity))
+        assumed = rated.rates()
         if not json:
             typer.echo(f"{labelled_pilot_sentence(rated)}\n")
-    assumed: dict[str, Any] = {"prevalence": prevalence, "sensitivity": sensitivity, "specificity": specificity}
     gain, per_label = one_more_judged(half_width, **assumed, n_judged=judged), labelling.usd()
     prices = calls.prices()
     more: dict[str, Any] = {"one_more_judged": gain}

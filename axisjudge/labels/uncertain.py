@@ -167,6 +167,13 @@ def look(plan: Sampling, labels: pl.DataFrame | None, questions: Sequence[str], 
     return [_look(plan, labels, question, half_width) for question in questions]
 
 
+def still_open(plan: Sampling, labels: pl.DataFrame | None, looks: Sequence[Look]) -> list[Drawn]:
+    """The plan's items, in its order, that lack a label on a question that is not known well enough."""
+    asked = [each.question for each in looks if not each.enough]
+    there = set() if labels is None else set(labels.select("question", "trajectory_id").iter_rows())
+    return [item for item in plan.items if any((question, item.trajectory_id) not in there for question in asked)]
+
+
 def _look(plan: Sampling, labels: pl.DataFrame | None, question: str, half_width: float) -> Look:
     failed = {} if labels is None else _failed(labels.filter(pl.col("question") == question))
     runs = plan.trajectory_ids

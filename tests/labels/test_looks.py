@@ -7,7 +7,7 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.labels.sampling import chosen_by_hand, draw_at_random
-from axisjudge.labels.uncertain import look
+from axisjudge.labels.uncertain import look, still_open
 from axisjudge.ratings import ratings_frame
 from axisjudge.stats.betting import betting_sequence
 from axisjudge.trajectory import Step, Trajectory
@@ -53,6 +53,23 @@ def test_labels_up_to_the_first_gap_are_looked_at():
     assert (whole.rate.n_items, whole.rate.n_missing, whole.n_ahead) == (29, 1, 0)
     (gap,) = look(plan, ratings_frame(given[:10] + given[12:]), [AXIS], half_width=0.2)
     assert (gap.rate.n_items, gap.n_ahead) == (9, 18)
+
+
+def test_next_is_what_lacks_a_label_on_an_axis_that_is_not_known_yet_wherever_the_others_are():
+    """A run that was left open on one axis is asked for again; what is labelled behind a gap is not."""
+    plan, other = draw_at_random(RUNS, seed=1), "termination"
+    order = plan.trajectory_ids
+    given = [label(run, "correct", axis=axis) for run in order[:4] for axis in (AXIS, other)]
+    labels = ratings_frame([*given[:3], *given[4:]])  # the second run lacks the second axis
+
+    def following(axes, half_width):
+        looks = look(plan, labels, axes, half_width=half_width)
+        return [item.trajectory_id for item in still_open(plan, labels, looks)]
+
+    assert following([AXIS, other], 0.1) == [order[1], *order[4:]]
+    assert following([AXIS], 0.1) == list(order[4:])
+    assert following([AXIS, other], 0.999) == []
+    assert len(still_open(plan, None, look(plan, None, [AXIS], half_width=0.1))) == len(order)
 
 
 def test_two_people_count_by_their_share_and_other_axes_not_at_all():

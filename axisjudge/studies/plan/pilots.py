@@ -103,10 +103,17 @@ class LabelledPilot:
 
     judge: str
     n_items: int
+    n_failing: int
     prevalence: float
     sensitivity: float
     specificity: float
     planted: bool
+
+    def rates(self) -> dict[str, float]:
+        """What a plan may assume: a share of 0 or 1 of n items counts as half an item from it, at 1 / (2 n)."""
+        half = {"sensitivity": 1 / (2 * self.n_failing), "specificity": 1 / (2 * (self.n_items - self.n_failing))}
+        rates = {name: float(np.clip(getattr(self, name), least, 1 - least)) for name, least in half.items()}
+        return {"prevalence": self.prevalence, **rates}
 
 
 def labelled_pilot(ratings: Given, question: str, judge: str | None = None) -> LabelledPilot:
@@ -132,6 +139,7 @@ def labelled_pilot(ratings: Given, question: str, judge: str | None = None) -> L
     return LabelledPilot(
         judge=judge,
         n_items=int(both.sum()),
+        n_failing=int(truth.sum()),
         prevalence=float(truth.mean()),
         sensitivity=float(flag[truth].mean()),
         specificity=float((~flag[~truth]).mean()),

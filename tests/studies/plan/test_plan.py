@@ -17,6 +17,7 @@ from axisjudge.studies import plan as planning
 from axisjudge.studies.plan import needs, plan_sentence, repeats_sentence
 from axisjudge.studies.plan.pilots import (
     JudgePrice,
+    LabelledPilot,
     judge_prices,
     label_price,
     labelled_pilot,
@@ -161,6 +162,12 @@ def test_a_labelled_pilot_gives_what_a_plan_of_labels_assumes(pilot):
         labelled_pilot(both, "sequencing")
     with pytest.raises(InputError, match="needs 5 labelled items of either kind"):
         labelled_pilot(both.filter(pl.col("trajectory_id").str.starts_with("01-01")), "sequencing", "simulated:wren")
+
+
+def test_a_share_of_all_is_trusted_as_far_as_the_items_it_is_of():
+    """All of 5 failures caught, and one of 95 others flagged."""
+    found = LabelledPilot("a", 100, n_failing=5, prevalence=0.05, sensitivity=1.0, specificity=94 / 95, planted=False)
+    assert found.rates() == pytest.approx({"prevalence": 0.05, "sensitivity": 0.9, "specificity": 94 / 95})
 
 
 def test_the_answer_names_the_least_and_the_most_that_is_needed():
