@@ -201,7 +201,7 @@ def progress(folder: Path) -> list[dict[str, Any]]:
         seen = {line.trajectory_id for line in LabelLog(decisions_path(name, folder)).lines()} & set(wanted)
         rows.append(
             {
-                "person": name,
+                "person": next((line.rater for line in given), name),
                 "assigned": len(wanted),
                 "done": len(done),
                 "labels": len(given),

@@ -22,7 +22,7 @@ from axisjudge.judging import judging_run
 from axisjudge.judging.estimate import PlanEstimate, asked_yes
 from axisjudge.judging.judging_run import AT_BUDGET, JudgingRun
 from axisjudge.judging.plan import JudgingPlan, RunOptions, together
-from axisjudge.labels.decisions import decided
+from axisjudge.labels.decisions import SUFFIX, decided
 from axisjudge.labels.sampling import drawn_of
 from axisjudge.protocol import RunSource, Split, check_tuning, find_split, make_split
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
@@ -260,8 +260,9 @@ def iterate(
     table = table.unique(subset=list(IDENTITY), keep="first", maintain_order=True)
     steps, held_out = {run.id: len(run.steps) for run in runs}, known_split.held_out if known_split else HELD_OUT
     result = rubric_versions(table, {axis: _trail(table, old, new)}, steps=steps, held_out=held_out)
-    decided = looked_at(result.turns[-1].flips, axis, (old.version, new.version), _decisions())
-    return Iteration(notes[:-1], plan, result, decided, table, tuple(runs), rater or _only_rater())
+    decisions = _decisions()
+    decided = looked_at(result.turns[-1].flips, axis, (old.version, new.version), decisions)
+    return Iteration(notes[:-1], plan, result, decided, table, tuple(runs), rater or _only_rater(decisions))
 
 
 def _trail(table: pl.DataFrame, old: Rubric, new: Rubric) -> list[str]:
@@ -282,10 +283,10 @@ def _number(version: str) -> int:
     return int(version.removeprefix("v"))
 
 
-def _only_rater() -> str | None:
+def _only_rater(decisions: pl.DataFrame | None) -> str | None:
     """The one person who has decided on flips; None where there is nobody, or several."""
-    names = [path.name.removesuffix(".decisions.jsonl") for path in (home() / DECISIONS).glob("*.decisions.jsonl")]
-    return names[0] if len(names) == 1 else None
+    names = [] if decisions is None else decisions["rater"].unique().to_list()
+    return names[0].removesuffix(SUFFIX) if len(names) == 1 else None
 
 
 def _decisions() -> pl.DataFrame | None:

@@ -12,6 +12,10 @@ import axisjudge
 from axisjudge import protocol, workbench
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths
+from axisjudge.explorer import decisions_path
+from axisjudge.explorer.log import LabelLog
+from axisjudge.iterating.iteration import _decisions, _only_rater
+from axisjudge.labels.decisions import decision, decision_base
 from axisjudge.ratings import read_ratings
 from axisjudge.report.tables import SORT, sorting
 
@@ -232,6 +236,14 @@ def test_what_people_decided_on_flips_stands_in_the_next_turn(bench):
     assert counts == {"new_right": 2, "people_differ": 1}
     assert f"Of {n} flips 2 are improvements and 1 " in repr(again)
     assert f"{n - 3} not looked at yet" in again.decided
+
+
+def test_who_decides_is_read_from_the_decisions_as_a_files_name_bears_no_spaces(bench, demo):
+    word = {"answer": "both_wrong", "way": "by_flip", "of": "rules v2 to v3", "stratum": "", "verdict": None}
+    base = decision_base(demo[0], axisjudge.load_rubric(AXIS), [])
+    for person, decides in (("Ann B", "Ann B"), ("Bo", None)):
+        LabelLog(decisions_path(person)).append(decision(base, word, person, "2026-01-01T00:00:00Z"))
+        assert _only_rater(_decisions()) == decides
 
 
 @pytest.mark.slow
