@@ -168,7 +168,7 @@ reports/gallery/.*/
 reports/bundles/
 reports/*.html
 reports/.*/
-reports/.index.html
+reports/.index.html*
 .ipynb_checkpoints/
 # ratings can be large and hold what judges said of private runs; take this line out to keep them in git
 data/ratings/*
@@ -218,3 +218,9 @@ def whole_or_not_at_all(target: Path) -> Iterator[Path]:
         unfinished.replace(target)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file of which nobody ever finds a part, whenever this is ended and whoever else writes it."""
+    with whole_or_not_at_all(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")

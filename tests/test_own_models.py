@@ -57,6 +57,23 @@ def test_what_is_said_once_is_taken_everywhere_and_told(bench):
     asyncio.run(judge.close())
 
 
+def test_any_letter_can_be_written_down_and_comments_stay(bench):
+    file = bench / "models.toml"
+    file.write_text('# ours\n\n[[model]]  # of May\nname = "other"\nread_on = 2026-01-01\n\n# asked on Monday\n')
+    for source in ('\U0001f600 \x7f \x01 "\\ é', "plain"):
+        assert add("--source", source).exit_code == 0
+        assert {each.name: each.source for each in own_models()} == {"other": "the user", "acme-judge-9": source}
+        assert [line for line in file.read_text().splitlines() if "#" in line] == [
+            *("# ours", "[[model]]  # of May", "# asked on Monday")
+        ]
+    file.write_text('model = [{name = "other", read_on = 2026-01-01}]')
+    assert add("--source", "a\n[[model]]").exit_code == 0
+    assert add("--source", "plain").exit_code == 0
+    assert [each.name for each in own_models()] == ["other", "acme-judge-9"]
+    assert add("--source", "\ud83d").exit_code != 0
+    assert len(own_models()) == 2
+
+
 def test_a_second_word_on_a_model_takes_the_place_of_the_first(bench):
     add("--family", "acme")
     add("--family", "other", "--source", 'a "quoted" page\\')

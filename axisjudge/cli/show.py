@@ -81,7 +81,9 @@ def _like(word: str) -> tuple[str, str]:
 
 
 def _is_path(parameter: Any) -> bool:
-    return parameter.name in ("labels", "ratings", "trajectories") or "Path" in str(getattr(parameter.type_descriptor, "annotation", ""))
+    return parameter.name in ("labels", "ratings", "trajectories") or "Path" in str(
+        getattr(parameter.type_descriptor, "annotation", "")
+    )
 
 
 class Commands(typer.Typer):

@@ -27,12 +27,12 @@ from axisjudge.iterating.work import (
     runs_of,
 )
 from axisjudge.report.digest import portable
-from axisjudge.rubric.next_version import DRAFTS, read_draft, version_that_says, with_front, write_version, write_whole
+from axisjudge.rubric.next_version import DRAFTS, read_draft, version_that_says, with_front, write_version
 from axisjudge.stats.acceptance import PARENT, ShownBetter, level_of, shown_better
 from axisjudge.studies import improvement
 from axisjudge.twins import EDITS, EXPECTED, make_twins
 from axisjudge.verdict import VERDICTS
-from axisjudge.workbench import own
+from axisjudge.workbench import own, write_whole
 
 #: `shown_better` with the level and the largest task of a study.
 Bets = Callable[..., ShownBetter]

@@ -41,10 +41,10 @@ from axisjudge.judges import Judge, JudgeLike, make_judges
 from axisjudge.judging.plan import RunOptions
 from axisjudge.protocol import find_split
 from axisjudge.rubric import SECTIONS, Rubric, load_rubric
-from axisjudge.rubric.next_version import DRAFTS, with_front, write_whole
+from axisjudge.rubric.next_version import DRAFTS, with_front
 from axisjudge.stats.estimate import many
 from axisjudge.verdict import AXES
-from axisjudge.workbench import own
+from axisjudge.workbench import own, write_whole
 
 if TYPE_CHECKING:
     import polars as pl

@@ -30,6 +30,7 @@ from axisjudge.judging.budget import Budget
 from axisjudge.judging.inquiry import OfAxes
 from axisjudge.judging.lane import Answered, LaneEnd
 from axisjudge.judging.plan import Call, Done, Identity, JudgingPlan
+from axisjudge.workbench import whole_or_not_at_all
 
 #: Requests and bytes of one batch; the providers take 50,000 and 200 MB at least.
 MOST_REQUESTS, MOST_BYTES = 20_000, 100_000_000
@@ -101,12 +102,10 @@ class Batches:
         if not self.open:
             self.path.unlink(missing_ok=True)
             return
-        draft = self.path.with_suffix(".tmp")
-        with draft.open("w") as file:
+        with whole_or_not_at_all(self.path) as draft, draft.open("w") as file:
             json.dump([asdict(batch) for batch in self.open], file)
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(self.path)
 
 
 def request_id(identity: Identity) -> str:

@@ -16,6 +16,7 @@ from axisjudge.figures.markup import literal, visible
 from axisjudge.report.made import NOTES
 from axisjudge.report.paper import sentences_of
 from axisjudge.report.render import TEMPLATES, css
+from axisjudge.workbench import write_whole
 
 #: The story: chapters in order, each with the reports that tell it, by their names without numbers.
 CHAPTERS = {
@@ -49,9 +50,8 @@ def write_index(reports: Path) -> Path:
     page = environment.get_template("reports.html.j2").render(
         story={chapter: chapter_cards for chapter, chapter_cards in story.items() if chapter_cards}, css=css()
     )
-    staged = reports / ".index.html"
-    staged.write_text(visible(page), encoding="utf-8")
-    return staged.replace(reports / "index.html")
+    write_whole(reports / "index.html", visible(page))
+    return reports / "index.html"
 
 
 def _one_a_question(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:

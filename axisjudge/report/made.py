@@ -14,6 +14,7 @@ from axisjudge.report.digest import git_commit, versions
 from axisjudge.report.drawn import KINDS
 from axisjudge.report.links import EXPLORER
 from axisjudge.sharing import in_words
+from axisjudge.workbench import write_whole
 
 #: Below reports/: the notes, which hold paths of this machine and stay out of git, and the locks of reports.
 NOTES = ".made"
@@ -51,11 +52,7 @@ def write_note(
         "published": _published(folder),
         "seconds": round(seconds, 2),
     }
-    path = note_path(folder)
-    path.parent.mkdir(exist_ok=True)
-    staged = path.with_suffix(".new")
-    staged.write_text(json.dumps(note, indent=1), encoding="utf-8")
-    staged.replace(path)
+    write_whole(note_path(folder), json.dumps(note, indent=1))
 
 
 def read_note(folder: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from axisjudge.checks import InputError, one_of
 from axisjudge.rubric.axes import Rubric, list_rubrics, load_rubric
 from axisjudge.verdict import AXES
-from axisjudge.workbench import own
+from axisjudge.workbench import own, write_whole
 
 #: Where the drafts of an axis stand that `axisjudge rubric improve` wrote.
 DRAFTS = "drafts"
@@ -89,13 +89,6 @@ def with_front(front: Mapping[str, Any], text: str) -> str:
 
     head = yaml.safe_dump(dict(front), sort_keys=False, allow_unicode=True, width=10_000)
     return f"---\n{head}---\n{text}"
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file of which nobody ever finds a part, whenever this is ended."""
-    unfinished = path.with_name(f".{path.name}.tmp")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
 
 
 def promote_version(axis: str, version: str) -> tuple[Path, str | None]:

@@ -6,6 +6,7 @@ The file stands in the workbench, beside its data; what it says of a model goes 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -16,7 +17,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from axisjudge.checks import InputError
-from axisjudge.workbench import home, own
+from axisjudge.workbench import home, own, write_whole
 
 FILE = "models.toml"
 
@@ -112,6 +113,9 @@ def own_model(provider: str, model: str | None) -> OwnModel | None:
 def add_model(fields: dict[str, Any]) -> Path:
     """Write a model down, in the place of what the file said of it; the file's path.
 
+    Comments stay, but for those in the entry whose place it takes, or where models stand in another form than
+    ``[[model]]``.
+
     Raises
     ------
     InputError
@@ -126,18 +130,25 @@ def add_model(fields: dict[str, Any]) -> Path:
     if (new.input_usd is None) != (new.output_usd is None):
         raise InputError("models", "needs both prices, of input and output, or none", cure="give --input and --output")
     path = own() / FILE
-    others = [each for each in own_models() if (each.name, each.provider) != (new.name, new.provider)]
-    draft = path.with_suffix(".tmp")
-    draft.write_text("\n".join(map(_as_toml, (*others, new))), encoding="utf-8")
-    draft.replace(path)
+    there = own_models()
+    head, *entries = re.split(r"(?m)^(?=[ \t]*\[\[)", path.read_text(encoding="utf-8") if there else "")
+    if len(entries) != len(there):
+        head, entries = "", [_as_toml(each) for each in there]
+    named = (new.name, new.provider)
+    kept = [entry for entry, each in zip(entries, there, strict=True) if (each.name, each.provider) != named]
+    write_whole(path, "\n\n".join(part.strip() for part in (head, *kept, _as_toml(new)) if part.strip()) + "\n")
     return path
 
 
 def _as_toml(model: OwnModel) -> str:
-    """An entry; a TOML text is written as JSON writes it."""
+    """An entry; a TOML text is written as JSON writes it, but for DEL and letters that are escaped in halves."""
     fields = model.model_dump(exclude_none=True).items()
-    lines = (f"{name} = {value if isinstance(value, date) else json.dumps(value)}" for name, value in fields)
-    return "\n".join(["[[model]]", *lines, ""])
+    lines = (f"{name} = {value if isinstance(value, date) else _text(value)}" for name, value in fields)
+    return "\n".join(["[[model]]", *lines])
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 @lru_cache(maxsize=4)

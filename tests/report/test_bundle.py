@@ -313,7 +313,9 @@ def test_a_key_stays_in_no_column_of_a_published_table_whatever_its_type(home: P
 
     def published(name: str, table: str) -> Result:
         with at(home):
-            return CliRunner().invoke(app, ["report", "--publish", str(tmp_path / name), "--from", str(tmp_path / table)])
+            return CliRunner().invoke(
+                app, ["report", "--publish", str(tmp_path / name), "--from", str(tmp_path / table)]
+            )
 
     told = published("made", "r.parquet")
     assert told.exit_code == 0, told.output
