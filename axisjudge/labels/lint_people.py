@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from axisjudge.ratings import SCHEMA, read_ratings
+from axisjudge.ratings import read_every_line
+from axisjudge.ratings.scales import categories_of, level_of
 from axisjudge.results import Result
 from axisjudge.stats.comparisons.paired import holm, paired_sign_flip
 from axisjudge.verdict import IDENTITY
@@ -82,16 +83,12 @@ Floats = NDArray[np.float64]
 def read_in_writing_order(*paths: str | Path) -> pl.DataFrame:
     """Ratings in the order of their lines, with a column `batch`: the run, else the file.
 
-    `read_ratings` checks the files; it sorts, and copied blocks can only be seen in the order of writing.
+    `axisjudge.read_ratings` sorts, and copied blocks can only be seen in the order of writing.
     """
-    tables = []
-    for path in map(Path, paths):
-        checked = read_ratings(path)
-        lines = checked if path.suffix == ".parquet" else pl.read_ndjson(path, schema=SCHEMA, ignore_errors=True)
-        once = lines.filter(pl.col("item_id").is_not_null()).unique(list(IDENTITY), keep="last", maintain_order=True)
-        tables.append(once.with_columns(batch=pl.coalesce(pl.col("run_id"), pl.lit(path.stem))))
-    table = pl.concat(tables)
-    return table.unique(list(IDENTITY), keep="last", maintain_order=True)
+    tables = [
+        read_every_line(path).with_columns(batch=pl.coalesce("run_id", pl.lit(Path(path).stem))) for path in paths
+    ]
+    return pl.concat(tables).unique(list(IDENTITY), keep="last", maintain_order=True)
 
 
 def as_number(scale: str, verdict: str | None, value: float | None) -> float | None:
@@ -185,11 +182,9 @@ def _paired(
 
 def _exchanges(scale: str, words: Sequence[str]) -> list[dict[str, str]]:
     """The ways in which words may have been exchanged, each as word -> meaning."""
-    if scale.startswith("ordinal:"):
-        low, high = map(int, scale.removeprefix("ordinal:").split("-"))
-        return [{str(value): str(low + high - value) for value in range(low, high + 1)}]
-    if scale == "step":
-        return [{"-1": "+1", "0": "0", "+1": "-1"}]
+    if level_of(scale) == "ordinal":
+        known = categories_of(scale) or ()
+        return [dict(zip(known, reversed(known), strict=True))]
     if len(words) > MOST_WORDS:
         pairs = [(one, two) for position, one in enumerate(words) for two in words[:position]]
         return [{**dict(zip(words, words, strict=True)), one: two, two: one} for one, two in pairs]

@@ -13,6 +13,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.labels.reading import first_line_of, json_if_any
+from axisjudge.ratings.scales import ends_of
 from axisjudge.ratings.table import ratings_frame, read_ratings
 from axisjudge.scores.axis.result import GOAL, AxisResult
 from axisjudge.scores.curves.curve import Floats, LogNormalCurve
@@ -199,10 +200,11 @@ def scores_of_ratings(ratings: pl.DataFrame) -> pl.DataFrame:
     """
     graded = ratings.filter(pl.col("value").is_not_null() & (pl.col("status") == "ok"))
     scales = graded["scale"].unique().to_list()
-    if len(scales) != 1 or not (scales[0] == "unit" or scales[0].startswith("ordinal:")):
+    ends = ends_of(scales[0]) if len(scales) == 1 and scales[0].partition(":")[0] in ("unit", "ordinal") else None
+    if ends is None:
         error = InputError if scales else TooLittle
         raise error("ratings", "need one scale of numbers, unit or ordinal", sorted(scales) or "no values")
-    low, high = (0.0, 1.0) if scales[0] == "unit" else map(float, scales[0].removeprefix("ordinal:").split("-"))
+    low, high = ends
     keys = [pl.col("item_id").alias("run"), pl.col("cluster_id").alias("task"), pl.col("question").alias("dimension")]
     share = (pl.col("value") - low) / (high - low)
     person = pl.col("rater_kind") == "human"

@@ -11,6 +11,7 @@ from axisjudge.checks import InputError
 from axisjudge.labels import read_agentprocessbench, read_agentrx
 from axisjudge.labels.lint import ALPHA, chance_of_run, lint_labels, read_in_writing_order
 from axisjudge.ratings import RatingsWriter
+from axisjudge.ratings.merging import write_dataset
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import AXES
 
@@ -208,6 +209,21 @@ def test_files_are_read_in_the_order_of_writing_and_are_batches(tmp_path):
     assert table["item_id"].to_list()[:59] == [one.item_id for one in CLEAN[:60][::-1]][1:]
     assert table["batch"].unique(maintain_order=True).to_list() == ["one", "two"]
     assert table.height == len(CLEAN)
+    paths[0].write_bytes(b"\xef\xbb\xbf" + paths[0].read_bytes())  # as some editors write it
+    assert read_in_writing_order(*paths).equals(table)
+    write_dataset(paths, tmp_path / "whole")
+    assert set(read_in_writing_order(tmp_path / "whole")["item_id"]) == set(table["item_id"])
+
+
+def test_a_scale_that_is_none_is_one_line():
+    graded = [
+        one.model_copy(update={"scale": "ordinal:low-high", "verdict": "low", "rater": name})
+        for one in CLEAN
+        for name in ("ada", "bo")
+        if one.rater == CLEAN[0].rater
+    ]
+    with pytest.raises(InputError, match="scale: must be"):
+        lint(graded)
 
 
 def test_no_people_no_lint():
