@@ -195,8 +195,8 @@ def agreement(
     how: dict[str, Any] = {"coefficient": coefficient, "weighted": weighted, "alike": alike, "crossed": crossed}
     results = [panel_agreement(source, **how) for source in sources]
     citations = shared_steps(by_rubric, runs)
-    repeats = asked_again(pl.concat([source.ratings for source in sources]))
-    rated = sources[0].ratings
+    rated = pl.concat([source.ratings for source in sources])
+    repeats = asked_again(rated)
     if json:
         overall = [_overall(source, result) for source, result in zip(sources, results, strict=True)]
         behind = {

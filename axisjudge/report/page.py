@@ -20,7 +20,7 @@ from axisjudge.checks import InputError
 from axisjudge.figures.markup import literal, untypeset
 from axisjudge.figures.theme import is_empty
 from axisjudge.judging.estimate import cost_of
-from axisjudge.protocol.standing import Standing, standing_of
+from axisjudge.protocol.standing import standing_of
 from axisjudge.ratings import as_ratings
 from axisjudge.readers import read_trajectories
 from axisjudge.report.digest import file_sha256, portable
@@ -92,9 +92,6 @@ class Page:
         with it; nothing is shown where it is None.
     inputs : iterable of path, optional
         Other files the page is made from; their hashes go into results.json. Relative to the workbench.
-    standing : Standing, optional
-        What the ratings may claim; by default worked out from split, lock and ledger of the workbench. Where held-out
-        data are touched the banner says so: opening, optimism, and EXPLORATORY with every reason.
 
     Notes
     -----
@@ -109,12 +106,11 @@ class Page:
         runs: Iterable[Trajectory] | str | None = None,
         *,
         inputs: Iterable[str | Path] = (),
-        standing: Standing | None = None,
     ) -> None:
         self.name = name
         ratings = as_ratings(ratings)
         self.scope = scope_of(ratings)
-        self.standing = standing_of(ratings) if standing is None else standing
+        self.standing = standing_of(ratings)
         of = self.standing
         self.declared = declared_results(ratings, of.plan) if of.confirmatory and of.plan else ()
         self.results: dict[str, Any] = {}
@@ -132,7 +128,6 @@ class Page:
         for path in inputs:
             full = workbench.home() / path
             self.inputs[portable(full, workbench.home())] = file_sha256(full)
-        self._published: list[pl.DataFrame] = []
         self._outputs: list[tuple[dict[str, str], dict[str, Any]]] | None = None  # of one part, while it is added
         self._made_up = ""  # the warning of a part whose ratings are made up on a page whose own are not
         self._shows = self._leads = ""  # what a figure is of that shows none of the page's ratings; of the first one
@@ -227,7 +222,6 @@ class Page:
         name: str = "",
         sentence: str = "",
         fold: bool = False,
-        of_ratings: bool | None = None,
         **shown: Any,
     ) -> None:
         """Put a part on the page: its figure if it has one of its own, its sentence, and its table under a fold.
@@ -245,8 +239,6 @@ class Page:
             Under which values and figure are kept; by default the part's, and one made of the caption.
         fold : bool
             Let all of it stand under a fold that bears the caption.
-        of_ratings : bool, optional
-            False for what shows none of the page's ratings (published counts, say); a part knows.
         **shown
             What the part's `plot` takes, such as ``measure="consensus"``.
 
@@ -260,6 +252,7 @@ class Page:
         part = what if isinstance(what, Part) else None
         behind = None if part is None else part.behind if table is None or not isinstance(part.behind, Sequence) else ()
         formats = part.formats if part is not None else {}
+        of_ratings, made_up = part is None or part.of_ratings, part is not None and part.made_up
         if isinstance(table, str):  # shown as a frame, but it is known what its rows are of
             what, table, part = getattr(what, table), None, None
         alone = part is None and hasattr(what, "columns")
@@ -269,13 +262,12 @@ class Page:
         name = name or (part.name if part is not None else made)
         if part is not None or frame is not None:
             self.record(name, part if part is not None else as_polars(frame))
-        of_ratings = of_ratings if of_ratings is not None else part is None or part.of_ratings
         if alone and fold and not len(frame):
             return  # a fold of nothing
         statistic, axis = part.declared if part is not None else ("", None)
         known: Any = {"of_ratings": of_ratings, "statistic": statistic, "axis": axis}
         self._shows = getattr(part, "_shows", "")
-        self._made_up = _MADE_UP if part is not None and part.made_up and not self.scope.short_banner else ""
+        self._made_up = _MADE_UP if made_up and not self.scope.short_banner else ""
         with self._gathered(caption or name.replace("_", " ").capitalize(), fold):
             if not alone and (part is None or type(part).plot is not Part.plot):  # rows with intervals are the table's
                 drawn: Any = part.plot(**shown) if part is not None else what
@@ -332,12 +324,9 @@ class Page:
     def record(self, name: str, value: Value) -> Value:
         """Keep `value` in results.json under `name` and return it.
 
-        NaN and infinities become null; a result that knows why says so in a field of its own. The table of a result
-        that says ``of_ratings = False`` (published figures, say) never bears the banner of this page's ratings.
+        NaN and infinities become null; a result that knows why says so in a field of its own.
         """
         self._claim(name, self.results)
-        if not getattr(value, "of_ratings", True) and (to_frame := getattr(value, "to_frame", None)):  # no Part yet
-            self._published.append(as_polars(to_frame()))
         self.results[name] = plain(value, name)
         self._results_json[name] = dumps(self.results[name])
         self._save()
@@ -423,8 +412,7 @@ class Page:
         formats : mapping of column to format, optional
             Python format specifications such as ``.2f`` or ``.0%``; floats have two digits by default.
         of_ratings : bool
-            False for a table that shows none of the page's ratings, which the banner does not concern. The tables of
-            recorded results that are not of ratings are known.
+            False for a table that shows none of the page's ratings, which the banner does not concern.
         statistic, axis : str, optional
             What the table shows and nothing else. On held-out data a table bears the word exploratory unless the
             analysis plan declares this.
@@ -438,7 +426,6 @@ class Page:
             return
         if unknown := set(formats) - set(table.columns):
             raise InputError("formats", f"columns are {', '.join(table.columns)}", sorted(unknown))
-        of_ratings = of_ratings and not any(table.equals(published) for published in self._published)
         note = self.note(statistic, axis) if of_ratings else None
         name, number = self._table_name(caption)
         head = f"Table {number}. {caption}" if caption else f"Table {number}."

@@ -5,10 +5,12 @@ import re
 import subprocess
 import sys
 
+import polars as pl
 import pytest
 from protocol.places import current_path
 
 from axisjudge import cli
+from axisjudge.ratings import read_ratings, write_ratings
 from axisjudge.rubric import list_rubrics
 from axisjudge.workbench import home
 
@@ -315,6 +317,11 @@ def test_every_command_that_reads_ratings_says_what_they_may_claim(command, benc
         assert re.search(r"\nEXPLORATORY: (\d+) of \1 ratings were judged with --exploratory", text)
     tuned, parts = bench / "tuned.jsonl", bench / "parts"
     assert command(f"judge {demo}/results --judge rules --split calibration --out {tuned}")[0] == 0
+    grade = {"question": "tone", "scale": "ordinal:1-5", "status": "ok", "verdict": "3", "value": 3.0}
+    graded = read_ratings(out).filter(question="termination").with_columns(pl.lit(v).alias(k) for k, v in grade.items())
+    write_ratings(graded, bench / "graded.jsonl")
+    said_of_both = command(f"agreement {tuned} {bench / 'graded.jsonl'}")[1]
+    assert "\nEXPLORATORY" in said_of_both, "held-out ratings on another scale than the first"
     assert command(f"ratings compact {out} {tuned} --out {parts}")[0] == 0
     amounts = [
         re.search(r"\nEXPLORATORY: (\d+) of (\d+) ratings", command(line)[1]).groups()

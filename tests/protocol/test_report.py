@@ -129,8 +129,10 @@ def test_exploratory_stands_first_with_its_reason_and_on_every_table(split, runs
     assert json.loads((staging / PAGE_FILE).read_text())["standing"]["exploratory"] is True
 
 
-def test_a_standing_that_was_worked_out_elsewhere_is_taken(bench, runs, shown):
-    Page("01_page", judged(runs), standing=Standing(reasons=("the ledger was lost",))).banner()
+def test_a_banner_says_every_reason_of_a_standing(bench, runs, shown):
+    page = Page("01_page", judged(runs))
+    page.standing = Standing(reasons=("the ledger was lost",))
+    page.banner()
     assert shown[0]["text/plain"].startswith("EXPLORATORY: the ledger was lost.")
 
 

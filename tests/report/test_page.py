@@ -35,6 +35,7 @@ from axisjudge.report.render import safe_html
 from axisjudge.report.scope import ratings_sha256, scope_of
 from axisjudge.report.tables import html_table, markdown_table
 from axisjudge.results import dumps, plain
+from axisjudge.studies._shared.result import Part
 from axisjudge.studies.agreement.by_question import published_agreement
 from axisjudge.workbench import shipped
 
@@ -283,6 +284,28 @@ def test_tables_of_published_figures_never_bear_the_banner(monkeypatch: pytest.M
     assert ["not measurements" in bundle.get(MARKDOWN_MIME, "") for bundle in shown] == [True, False, True] * len(
         results
     )
+
+
+class Further(Part, name="further", caption="Of no ratings", of_ratings=False):
+    """A part with a further table."""
+
+    table = property(lambda self: REAL.select("agent"))
+    more = property(lambda self: REAL.select("task_id"))
+
+
+class MadeUp(Further, name="made_up", caption="Of made-up ratings"):
+    """The same, of ratings that no judge gave."""
+
+
+@pytest.mark.parametrize(
+    ("ratings", "part", "warned"), [("MADE", Further(), False), ("REAL", MadeUp(made_up=("a",)), True)]
+)
+def test_a_further_table_of_a_part_is_of_what_the_part_is_of(monkeypatch, ratings, part, warned) -> None:
+    shown: list[dict[str, str]] = []
+    monkeypatch.setattr("axisjudge.report.page._show", lambda bundle, *_: shown.append(bundle))
+    page = Page("05_page", {"MADE": MADE, "REAL": REAL}[ratings])
+    page.add(part, "more", caption="More")
+    assert ["not measurements" in bundle["text/html"] for bundle in shown] == [warned]
 
 
 def test_in_a_report_run_a_page_keeps_what_it_says(staging: Path) -> None:
