@@ -160,6 +160,7 @@ _IGNORED = """\
 data/cache/
 data/labels/*.lock
 rubrics/*.lock
+rubrics/*/drafts/*.lock
 reports/*/*.html
 reports/*/*.ipynb
 reports/gallery/*/*.html

@@ -122,21 +122,24 @@ _NO_PARAPHRASE = (
 def _number(work: RubricSearch, cut: Cut, best: str) -> int:
     """The place of this candidate among all that any search has asked on some of these confirm tasks, from 1.
 
-    Written down before anything is asked. The same text, parent, judges, repeats and labels are one candidate, so that
+    Written down before anything is asked, by one search after another. The same text, parent, judges, repeats and labels are one candidate, so that
     a search that is taken up again keeps its number; whatever differs is another look at the same tasks.
     """
+    from filelock import FileLock
+
     path = own() / "rubrics" / work.axis / DRAFTS / "confirmed.jsonl"
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
     gold = sorted((id, work.labels[id]) for id in runs_of(work, cut.confirm))
     raters = sorted(judge.rater for judge in work.judges)
     asked = json.dumps([best, work.first.text, raters, work.repeats, work.target, gold])
     mine = sha256(asked.encode()).hexdigest()
-    if known := next((row["number"] for row in rows if row["asked"] == mine), None):
-        return int(known)
-    number = 1 + sum(not set(row["tasks"]).isdisjoint(cut.confirm) for row in rows)
-    row = {"candidate": RubricCandidate(best).key, "number": number, "asked": mine, "tasks": list(cut.confirm)}
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in (*rows, row)))
+    with FileLock(f"{path}.lock"):
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+        if known := next((row["number"] for row in rows if row["asked"] == mine), None):
+            return int(known)
+        number = 1 + sum(not set(row["tasks"]).isdisjoint(cut.confirm) for row in rows)
+        row = {"candidate": RubricCandidate(best).key, "number": number, "asked": mine, "tasks": list(cut.confirm)}
+        write_whole(path, "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in (*rows, row)))
     return number
 
 

@@ -9,10 +9,12 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from itertools import cycle
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -24,8 +26,9 @@ from axisjudge.checks import InputError
 from axisjudge.cli import main
 from axisjudge.iterating import proposing
 from axisjudge.iterating.concluding import _beats as is_beaten_by
+from axisjudge.iterating.concluding import _number
 from axisjudge.iterating.proposing import RunContent, refusals
-from axisjudge.iterating.search import nested_cut
+from axisjudge.iterating.search import Cut, nested_cut
 from axisjudge.judges.prompt import build_prefix
 from axisjudge.judges.simulated import HELPFUL
 from axisjudge.labels.reference import reference_ratings
@@ -634,3 +637,13 @@ def test_cases_are_as_many_and_as_long_as_the_proposers_context_holds(room, n_ca
     whole = len(page.instructions) + len(page.prefix.text) + len(page.question) + len(json.dumps(page.schema))
     assert whole <= room
     assert page.prefix.text.rstrip().endswith(f">>> END OF CASES {page.prefix.mark}")
+
+
+def test_searches_that_confirm_at_once_number_their_candidates_one_by_one(bench):
+    work = SimpleNamespace(axis=AXIS, runs={}, labels={}, judges=[], repeats=2, target="labels")
+    work.first = SimpleNamespace(text="the first")
+    cut, texts = Cut(searches=(), confirm=("a", "b")), [f"text {n}" for n in range(24)]
+    with ThreadPoolExecutor(12) as pool:
+        numbers = list(pool.map(lambda text: _number(work, cut, text), texts))
+    assert sorted(numbers) == list(range(1, 25))
+    assert [_number(work, cut, text) for text in texts] == numbers
