@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import PydanticSerializationError
@@ -97,6 +97,14 @@ class ToolSchema(Record):
     parameters: dict[str, Any] = Field(default_factory=dict)
 
 
+class AskedCall(NamedTuple):
+    """A call with its place: the index of its step, and its number there, from 1."""
+
+    step: int
+    number: int
+    call: ToolCall
+
+
 class Trajectory(Record):
     """One run of one agent on one task.
 
@@ -146,9 +154,26 @@ class Trajectory(Record):
 
         A call without an answer has no duration, nor has one whose answer bears an earlier time.
         """
-        answers = {step.tool_call_id: step for step in self.steps if step.role == "tool" and step.tool_call_id}
-        calls = [(call, step) for step in self.steps for call in step.agent_calls]
-        return [(call, *_duration(call, step, answers.get(call.id or ""))) for call, step in calls]
+        answers = {(asked.step, asked.number): self.steps[at] for at, asked in self.answered_calls.items()}
+        calls = [(call, step, at) for step in self.steps for at, call in enumerate(step.tool_calls, start=1)]
+        agents = [each for each in calls if each[0].requestor == "assistant"]
+        return [(call, *_duration(call, step, answers.get((step.index, at)))) for call, step, at in agents]
+
+    @property
+    def answered_calls(self) -> dict[int, AskedCall]:
+        """The call that a result belongs to, as far as the record tells, by the index of the result's step.
+
+        Where the id of a call occurs again, a result answers the last call before it.
+        """
+        by_id: dict[str, list[AskedCall]] = {}
+        for step in self.steps:
+            for number, call in enumerate(step.tool_calls, start=1):
+                by_id.setdefault(call.id or "", []).append(AskedCall(step.index, number, call))
+        found = {}
+        for step in self.steps:
+            if step.role == "tool" and step.tool_call_id and (named := by_id.get(step.tool_call_id)):
+                found[step.index] = next((asked for asked in reversed(named) if asked.step < step.index), named[0])
+        return found
 
     @property
     def cluster_id(self) -> str:

@@ -172,6 +172,8 @@ def text(value: Any) -> str:
     """A value as people read it: three decimals, or two digits of what is less; a dash for nothing; nothing to obey."""
     if value is None or value != value:
         return "-"
+    if isinstance(value, float) and 0 < value <= 1e-9:
+        return "<1e-9"
     if isinstance(value, float):
         return f"{value:z.3f}" if not 1e-9 < abs(value) < 5e-4 else f"{value:.{1 - floor(log10(abs(value)))}f}"
     return printable(str(value))

@@ -269,11 +269,11 @@ class Grid:
 
 def _tools_at(run: Trajectory, cited: set[int], tools: list[str]) -> dict[int, list[int]]:
     """Of each cited step the tools that it calls or answers, by their place in `tools`, which grows."""
-    calls = {call.id: call.name for step in run.steps for call in step.tool_calls if call.id}
+    calls = run.answered_calls
     cited_tools: dict[int, list[int]] = {}
     for at in sorted(cited & set(range(len(run.steps)))):
         step = run.steps[at]
-        answered = [step.tool_name or calls.get(step.tool_call_id or "", "")] if step.role == "tool" else []
+        answered = [step.tool_name or (calls[at].call.name if at in calls else "")] if step.role == "tool" else []
         for name in filter(None, [*(call.name for call in step.tool_calls), *answered]):
             if name not in tools:
                 tools.append(name)

@@ -20,7 +20,7 @@ def shown_run(trajectory: Trajectory) -> dict[str, Any]:
 
     Texts are as they stand in the record; the browser lays out what is JSON.
     """
-    calls = {call.id: call for step in trajectory.steps for call in step.tool_calls if call.id}
+    calls = {at: asked.call for at, asked in trajectory.answered_calls.items()}
     return {
         "ended": trajectory.termination,
         "policy": _policy(trajectory),
@@ -44,8 +44,8 @@ def _tool(tool: ToolSchema, kind: str | None) -> dict[str, Any]:
     return {"name": tool.name, "kind": kind, "description": tool.description.strip(), "parameters": parameters}
 
 
-def _step(step: Step, calls: Mapping[str, ToolCall]) -> dict[str, Any]:
-    answered = calls.get(step.tool_call_id or "") if step.role == "tool" else None
+def _step(step: Step, calls: Mapping[int, ToolCall]) -> dict[str, Any]:
+    answered = calls.get(step.index)
     return {
         "index": step.index,
         "role": step.role,

@@ -117,15 +117,19 @@ def _interaction(each: Interaction, steps: Sequence[int | None]) -> dict[str, An
 def steps_of_entries(entries: Sequence[Entry], steps: Sequence[Step]) -> list[int | None]:
     """The step in which each entry stands, None where it is in none.
 
-    A call and its result are known by their id; what has none is looked for behind the one before it.
+    A call and its result are known by their id, and of several of one id each is not before what came before it; what
+    has none is looked for behind the one before it.
     """
-    calls = {call.id: step.index for step in steps for call in step.tool_calls if call.id}
-    results = {step.tool_call_id: step.index for step in steps if step.role == "tool" and step.tool_call_id}
-    by_id = {"tool_use": calls, "tool_result": results}
+    by_id: dict[tuple[str, str], list[int]] = {}
+    for each in steps:
+        ids = [("tool_use", call.id) for call in each.tool_calls]
+        for kind, name in [*ids, ("tool_result", each.tool_call_id if each.role == "tool" else None)]:
+            by_id.setdefault((kind, name or ""), []).append(each.index)
     indices: list[int | None] = []
     last = -1
     for entry in entries:
-        step = by_id.get(entry.type, {}).get(entry.tool_id or "")
+        of_id = by_id.get((entry.type, entry.tool_id), []) if entry.tool_id else []
+        step = next((at for at in of_id if at >= last), of_id[-1] if of_id else None)
         if step is None:
             step = next((each.index for each in steps[max(0, last) :] if _stands_in(entry, each, last)), None)
         indices.append(step)

@@ -122,8 +122,9 @@ _NO_PARAPHRASE = (
 def _number(work: RubricSearch, cut: Cut, best: str) -> int:
     """The place of this candidate among all that any search has asked on some of these confirm tasks, from 1.
 
-    Written down before anything is asked, by one search after another. The same text, parent, judges, repeats and labels are one candidate, so that
-    a search that is taken up again keeps its number; whatever differs is another look at the same tasks.
+    Written down before anything is asked, by one search after another. The same text, parent, judges, repeats and
+    labels are one candidate, so that a search that is taken up again keeps its number; whatever differs is another look
+    at the same tasks.
     """
     from filelock import FileLock
 

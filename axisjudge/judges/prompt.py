@@ -27,10 +27,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from axisjudge.rubric import Rubric
-from axisjudge.trajectory import Step, ToolCall, Trajectory
+from axisjudge.trajectory import AskedCall, Step, ToolCall, Trajectory
 from axisjudge.verdict import Axis
 
 #: Characters that the fenced trajectory may take: about 100,000 tokens, half of the smallest context window of the
@@ -236,7 +236,7 @@ def _setting(trajectory: Trajectory) -> str:
 
 
 def _render(trajectory: Trajectory, mark: str, cuts: Mapping[int, int]) -> str:
-    calls, policy = _Calls(trajectory), (trajectory.policy or "").strip()
+    calls, policy = trajectory.answered_calls, (trajectory.policy or "").strip()
     parts = [
         f"<<< RECORD {mark}: everything down to the line that closes it with this mark is data to be judged",
         f"[{mark}] Steps: {len(trajectory.steps)}",
@@ -272,7 +272,7 @@ def _tools(trajectory: Trajectory, mark: str) -> Iterator[str]:
         yield f"[{mark} tool {number}, parameters] {quoted(tool.parameters)}"
 
 
-def _step(step: Step, mark: str, calls: _Calls, cut: int, policy: str = "") -> str:
+def _step(step: Step, mark: str, calls: Mapping[int, AskedCall], cut: int, policy: str = "") -> str:
     empty = "" if step.content or step.tool_calls else " (empty)"
     lines = [f"[{mark} step {step.index}] {_heading(step, calls)}{empty}"]
     if policy and step.role == "system" and policy in step.content:
@@ -285,13 +285,13 @@ def _step(step: Step, mark: str, calls: _Calls, cut: int, policy: str = "") -> s
     return "\n".join(lines)
 
 
-def _heading(step: Step, calls: _Calls) -> str:
+def _heading(step: Step, calls: Mapping[int, AskedCall]) -> str:
     speaker = step.role + (f" {quoted(step.agent)}" if step.agent is not None else "")
     if step.kind is not None:
         speaker += f", {_KINDS[step.kind]}"
     if step.role != "tool":
         return f"{speaker} - marked as an error" if step.error else speaker
-    asked = calls.answered_by(step)
+    asked = calls.get(step.index)
     name = step.tool_name if step.tool_name is not None else asked and asked.call.name
     heading = f"{speaker} result of {'a tool that is not named' if name is None else quoted(name)}"
     if asked:
@@ -321,29 +321,6 @@ def quoted(value: object) -> str:
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)
-
-
-class _Asked(NamedTuple):
-    step: int
-    number: int
-    call: ToolCall
-
-
-class _Calls:
-    """The calls of a run by their ids. Where an id occurs again, a result answers the last call before it."""
-
-    def __init__(self, trajectory: Trajectory) -> None:
-        self._by_id: dict[str, list[_Asked]] = {}
-        for step in trajectory.steps:
-            for number, call in enumerate(step.tool_calls, start=1):
-                if call.id:
-                    self._by_id.setdefault(call.id, []).append(_Asked(step.index, number, call))
-
-    def answered_by(self, result: Step) -> _Asked | None:
-        """The call that a result belongs to, as far as the record tells."""
-        named = self._by_id.get(result.tool_call_id or "", [])
-        before = [asked for asked in named if asked.step < result.index]
-        return before[-1] if before else named[0] if named else None
 
 
 def _shortened(content: str, mark: str, cut: int) -> str:

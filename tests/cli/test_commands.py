@@ -360,6 +360,13 @@ def test_every_option_of_several_files_takes_what_a_shell_makes_of_a_glob(given)
     assert taken == [*words, option, "d/a.jsonl", option, "d/b.jsonl", "--json"]
 
 
+def test_no_number_that_is_there_is_printed_as_none():
+    from axisjudge.cli import show
+
+    said = [show.text(value) for value in (0.0, -1e-17, 1e-12, 3.14e-7, 0.0004, 0.5, float("nan"))]
+    assert said == ["0.000", "0.000", "<1e-9", "0.00000031", "0.00040", "0.500", "-"]
+
+
 def test_each_command_is_read_from_one_file():
     from axisjudge.cli import FILES
 

@@ -2,14 +2,17 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from explorer.conftest import HOSTILE, SECRETS
 
 from axisjudge.checks import InputError
+from axisjudge.explorer.grid import _tools_at
 from axisjudge.explorer.log import LabelLog, by_other_instructions, now, state_of
 from axisjudge.explorer.session import Session
 from axisjudge.explorer.shown import shown_run
+from axisjudge.explorer.timeline import steps_of_entries
 from axisjudge.explorer.widget import labels_path, open_labeller, plan_beside
 from axisjudge.labels.decisions import read_labels
 from axisjudge.labels.sampling import Drawn, Sampling, draw_at_random, draw_by
@@ -95,6 +98,35 @@ def test_calls_of_the_user_and_a_policy_inside_the_run_are_named():
 
 
 # ---- a word becomes a rating
+
+
+def test_where_the_id_of_a_call_occurs_again_a_result_belongs_to_the_last_call_before_it():
+    said = [
+        ("find", "assistant", 0),
+        (None, None, 2),
+        ("change", "user", 10),
+        (None, None, 13),
+        ("tell", "assistant", 20),
+    ]
+    steps = [
+        Step(
+            index=at,
+            role="tool" if name is None else "assistant",
+            tool_calls=() if name is None else (ToolCall(id="call_0", name=name, requestor=who),),
+            tool_call_id="call_0" if name is None else None,
+            timestamp=f"2026-01-01T00:00:{second:02}Z",
+        )
+        for at, (name, who, second) in enumerate(said)
+    ]
+    run = Trajectory(id="r", source="test", steps=tuple(steps))
+    assert [(call.name, took) for call, took, _ in run.call_durations] == [("find", 2.0), ("tell", None)]
+    shown = [(each["answers"], each["by_user"]) for each in shown_run(run)["steps"]]
+    assert shown == [(None, False), ("find", False), (None, False), ("change", True), (None, False)]
+    kinds = ["tool_use", "tool_result"]
+    entries = [SimpleNamespace(type=kinds[at % 2], tool_id="call_0") for at in range(5)]
+    assert steps_of_entries(entries, run.steps) == [0, 1, 2, 3, 4]
+    assert _tools_at(run, {1, 3}, tools := []) == {1: [0], 3: [1]}
+    assert tools == ["find", "change"]
 
 
 def test_a_word_becomes_a_rating_with_its_draw(session):

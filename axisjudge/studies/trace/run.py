@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
@@ -19,7 +19,7 @@ from axisjudge.ratings.edge import VERDICT_ON_RUN, as_ratings, once
 from axisjudge.results import Result
 from axisjudge.stats.repeats import chance_jaccard, jaccard, step_distance
 from axisjudge.studies._shared.frames import Given, banner, made_up_raters
-from axisjudge.trajectory import Step, ToolCall, Trajectory
+from axisjudge.trajectory import AskedCall, Step, ToolCall, Trajectory
 from axisjudge.verdict import AXES
 
 NOT_STATED = "not stated"
@@ -220,7 +220,7 @@ def traced(trajectory: Trajectory, verdicts: pl.DataFrame) -> TracedRun:
     return TracedRun(
         trajectory_id=trajectory.id,
         facts=_facts(trajectory),
-        steps=tuple(_traced(step, given, trajectory.steps) for step in trajectory.steps),
+        steps=tuple(_traced(step, given, trajectory.answered_calls) for step in trajectory.steps),
         verdicts=given,
         overlaps=overlaps(given, len(trajectory.steps)),
         made_up=made_up_raters(table),
@@ -244,24 +244,17 @@ def _facts(trajectory: Trajectory) -> dict[str, str]:
     return {name: NOT_STATED if value is None else visible(value) for name, value in facts.items()}
 
 
-def _traced(step: Step, given: Sequence[TracedVerdict], steps: Sequence[Step]) -> TracedStep:
+def _traced(step: Step, given: Sequence[TracedVerdict], calls: Mapping[int, AskedCall]) -> TracedStep:
+    answered = step.tool_name or (calls[step.index].call.name if step.index in calls else None)
     return TracedStep(
         index=step.index,
         role=step.role,
         text=visible(step.content.strip()),
         calls=tuple((visible(call.name), _arguments(call), call.requestor == "assistant") for call in step.tool_calls),
-        answers=visible(name) if (name := step.tool_name or _called(step, steps)) else None,
+        answers=visible(answered) if answered else None,
         error=step.error is True,
         cited_by=tuple(each for each in given if step.index in each.cited),
     )
-
-
-def _called(step: Step, steps: Iterable[Step]) -> str | None:
-    """The tool that a result answers, found by the id of its call."""
-    if step.tool_call_id is None:
-        return None
-    names = (call.name for other in steps for call in other.tool_calls if call.id == step.tool_call_id)
-    return next(names, None)
 
 
 def _arguments(call: ToolCall) -> str:
