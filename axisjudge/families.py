@@ -11,13 +11,28 @@ _TOKENS = {
     "qwen": ("qwen", "qwq"),
     "deepseek": ("deepseek",),
     "moonshot": ("kimi",),
-    "mistral": ("mistral", "mixtral", "ministral", "magistral"),
+    "mistral": ("mistral", "mixtral", "ministral", "magistral", "codestral", "devstral", "pixtral", "voxtral"),
     "xai": ("grok",),
     "zhipu": ("glm",),
     "cohere": ("cohere", "command"),
     "microsoft": ("phi",),
     "nvidia": ("nemotron",),
     "writer": ("palmyra",),
+    "allenai": ("olmo", "olmoe"),
+    "minimax": ("minimax",),
+    "ai21": ("jamba",),
+    "tencent": ("hunyuan",),
+    "lg": ("exaone",),
+    "shanghai-ai-lab": ("internlm",),
+    "bytedance": ("doubao",),
+}
+#: Models that are called like people and things: what has to stand behind the name.
+_FORMS = {
+    "01-ai": re.compile(r"yi-(\d|large|lightning|medium|spark|vision|coder|vl)"),
+    "amazon": re.compile(r"([\w.-]*\bamazon[.-])?nova-(\d|pro|lite|micro|premier|sonic)"),
+    "ibm": re.compile(r"granite-?(\d|code|guardian|vision)"),
+    "baidu": re.compile(r"ernie-(\d|x|speed|lite)"),
+    "tii": re.compile(r"falcon-?(\d|h\d|mamba)"),
 }
 _TOKEN_FAMILY = {token: family for family, tokens in _TOKENS.items() for token in tokens}
 
@@ -42,4 +57,6 @@ def family_of(model: str | None) -> str | None:
             for name in (token, token.rstrip("0123456789")):
                 if name in _TOKEN_FAMILY and (name != "command" or not index):  # a word of other names, too
                     return _TOKEN_FAMILY[name]
+        if called := [family for family, form in _FORMS.items() if form.match(part)]:
+            return called[0]
     return None

@@ -78,6 +78,7 @@ def fit_panel(
     from axisjudge.studies.panels import panels
     from axisjudge.studies.panels.voted import hashes
 
+    new_file(out)
     table = read_ratings(*ratings, latest=True)
     label_table = labelled.table()
     check_tuning(table["cluster_id"].unique().to_list())
@@ -293,6 +294,8 @@ def fit_curve(
     from axisjudge.studies.curves import ScoreColumns, curve_report
     from axisjudge.studies.curves.sources import read_table
 
+    if out is not None:
+        new_file(out)
     words = [word.strip() for word in labels.split(",") if word.strip()]
     report = curve_report(
         read_table(table),
@@ -334,7 +337,7 @@ def apply_curve(
     fits = read_curves(curve)
     scored = apply_curves(read_table(table), fits, ScoreColumns(raw=raw, dimension=dimension), mended=mended)
     if out is not None:
-        write_table(scored, out)
+        write_table(scored, new_file(out))
     if json:
         meanings = {name: fit.meaning for name, fit in fits.items()}
         show.as_json({"meaning": meanings, "mended": mended, "rows": scored.to_dicts()})
@@ -387,7 +390,7 @@ def merge(
     from axisjudge.ratings.dataset import scan_ratings
     from axisjudge.ratings.merging import merged, missing, write_dataset
 
-    show.new_file(out)
+    new_file(out)
     if out.suffix:
         written, table = merged(read_every_line(*ratings))
         write_ratings(table, out)

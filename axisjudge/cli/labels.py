@@ -356,6 +356,7 @@ def queue(
     from axisjudge.labels.sampling import write_sampling
     from axisjudge.ratings import read_ratings
 
+    new_file(out)
     items = labelled_items(read_labels(*labels), read_ratings(*ratings, latest=True), judge)
     plan = adjudication_queue(items, n_agreements=agreements, n_contested=contested, seed=seed)
     if page is not None:
@@ -555,6 +556,7 @@ def _by_panel(ratings: list[Path], panel: Path, draw: _Draw, *, n: int, keep: Pa
     from axisjudge.ratings import RatingsWriter, read_ratings
     from axisjudge.studies.panels.voted import panel_ratings, read_panel
 
+    new_file(draw.out)
     fitted = read_panel(panel)
     given = panel_ratings(fitted, read_ratings(*ratings, latest=True))
     check_tuning(given["cluster_id"].unique().to_list())

@@ -140,7 +140,7 @@ class Iteration:
     def cited(self) -> pl.DataFrame:
         """Cited steps summed over flips: by the sentence of the rubric that the new reason hangs on, with their tools.
 
-        A reason hangs on the sentence that shares most words with it (`axisjudge.iterating.rubric_change.hangs_on`).
+        A reason hangs on the sentence that shares most words with it (`axisjudge.iterating.work.hangs_on`).
         """
         return cited_on_flips(self.turn.flips if self.turn else (), self.rubric, self.runs)
 

@@ -127,5 +127,6 @@ def test_a_curve_of_no_axis_dimension_is_refused(table: Path, tmp_path: Path) ->
 
     curve = tmp_path / "curve.json"
     run("curve", "fit", table, "--out", curve)
+    assert "is there already" in str(run("curve", "fit", table, "--out", curve).exception)
     done = run("axis-result", demo_transcripts()[0], "--curves", curve)
     assert "AXIS dimensions are environment, service, agent; found 'all'" in str(done.exception)

@@ -43,8 +43,10 @@ def files(tmp_path):
 def test_from_votes_to_panel_ratings_and_a_bound(files):
     ratings, panel = files / "r.jsonl", files / "p.json"
     made = json.loads(run("panel", "fit", ratings, "--labels", files / "fit.jsonl", "--out", panel, "--json"))
-    assert made["sha256"] == json.loads(run("panel", "fit", ratings, "--labels", files / "fit.jsonl", "--out", panel,
-                                            "--json"))["sha256"]  # fmt: skip
+    again = ("panel", "fit", ratings, "--labels", files / "fit.jsonl", "--name", "p", "--json", "--out")
+    assert made["sha256"] == json.loads(run(*again, files / "q.json"))["sha256"]
+    with pytest.raises(InputError, match="is there already"):
+        run(*again, panel)
     out = run("panel", "apply", panel, ratings, "--out", files / "pr.jsonl")
     assert "are of tasks that it was fitted on" in out
     given = read_ratings(files / "pr.jsonl")

@@ -143,7 +143,7 @@ def import_labels(
 
     Returns
     -------
-    Imported
+    ImportedLabels
         Every label carries how its item was drawn; ``unknown`` where nobody said.
 
     Raises

@@ -29,7 +29,7 @@ class BundleCheck:
 
     Attributes
     ----------
-    differences : tuple of Difference
+    differences : tuple of ResultDifference
         Numbers and words that come out otherwise, the first first; ``before`` is what the bundle says.
     files : tuple of str
         Files that are not what is computed, differ from the manifest, are missing, or that it does not name.
