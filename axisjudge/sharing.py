@@ -162,7 +162,7 @@ def shared_frame(frame: pl.DataFrame, counted: Counter[str] | None = None) -> pl
     """
     import polars as pl  # here, as a look at what is stale loads no table library
 
-    searched = {name: to for name, dtype in frame.schema.items() if (to := _searched(dtype)) != dtype}
+    searched: dict[str, Any] = {name: to for name, dtype in frame.schema.items() if (to := _searched(dtype)) != dtype}
     table = frame.cast(searched) if searched else frame
     cleaned = {}
     for column in table.iter_columns():
@@ -177,7 +177,7 @@ def shared_frame(frame: pl.DataFrame, counted: Counter[str] | None = None) -> pl
     return table.with_columns(**cleaned) if cleaned else table
 
 
-def _searched(dtype: pl.DataType) -> pl.DataType:
+def _searched(dtype: Any) -> Any:
     """The type of a column whose texts are all plain."""
     import polars as pl
 
@@ -203,7 +203,7 @@ def _leaves(column: pl.Series) -> Iterator[pl.Series]:
             yield from _leaves(column.struct.field(each.name))
 
 
-def _replaced(of: pl.Expr, dtype: pl.DataType, changed: Mapping[str, str]) -> pl.Expr:
+def _replaced(of: pl.Expr, dtype: Any, changed: Mapping[str, str]) -> pl.Expr:
     import polars as pl
 
     if dtype == pl.String:

@@ -14,8 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.ratings.edge import EMPTY_RUN, SEVERAL
-from axisjudge.ratings.scales import categories_of, has_words
+from axisjudge.ratings.edge import EMPTY_RUN, coded
 
 Floats = NDArray[np.float64]
 
@@ -178,25 +177,14 @@ def count_patterns(ratings: pl.DataFrame) -> PatternCounts:
     InputError
         Two ratings of an item by one rater, or two scales.
     """
-    scales = ratings["scale"].unique().sort().to_list()
-    if len(scales) != 1:
-        raise InputError("ratings", "one question has one scale", scales)
     table = ratings if ratings["item_id"].is_sorted() else ratings.sort("item_id")
     new = (table["item_id"] != table["item_id"].shift()).fill_null(True)
     item = np.cumsum(new.to_numpy()) - 1
     raters = _in_order(table.select("family", "rater", "rater_kind").unique().iter_rows())
     names = [rater for _, rater, _ in raters]
-    cell = item * len(names) + _position(table["rater"], names)
-    n_cells = (int(item[-1]) + 1) * len(names)
-    if (twice := np.bincount(cell, minlength=n_cells) > 1).any():
-        named = table.filter(new)["item_id"][int(twice.argmax()) // len(names)]
-        raise InputError(f"ratings of {table['question'][0]}", "one rating for each item and rater", named, SEVERAL)
-    words = has_words(scales[0])
-    categories = categories_of(scales[0]) or tuple(sorted(table["verdict"].drop_nulls().unique())) if words else ()
-    answers = np.full(n_cells, NOT_ASKED)
-    numbers = table["value"].cast(pl.Float64).fill_null(LOST).fill_nan(LOST)
-    given = _position(table["verdict"], categories) if words else numbers.to_numpy()
-    answers[cell] = np.where(given < 0, LOST, given) if words else given
+    cell, categories, given = coded(table, item, table.filter(new)["item_id"], names)
+    answers = np.full((int(item[-1]) + 1) * len(names), NOT_ASKED)
+    answers[cell] = np.where(np.isnan(given), LOST, given)
     shown = pl.DataFrame(answers.reshape(-1, len(names)), schema=[str(at) for at in range(len(names))])
     patterns = shown.unique().sort(shown.columns)
     numbered = shown.join(patterns.with_row_index("pattern"), on=shown.columns, how="left", maintain_order="left")
@@ -205,7 +193,7 @@ def count_patterns(ratings: pl.DataFrame) -> PatternCounts:
     rows = pl.DataFrame({"cluster": cluster_ids.search_sorted(of_items), "pattern": numbered["pattern"]})
     return PatternCounts(
         question=str(table["question"][0]),
-        scale=scales[0],
+        scale=table["scale"][0],
         categories=categories,
         raters=raters,
         patterns=patterns,
@@ -311,12 +299,3 @@ def _distinct(rows: pl.DataFrame) -> pl.DataFrame:
 def _in_order(raters: Iterable[tuple[str, str, str]]) -> tuple[tuple[str, str, str], ...]:
     """By family and name, each name once."""
     return tuple(sorted({rater[1]: rater for rater in sorted(raters, reverse=True)}.values()))
-
-
-def _position(words: pl.Series, known: Sequence[str]) -> NDArray[np.int64]:
-    """Where each word stands in `known`, -1 for none."""
-    at = words.replace_strict(list(known), list(range(len(known))), default=None, return_dtype=pl.Int64)
-    if at.null_count() > words.null_count():
-        unknown = words.filter(at.is_null() & words.is_not_null())[0]
-        raise InputError(f"{words.name}s", f"must be one of {', '.join(known)}", unknown)
-    return at.fill_null(-1).to_numpy()

@@ -405,20 +405,10 @@ def to_matrix(
     first = chosen.with_row_index("row").select(pl.col("row").min().over("item_id"))["row"].to_numpy()
     new = first == np.arange(len(first))  # items stand in the order in which they first occur
     items = chosen.filter(pl.Series(new)).select("item_id", "cluster_id")
-    cell = (np.cumsum(new) - 1)[first] * len(names) + _positions(chosen["rater"], names)
-    if (twice := np.bincount(cell) > 1).any():
-        item = items["item_id"][int(twice.argmax()) // len(names)]
-        cure = "filter by rubric_version, prompt_sha256 or rater_version first"
-        raise InputError(f"ratings of {question}", "one rating for each item and rater", item, cure)
-    categories = _categories(chosen)
-    words = has_words(chosen["scale"][0])
-    given = chosen["verdict" if words else "value"].is_not_null().to_numpy()
-    codes = np.full(len(items) * len(names), np.nan)
-    confidences = codes.copy()
-    codes[cell[given]] = (
-        _positions(chosen["verdict"].drop_nulls(), categories) if words else chosen["value"].drop_nulls()
-    )
-    confidences[cell[given]] = chosen["confidence"].cast(pl.Float64).fill_null(np.nan).to_numpy()[given]
+    cell, categories, given = coded(chosen, (np.cumsum(new) - 1)[first], items["item_id"], names)
+    codes, confidences = np.full((2, len(items) * len(names)), np.nan)
+    codes[cell] = given
+    confidences[cell] = np.where(np.isnan(given), np.nan, chosen["confidence"].cast(pl.Float64).to_numpy())
     shape = (len(items), len(names))
     family = dict(people.select("rater", "family").iter_rows())
     return RatingMatrix(
@@ -443,19 +433,38 @@ def _table(ratings: Any) -> pl.DataFrame:
     return ratings if is_whole else as_ratings(ratings)
 
 
-def _positions(words: pl.Series, known: Sequence[str]) -> NDArray[np.int64]:
-    """Where each word stands in `known`."""
-    positions = words.replace_strict(list(known), list(range(len(known))), default=None, return_dtype=pl.Int64)
-    if positions.null_count():
-        raise InputError(f"{words.name}s", f"must be one of {', '.join(known)}", words.filter(positions.is_null())[0])
-    return positions.to_numpy()
+def coded(
+    ratings: pl.DataFrame, item: NDArray[np.intp], item_ids: pl.Series, names: Sequence[str]
+) -> tuple[NDArray[np.intp], tuple[str, ...], NDArray[np.float64]]:
+    """Of each rating of one question its cell (item x rater), and its answer as a number; and the words in their order.
 
+    `item` numbers the items, whose ids are `item_ids`. A word is its place among the words; no answer is NaN.
 
-def _categories(chosen: pl.DataFrame) -> tuple[str, ...]:
-    scales = chosen["scale"].unique().to_list()
+    Raises
+    ------
+    InputError
+        Two scales, two ratings of an item by one rater, or a word that is none of the scale.
+    """
+    scales = ratings["scale"].unique().sort().to_list()
     if len(scales) != 1:
-        raise InputError("ratings", "one question has one scale", sorted(scales))
-    return categories_of(scales[0]) or tuple(sorted(chosen["verdict"].drop_nulls().unique().to_list()))
+        raise InputError("ratings", "one question has one scale", scales)
+    cell = item * len(names) + _positions(ratings["rater"], names).astype(np.intp)
+    if (twice := np.bincount(cell) > 1).any():
+        found, where = item_ids[int(twice.argmax()) // len(names)], f"ratings of {ratings['question'][0]}"
+        raise InputError(where, "one rating for each item and rater", found, SEVERAL)
+    if not has_words(scales[0]):
+        return cell, (), ratings["value"].cast(pl.Float64).to_numpy()
+    words = categories_of(scales[0]) or tuple(sorted(ratings["verdict"].drop_nulls().unique()))
+    return cell, words, _positions(ratings["verdict"], words)
+
+
+def _positions(words: pl.Series, known: Sequence[str]) -> NDArray[np.float64]:
+    """Where each word stands in `known`, NaN for none."""
+    at = words.replace_strict(list(known), list(range(len(known))), default=None, return_dtype=pl.Float64)
+    if at.null_count() > words.null_count():
+        unknown = words.filter(at.is_null() & words.is_not_null())[0]
+        raise InputError(f"{words.name}s", f"must be one of {', '.join(known)}", unknown)
+    return at.to_numpy()
 
 
 # Strata of runs in which a judge may be unfair: agents, domains, lengths of runs and of answers.
