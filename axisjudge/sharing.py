@@ -162,7 +162,7 @@ def shared_frame(frame: pl.DataFrame, counted: Counter[str] | None = None) -> pl
     """
     import polars as pl  # here, as a look at what is stale loads no table library
 
-    searched: dict[str, Any] = {name: to for name, dtype in frame.schema.items() if (to := _searched(dtype)) != dtype}
+    searched: dict[Any, Any] = {name: to for name, dtype in frame.schema.items() if (to := _searched(dtype)) != dtype}
     table = frame.cast(searched) if searched else frame
     cleaned = {}
     for column in table.iter_columns():

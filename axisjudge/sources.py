@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any
 
 import polars as pl
 
@@ -20,22 +20,6 @@ from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, EMPTY_RUN, taken
 from axisjudge.ratings.scales import has_words, scale_in_words
 from axisjudge.verdict import AXES
 from axisjudge.workbench import MIRROR
-
-
-class Choice(TypedDict, total=False):
-    """Which ratings of a table make a source, and what its clusters are."""
-
-    steps: bool
-    questions: Sequence[str]
-    scale: str
-    cluster_unit: str
-
-
-class Items(TypedDict):
-    """What every analysis must be told of the items of a source."""
-
-    step_level: bool
-    cluster_unit: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +41,7 @@ class Source:
     truth: pl.DataFrame | None = None
 
     @property
-    def how(self) -> Items:
+    def how(self) -> dict[str, Any]:
         """Arguments that every analysis of these ratings takes."""
         return {"step_level": self.step_level, "cluster_unit": self.cluster_unit}
 
@@ -109,12 +93,20 @@ def about_empty_runs(n_runs: int) -> str:
     return f" Left out: runs without messages ({n_runs}), which are rated by definition." if n_runs else ""
 
 
-def source_of(ratings: pl.DataFrame, name: str, **choice: Unpack[Choice]) -> Source:
+def source_of(ratings: pl.DataFrame, name: str, **choice: Any) -> Source:
     """A ratings table as a source: the first of `sources_of`."""
     return sources_of(ratings, name, **choice)[0]
 
 
-def sources_of(ratings: pl.DataFrame, name: str, **choice: Unpack[Choice]) -> tuple[Source, ...]:
+def sources_of(
+    ratings: pl.DataFrame,
+    name: str,
+    *,
+    steps: bool = False,
+    questions: Sequence[str] = (),
+    scale: str = "",
+    cluster_unit: str = "task",
+) -> tuple[Source, ...]:
     """One source for each scale of a ratings table, five-axis verdicts first.
 
     Whole trajectories are taken unless `steps` are wanted or there is nothing else; then `questions` and `scale` where
@@ -125,7 +117,6 @@ def sources_of(ratings: pl.DataFrame, name: str, **choice: Unpack[Choice]) -> tu
     InputError
         The table is empty, or has no ratings of steps, of these questions or on this scale.
     """
-    steps, questions, scale = choice.get("steps", False), choice.get("questions", ()), choice.get("scale", "")
     step_level = steps or ratings["step_index"].null_count() == 0
     own = taken(ratings, pl.col("step_index").is_not_null() == step_level)
     if own.is_empty():
@@ -136,8 +127,7 @@ def sources_of(ratings: pl.DataFrame, name: str, **choice: Unpack[Choice]) -> tu
     scales = chosen["scale"].unique(maintain_order=True).to_list()
     kept = [one_of("scale", scale, scales)] if scale else sorted(scales, key=lambda each: each != "verdict")
     what = "steps" if step_level else "runs"
-    unit = choice.get("cluster_unit", "task")
-    return tuple(_on_scale(chosen, each, name, what, ratings.height, unit) for each in kept)
+    return tuple(_on_scale(chosen, each, name, what, ratings.height, cluster_unit) for each in kept)
 
 
 def _on_scale(chosen: pl.DataFrame, scale: str, name: str, what: str, n_all: int, cluster_unit: str) -> Source:

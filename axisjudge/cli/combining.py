@@ -171,33 +171,20 @@ def trust(
     label_table = labelled.table()
     if label_table is not None:
         check_tuning(label_table["cluster_id"].unique().to_list(), where="labels")
-    if panel is not None:
-        fitted = read_panel(panel)
-        table = read_ratings(*(ratings or _files_fitted_on(fitted)), latest=True)
-        votes = voted(
-            table,
-            label_table,
-            question=fitted.question,
-            judges=list(fitted.asked),
-            sampling=labelled.sampling,
-            step_level=bool(table.filter(question=fitted.question)["step_index"].is_not_null().any()),
-        )
-        trust_result = trust_panel(
-            fitted, votes, risk=risk, level=labelled.level, cross_fitted=cross_fitted, within=within
-        )
+    if panel is None and not ratings:
+        raise InputError("--ratings", "with --judge the ratings must be named")
+    fitted = None if panel is None else read_panel(panel)
+    table = read_ratings(*(ratings or (_files_fitted_on(fitted) if fitted else ())), latest=True)
+    asked: dict[str, Any] = {"question": question, "judges": [judge], "step_level": True if labelled.steps else None}
+    if fitted is not None:
+        steps = bool(table.filter(question=fitted.question)["step_index"].is_not_null().any())
+        asked = {"question": fitted.question, "judges": list(fitted.asked), "step_level": steps}
+    votes = voted(table, label_table, **asked, sampling=labelled.sampling)
+    how: dict[str, Any] = {"risk": risk, "level": labelled.level, "within": within}
+    if fitted is not None:
+        trust_result = trust_panel(fitted, votes, cross_fitted=cross_fitted, **how)
     else:
-        if not ratings:
-            raise InputError("--ratings", "with --judge the ratings must be named")
-        table = read_ratings(*ratings, latest=True)
-        votes = voted(
-            table,
-            label_table,
-            question=question,
-            judges=[judge],
-            sampling=labelled.sampling,
-            step_level=True if labelled.steps else None,
-        )
-        trust_result = trust_judge(votes, judge, risk=risk, level=labelled.level, within=within)
+        trust_result = trust_judge(votes, judge, **how)
     if json:
         words = [sentences.stands_in_full(trust_result), sentences.worst(trust_result)]
         show.as_json({**trust_result.to_dict(), "sentences": words})
@@ -386,6 +373,7 @@ def merge(
 
     Files count in the order in which they are named. Identities whose lines have different verdicts are counted.
     """
+    from axisjudge.labels.lint_people import some
     from axisjudge.ratings import read_every_line, write_ratings
     from axisjudge.ratings.dataset import scan_ratings
     from axisjudge.ratings.merging import merged, missing, write_dataset
@@ -404,7 +392,7 @@ def merge(
         show.as_json({"out": str(out), **_merged_counts(written), **({"missing": lacking} if trajectories else {})})
     else:
         _print_merged(written, out)
-        rows = [{**row, "trajectories": _few(row["trajectories"])} for row in lacking]
+        rows = [{**row, "trajectories": some(row["trajectories"], _MOST_NAMED)} for row in lacking]
         if trajectories:
             show.table(rows, f"Missing of {len(runs):,} trajectories (n without a rating, lost without a verdict)")
     if strict and lacking:
@@ -446,11 +434,6 @@ def _print_merged(merged: Merged, out: Path) -> None:
         f"{merged.n_ratings:,} ratings: {out}\n{merged.n_replaced:,} lines gave way to a later one of their identity; "
         f"{merged.n_conflicts:,} identities had verdicts that differ"
     )
-
-
-def _few(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
 
 
 @show.app.example("cost data/ratings/ratings.jsonl")

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -516,7 +516,7 @@ def twins(
     ]
     reading: dict[str, Any] = {**vars(tools), "strict": strict}
     out = out or own() / "data" / "ratings" / "twins.jsonl"
-    how = _TwinStudy(labels, must_rate, margin, out, json)
+    how: dict[str, Any] = {"labels": labels, "must_rate": must_rate, "margin": margin, "out": out, "json": json}
     if cluster is not None:
         from axisjudge.cluster import workers_of
         from axisjudge.judging.judging_run import Outcome
@@ -528,7 +528,7 @@ def twins(
         show.account.refused += done.refused
         show.lines(() if json else done.left)
         stop(Outcome.of_all(done.ratings).code())
-        _print_twins(done.ratings, done.twins, done.left, how)
+        _print_twins(done.ratings, done.twins, done.left, **how)
         return
     runs, left = open_runs(show.runs_of(paths, **reading).trajectories)
     runs = runs[:limit]
@@ -554,28 +554,20 @@ def twins(
     if code := run.outcome.code():
         print_outcome(run.outcome, quiet=json)
         stop(code)
-    _print_twins(ratings, made, left, how)
+    _print_twins(ratings, made, left, **how)
 
 
-class _TwinStudy(NamedTuple):
-    """How the ratings are looked at, and where they are."""
-
-    labels: Path | None
-    must_rate: float
-    margin: float
-    out: Path
-    json: bool
-
-
-def _print_twins(ratings: pl.DataFrame, made: TwinSet, left: Sequence[str], how: _TwinStudy) -> None:
+def _print_twins(
+    ratings: pl.DataFrame, made: TwinSet, left: Sequence[str], *, labels: Path | None, out: Path, json: bool, **how: Any
+) -> None:
     from axisjudge.ratings import read_ratings
     from axisjudge.studies.twins import twins as study
     from axisjudge.studies.twins.sentences import grid, injection_rows
 
-    known = None if how.labels is None else read_ratings(how.labels, latest=True)
-    result = study(ratings, made.twins, known, must_rate=how.must_rate, margin=how.margin)
-    if how.json:
-        beside = {"out": str(how.out), "edits": made.rows(), "left_out": left}
+    known = None if labels is None else read_ratings(labels, latest=True)
+    result = study(ratings, made.twins, known, **how)
+    if json:
+        beside = {"out": str(out), "edits": made.rows(), "left_out": left}
         show.as_json({**beside, **result.moved.to_dict(), "injections": result.text.rows, "halo": result.halo.halos})
         return
     show.table(made.rows(), "Twins")
@@ -584,4 +576,4 @@ def _print_twins(ratings: pl.DataFrame, made: TwinSet, left: Sequence[str], how:
     for name in result.text.judges:
         show.table(injection_rows(result.text.rows, name), f"Text for the judge, {name}: pairs of run and twin")
     show.lines(result.sentences, apart=True)
-    typer.echo(f"\nRatings: {how.out}")
+    typer.echo(f"\nRatings: {out}")

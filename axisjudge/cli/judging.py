@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from axisjudge.judging import JudgingRun, RunOptions
     from axisjudge.judging.cascade import Cascade
     from axisjudge.judging.judging_run import Outcome
+    from axisjudge.judging.machines import JudgedFiles
     from axisjudge.studies.succession.bridge import Drift
     from axisjudge.trajectory import Trajectory
 
@@ -184,8 +185,8 @@ def judge(
     """
     from axisjudge.judges.lifecycle import known_retirement, warn_of
     from axisjudge.judging import RunOptions, judging_run
-    from axisjudge.judging.judging_run import check_batches
-    from axisjudge.judging.machines import Shard
+    from axisjudge.judging.judging_run import Outcome, check_batches
+    from axisjudge.judging.machines import Shard, judge_files
     from axisjudge.protocol import read_sources, read_split
     from axisjudge.workbench import own
 
@@ -193,17 +194,16 @@ def judge(
         raise InputError("--require-stable", "watches a judge asked again", cure="add --again")
     versions = show.pairs("--rubric", rubric, "axis=version", cure="for example argument_validity=v2")
     if cluster is not None:
+        from axisjudge.cluster import workers_of
+
         show.in_one_process(context, *_OF_ONE_PROCESS)
-        _run_on_cluster(
-            cluster,
-            paths,
-            judge or ["rules"],
-            out or own() / "data" / "ratings" / "ratings.jsonl",
-            reading=vars(supplied),
-            judging={"axes": axis, "versions": versions, "repeats": repeats},
-            max_lost=max_lost,
-            json=json,
-        )
+        out = out or own() / "data" / "ratings" / "ratings.jsonl"
+        asked = {"axes": axis, "versions": versions, "repeats": repeats}
+        with workers_of(cluster) as workers:
+            judged = judge_files(paths, judge or ["rules"], out, workers, reading=vars(supplied), judging=asked)
+        show.account.refused += judged.refused
+        _print_judged_files(judged, out, json=json)
+        stop(Outcome.of_all(judged.ratings).code(max_lost))
         return
     if split is not None and not paths:
         reading = read_sources(read_split().sources, strict=strict)
@@ -326,36 +326,17 @@ def _print_drift(watched: Sequence[Drift]) -> None:
         typer.echo(drift_sentence(drift))
 
 
-def _run_on_cluster(
-    cluster: str,
-    paths: Sequence[Path],
-    judges: Sequence[str],
-    out: Path,
-    *,
-    reading: Mapping[str, Any],
-    judging: Mapping[str, Any],
-    max_lost: float,
-    json: bool,
-) -> None:
-    """Judge files on the workers that `cluster` names, and print what came."""
-    from axisjudge.cluster import workers_of
-    from axisjudge.judging.judging_run import Outcome
-    from axisjudge.judging.machines import judge_files
-
-    with workers_of(cluster) as workers:
-        judged = judge_files(paths, judges, out, workers, reading=reading, judging=judging)
-    show.account.refused += judged.refused
-    refused = [asdict(file) for file in judged.refused]
+def _print_judged_files(judged: JudgedFiles, out: Path, *, json: bool) -> None:
+    """What came of files that workers judged."""
     if json:
         counts = {"trajectories": judged.n_trajectories, "written": judged.n_written, "warnings": judged.n_warnings}
-        ends = {"ratings": tally(judged.ratings), "lost": losses(judged.ratings), "refused": refused}
-        show.as_json({"out": str(out), **counts, **ends})
-    else:
-        warned = f", {judged.n_warnings} warnings (axisjudge read lists them)" if judged.n_warnings else ""
-        typer.echo(f"{judged.n_trajectories:,} trajectories{warned}; {judged.n_written:,} ratings written")
-        _print_came(judged.ratings)
-        typer.echo(f"\nRatings: {out}")
-    stop(Outcome.of_all(judged.ratings).code(max_lost))
+        ends = {"ratings": tally(judged.ratings), "lost": losses(judged.ratings)}
+        show.as_json({"out": str(out), **counts, **ends, "refused": [asdict(file) for file in judged.refused]})
+        return
+    warned = f", {judged.n_warnings} warnings (axisjudge read lists them)" if judged.n_warnings else ""
+    typer.echo(f"{judged.n_trajectories:,} trajectories{warned}; {judged.n_written:,} ratings written")
+    _print_came(judged.ratings)
+    typer.echo(f"\nRatings: {out}")
 
 
 def _run_cascade(

@@ -15,6 +15,7 @@ from axisjudge.cli import show
 from axisjudge.cli.show import DrawSeed, LabelFiles, Runs, new_file
 
 if TYPE_CHECKING:
+    from axisjudge.explorer.serving import LabelServer
     from axisjudge.labels.formats import Terms
     from axisjudge.labels.formats.exchange import ImportedLabels
     from axisjudge.labels.sampling import Sampling
@@ -88,7 +89,12 @@ def page(
     how: dict[str, Any] = {"n": sample, "seed": seed, "ratings": ratings, "of": of, "axis": axis}
     sampling = draw(runs, drawn, **how, one_per_task=not whole_tasks) if plan is None else read_sampling(plan)
     if served:
-        _serve(out, runs, sampling, rater, overlap=overlap, port=port, redact=redact, json=json)
+        from axisjudge.explorer.serving import LabelServer, assigned
+
+        if out.suffix:
+            raise InputError("--out", "names a folder with --serve", out, "--out labels, say")
+        assigned(sampling, rater, out, overlap=overlap)
+        _serve(LabelServer(runs, rater, out, port, redact=redact), out, json=json)
         return
     if len(rater) > 1 or overlap is not None:
         raise InputError("--rater, --overlap", "of several people are for --serve", cure="write a page for each person")
@@ -107,25 +113,11 @@ def page(
     typer.echo(in_words(secrets), nl=bool(secrets))
 
 
-def _serve(
-    folder: Path,
-    runs: Sequence[Trajectory],
-    sampling: Sampling,
-    people: list[str],
-    *,
-    overlap: int | None,
-    port: int,
-    redact: bool,
-    json: bool,
-) -> None:
+def _serve(listening: LabelServer, folder: Path, *, json: bool) -> None:
     """Serve until Ctrl-C; each person's link is printed once the server listens."""
-    from axisjudge.explorer.serving import LabelServer, assigned
     from axisjudge.explorer.serving import progress as progress_of
 
-    if folder.suffix:
-        raise InputError("--out", "names a folder with --serve", folder, "--out labels, say")
-    assigned(sampling, people, folder, overlap=overlap)
-    with LabelServer(runs, people, folder, port, redact=redact) as server:
+    with listening as server:
         rows = {row["person"]: row for row in progress_of(folder)}
         if json:
             show.as_json({"links": server.links(), "progress": list(rows.values())})

@@ -17,6 +17,7 @@ from axisjudge.cli import show
 if TYPE_CHECKING:
     from axisjudge.judges.pricing import Tokens
     from axisjudge.report import ReportResult
+    from axisjudge.report.bundle.publishing import Published
     from axisjudge.studies.plan.pilots import JudgePrice, StudyPlan
 
 
@@ -59,15 +60,12 @@ def report(
         raise InputError("--publish", "needs ratings, and --from a name", cure="--publish NAME --from RATINGS")
     given = dict(_pair(text) for text in parameter)
     if publish:
-        _publish(
-            publish,
-            ratings,
-            labels,
-            trajectories,
-            given,
-            {"title": title, "authors": author, "bib": bib, "columns": columns, "released": date, "redact": redact},
-            json,
-        )
+        from axisjudge.report.bundle import publish as published
+        from axisjudge.workbench import own
+
+        head: dict[str, Any] = {"title": title, "authors": author, "bib": bib, "columns": columns, "released": date}
+        how: dict[str, Any] = {**head, "redact": redact, "settings": given, "home": own()}
+        _print_published(published(publish, ratings, labels, trajectories, **how), json=json)
     elif check:
         _check(check, json)
     elif diff:
@@ -119,20 +117,9 @@ def _run(names: list[str], given: dict[str, str], gallery: bool, json: bool, **h
         typer.echo(f"All reports: {reports / 'index.html'}")
 
 
-def _publish(
-    name: str,
-    ratings: list[str],
-    labels: list[str],
-    trajectories: list[str],
-    settings: dict[str, str],
-    head: dict[str, Any],
-    json: bool,
-) -> None:
-    from axisjudge import workbench
-    from axisjudge.report.bundle import publish
+def _print_published(made: Published, *, json: bool) -> None:
     from axisjudge.sharing import in_words
 
-    made = publish(name, ratings, labels, trajectories, settings=settings, **head, home=workbench.own())
     if json:
         show.as_json({**asdict(made), "folder": str(made.folder)})
         return
@@ -467,14 +454,11 @@ def explore(
     from axisjudge.studies._shared.words import many
 
     table = read_ratings(*ratings, *labels)
-    for name in axis:
-        one_of("--axis", name, sorted(set(table["question"])))
-    for name in agent:
-        one_of("--agent", name, sorted(set(table["agent"].drop_nulls())))
-    if axis:
-        table = table.filter(pl.col("question").is_in(axis))
-    if agent:
-        table = table.filter(pl.col("agent").is_in(agent))
+    of_all = table
+    for option, column, given in (("--axis", "question", axis), ("--agent", "agent", agent)):
+        for name in given:
+            one_of(option, name, sorted(set(of_all[column].drop_nulls())))
+        table = table.filter(pl.col(column).is_in(given)) if given else table
     runs = list(show.runs_of(trajectories, **vars(tools)).trajectories) if trajectories else []
     if limit is not None:
         rated = set(table["trajectory_id"])

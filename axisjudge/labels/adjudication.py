@@ -10,17 +10,15 @@ way by a further person. `adjudicate` puts their words beside the key.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 
 import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.labels.panel import BY_PERSON
-from axisjudge.labels.sampling import Drawn, Sampling, drawn_flags, drawn_of, set_drawn, with_plan
+from axisjudge.labels.sampling import Drawn, Sampling, drawn_flags, drawn_of, in_random_order, set_drawn, with_plan
 from axisjudge.ratings.edge import BY_JUDGE, WHOLE_RUN
 from axisjudge.verdict import Rating
 
@@ -138,15 +136,11 @@ def adjudication_queue(
         if number > len(members):
             raise InputError(f"number of {name} items", f"must not exceed the {len(members)} that there are", number)
         share = number / max(len(members), 1)
-        chosen = _shuffled(members, seed, name)[:number]
+        chosen = in_random_order(members, seed, name)[:number]
         drawn += [Drawn(run, share, items[run, question].stratum, question) for run, question in chosen]
-    position_of = {item: at for at, item in enumerate(_shuffled(list(items), seed, "order"))}
+    position_of = {item: at for at, item in enumerate(in_random_order(items, seed, "order"))}
     ordered = sorted(drawn, key=lambda one: position_of[one.trajectory_id, str(one.question)])
     return Sampling("by_key", tuple(ordered), key=KEY, seed=seed, n_frame=len({run for run, _ in items}))
-
-
-def _shuffled(items: Sequence[Item], seed: int, purpose: str) -> list[Item]:
-    return sorted(items, key=lambda item: sha256(json.dumps([seed, purpose, *item]).encode()).digest())
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import polars as pl
 
@@ -334,9 +334,16 @@ def _one_of_each_task(frame: Iterable[Trajectory], seed: int) -> dict[str, float
     return {in_random_order(runs, seed, "agent")[0]: 1 / len(runs) for runs in of_task.values()}
 
 
-def in_random_order(ids: Iterable[str], seed: int, purpose: str) -> list[str]:
+Id = TypeVar("Id", str, tuple[str, str])
+
+
+def in_random_order(ids: Iterable[Id], seed: int, purpose: str) -> list[Id]:
     """Ids in an order that seed and purpose decide, whatever order they come in."""
-    return sorted(ids, key=lambda name: sha256(json.dumps([seed, purpose, name]).encode()).digest())
+
+    def place(name: Id) -> bytes:
+        return sha256(json.dumps([seed, purpose, *([name] if isinstance(name, str) else name)]).encode()).digest()
+
+    return sorted(ids, key=place)
 
 
 def _enough(n: int | None, available: int, where: str = "number of items") -> int:

@@ -139,14 +139,15 @@ def run_reports(
     return run_jobs(jobs, home, force=force, on_done=on_done, cluster=cluster)
 
 
-def run_gallery(
-    names: Iterable[str] | None = None,
-    *,
-    force: bool = False,
-    on_done: OnDone | None = None,
-    cluster: str | None = None,
-) -> list[ReportResult]:
+def run_gallery(names: Iterable[str] | None = None, **how: Any) -> list[ReportResult]:
     """Make the reports that reports/gallery/gallery.toml lists: a notebook and its parameters for each.
+
+    Parameters
+    ----------
+    names : iterable of str, optional
+        Which of them; by default all.
+    **how
+        ``force``, ``on_done`` and ``cluster``, as in `run_reports`.
 
     Raises
     ------
@@ -164,7 +165,7 @@ def run_gallery(
         for name, entry in entries.items()
         if name in chosen
     ]
-    done = run_jobs(jobs, home, force=force, on_done=on_done, cluster=cluster)
+    done = run_jobs(jobs, home, **how)
     write_contents(home)
     return done
 

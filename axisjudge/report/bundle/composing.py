@@ -37,13 +37,12 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class Composed:
-    """What was written: the results, the parts behind them, figures with captions, and the article's texts."""
+    """What was written: the results, the parts behind them, figures with captions, and the article as a page."""
 
     inputs: Inputs
     parts: list[Section]
     results: dict[str, Any]
     figures: Mapping[str, Sequence[tuple[str, str]]]
-    article: str
     html: str
 
 
@@ -118,7 +117,7 @@ def compose(folder: Path, kept: Mapping[str, Any], own_works: Path | None, *, dr
     _write(folder / "article.tex", article_tex(writeup, columns=columns))
     _write(folder / "CITATION.cff", citing.citation_cff(kept, writeup.abstract))
     _write(folder / SETTINGS_FILE, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
-    return Composed(inputs, parts, results, figures, article, html)
+    return Composed(inputs, parts, results, figures, html)
 
 
 def _figures(part: Section, folder: Path, columns: int, *, draws: bool) -> list[tuple[str, str]]:

@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError, TooLittle, one_of
-from axisjudge.labels.panel import FAMILY
+from axisjudge.labels.panel import BY_PEOPLE
 from axisjudge.labels.sampling import LOOKED_AT, with_drawn
 from axisjudge.ratings import SCHEMA, to_matrix
-from axisjudge.ratings.edge import BY_LABELLER, MADE_UP, raters_of
+from axisjudge.ratings.edge import MADE_UP, raters_of
 from axisjudge.ratings.scales import categories_of, level_of, on_scale
 from axisjudge.stats.correction import SAMPLING
 from axisjudge.stats.panel_models import LinearPanel, PanelVotes
@@ -25,9 +25,6 @@ from axisjudge.stats.panel_ways import WAYS
 from axisjudge.stats.reference import majority
 from axisjudge.studies._shared.frames import Floats, Given, Kind, kind_of, made_up_raters, to_polars
 from axisjudge.verdict import SCHEMA_VERSION
-
-#: Who gives labels: people, planted truth and simulated people.
-BY_PEOPLE = BY_LABELLER | (pl.col("family") == FAMILY)
 
 COLUMNS = (
     *("item_id", "trajectory_id", "step_index", "cluster_id", "agent", "question", "scale", "repeat"),
