@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from axisjudge.cluster import Workers
     from axisjudge.ratings.dataset import DatasetPart
-    from axisjudge.sources import Source
     from axisjudge.studies.agreement import PanelAgreement
     from axisjudge.studies.agreement.by_question import AgreementByAxis
     from axisjudge.studies.check import Decision
@@ -197,23 +196,27 @@ def agreement(
     citations = shared_steps(by_rubric, runs)
     rated = pl.concat([source.ratings for source in sources])
     repeats = asked_again(rated)
+    empty = [{**each.overall.left_out, "empty_runs": of.empty_runs} for of, each in zip(sources, results, strict=True)]
+    results = [replace(each, overall=replace(each.overall, left_out=n)) for n, each in zip(empty, results, strict=True)]
+    behind = {
+        "citations": citations if citations.any_cited else None,
+        "repeats": repeats if repeats.any_again else None,
+    }
+    _print_panels(results, behind, rated, json=json)
+
+
+def _print_panels(results: "Sequence[PanelAgreement]", behind: dict[str, Any], *rated: Any, json: bool) -> None:
+    """Agreement on each scale, what is known `behind` it, and what the ratings may claim."""
+    found = {name: part for name, part in behind.items() if part is not None}
     if json:
-        overall = [_overall(source, result) for source, result in zip(sources, results, strict=True)]
-        behind = {
-            "citations": citations.to_dict() if citations.any_cited else None,
-            "repeats": repeats.to_dict() if repeats.any_again else None,
-        }
-        show.as_json({**_by_scale(overall, results), **behind, **show.standing_fields(rated)})
+        parts = behind | {name: part.to_dict() for name, part in found.items()}
+        show.as_json({**_by_scale(results), **parts, **show.standing_fields(*rated)})
         return
-    for source, result in zip(sources, results, strict=True):
-        _print_agreement(_overall(source, result), result)
-    show.lines(citations.sentences if citations.any_cited else ())
-    show.lines(repeats.sentences if repeats.any_again else ())
-    show.standing(rated)
-
-
-def _overall(source: "Source", result: "PanelAgreement") -> "AgreementByAxis":
-    return replace(result.overall, left_out={**result.overall.left_out, "empty_runs": source.empty_runs})
+    for result in results:
+        _print_agreement(result)
+    for part in found.values():
+        show.lines(part.sentences)
+    show.standing(*rated)
 
 
 def _of_dataset(ratings: Path, cluster: str | None, json: bool, **choice: Any) -> None:
@@ -232,13 +235,7 @@ def _of_dataset(ratings: Path, cluster: str | None, json: bool, **choice: Any) -
         parts = workers.map(standing, parts_of(ratings), attrgetter("name"), at_once=A_LOOK)
         rows, n_judged = zip(*parts, strict=True)
         results = agreement_of_dataset(str(ratings), workers=workers, **choice)
-    stamped = pl.concat(rows), sum(n_judged)
-    if json:
-        show.as_json({**_by_scale([each.overall for each in results], results), **show.standing_fields(*stamped)})
-        return
-    for result in results:
-        _print_agreement(result.overall, result)
-    show.standing(*stamped)
+    _print_panels(results, {}, pl.concat(rows), sum(n_judged), json=json)
 
 
 def _standing_rows(part: "DatasetPart", *, home: Path) -> "tuple[pl.DataFrame, int]":
@@ -249,18 +246,18 @@ def _standing_rows(part: "DatasetPart", *, home: Path) -> "tuple[pl.DataFrame, i
         return standing_rows(part.scan())
 
 
-def _by_scale(overall: "Sequence[AgreementByAxis]", results: "Sequence[PanelAgreement]") -> dict[str, Any]:
+def _by_scale(results: "Sequence[PanelAgreement]") -> dict[str, Any]:
     """The agreement on the first scale, and under one name that on others, for programs."""
-    panels = ({name: value for name, value in each.to_dict().items() if name != "agreement"} for each in results)
-    first, *others = ({**each.to_dict(), **panel} for each, panel in zip(overall, panels, strict=True))
+    panels = [{name: value for name, value in each.to_dict().items() if name != "agreement"} for each in results]
+    first, *others = ({**each.overall.to_dict(), **panel} for each, panel in zip(results, panels, strict=True))
     return {**first, **({"other_scales": others} if others else {})}
 
 
-def _print_agreement(overall: "AgreementByAxis", result: "PanelAgreement") -> None:
+def _print_agreement(result: "PanelAgreement") -> None:
     from axisjudge.studies.agreement.by_family import family_rows
 
     typer.echo(result.about)
-    print_agreement(overall)
+    print_agreement(result.overall)
     if result.families:
         first = result.families[0]
         show.table(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -244,7 +245,7 @@ def _in_lanes(jobs: list[Job], home: Path) -> Iterator[tuple[Job, ReportResult |
 def _on_workers(jobs: list[Job], home: Path, cluster: str) -> Iterator[tuple[Job, ReportResult | ReportError]]:
     """Every job with its result, in their order; what a worker loses is begun anew on another."""
     with workers_of(cluster) as workers:
-        yield from zip(jobs, workers.map(partial(_make_alone, home=home), jobs, _name), strict=True)
+        yield from zip(jobs, workers.map(partial(_make_alone, home=home), jobs, attrgetter("name")), strict=True)
 
 
 def _make_alone(job: Job, *, home: Path) -> ReportResult | ReportError:
@@ -254,10 +255,6 @@ def _make_alone(job: Job, *, home: Path) -> ReportResult | ReportError:
             return _make(job, home, lane)
         except ReportError as error:
             return error
-
-
-def _name(job: Job) -> str:
-    return job.name
 
 
 def _run_lane(waiting: Any, ended: Any, home: Path) -> None:

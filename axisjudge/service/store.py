@@ -11,12 +11,11 @@ from operator import itemgetter
 from typing import Any
 from uuid import uuid4
 
-import polars as pl
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from axisjudge.checks import InputError
-from axisjudge.scores.run_score import Run, Scorecard, ScorecardRules, runs_frame
+from axisjudge.scores.run_score import Run, Scorecard, ScorecardRules
 from axisjudge.scores.run_score.score import RollingBaseline, ended_at, enters_baseline, score_single, usable_wall
 from axisjudge.service import database
 from axisjudge.service.database import (
@@ -417,12 +416,6 @@ class ScoreStore:
         ranked = [(run_from(row.facts), dict(row._mapping)) for row in rows]
         ranked.sort(key=lambda each: _tie_breaks(*each))
         return [row | {"wall_seconds": usable_wall(run)} for run, row in ranked[:limit]]
-
-    def runs(self) -> pl.DataFrame:
-        """All runs as a table, by id."""
-        asked = sa.select(database.agent_runs.c.facts).order_by(database.agent_runs.c.run_id)
-        with self.database.reading() as connection:
-            return runs_frame(run_from(facts) for facts in connection.execute(asked).scalars())
 
     def waiting(self, limit: int = 100) -> list[tuple[int, dict[str, Any]]]:
         """The oldest events that no sink has yet, each with its position."""

@@ -14,6 +14,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+
+from axisjudge.scores.run_score import runs_frame
+from axisjudge.service import database
+from axisjudge.service.store import run_from
+
 TOKEN = "not-a-key-not-a-key"
 _START = datetime(2025, 1, 1, tzinfo=UTC)  # millions of seconds of runs end before today
 
@@ -157,3 +163,10 @@ def _read(client: Client, run_id: str, found: Pressed, lock: threading.Lock) -> 
         found.reads.append(time.perf_counter() - began)
         if status != 200 or answer["run_id"] != run_id:
             found.unexpected.append(("GET", status, answer))
+
+
+def runs_in(store):
+    """All runs of a store as a table, by id."""
+    asked = sa.select(database.agent_runs.c.facts).order_by(database.agent_runs.c.run_id)
+    with store.database.reading() as connection:
+        return runs_frame(run_from(facts) for facts in connection.execute(asked).scalars())

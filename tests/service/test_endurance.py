@@ -20,7 +20,7 @@ from axisjudge.scores.run_score import score_runs, scorecards
 from axisjudge.service.store import ScoreStore
 from axisjudge.service.telemetry import JsonLinesSink, drain
 
-from .load import Service, made_run
+from .load import Service, made_run, runs_in
 from .test_service import scores_that_hold
 
 SECONDS = float(os.environ.get("AXISJUDGE_ENDURANCE", "90"))
@@ -125,7 +125,7 @@ def test_nothing_acknowledged_is_lost_over_hours(
     said = endured.service.stop()
     store = ScoreStore(store_url)
     drain(store, JsonLinesSink(endured.events))
-    held, runs = scores_that_hold(store), store.runs()
+    held, runs = scores_that_hold(store), runs_in(store)
     store.close()
     lost = endured.acknowledged - set(held)
     events = Counter(json.loads(line)["score_id"] for line in endured.events.read_text().splitlines())

@@ -17,7 +17,7 @@ from axisjudge.service import database
 from axisjudge.service.server import _listener
 from axisjudge.service.store import ScoreStore, card_of
 
-from .load import TOKEN, Service, made_run, press
+from .load import TOKEN, Service, made_run, press, runs_in
 
 GOOD = {"run_id": "run-x", "agent_id": "agent-a", "workspace_id": "space-1", "outcome": "COMPLETED"}
 
@@ -35,7 +35,7 @@ def check_all_is_right(url, acknowledged, events):
     try:
         held = scores_that_hold(store)
         assert set(acknowledged) <= set(held)
-        kept = store.runs()
+        kept = runs_in(store)
         assert set(kept["run_id"]) == set(held)
         assert held == {card.run_id: card for card in scorecards(score_runs(kept))}
         wanted = runs_frame(Run.model_validate(run) for run in acknowledged.values())

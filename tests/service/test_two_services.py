@@ -12,7 +12,7 @@ from axisjudge.scores.run_score import Run, score_runs, scorecards
 from axisjudge.service.store import ScoreStore
 from axisjudge.service.telemetry import EventSender, JsonLinesSink, drain
 
-from .load import Service, made_run, press
+from .load import Service, made_run, press, runs_in
 from .test_service import scores_that_hold
 
 
@@ -100,7 +100,7 @@ def test_two_services_pressed_at_once(store_url, tmp_path, seconds):
     drain(store, JsonLinesSink(sinks[0]))
     held = scores_that_hold(store)
     assert set(held) == set(found[0].acknowledged) | set(found[1].acknowledged)
-    assert held == {card.run_id: card for card in scorecards(score_runs(store.runs()))}
+    assert held == {card.run_id: card for card in scorecards(score_runs(runs_in(store)))}
     store.close()
     sent = [json.loads(line)["score_id"] for sink in sinks if sink.exists() for line in sink.read_text().splitlines()]
     assert set(Counter(sent).values()) == {1}
