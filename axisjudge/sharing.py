@@ -183,7 +183,7 @@ def _searched(dtype: Any) -> Any:
 
     if isinstance(dtype, pl.Categorical | pl.Enum | pl.Binary | pl.Object):
         return pl.String()
-    if isinstance(dtype, pl.List | pl.Array):
+    if isinstance(dtype, pl.List | pl.Array) and not dtype.inner.is_numeric():
         return pl.List(_searched(dtype.inner))
     if isinstance(dtype, pl.Struct):
         return pl.Struct({each.name: _searched(each.dtype) for each in dtype.fields})
