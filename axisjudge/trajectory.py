@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
@@ -214,6 +214,26 @@ class Trajectory(Record):
         copy = super().model_copy(update=update, deep=deep)
         copy.__dict__.pop("_content", None)
         return copy
+
+
+def answers_of(steps: Sequence[Step]) -> dict[tuple[int, int], Step]:
+    """The result of each call that has one, by the step of the call and its place there.
+
+    A result answers the call of its id, whatever stands between them; of calls with one id those of the last message
+    before it, in their order. Where no call has its id, or it has none, it answers the next call of the last message
+    with calls that no result names.
+    """
+    named = {step.tool_call_id for step in steps if step.role == "tool"}
+    waiting: dict[str | None, list[tuple[int, int]]] = {call.id: [] for step in steps for call in step.tool_calls}
+    answers: dict[tuple[int, int], Step] = {}
+    for step in steps:
+        if step.tool_calls:
+            waiting |= {key: [] for key in (None, *(call.id for call in step.tool_calls))}
+        for place, call in enumerate(step.tool_calls):
+            waiting[call.id if call.id in named else None].append((step.index, place))
+        if step.role == "tool" and (open_calls := waiting.get(step.tool_call_id, waiting.get(None))):
+            answers[open_calls.pop(0)] = step
+    return answers
 
 
 def _duration(call: ToolCall, step: Step, answer: Step | None) -> tuple[float | None, DurationSource | None]:

@@ -41,7 +41,7 @@ import polars as pl
 
 from axisjudge.labels.decisions import of_run
 from axisjudge.ratings.edge import completed_rows
-from axisjudge.trajectory import Trajectory
+from axisjudge.trajectory import Step, Trajectory, answers_of
 from axisjudge.verdict import Axis
 from axisjudge.workbench import find
 
@@ -236,19 +236,17 @@ def _matched(
 
 def _changes(run: Trajectory, kinds: Mapping[str, str], *, failed: bool) -> list[WriteCall]:
     """The agent's calls of tools that write: those that went through, or those that failed."""
+    answers = answers_of(run.steps)
     return [
         WriteCall(call.name, call.arguments, step.index)
         for step in run.steps
-        for position, call in enumerate(step.tool_calls)
+        for place, call in enumerate(step.tool_calls)
         if call.requestor == "assistant" and kinds.get(call.name) == "write" and isinstance(call.arguments, dict)
-        if _failed(run, step.index, position, call.id) is failed
+        if _failed(answers.get((step.index, place))) is failed
     ]
 
 
-def _failed(run: Trajectory, step: int, position: int, call_id: str | None) -> bool:
-    later = [one for one in run.steps[step + 1 :] if one.role == "tool"]
-    by_id = (one for one in later if call_id and one.tool_call_id == call_id)
-    result = next(by_id, None) or (later[position] if position < len(later) else None)
+def _failed(result: Step | None) -> bool:
     return result is None or result.error is True or result.content.startswith("Error")
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
 from axisjudge.judges.rules import formats, phrases, verbs
-from axisjudge.trajectory import Step, ToolCall, ToolKind, ToolSchema, Trajectory
+from axisjudge.trajectory import Step, ToolCall, ToolKind, ToolSchema, Trajectory, answers_of
 
 _FAILED = re.compile(
     r"\s*(?:error\b|exception\b|traceback\b|failed\b|\{\s*\"(?:error|exception)\"\s*:\s*(?!null|false|\"\"|\{\}|\[\])"
@@ -167,11 +166,12 @@ class Facts:
         """Read the facts off a trajectory."""
         tools = None if trajectory.tools is None else {tool.name: tool for tool in trajectory.tools}
         steps, kinds = trajectory.steps, trajectory.kinds
-        results, agents = _pair(steps)
+        made, results = list(_made(steps)), answers_of(steps)
         calls = tuple(
-            _call(step, call, results.get((step.index, position)), (tools or {}).get(call.name), kinds.get(call.name))
-            for step, position, call in _made(steps)
+            _call(step, call, results.get(place), (tools or {}).get(call.name), kinds.get(call.name))
+            for step, place, call in made
         )
+        agents = {results[place].index for _, place, _ in made if place in results}
         return cls(
             trajectory=trajectory,
             calls=calls,
@@ -314,31 +314,11 @@ def _identifiers(values: list[formats.Leaf]) -> Iterator[tuple[str, str]]:
             yield parameter, text
 
 
-def _made(steps: tuple[Step, ...]) -> Iterator[tuple[Step, int, ToolCall]]:
+def _made(steps: tuple[Step, ...]) -> Iterator[tuple[Step, tuple[int, int], ToolCall]]:
     for step in steps:
         for position, call in enumerate(step.tool_calls):
             if call.requestor == "assistant" and step.role == "assistant":
-                yield step, position, call
-
-
-def _pair(steps: tuple[Step, ...]) -> tuple[dict[tuple[int, int], Step], set[int]]:
-    """Results by (step, place) of their call: by call id, else in order. Also the steps of the agent's results."""
-    waiting: deque[tuple[int, int, ToolCall]] = deque()
-    results: dict[tuple[int, int], Step] = {}
-    agents: set[int] = set()
-    for step in steps:
-        if step.role == "tool" and waiting:
-            by_id = (entry for entry in waiting if step.tool_call_id and entry[2].id == step.tool_call_id)
-            entry = next(by_id, None) or waiting[0]
-            waiting.remove(entry)
-            results[entry[0], entry[1]] = step
-            if entry[2].requestor == "assistant":
-                agents.add(step.index)
-        elif step.tool_calls:
-            waiting = deque((step.index, position, call) for position, call in enumerate(step.tool_calls))
-        elif step.role != "tool":
-            waiting.clear()
-    return results, agents
+                yield step, (step.index, position), call
 
 
 def _call(
@@ -346,9 +326,7 @@ def _call(
 ) -> AgentCall:
     return AgentCall(
         step=step.index,
-        name=call.name,
-        arguments=call.arguments,
-        arguments_error=call.arguments_error,
+        **{name: getattr(call, name) for name in ("name", "arguments", "arguments_error")},
         schema=schema,
         kind=kind,
         result_step=None if result is None else result.index,

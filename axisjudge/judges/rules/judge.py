@@ -78,7 +78,7 @@ def _findings(facts: Facts, axis: Axis) -> Iterator[Finding]:
 
 
 #: Part of every rating's identity: raised whenever a rule, a word list or a confidence changes an answer.
-VERSION = "rules-9"
+VERSION = "rules-10"
 
 
 class RulesJudge(Judge):

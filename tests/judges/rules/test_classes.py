@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from judges.rules.test_each_rule import AGREE, ASK, BYE, DONE, GOOD, READY, kinds, modify, read
 
+from axisjudge.judges.rules.facts import Facts
 from axisjudge.judges.rules.judge import grade_trajectory
-from axisjudge.trajectory import ToolSchema, Trajectory
+from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory, answers_of
 
 Lines = list[tuple[Any, ...]]
 Play = Callable[..., Trajectory]
@@ -319,3 +320,42 @@ def test_of_several_agents_one_may_report_what_another_saw(play: Play) -> None:
     assert kinds(run) & {"amount", "date"}
     named = [step.model_copy(update={"agent": f"agent {step.index}"}) for step in run.steps]
     assert not kinds(run.model_copy(update={"steps": tuple(named)})) & {"amount", "date"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "answered"),
+    [
+        ("call:a think call:b a b", {"a": 3, "b": 4}),
+        ("call:a think user call:b b a", {"a": 5, "b": 4}),
+        ("call:a call:b b a a", {"a": 3, "b": 2}),  # a third result is nobody's
+        ("call: think user -", {"": 3}),
+        ("call: think strange", {"": 2}),  # an id that no call has
+        ("call:a call: -", {"": 2}),
+        ("call:a call:a a", {"a": 2}),  # an id that comes again
+    ],
+)
+def test_a_result_belongs_to_the_call_of_its_id_whatever_stands_between(lines: str, answered: dict[str, int]) -> None:
+    steps = []
+    for index, line in enumerate(lines.split()):
+        kind, _, name = line.partition(":")
+        if kind == "call":
+            steps.append(Step(index=index, role="assistant", tool_calls=(ToolCall(id=name or None, name=name),)))
+        elif kind in ("think", "user"):
+            steps.append(Step(index=index, role="user" if kind == "user" else "assistant"))
+        else:
+            steps.append(Step(index=index, role="tool", tool_call_id=None if line == "-" else line))
+    answers = {steps[step].tool_calls[place].id or "": one.index for (step, place), one in answers_of(steps).items()}
+    assert answers == answered
+
+
+def test_an_error_is_held_against_the_call_that_it_answers() -> None:
+    ask = [ToolCall(id=name, name=tool, arguments={"loan_id": "LN-1"}) for name, tool in (("a", "book"), ("b", "pay"))]
+    steps = [
+        Step(index=0, role="assistant", tool_calls=(ask[0],)),
+        Step(index=1, role="assistant", kind="thinking", content="Meanwhile:"),
+        Step(index=2, role="assistant", tool_calls=(ask[1],)),
+        Step(index=3, role="tool", tool_call_id="a", content="Error: no seat"),
+        Step(index=4, role="tool", tool_call_id="b", content="ok"),
+    ]
+    book, pay = Facts.of(Trajectory(id="run", source="test", steps=tuple(steps))).calls
+    assert (book.failed, pay.succeeded) == (True, True)
