@@ -77,9 +77,9 @@ def _sample(
             who, what = (author, "human") if author else ((grader if kind == "llm" else None) or name, kind)
             mine = {**about, "model": None} if author else fields
             for question, word in _values(name, version.get("value")):
-                lost = "parse_error" if word is None or word != word else None
+                lost = "parse_error" if word is None else None
                 metadata = {**mine, **({} if author else why)}
-                yield Judgement(where, run, question, who, None if lost else word, what, lost, metadata)  # type: ignore[arg-type]
+                yield Judgement(where, run, question, who, word, what, lost, metadata)  # type: ignore[arg-type]
 
 
 def _versions(score: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str | None]]:
@@ -97,12 +97,11 @@ def _versions(score: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str
 
 
 def _values(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        yield from ((f"{name}.{key}", each) for key, each in value.items())
-    elif isinstance(value, list):
-        yield from ((f"{name}.{position}", each) for position, each in enumerate(value))
-    else:
-        yield name, None if value in ("NaN", "nan") else value
+    """The values of a score by question, None for NaN: Inspect's sign for unscored, as number or as text."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else [("", value)]
+    for key, each in parts:
+        unscored = each in ("NaN", "nan") or each != each
+        yield f"{name}.{key}" if isinstance(value, dict | list) else name, None if unscored else each
 
 
 def _grader(run: Mapping[str, Any], name: str, score: Mapping[str, Any], plain: str) -> str | None:

@@ -1,5 +1,6 @@
 """Inspect AI logs: ``.json``, and ``.eval`` (a zip archive, deflate or zstd) with one file per sample."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -231,11 +232,12 @@ def _tools(sample: dict[str, Any], attachments: dict[str, str], where: str) -> t
 
 
 def _reward(values: dict[str, Any]) -> float | None:
-    """The value of the only score, where it is a number or one of Inspect's letters; several scores stay in `meta`."""
-    if len(values) != 1:
-        return None
-    (value,) = values.values()
-    if isinstance(value, bool | int | float):
+    """The value of the only score, where it is a number or one of Inspect's letters; several scores stay in `meta`.
+
+    None where it is NaN, Inspect's own sign for unscored, or no number that an average could hold.
+    """
+    (value,) = values.values() if len(values) == 1 else (None,)
+    if isinstance(value, bool | int | float) and math.isfinite(value):
         return float(value)
     return _LETTERS.get(value) if isinstance(value, str) else None
 

@@ -167,7 +167,7 @@ def inspect_log():
     scores = [
         {"model_graded_qa": {"value": "C", "explanation": "fits", "metadata": {"grading": [reply]}}, "match": edited},
         {"model_graded_qa": {"value": float("nan"), "metadata": {"grading": [reply]}}, "match": {"value": "P"}},
-        {"house": {"value": {"tone": 3, "facts": None}}, "match": {"value": "I"}},
+        {"house": {"value": {"tone": 3, "facts": "NaN"}}, "match": {"value": "I"}},
     ]
     head = {"task": "made", "model": "openai/gpt-4o", "run_id": "r", "scorers": [{"name": "match", "options": {}}]}
     messages = [{"role": "user", "content": "hello"}]

@@ -138,3 +138,11 @@ def test_a_damaged_member(tmp_path: Path, offset: int) -> None:
     file.write_bytes(whole)
     with pytest.raises(ValueError, match="is a broken zip archive"):
         read_trajectories(file)
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", '"NaN"', "null", "{}", "[1]"])
+def test_a_sample_left_unscored_has_no_reward_and_is_read(tmp_path: Path, value: str) -> None:
+    contents = members()
+    sample = json.loads(contents["samples/parcel-1_epoch_1.json"]) | {"scores": {"match": {"value": "VALUE"}}}
+    contents["samples/parcel-1_epoch_1.json"] = json.dumps(sample).replace('"VALUE"', value).encode()
+    assert [run.reward for run in read_trajectories(packed(tmp_path / "log.eval", contents))] == [None, 0.0]
