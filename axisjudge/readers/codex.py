@@ -59,12 +59,23 @@ def _is_rollout(value: Any) -> bool:
 
 
 def _read_rollout(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
-    """The session of a rollout file."""
+    """The sessions of a file of rollouts, mostly one; a fork begins with the heads of those that it goes on from."""
     run = _Run(_ROLLOUT, "", tally)
     for position, event in events_of(lines, tally):
+        head = _head(event)
+        if head is not None and len(run.steps) and head.get("id") != (run.session or {}).get("id"):
+            yield run.whole()
+            run = _Run(_ROLLOUT, "", tally)
         with tally.forgiving(position, event):
             run.add(event, position)
     yield run.whole()
+
+
+def _head(event: dict[str, Any]) -> dict[str, Any] | None:
+    """What an event says of the whole session, where it begins one."""
+    if type_of(event) == "session_meta":
+        return dict_of(event, "payload")
+    return event if "type" not in event and "instructions" in event else None
 
 
 class _Run(LoggedRun):
@@ -83,13 +94,11 @@ class _Run(LoggedRun):
             self._item(payload, timestamp, position)
         elif kind == "event_msg":
             self._event(payload, timestamp, position)
-        elif kind == "session_meta" and self.session is None:
-            self.session = payload
+        elif (head := _head(event)) is not None and self.session is None:
+            self.session = head
         elif kind in _WRAPPERS:
             self.models.update(filter(None, [text_at(payload, "model")]))
             self.tally.add(NO_STEP, kind, position)
-        elif "type" not in event and self.session is None and "instructions" in event:
-            self.session = event
         elif "record_type" in event:
             self.tally.add(NO_STEP, f"record_type {event['record_type']}", position)
         else:

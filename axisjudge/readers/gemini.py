@@ -30,12 +30,11 @@ def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
     """The sessions of a log: a session file holds one, a stream begins one with each ``init``."""
     run: _Run | None = None
     for position, event in events_of(lines, tally):
+        if run is not None and len(run.steps) and ("projectHash" in event or type_of(event) == "init"):
+            yield run.finish(run.session)
+            run = None
+        run = run or _Run(FORMAT, position, tally)
         with tally.forgiving(position, event):
-            begins = "projectHash" in event or type_of(event) == "init"
-            if run is None or (begins and len(run.steps)):
-                if run is not None:
-                    yield run.finish(run.session)
-                run = _Run(FORMAT, position, tally)
             run.add(event, position)
     if run is not None:
         yield run.finish(run.session)

@@ -60,10 +60,21 @@ def _is_pi(value: Any) -> bool:
 
 
 def _read_pi(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
-    events = list(events_of(lines, tally))
-    header = next((event for _, event in events if event.get("type") == "session"), {})
+    header: dict[str, Any] = {}
+    entries: list[tuple[str, dict[str, Any]]] = []
+    for each in events_of(lines, tally):
+        if each[1].get("type") != "session":
+            entries.append(each)
+            continue
+        if header or entries:
+            yield from _pi_runs(header, entries, tally)
+        header, entries = each[1], []
+    yield from _pi_runs(header, entries, tally)
+
+
+def _pi_runs(header: dict[str, Any], entries: list[tuple[str, dict[str, Any]]], tally: Tally) -> Iterator[ReadRun]:
     name = word(header.get("id"))
-    for leaf, path in _branches([each for each in events if each[1] is not header]):
+    for leaf, path in _branches(entries):
         run = LoggedRun("pi", path[0][0] if path else "", tally)
         for position, event in path:
             with tally.forgiving(position, event):
@@ -179,16 +190,20 @@ def _is_goose(value: Any) -> bool:
 def _read_goose(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
     run, name = LoggedRun("goose", "", tally), None
     for position, event in _unstreamed(events_of(lines, tally)):
-        run.position = run.position or position
         if "working_dir" in event:
-            name = text_at(event, "id", "session_id") or name
+            own = text_at(event, "id", "session_id")
+            if run.position and (own is None or own != name):
+                yield run.finish(name)
+                run, name = LoggedRun("goose", "", tally), None
+            name = own or name
             run.models.update(filter(None, [text_at(dict_of(event, "model_config"), "model_name")]))
+        run.position = run.position or position
         if type_of(event) in ("notification", "model_change", "complete") and "role" not in event:
             tally.add(NO_STEP, type_of(event), position)
         elif type_of(event) == "error" and "role" not in event:
             run.steps.error(as_text(event.get("error")), None)
-        own = [event] if "role" in event else []
-        for message in own or members(event, "conversation", "") or members(event, "messages", ""):
+        alone = [event] if "role" in event else []
+        for message in alone or members(event, "conversation", "") or members(event, "messages", ""):
             with tally.forgiving(position, message):
                 _add_goose(run, message, position)
     yield run.finish(name)
@@ -326,6 +341,9 @@ def _is_replay(value: Any) -> bool:
 def _read_replay(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
     run, name, last, answered = LoggedRun("copilot_chat_replay", "", tally), None, "", None
     for position, event in events_of(lines, tally):
+        if "prompts" in event and len(run.steps):  # another export
+            yield run.finish(name)
+            run, name, last, answered = LoggedRun("copilot_chat_replay", "", tally), None, "", None
         run.position = run.position or position
         for prompt in members(event, "prompts", "") or [event]:
             name = name or text_at(prompt, "promptId")

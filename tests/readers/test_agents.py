@@ -508,6 +508,41 @@ def test_branches_of_a_session_are_a_run_each(tmp_path: Path) -> None:
     assert {run.task_id for run in runs} == {"s"}
 
 
+CODEX = [
+    {"type": "session_meta", "payload": {"id": "s"}},
+    *(
+        {"type": "response_item", "payload": item}
+        for item in (
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Light it."}]},
+            {"type": "function_call", "call_id": "1", "name": "read", "arguments": json.dumps(CALL)},
+            {"type": "function_call_output", "call_id": "1", "output": "x"},
+        )
+    ),
+]
+SESSIONS = {
+    **{name: FILES[name][1] for name in ("pi.jsonl", "qwen.jsonl", "goose.jsonl", "opencode.jsonl")},
+    "codex.jsonl": CODEX,
+    "codex of before.jsonl": [{"id": "s", "timestamp": "", "instructions": None}, *(e["payload"] for e in CODEX[1:])],
+    **{name.replace("json", "jsonl"): [FILES[name][1]] for name in ("goose.json", "opencode.json", "replay.json")},
+}
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_session_further_down_a_file_is_a_run_of_its_own(tmp_path: Path, name: str) -> None:
+    records = SESSIONS[name]
+    other = json.loads(json.dumps(records).replace('"s"', '"t"').replace("Light it.", "Dim it."))
+    (alone,) = read_trajectories(written(tmp_path, name, records))
+    both = read_trajectories(written(tmp_path, f"both {name}", [*records, *other])).trajectories
+    assert [run.id for run in both] == [alone.id, alone.id.replace("s", "t")] == ["s", "t"]
+    assert [len(run.steps) for run in both] == 2 * [len(alone.steps)]
+
+
+def test_a_fork_of_codex_is_one_run_with_what_it_goes_on_from(tmp_path: Path) -> None:
+    fork = {"type": "session_meta", "payload": {"id": "fork", "forked_from_id": "s"}}
+    (run,) = read_trajectories(written(tmp_path, "codex.jsonl", [fork, *CODEX, *CODEX[1:2]]))
+    assert (run.id, len(run.steps)) == ("fork", 4)
+
+
 def test_a_conversation_kept_one_event_a_file_is_one_run(tmp_path: Path) -> None:
     for number, event in enumerate(OPENHANDS_1):
         written(tmp_path, f"event-{number:05d}-x.json", event)
