@@ -68,6 +68,7 @@ def _trajectories(
         for n, tool in enumerate(chat.members(agent, "tool_definitions", chat.at(where, "agent")))
     ]
     rewards = dict_of(dict_of(trial, "verifier_result"), "rewards")
+    reward = rewards.get("reward", next(iter(rewards.values())) if len(rewards) == 1 else None)
     meta = {key: agent[key] for key in ("name", "version") if agent.get(key)}
     usage = {ours: metrics[theirs] for theirs, ours in _USAGE.items() if metrics.get(theirs) is not None}
     fields: dict[str, Any] = {
@@ -77,11 +78,12 @@ def _trajectories(
         or next((m for m, _ in models.most_common(1)), None)
         or chat.name_of(agent),
         "task_id": session or (own if part else None) or text_at(trial, "task_name"),
-        "reward": chat.reward_of(rewards.get("reward", next(iter(rewards.values()), None)), "result.json, rewards"),
+        "reward": chat.reward_of(reward, "result.json, rewards"),
         "termination": text_at(dict_of(trial, "exception_info"), "exception_type"),
         "steps": whole,
         "tools": tuple(tools) or None,
         "meta": ({"atif_agent": meta} if meta else {})
+        | ({"rewards": rewards} if len(rewards) > 1 else {})
         | ({"usage": [usage]} if usage else {})
         | ({"total_cost_usd": metrics["total_cost_usd"]} if metrics.get("total_cost_usd") is not None else {}),
     }
