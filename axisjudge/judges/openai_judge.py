@@ -165,7 +165,7 @@ class OpenAIJudge(WrittenJudge):
         now = await client.batches.retrieve(batch)
         for file in filter(None, (now.output_file_id, now.error_file_id)):
             content = await client.files.content(file)
-            for line in content.text.splitlines():
+            for line in content.text.split("\n"):  # and not where else a text may end a line
                 with suppress(ValueError):  # a line that is broken is one request's
                     yield _result(json.loads(line))
 

@@ -96,7 +96,7 @@ def answered(told: Desk, path: str, raw: bytes) -> tuple[int, str]:
             return 200, _message_batch(told, name, ended=told.look(name))
         case ["messages", "batches", name, "results"]:
             lines = [_message_line(request, fate) for request, fate in _told(told.batches[name]["fates"])]
-            return 200, "\n".join([*(json.dumps(line) for line in lines if line), '{"custom_id": "cu'])
+            return 200, "\n".join([*(_text(line) for line in lines if line), '{"custom_id": "cu'])
         case ["files"]:
             text = raw.decode()
             name = f"file_{len(told.files) + 1}"
@@ -128,6 +128,11 @@ def _message_batch(told: Desk, name: str, ended: bool = False) -> str:
     fields["processing_status"] = "ended" if ended or batch["left"] < 0 else "in_progress"
     fields["results_url"] = f"{told.url}/v1/messages/batches/{name}/results"
     return MessageBatch.model_validate(fields).model_dump_json()
+
+
+def _text(line: dict[str, Any]) -> str:
+    """A line as JSON; signs that end a line elsewhere stand in its texts."""
+    return json.dumps({**line, "note": "\u2028 \x85"}, ensure_ascii=False)
 
 
 def _told(fates: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -165,7 +170,7 @@ def _batch(told: Desk, name: str, ended: bool = False) -> str:
     if fields["status"] == "completed":
         lines = [_line(request, fate) for request, fate in _told(batch["fates"])]
         for kind in ("output", "error"):
-            written = (json.dumps(line) for key, line in lines if key == kind)
+            written = (_text(line) for key, line in lines if key == kind)
             told.files[f"{name}_{kind}"] = "\n".join(['{"custom_id": "cu', "[]", *written])
             fields[f"{kind}_file_id"] = f"{name}_{kind}"
     return Batch.model_validate(fields).model_dump_json()
