@@ -28,26 +28,24 @@ def read_json(path: Path) -> Any:
     InputError
         The file cannot be read, is not JSON, or an object has one key twice, which would lose a label without a word.
     """
-    content = read_bytes(path)
+    return _parsed(read_bytes(path), str(path))
+
+
+def _parsed(content: bytes, where: str, cure: str = "") -> Any:
     try:
         return json.loads(content, object_pairs_hook=once_each)
     except DuplicateKey as error:
         rule = "a key stands twice in one object, so one label would be lost"
-        raise InputError(str(path), rule, error.doc) from None
-    except ValueError as error:
-        raise InputError(str(path), f"is not valid JSON ({error})") from error
+        raise InputError(where, rule, error.doc) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(where, f"is not valid JSON ({error})", cure=cure) from error
 
 
 def read_json_lines(path: Path) -> list[Any]:
     """What the lines of a JSONL file of a public data set hold; a missing file or a broken line is named."""
-    records = []
-    for number, line in enumerate(read_bytes(path, cure=_FETCH).splitlines(), start=1):
-        try:
-            records.append(json.loads(line))
-        except ValueError as error:
-            cure = f"one object a line: jq -c . {path} > {path.stem}.jsonl" if line.strip() == b"{" else ""
-            raise InputError(f"{path}:{number}", f"is not valid JSON ({error})", cure=cure) from error
-    return records
+    cure = f"one object a line: jq -c . {path} > {path.stem}.jsonl"
+    lines = enumerate(read_bytes(path, cure=_FETCH).splitlines(), start=1)
+    return [_parsed(line, f"{path}:{number}", cure if line.strip() == b"{" else "") for number, line in lines]
 
 
 def holds_records(content: Any, *names: str) -> bool:
