@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Collection, Sequence, Sized
+from collections.abc import Callable, Collection, Iterator, Sequence, Sized
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -90,6 +91,22 @@ class InputError(OneLine, ValueError):
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, object, str, tuple[WayOut, ...]]]:
         """What another process makes the same error of."""
         return type(self), (self.where, self.rule, self.found, self.cure, self.ways)
+
+
+#: What a reader's code raises where a file has another shape than its format.
+_TRIPPED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+@contextmanager
+def shaped(where: str) -> Iterator[None]:
+    """Tell what the block trips over, in a file of another shape than its format, as an InputError; such stay."""
+    try:
+        yield
+    except InputError:
+        raise
+    except _TRIPPED as error:
+        found = f"{type(error).__name__}: {error}"
+        raise InputError(where, "has another shape than its format", found, "export the file again") from error
 
 
 def _with_more(command: Sequence[str], options: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from axisjudge.checks import InputError, WayOut, tried
+from axisjudge.checks import InputError, WayOut, shaped, tried
 from axisjudge.cluster import watched
 from axisjudge.families import family_of
 from axisjudge.imports import harness, inspect_scores, promptfoo, sets, sheets, tracing
@@ -192,7 +192,7 @@ def _imported(
     readings, passed_over = [], []
     for path, alone in watched([*_files(named)], "reading files"):
         try:
-            with sheets.unpacked(path, "import") as opened:
+            with sheets.unpacked(path, "import") as opened, shaped(str(path)):
                 kept = None if read is None else read.setdefault(path, {})
                 readings.append((path, _reading(opened, given, kept)))
                 if given.where and (form := readings[-1][1].format) not in _SHEETS:

@@ -107,14 +107,14 @@ def _measures(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _lm_eval(path: Path, samples: list[Mapping[str, Any]]) -> tuple[list[Judgement], list[str]]:
     task = re.sub(r"^samples_|_\d{4}-\d\d-\d\dT[\d.-]+$", "", path.stem)
-    filters = {sample.get("filter", "none") for sample in samples}
+    filters = {str(sample.get("filter")) for sample in samples}
     graded = []
     for number, sample in enumerate(samples, start=1):
         document = str(sample["doc_id"])
         for metric in sample.get("metrics") or _numbers(sample):
             value = sample.get(metric)
             if isinstance(value, bool | int | float):
-                question = f"{metric}, {sample['filter']}" if len(filters) > 1 else metric
+                question = f"{metric}, {sample.get('filter')}" if len(filters) > 1 else metric
                 about = {"task_id": f"{task}/{document}", "domain": task}
                 where = f"{path}, line {number}"
                 graded.append(Judgement(where, f"{task}/{document}", question, "lm-eval", value, "rules", None, about))

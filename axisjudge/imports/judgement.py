@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, one_of, shaped
 from axisjudge.labels.own import Naming
 from axisjudge.ratings.edge import SCHEMA
 from axisjudge.ratings.scales import checked_scale, number_of, word_of
@@ -68,10 +68,12 @@ def judged(judgements: Iterable[Judgement]) -> pl.DataFrame:
     if "confidence" in fields:
         fields["confidence"] = [share_of(one.where, one.fields.get("confidence")) for one in every]
     words = [word_or_none(one.word) for one in every]
-    return pl.DataFrame(
-        {**own, "row": [None] * len(every), "word": words, **fields},
-        schema_overrides={**JUDGED, **{name: SCHEMA[name] for name in fields}},
-    )
+    types = {**JUDGED, **{name: SCHEMA[name] for name in fields}}
+    columns = {**own, "row": [None] * len(every), "word": words, **fields}
+    for name in (name for name in columns if types[name] == pl.String):
+        columns[name] = [cell if cell is None or isinstance(cell, str) else word_of(cell) for cell in columns[name]]
+    with shaped(every[0].where if every else ""):
+        return pl.DataFrame(columns, schema_overrides=types)
 
 
 def word_or_none(answer: object) -> str | None:

@@ -109,7 +109,7 @@ def _assessment(where: str, trace: str | None, one: Mapping[str, Any]) -> Iterat
         "model": str(rater) if kind == "llm" and rater and "/" in str(rater) else meta.get("model"),
     }
     question = f"{EXPECTED}{name}" if expected else name
-    who = f"mlflow {source['source_type'].lower()}" if rater in (None, "default") else str(rater)
+    who = f"mlflow {source.get('source_type') or 'source'}".lower() if rater in (None, "default") else str(rater)
     for asked, word in _spread(question, value):
         yield Judgement(
             where, str(thing), asked, who, None if error else word, kind, "api_error" if error else None, fields
@@ -262,7 +262,7 @@ def read_phoenix(path: Path, rows: Sequence[Row]) -> ImportedFile:
     assessments, empty = [], 0
     for number, row in enumerate(rows):
         label, score, why = (row.get(f"result.{name}", row.get(name)) for name in _RESULTS)
-        where, kind = f"{path}, annotation {number}", _PHOENIX.get(str(row["annotator_kind"]).upper())
+        where, kind = f"{path}, annotation {number}", _PHOENIX.get(str(row.get("annotator_kind")).upper())
         thing = next((row[name] for name in ("trace_id", "span_id", "session_id") if row.get(name)), None)
         word = label if label not in (None, "") else score
         if thing is None:
@@ -273,7 +273,7 @@ def read_phoenix(path: Path, rows: Sequence[Row]) -> ImportedFile:
             continue
         question = str(row.get("name") or row.get("annotation_name"))
         named = row.get("identifier") or row.get("user_id")
-        rater = str(named) if named else f"{question} {row['annotator_kind']}".lower()
+        rater = str(named) if named else f"{question} {row.get('annotator_kind') or 'annotator'}".lower()
         fields = {"rationale": why or None, "created_at": row.get("created_at"), "task_id": row.get("task_id")}
         word = None if lost else word
         assessments.append(Judgement(where, str(thing), question, rater, word, kind, lost, fields))

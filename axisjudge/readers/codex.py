@@ -145,8 +145,8 @@ class _Run(LoggedRun):
             self.termination = f"turn_aborted: {event.get('reason')}"
         elif total := dict_of(dict_of(event, "info"), "total_token_usage"):
             counted = len(self.usage)
-            before = self.usage.get(f"count {counted}", {}).get("input_tokens", 0)
-            begins = counted == 0 or total.get("input_tokens", 0) < before  # after a compaction it counts from 0
+            before = self.usage.get(f"count {counted}", {}).get("input_tokens") or 0
+            begins = counted == 0 or (total.get("input_tokens") or 0) < before  # after a compaction it counts from 0
             self.usage[f"count {counted + begins}"] = total
         elif kind in ("task_complete", "turn_complete"):
             self.termination = kind

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from pydantic_core import from_json
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, shaped
 from axisjudge.readers.messages import Note, ReadRun, Unread, carries_call, content_id, made, text_of
 from axisjudge.trajectory import Role, Step, ToolCall, Trajectory
 
@@ -59,11 +59,12 @@ class Tally:
     def forgiving(self, position: str, event: Any) -> Iterator[None]:
         """Count an InputError in the block instead of raising it, unless the event may carry a call or a result."""
         try:
-            yield
+            with shaped(""):
+                yield
         except InputError as error:
             if isinstance(error, Unread) or carries_call(event):
                 raise Unread(error.inside(position).where, error.found, rule=error.rule, cure=error.cure) from error
-            self.add(WRONG_SHAPE, f"{error.where}: {error.rule}", position)
+            self.add(WRONG_SHAPE, f"{error.where}: {error.rule}".removeprefix(": "), position)
 
     def unknown(self, kind: str, event: Any, position: str) -> None:
         """Count an event of unknown kind; one that may carry a call or a result is refused."""

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Generic, Unpack
 
 from pydantic_core import from_json
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, shaped
 from axisjudge.families import family_of
 from axisjudge.readers import atif, inspect_logs, openai_chat, own, source, tau2
 from axisjudge.readers.benchmarks import BENCHMARKS
@@ -165,7 +165,7 @@ def entries_of(file: source.Candidate, context: Context) -> Iterator[FileEntry[T
     InputError
         The file is broken or of no known format; the error names the position and not the file.
     """
-    with source.opened(file.path, file.span) as stream:
+    with source.opened(file.path, file.span) as stream, shaped(""):
         members = isinstance(file.span, source.ArraySpan)
         runs = _of_array(stream, file) if members else _runs_in(stream, file.path.parent)
         for form, read in runs:
@@ -418,8 +418,9 @@ def _of_values(values: Iterable[tuple[str, Any]], folder: Path, tally: Tally) ->
         if reader is None:
             raise _of_no_runs(position, value)
         form = reader.FORMAT
-        for run in reader.read(value, position, folder):
-            yield form, run
+        with shaped(position):
+            for run in reader.read(value, position, folder):
+                yield form, run
     yield form, ReadRun("", None, tally.notes())
 
 

@@ -309,9 +309,10 @@ def _add_opencode(run: LoggedRun, part: dict[str, Any], role: Any, time: str | N
         begun, ended = (dict_of(state, "time").get(key) for key in ("start", "end"))
         name, identity = field(part, "tool", str, "part"), word(part.get("callID"))
         run.steps.call(call_of("part", name, state.get("input"), id=identity), _time(begun) or time, message=message)
-        if state.get("status") in ("completed", "error") or "output" in state:
-            failed = state.get("status") == "error"
-            content = state.get("error") if failed and state.get("error") else state.get("output")
+        error = state.get("error")
+        if state.get("status") in ("completed", "error") or "output" in state or error:
+            failed = state.get("status", "error" if error else "") == "error"
+            content = error if failed and error else state.get("output")
             lasted = seconds(ended - begun, 1000) if isinstance(begun, int) and isinstance(ended, int) else None
             run.steps.result(identity, as_text(content), _time(ended), error=failed, name=name, duration_s=lasted)
     elif kind in ("text", "reasoning"):

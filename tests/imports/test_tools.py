@@ -1,5 +1,6 @@
 """Exports of other tools without an option: who said what of what, counted independently of the readers."""
 
+import copy
 import csv
 import json
 import zipfile
@@ -14,6 +15,7 @@ from axisjudge.imports import ImportOptions, import_ratings
 from axisjudge.ratings import write_ratings
 from axisjudge.readers import read_trajectories
 from axisjudge.studies.check import check
+from tests.spoilt import spoilt
 
 
 def write(folder, content, name="export.json"):
@@ -337,6 +339,60 @@ def test_further_forms_say_who_and_what(tmp_path, form):
     (tmp_path / name).write_text(lines)
     table = import_ratings([tmp_path / name]).ratings
     assert sorted(table.select("rater_kind", "verdict").iter_rows()) == sorted(expected)
+
+
+HARNESSES = {
+    "openai-evals": [
+        {"spec": {"completion_fns": ["m"], "base_eval": "words"}},
+        {"sample_id": "a", "type": "match", "data": {"correct": True}},
+        {"sample_id": "b", "type": "metrics", "data": {"choice": "no", "score": 0.0}},
+    ],
+    "lm-eval": [
+        {"doc_id": n, "filtered_resps": ["3"], "filter": form, "metrics": ["exact_match"], "exact_match": 1.0}
+        for n, form in enumerate(("strict", "loose"))
+    ],
+    "helm": [
+        {"instance_id": "i", "perturbation": None, "stats": [{"name": {"name": "exact_match"}, "mean": 1.0}]},
+        {"instance_id": "j", "perturbation": {"name": "p"}, "stats": [{"name": {"name": "exact_match"}, "mean": 0.0}]},
+    ],
+    "mt-bench": [
+        {"question_id": n, "model": "m", "judge": ["j", "single"], "judgment": "[[3]]", "score": 3, "turn": 1}
+        for n in range(2)
+    ],
+}
+EXPORTS = {
+    **{form: content for form, (_, content, _) in FORMS.items()},
+    **{one.__name__: one() for one in (made.promptfoo, made.mlflow, made.langfuse, made.langsmith, made.inspect_log)},
+    **HARNESSES,
+}
+
+
+@pytest.mark.parametrize("form", EXPORTS)
+def test_an_export_with_something_amiss_is_read_or_refused_in_one_line(tmp_path, form):
+    for content in spoilt(EXPORTS[form], 6):
+        try:
+            import_ratings([write(tmp_path, content)])
+        except InputError as error:
+            assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("form", "spoil", "n"),
+    [
+        ("lm-eval", lambda rows: rows[1].pop("filter"), 2),
+        ("Phoenix, annotations", lambda rows: rows["data"][1].pop("annotator_kind"), 2),
+        (
+            "MLflow, assessments by nobody in particular",
+            lambda rows: rows[0]["info"]["assessments"][0].update(source={"source_type": None}),
+            2,
+        ),
+    ],
+)
+def test_who_rated_may_be_left_open_in_some_rows(tmp_path, form, spoil, n):
+    content = copy.deepcopy(EXPORTS[form])
+    spoil(content)
+    options = ImportOptions(kind="llm")
+    assert import_ratings([write(tmp_path, content)], options).ratings.height == n
 
 
 def test_experiments_keep_what_was_judged_apart_from_what_was_said_of_it(tmp_path):

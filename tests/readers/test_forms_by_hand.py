@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from axisjudge.checks import InputError
+from axisjudge.readers import Reading, read_trajectories
 from axisjudge.readers.events import Line, Tally
 from axisjudge.readers.logs import LOGS
 from axisjudge.readers.messages import content_id
 from axisjudge.readers.reading import FORMATS
 from axisjudge.trajectory import Trajectory
+from tests.spoilt import spoilt
 
 KNOWN: dict[str, Any] = {form.FORMAT: form for form in (*FORMATS, *LOGS)}
 CASES = json.loads((Path(__file__).parent / "fixtures" / "by_hand.json").read_text())
@@ -44,3 +47,34 @@ def test_a_record_of_a_format_is_read_with_all_that_it_states(case: dict[str, An
     assert [[note.rule, note.detail, note.times] for note in notes] == case["notes"]
     nameless = [run.id for run, known in zip(runs, case["runs"], strict=True) if not known["run"][0]]
     assert all(len(name) == len(content_id(())) for name in nameless)  # a hash of what was done
+
+
+def read(events: list[Any], file: Path) -> Reading:
+    file.write_text("\n".join(map(json.dumps, events)) if len(events) > 1 else json.dumps(*events))
+    return read_trajectories(file)
+
+
+def texts(reading: Reading) -> set[str]:
+    """What calls were given and what came of them, where it is text."""
+    steps = [step for run in reading for step in run.steps]
+    given = [call.arguments for step in steps for call in step.tool_calls]
+    told = [*(text for one in given if isinstance(one, dict) for text in one.values())]
+    told += [step.content for step in steps if step.role == "tool"]
+    return {text for text in told if isinstance(text, str) and len(text) > 2}
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=[case["form"] for case in CASES])
+def test_a_record_with_something_amiss_is_read_or_refused_in_one_line(number: int, tmp_path: Path) -> None:
+    """And no call or result is lost unsaid. SWE-agent and `codex exec` say things twice, of which one is read."""
+    form, events = CASES[number]["form"], CASES[number]["events"]
+    whole = read(events, tmp_path / "whole.json")
+    known = texts(whole)
+    for other in spoilt(events, 12, seed=number):
+        try:
+            found = read(other, tmp_path / "spoilt.json") if other else whole
+        except InputError as error:
+            assert "\n" not in str(error)
+            continue
+        there, kept = json.dumps(other), "".join(run.model_dump_json() for run in found)
+        lost = [text for text in known if json.dumps(text) in there and json.dumps(text)[1:-1] not in kept]
+        assert not lost or found.warnings != whole.warnings or form in ("swe_agent", "codex_exec")

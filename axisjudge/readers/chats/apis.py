@@ -377,9 +377,9 @@ def _ai_sdk_typed(part: dict[str, Any], where: str) -> Iterator[dict[str, Any]]:
             "toolName": name,
             "input": part.get("input", part.get("args")),
         }
-        if (state := str(part.get("state"))) in _DONE:
-            output = next((part[key] for key in ("output", "result", "errorText") if part.get(key) is not None), None)
-            failed = _DONE[state]
+        output = next((part[key] for key in ("output", "result", "errorText") if part.get(key) is not None), None)
+        if (state := str(part.get("state"))) in _DONE or output is not None:
+            failed = _DONE.get(state, part.get("errorText") is not None)
             yield {"type": "tool-result", "toolCallId": identity, "toolName": name, "output": output, "isError": failed}
     elif kind not in _NO_PARTS:
         yield part

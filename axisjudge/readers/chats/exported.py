@@ -128,7 +128,7 @@ def _run(record: dict[str, Any], memory: list[dict[str, Any]], where: str, where
             steps.text("system", text, None)
         elif "task" in step:
             steps.text("user", as_text(step["task"]), None)
-        elif "step_number" in step:
+        elif "step_number" in step or step.get("observations"):
             _act(steps, step, position)
         elif text := text_at(step, "plan"):
             steps.text("assistant", text, _moment(step))
