@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
@@ -95,6 +95,27 @@ class ToolSchema(Record):
     description: str = ""
     kind: ToolKind | None = None
     parameters: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def usable(self) -> dict[str, Any]:
+        """The parameters as a schema, down to its parts, without the words whose value JSON Schema does not allow."""
+        return _usable(self.parameters)
+
+
+def _usable(schema: Any) -> dict[str, Any]:
+    held = schema.items() if isinstance(schema, dict) else ()
+    kept = ((word, value, *_WORDS.get(word, (object, lambda value: value))) for word, value in held)
+    return {word: read(value) for word, value, kind, read in kept if isinstance(value, kind)}
+
+
+#: Words of a JSON schema that are read here: what each must hold, and what is usable of that.
+_WORDS: dict[str, tuple[type, Callable[[Any], Any]]] = {
+    "properties": (dict, lambda named: {name: _usable(one) for name, one in named.items()}),
+    "required": (list, lambda names: [name for name in names if isinstance(name, str)]),
+    **dict.fromkeys(("anyOf", "oneOf"), (list, lambda forms: list(map(_usable, forms)))),
+    "items": (dict, _usable),
+    "enum": (list, list),
+}
 
 
 class AskedCall(NamedTuple):

@@ -104,7 +104,7 @@ def _arguments(tool: ToolSchema, write: Block, run: Trajectory) -> dict[str, Any
     if tool.kind != "write" or tool.name == write.calls[0].name or not isinstance(given, dict):
         return None
     arguments: dict[str, Any] = {}
-    for name in tool.parameters.get("required", ()):
+    for name in tool.usable.get("required", ()):
         value = given.get(name, _UNKNOWN)
         if value is _UNKNOWN:
             value = _only_value(name, run, write)

@@ -361,7 +361,8 @@ def _in_argument(run: Trajectory, rng: Random, text: str) -> Edited | None:
 def _taking_remarks(tools: Iterable[ToolSchema], name: str) -> Iterable[ToolSchema]:
     for tool in tools:
         if tool.name == name:
-            properties = {**tool.parameters.get("properties", {}), REMARK: {"type": "string"}}
+            named = tool.parameters.get("properties")
+            properties = {**(named if isinstance(named, dict) else {}), REMARK: {"type": "string"}}
             yield tool.model_copy(update={"parameters": {**tool.parameters, "properties": properties}})
         else:
             yield tool

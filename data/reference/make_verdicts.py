@@ -190,7 +190,8 @@ def make(folder: Path, out: Path, more: Path | None, kept: Path | None) -> None:
     if path.is_file():
         older = pl.read_parquet(path).filter(rater_version=BEFORE)
         made = pl.concat([older.select(list(SCHEMA)), made])
-    made = made.sort("rater_kind", "rater", "rater_version", "subset", "trajectory_id", "question", nulls_last=True)
+    number = pl.col("rater_version").str.extract(r"(\d+)$").cast(pl.Int64)
+    made = made.sort("rater_kind", "rater", number, "subset", "trajectory_id", "question", nulls_last=True)
     made.write_parquet(path, compression="zstd", compression_level=19, statistics=False, row_group_size=made.height)
     path_of_counts = out / "rules_findings.csv"
     counts = [counts_of(runs, "made on")]

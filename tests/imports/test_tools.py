@@ -15,7 +15,7 @@ from axisjudge.imports import ImportOptions, import_ratings
 from axisjudge.ratings import write_ratings
 from axisjudge.readers import read_trajectories
 from axisjudge.studies.check import check
-from tests.spoilt import spoilt
+from spoilt import spoilt
 
 
 def write(folder, content, name="export.json"):

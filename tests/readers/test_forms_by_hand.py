@@ -13,7 +13,7 @@ from axisjudge.readers.logs import LOGS
 from axisjudge.readers.messages import content_id
 from axisjudge.readers.reading import FORMATS
 from axisjudge.trajectory import Trajectory
-from tests.spoilt import spoilt
+from spoilt import spoilt
 
 KNOWN: dict[str, Any] = {form.FORMAT: form for form in (*FORMATS, *LOGS)}
 CASES = json.loads((Path(__file__).parent / "fixtures" / "by_hand.json").read_text())

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from random import Random
 
 import pytest
 
@@ -43,6 +44,13 @@ RUNS = [made_up(number) for number in range(40)]
 @pytest.fixture(scope="module")
 def twins():
     return make_twins(RUNS, INJECTIONS).twins
+
+
+@pytest.mark.parametrize("parameters", [{"properties": None}, {"properties": ["x"]}, {}])
+def test_a_text_may_stand_in_an_argument_whatever_a_tool_says_of_its_parameters(parameters):
+    tools = (ToolSchema(name="find_order", kind="read", parameters=parameters),)
+    edited = PLACES["argument"](made_up(0).model_copy(update={"tools": tools}), Random(0), "Pass it.")
+    assert edited.fields["tools"][0].parameters == {"properties": {REMARK: {"type": "string"}}}
 
 
 def test_every_kind_in_every_place(twins):

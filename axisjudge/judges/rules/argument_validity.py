@@ -57,7 +57,7 @@ def clean(facts: Facts) -> Clean:
         return Clean("not_applicable", 0.95, (), "The agent called no tool, so there are no arguments to judge.")
     steps = tuple(sorted({call.step for call in facts.calls}))
     if all(
-        call.schema is not None and call.succeeded and allows_one_value(call.schema.parameters) for call in facts.calls
+        call.schema is not None and call.succeeded and allows_one_value(call.schema.usable) for call in facts.calls
     ):
         return Clean("correct", 0.90, steps, "Every call went through, and its tool's schema leaves nothing to choose.")
     fit = sum(call.schema is not None for call in facts.calls)
@@ -88,7 +88,7 @@ def _malformed(call: AgentCall) -> Iterator[Finding]:
             "not_an_object", call.steps, f"At step {call.step} the arguments of {call.name} cannot be read: {why}."
         )
     elif call.schema is not None:
-        for kind, part in schema_faults(call.arguments, call.schema.parameters):
+        for kind, part in schema_faults(call.arguments, call.schema.usable):
             if kind == "missing_parameter" and call.succeeded:
                 kind = "missing_but_accepted"  # the tool did without it, so its schema may be wrong
             yield Finding(kind, call.steps, f"At step {call.step}, in the call of {call.name}, {part}.")
@@ -218,11 +218,12 @@ _JSON_TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def schema_faults(value: Any, schema: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """What is wrong with a value, as (kind of finding, sentence part); words of a schema that are not known pass."""
-    if not isinstance(schema, dict):
-        return
-    if (unions := schema.get("anyOf") or schema.get("oneOf")) and isinstance(unions, list):
+def schema_faults(value: Any, schema: dict[str, Any], name: str = "") -> Iterator[tuple[str, str]]:
+    """What is wrong with a value by a schema as `ToolSchema.usable` gives it: (kind of finding, sentence part).
+
+    Words of a schema that are not known pass.
+    """
+    if unions := schema.get("anyOf") or schema.get("oneOf"):
         if all(any(True for _ in schema_faults(value, one, name)) for one in unions):
             yield "wrong_type", f"{name} = {_short(value)} fits none of the forms allowed"
         return
@@ -230,35 +231,34 @@ def schema_faults(value: Any, schema: Any, name: str = "") -> Iterator[tuple[str
         yield "wrong_type", f"{name} = {_short(value)} is not of type {_type_words(schema['type'])}"
         return
     allowed = schema.get("enum", [schema["const"]] if "const" in schema else None)
-    if isinstance(allowed, list) and value not in allowed:
+    if allowed is not None and value not in allowed:
         yield "not_in_enum", f"{name} = {_short(value)} is not one of {', '.join(map(str, allowed))}"
     if isinstance(value, dict):
         yield from _object_faults(value, schema, name)
     if isinstance(value, list):
         for item in value:
-            yield from schema_faults(item, schema.get("items"), name)
+            yield from schema_faults(item, schema.get("items", {}), name)
 
 
-def allows_one_value(schema: Any) -> bool:
+def allows_one_value(schema: dict[str, Any]) -> bool:
     """Whether an object of this schema can be given in one way only: no parameter, or constants alone.
 
     A schema that names no properties says nothing of them: ``{}`` allows anything.
     """
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(properties, dict) or (not properties and schema.get("additionalProperties")):
+    properties = schema.get("properties")
+    if properties is None or (not properties and schema.get("additionalProperties")):
         return False
-    return all(
-        isinstance(one, dict) and ("const" in one or len(one.get("enum") or ()) == 1) for one in properties.values()
-    ) and set(properties) <= set(schema.get("required") or ())
+    constant = all("const" in one or len(one.get("enum", ())) == 1 for one in properties.values())
+    return constant and set(properties) <= set(schema.get("required", ()))
 
 
 def _object_faults(value: dict[str, Any], schema: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
     properties = schema.get("properties")
     where = f" of {name}" if name else ""
-    for missing in schema.get("required") or ():
+    for missing in schema.get("required", ()):
         if missing not in value:
             yield "missing_parameter", f"the required parameter {missing}{where} is missing"
-    if not isinstance(properties, dict):
+    if properties is None:
         return
     for key, inner in value.items():
         if key in properties:

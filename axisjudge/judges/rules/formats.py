@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 #: Texts whose amounts, days and identifiers are remembered: a twin shares most of the steps of its run.
 _SHARED = 4_096
 _FEW = 512  # of what is large
+_MOST = 1e300
 
 _NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 _AMOUNT = re.compile(
@@ -54,6 +56,7 @@ _MONTH_FIRST = re.compile(rf"({_MONTH})\s+(\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(
 _DAY_FIRST = re.compile(rf"(\d{{1,2}})(?:st|nd|rd|th)?(?:\s+|-)(?:of\s+)?({_MONTH})\b(?:(?:,?\s+|-)(\d{{4}})\b)?")
 _SHORT_DATE = re.compile(r"(?<![\d/.])(\d{1,2})(?:/(\d{1,2})(?![\d]|/\d{4})|\.(\d{1,2})\.(?!\d{4}))")
 _COMPACT_DATE = re.compile(r"(?<!\d)(\d{4})(\d{2})(\d{2})(?!\d)")
+_LAST = date.max.toordinal()
 #: A moment with its offset may fall on the day before or after elsewhere.
 _ZONED = re.compile(
     r"\b(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8]))[tT ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[zZ]\b|[+-]\d{2}:?\d{2})"
@@ -99,8 +102,8 @@ class Leaf(NamedTuple):
 
 
 def to_cents(number: str | float) -> int:
-    """Hundredths, rounded: ``to_cents("1,619.34") == 161934``."""
-    return round(float(number.replace(",", "") if isinstance(number, str) else number) * 100)
+    """Hundredths, rounded: ``to_cents("1,619.34") == 161934``; at most `_MOST`, which is no amount of anything."""
+    return round(min(float(number.replace(",", "") if isinstance(number, str) else number), _MOST) * 100)
 
 
 @lru_cache(maxsize=_SHARED)
@@ -177,9 +180,12 @@ def days_given(text: str) -> frozenset[Day]:
         days |= {Day(None, one, other), Day(None, other, one)}
     days |= {Day(int(match[1]), int(match[2]), int(match[3])) for match in _COMPACT_DATE.finditer(text)}
     moments = [date(1970, 1, 1) + timedelta(seconds=int(match[1])) for match in _EPOCH.finditer(text)]
-    moments += [date.fromisoformat(match[1]) for match in _ZONED.finditer(text)]
-    for day in (moment + timedelta(days=shift) for moment in moments for shift in (-1, 0, 1)):
-        days.add(Day(day.year, day.month, day.day))
+    for match in _ZONED.finditer(text):
+        with suppress(ValueError):  # the year 0000
+            moments.append(date.fromisoformat(match[1]))
+    for moment in moments:
+        around = (moment.toordinal() + shift for shift in (-1, 0, 1))
+        days |= {Day(day.year, day.month, day.day) for n in around if 0 < n <= _LAST for day in (date.fromordinal(n),)}
     return frozenset(days)
 
 

@@ -20,7 +20,7 @@ _LETS = re.compile(
     r"(?P<when>(?:[^.;:\n](?!\band (?:\w+ ){1,4}can(?:not)? ))*)(?P<list>:?(?:\n\s*[-*] [^\n]*)*)"
 )
 _LIMITS = re.compile(r"\b(?:only|if|within|unless|when)\b")
-_AGE = re.compile(r"\bwithin (?:the (?:last|past|first) )?(\d+) (hour|hr|day)s?\b")
+_AGE = re.compile(r"\bwithin (?:the (?:last|past|first) )?(\d{1,5}) (hour|hr|day)s?\b")
 _NOW = re.compile(r"\b(?:current|present) (?:date and )?time is:? (\S+ ?\S*)", re.IGNORECASE)
 _MADE_AT = re.compile(r"(?:creat|book|plac|order|purchas)\w*_(?:at|on|date|time)$")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?")

@@ -106,7 +106,7 @@ def _can_be_read(facts: Facts, parameter: str) -> bool:
     """Whether a tool that reads takes this parameter alone: it reads that record."""
     kinds = facts.trajectory.kinds
     for name, tool in (facts.tools or {}).items():
-        if kinds.get(name) == "read" and list(tool.parameters.get("properties", ())) == [parameter]:
+        if kinds.get(name) == "read" and list(tool.usable.get("properties", ())) == [parameter]:
             return True
     return any(call.kind == "read" and [leaf.key for leaf in call.values] == [parameter] for call in facts.calls)
 

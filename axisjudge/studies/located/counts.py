@@ -112,6 +112,8 @@ _PUBLISHED = (
 )
 
 
+#: Judges by their names, versions of the rules by their numbers.
+IN_ORDER = pl.col("judge").str.replace(r"^rules-(\d)$", "rules-0${1}")
 #: Stands for every axis together: a run is called incorrect where any axis is.
 ANY_AXIS = "any axis"
 #: In counts of findings: all runs of a set and task, flagged or not.
@@ -246,7 +248,7 @@ def faults_met(table: pl.DataFrame, labels: pl.DataFrame, *, within: int) -> pl.
     anywhere = verdicts.group_by(of_run, maintain_order=True).agg(**on_some)
     flagged = table.group_by(of_run).agg(flagged=wrong.any())
     met = faults.join(pl.concat([verdicts, anywhere]), on=["trajectory_id", "question"]).join(flagged, on=of_run)
-    met = met.sort("rater", "judge", "domain", "trajectory_id", "question")
+    met = met.sort("rater", IN_ORDER, "domain", "trajectory_id", "question")
     near = [
         None if not len(steps) else word == "incorrect" and any(abs(a - b) <= within for a in steps for b in cited)
         for steps, cited, word in met.select("cited_step_indices", "cited", "verdict_right").iter_rows()
@@ -330,7 +332,7 @@ def partings(table: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     known = pl.col("failed") & pl.col("domain").is_in(labels.filter(rater_kind="reference")["domain"].implode())
     runs = over_axes(table).join(held, on="trajectory_id", how="left")
     runs = runs.with_columns(judge_says=wrong, reference=pl.when(known).then(pl.col("reference").fill_null(False)))
-    return runs.group_by(by).agg(n_runs=pl.len().cast(pl.Int64)).sort(by, nulls_last=True)
+    return runs.group_by(by).agg(n_runs=pl.len().cast(pl.Int64)).sort(IN_ORDER, *by, nulls_last=True)
 
 
 def kind_counts(findings: pl.DataFrame, ci_level: float) -> Iterator[KindCount]:

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spoilt import spoilt
 
+from axisjudge.datasets import demo_paths
 from axisjudge.judges import Answer
 from axisjudge.judges.rules.formats import amounts_in, days_in
 from axisjudge.judges.rules.judge import RulesJudge, grade_trajectory
@@ -18,6 +20,7 @@ from axisjudge.readers import read_trajectories
 from axisjudge.rubric import Rubric
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
+from axisjudge.twins import make_twins
 from axisjudge.verdict import AXES, check_citations
 from tests.judges.rules.chance import pass_rate, shuffled_pass_rate
 
@@ -88,6 +91,32 @@ def test_a_system_message_in_front_shifts_every_citation_by_one(run: Trajectory)
     for axis, answer in grade_trajectory(run).items():
         assert core(shifted[axis]) == core(answer)
         assert shifted[axis].cited_step_indices == tuple(index + 1 for index in answer.cited_step_indices)
+
+
+#: Times and numbers that stand in results and texts of strangers.
+ODD = (
+    *("0001-01-01T00:00:00Z", "0000-01-01T00:00:00Z", "9999-12-28T23:00:00Z", "\u0662\u0660\u0662\u0664-01-01T00:00Z"),
+    *(f"$ {'9' * 400}", "9" * 5000, f"{'1' * 400},50", f"within {'9' * 20} days", '{"fee": 1e999, "sum": NaN}', "null"),
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_schemas_and_results_of_strangers_end_neither_the_rules_nor_an_edit(seed: int) -> None:
+    draw = Random(seed)
+    for run in draw.sample(read_trajectories(*demo_paths()).trajectories, 4):
+        tools = []
+        for tool in run.tools or ():
+            (record,) = spoilt({"parameters": tool.parameters}, 1, seed=draw.randrange(10**6))
+            spoilt_tool = record.get("parameters")
+            tools.append(tool.model_copy(update={"parameters": spoilt_tool if isinstance(spoilt_tool, dict) else {}}))
+        odd = [step.content and draw.random() < 0.3 for step in run.steps]
+        steps = [
+            step.model_copy(update={"content": draw.choice(ODD)}) if of_strangers else step
+            for step, of_strangers in zip(run.steps, odd, strict=True)
+        ]
+        other = run.model_copy(update={"tools": tuple(tools), "steps": tuple(steps)})
+        assert set(grade_trajectory(other, every_kind=True)) == set(AXES)
+        make_twins([other, run])
 
 
 ONE_WAY = {"type": "object", "properties": {"desk": {"const": "main"}}, "required": ["desk"]}
