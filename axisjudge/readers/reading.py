@@ -44,8 +44,9 @@ JSON_ENDINGS = frozenset({".json", ".jsonl", ".ndjson", ".eval", ".gz"})
 #: Bytes of a span: some hundred runs, a second or two of work.
 SPAN_BYTES = 8_000_000
 _PIECE_BYTES = 1_000_000
-_OPENING = re.compile("(\u00ef\u00bb\u00bf)?\\s*\\[")
-_BETWEEN = re.compile(r"[\s,]*")
+_OPENING = re.compile("(\u00ef\u00bb\u00bf)?[ \\t\\r\\n]*\\[")
+_BLANK = " \t\r\n"
+_SPACE = re.compile(f"[{_BLANK}]*")
 #: An array of more bytes is read part by part.
 LARGE = 16_000_000
 WRITTEN = "a call written as text, which nobody ran, is text"
@@ -475,32 +476,37 @@ def array_spans(path: Path, size: int = SPAN_BYTES) -> list[source.ArraySpan]:
                     spans.append(source.ArraySpan(start, end, before))
                     start, before = None, number
                 last = end
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return spans if start is None else [*spans, source.ArraySpan(start, last, before)]
 
 
 def _members(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
     """The objects of an array, each from its first byte to after its last; a ValueError where it is none, or breaks."""
-    decode, piece = json.JSONDecoder(strict=False).raw_decode, _PIECE_BYTES
-    text, base, at = file.read(piece).decode("latin-1"), 0, 0
+    decode, piece = json.JSONDecoder().raw_decode, _PIECE_BYTES
+    text, base, before = file.read(piece).decode("latin-1"), 0, "["
     opening = _OPENING.match(text)
     if opening is None:
         raise ValueError
     at = opening.end()
     while True:
-        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]  # it matches nothing too
-        if text[at : at + 1] == "{":
+        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]  # it matches nothing too
+        sign = text[at : at + 1]
+        if sign == "{" and before != "}":
             try:
                 _, end = decode(text, at)
             except ValueError:
                 end = 0
             if end:
-                yield base + at, base + end, text[at:end].encode("latin-1")
-                at = end
+                from_json(member := text[at:end].encode("latin-1"))
+                yield base + at, base + end, member
+                at, before = end, "}"
                 continue
-        elif at < len(text):
-            if text[at] != "]" or text[at + 1 :].strip() or file.read().strip():
+        elif sign == "," and before == "}":
+            at, before = at + 1, sign
+            continue
+        elif sign:
+            if sign != "]" or before == "," or text[at + 1 :].strip(_BLANK) or file.read().strip(_BLANK.encode()):
                 raise ValueError
             return
         more = file.read(piece).decode("latin-1")

@@ -195,6 +195,41 @@ def test_an_array_is_read_part_by_part_as_whole(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("n7", "n\\ud83d"),
+        ("n7", "n\t"),
+        ("n7", "n\xff"),
+        ("}, {", "} {"),
+        ("}, {", "},, {"),
+        ("]}]", "]},]"),
+        (", {", ",\xa0{"),
+        ('"n7"', "[" * 5000 + "]" * 5000),
+        ("]}]", "]}"),
+    ],
+)
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_large_array_with_something_amiss_is_mended_or_refused_as_a_small_one(
+    tmp_path, monkeypatch, old, new, strict
+):
+    chats = [{"id": f"r{n}", "messages": [{"role": "user", "content": f"n{n}"}]} for n in range(9)]
+    file = tmp_path / "chats.json"
+    file.write_bytes(json.dumps(chats).replace(old, new).encode("latin-1"))
+
+    def told():
+        try:
+            return list(stream := iter_trajectories(file, strict=strict)), stream.warnings, stream.refused
+        except InputError as error:
+            return str(error)
+
+    whole = told()
+    monkeypatch.setattr("axisjudge.readers.reading.LARGE", 10)
+    monkeypatch.setattr("axisjudge.readers.reading.array_spans", partial(array_spans, size=60))
+    assert told() == whole
+    assert whole[0] if new == "n\\ud83d" else isinstance(whole, str)
+
+
+@pytest.mark.parametrize(
     "content", ['[{"id": "a"}', '[{"id": "a"}] x', "[1, 2]", '[{"messages": []}, 3]', "[]", '{"id": 1}', "["]
 )
 def test_what_is_no_array_of_runs_is_not_cut(tmp_path, content):
