@@ -364,7 +364,8 @@ def _with_calls(read: ReadRun, form: str, context: Context) -> Trajectory:
         return run
     tools = context.tools_of(run.domain or context.domain) if run.tools is None else run.tools
     try:
-        steps = read_calls(run.steps, [tool.name for tool in tools or ()], run.policy or context.policy)
+        named = {tool.name: tool.usable.get("properties", {}) for tool in tools or ()}
+        steps = read_calls(run.steps, named, run.policy or context.policy)
     except InputError as error:
         raise error.inside(read.position) from error
     return run if steps is run.steps else run.model_copy(update={"steps": steps})

@@ -83,7 +83,11 @@ def test_a_turn_is_its_thinking_its_message_with_calls_and_each_result(tmp_path:
     ]
     assert run.steps[7].content == "[subagent mate]"
     assert (run.id, run.agent, run.task_id, run.reward, run.tools[0].name) == ("watch", "gpt-5", "lamp", 1.0, "look")
-    for rewards, reward in (({"passed": 1}, 1.0), ({"speed": 0.2, "passed": 1}, None), ({"speed": 1, "reward": 0}, 0.0)):
+    for rewards, reward in (
+        ({"passed": 1}, 1.0),
+        ({"speed": 0.2, "passed": 1}, None),
+        ({"speed": 1, "reward": 0}, 0.0),
+    ):
         (trial / "result.json").write_text(json.dumps({**stated, "verifier_result": {"rewards": rewards}}))
         (run,) = read_trajectories(trial / "agent")
         assert (run.reward, run.meta.get("rewards")) == (reward, rewards if len(rewards) > 1 else None)

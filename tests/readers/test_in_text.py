@@ -100,6 +100,31 @@ def test_every_form_of_a_call_is_read(tmp_path: Path, form: str) -> None:
     assert (user.content, last.content) == ("Where is P-11?", "Done.")
 
 
+@pytest.mark.parametrize(
+    ("text", "schema", "arguments"),
+    [
+        ("<function=find><parameter=zip>12345</parameter></function>", {"type": "string"}, {"zip": "12345"}),
+        ("<function=find><parameter=zip>1e5</parameter></function>", {"type": ["string", "null"]}, {"zip": "1e5"}),
+        ("<function=find><parameter=zip>12345</parameter></function>", {"type": "integer"}, {"zip": 12345}),
+        ("<function=find><parameter=zip>12345</parameter></function>", {"type": ["string", "integer"]}, {"zip": 12345}),
+        (
+            "<tool_call>find<arg_key>zip</arg_key><arg_value>[1]</arg_value></tool_call>",
+            {"type": "string"},
+            {"zip": "[1]"},
+        ),
+        ("<find><zip>true</zip></find>", {"type": "string"}, {"zip": "true"}),
+        ("<find><zip>true</zip></find>", {}, {"zip": True}),
+        ('<tool_call>find("1")</tool_call>', {"type": "string"}, {"zip": "1"}),
+        ('<tool_call>find("1", 2, near=3)</tool_call>', {}, {"zip": "1", "input_2": 2, "near": 3}),
+        ("<tool_call>find(zip=home)</tool_call>", {}, {"input": "zip=home"}),
+    ],
+)
+def test_a_tools_schema_says_what_is_text_and_what_a_place_is_called(text: str, schema: Any, arguments: Any) -> None:
+    steps = (Step(index=0, role="assistant", content=text),)
+    ((call,),) = (step.tool_calls for step in read_calls(steps, {"find": {"zip": schema}}))
+    assert (call.name, call.arguments) == ("find", arguments)
+
+
 def test_a_draft_in_a_thought_a_mention_and_a_users_text_are_no_calls(tmp_path: Path) -> None:
     draft = f"<think><tool_call>{C11}</tool_call></think>Use `<tool_call>` and `</tool_call>`, or <tool_call> alone."
     steps = steps_of(tmp_path, ("user", f"<tool_call>{C11}</tool_call>"), ("assistant", draft))

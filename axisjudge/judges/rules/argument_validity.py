@@ -56,9 +56,7 @@ def clean(facts: Facts) -> Clean:
     if not facts.calls:
         return Clean("not_applicable", 0.95, (), "The agent called no tool, so there are no arguments to judge.")
     steps = tuple(sorted({call.step for call in facts.calls}))
-    if all(
-        call.schema is not None and call.succeeded and allows_one_value(call.schema.usable) for call in facts.calls
-    ):
+    if all(call.schema is not None and call.succeeded and allows_one_value(call.schema.usable) for call in facts.calls):
         return Clean("correct", 0.90, steps, "Every call went through, and its tool's schema leaves nothing to choose.")
     fit = sum(call.schema is not None for call in facts.calls)
     known = (

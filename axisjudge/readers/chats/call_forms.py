@@ -15,11 +15,12 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from axisjudge.readers.events import dict_of
+from axisjudge.readers.events import dict_of, listed
 from axisjudge.readers.messages import Unread
 from axisjudge.trajectory import Step
 
@@ -151,7 +152,7 @@ def opens_with(tools: frozenset[str]) -> re.Pattern[str]:
 
 
 class WrittenCall(NamedTuple):
-    """A call as it stands in a text: its name, its arguments as written, where it ends, its id where it has one."""
+    """A call as it stands in a text: its name, its arguments, where it ends, its id where it has one."""
 
     name: str
     given: Any
@@ -159,15 +160,41 @@ class WrittenCall(NamedTuple):
     id: str | None = None
 
 
-def calls_at(text: str, opened: re.Match[str], where: str) -> list[WrittenCall]:
+class _Value(str):
+    """A parameter's value as text, whose type its tool's schema tells, or else its looks."""
+
+
+class _Placed(NamedTuple):
+    """Arguments by their places, and those by name."""
+
+    placed: list[Any]
+    named: dict[str, Any]
+
+
+def calls_at(
+    text: str, opened: re.Match[str], where: str, tools: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+) -> list[WrittenCall]:
     """The calls that one opening (of `OPENS`) stands for; none where it only names a tag.
+
+    `tools` are those that are known, each with the schemas of its parameters by name, in their order.
 
     Raises
     ------
     Unread
         When a call names no tool.
     """
-    return _READERS[str(opened.lastgroup)](text, opened, where)
+    calls = _READERS[str(opened.lastgroup)](text, opened, where)
+    return [call._replace(given=_given(call.given, tools.get(call.name, {}))) for call in calls]
+
+
+def _given(given: Any, parameters: Mapping[str, Any]) -> Any:
+    """The arguments of a call by name, each of its type; one that only has a place goes by the parameter there."""
+    if isinstance(given, _Placed):
+        more = (f"input_{number + 1}" if number else "input" for number in range(len(parameters), len(given.placed)))
+        return dict(zip((*parameters, *more), given.placed, strict=False)) | given.named
+    if not isinstance(given, dict):
+        return given
+    return {key: _typed(one, parameters.get(key, {})) if isinstance(one, _Value) else one for key, one in given.items()}
 
 
 def _of_tagged(text: str, opened: re.Match[str], where: str, closing: str) -> list[WrittenCall]:
@@ -215,7 +242,7 @@ def _of_element(text: str, opened: re.Match[str], where: str) -> list[WrittenCal
         return []
     body, end = _until(text, opened, closing)
     elements = elements_in(body)
-    value = {key: _typed(inner) for key, inner in elements} if elements is not None else value_of(body)
+    value = {key: _Value(inner) for key, inner in elements} if elements is not None else value_of(body)
     return [WrittenCall(opened["element"], value if isinstance(value, dict) else {"input": body}, end)]
 
 
@@ -258,7 +285,7 @@ def _of_json(text: str, opened: re.Match[str], where: str) -> list[WrittenCall]:
     kind, start = opened.lastgroup, opened.end()
     begin = _past(_SPACE, text, start)
     if inner := OPENS.match(text, begin):
-        return calls_at(text, inner, where)
+        return _READERS[str(inner.lastgroup)](text, inner, where)
     if text[begin : begin + 1] in ("{", "["):
         calls: list[WrittenCall] = []
         while text[begin : begin + 1] in ("{", "["):
@@ -277,28 +304,32 @@ def _of_json(text: str, opened: re.Match[str], where: str) -> list[WrittenCall]:
         return []  # the tag is only named
     name, _, _ = inside.partition("<arg_key>")
     if re.fullmatch(r"[\w.:-]+", name.strip()):
-        return [WrittenCall(name.strip(), {key.strip(): _typed(value) for key, value in _KEYS.findall(inside)}, end)]
+        return [WrittenCall(name.strip(), {key.strip(): _Value(value) for key, value in _KEYS.findall(inside)}, end)]
     raise Unread(where, text[start:end][:80], rule="has a call in its text that names no tool")
 
 
 def _of_python(body: str, end: int, *, code: bool) -> list[WrittenCall]:
-    """``name(key=value)``, ``[name(...), ...]`` or ``name.call(...)``; anything else is code for the interpreter."""
+    """``name(key=value)``, ``[name(...), ...]`` or ``name.call(...)``.
+
+    Anything else is code for the interpreter where code may stand, else a call with what stands in its brackets.
+    """
     try:
-        tree = ast.parse(body, mode="eval").body
-    except (SyntaxError, ValueError):
-        return [WrittenCall("code_interpreter", {"code": body}, end)]
-    nodes = tree.elts if isinstance(tree, ast.List) else [tree]
-    calls = []
-    for node in nodes:
-        plain = isinstance(node, ast.Call) and not node.args and all(key.arg for key in node.keywords)
-        if not isinstance(node, ast.Call) or not plain:
-            return [WrittenCall("code_interpreter", {"code": body}, end)]
-        try:
-            given = {str(key.arg): ast.literal_eval(key.value) for key in node.keywords}
-        except ValueError:
-            return [WrittenCall("code_interpreter", {"code": body}, end)]
-        calls.append(WrittenCall(ast.unparse(node.func).removesuffix(".call"), given, end))
-    return calls
+        tree = ast.parse(body.strip(), mode="eval").body
+        nodes = tree.elts if isinstance(tree, ast.List) else [tree]
+        return [_of_node(node, end, named=code) for node in nodes]
+    except (SyntaxError, TypeError, ValueError, MemoryError, RecursionError):
+        name, _, rest = body.strip("[] \n").partition("(")
+        written = ("code_interpreter", {"code": body}) if code else (name, {"input": rest.rstrip().removesuffix(")")})
+        return [WrittenCall(*written, end)]
+
+
+def _of_node(node: ast.expr, end: int, *, named: bool) -> WrittenCall:
+    """A call whose arguments are literals, all of them `named`, or by their places; a ValueError where it is none."""
+    if not isinstance(node, ast.Call) or (named and node.args) or not all(key.arg for key in node.keywords):
+        raise ValueError
+    given = {str(key.arg): ast.literal_eval(key.value) for key in node.keywords}
+    placed = [ast.literal_eval(value) for value in node.args]
+    return WrittenCall(ast.unparse(node.func).removesuffix(".call"), _Placed(placed, given) if placed else given, end)
 
 
 def _as_call(value: Any, end: int, where: str) -> WrittenCall:
@@ -357,18 +388,19 @@ def value_of(text: str) -> Any:
     return text
 
 
-def _typed(text: str) -> Any:
-    """A parameter's value: JSON where it is a number, a list or an object, else text as it is."""
+def _typed(text: str, schema: Mapping[str, Any]) -> Any:
+    """A parameter's value: JSON where it is a number, a list or an object and the schema wants no text, else text."""
+    plain, is_text = str(text).strip("\n"), [one for one in listed(schema.get("type")) if one != "null"] == ["string"]
     try:
-        value = json.loads(text)
-    except ValueError:
-        return text.strip("\n")
-    return value if isinstance(value, bool | int | float | list | dict) else text.strip("\n")
+        value = plain if is_text else json.loads(text)
+    except (ValueError, RecursionError):
+        return plain
+    return value if isinstance(value, bool | int | float | list | dict) else plain
 
 
 def _parameters(body: str) -> Any:
     """``<parameter=K>V</parameter>`` and ``<parameter name="K">V</parameter>``, else JSON."""
-    values = {key: _typed(value) for key, value in _PARAMETERS.findall(body)}
+    values = {key: _Value(value) for key, value in _PARAMETERS.findall(body)}
     return values or value_of(AROUND.sub("", body))
 
 

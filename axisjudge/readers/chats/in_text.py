@@ -10,8 +10,9 @@ names it. Drafts inside ``<think>`` are no calls either, nor is what is quoted, 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import takewhile
+from typing import Any
 
 from axisjudge.readers.chats.call_forms import AROUND, calls_at, opens_with, shaped_like_call, tools_named, value_of
 from axisjudge.readers.chats.call_forms import RESULTS as OF_ELEMENTS
@@ -52,8 +53,9 @@ def read_calls(steps: tuple[Step, ...], tools: Collection[str] = (), policy: str
     Parameters
     ----------
     steps : tuple of Step
-    tools : collection of str
-        The tools that the agent was offered: ``<NAME><parameter>...`` calls them.
+    tools : mapping or collection of str
+        The tools that the agent was offered: ``<NAME><parameter>...`` calls them. As a mapping to the schemas of their
+        parameters it says which values are text.
     policy : str, optional
         Instructions beside those in the steps; both may describe tools.
 
@@ -62,7 +64,7 @@ def read_calls(steps: tuple[Step, ...], tools: Collection[str] = (), policy: str
     Unread
         When a call in a text names no tool, or is of an unknown form.
     """
-    opens = opens_with(tools_named(steps, tools, policy))
+    opens, known = opens_with(tools_named(steps, tools, policy)), tools if isinstance(tools, Mapping) else {}
     own = any(step.agent_calls for step in steps)
     written = [_written(steps, number, opens) for number in range(len(steps))]
     if own:
@@ -76,7 +78,7 @@ def read_calls(steps: tuple[Step, ...], tools: Collection[str] = (), policy: str
     waiting: list[ToolCall] = []
     for step, quoted in zip(steps, written, strict=True):
         of_own = step.role == "tool" and step.tool_call_id in given
-        for part in [step] if of_own else _parts(step, opens, quoted, waiting):
+        for part in [step] if of_own else _parts(step, opens, quoted, waiting, known):
             whole.append(part.model_copy(update={"index": len(whole)}))
     if not own:
         _refuse_unread(whole)
@@ -149,19 +151,23 @@ def _unread(text: str) -> str | None:
     return next((name for name in named if names_call(name) or name == "tool_code"), None)
 
 
-def _parts(step: Step, opens: re.Pattern[str], quoted: Spans | None, waiting: list[ToolCall]) -> Iterator[Step]:
+def _parts(
+    step: Step, opens: re.Pattern[str], quoted: Spans | None, waiting: list[ToolCall], tools: Mapping[str, Any]
+) -> Iterator[Step]:
     """The steps that one message holds; `waiting` are the calls without a result so far."""
     if step.role == "tool" and not _RESULTS.match(step.content.lstrip()):
         yield _result(step, _unwrapped(step.content), waiting)
     elif quoted is not None:
-        yield from _of_agent(step, opens, quoted, waiting)
+        yield from _of_agent(step, opens, quoted, waiting, tools)
     elif step.role == "tool" or (step.role != "system" and waiting and _RESULTS.search(step.content)):
         yield from _with_results(step, waiting)
     else:
         yield step
 
 
-def _of_agent(step: Step, opens: re.Pattern[str], quoted: Spans, waiting: list[ToolCall]) -> Iterator[Step]:
+def _of_agent(
+    step: Step, opens: re.Pattern[str], quoted: Spans, waiting: list[ToolCall], tools: Mapping[str, Any]
+) -> Iterator[Step]:
     """An agent's message: text and the calls after it, what came back where it stands in the same text, and so on."""
     where, content = f"step {step.index}", step.content
     text, calls, position, start = "", [*step.tool_calls], 0, 0
@@ -172,7 +178,7 @@ def _of_agent(step: Step, opens: re.Pattern[str], quoted: Spans, waiting: list[T
             yield _result(step, _unwrapped(came[0]), waiting)
             text, calls, position, start = "", [], came.end(), came.end()
             continue
-        written = [] if content[: opened.start()].endswith("`") else calls_at(content, opened, where)
+        written = [] if content[: opened.start()].endswith("`") else calls_at(content, opened, where, tools)
         start = max([opened.end(), *(call.end for call in written)])
         if not written:
             start = max(start, opened.start() + 1)

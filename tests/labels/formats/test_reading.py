@@ -124,7 +124,7 @@ def test_crowd_kit_asks_what_was_asked_and_keeps_second_words(tmp_path):
         ("a.json", '{"ada": {"r1": "yes", "r1": "no"}}', "a key stands twice in one object.*'r1'"),
         (
             "a.jsonl",
-            '{"record_id": "x", "step_labels": {"1": 1, "1": 0}, "final_label": 1, "data_source": "s", "query_index": 0}',
+            '{"record_id": "x", "step_labels": {"1": 1, "1": 0}, "final_label": 1, "data_source": "s"}',
             r"a\.jsonl:1: a key stands twice in one object.*'1'",
         ),
         ("a.json", '{"ada": {"r1__sequencing": "wrong"}}', r"ada, r1__sequencing: a verdict is one of"),
