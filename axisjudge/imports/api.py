@@ -219,7 +219,11 @@ def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
             yield from ((file, True) for file in whole)
         else:
             inner = sorted(file for file in path.rglob("*") if file.suffix in sheets.SUFFIXES and file.is_file())
-            yield from ((file, False) for file in inner if not any(part.startswith(".") for part in file.parts[1:]))
+            yield from (
+                (file, False)
+                for file in inner
+                if not any(part.startswith(".") for part in file.relative_to(path).parts)
+            )
 
 
 def _together(

@@ -296,6 +296,17 @@ def test_an_unknown_file_in_a_folder_is_passed_over_and_said(tmp_path):
     assert any("b.json" in each for each in found.passed_over)
 
 
+def test_what_is_hidden_is_so_inside_the_folder_that_is_named(tmp_path, monkeypatch):
+    folder = tmp_path / ".cache" / "labels"
+    (folder / ".old").mkdir(parents=True)
+    (tmp_path / "here").mkdir()
+    write(folder, made.mlflow(), "a.json")
+    write(folder / ".old", made.langfuse(), "b.json")
+    monkeypatch.chdir(tmp_path / "here")
+    for named in (folder, "../.cache/labels"):
+        assert [path.name for path, _, _ in import_ratings([named]).files] == ["a.json"]
+
+
 FORMS = {
     "promptfoo, a result a line": (
         "r.jsonl",
