@@ -30,6 +30,7 @@ REPEATED = "an event that was there before is left out"
 
 #: Units of epoch numbers by their size: seconds, milli-, micro- and nanoseconds all lie in this century.
 _UNITS = ((10**11, 10**9), (10**14, 10**6), (10**17, 10**3))
+_OF_CALLS = re.compile(r"(?i)\btool|gen_ai\.|\bllm\b|\bchat_model\b|\bgeneration\b|\bfunction_call")
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -71,6 +72,12 @@ class Tally:
         if carries_call(event):
             raise Unread("", kind)
         self.add(UNKNOWN, kind, position)
+
+    def broken(self, what: str, record: Any, position: str) -> None:
+        """Count a record of a trace that lacks what it needs; one of a tool or a model is refused."""
+        if _OF_CALLS.search(json.dumps(record, default=str)):
+            raise Unread(position, rule=f"holds {what}, which tells of a call")
+        self.add(WRONG_SHAPE, what, position)
 
     def text(self, content: Any, where: str, position: str) -> str:
         """The text of a message's content; parts that are no text are counted."""

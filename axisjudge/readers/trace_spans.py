@@ -10,7 +10,6 @@ from axisjudge.readers.chats import gemini_contents
 from axisjudge.readers.chats.parts import part_of
 from axisjudge.readers.chats.response_items import ITEMS, add_item
 from axisjudge.readers.events import (
-    WRONG_SHAPE,
     Steps,
     Tally,
     as_text,
@@ -154,7 +153,7 @@ def spans_of(value: dict[str, Any], position: str, tally: Tally) -> Iterator[Spa
         try:
             yield make(record)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-            tally.add(WRONG_SHAPE, "a span without its ids, times or attributes", position)
+            tally.broken("a span without its ids, times or attributes", record, position)
 
 
 def _records(value: dict[str, Any]) -> Iterator[tuple[Any, Any]]:

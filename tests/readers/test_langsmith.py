@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from readers.made_logs import only, outline
 
+from axisjudge.checks import InputError
 from axisjudge.readers import read_trajectories
 from axisjudge.readers.traces.chat_forms import messages_in
 
@@ -293,7 +294,7 @@ def test_counts_equal_an_independent_count(tmp_path: Path, form: str) -> None:
 def test_runs_of_the_wrong_shape_are_counted(tmp_path: Path) -> None:
     runs = agent_trace("openai wrapper")
     path = tmp_path / "runs.jsonl"
-    spoilt = [{**runs[2], "id": UUID.format(50), "start_time": "soon"}, {"event": "no run"}]
+    spoilt = [{"id": UUID.format(50), "run_type": "chain", "start_time": "soon"}, {"event": "no run"}]
     path.write_text("\n".join(map(json.dumps, [*runs, *spoilt])) + "\n{cut")
     reading = read_trajectories(path)
     assert outline(only(reading)) == SAID
@@ -301,6 +302,17 @@ def test_runs_of_the_wrong_shape_are_counted(tmp_path: Path) -> None:
     assert warnings["an event of the wrong shape is left out"] == 1
     assert warnings["an event of unknown type is left out"] == 1
     assert warnings["a line of broken JSON is left out"] == 1
+
+
+@pytest.mark.parametrize("spoil", [{"start_time": None}, {"run_type": None}, {"id": None, "run_id": None}])
+def test_a_run_of_a_tool_without_its_place_in_the_trace_is_not_left_out(tmp_path: Path, spoil: dict[str, Any]) -> None:
+    first, *runs = agent_trace("openai wrapper")
+    at = next(n for n, run in enumerate(runs) if run["run_type"] == "tool")
+    runs[at] = {key: value for key, value in (runs[at] | spoil).items() if key not in spoil}
+    path = tmp_path / "runs.json"
+    path.write_text(json.dumps(first | {"child_runs": runs}))
+    with pytest.raises(InputError, match="without its id or start, which tells of a call"):
+        read_trajectories(path)
 
 
 def test_a_pair_of_words_is_a_message_whoever_speaks() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from readers.made_logs import at, counted, log, only, outline
 
+from axisjudge.checks import InputError
 from axisjudge.readers import read_trajectories
 
 SECOND = 10**9
@@ -268,6 +269,15 @@ def test_tool_spans_without_a_model_call_make_their_own_calls(tmp_path: Path) ->
         ("tool", "no scale"),
     ]
     assert [(step.tool_name, step.error) for step in run.steps[1:]] == [("find", False), ("weigh", True)]
+
+
+@pytest.mark.parametrize("missing", ["endTimeUnixNano", "startTimeUnixNano", "spanId"])
+def test_a_span_of_a_tool_that_lacks_its_time_or_id_is_not_left_out(tmp_path: Path, missing: str) -> None:
+    of_tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find"}
+    whole = otlp([{"id": "m", "start": 0, "end": 1, "attributes": of_tool}])
+    del whole["resourceSpans"][0]["scopeSpans"][0]["spans"][0][missing]
+    with pytest.raises(InputError, match="without its ids, times or attributes, which tells of a call"):
+        log(tmp_path / "t.json", whole)
 
 
 def test_spans_that_cannot_be_used_are_counted(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.readers import trace_spans
-from axisjudge.readers.events import NO_STEP, UNKNOWN, Line, Tally, events_of, json_of, listed, text_at
+from axisjudge.readers.events import NO_STEP, Line, Tally, events_of, json_of, listed, text_at
 from axisjudge.readers.messages import ReadRun, Unread, carries_call, made, names_call, tool_schema
 from axisjudge.readers.trace_spans import ModelCall, Piece, Span, ToolRun, spans_of, steps_of
 from axisjudge.readers.traces import gen_ai, openinference
@@ -43,7 +43,7 @@ def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
     positions: dict[str, str] = {}
     for position, value in events_of(lines, tally):
         if not recognise(value):
-            tally.add(UNKNOWN, "not an export of traces", position)
+            tally.unknown("not an export of traces", value, position)
             continue
         for span in spans_of(value, position, tally):
             traces.setdefault(span.trace, []).append(span)

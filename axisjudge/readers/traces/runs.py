@@ -83,12 +83,12 @@ def log_of_runs(
         for position, value in events.events_of(lines, tally):
             records = list(records_in(value))
             if not records:
-                tally.add(events.UNKNOWN, unknown, position)
+                tally.unknown(unknown, value, position)
             for record in records:
                 try:
                     run = run_of(record)
-                except (KeyError, TypeError, ValueError, OverflowError):
-                    tally.add(events.WRONG_SHAPE, broken, position)
+                except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+                    tally.broken(broken, record, position)
                 else:
                     runs.setdefault(run.id, run)
                     positions.setdefault(run.trace, position)

@@ -24,14 +24,14 @@ _LANGSMITH = "langsmith"
 _THREADS = ("thread_id", "session_id", "conversation_id")
 
 
-def _langsmith_records(value: Any) -> Iterator[dict[str, Any]]:
+def _langsmith_records(value: Any, *, inside: bool = False) -> Iterator[dict[str, Any]]:
     """The runs in a JSON value, those inside others too."""
     if not isinstance(value, dict):
         return
-    if isinstance(value.get("run_type"), str) and ("id" in value or "run_id" in value):
+    if inside or (isinstance(value.get("run_type"), str) and ("id" in value or "run_id" in value)):
         yield value
         for child in listed(value.get("child_runs")):
-            yield from _langsmith_records(child)
+            yield from _langsmith_records(child, inside=True)
     elif isinstance(value.get("runs"), list):
         for member in value["runs"]:
             yield from _langsmith_records(member)
@@ -52,7 +52,7 @@ def _langsmith_run(record: dict[str, Any]) -> SpannedRun:
         id=identity,
         trace=text_at(record, "trace_id") or above or identity,
         parent=parent,
-        kind=str(record["run_type"]),
+        kind=record["run_type"].lower(),
         name=str(record.get("name")),
         start=nanoseconds(record["start_time"]),
         end=None if ended is None else nanoseconds(ended),
@@ -175,10 +175,10 @@ def _spans(value: Any) -> Iterator[_Span]:
     value = whole if isinstance(whole, dict) else value
     info = dict_of(value, "info") or value
     spans = listed(dict_of(value, "data").get("spans", value.get("spans")))
-    known = [span for span in map(json_of, spans) if isinstance(span, dict) and _is_span(span)]
-    if "trace_id" in info or "request_id" in info:
+    records = [span for span in map(json_of, spans) if isinstance(span, dict)]
+    if ("trace_id" in info or "request_id" in info) and any(map(_is_span, records)):
         name, task = str(info.get("trace_id") or info.get("request_id")), text_at(dict_of(info, "tags"), "task_id")
-        yield from (_Span(name, task, span) for span in known)
+        yield from (_Span(name, task, span) for span in records)
 
 
 def _is_span(span: dict[str, Any]) -> bool:
