@@ -29,7 +29,6 @@ from axisjudge.labels.own import Read
 from axisjudge.ratings import SCHEMA, ratings_frame, read_ratings
 from axisjudge.ratings.edge import alike
 from axisjudge.readers import inspect_logs, read_trajectories
-from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import IDENTITY, Rating
 
 #: Forms whose ratings state all themselves, and forms whose columns may be named.
@@ -219,11 +218,8 @@ def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
             yield from ((file, True) for file in whole)
         else:
             inner = sorted(file for file in path.rglob("*") if file.suffix in sheets.SUFFIXES and file.is_file())
-            yield from (
-                (file, False)
-                for file in inner
-                if not any(part.startswith(".") for part in file.relative_to(path).parts)
-            )
+            shown = (file for file in inner if not any(p.startswith(".") for p in file.relative_to(path).parts))
+            yield from ((file, False) for file in shown)
 
 
 def _together(
@@ -441,10 +437,15 @@ def _labels(path: Path, content: Any, options: ImportOptions) -> ImportedFile | 
     """Files of labelling tools, which say themselves who is a person and who a model."""
     for name, (recognises, read) in _LABELLING.items():
         if recognises(content):
+            told: list[str] = []
             if name == _OF_RUNS and not options.trajectories:  # its files hold the runs that their labels are of
-                options = replace(options, trajectories=_runs_of(path))
+                try:
+                    runs = {run.id: run for run in read_trajectories(path).trajectories}
+                    options = replace(options, trajectories=runs)
+                except InputError as error:
+                    told = [f"labels have no task, agent and domain, as runs cannot be read: {error.where}: {error.rule}"]
             ratings, notes = read(path, options)
-            return ImportedFile(name, ratings=ratings_frame(ratings), notes=tuple(notes))
+            return ImportedFile(name, ratings=ratings_frame(ratings), notes=(*notes, *told))
     return None
 
 
@@ -462,14 +463,6 @@ def _sheet(path: Path, sheet: sheets.ReadTable, options: ImportOptions) -> Impor
         return known
     form = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".xlsx": "excel"}.get(path.suffix, "json")
     return read_table(path, sheet, _without_names(options), form)
-
-
-def _runs_of(path: Path) -> dict[str, Trajectory]:
-    """The runs of a file by their ids; none where no reader takes them."""
-    try:
-        return {run.id: run for run in read_trajectories(path).trajectories}
-    except InputError:
-        return {}
 
 
 def _of_tool(path: Path, heads: Sequence[str], rows: Callable[[], list[sheets.Row]]) -> ImportedFile | None:

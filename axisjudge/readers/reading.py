@@ -302,10 +302,12 @@ class TrajectoryStream(Generic[Made]):
     def _whole_or_nothing(self, file: source.Candidate, entries: Iterable[FileEntry[Made]]) -> list[Made]:
         """The trajectories of a file; where it breaks, it leaves no trace but its error."""
         warned, ids, done = len(self.warnings), len(self._ids), len(self._done)
+        kinds, without = set(self._kinds_without_tool), set(self._without_tools)
         try:
             return list(self._read_file(file, entries))
         except InputError:
             del self.warnings[warned:]
+            self._kinds_without_tool, self._without_tools = kinds, without
             while len(self._ids) > ids:
                 self._ids.popitem()
             while len(self._done) > done:

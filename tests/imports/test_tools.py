@@ -307,6 +307,15 @@ def test_what_is_hidden_is_so_inside_the_folder_that_is_named(tmp_path, monkeypa
         assert [path.name for path, _, _ in import_ratings([named]).files] == ["a.json"]
 
 
+@pytest.mark.parametrize("calls", [[], [3]])
+def test_labels_whose_own_runs_cannot_be_read_say_so(tmp_path, calls):
+    history = [{"name": "Ann", "role": "user", "content": "2 + 2?"}]
+    history += [{"name": "Bob", "role": "assistant", "content": "5", "tool_calls": calls}]
+    record = {"history": history, "mistake_agent": "Bob", "mistake_step": "1", "question_ID": "q"}
+    notes = import_ratings([write(tmp_path, record)]).notes
+    assert any("no task, agent and domain, as runs cannot be read" in note for note in notes) is bool(calls)
+
+
 FORMS = {
     "promptfoo, a result a line": (
         "r.jsonl",

@@ -223,6 +223,11 @@ def test_kinds_that_the_user_states(tmp_path: Path, given: Any) -> None:
     assert run.tools is None
     assert run.kinds == {"find_parcel": "write"}
     assert [(w.rule, w.detail) for w in reading.warnings] == [("no run has a tool of this name", "move")]
+    good = json.dumps({"id": "a", "messages": chat()}).replace("find_parcel", "move")
+    (tmp_path / "broken.jsonl").write_text(f"{good}\n{json.dumps({'id': 'b', 'messages': [{'role': 'alien'}]})}\n")
+    reading = read_trajectories(file, tmp_path / "broken.jsonl", tool_kinds=given, strict=False)
+    assert len(reading.refused) == 1
+    assert [w.detail for w in reading.warnings] == ["move"]  # of a file that is refused nothing counts
     listed = write(tmp_path / "tools.json", [{"name": "find_parcel", "kind": "read"}, {"name": "move"}])
     (run,) = read_trajectories(file, tools=listed, tool_kinds=given)
     assert run.kinds == {"find_parcel": "write", "move": "read"}
