@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.ratings import SCHEMA, read_ratings
-from axisjudge.verdict import SCHEMA_VERSION
+from axisjudge.ratings.edge import completed
 from axisjudge.workbench import find
 
 Level = Literal["step", "final", "both"]
@@ -57,30 +57,19 @@ def published_votes(subset: str | Sequence[str] = SUBSETS, level: Level = "both"
         votes = pl.read_parquet(path).filter(pl.col("subset").is_in(subsets))
         if level != "both":
             votes = votes.filter(pl.col("question") == level)
-        return _ratings(votes)
+        step, word = (
+            pl.col("step_index").cast(pl.String),
+            pl.col("value").replace_strict(_WORDS, return_dtype=pl.String),
+        )
+        item = pl.concat_str("trajectory_id", (pl.lit("#") + step).fill_null(""))
+        return _as_ratings(votes.with_columns(item_id=item, cluster_id="task_id", verdict=word), "step")
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(str(path), f"does not hold the votes ({reason})", cure="make them by make_votes.py") from error
 
 
-def _ratings(votes: pl.DataFrame) -> pl.DataFrame:
-    step = pl.col("step_index").cast(pl.String)
-    known: dict[str, pl.Expr] = {
-        "schema_version": pl.lit(SCHEMA_VERSION),
-        "item_id": pl.concat_str("trajectory_id", (pl.lit("#") + step).fill_null("")),
-        "cluster_id": pl.col("task_id"),
-        "scale": pl.lit("step"),
-        "repeat": pl.lit(0),
-        "verdict": pl.col("value").replace_strict(_WORDS, return_dtype=pl.String),
-    }
-    given = {name: pl.col(name) for name in votes.columns if name in SCHEMA}
-    columns = {name: given.get(name, known.get(name, _nothing(kind))) for name, kind in SCHEMA.items()}
-    return votes.select(expression.cast(SCHEMA[name]).alias(name) for name, expression in columns.items())
-
-
-def _nothing(kind: Any) -> pl.Expr:
-    """An empty list in a column of lists, else null."""
-    return pl.lit([], dtype=kind) if isinstance(kind, pl.List) else pl.lit(None, dtype=kind)
+def _as_ratings(table: pl.DataFrame, scale: str) -> pl.DataFrame:
+    return completed({name: table[name] for name in table.columns if name in SCHEMA}, scale=scale)
 
 
 # What rules, reference and people say of real runs, as it ships with the workbench: verdicts, steps and counts.
@@ -123,27 +112,14 @@ def published_verdicts(subset: str = "") -> tuple[pl.DataFrame, pl.DataFrame]:
     if subset:
         table = table.filter(subset=one_of("subset", subset, SETS))
     runs = table.select("trajectory_id", pl.col("subset").alias("domain"), "half", "failed").unique(maintain_order=True)
-    known: dict[str, pl.Expr] = {
-        "schema_version": pl.lit(SCHEMA_VERSION),
-        "item_id": pl.col("trajectory_id"),
-        "cluster_id": pl.col("task_id"),
-        "domain": pl.col("subset"),
-        "family": pl.when(pl.col("rater_kind") == "human").then(pl.lit("human")).otherwise("rater_kind"),
-        "scale": pl.lit("verdict"),
-        "repeat": pl.lit(0),
-        "status": pl.lit("ok"),
-    }
-    columns = {name: known.get(name, pl.col(name) if name in table.columns else _none(name)) for name in SCHEMA}
-    return table.select(of.cast(SCHEMA[name]).alias(name) for name, of in columns.items()), runs
+    family = pl.when(pl.col("rater_kind") == "human").then(pl.lit("human")).otherwise("rater_kind")
+    named = table.with_columns(item_id="trajectory_id", cluster_id="task_id", domain="subset", family=family)
+    return _as_ratings(named, "verdict"), runs
 
 
 def published_findings() -> pl.DataFrame:
     """For each kind of finding of the rules, side, set and task: runs flagged, those failed, cited steps labelled."""
     return pl.read_csv(find(FINDINGS), schema_overrides={"task_id": pl.String})
-
-
-def _none(name: str) -> pl.Expr:
-    return pl.lit([], dtype=SCHEMA[name]) if isinstance(SCHEMA[name], pl.List) else pl.lit(None, dtype=SCHEMA[name])
 
 
 def published_reading() -> pl.DataFrame:

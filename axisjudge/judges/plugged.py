@@ -1,4 +1,9 @@
-"""Judges that are functions of the user's own: a prompt in, a verdict out."""
+"""Judges that are functions of the user's own: a prompt in, a verdict out.
+
+A function gives back a word of `VERDICTS`; a tuple of verdict, confidence, rationale and cited steps, or the first of
+these; a dict, or its JSON, of a `Verdict`'s fields, of which only the verdict is needed, and of confidence_source,
+probabilities, status (which says why there is no verdict), usage, returned_model and call_id; or a `Verdict`.
+"""
 
 from __future__ import annotations
 
@@ -173,15 +178,8 @@ def _answer(fields: Mapping[Any, Any], returned: object, source: ConfidenceSourc
         return _unreadable(error, returned)
     if read.status != "ok":
         return lost(read.status, keepable(read.rationale or "the function says no more"))
-    return Answer(
-        status="ok",
-        verdict=read.verdict,
-        confidence=read.confidence,
-        confidence_source=None if read.confidence is None else read.confidence_source or source,
-        probabilities=None if read.probabilities is None else {str(word): p for word, p in read.probabilities.items()},
-        cited_step_indices=read.cited_step_indices,
-        rationale=read.rationale,
-    )
+    stated = None if read.confidence is None else read.confidence_source or source
+    return Answer(**{**read.model_dump(), "confidence_source": stated})
 
 
 def _unreadable(error: ValidationError, returned: object) -> Answer:
@@ -354,15 +352,12 @@ class FunctionJudge(Judge):
         return await reply if inspect.isawaitable(reply) else reply
 
     def _reply(self, axis: Axis, answer: Answer, call: _Call, begun: float, flags: tuple[str, ...]) -> Reply:
-        usage = call.usage
-        cost = 0.0 if usage.cost_usd is None and self.kind in _FREE else usage.cost_usd
+        usage = call.usage.model_dump()
+        cost = 0.0 if usage["cost_usd"] is None and self.kind in _FREE else usage["cost_usd"]
         return Reply(
             answers={axis: answer},
+            **{**usage, "cost_usd": cost},
             returned_model=call.returned_model,
-            input_tokens=usage.input_tokens,
-            cached_tokens=usage.cached_tokens,
-            output_tokens=usage.output_tokens,
-            cost_usd=cost,
             latency_s=time.perf_counter() - begun,
             call_id=call.call_id or uuid.uuid4().hex,
             flags=flags if cost is not None else (*flags, UNPRICED),
