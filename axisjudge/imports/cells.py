@@ -1,4 +1,7 @@
-"""Cells as spreadsheets and programs leave them: missing ones as words, percent signs, commas for points."""
+"""Cells as spreadsheets and programs leave them, what columns say of each other, and the judgements of their rows.
+
+Missing cells are words, numbers have percent signs or commas for points; of bad things a yes is no praise.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """What the columns of a table are: by their cells first, their names second; the one recogniser of check and import.
 
-A column is of one kind (`KINDS`), with its evidence in words. Who may be compared with whom follows from cells: raters
-of one question use the same words; columns that say the same in every row are copies of each other; one that says
-whether two others agree is none; names of models or raters are no verdicts; what tells rows of an item apart belongs to
-its id.
+A column is of one kind (id, cluster, question, rater, candidate, verdict, confidence, reason, text, other), with its
+evidence in words. Who may be compared with whom follows from cells: raters of one question use the same words; columns
+that say the same in every row are copies of each other; one that says whether two others agree is none; names of models
+or raters are no verdicts; what tells rows of an item apart belongs to its id.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from axisjudge.ratings.edge import MOST_WORDS, NO_VERDICT, of_unlike_scales, sid
 from axisjudge.ratings.scales import number_of, plain
 from axisjudge.verdict import RATER_KINDS, RaterKind
 
-KINDS = ("id", "cluster", "question", "rater", "candidate", "verdict", "confidence", "reason", "text", "other")
 #: Our field, and the names that others give it; an earlier name wins.
 NAMES: dict[str, tuple[str, ...]] = {
     "trajectory_id": (
