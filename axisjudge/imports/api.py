@@ -443,7 +443,9 @@ def _labels(path: Path, content: Any, options: ImportOptions) -> ImportedFile | 
                     runs = {run.id: run for run in read_trajectories(path).trajectories}
                     options = replace(options, trajectories=runs)
                 except InputError as error:
-                    told = [f"labels have no task, agent and domain, as runs cannot be read: {error.where}: {error.rule}"]
+                    told = [
+                        f"labels have no task, agent and domain, as runs cannot be read: {error.where}: {error.rule}"
+                    ]
             ratings, notes = read(path, options)
             return ImportedFile(name, ratings=ratings_frame(ratings), notes=(*notes, *told))
     return None

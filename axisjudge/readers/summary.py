@@ -1,11 +1,11 @@
 """Counts over trajectories: what ``axisjudge read`` prints."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from axisjudge.results import Result
 from axisjudge.trajectory import Trajectory
@@ -115,73 +115,52 @@ class FileEntry(Generic[Made]):
     lacking: ReadWarning | None = None
 
 
-@dataclass(frozen=True)
-class RunCounts:
-    """What the summary takes of one trajectory: in words, in numbers, and its agent's calls by tool."""
-
-    agent: str
-    domain: str
-    ending: str
-    task: tuple[str | None, str | None]
-    reward: float | None
-    totals: Counter[str]
-    tools: Counter[str]
-    durations: Counter[str]
+#: What the summary takes of one trajectory, by what is counted.
+RunCounts = dict[str, Counter[Any]]
+_NAMES = ("agents", "domains", "endings", "tools", "call_durations")
 
 
 def counted(trajectory: Trajectory) -> RunCounts:
     """What the summary takes of a trajectory."""
-    calls = Counter(call.name for step in trajectory.steps for call in step.agent_calls)
+    steps, reward = trajectory.steps, trajectory.reward
+    calls = Counter(call.name for step in steps for call in step.agent_calls)
     totals = {
         "trajectories": 1,
-        "empty": not trajectory.steps,
-        "steps": len(trajectory.steps),
+        "empty": not steps,
+        "steps": len(steps),
         "with_tool_schemas": trajectory.tools is not None,
         "with_policy": trajectory.policy is not None,
-        "user_tool_calls": sum(len(step.tool_calls) for step in trajectory.steps) - calls.total(),
-        "tool_errors": sum(step.error is True for step in trajectory.steps),
+        "user_tool_calls": sum(len(step.tool_calls) for step in steps) - calls.total(),
+        "tool_errors": sum(step.error is True for step in steps),
     }
-    return RunCounts(
-        agent=trajectory.agent or NOT_STATED,
-        domain=trajectory.domain or NOT_STATED,
-        ending=trajectory.termination or NOT_STATED,
-        task=(trajectory.domain, trajectory.task_id) if trajectory.task_id else (None, trajectory.id),
-        reward=trajectory.reward,
-        totals=Counter(totals),
-        tools=calls,
-        durations=Counter(source or "unknown" for _, _, source in trajectory.call_durations),
-    )
+    return {
+        "agents": Counter([trajectory.agent or NOT_STATED]),
+        "domains": Counter([trajectory.domain or NOT_STATED]),
+        "endings": Counter([trajectory.termination or NOT_STATED]),
+        "tasks": Counter([(trajectory.domain, trajectory.task_id) if trajectory.task_id else (None, trajectory.id)]),
+        "rewards": Counter([] if reward is None else [reward]),
+        "tools": calls,
+        "call_durations": Counter(source or "unknown" for _, _, source in trajectory.call_durations),
+        "totals": Counter(totals),
+    }
 
 
 def summarise(runs: Iterable[RunCounts], *, files: int = 0, warnings: Iterable[ReadWarning] = ()) -> Summary:
     """Counts over trajectories, which may be a stream, each `counted`."""
-    agents, domains, endings, tools, totals, durations, odd = (Counter[str]() for _ in range(7))
-    tasks, rewards = set(), []
+    whole: dict[str, Counter[Any]] = defaultdict(Counter)
     for run in runs:
-        agents[run.agent] += 1
-        domains[run.domain] += 1
-        endings[run.ending] += 1
-        tasks.add(run.task)
-        tools.update(run.tools)
-        totals.update(run.totals)
-        durations.update(run.durations)
-        rewards += [] if run.reward is None else [run.reward]
+        for name, counts in run.items():
+            whole[name].update(counts)
     for warning in warnings:
-        odd[warning.rule] += warning.count
+        whole["warnings"][warning.rule] += warning.count
+    rewards, totals = whole["rewards"], whole["totals"]
+    n = rewards.total()
+    mean = math.fsum(rewards.elements()) / n if n else math.nan
+    counts_of: dict[str, Any] = {name: dict(whole[name].most_common()) for name in (*_NAMES, "warnings")}
     return Summary(
         files=files,
-        agents=dict(agents.most_common()),
-        tasks=len(tasks),
-        domains=dict(domains.most_common()),
-        agent_tool_calls=tools.total(),
-        call_durations=dict(durations.most_common()),
-        tools=dict(tools.most_common()),
-        rewards={
-            "n": len(rewards),
-            "mean": math.fsum(rewards) / len(rewards) if rewards else math.nan,
-            "missing": totals["trajectories"] - len(rewards),
-        },
-        endings=dict(endings.most_common()),
-        warnings=dict(odd.most_common()),
-        **{name: totals[name] for name in _TOTALS},
+        tasks=len(whole["tasks"]),
+        agent_tool_calls=whole["tools"].total(),
+        rewards={"n": n, "mean": mean, "missing": totals["trajectories"] - n},
+        **counts_of | {name: totals[name] for name in _TOTALS},
     )

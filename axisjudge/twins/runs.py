@@ -96,22 +96,21 @@ def record_in(step: Step) -> Any:
         return None
 
 
+def walk(value: Any) -> Iterator[Any]:
+    """A JSON value and every value inside it."""
+    yield value
+    for member in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from walk(member)
+
+
 def strings_in(value: Any) -> Iterator[str]:
     """All string leaves of a JSON value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for member in value.values() if isinstance(value, dict) else value:
-            yield from strings_in(member)
+    return (one for one in walk(value) if isinstance(one, str))
 
 
 def objects_in(value: Any) -> Iterator[dict[str, Any]]:
     """All objects inside a JSON value, itself included."""
-    if isinstance(value, dict):
-        yield value
-    if isinstance(value, dict | list):
-        for member in value.values() if isinstance(value, dict) else value:
-            yield from objects_in(member)
+    return (one for one in walk(value) if isinstance(one, dict))
 
 
 def is_identifier(text: str) -> bool:
@@ -124,7 +123,7 @@ def is_identifier(text: str) -> bool:
 
 def identifiers_in(value: Any) -> set[str]:
     """The identifiers among the values of a call's arguments or of a result."""
-    return {text for text in strings_in(value) if is_identifier(text)}
+    return set(filter(is_identifier, strings_in(value)))
 
 
 def rewritten(step: Step, change: Callable[[str], str]) -> Step:

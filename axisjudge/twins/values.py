@@ -117,10 +117,7 @@ def _tellings(run: Trajectory) -> Iterator[tuple[int, str]]:
 
 
 def _numbers(value: object) -> set[float]:
-    if isinstance(value, dict | list):
-        members = value.values() if isinstance(value, dict) else value
-        return set().union(*map(_numbers, members))
-    return {abs(float(value))} if isinstance(value, int | float) and not isinstance(value, bool) else set()
+    return {abs(float(one)) for one in runs.walk(value) if isinstance(one, int | float) and not isinstance(one, bool)}
 
 
 def _value(amount: str) -> float:
