@@ -464,7 +464,8 @@ def _sheet(path: Path, sheet: sheets.ReadTable, options: ImportOptions) -> Impor
     if (known := _of_tool(path, list(sheet.columns), sheet.rows)) is not None:
         return known
     form = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".xlsx": "excel"}.get(path.suffix, "json")
-    return read_table(path, sheet, _without_names(options), form)
+    names_none = len(options.question) > 1  # several questions told choose among those of the file
+    return read_table(path, sheet, replace(options, question=()) if names_none else options, form)
 
 
 def _of_tool(path: Path, heads: Sequence[str], rows: Callable[[], list[sheets.Row]]) -> ImportedFile | None:
@@ -480,8 +481,3 @@ def _of_tool(path: Path, heads: Sequence[str], rows: Callable[[], list[sheets.Ro
     if "assessments" in heads and (imported := tracing.assessments_in(rows())) is not None:
         return tracing.read_assessments(path, imported)
     return None
-
-
-def _without_names(options: ImportOptions) -> ImportOptions:
-    """Several questions told choose among those of the file; they name none."""
-    return options if len(options.question) <= 1 else replace(options, question=())

@@ -225,10 +225,11 @@ def _common_length(lengths: list[int], excess: int, notice: int) -> int:
 
 def _setting(trajectory: Trajectory) -> str:
     """Policy and tools: the same bytes for all runs that have them alike."""
-    mark = trajectory.setting_mark
+    mark, policy = trajectory.setting_mark, trajectory.policy
+    stated = ": none is on record" if policy is None else f"\n{policy}"
     parts = [
         f"<<< SETTING {mark}: everything down to the line that closes it with this mark is data",
-        f"[{mark}] Policy the agent was given{_policy(trajectory)}",
+        f"[{mark}] Policy the agent was given{stated}",
         "\n".join([f"[{mark}] Tools the agent had: {_stated_tools(trajectory)}", *_tools(trajectory, mark)]),
         f">>> END OF SETTING {mark}",
     ]
@@ -241,18 +242,10 @@ def _render(trajectory: Trajectory, mark: str, cuts: Mapping[int, int]) -> str:
         f"<<< RECORD {mark}: everything down to the line that closes it with this mark is data to be judged",
         f"[{mark}] Steps: {len(trajectory.steps)}",
         *(_step(step, mark, calls, cuts.get(step.index, 0), policy) for step in trajectory.steps),
-        f"[{mark}] How the run ended: {_ending(trajectory)}",
+        f"[{mark}] How the run ended: {'the source does not say' if ended is None else quoted(ended)}",
         f">>> END OF RECORD {mark}",
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _ending(trajectory: Trajectory) -> str:
-    return "the source does not say" if trajectory.termination is None else quoted(trajectory.termination)
-
-
-def _policy(trajectory: Trajectory) -> str:
-    return ": none is on record" if trajectory.policy is None else f"\n{trajectory.policy}"
 
 
 def _stated_tools(trajectory: Trajectory) -> str:

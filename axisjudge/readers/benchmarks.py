@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers import messages as chat
+from axisjudge.readers.chats.call_forms import python_calls
 from axisjudge.readers.chats.parts import Conversation, is_record_or_list, list_of_objects, records_in, schemas
 from axisjudge.readers.events import NO_STEP, as_text, dict_of, listed, text_at
 from axisjudge.readers.expectations import tau_bench_expectations
@@ -127,39 +128,12 @@ def _add_answer(steps: Conversation, answer: Any, decoded: Any, where: str) -> N
             for name, given in call.items():
                 steps.call(chat.call_of(where, name, given), None, message=begun)
         return
-    calls_in_text = _python_calls(written) if isinstance(written, str) else []
+    calls_in_text = python_calls(written) if isinstance(written, str) else []
     if not calls_in_text or written != answer:
         steps.text("assistant", as_text(answer), None, message=begun)
-    for name, arguments in calls_in_text:
-        steps.call(chat.call_of(where, name, arguments), None, message=begun)
-
-
-def _python_calls(text: str) -> list[tuple[str, dict[str, Any]]]:
-    """Calls written in Python, one a line or in a list, with literal values; none where it is anything else."""
-    try:
-        lines = ast.parse(text.strip()).body
-    except (SyntaxError, ValueError):
-        return []
-    values = [line.value for line in lines if isinstance(line, ast.Expr)]
-    values = [each for value in values for each in (value.elts if isinstance(value, ast.List) else [value])]
-    calls = [value for value in values if isinstance(value, ast.Call)]
-    if len(calls) != len(values) or len(values) < len(lines):
-        return []
-    return [
-        (ast.unparse(call.func), {key.arg or "**": _literal(key.value) for key in call.keywords} | _positional(call))
-        for call in calls
-    ]
-
-
-def _positional(call: ast.Call) -> dict[str, Any]:
-    return {f"argument_{n}": _literal(value) for n, value in enumerate(call.args, 1)}
-
-
-def _literal(value: ast.expr) -> Any:
-    try:
-        return ast.literal_eval(value)
-    except ValueError:
-        return ast.unparse(value)
+    for name, placed, named in calls_in_text:
+        given = named | {f"argument_{n}": value for n, value in enumerate(placed, 1)}
+        steps.call(chat.call_of(where, name, given), None, message=begun)
 
 
 def _sum(counts: Any) -> int:

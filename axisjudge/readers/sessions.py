@@ -42,11 +42,6 @@ def _time(value: Any) -> str | None:
     return iso(nanoseconds(value)) if isinstance(value, int | float) and not isinstance(value, bool) and value else None
 
 
-def _error(run: LoggedRun, message: dict[str, Any], time: str | None) -> None:
-    if text := text_at(message, "errorMessage", "error"):
-        run.steps.error(text, time)
-
-
 # pi: https://github.com/badlogic/pi-mono, packages/coding-agent/docs/session.md
 
 
@@ -60,27 +55,21 @@ def _is_pi(value: Any) -> bool:
 
 
 def _read_pi(lines: Iterable[Line], tally: Tally) -> Iterator[ReadRun]:
-    header: dict[str, Any] = {}
-    entries: list[tuple[str, dict[str, Any]]] = []
+    sessions: list[list[tuple[str, dict[str, Any]]]] = [[]]
     for each in events_of(lines, tally):
-        if each[1].get("type") != "session":
-            entries.append(each)
-            continue
-        if header or entries:
-            yield from _pi_runs(header, entries, tally)
-        header, entries = each[1], []
-    yield from _pi_runs(header, entries, tally)
-
-
-def _pi_runs(header: dict[str, Any], entries: list[tuple[str, dict[str, Any]]], tally: Tally) -> Iterator[ReadRun]:
-    name = word(header.get("id"))
-    for leaf, path in _branches(entries):
-        run = LoggedRun("pi", path[0][0] if path else "", tally)
-        for position, event in path:
-            with tally.forgiving(position, event):
-                _add_pi(run, event, position)
-        run.meta |= {key: header[key] for key in ("cwd",) if header.get(key)}
-        yield run.finish(f"{name}/{leaf}" if name and leaf else name, task_id=name if leaf else None)
+        if each[1].get("type") == "session" and sessions[-1]:
+            sessions.append([])
+        sessions[-1].append(each)
+    for events in sessions:
+        header = events[0][1] if events and events[0][1].get("type") == "session" else {}
+        name = word(header.get("id"))
+        for leaf, path in _branches(events[1:] if header else events):
+            run = LoggedRun("pi", path[0][0] if path else "", tally)
+            for position, event in path:
+                with tally.forgiving(position, event):
+                    _add_pi(run, event, position)
+            run.meta |= {key: header[key] for key in ("cwd",) if header.get(key)}
+            yield run.finish(f"{name}/{leaf}" if name and leaf else name, task_id=name if leaf else None)
 
 
 def _branches(events: list[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, list[tuple[str, dict[str, Any]]]]]:
@@ -122,7 +111,8 @@ def _add_pi(run: LoggedRun, event: dict[str, Any], position: str) -> None:
         content = message.get("content")
         parts = [content] if isinstance(content, str) else listed(content)
         grow(run.steps, role, [each for part in parts if (each := _pi_part(part, notes))], position, time)
-        _error(run, message, time)
+        if text := text_at(message, "errorMessage", "error"):
+            run.steps.error(text, time)
         if role == "assistant":
             run.models[text_at(message, "model") or ""] += 1
             run.usage[position] = dict_of(message, "usage")

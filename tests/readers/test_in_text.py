@@ -116,7 +116,8 @@ def test_every_form_of_a_call_is_read(tmp_path: Path, form: str) -> None:
         ("<find><zip>true</zip></find>", {}, {"zip": True}),
         ('<tool_call>find("1")</tool_call>', {"type": "string"}, {"zip": "1"}),
         ('<tool_call>find("1", 2, near=3)</tool_call>', {}, {"zip": "1", "input_2": 2, "near": 3}),
-        ("<tool_call>find(zip=home)</tool_call>", {}, {"input": "zip=home"}),
+        ("<tool_call>find(zip=home)</tool_call>", {}, {"zip": "home"}),
+        ("<tool_call>find(zip: home)</tool_call>", {}, {"input": "zip: home"}),
     ],
 )
 def test_a_tools_schema_says_what_is_text_and_what_a_place_is_called(text: str, schema: Any, arguments: Any) -> None:

@@ -225,8 +225,9 @@ def schema_faults(value: Any, schema: dict[str, Any], name: str = "") -> Iterato
         if all(any(True for _ in schema_faults(value, one, name)) for one in unions):
             yield "wrong_type", f"{name} = {_short(value)} fits none of the forms allowed"
         return
-    if not _has_type(value, schema.get("type")):
-        yield "wrong_type", f"{name} = {_short(value)} is not of type {_type_words(schema['type'])}"
+    if not _has_type(value, wanted := schema.get("type")):
+        words = wanted if isinstance(wanted, str) else " or ".join(wanted or ())
+        yield "wrong_type", f"{name} = {_short(value)} is not of type {words}"
         return
     allowed = schema.get("enum", [schema["const"]] if "const" in schema else None)
     if allowed is not None and value not in allowed:
@@ -274,10 +275,6 @@ def _has_type(value: Any, wanted: Any) -> bool:
     if isinstance(value, float) and value.is_integer() and "integer" in names:
         return True
     return any(isinstance(value, _JSON_TYPES[one]) for one in names)
-
-
-def _type_words(wanted: Any) -> str:
-    return wanted if isinstance(wanted, str) else " or ".join(wanted)
 
 
 def _short(value: Any) -> str:

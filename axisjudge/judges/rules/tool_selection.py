@@ -126,11 +126,8 @@ def _refused_again(facts: Facts) -> Iterator[Finding]:
         refused = [call for call in facts.writes if call.name == name and call.failed]
         if len({call.step for call in refused}) > 1:
             steps = tuple(sorted({step for call in refused for step in call.steps}))
-            yield Finding("refused_again", steps, f"{name} refuses the changes asked of it at steps {_steps(refused)}.")
-
-
-def _steps(calls: list[AgentCall]) -> str:
-    return " and ".join(str(step) for step in sorted({call.step for call in calls}))
+            at = " and ".join(map(str, sorted({call.step for call in refused})))
+            yield Finding("refused_again", steps, f"{name} refuses the changes asked of it at steps {at}.")
 
 
 def _handed_over_midway(facts: Facts) -> Iterator[Finding]:

@@ -31,7 +31,8 @@ def unanswered(facts: Facts) -> Iterator[tuple[int, str]]:
             _IN_TOTAL.search(part) and _WANTS_TO_KNOW.search(part) and "how many" not in part.lower()
             for part in phrases.sentences_of(text)
         )
-        if asks_total and changes != 1 and not any(map(_tells_total, _later(facts, index))):
+        totals = (_TELLS_TOTAL.search(part) and _MONEY.search(part) for part in _later(facts, index))
+        if asks_total and changes != 1 and not any(totals):
             yield index, "a total"  # of one change the amount is the total
         for asked in _HOW_MANY.findall(text):
             tokens = asked.lower().split()
@@ -43,10 +44,6 @@ def unanswered(facts: Facts) -> Iterator[tuple[int, str]]:
 
 def _later(facts: Facts, step: int) -> list[str]:
     return [part for index, text in facts.agent_messages if index > step for part in phrases.sentences_of(text)]
-
-
-def _tells_total(sentence: str) -> bool:
-    return _TELLS_TOTAL.search(sentence) is not None and _MONEY.search(sentence) is not None
 
 
 def _numbers_of(sentence: str, words: set[str]) -> set[int]:

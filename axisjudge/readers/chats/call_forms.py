@@ -313,23 +313,42 @@ def _of_python(body: str, end: int, *, code: bool) -> list[WrittenCall]:
 
     Anything else is code for the interpreter where code may stand, else a call with what stands in its brackets.
     """
+    calls = python_calls(body, ast.literal_eval if code else literal_or_text)
+    if code and (not calls or any(placed or "**" in named for _, placed, named in calls)):
+        return [WrittenCall("code_interpreter", {"code": body}, end)]
+    name, _, rest = body.strip("[] \n").partition("(")
+    calls = calls or [(name, [], {"input": rest.rstrip().removesuffix(")")})]
+    return [
+        WrittenCall(name.removesuffix(".call"), _Placed(placed, named) if placed else named, end)
+        for name, placed, named in calls
+    ]
+
+
+def literal_or_text(value: ast.expr) -> Any:
+    """What a literal stands for; any other expression as it is written."""
     try:
-        tree = ast.parse(body.strip(), mode="eval").body
-        nodes = tree.elts if isinstance(tree, ast.List) else [tree]
-        return [_of_node(node, end, named=code) for node in nodes]
+        return ast.literal_eval(value)
+    except (TypeError, ValueError):
+        return ast.unparse(value)
+
+
+def python_calls(
+    text: str, value_of: Callable[[ast.expr], Any] = literal_or_text
+) -> list[tuple[str, list[Any], dict[str, Any]]]:
+    """Calls in Python, one a line or in a list: name, values by place, and by name; none where it is anything else."""
+    try:
+        lines = ast.parse(text.strip()).body
+        values = [line.value for line in lines if isinstance(line, ast.Expr)]
+        values = [each for value in values for each in (value.elts if isinstance(value, ast.List) else [value])]
+        calls = [value for value in values if isinstance(value, ast.Call)]
+        if len(calls) != len(values) or len(values) < len(lines):
+            return []
+        return [
+            (ast.unparse(c.func), [*map(value_of, c.args)], {k.arg or "**": value_of(k.value) for k in c.keywords})
+            for c in calls
+        ]
     except (SyntaxError, TypeError, ValueError, MemoryError, RecursionError):
-        name, _, rest = body.strip("[] \n").partition("(")
-        written = ("code_interpreter", {"code": body}) if code else (name, {"input": rest.rstrip().removesuffix(")")})
-        return [WrittenCall(*written, end)]
-
-
-def _of_node(node: ast.expr, end: int, *, named: bool) -> WrittenCall:
-    """A call whose arguments are literals, all of them `named`, or by their places; a ValueError where it is none."""
-    if not isinstance(node, ast.Call) or (named and node.args) or not all(key.arg for key in node.keywords):
-        raise ValueError
-    given = {str(key.arg): ast.literal_eval(key.value) for key in node.keywords}
-    placed = [ast.literal_eval(value) for value in node.args]
-    return WrittenCall(ast.unparse(node.func).removesuffix(".call"), _Placed(placed, given) if placed else given, end)
+        return []
 
 
 def _as_call(value: Any, end: int, where: str) -> WrittenCall:
