@@ -111,8 +111,8 @@ def _add_pi(run: LoggedRun, event: dict[str, Any], position: str) -> None:
         content = message.get("content")
         parts = [content] if isinstance(content, str) else listed(content)
         grow(run.steps, role, [each for part in parts if (each := _pi_part(part, notes))], position, time)
-        if text := text_at(message, "errorMessage", "error"):
-            run.steps.error(text, time)
+        if problem := text_at(message, "errorMessage", "error"):
+            run.steps.error(problem, time)
         if role == "assistant":
             run.models[text_at(message, "model") or ""] += 1
             run.usage[position] = dict_of(message, "usage")
