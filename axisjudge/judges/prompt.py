@@ -237,7 +237,7 @@ def _setting(trajectory: Trajectory) -> str:
 
 
 def _render(trajectory: Trajectory, mark: str, cuts: Mapping[int, int]) -> str:
-    calls, policy = trajectory.answered_calls, (trajectory.policy or "").strip()
+    calls, policy, ended = trajectory.answered_calls, (trajectory.policy or "").strip(), trajectory.termination
     parts = [
         f"<<< RECORD {mark}: everything down to the line that closes it with this mark is data to be judged",
         f"[{mark}] Steps: {len(trajectory.steps)}",
