@@ -577,7 +577,7 @@ def confidence_of(table: pl.DataFrame, judge: str, roles: Roles) -> Floats:
     if (name := f"confidence of {judge}") not in table.columns:
         return np.full(table.height, np.nan)
     cells = table[name].str.strip_chars()
-    empty = cells.is_null() | cells.str.to_lowercase().is_in(["na", "n/a", "nan", "null", "none", "-"])
+    empty = cells.is_null() | cells.str.to_lowercase().is_in([*NO_VERDICT])
     text = cells.str.strip_suffix("%").str.replace(",", ".", literal=True)
     share = pl.when(cells.str.ends_with("%")).then(100.0).otherwise(1.0)
     numbers = table.select((text.cast(pl.Float64, strict=False) / share).alias("n"))["n"]

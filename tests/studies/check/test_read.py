@@ -248,6 +248,20 @@ def test_a_word_may_hold_a_comma_and_comes_back_from_the_next_command(write):
     assert "Failing is 'no, wrong'" in done.output
 
 
+@pytest.mark.parametrize("nothing", ["nan", "NA", "<NA>", "", None, float("nan"), "-1"])
+def test_a_score_that_is_no_number_is_no_verdict_and_one_without_end_is_refused(nothing, expected):
+    """What a judge did not say neither passes nor fails, however the file writes it."""
+    score = {"pass": 0.75, "fail": 0.25}
+    table = TABLE | {"gpt": [nothing] * 9 + [score[word] for word in TABLE["gpt"][9:]]}
+    result = check(table, pass_if="gpt >= 0.5", missing=["-1"])
+    plain = check(TABLE | {"gpt": [None] * 9 + TABLE["gpt"][9:]})
+    assert figures(result) == figures(plain) != expected
+    assert figures(result)[2] == 9
+    for endless in ("inf", "-inf", float("inf"), "1_0", "many"):
+        with pytest.raises(InputError, match="finite numbers"):
+            check(table | {"gpt": [endless, *table["gpt"][1:]]}, pass_if="gpt >= 0.5", missing=["-1"])
+
+
 @pytest.mark.parametrize("words", [("bestanden", "nicht bestanden"), ("合格", "不合格"), ("👍", "👎")])
 def test_words_of_any_language_are_named_and_no_hint_says_which_passes(words):
     table = {"gpt": [*words] * 10, "human": [words[0]] * 10 + [words[1]] * 10}
