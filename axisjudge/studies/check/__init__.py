@@ -23,6 +23,7 @@ from axisjudge.imports.recognise import TRIED_ON, Recognised, recognise, rows_to
 from axisjudge.imports.sheets import Cells, read_sheet, unpacked
 from axisjudge.imports.tracing import SHEETS
 from axisjudge.ratings.edge import NO_VERDICT, word
+from axisjudge.ratings.scales import number_of
 from axisjudge.stats.clusters import ALIKE, Alike
 from axisjudge.stats.estimate import Decision as Decision
 from axisjudge.stats.estimate import Estimate
@@ -30,7 +31,9 @@ from axisjudge.studies._shared.frames import Kind, Table, kind_of, narwhals_of, 
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies.check import sentences as say
 from axisjudge.studies.check.columns import Roles, roles_of
-from axisjudge.studies.check.compute import CHANCE_CORRECTED, COLUMNS, MOST_ABREAST, NAMES, Checked, rows, terms_of
+from axisjudge.studies.check.compute import (
+    CHANCE_CORRECTED, COLUMNS, MOST_ABREAST, NAMES, Checked, CheckTerms, rows, terms_of,
+)  # fmt: skip
 from axisjudge.studies.check.compute import JudgeCheck as JudgeCheck
 from axisjudge.studies.check.compute import decide as decide
 from axisjudge.studies.check.sentences import abreast, heading, report, spoken
@@ -274,6 +277,8 @@ _OF_RATINGS = (
     "confidence",
     "rationale",
 )
+#: Raters that were recognised stand in the next command up to so many; of more it recognises them again.
+_MOST_NAMED = 6
 _SIGNS = {">=": ge, "<=": le, ">": gt, "<": lt}
 
 
@@ -294,20 +299,24 @@ class CellTable:
         """The rows that meet every condition ``COLUMN=WORD``."""
         return replace(self, frame=rows_where(self.frame, conditions))
 
-    def passing(self, rules: Iterable[str]) -> CellTable:
-        """The table with numbers as pass or fail, by rules ``COLUMN >= NUMBER``; an empty cell stays empty."""
+    def passing(self, rules: Iterable[str], missing: frozenset[str]) -> CellTable:
+        """The table with numbers as pass or fail, by rules ``COLUMN >= NUMBER``; a cell of `missing` has no verdict."""
         frame = self.frame
         for rule in rules:
             parts = re.fullmatch(r"\s*(.+?)\s*(>=|<=|>|<)\s*([-+]?\d*\.?\d+(?:[eE][-+]?\d+)?)\s*", rule)
             if not parts or parts[1] not in frame.columns:
                 cure = f"such as --pass-if 'score >= 0.5'; the columns are {', '.join(frame.columns)}"
                 raise InputError("--pass-if", "must be COLUMN >= NUMBER with a column of the file", rule, cure)
-            numbers = frame[parts[1]].str.strip_chars().cast(pl.Float64, strict=False)
-            if (off := frame[parts[1]].filter(numbers.is_null())).drop_nulls().len():
-                raise InputError(f"--pass-if {rule!r}", f"{parts[1]} must hold numbers", off.drop_nulls()[0])
-            passed = _SIGNS[parts[2]](numbers, float(parts[3]))
-            words = pl.when(passed).then(pl.lit("pass")).when(passed.not_()).then(pl.lit("fail"))
-            frame = frame.with_columns(words.alias(parts[1]))
+            column, compare, bar = parts[1], _SIGNS[parts[2]], float(parts[3])
+            words: dict[str, str] = {}
+            for cell in frame[column].drop_nulls().unique(maintain_order=True):
+                if (text := word(cell, missing)) is None:
+                    continue
+                if (number := number_of(text)) is None:
+                    raise InputError(f"--pass-if {rule!r}", f"{column} must hold finite numbers", cell)
+                words[cell] = "pass" if compare(number, bar) else "fail"
+            made = pl.col(column).replace_strict(words, default=None, return_dtype=pl.String)
+            frame = frame.with_columns(made)
         return replace(self, frame=frame)
 
     def with_item(self, names: Sequence[str]) -> tuple[CellTable, str]:
@@ -476,17 +485,21 @@ def check(
             raise error from None
         taken = error.ways[0].options
         known, roles, votes = _votes(cells, given := _with_options(given, taken))
-        means = given["means"]
         cells = replace(cells, notes=(f"no option was given, and the words decide: {shlex.join(taken)}", *cells.notes))
     one_of("alike", alike, ALIKE)
     votes = replace(votes, alike=alike)
     terms = terms_of(sampling, risk, ci_level, votes)
     report_progress(f"{votes.n_items:,} items; comparing")
+    named = max(len(roles.judges), len(roles.people)) <= _MOST_NAMED
     asked: dict[str, Iterable[str]] = {
-        "words": [one_line(words), *(f"{rater}={one}" for rater, one in (means or {}).items())],
-        "positive": [positive], "missing": missing, "where": where, "sampling": [sampling] * (sampling != "unknown"),
-        "cluster": {"none"} & {*given["cluster"]}, "alike": [alike] * (alike != "items"),
-        "pass-if": given["pass-if"], "scale": [scale], "item": given["item"],
+        "judge": roles.judges if named else given["judge"], "human": roles.people if named else given["human"],
+        "cluster": given["cluster"] or [roles.cluster], "rater": [roles.rater], "value": [roles.value],
+        **{name: given[name] for name in ("item", "pass-if", "missing", "where")},
+        "confidence": ["=".join(filter(None, pair)) for pair in given["confidence"].items()],
+        "words": [one_line(given["words"]), *map("=".join, given["means"].items())],
+        "positive": [given["positive"]], "scale": [given["scale"]], "sampling": [sampling] * (sampling != "unknown"),
+        "alike": [alike] * (alike != "items"), "risk": [str(risk)] * (risk != CheckTerms.risk),
+        "level": [str(ci_level)] * (ci_level != CheckTerms.ci_level),
     }  # fmt: skip
     read = Checked(
         source=cells.source,
@@ -511,9 +524,8 @@ def check(
 def _votes(cells: CellTable, given: Mapping[str, Any]) -> tuple[Recognised, Roles, Votes]:
     """What the columns are, and what they say, by what is told of them."""
     whole = cells
-    cells = cells.where(given["where"]).passing(given["pass-if"])
-    cells, named_by = cells.with_item(given["item"])
     missing = NO_VERDICT | {word(each, frozenset()) or "" for each in given["missing"]}
+    cells, named_by = cells.where(given["where"]).passing(given["pass-if"], missing).with_item(given["item"])
     if len(given["cluster"]) > 2 or "none" in given["cluster"][1:]:
         raise InputError("--cluster", "takes one column, or two, or none", ", ".join(given["cluster"]))
     fields = {name: given[name] for name in ("confidence", "rater", "value")}

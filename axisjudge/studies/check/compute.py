@@ -331,7 +331,7 @@ class Checked(Result):
     """What was read of a table, and what it supports, computed where it is asked for.
 
     `votes` are the arrays, `roles` what the columns were taken for, `known` how they were recognised, `options` the
-    caller's choices as the command takes them.
+    choices that make the command read it so again.
     """
 
     _keys = columns(

@@ -484,11 +484,8 @@ def _next(read: Checked) -> str:
         return ""
     roles, votes = read.roles, read.votes
     words = ["axisjudge", "check", read.source if read.source != "table" else "FILE"]
-    words += [part for judge in roles.judges[:3] for part in ("--judge", judge)] if len(roles.judges) <= 3 else []
-    words += [part for person in roles.people[:3] for part in ("--human", person)]
     off = "" if roles.crossed else next(iter(read.off_together), "")
-    words += [part for name in (roles.cluster, roles.crossed) if name for part in ("--cluster", name)]
-    words += read.options
+    words += [part for each in read.options for part in each.split("=", 1)]
     may_cluster = next(iter(filter(None, (repeating_id(roles), *roles.may_cluster))), "")
     if votes.question.directed and any(_lacking(read, judge) for judge in read.judges):
         why, more = "with labels of the other word too", []

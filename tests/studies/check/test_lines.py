@@ -1,10 +1,15 @@
 """What the lines say first, and what the file is said to support."""
 
+import json
+import shlex
+
 import numpy as np
 import pytest
-from studies.check.conftest import votes
+from studies.check.conftest import csv, votes
+from typer.testing import CliRunner
 
 from axisjudge.checks import InputError
+from axisjudge.cli import app
 from axisjudge.studies import check as folder
 from axisjudge.studies.check.sentences import report
 
@@ -104,3 +109,64 @@ def test_a_table_is_checked_by_task_and_day_at_once():
 def test_other_than_two_columns_of_the_file_is_refused(cluster):
     with pytest.raises(InputError, match="--cluster"):
         check(by_day(0.0), cluster=cluster)
+
+
+def with_rest(table):
+    """The table with a second judge, confidences, domains and five people, of whom two have another opinion."""
+    other = {"pass": "fail", "fail": "pass"}
+    more = {"llama": table["gpt"][::-1], "gpt_sure": [0.4 + n % 60 / 100 for n in range(len(table["gpt"]))]}
+    more["domain"] = ["air", "shop", "air"] * (len(table["gpt"]) // 3)
+    human = table.pop("human")
+    turned = [[other[word] if n % 7 == at else word for n, word in enumerate(human)] for at in (0, 3)]
+    return table | more | dict(zip([f"human_{n}" for n in range(1, 6)], [human] * 3 + turned, strict=True))
+
+
+WIDE = with_rest({name: cells[:150] for name, cells in votes().items()})
+LONG = {
+    "run": [f"r{n}" for n in range(150) for _ in range(2)],
+    "domain": [where for where in WIDE["domain"] for _ in range(2)],
+    "query": [task for task in WIDE["task"] for _ in range(2)],
+    "author": ["gpt", "ann"] * 150,
+    "out": [word for pair in zip(WIDE["gpt"], WIDE["human_5"], strict=True) for word in pair],
+    "sure": [1 - n % 9 / 10 for n in range(300)],
+}
+OF_LONG = ("--rater", "author", "--value", "out", "--human", "ann")
+
+
+@pytest.mark.parametrize(
+    ("table", "options"),
+    [
+        (WIDE, ("--judge", "llama", "--judge", "gpt")),
+        *((WIDE, ("--judge", "gpt", *(part for n in range(1, 6) for part in ("--human", f"human_{n}")), *more))
+          for more in [
+              (), ("--confidence", "gpt_sure"), ("--confidence", "gpt=gpt_sure", "--risk", "0.35", "--level", "0.8"),
+              ("--cluster", "none"), ("--cluster", "task", "--cluster", "domain"), ("--where", "domain=air"),
+              ("--words", "fail,pass"), ("--positive", "pass"), ("--scale", "ordinal:pass,fail"),
+              ("--missing", "fail"), ("--words", "gpt:pass=fail", "--words", "gpt:fail=pass"),
+              ("--alike", "clusters"), ("--sampling", "random"),
+          ]),
+        (WIDE, ("--judge", "gpt_sure", "--human", "human_5", "--pass-if", "gpt_sure >= 0.7")),
+        *((LONG, (*OF_LONG, *more)) for more in [
+            (), ("--item", "run"), ("--confidence", "sure"), ("--confidence", "gpt=sure", "--level", "0.5"),
+            ("--cluster", "domain"), ("--where", "domain=shop"),
+        ]),
+    ],
+)  # fmt: skip
+def test_the_next_command_reads_the_table_as_it_was_read(table, options, write):
+    """Run as printed it is answered; without what it adds it gives the figures that stand above it."""
+    path = write(csv(table))
+
+    def figures(*words):
+        done = CliRunner().invoke(app, [*words, "--json"])
+        assert done.exit_code != 2, done.output
+        result = json.loads(done.stdout)
+        return result, [result[name] for name in ("columns", "words", "judges", "people", "risk", "ci_level")]
+
+    result, before = figures("check", str(path), *options)
+    following = [line for line in result["sentences"] if line.startswith("Next")]
+    if not following:
+        assert {"--scale", "--missing"} & {*options}, "no word is the failing one"
+        return
+    words = shlex.split(following[0].rpartition("axisjudge ")[2])
+    assert figures(*words)
+    assert figures(*words[:-2])[1] == before
