@@ -11,7 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 from stats.ragged_worlds import SIZES, outcomes
 
 from axisjudge.checks import InputError
-from axisjudge.stats.agreement.soft import beliefs, raw_soft_agreement, soft_agreement, split_change
+from axisjudge.stats.agreement.soft import beliefs, case_weighted, raw_soft_agreement, soft_agreement, split_change
 
 UNIT = st.floats(0, 1).map(lambda share: round(share, 2))
 
@@ -179,3 +179,12 @@ def test_messages():
         beliefs(["correct"], [95.0])
     with pytest.raises(InputError, match="needs the shape of the verdicts"):
         beliefs(["correct"], [0.5, 0.5])
+
+
+@pytest.mark.parametrize("combine", ["product", "minimum"])
+def test_shuffles_that_leave_kappa_undefined_do_not_speak_against_chance(combine):
+    """Judges who always agree differ by nothing however cases are weighted, also where most weights are nought."""
+    codes, sure = np.array([[0, 0]] * 6 + [[1, 1]] * 2), np.zeros((8, 2))
+    sure[[0, 6]] = 1
+    same = case_weighted(codes, sure, coefficient="cohen_kappa", combine=combine)
+    assert (same.weighted, same.estimate, same.p_value) == (1, 0, 1)

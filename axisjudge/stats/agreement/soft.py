@@ -447,11 +447,14 @@ def _permutation_p(
     observed: float,
     rng: np.random.Generator,
 ) -> float:
-    """Two-sided p of the difference, each judge's confidences shuffled among its equal verdicts of a stratum."""
+    """Two-sided p of the difference, each judge's confidences shuffled among its equal verdicts of a stratum.
+
+    Shuffles that leave the coefficient undefined, as all weight falls on one word, are not counted.
+    """
     sums = coefficient.sums(patterns.codes, patterns.categories)[patterns.pattern]
     unweighted = float(coefficient.estimate(sums.sum(axis=0), patterns.categories))
     n_items, n_raters = matrix.shape
-    as_far = 0
+    as_far = defined = 0
     block = max(1, _BLOCK // n_items)
     for start in range(0, PERMUTATIONS, block):
         size = min(block, PERMUTATIONS - start)
@@ -462,7 +465,8 @@ def _permutation_p(
         weights = shuffled * (n_items / np.maximum(shuffled.sum(axis=1, keepdims=True), 1e-300))
         difference = coefficient.estimate(weights @ sums, patterns.categories) - unweighted
         as_far += int((np.abs(difference) >= abs(observed) - 1e-12).sum())
-    return (1 + as_far) / (1 + PERMUTATIONS)
+        defined += int(np.isfinite(difference).sum())
+    return (1 + as_far) / (1 + defined)
 
 
 def _shuffled_within(values: Floats, keys: Floats, size: int, rng: np.random.Generator) -> Floats:

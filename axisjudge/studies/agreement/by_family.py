@@ -367,7 +367,10 @@ def _by_family(every: PairedCoefficient, panel: Pooled) -> list[TwoFamilies]:
 
 
 def _p_of_deals(matrix: Floats, families: Sequence[str]) -> float:
-    """How often families dealt to judges at random agree as much more within than across; NaN with nothing to deal."""
+    """How often families dealt to judges at random agree as much more within than across; NaN with nothing to deal.
+
+    Deals that leave no known pair within a family, or none across, have no difference and are not counted.
+    """
     first, second = np.triu_indices(len(families), 1)
     values = matrix[first, second]
     known = ~np.isnan(values)
@@ -380,7 +383,7 @@ def _p_of_deals(matrix: Floats, families: Sequence[str]) -> float:
     with np.errstate(invalid="ignore", divide="ignore"):
         of_alike = alike @ values[known]
         gaps = of_alike / n_alike - (values[known].sum() - of_alike) / (known.sum() - n_alike)
-    return float((gaps >= gaps[0] - 1e-12).mean())
+    return float((gaps[np.isfinite(gaps)] >= gaps[0] - 1e-12).mean())
 
 
 def families_of_counts(

@@ -15,7 +15,7 @@ from axisjudge.ratings.counts import counted
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa
 from axisjudge.stats.agreement.pairs import paired_coefficient
 from axisjudge.studies._shared.pooled import pooled
-from axisjudge.studies.agreement.by_family import families_of, families_of_counts
+from axisjudge.studies.agreement.by_family import _p_of_deals, families_of, families_of_counts
 
 WORDS = ("correct", "incorrect")
 
@@ -135,6 +135,14 @@ def test_an_undefined_pair_is_left_out_and_counted_not_taken_as_zero_or_one():
     assert math.isnan(found.matrix[0, 1])
     assert found.within.estimate == pytest.approx(cohen_kappa_score(said["b1"], said["b2"]))
     assert found.within.notes == ("1 of 2 pairs are undefined and left out",)
+
+
+def test_deals_without_a_known_pair_of_one_kind_do_not_count_for_a_difference():
+    """Three of six pairs have a kappa, all of one value: families that differ by nothing are no finding."""
+    matrix = np.full((4, 4), np.nan)
+    for one, other in ((0, 1), (0, 2), (0, 3)):
+        matrix[one, other] = matrix[other, one] = 0.5
+    assert _p_of_deals(matrix, ("a", "a", "b", "b")) == 1
 
 
 def test_lost_verdicts_leave_the_pair_and_not_the_item():
