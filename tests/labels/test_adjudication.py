@@ -109,6 +109,25 @@ def test_the_interval_after_adjudication_covers_the_truth():
     assert np.mean(covered) >= 0.93
 
 
+def test_words_that_take_no_side_are_in_no_accuracy():
+    """Whether the judge, the key or the last word takes none: the figures are those of the other items."""
+    rng = np.random.default_rng(6)
+    truth, key, judges = world(rng)
+    labels, ratings = tables(key, judges)
+    open_words = ("uncertain", "not_applicable")
+    extra = [(word, "correct") for word in open_words] + [("correct", word) for word in open_words]
+    more = [rating(f"r{900 + n}", "ada", theirs, "human") for n, (theirs, _) in enumerate(extra)]
+    said = [rating(f"r{900 + n}", f"judge-{j}", own) for n, (_, own) in enumerate(extra) for j in (0, 1)]
+    accuracies = []
+    for more_labels, more_ratings in (([], []), (more, said)):
+        items = labelled_items(ratings_frame(labels + more_labels), ratings_frame(ratings + more_ratings))
+        queue = adjudication_queue(items, n_agreements=len([one for one in items.values() if not one.contested]), seed=1)
+        truth_of = [*truth, *[True] * 600, *[own == "incorrect" for own, _ in extra]]
+        accuracies.append(adjudication_report(items, adjudicate(items, decided(queue, truth_of), queue)).judges[0])
+    assert accuracies[0].before.n_items == accuracies[1].before.n_items == 300
+    assert accuracies[0].after.rate.estimate == pytest.approx(accuracies[1].after.rate.estimate)
+
+
 def test_who_is_in_the_queue():
     said = {
         "r1": ("correct", "incorrect"),

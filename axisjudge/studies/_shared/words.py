@@ -108,6 +108,12 @@ def _end(bound: float, spec: str) -> str:
     return f"under {end[:-1]}1" if bound and float(end.replace(",", "")) == 0 else end
 
 
+def apart(one: float, other: float, spec: str) -> float:
+    """The first number less the second, of what is printed of them; in points where the spec is of per cent."""
+    first, second = (float(f"{each:{spec}}".replace(",", "").rstrip("%")) for each in (one, other))
+    return first - second
+
+
 def in_points(difference: Estimate) -> Estimate:
     """A difference of shares in percentage points."""
     low, high = 100 * difference.ci_low, 100 * difference.ci_high

@@ -15,6 +15,7 @@ from axisjudge.stats.correction import CorrectedRate, corrected_rate
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import Table, rows_of, table_of
+from axisjudge.studies._shared.pooled import UNDECIDED
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.words import share
 
@@ -146,17 +147,19 @@ class _Adjudicated:
     ci_level: float
 
     def accuracy(self, judge: str, question: str) -> JudgeAccuracy | None:
-        """One judge on the items of a question that it gave a verdict on and that had a key."""
+        """One judge on the items of a question on which it takes a side, and so does the key, before and after."""
+        last = {item: one.key for item, one in self.items.items()}
+        last |= {item: one.after for item, one in self.decisions.items()}
         chosen = [
             item
             for item, one in self.items.items()
-            if one.key is not None and one.judged[judge] not in (None, "uncertain") and question in (ALL_AXES, item[1])
+            if question in (ALL_AXES, item[1])
+            and {None, *UNDECIDED}.isdisjoint((one.key, one.judged[judge], last[item]))
         ]
         if not chosen:
             return None
         before = [float(self.items[item].judged[judge] == self.items[item].key) for item in chosen]
-        known = {item: one for item, one in self.decisions.items() if item in self.items}
-        right = {item: float(self.items[item].judged[judge] == one.after) for item, one in known.items()}
+        right = {item: float(self.items[item].judged[judge] == last[item]) for item in chosen if item in self.decisions}
         both = zip(chosen, before, strict=True)
         mended = [right.get(item, was) if self.items[item].contested else was for item, was in both]
         after = self.corrected(chosen, before=before, after=right)

@@ -28,16 +28,17 @@ from axisjudge.stats.calibration import (
 )
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.frames import Given, kind_of, made_up_raters, rows_of
+from axisjudge.studies._shared.pooled import UNDECIDED
 from axisjudge.studies._shared.result import Part, open_door
-from axisjudge.studies._shared.words import listed, many
+from axisjudge.studies._shared.words import apart, listed, many
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 CALIBRATION = "calibration"
-#: A verdict that takes no side is neither right nor wrong.
-NO_SIDE = ("uncertain",)
+#: A word that takes no side is neither right nor wrong, and no label.
+_SIDED = ~pl.col("verdict").is_in(UNDECIDED)
 
 _ITEM = ("item_id", "question")
 
@@ -66,7 +67,8 @@ class JudgeCalibration(Result):
     """One judge's confidences of one source against labels.
 
     `accuracy` is the share of its verdicts that are the label's and `mean_confidence` what it says of them. Verdicts
-    that take no side are counted in `n_no_side`, lost ones in `n_lost`, those without a label in `n_unlabelled`.
+    that take no side are counted in `n_no_side`, lost ones in `n_lost`, those without a label that takes one in
+    `n_unlabelled`.
     """
 
     _keys = columns(_FIGURES, "auroc=auc curve=line risk_coverage=risk recalibration n_no_side n_lost n_unlabelled")
@@ -97,7 +99,7 @@ class JudgeCalibration(Result):
     @property
     def sentence(self) -> str:
         """Over- or underconfident, more than chance or not, and whether confidence ranks right before wrong."""
-        left_out = {"uncertain": self.n_no_side, "lost": self.n_lost, "without a label": self.n_unlabelled}
+        left_out = {"without a side": self.n_no_side, "lost": self.n_lost, "without a label": self.n_unlabelled}
         counts, curve = ", ".join(f"{count} {what}" for what, count in left_out.items() if count), self.curve
         return (
             f"{self.judge} ({self.source}) {gap(self.accuracy, self.mean_confidence)}; {curve.ece_bins} bins give an "
@@ -111,7 +113,8 @@ def calibration(
 ) -> Confidence:
     """Confidences of every judge against labels, one source of confidence at a time.
 
-    An item's label is the commonest word of people or of the planted truth, and an item on which they tie has none.
+    An item's label is the commonest word of people or of the planted truth that takes a side, and an item on which they
+    tie has none.
     Arguments as `axisjudge.studies.confidence`; `ratings` and `labels` may be one table.
 
     Raises
@@ -127,18 +130,17 @@ def calibration(
     judged = judged.with_columns(pl.col("confidence_source").fill_null("not stated"))
     if judged["label"].null_count() == judged.height:
         cure = "item_id and question must be those of the ratings"
-        raise TooLittle("labels", "must label items that were rated", cure=cure)
+        raise TooLittle("labels", "must label items that were rated, by words that take a side", cure=cure)
     having, key = judged.drop_nulls(["confidence", "label"]), ("family", "rater", "confidence_source")
     if having.is_empty():
         raise TooLittle("ratings", "must hold confidences on labelled items")
-    keys = having.select(key).unique().sort(key)
-    without = sorted(set(judged["rater"]) - set(having["rater"]))
-    judges = (
+    decided = having.filter(_SIDED)
+    judges = tuple(
         _judge(judge, family, source, judged.filter(pl.col("rater") == judge), cluster_unit, ci_level, seed)
-        for family, judge, source in keys.iter_rows()
+        for family, judge, source in decided.select(key).unique().sort(key).iter_rows()
     )
-    known = tuple(one for one in judges if one is not None)
-    return Confidence(known, tuple(without), Missing.NONE, kind=kind_of(ratings))
+    without = tuple(sorted(set(judged["rater"]) - set(decided["rater"])))
+    return Confidence(judges, without, Missing.NONE if judges else Missing.NO_SIDE, kind=kind_of(ratings))
 
 
 def _not_looked_at(labels: Given) -> pl.DataFrame:
@@ -149,27 +151,23 @@ def _not_looked_at(labels: Given) -> pl.DataFrame:
 
 
 def _labels(table: pl.DataFrame) -> pl.DataFrame:
-    """One label an item: the commonest word of those who label; none on a tie."""
+    """One label an item: the commonest word that takes a side of those who label; none on a tie."""
     given = table.filter(BY_LABELLER, pl.col("verdict").is_not_null())
     if given.is_empty():
         cure = "labels are ratings whose rater_kind is human or planted"
         raise TooLittle("labels", "must be of people, or planted truth, and none is", cure=cure)
-    counts = given.group_by(*_ITEM, "verdict").len()
+    counts = given.filter(_SIDED).group_by(*_ITEM, "verdict").len()
     top = counts.filter(pl.col("len") == pl.col("len").max().over(*_ITEM))
     return top.filter(pl.len().over(*_ITEM) == 1).select(*_ITEM, label="verdict")
 
 
 def _judge(
     judge: str, family: str, source: str, own: pl.DataFrame, cluster_unit: str, ci_level: float, seed: int
-) -> JudgeCalibration | None:
+) -> JudgeCalibration:
     once(own, *_ITEM, rule="one rating for each item and question", where=f"ratings of {judge}")
     sure = own.filter(pl.col("confidence").is_not_null() & (pl.col("confidence_source") == source))
     labelled = sure.filter(pl.col("label").is_not_null())
-    sided = labelled.filter(~pl.col("verdict").is_in(NO_SIDE)).with_columns(
-        correct=(pl.col("verdict") == pl.col("label")).cast(pl.Float64)
-    )
-    if sided.is_empty():
-        return None
+    sided = labelled.filter(_SIDED).with_columns(correct=(pl.col("verdict") == pl.col("label")).cast(pl.Float64))
     confidence, correct, clusters = (sided[name].to_numpy() for name in ("confidence", "correct", "cluster_id"))
     several = clusters if sided["cluster_id"].n_unique() > 1 else None  # one shows not how far clusters differ
     auc = auroc(confidence, correct, clusters=clusters, cluster_unit=cluster_unit, ci_level=ci_level)
@@ -183,7 +181,7 @@ def _judge(
         auc=auc,
         risk=risk_coverage(confidence, correct),
         recalibration=_recalibrated(sided, f"{judge}/{source}"),
-        n_no_side=labelled.height - sided.height,
+        n_no_side=labelled.filter(~_SIDED).height,
         n_lost=own.filter(pl.col("status") != "ok").height,
         n_unlabelled=sure.height - labelled.height,
     )
@@ -378,6 +376,7 @@ class Missing(StrEnum):
     NONE = ""
     NO_LABELS = "there are no labels of people and no planted truth"
     NO_CONFIDENCES = "no judge gave confidences"
+    NO_SIDE = "no judge takes a side on an item with a label and says how sure it is"
 
 
 class Word(StrEnum):
@@ -390,14 +389,14 @@ class Word(StrEnum):
 
 def gap(accuracy: float, confidence: float) -> str:
     """Accuracy beside mean confidence, and how far apart they are."""
-    points = round(100 * abs(confidence - accuracy))
-    off = f"{many(points, 'point')} {'more' if confidence > accuracy else 'less'}"
+    points = round(apart(confidence, accuracy, ".0%"))
+    off = f"{many(abs(points), 'point')} {'more' if points > 0 else 'less'}" if points else "the same"
     return f"is right on {accuracy:.0%} of its verdicts and {confidence:.0%} sure on average, {off}"
 
 
 def without_confidences(judges: Sequence[str]) -> list[str]:
-    """Judges that said nothing of how sure they are; nothing where all did."""
-    return [f"Without confidences on labelled items: {', '.join(judges)}."] if judges else []
+    """Judges that said of no verdict with a side how sure they are; nothing where all did."""
+    return [f"Without confidences on labelled items that they decide: {', '.join(judges)}."] if judges else []
 
 
 def answer(judges_by: Mapping[Word, Sequence[str]], widest: str) -> str:

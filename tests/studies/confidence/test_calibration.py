@@ -1,6 +1,7 @@
 """Confidences against labels: right by hand, each source apart, and what cannot be measured is said."""
 
 import math
+import re
 
 import numpy as np
 import polars as pl
@@ -8,9 +9,9 @@ import pytest
 from judged import ratings
 
 from axisjudge.checks import InputError
-from axisjudge.studies.confidence import calibration
+from axisjudge.studies.confidence import Missing, calibration, gap
 
-YES, NO, MAYBE = "correct", "incorrect", "uncertain"
+YES, NO, MAYBE, OPEN = "correct", "incorrect", "uncertain", "not_applicable"
 
 
 def labels(words):
@@ -42,14 +43,27 @@ def test_sources_of_confidence_are_never_pooled():
 
 
 def test_uncertain_lost_and_unlabelled_are_left_out_and_counted_never_wrong():
-    table = judged([YES, MAYBE, None, YES, NO], [0.9, 0.5, None, 0.9, 0.8])
-    truth = ratings(
-        {"p1": [YES, YES, YES, YES, NO], "p2": [YES, YES, YES, NO, NO]}, kinds={"p1": "human", "p2": "human"}
-    )
-    found = calibration(table, truth).judges[0]
-    assert (found.curve.n_items, found.accuracy) == (2, 1.0)
-    assert (found.n_no_side, found.n_lost, found.n_unlabelled) == (1, 1, 1)
-    assert "Left out: 1 uncertain, 1 lost, 1 without a label." in found.sentence
+    table = judged([YES, MAYBE, OPEN, None, YES, NO, YES, YES], [0.9, 0.5, 0.5, None, 0.9, 0.8, 0.9, 0.9])
+    people = {"p1": [*[YES] * 5, NO, MAYBE, YES], "p2": [*[YES] * 4, NO, NO, OPEN, MAYBE]}
+    found = calibration(table, ratings(people, kinds=dict.fromkeys(people, "human"))).judges[0]
+    assert (found.curve.n_items, found.accuracy) == (3, 1.0)
+    assert (found.n_no_side, found.n_lost, found.n_unlabelled) == (2, 1, 2)
+    assert "Left out: 2 without a side, 1 lost, 2 without a label." in found.sentence
+
+
+def test_a_judge_that_never_takes_a_side_is_named_and_alone_is_no_answer_without_a_reason():
+    silent = judged([MAYBE, OPEN], [0.9, 0.6])
+    alone = calibration(silent, labels([YES, NO]))
+    assert alone.missing is Missing.NO_SIDE
+    assert alone.missing in alone.answer
+    beside = pl.concat([silent, judged([YES, NO], [0.9, 0.6]).with_columns(rater=pl.lit("other"))])
+    assert calibration(beside, labels([YES, NO])).without == ("judge",)
+
+
+@pytest.mark.parametrize(("accuracy", "confidence"), [(0.252, 0.906), (0.905, 0.2549), (0.4951, 0.5049)])
+def test_the_gap_is_that_of_the_shares_beside_it(accuracy, confidence):
+    right, sure, *points = map(int, re.findall(r"\d+", gap(accuracy, confidence)))
+    assert points == ([abs(right - sure)] if right != sure else [])
 
 
 def test_maps_are_fitted_on_the_calibration_split_and_tried_elsewhere_only():
@@ -85,7 +99,7 @@ def test_judges_without_confidences_are_named():
     table = pl.concat([judged([YES, NO], [0.9, 0.6]), ratings({"mute": [YES, NO]})])
     found = calibration(table, labels([YES, YES]))
     assert found.without == ("mute",)
-    assert found.sentences[-1] == "Without confidences on labelled items: mute."
+    assert found.sentences[-1].endswith(": mute.")
 
 
 def test_wrong_input_is_named():
