@@ -121,7 +121,7 @@ def test_words_that_take_no_side_are_in_no_accuracy():
     accuracies = []
     for more_labels, more_ratings in (([], []), (more, said)):
         items = labelled_items(ratings_frame(labels + more_labels), ratings_frame(ratings + more_ratings))
-        queue = adjudication_queue(items, n_agreements=len([one for one in items.values() if not one.contested]), seed=1)
+        queue = adjudication_queue(items, n_agreements=sum(not one.contested for one in items.values()), seed=1)
         truth_of = [*truth, *[True] * 600, *[own == "incorrect" for own, _ in extra]]
         accuracies.append(adjudication_report(items, adjudicate(items, decided(queue, truth_of), queue)).judges[0])
     assert accuracies[0].before.n_items == accuracies[1].before.n_items == 300

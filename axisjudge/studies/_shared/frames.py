@@ -51,6 +51,14 @@ def questions_in_order(questions: Iterable[str]) -> list[str]:
     return [*(axis for axis in AXES if axis in named), *sorted(named - set(AXES))]
 
 
+def commonest(labels: pl.DataFrame) -> pl.DataFrame:
+    """item_id, question and label: the commonest verdict of each item and question; no row on a tie."""
+    item = ("item_id", "question")
+    counts = labels.drop_nulls("verdict").group_by(*item, "verdict").len()
+    top = counts.filter(pl.col("len") == pl.col("len").max().over(*item))
+    return top.filter(pl.len().over(*item) == 1).select(*item, label="verdict")
+
+
 SCOPE = "All of this is about these judges, agents and tasks."
 
 

@@ -27,7 +27,7 @@ from axisjudge.studies._shared import words
 from axisjudge.studies._shared.frames import Floats, Given, Table, mean_of, table_of
 from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.result import Part
-from axisjudge.studies._shared.words import listed, many, sentence_case
+from axisjudge.studies._shared.words import listed, many, plural, sentence_case
 
 
 class Ranking(Part, caption="Ranks that each may hold"):
@@ -75,7 +75,7 @@ class Ranking(Part, caption="Ranks that each may hold"):
                 self.quantity.replace(" ", "_"): float(self.sets.means[j]),
                 "rank_from": int(self.sets.rank_low[j]),
                 "rank_to": int(self.sets.rank_high[j]),
-                "tasks": self.sets.n_clusters,
+                plural(self.unit): self.sets.n_clusters,
             }
             for j in self.sets.order
         ]
@@ -106,15 +106,15 @@ class Ranking(Part, caption="Ranks that each may hold"):
         for index, j in enumerate(() if sets.refusal else sets.order):
             ax.plot([sets.rank_low[j], sets.rank_high[j]], [index, index], color=theme.ACCENT, linewidth=7, alpha=0.25)
             ax.plot(index + 1, index, "o", color=theme.ACCENT, markersize=8)
-            theme.at_the_right(ax, index, "–" if np.isnan(sets.means[j]) else f"{sets.means[j]:.0%}")
+            theme.at_the_right(ax, index, "–" if np.isnan(sets.means[j]) else self._worded(sets.means[j]))
         theme.named_rows(ax, [theme.in_words(self.names[j]) for j in sets.order])
         ax.set_xticks(range(1, count + 1, 1 + count // 16))
         ax.set_xlim(0.6, count + 0.4)
-        level, of = f"{sets.ci_level:.0%}", many(sets.n_clusters, "task")
+        level, of = f"{sets.ci_level:.0%}", many(sets.n_clusters, self.unit)
         note = sets.refusal or f"bars: {level} rank sets, all together; {of}"
-        meaning = f"of {of}; dots: ranks by the observed rate, bars: all ranks that cannot be excluded"
+        meaning = f"of {of}; dots: ranks by what was observed, bars: all ranks that cannot be excluded"
         how = sets.refusal or f"{level} intervals of ranks, all together, by sign flips {meaning}"
-        x = f"rank by {self.quantity} (1 = highest); at the right the rate itself"
+        x = f"rank by {self.quantity} (1 = highest); at the right the {'rate' if self.share else 'mean'} itself"
         return theme.dress(ax, f"{sentence_case(self.subject)}: possible ranks", note, how=how, x=x, lines="x")
 
     def _worded(self, mean: float) -> str:

@@ -13,9 +13,10 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.comparisons.ranking import RankSets, Reversal
 from axisjudge.stats.correction import CorrectedRate
 from axisjudge.stats.escalation import Triage
-from axisjudge.stats.estimate import Estimate, no_interval, plural
+from axisjudge.stats.estimate import Estimate, no_interval
 from axisjudge.stats.estimate import many as many
 from axisjudge.stats.estimate import named as named
+from axisjudge.stats.estimate import plural as plural
 from axisjudge.stats.proportions import FEWEST_CLUSTERS
 from axisjudge.stats.repeats import CitationOverlap
 from axisjudge.verdict import AXES

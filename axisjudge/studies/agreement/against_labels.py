@@ -14,7 +14,7 @@ import polars as pl
 
 from axisjudge.checks import TooLittle, one_of
 from axisjudge.figures import theme
-from axisjudge.ratings.edge import as_ratings, once
+from axisjudge.ratings.edge import BY_JUDGE, as_ratings, once
 from axisjudge.results import Result, columns
 from axisjudge.sources import Source
 from axisjudge.stats.agreement.chance_corrected import Agreement, cohen_kappa
@@ -275,9 +275,7 @@ class StepScores(
     @property
     def answer(self) -> str:
         """The widest and the narrowest distance from people."""
-        ends = (pick(self.judges, key=lambda score: score.kappa.estimate) for pick in (min, max))
-        worst, best = ((end.judge, end.kappa, end.step_accuracy) for end in ends)
-        return words.steps(self.n_steps, self.n_runs, worst, best)
+        return words.steps(self)
 
 
 def step_scores(
@@ -310,7 +308,7 @@ def step_scores(
     labels = chosen.filter(pl.col("rater") == people, pl.col("verdict").is_not_null()).select(
         "item_id", "trajectory_id", "step_index", "cluster_id", label="verdict"
     )
-    judged = chosen.filter(pl.col("rater") != people, pl.col("rater_kind") != "human").sort("family", "rater")
+    judged = chosen.filter(pl.col("rater") != people, BY_JUDGE).sort("family", "rater")
     by_judge = judged.partition_by("family", "rater", maintain_order=True, as_dict=True)
     return StepScores(
         judges=tuple(_score(judge, family, of, labels, cluster_unit) for (family, judge), of in by_judge.items()),

@@ -111,15 +111,13 @@ def plot_with_labels(cross: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
     ax.set_ylim(at - 0.5, -0.5)
     ax.axvline(0, color=theme.FAINT, linewidth=0.8)
     theme.grid(ax)
-    mean = cross.with_labels[cross.judges[0]]
+    mean = max(cross.with_labels.values(), key=lambda each: each.n_items)
     who = f"mean over {len(cross.labellers)} labellers; " if len(cross.labellers) > 1 else ""
     note = f"{cross.label}, {_questions(cross)}; {who}{theme.intervals(mean)}"
     theme.dress(ax, f"Judges against {_labels(cross)}", note)
     grey = "" if math.isnan(ceiling.ci_low) else "; grey: the interval of people among themselves"
-    least, most = (pick(cross.with_labels.items(), key=lambda each: each[1].estimate) for pick in (min, max))
-    ends = f"from {least[1].estimate:z.2f} ({_name(least[0])}) to {most[1].estimate:z.2f} ({_name(most[0])})"
-    subject = f"{cross.label}, with {_labels(cross)} on {_questions(cross)}"
-    theme.describe(ax, f"{subject}, is observed {ends}; {who}{theme.intervals(mean)}{grey}")
+    said = words.with_labels(cross.label, cross.with_labels, cross.among_people, _labels(cross)).rstrip(".")
+    theme.describe(ax, f"{_questions(cross)}: {said}; {who}{theme.intervals(mean)}{grey}")
     return ax
 
 

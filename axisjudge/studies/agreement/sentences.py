@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -12,7 +13,18 @@ from axisjudge.stats.agreement.effective import EffectiveJudges
 from axisjudge.stats.agreement.soft import CaseWeighted
 from axisjudge.stats.comparisons.ranking import Reversal
 from axisjudge.stats.estimate import Estimate, NamedEstimate
-from axisjudge.studies._shared.words import directed, equal_to, listed, many, named, overturned, p_words, sentence_case
+from axisjudge.studies._shared.words import (
+    apart,
+    directed,
+    equal_to,
+    listed,
+    many,
+    named,
+    overturned,
+    p_words,
+    sentence_case,
+    spanned,
+)  # fmt: skip
 
 #: So many raters are named in a row with a figure each.
 _NAMED = 3
@@ -94,15 +106,14 @@ def _by_family(together: Any) -> str:
         others = [mean for two, mean in means.items() if not two <= set(group)]
         rest = listed([family for family in own if family not in group], "or")
         return (
-            f"Judges of {listed(group)} agree most with each other (kappa {_ends(inside)} between two families); "
-            f"where one is of {rest}, it is {_ends(others)}."
+            f"Judges of {listed(group)} agree most with each other ({named(together.label)} {spanned(inside)} between "
+            f"two families); where one is of {rest}, it is {spanned(others)}."
         )
     within, across = together.within.estimate, together.across.estimate
     if math.isnan(within + across):
         return ""
-    return (
-        f"Two of one family agree at a kappa of {within:z.2f} on average, two of different families at {across:z.2f}."
-    )
+    of = named(together.label)
+    return f"The mean {of} of two judges is {within:z.2f} within a family, and {across:z.2f} across families."
 
 
 def family_group(families: Sequence[str], means: Mapping[frozenset[str], float]) -> list[str]:
@@ -115,11 +126,6 @@ def family_group(families: Sequence[str], means: Mapping[frozenset[str], float])
         if min(inside) >= max(outside) + _GROUPED:
             best = sorted(group)
     return best
-
-
-def _ends(values: Sequence[float]) -> str:
-    low, high = f"{min(values):z.2f}", f"{max(values):z.2f}"
-    return low if low == high else f"{low} to {high}"
 
 
 def next_step(judges: Sequence[str], families: int, effective: Any) -> str:
@@ -218,6 +224,7 @@ def families(where: str, label: str, within: Estimate, across: Estimate, differe
         return f"{where}: {within.reason}; across families the mean {named(label)} is {across.worded('.3f')}."
     if math.isnan(across.estimate):
         return f"{where}: {across.reason}; within it the mean {named(label)} is {within.worded('.3f')}."
+    difference = replace(difference, estimate=apart(within.estimate, across.estimate, ".3f"))
     first = (
         f"On {where}, the mean {named(label)} of two judges is {within.worded('.3f')} within a family and "
         f"{across.worded('.3f')} across: {directed(difference, 'higher within', 'lower within', unit='', spec='.3f')}, "
@@ -282,7 +289,12 @@ def weighted(where: str, normalised: str, product: CaseWeighted, minimum: CaseWe
             f"{where}: weighting cases by confidence changes nothing (alpha {product.unweighted:z.2f}): "
             f"{product.reason}."
         )
-    by_product, by_minimum = (directed(each, "higher", "lower", unit="", spec=".2f") for each in (product, minimum))
+    by_product, by_minimum = (
+        directed(
+            replace(each, estimate=apart(each.weighted, each.unweighted, ".2f")), "higher", "lower", unit="", spec=".2f"
+        )
+        for each in (product, minimum)
+    )
     return (
         f"{where}: with cases weighted by the judges' confidence ({normalised}) alpha of the panel goes {change}: "
         f"{by_product} with products of confidences, {by_minimum} with the smaller one. With these weights "
@@ -291,20 +303,24 @@ def weighted(where: str, normalised: str, product: CaseWeighted, minimum: CaseWe
     )
 
 
-def steps(
-    n_steps: int, n_runs: int, worst: tuple[str, Estimate, Estimate], best: tuple[str, Estimate, Estimate]
-) -> str:
+def steps(scores: Any) -> str:
     """The range of observed distances from people: kappa and step accuracy at both ends."""
-    (low, lowest, least), (high, highest, most) = worst, best
-    where = f"On {many(n_steps, 'step')} of {many(n_runs, 'run')} in {highest.clusters}"
-    if low == high:
-        return (
-            f"{where}, {low} has a kappa with people, unweighted, of {highest.worded('.3f')}; step accuracy "
-            f"{most.worded('.3f')}."
-        )
+    known = [each for each in scores.judges if not math.isnan(each.kappa.estimate)]
+    where = f"On {many(scores.n_steps, 'step')} of {many(scores.n_runs, 'run')}"
+    if not known:
+        why = "; ".join(dict.fromkeys(each.kappa.reason for each in scores.judges)) or "no judge rated them"
+        return f"{where} no judge has a kappa with people: {why}."
+    low, high = (pick(known, key=lambda each: each.kappa.estimate) for pick in (min, max))
+    kappas, accuracies = ([getattr(end, of).worded(".3f") for end in (low, high)] for of in ("kappa", "step_accuracy"))
+    without = [each.judge for each in scores.judges if math.isnan(each.kappa.estimate)]
+    rest = f" Without a kappa: {listed(without)}." if without else ""
+    where = f"{where} in {high.kappa.clusters}"
+    if low is high:
+        said = f"has a kappa with people, unweighted, of {kappas[0]}; step accuracy {accuracies[0]}"
+        return f"{where}, {low.judge} {said}.{rest}"
     return (
-        f"{where}, {low} has the lowest observed kappa with people, unweighted, {lowest.worded('.3f')}, and {high} the "
-        f"highest, {highest.worded('.3f')}. Their step accuracies are {least.worded('.3f')} and {most.worded('.3f')}."
+        f"{where}, {low.judge} has the lowest observed kappa with people, unweighted, {kappas[0]}, and {high.judge} "
+        f"the highest, {kappas[1]}. Their step accuracies are {accuracies[0]} and {accuracies[1]}.{rest}"
     )
 
 

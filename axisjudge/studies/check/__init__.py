@@ -32,7 +32,14 @@ from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies.check import sentences as say
 from axisjudge.studies.check.columns import Roles, roles_of
 from axisjudge.studies.check.compute import (
-    CHANCE_CORRECTED, COLUMNS, MOST_ABREAST, NAMES, Checked, CheckTerms, rows, terms_of,
+    CHANCE_CORRECTED,
+    COLUMNS,
+    MOST_ABREAST,
+    NAMES,
+    Checked,
+    CheckTerms,
+    rows,
+    terms_of,
 )  # fmt: skip
 from axisjudge.studies.check.compute import JudgeCheck as JudgeCheck
 from axisjudge.studies.check.compute import decide as decide

@@ -27,7 +27,7 @@ from axisjudge.stats.calibration import (
     risk_coverage,
 )
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.frames import Given, kind_of, made_up_raters, rows_of
+from axisjudge.studies._shared.frames import Given, commonest, kind_of, made_up_raters, rows_of
 from axisjudge.studies._shared.pooled import UNDECIDED
 from axisjudge.studies._shared.result import Part, open_door
 from axisjudge.studies._shared.words import apart, listed, many
@@ -156,9 +156,7 @@ def _labels(table: pl.DataFrame) -> pl.DataFrame:
     if given.is_empty():
         cure = "labels are ratings whose rater_kind is human or planted"
         raise TooLittle("labels", "must be of people, or planted truth, and none is", cure=cure)
-    counts = given.filter(_SIDED).group_by(*_ITEM, "verdict").len()
-    top = counts.filter(pl.col("len") == pl.col("len").max().over(*_ITEM))
-    return top.filter(pl.len().over(*_ITEM) == 1).select(*_ITEM, label="verdict")
+    return commonest(given.filter(_SIDED))
 
 
 def _judge(

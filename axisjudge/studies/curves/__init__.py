@@ -17,9 +17,9 @@ from axisjudge.scores.curves.curve import AXIS_CURVE, CurveFit, Floats, LogNorma
 from axisjudge.stats.link_lines import normal_density
 from axisjudge.studies._shared.frames import Given, Kind, columns_of, kind_of, native, to_polars
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies._shared.words import listed
+from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.curves import sentences as say
-from axisjudge.studies.curves.fits import _ORANGE
+from axisjudge.studies.curves.fits import _ORANGE, _numbers
 from axisjudge.studies.curves.fits import ControlPoints as ControlPoints
 from axisjudge.studies.curves.fits import CurveReport as CurveReport
 from axisjudge.studies.curves.fits import FormErrors as FormErrors
@@ -190,6 +190,8 @@ class CompositeComparison(
         Share of pairs of runs that stand in the other order.
     reversed_within : dict of str to int
         The same within each fitted dimension, counted: a monotone curve reverses none.
+    without_goal : int
+        Runs that have no goal score and so no composite; they are left out.
     """
 
     _rows = "agents", {}
@@ -200,6 +202,7 @@ class CompositeComparison(
     kept: tuple[str, ...]
     reversed_pairs: float
     reversed_within: Mapping[str, int]
+    without_goal: int = 0
 
     @property
     def answer(self) -> str:
@@ -232,6 +235,7 @@ class CompositeComparison(
             *([say.WITHIN.format(pairs=pairs, names=listed(within))] if within else []),
             say.order(*order),
             *([say.KEPT.format(names=listed(kept))] if kept else []),
+            *([say.NO_GOAL.format(runs=many(self.without_goal, "run"))] if self.without_goal else []),
         ]
 
 
@@ -244,8 +248,8 @@ def compare_composites(given: Given | ScoreSource, report: CurveReport) -> Compo
     Parameters
     ----------
     given : table or ScoreSource
-        run, agent, task, dimension, raw, goal; the first row of a run and dimension counts. None comes back where
-        there is no goal, or not every AXIS dimension.
+        run, agent, task, dimension, raw, goal; the first row of a run and dimension counts. Runs without a goal are
+        left out; None comes back where there is no goal, or not every AXIS dimension.
     report : CurveReport
         The fitted curves.
     """
@@ -254,16 +258,19 @@ def compare_composites(given: Given | ScoreSource, report: CurveReport) -> Compo
     names = [name for name in DEFAULT_WEIGHTS if name != GOAL]
     if not {"agent", "goal"} <= set(scores.columns) or not set(names) <= set(scores["dimension"]):
         return None
-    about = scores.select("run", "agent", "task", "goal").unique("run", keep="first", maintain_order=True)
+    known = scores.with_columns(goal=pl.Series(_numbers(scores, "goal"))).filter(pl.col("goal").is_finite())
+    about = known.select("run", "agent", "task", "goal").unique("run", keep="first", maintain_order=True)
+    if about.is_empty():
+        return None
     first = scores.unique(["run", "dimension"], keep="first", maintain_order=True)
     raw = {name: _of_dimension(first, about, name) for name in names}
-    known = [name for name in names if name in fits and fits[name].curve is not None]
-    goal = DEFAULT_WEIGHTS[GOAL] * about["goal"].to_numpy().astype(np.float64)
+    fitted_to = [name for name in names if name in fits and fits[name].curve is not None]
+    goal = DEFAULT_WEIGHTS[GOAL] * about["goal"].to_numpy()
     assumed = {name: AXIS_CURVE.score(raw[name]) for name in names}
-    fitted = assumed | {name: fits[name].band(raw[name]).score for name in known}
+    fitted = assumed | {name: fits[name].band(raw[name]).score for name in fitted_to}
     before, after = (goal + sum(DEFAULT_WEIGHTS[name] * of[name] for name in names) for of in (assumed, fitted))
-    changes = _joint_changes([(DEFAULT_WEIGHTS[name], fits[name], raw[name]) for name in known], about.height)
-    width = max((fits[name].line.width(fits[name].median.ci_level) for name in known), default=math.nan)
+    changes = _joint_changes([(DEFAULT_WEIGHTS[name], fits[name], raw[name]) for name in fitted_to], about.height)
+    width = max((fits[name].line.width(fits[name].median.ci_level) for name in fitted_to), default=math.nan)
     half = width * np.sqrt((changes**2).sum(axis=0))
     runs = about.select("run", "agent", "task").with_columns(
         assumed=pl.Series(before), fitted=pl.Series(after), low=pl.Series(after - half), high=pl.Series(after + half)
@@ -272,9 +279,10 @@ def compare_composites(given: Given | ScoreSource, report: CurveReport) -> Compo
     return CompositeComparison(
         runs=runs,
         agents=_agent_means(runs, changes, width),
-        kept=tuple(name for name in names if name not in known),
+        kept=tuple(name for name in names if name not in fitted_to),
         reversed_pairs=_reversed(before, after) / n_pairs if n_pairs else math.nan,
-        reversed_within={name: _reversed(assumed[name], fitted[name]) for name in known},
+        reversed_within={name: _reversed(assumed[name], fitted[name]) for name in fitted_to},
+        without_goal=scores["run"].n_unique() - about.height,
         kind=report.kind,
         made_up=report.made_up,
     )

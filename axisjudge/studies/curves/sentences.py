@@ -32,6 +32,7 @@ MOVED = (
 )
 WITHIN = "Within one dimension {pairs:,} pairs of runs change their order ({names}): a monotone curve cannot do that."
 KEPT = "For {names} the curve is the assumed one in both, because its fit is refused."
+NO_GOAL = "Left out: {runs} without a goal score, as a composite needs one."
 CLIFF = (
     "The program gives {below} at raw {raw} and {top} at raw 1; between them {names} cannot occur. Divided by its "
     "value at raw 1 the curve ends at 100 without a jump, and every other score rises by {rise:.1%}."

@@ -13,6 +13,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.labels.reading import first_line_of, json_if_any
+from axisjudge.ratings.edge import BY_JUDGE
 from axisjudge.ratings.scales import ends_of
 from axisjudge.ratings.table import ratings_frame, read_ratings
 from axisjudge.scores.axis.result import GOAL, AxisResult
@@ -208,7 +209,7 @@ def scores_of_ratings(ratings: pl.DataFrame) -> pl.DataFrame:
     keys = [pl.col("item_id").alias("run"), pl.col("cluster_id").alias("task"), pl.col("question").alias("dimension")]
     share = (pl.col("value") - low) / (high - low)
     person = pl.col("rater_kind") == "human"
-    rows = graded.group_by(keys).agg(raw=share.filter(~person).mean(), human=100 * share.filter(person).mean())
+    rows = graded.group_by(keys).agg(raw=share.filter(BY_JUDGE).mean(), human=100 * share.filter(person).mean())
     scores = rows.drop_nulls().sort("dimension", "run")
     if scores.is_empty():
         raise TooLittle("ratings", "no item was rated by judges and by people", cure="give both in one table")

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 
 from axisjudge.figures import theme
-from axisjudge.ratings.edge import as_ratings
+from axisjudge.ratings.edge import BY_JUDGE, as_ratings
 from axisjudge.studies._shared.citations import SharedSteps as SharedSteps
 from axisjudge.studies._shared.citations import shared_steps as shared_steps
-from axisjudge.studies._shared.frames import Given, Table, kind_of, made_up_raters, table_of
+from axisjudge.studies._shared.frames import Given, Table, commonest, kind_of, made_up_raters, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.evidence import repeats as say
@@ -129,7 +129,9 @@ class BesideChance(Part, name="beside_chance", caption="Each judge beside one th
 
     @property
     def table(self) -> Table:
-        """One row a judge: counts; mean confidence where right and where wrong; right in shorter and in longer runs."""
+        """One row a judge: counts; mean confidence where right and where wrong; right in shorter and in longer runs,
+        None where it counted no tokens.
+        """
         return table_of(self.rows.to_dicts(), self.kind)
 
     @property
@@ -163,11 +165,11 @@ def beside_chance(ratings: Given, truth: Given) -> BesideChance:
     ratings : table
         Ratings of judges; lost ones are counted and compared with nothing.
     truth : table
-        Ratings that are taken for right, one an item and question: people's labels, planted truth.
+        Ratings that are taken for right: people's labels, planted truth. Of several on an item and question the
+        commonest word counts, and none on a tie.
     """
-    mine, labels = as_ratings(ratings), as_ratings(truth).filter(pl.col("status") == "ok")
-    right = labels.select("item_id", "question", label="verdict").unique(["item_id", "question"])
-    judged = mine.filter(~pl.col("rater_kind").is_in(["human", "planted"])).join(right, on=["item_id", "question"])
+    mine, labels = as_ratings(ratings), commonest(as_ratings(truth).filter(pl.col("status") == "ok"))
+    judged = mine.filter(BY_JUDGE).join(labels, on=["item_id", "question"], maintain_order="left")
     judged = judged.with_columns(hit=pl.col("verdict") == pl.col("label"), length=pl.col("input_tokens"))
     rows = [_row(str(name), each) for (name,), each in judged.group_by("rater", maintain_order=True)]
     return BesideChance(pl.DataFrame(rows), kind=kind_of(ratings), made_up=made_up_raters(mine))
@@ -181,7 +183,7 @@ def _commonest(words: pl.Series) -> tuple[str | None, int]:
 def _row(judge: str, rated: pl.DataFrame) -> dict[str, Any]:
     given = rated.filter(pl.col("status") == "ok")
     (word, says_it), (_, one_word_right) = _commonest(given["verdict"]), _commonest(given["label"])
-    is_long = given["length"].rank("ordinal") > given.height / 2
+    n_lengths, at = given["length"].count(), given["length"].rank("ordinal")
     return {
         "judge": judge,
         "asked": rated.height,
@@ -195,8 +197,8 @@ def _row(judge: str, rated: pl.DataFrame) -> dict[str, Any]:
         "sure_when_right": given.filter("hit")["confidence"].mean(),
         "sure_when_wrong": given.filter(~pl.col("hit"))["confidence"].mean(),
         "cite_a_step": given.filter(pl.col("cited_step_indices").list.len() > 0).height,
-        "right_in_shorter": int(given.filter(~is_long)["hit"].sum()),
-        "right_in_longer": int(given.filter(is_long)["hit"].sum()),
+        "right_in_shorter": int(given.filter(at <= n_lengths / 2)["hit"].sum()) if n_lengths else None,
+        "right_in_longer": int(given.filter(at > n_lengths / 2)["hit"].sum()) if n_lengths else None,
     }
 
 

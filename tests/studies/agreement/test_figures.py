@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import matplotlib
 import numpy as np
@@ -14,8 +15,9 @@ import matplotlib.pyplot as plt
 from judged import ratings
 
 from axisjudge.labels import read_agentprocessbench
+from axisjudge.stats.comparisons.ranking import rank_sets
 from axisjudge.studies._shared.pooled import pooled
-from axisjudge.studies._shared.ranking import panel_triage
+from axisjudge.studies._shared.ranking import Ranking, panel_triage
 from axisjudge.studies.agreement.against_labels import panel_worth
 from axisjudge.studies.agreement.by_family import (
     families_of,
@@ -24,6 +26,7 @@ from axisjudge.studies.agreement.by_family import (
     plot_panel_worth,
     plot_with_labels,
 )
+from axisjudge.studies.agreement.sentences import Agreed, answer
 from axisjudge.studies.confidence import calibration, plot_reliability
 
 WORDS = np.array(["correct", "incorrect"])
@@ -60,6 +63,37 @@ def overlapping(ax) -> list[tuple[str, str]]:
     labels = [*ax.texts, *ax.get_yticklabels()]
     boxes = [(label.get_text(), label.get_window_extent()) for label in labels if label.get_text()]
     return [(a, b) for n, (a, one) in enumerate(boxes) for b, other in boxes[n + 1 :] if one.overlaps(other)]
+
+
+def test_a_judge_without_items_in_common_with_people_is_no_end_of_their_range():
+    table = panel(people=("p",))
+    apart = table.filter(pl.col("rater") == "a1").with_columns(
+        rater=pl.lit("0 alone"), **{name: pl.col(name) + "x" for name in ("item_id", "trajectory_id", "cluster_id")}
+    )
+    found = families(pooled(pl.concat([table, apart]), "termination"))
+    assert math.isnan(found.with_labels["0 alone"].estimate)
+    how = plot_with_labels(found).figure.get_label()
+    assert "nan" not in how
+    assert "over 30 tasks" in how
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_ranks_are_drawn_with_what_they_are_of(share):
+    means = np.random.default_rng(1).normal([[75.65, 61.2]], 5, (12, 2)) / (100 if share else 1)
+    sets = rank_sets(means, rng=np.random.default_rng(0))
+    ranking = Ranking("the 2 agents", "mean score", ("elm", "fir"), sets, unit="spec", share=share)
+    ax = ranking.plot()
+    assert {f"elm ({text})" for text in texts(ax)} >= {ranking.leader}
+    assert "12 specs" in ax.figure.get_label()
+    assert ranking.table["specs"].to_list() == [12, 12]
+
+
+def test_the_answer_and_its_differences_are_of_the_coefficient_that_was_asked_for():
+    found = families_of(pooled(panel(), "termination"), "gwet_ac1", {"cluster_unit": "task", "ci_level": 0.95})
+    assert "AC1 of two judges" in answer(Agreed.NOT_SHOWN, found, 1.0)
+    within, across = (replace(found.within, estimate=value) for value in (0.61249, 0.50051))
+    said = replace(found, within=within, across=across, difference=replace(found.difference, estimate=0.11198)).answer
+    assert all(figure in said for figure in ("0.612", "0.501", "0.111 higher")), said
 
 
 def test_the_matrix_prints_every_value_and_frames_each_family():

@@ -73,6 +73,22 @@ def test_steps_are_ordered_by_index_and_not_as_they_come():
     assert step_scores(shuffled).judges[0].first_error_accuracy.estimate == 1.0
 
 
+def test_a_judge_without_a_kappa_stands_beside_the_range_and_nobody_is_an_answer_too():
+    people = {"a1": ["+1", "-1", "+1"], "b1": ["-1", "+1"]}
+    both = step_scores(table(people, {run: [None] * len(words) for run, words in people.items()}))
+    good = table(people, people).filter(pl.col("rater") == "judge").with_columns(rater=pl.lit("z good"))
+    planted = good.with_columns(rater=pl.lit("truth"), rater_kind=pl.lit("planted"))
+    lost = table(people, {run: [None] * len(words) for run, words in people.items()})
+    found = step_scores(pl.concat([lost, good, planted]))
+    assert [each.judge for each in found.judges] == ["judge", "z good"], "who labels is no judge"
+    assert "z good has a kappa" in found.answer
+    assert found.answer.endswith("Without a kappa: judge.")
+    assert both.judges[0].kappa.reason in both.answer
+    alone = step_scores(lost.filter(pl.col("rater") == "people"))
+    assert len(alone.table) == 0
+    assert "no judge rated them" in alone.answer
+
+
 def test_wrong_input_is_named():
     ratings = table({"a1": ["+1"]}, {"a1": ["+1"]})
     with pytest.raises(InputError, match="people: must be one of judge, people"):

@@ -152,6 +152,8 @@ def test_a_table_and_its_people_as_ratings_are_told_apart(scores, tmp_path) -> N
     ratings.write_bytes(pl.concat([people, judge]).write_ndjson().encode())
     assert load_scores(str(table)).scores.height == scores.height
     both = load_scores(str(ratings)).scores
+    planted = judge.with_columns(rater=pl.lit("truth"), rater_kind=pl.lit("planted"), value=1.0)
+    assert scores_of_ratings(pl.concat([people, judge, planted])).equals(both), "who labels is no judge"
     assert both.height == scores["run"].n_unique() * 3
     assert (both["raw"] * 100).to_list() == pytest.approx((both["human"] * 0.9).to_list())
 
@@ -239,6 +241,22 @@ def test_a_run_without_a_raw_score_in_a_dimension_has_no_composite(scores, repor
     with pytest.raises(InputError, match="found 'agent'"):
         compare_composites(holed, report)
     assert compare_composites(scores.drop("goal"), report) is None
+
+
+def test_runs_without_a_goal_are_left_out_and_said_and_words_are_no_goal(scores, report) -> None:
+    """The composites are those of the other runs, as if the first agent's had never been there."""
+    mine = pl.col("agent") == scores["agent"][0]
+    found, rest = (
+        compare_composites(table, report)
+        for table in (scores.with_columns(goal=pl.when(~mine).then("goal")), scores.filter(~mine))
+    )
+    assert found.agents.equals(rest.agents)
+    assert found.reversed_pairs == rest.reversed_pairs
+    assert "Left out: 40 runs" in found.answer
+    assert "nan" not in found.answer
+    assert compare_composites(scores.with_columns(goal=pl.lit(None)), report) is None
+    with pytest.raises(InputError, match="goal: must hold numbers"):
+        compare_composites(scores.with_columns(goal=pl.lit("pass")), report)
 
 
 def test_files_that_are_no_tables_say_so(tmp_path) -> None:

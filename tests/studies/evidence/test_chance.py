@@ -48,6 +48,20 @@ def test_a_judge_of_whose_verdicts_none_came_said_no_word() -> None:
     assert (row["asked"], row["lost"], row["verdicts"], row["commonest_word"], row["says_it"]) == (3, 3, 0, None, 0)
 
 
+def test_of_several_labellers_most_count_and_none_is_a_judge() -> None:
+    """Without counts of tokens it is not told in which runs a judge is right; a tie is no label."""
+    labels = [["correct"] * 4, ["incorrect"] * 3 + ["correct"], ["incorrect", "correct", "incorrect", "incorrect"]]
+    truth = ratings_frame([each for n, words in enumerate(labels) for each in rated(f"p{n}", "human", words)][:-1])
+    known = rated("benchmark", "reference", ["correct"] * 4)
+    table = ratings_frame([*rated("judge", "llm", ["incorrect", "correct", "incorrect", "incorrect"]), *known])
+    for one in (truth, truth[::-1]):
+        (row,) = evidence.beside_chance(table, one).rows.to_dicts()
+        assert (row["judge"], row["verdicts"], row["right"]) == ("judge", 4, 3)
+        assert (row["right_in_shorter"], row["right_in_longer"]) == (None, None)
+    tied = truth.filter(pl.col("rater") != "p2")
+    assert evidence.beside_chance(table, tied).rows["verdicts"].to_list() == [1]
+
+
 def test_the_shipped_verdicts_of_a_small_model_are_of_the_demos_runs_and_worth_nothing() -> None:
     small = small_model_verdicts()
     (row,) = evidence.beside_chance(small, read_ratings(demo_truth())).rows.to_dicts()
