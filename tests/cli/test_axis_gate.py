@@ -11,7 +11,7 @@ import pytest
 
 from axisjudge import workbench
 from axisjudge.datasets import demo_transcripts
-from axisjudge.studies.axis_result.gate import ScoredRun
+from axisjudge.studies.axis_result.gate import ScoredRun, markdown
 from axisjudge.studies.axis_result.gate import gate as gate_of
 from axisjudge.studies.axis_result.gate import junit as junit_of
 
@@ -230,6 +230,7 @@ def test_a_floor_holds_only_where_the_runs_show_it(scores, code):
 def test_junit_is_sound_xml_whatever_a_scenario_is_called(name):
     runs = [ScoredRun(scenario=name, agent=name, trajectory_id="1", scores={"composite": 10.0}, ends=(10, 10))]
     assert check_junit(junit_of(gate_of(runs, None, floor=80)).encode())["tests"] == 1
+    assert "| 90% interval |" in markdown(gate_of(runs, None, floor=80, ci_level=0.9))
 
 
 def test_a_baseline_is_kept_when_a_gate_fails_and_is_of_one_ruler(bench):

@@ -176,7 +176,8 @@ def overturned(ratings: Judged, by_question: Mapping[str, CrossFamily]) -> dict[
 def step_scores(ratings: Judged) -> against_labels.StepScores | None:
     """Judges of single steps against people, by the rules of AgentProcessBench; None where no steps are labelled."""
     of = judged_items(ratings)
-    return next((replace(each, kind=of.kind) for each in against_labels.step_scores_of(of.source)), None)
+    scores = against_labels.step_scores_of(of.source, of.ci_level)
+    return next((replace(each, kind=of.kind) for each in scores), None)
 
 
 def worth(ratings: Judged) -> against_labels.PanelWorth | None:

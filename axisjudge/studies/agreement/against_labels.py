@@ -22,7 +22,7 @@ from axisjudge.stats.agreement.coefficients import alpha_of, coefficient_names, 
 from axisjudge.stats.agreement.effective import EffectiveJudges, WithoutOne, effective_judges, leave_out
 from axisjudge.stats.agreement.soft import CaseWeighted, SoftAgreement, beliefs, case_weighted, soft_agreement
 from axisjudge.stats.clusters import STEP_ICC
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, IntervalTerms
 from axisjudge.stats.proportions import clustered_proportion
 from axisjudge.studies._shared import frames
 from axisjudge.studies._shared.pooled import Pooled, PooledSample
@@ -279,7 +279,12 @@ class StepScores(
 
 
 def step_scores(
-    ratings: frames.Given, *, people: str = "people", question: str = "step", cluster_unit: str = "query"
+    ratings: frames.Given,
+    *,
+    people: str = "people",
+    question: str = "step",
+    cluster_unit: str = "query",
+    ci_level: float = 0.95,
 ) -> StepScores:
     """Step accuracy, first-error accuracy and kappa of every judge against one person's (or group's) labels.
 
@@ -310,8 +315,9 @@ def step_scores(
     )
     judged = chosen.filter(pl.col("rater") != people, BY_JUDGE).sort("family", "rater")
     by_judge = judged.partition_by("family", "rater", maintain_order=True, as_dict=True)
+    terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
     return StepScores(
-        judges=tuple(_score(judge, family, of, labels, cluster_unit) for (family, judge), of in by_judge.items()),
+        judges=tuple(_score(judge, family, of, labels, terms) for (family, judge), of in by_judge.items()),
         people=people,
         n_steps=labels.height,
         n_runs=labels["trajectory_id"].n_unique(),
@@ -320,21 +326,20 @@ def step_scores(
     )
 
 
-def _score(judge: str, family: str, judged: pl.DataFrame, labels: pl.DataFrame, cluster_unit: str) -> StepScore:
+def _score(judge: str, family: str, judged: pl.DataFrame, labels: pl.DataFrame, terms: IntervalTerms) -> StepScore:
     both = labels.join(judged.select("item_id", "verdict"), on="item_id", how="left", maintain_order="left")
     same = (both["verdict"] == both["label"]).fill_null(False)
     lost = both["verdict"].null_count()
     first = _first_errors(both)
     codes = both.select(pl.col("label", "verdict").replace_strict(_VALUES, return_dtype=pl.Float64)).to_numpy()
-    share = partial(clustered_proportion, cluster_unit=cluster_unit)
-    tasks: dict[str, Any] = {"clusters": both["cluster_id"], "cluster_unit": cluster_unit}
+    share = partial(clustered_proportion, **terms)
     return StepScore(
         judge=judge,
         family=family,
         step_accuracy=share(same.cast(float), both["cluster_id"], expected_icc=STEP_ICC),
         best_step_accuracy=(int(same.sum()) + lost) / both.height,
         first_error_accuracy=share(first["same"], first["cluster_id"]),
-        kappa=cohen_kappa(codes, categories=tuple(_VALUES.values()), **tasks),
+        kappa=cohen_kappa(codes, categories=tuple(_VALUES.values()), clusters=both["cluster_id"].to_numpy(), **terms),
         n_lost=lost,
     )
 
@@ -346,10 +351,11 @@ def _first_errors(both: pl.DataFrame) -> pl.DataFrame:
     return both.group_by("trajectory_id", "cluster_id", maintain_order=True).agg(same=same)
 
 
-def step_scores_of(source: Source) -> tuple[StepScores, ...]:
+def step_scores_of(source: Source, ci_level: float = 0.95) -> tuple[StepScores, ...]:
     """Step and first-error accuracy where people labelled steps on the scale ``step``, else nothing."""
     ratings = source.ratings
     on_steps = source.step_level and bool((ratings["scale"] == "step").all())
     if not on_steps or "people" not in set(ratings["rater"]):
         return ()
-    return tuple(step_scores(ratings, question=each, cluster_unit=source.cluster_unit) for each in source.questions)
+    terms: IntervalTerms = {"cluster_unit": source.cluster_unit, "ci_level": ci_level}
+    return tuple(step_scores(ratings, question=each, **terms) for each in source.questions)

@@ -188,7 +188,7 @@ class JudgedResults(Result):
     """What judges make of runs.
 
     `together` are the results from all judges' numbers, combined signal by signal before anything is scored; `apart`
-    those from each judge's own. `agreement` is None for a single judge.
+    those from each judge's own. `agreement` is None where fewer than two judges gave a first repeat.
     """
 
     _keys: ClassVar = {"judges": "apart", "agreement": "agreement"}
@@ -214,19 +214,22 @@ class JudgedResults(Result):
         return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def judged_results(trajectories: Sequence[Trajectory], ratings: pl.DataFrame, **how: Unpack[Scoring]) -> JudgedResults:
+def judged_results(
+    trajectories: Sequence[Trajectory], ratings: pl.DataFrame, *, ci_level: float = 0.95, **how: Unpack[Scoring]
+) -> JudgedResults:
     """Results from the ratings of each judge and of all together; `how` is that of `axis_results`.
 
     A judge that graded no checks (rules, say) is given the grades of the others, or those in `how`.
     """
-    apart = {}
-    for rater in sorted(set(asked_of_axis(ratings)["rater"])):
+    apart, asked = {}, asked_of_axis(ratings)
+    for rater in sorted(set(asked["rater"])):
         own = ratings.filter(pl.col("rater") == rater)
         graded = own.filter(pl.col("scale") == "check").height or how.get("grades") is not None
         given: Scoring = how if graded else {**how, "grades": ratings}
         apart[rater] = tuple(axis_results(trajectories, signals=own, **given))
     together = tuple(axis_results(trajectories, signals=ratings, **how))
-    return JudgedResults(together, apart, agreement_on_signals(ratings) if len(apart) > 1 else None)
+    several = asked.filter(pl.col("repeat") == 0)["rater"].n_unique() > 1
+    return JudgedResults(together, apart, agreement_on_signals(ratings, ci_level=ci_level) if several else None)
 
 
 class AxisResults(Study):
@@ -331,7 +334,7 @@ def axis_result(
     kind: Kind = "polars" if table is None else kind_of(table)
     shown: dict[str, Any] = {"made_up": made_up_raters(given, graded), "kind": kind}
     behind = behind_results(results, others, run_id=run_id, names=names, ci_level=ci_level, **shown)
-    judged = None if given is None else judged_results([*trajectories, *compare], given, **how)
+    judged = None if given is None else judged_results([*trajectories, *compare], given, ci_level=ci_level, **how)
     return replace(behind, judged=judged)
 
 

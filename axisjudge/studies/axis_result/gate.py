@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any, ClassVar, NamedTuple
 from xml.etree import ElementTree
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, one_of, printable
 from axisjudge.results import Result, dumps
 from axisjudge.scores.axis.result import AxisResult
 from axisjudge.scores.curves.curve import CurveFit
@@ -323,9 +323,7 @@ class GateDecision(Result):
     @property
     def sentence(self) -> str:
         """The decision in a line."""
-        return say.decision(
-            self.scenario, self.agent, self.rule, self.outcome, self.before, self.after, self.change, self.reason
-        )
+        return say.decision(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,6 +336,7 @@ class Gate(Result):
     decisions: tuple[GateDecision, ...]
     made_up: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    ci_level: float = 0.95
 
     @property
     def exit_code(self) -> int:
@@ -426,7 +425,9 @@ def gate(
         if floor is not None and pair.new:
             decisions.append(_above(pair, floor, ci_level, 1 - (1 - ci_level) / len(now)))
     against = baseline.name if baseline else None
-    return Gate(baseline=against, decisions=tuple(decisions), made_up=tuple(made_up), unread=tuple(unread))
+    return Gate(
+        baseline=against, decisions=tuple(decisions), made_up=tuple(made_up), unread=tuple(unread), ci_level=ci_level
+    )
 
 
 class _Pair(NamedTuple):
@@ -511,7 +512,7 @@ def _above(pair: _Pair, floor: float, level: float, strict: float) -> GateDecisi
 
 #: JUnit has a failure for what a check refuses, and an error for what could not be checked.
 _ELEMENT = {1: "failure", 4: "error"}
-_HEADS = ("scenario", "agent", "rule", "outcome", "before", "after", "change", "95% interval", "runs")
+_HEADS = ("scenario", "agent", "rule", "outcome", "before", "after", "change", "{:g}% interval", "runs")
 
 
 def junit(gate: Gate) -> str:
@@ -522,14 +523,14 @@ def junit(gate: Gate) -> str:
     top = ElementTree.Element("testsuites", counted)
     suite = ElementTree.SubElement(top, "testsuite", {"name": f"axis-result {gate.baseline or 'floor'}", **counted})
     for each in gate.decisions:
-        name = {"classname": _legal(f"{each.scenario}.{each.agent}"), "name": _legal(each.rule)}
+        name = {"classname": printable(f"{each.scenario}.{each.agent}"), "name": printable(each.rule)}
         case = ElementTree.SubElement(suite, "testcase", name)
         if element := _ELEMENT.get(each.exit_code):
-            about = {"type": str(each.outcome), "message": _legal(each.sentence)}
-            ElementTree.SubElement(case, element, about).text = _legal(each.sentence)
-    for reason in gate.unread:
-        case = ElementTree.SubElement(suite, "testcase", {"classname": "files", "name": _legal(reason.split(": ")[0])})
-        ElementTree.SubElement(case, "error", {"type": "unread", "message": _legal(reason)}).text = _legal(reason)
+            about = {"type": str(each.outcome), "message": printable(each.sentence)}
+            ElementTree.SubElement(case, element, about).text = printable(each.sentence)
+    for reason in map(printable, gate.unread):
+        case = ElementTree.SubElement(suite, "testcase", {"classname": "files", "name": reason.split(": ")[0]})
+        ElementTree.SubElement(case, "error", {"type": "unread", "message": reason}).text = reason
     ElementTree.indent(top)
     made: bytes = ElementTree.tostring(top, encoding="utf-8", xml_declaration=True)
     return made.decode() + "\n"
@@ -539,7 +540,8 @@ def markdown(gate: Gate) -> str:
     """A summary in Markdown: the answer, then what failed before what could not be told before the rest."""
     order = {1: 0, 4: 1, 0: 2}
     decisions = sorted(gate.decisions, key=lambda each: order[each.exit_code])
-    rows = [_HEADS, ("---",) * len(_HEADS), *(_row(each) for each in decisions)]
+    heads = [head.format(100 * gate.ci_level) for head in _HEADS]
+    rows = [heads, ("---",) * len(_HEADS), *map(_row, decisions)]
     notes = [f"- {_cell(text)}" for text in (*gate.unread, *(each.sentence for each in decisions if each.exit_code))]
     lines = [
         *([f"**{_cell(gate.warning)}**", ""] if gate.warning else []),
@@ -563,10 +565,4 @@ def _number(value: float) -> str:
 
 def _cell(text: str) -> str:
     """Text that stays text: no cell, markup, link or line ends with it."""
-    kept = "".join(letter if letter.isprintable() else "?" for letter in text)
-    return "".join(f"\\{letter}" if letter in r"\`*_[]<>|#!~" else letter for letter in kept)
-
-
-def _legal(text: str) -> str:
-    """Without the characters that XML has no word for."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+    return "".join(f"\\{letter}" if letter in r"\`*_[]<>|#!~" else letter for letter in printable(text))

@@ -321,20 +321,7 @@ class RunComparison(Part, name="comparison", caption="Points per quantity", form
     @property
     def sentence(self) -> str:
         """What changed, with its interval, and what could not be told."""
-        if self.refusal:
-            return say.REFUSED.format(reason=self.refusal)
-        shown = [each for each in self.changes if each.direction in (Direction.HIGHER, Direction.LOWER)]
-        untold = [each for each in self.changes if each.direction is Direction.CANNOT_TELL]
-        changes = [say.change(each.quantity, each.over_repeats) for each in shown]
-        rest = len(self.changes) - len(shown) - len(untold)
-        reason = "; ".join(dict.fromkeys(each.over_repeats.reason for each in untold))
-        without = [say.untold(each.quantity, each.before, each.after) for each in untold]
-        runs = self.n_before, self.n_after, len(self.tasks)
-        known = [each for each in self.changes if each not in untold]
-        most = max(known, key=lambda each: abs(each.over_repeats.estimate), default=None)
-        largest = say.change(most.quantity, most.over_repeats) if most else ""
-        how: Any = {"together": self.together, "largest": largest, "without": without, "reason": reason}
-        return say.comparison(changes, rest, *runs, **how)
+        return say.REFUSED.format(reason=self.refusal) if self.refusal else say.comparison(self)
 
     @property
     def together(self) -> str:
@@ -431,11 +418,11 @@ def _name_longest(ax: theme.Axes, bars: Sequence[Interaction], row: int) -> None
     ax.annotate(text, (middle, row - 0.3), ha=align, va="bottom", fontsize=theme.SMALL, color=theme.INK)
 
 
-#: Per kind of tokens the names under which sources count them: an AXIS report's, and those of agents' own logs. What
-#: is written to a cache was read in full; thoughts that are counted apart were written.
-_INPUT = ("input", "input_tokens", "cache_creation_input_tokens")
-_CACHED = ("cacheReadInput", "cache_read_input_tokens", "cached_input_tokens", "cached")
-_OUTPUT = ("output", "output_tokens", "thoughts")
+#: Per kind of tokens what adds up to it, each with the names under which sources count it: an AXIS report's, and those
+#: of agents' own logs. What is written to a cache was read in full; thoughts that are counted apart were written.
+_INPUT = (("input", "input_tokens"), ("cache_creation_input_tokens",))
+_CACHED = (("cacheReadInput", "cache_read_input_tokens", "cached_input_tokens", "cached"),)
+_OUTPUT = (("output", "output_tokens"), ("thoughts",))
 
 
 class RunUsage(NamedTuple):
@@ -467,6 +454,12 @@ def usage_of(trajectory: Trajectory) -> RunUsage:
     )
 
 
-def _total(turns: list[Mapping[str, Any]], names: tuple[str, ...]) -> int | None:
-    counts = [turn[name] for turn in turns for name in names if type(turn.get(name)) is int]
+def _total(turns: list[Mapping[str, Any]], kinds: tuple[tuple[str, ...], ...]) -> int | None:
+    counts = [count for turn in turns for names in kinds if (count := _count(turn, names)) is not None]
     return sum(counts) if counts else None
+
+
+def _count(turn: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    """The count under the first of these names that has one; whole numbers may be written as 12.0."""
+    given = (turn.get(name) for name in names)
+    return next((int(n) for n in given if isinstance(n, int | float) and not isinstance(n, bool) and n % 1 == 0), None)

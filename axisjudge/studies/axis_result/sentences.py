@@ -118,37 +118,30 @@ def change(quantity: str, points: Estimate) -> str:
     return f"{name} is {directed(points, 'higher', 'lower', spec='.1f')}"
 
 
-def untold(quantity: str, before: float, after: float) -> str:
-    """A change without an interval."""
-    return f"{quantity} from {before:.1f} to {after:.1f}"
-
-
-def comparison(
-    changes: Sequence[str],
-    n_others: int,
-    n_before: int,
-    n_after: int,
-    n_tasks: int,
-    *,
-    together: str = "",
-    largest: str = "",
-    without: Sequence[str] = (),
-    reason: str = "",
-) -> str:
-    """The changes that are shown, that there are others, and those `without` an interval with the reason."""
-    each = f"{many(n_before, 'run')} each" if n_before == n_after else f"{many(n_before, 'run')} and {n_after:,}"
-    runs = f"{each}, on the same {many(n_tasks, 'task')}{together and f'; {together}'}"
-    if changes:
-        others = agreeing(n_others, "other score", "is", "are")
-        shown = f"{listed(changes)}{f'; {others} not shown to change' if n_others else ''} ({runs})."
-    elif without and not n_others:
-        shown = f"{runs}."
+def comparison(of: Any) -> str:
+    """The changes that are shown, that there are others, and those without an interval with the reason."""
+    others, untold = (
+        [each for each in of.changes if each.direction is kind] for kind in (Direction.NOT_SHOWN, Direction.CANNOT_TELL)
+    )
+    shown = [each for each in of.changes if each.direction in (Direction.HIGHER, Direction.LOWER)]
+    after = "each" if of.n_before == of.n_after else f"and {of.n_after:,}"
+    tasks = "; ".join(filter(None, (many(len(of.tasks), "task"), of.together)))
+    runs = f"{many(of.n_before, 'run')} {after}, on the same {tasks}"
+    if shown:
+        rest = f"; {agreeing(len(others), 'other score', 'is', 'are')} not shown to change" if others else ""
+        said = f"{listed([change(each.quantity, each.over_repeats) for each in shown])}{rest} ({runs})."
+    elif untold and not others:
+        said = f"{runs}."
     else:
-        scores = f" in any of {many(n_others, 'score')}" if n_others > 1 else ""
-        shown = f"no change is shown{scores} ({runs}){largest and f'; the largest: {largest}'}."
-    if not without:
-        return shown
-    return f"{shown} No interval ({reason}), so whether other repeats would show it cannot be told: {listed(without)}."
+        scores = f" in any of {many(len(others), 'score')}" if len(others) > 1 else ""
+        most = max(others, key=lambda each: abs(each.over_repeats.estimate), default=None)
+        largest = f"; the largest: {change(most.quantity, most.over_repeats)}" if most else ""
+        said = f"no change is shown{scores} ({runs}){largest}."
+    if not untold:
+        return said
+    reason = "; ".join(dict.fromkeys(each.over_repeats.reason for each in untold))
+    names = listed([f"{each.quantity} from {each.before:.1f} to {each.after:.1f}" for each in untold])
+    return f"{said} No interval ({reason}), so whether other repeats would show it cannot be told: {names}."
 
 
 def of_judges(raters: Sequence[str], families: Sequence[str], made_up: Sequence[str], within: float) -> list[str]:
@@ -205,24 +198,15 @@ def floor_unsure(n_runs: int, least: float, needed: float) -> str:
     return f"{many(n_runs, 'run')} cannot exclude a mean from {least:.0f} on{more}"
 
 
-def decision(
-    scenario: str,
-    agent: str,
-    rule: str,
-    outcome: str,
-    before: float,
-    after: float,
-    change: Estimate | None,
-    reason: str,
-) -> str:
+def decision(of: Any) -> str:
     """One decision in a line: where, what was asked, what was decided, and the figures behind it."""
-    figures = [] if math.isnan(after) else [f"{after:z.1f}" if math.isnan(before) else f"{before:z.1f} to {after:z.1f}"]
-    if change is not None:
-        figures.append(f"{change.estimate:+z.1f} points, {change.interval('+.1f')}")
-    if reason:
-        figures.append(reason)
-    known = f" ({'; '.join(figures)})" if figures else ""
-    return f"{scenario}, {agent}: {rule}: {_OUTCOME.get(outcome, outcome)}{known}"
+    means = [f"{each:z.1f}" for each in (of.before, of.after) if not math.isnan(each)]
+    figures = [" to ".join(means)] if not math.isnan(of.after) else []
+    if of.change is not None:
+        figures.append(f"{of.change.estimate:+z.1f} points, {of.change.interval('+.1f')}")
+    known = "; ".join([*figures, *filter(None, [of.reason])])
+    outcome = _OUTCOME.get(of.outcome, of.outcome)
+    return f"{of.scenario}, {of.agent}: {of.rule}: {outcome}{known and f' ({known})'}"
 
 
 def answer(exit_code: int, outcomes: Sequence[str], baseline: str | None, n_unread: int = 0) -> str:

@@ -6,6 +6,7 @@ import pytest
 from axisjudge.checks import InputError
 from axisjudge.labels import read_agentprocessbench
 from axisjudge.ratings import ratings_frame
+from axisjudge.studies.agreement import agreement
 from axisjudge.studies.agreement.against_labels import step_scores
 from axisjudge.verdict import Rating
 
@@ -43,6 +44,12 @@ def test_a_lost_label_is_wrong_but_no_error():
     assert (found.step_accuracy.estimate, found.best_step_accuracy, found.n_lost) == (0.5, 1.0, 2)
     assert found.first_error_accuracy.estimate == 1.0
     assert found.kappa.n_items == 2
+
+
+def test_intervals_are_at_the_level_that_is_asked_for():
+    words = {f"{letter}1": ["+1", "-1", "+1"] for letter in "abcdefghijkl"}
+    found = agreement(table(words, words | {"a1": ["-1", "+1", "+1"]}), steps=True, ci_level=0.8).steps.judges[0]
+    assert {found.kappa.ci_level, found.step_accuracy.ci_level, found.first_error_accuracy.ci_level} == {0.8}
 
 
 def test_a_step_that_the_judge_never_rated_counts_as_lost():

@@ -3,6 +3,7 @@
 import json
 import math
 
+import polars as pl
 import pytest
 
 import axisjudge
@@ -148,6 +149,15 @@ def test_results_apart_and_together(runs, table):
     by_rules = axis_results(runs)
     for own, plain in zip(judged.apart["rules"], by_rules, strict=True):
         assert own.dimension("agent").score == plain.dimension("agent").score
+
+
+def test_levels_reach_what_judges_make_of_runs_and_one_with_later_repeats_alone_agrees_with_nobody(runs, table):
+    judged = axisjudge.studies.axis_result(runs, signals=table, ci_level=0.8).judged
+    assert {each.alpha.ci_level for each in judged.agreement.signals} == {0.8}
+    later = table.with_columns(repeat=pl.when(rater="rules").then(0).otherwise(1).cast(pl.Int64))
+    two = judged_results(runs, later.filter(pl.col("rater") != "simulated:wren"))
+    assert list(two.apart) == JUDGES[:2]
+    assert two.agreement is None
 
 
 @pytest.mark.parametrize(("combine", "expected"), [("mean", 0.6), ("median", 0.8)])

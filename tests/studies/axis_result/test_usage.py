@@ -80,6 +80,13 @@ def counted(n):
             ],
             RunUsage(20, 4, 6, None),
         ),
+        (  # the same count under two names, and a whole number as a program without whole numbers writes it
+            [
+                {"type": "assistant", "session_id": "s", "message": MESSAGE},
+                {**ENDED, "usage": {**COUNTED, "input": 7, "input_tokens": 7.0, "output": 2.5, "cached": True}},
+            ],
+            RunUsage(7, 5, 3, None),
+        ),
     ],
 )
 def test_usage_is_what_the_source_states(tmp_path, lines, usage):
