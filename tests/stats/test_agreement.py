@@ -555,3 +555,4 @@ def test_a_category_that_nobody_used_is_told_where_it_moves_the_value():
     one = cohen_kappa([[1, 0], [1, 1], [1, NAN]], categories=[0, 1]).remarks
     assert one.one_category
     assert one.single == "items with a single rating: 1"
+    assert cohen_kappa(np.ones((9, 2)), categories=[0, 1]).remarks.one_category == "", "undefined, not 0"

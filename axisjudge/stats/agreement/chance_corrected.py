@@ -344,9 +344,9 @@ def _remarks(coefficient: coefficients.Coefficient, patterns: coefficients.Ratin
         value = coefficient.value(narrow)
         if not abs(value - coefficient.value(patterns)) < MOVED:
             unused = f"over {declared} possible categories; over the {occurring.size} that occur it is {value:z.3f}"
-    if coefficient.name.startswith("cohen") and any(
-        np.unique(column[(patterns.codes >= 0).all(axis=1)]).size == 1 for column in patterns.codes.T
-    ):
+    both = patterns.codes[(patterns.codes >= 0).all(axis=1)]
+    is_cohen = coefficient.name.startswith("cohen") and np.unique(both).size > 1  # of one category it is undefined
+    if is_cohen and any(np.unique(column).size == 1 for column in both.T):
         one_category = "a rater used one category only, which makes kappa 0 whatever the agreement"
     single = int(patterns.items[patterns.n_ratings == 1].sum())
     return Remarks(unused, one_category, f"items with a single rating: {single}" if single else "")

@@ -136,7 +136,8 @@ class QuestionAgreement(Result):
         kappa = self.coefficients.get("kappa", self.coefficients.get("quadratic_kappa"))
         of_kappa: tuple[str, ...] = ()
         if isinstance(kappa, Agreement):
-            of_kappa = (kappa.sentence(), kappa.remarks.unused, kappa.remarks.one_category)
+            one = kappa.remarks.one_category
+            of_kappa = (kappa.sentence(), one and f"{one}.")
         never = [word for word, share in self.shares.items() if not share]
         fewest, most = self.raters_an_item
         return [

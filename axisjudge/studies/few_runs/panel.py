@@ -19,7 +19,16 @@ from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.latent_panel import CellRate, JudgeRates, LatentPanel, NoModel, Sampler, latent_panel, with_all
 from axisjudge.stats.latent_sampler import RatedItems, crossed, of_levels
 from axisjudge.stats.proportions import bounded_share
-from axisjudge.studies._shared.frames import Given, Kind, cube, kind_of, made_up_raters, questions_in_order, to_polars
+from axisjudge.studies._shared.frames import (
+    Given,
+    Kind,
+    cube,
+    kind_of,
+    made_up_raters,
+    one_each,
+    questions_in_order,
+    to_polars,
+)
 
 Floats = NDArray[np.float64]
 
@@ -77,9 +86,9 @@ def rated_panel(
     word = pl.col("verdict").replace_strict(sides_of(scales[0]), default=None, return_dtype=pl.Float64)
     decided = judged.with_columns(failing=word).filter(pl.col("failing").is_not_null())
     rated = judged if decided.is_empty() else decided  # with every verdict lost the page says so
-    items = rated.select("item_id", "question", "trajectory_id", "cluster_id", "agent").unique(["item_id", "question"])
+    items = one_each(rated, ("item_id", "question", "trajectory_id", "cluster_id", "agent"), n_keys=2)
     items = items.sort("cluster_id", "trajectory_id", "item_id", "question").with_row_index("item")
-    names = rated.select("family", "rater").unique("rater").sort("family", "rater")["rater"].to_list()
+    names = one_each(rated, ("rater", "family")).sort("family", "rater")["rater"].to_list()
     of_items = decided.join(items, on=["item_id", "question"]).group_by("item", "rater")
     counts = of_items.agg(incorrect=pl.col("failing").sum(), given=pl.len().cast(pl.Float64))
     sides = {"item": items["item"].to_list(), "rater": names}

@@ -32,6 +32,25 @@ def test_real_votes_are_counted_as_they_stand(votes):
     assert panel.items.incorrect.sum() == said.filter(pl.col("verdict") == "-1").height
 
 
+def test_ratings_that_differ_on_whose_item_it_is_are_read_alike_in_any_order(votes):
+    """Of each judge another agent, family and, for every second rating, task: no order of rows decides."""
+    judged = votes.filter(pl.col("rater").is_in(JUDGES)).with_columns(
+        agent=pl.when(pl.col("rater") != JUDGES[0]).then("rater"),
+        family=pl.format("{} {}", "family", pl.int_range(pl.len()) % 2),
+        cluster_id=pl.format("{}{}", "cluster_id", pl.int_range(pl.len()) % 2),
+    )
+    one, *others = (
+        (
+            panel.agents,
+            panel.judges,
+            panel.item_ids,
+            {name: level.tolist() for name, level in panel.items.groups.items()},
+        )
+        for panel in (rated_panel(judged.sample(fraction=1, shuffle=True, seed=seed)) for seed in range(4))
+    )
+    assert all(other == one for other in others)
+
+
 def test_whole_tasks_are_drawn_until_they_hold_so_many_runs(votes):
     some = rated_panel(votes, judges=JUDGES, runs=12, seed=1)
     assert (some.n_runs, some.n_tasks) == (15, 3)
