@@ -121,6 +121,26 @@ def test_a_dataset_in_parts_says_what_the_table_says_to_the_last_digit(tmp_path,
     assert [each.to_dict() for each in found.families] == [each.to_dict() for each in whole.families]
 
 
+@pytest.mark.parametrize("judges", [True, False])
+def test_what_is_left_out_of_a_dataset_is_said_as_of_a_table_and_once(tmp_path, judges):
+    """Two empty runs, and other repeats by judges or, where there is none, by people."""
+    table = drawn(6, raters=4, questions=("sequencing",)).with_columns(
+        rater_kind=pl.when(pl.col("rater").is_in(["judge-0", "judge-1"]) & judges)
+        .then(pl.lit("llm"))
+        .otherwise(pl.lit("human")),
+        flags=pl.when(pl.col("trajectory_id").is_in(["run-000", "run-001"])).then(["empty_run"]).otherwise([]),
+    )
+    again = table.filter(pl.col("rater") != "judge-1").with_columns(repeat=pl.lit(1, pl.Int64))
+    table = pl.concat([table, again])
+    table.write_parquet(tmp_path / "ratings.parquet")
+    write_dataset([tmp_path / "ratings.parquet"], tmp_path / "parts", ratings_a_part=40)
+    path = str(tmp_path / "parts")
+    (found,), whole = agreement_of_dataset(path), agreement(table, weighted=False)
+    assert found.overall.to_dict() == whole.overall.to_dict()
+    assert found.about == whole.about.replace("the ratings.", f"{path}.")
+    assert sum("without messages" in each for each in found.sentences) == 1
+
+
 @pytest.mark.slow
 def test_published_votes_of_twenty_judges_in_parts(tmp_path):
     from axisjudge.sources import load_source

@@ -15,7 +15,7 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.cluster import InTurn, Workers
 from axisjudge.ratings.counts import COUNTED, PatternCounts, counted, crossed_with, in_sum
 from axisjudge.ratings.dataset import NEVER_NULL, DatasetPart, parts_of
-from axisjudge.ratings.edge import BY_JUDGE, EMPTY_RUN, LABELS, MADE_UP, as_ratings
+from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, EMPTY_RUN, LABELS, MADE_UP, as_ratings
 from axisjudge.ratings.scales import has_words
 from axisjudge.results import columns
 from axisjudge.sources import Source, about_empty_runs, about_ratings, refuse_texts, source_of
@@ -387,13 +387,14 @@ A_LOOK = 16
 @dataclass(frozen=True, eq=False)
 class _Counted:
     """What parts of a question hold: counts (None without ratings of the level), all ratings, those of the level, and
-    those of other repeats by judges.
+    those of other repeats by judges and by people.
     """
 
     counts: PatternCounts | None
     n_all: int
     n_ratings: int
     n_repeats: int
+    n_by_people: int
 
 
 def agreement_of_dataset(
@@ -439,7 +440,7 @@ def agreement_of_dataset(
     every = {name: (whole, _sum(briefs)) for name, (whole, briefs) in zip(names, kept, strict=True)}
     n_all = sum(short.n_all for _, short in every.values())
     chosen = [
-        _Question(name, whole, short.counts, short.n_ratings, short.n_repeats)
+        _Question(name, whole, short.counts, short)
         for name, (whole, short) in every.items()
         if short.counts is not None and (not questions or name in questions)
     ]
@@ -452,27 +453,25 @@ def agreement_of_dataset(
     for each in wanted:
         own = [question for question in chosen if question.counts.scale == each]
         what = "steps" if step_level else "runs"
-        about = about_ratings(what, each, path, n_all - sum(question.n_ratings for question in own))
+        about = about_ratings(what, each, path, n_all - sum(question.short.n_ratings for question in own))
         about += about_empty_runs(len(empty)) + _about_older(own)
-        results.append(_agreement(own, about, len(empty), coefficient, intervals, path, workers))
+        results.append(_agreement(own, about, coefficient, intervals, path, workers))
     return tuple(results)
 
 
 @dataclass(frozen=True, eq=False)
 class _Question:
-    """A question, where its counts are `kept`, those `counts` in short, its ratings and those of other repeats."""
+    """A question, where its counts are `kept`, those `counts` in short, and how many ratings it has."""
 
     name: str
     kept: Any
     counts: PatternCounts
-    n_ratings: int
-    n_repeats: int
+    short: _Counted
 
 
 def _agreement(
     own: Sequence[_Question],
     about: str,
-    n_empty: int,
     coefficient: str,
     intervals: IntervalTerms,
     path: str,
@@ -494,7 +493,10 @@ def _agreement(
     overall = AgreementByAxis(
         tuple(questions),
         uncertain="exclude",
-        left_out={"repeats": sum(each.n_repeats for each in own), "empty_runs": n_empty},
+        left_out={
+            "repeats": sum(each.short.n_repeats if judges else each.short.n_by_people for each in own),
+            "empty_runs": 0,  # `about` says so
+        },
         made_up=made_up,
     )
     if not of_families:
@@ -538,13 +540,19 @@ def _count(part: DatasetPart, *, step_level: bool, empty: Sequence[str]) -> _Cou
     kept = taken.filter(~pl.col("trajectory_id").is_in(list(empty))) if empty else taken
     n_all, n_taken = (int(lines.select(pl.len()).collect().item()) for lines in (every, taken))
     counts = counted(kept, step_level=step_level, once=_ONCE)
-    n_repeats = kept.filter(BY_JUDGE & (pl.col("repeat") != 0)).select(pl.len()).collect().item() if counts else 0
-    return _Counted(counts[0] if counts else None, n_all, n_taken if counts else 0, n_repeats)
+    if not counts:
+        return _Counted(None, n_all, 0, 0, 0)
+    again = pl.col("repeat") != 0
+    by_judges, by_people = kept.select((again & BY_JUDGE).sum(), n=(again & BY_LABELLER).sum()).collect().row(0)
+    return _Counted(counts[0], n_all, n_taken, by_judges, by_people)
+
+
+_TOTALS = ("n_all", "n_ratings", "n_repeats", "n_by_people")
 
 
 def _sum(parts: Sequence[_Counted]) -> _Counted:
     counts = [part.counts for part in parts if part.counts is not None]
-    totals = (sum(getattr(part, name) for part in parts) for name in ("n_all", "n_ratings", "n_repeats"))
+    totals = (sum(getattr(part, name) for part in parts) for name in _TOTALS)
     return _Counted(in_sum(counts) if counts else None, *totals)
 
 
