@@ -13,18 +13,9 @@ from axisjudge.stats.agreement.effective import EffectiveJudges
 from axisjudge.stats.agreement.soft import CaseWeighted
 from axisjudge.stats.comparisons.ranking import Reversal
 from axisjudge.stats.estimate import Estimate, NamedEstimate
-from axisjudge.studies._shared.words import (
-    apart,
-    directed,
-    equal_to,
-    listed,
-    many,
-    named,
-    overturned,
-    p_words,
-    sentence_case,
-    spanned,
-)  # fmt: skip
+from axisjudge.studies._shared.words import apart as apart
+from axisjudge.studies._shared.words import directed, equal_to, listed, many, named, overturned, p_words, spanned
+from axisjudge.studies._shared.words import sentence_case as sentence_case
 
 #: So many raters are named in a row with a figure each.
 _NAMED = 3

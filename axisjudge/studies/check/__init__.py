@@ -24,6 +24,7 @@ from axisjudge.imports.sheets import Cells, read_sheet, unpacked
 from axisjudge.imports.tracing import SHEETS
 from axisjudge.ratings.edge import NO_VERDICT, word
 from axisjudge.ratings.scales import number_of
+from axisjudge.results import columns as named_columns
 from axisjudge.stats.clusters import ALIKE, Alike
 from axisjudge.stats.estimate import Decision as Decision
 from axisjudge.stats.estimate import Estimate
@@ -31,16 +32,8 @@ from axisjudge.studies._shared.frames import Kind, Table, kind_of, narwhals_of, 
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies.check import sentences as say
 from axisjudge.studies.check.columns import Roles, roles_of
-from axisjudge.studies.check.compute import (
-    CHANCE_CORRECTED,
-    COLUMNS,
-    MOST_ABREAST,
-    NAMES,
-    Checked,
-    CheckTerms,
-    rows,
-    terms_of,
-)  # fmt: skip
+from axisjudge.studies.check.compute import CHANCE_CORRECTED, COLUMNS, MOST_ABREAST, NAMES, Checked, rows, terms_of
+from axisjudge.studies.check.compute import CheckTerms as CheckTerms
 from axisjudge.studies.check.compute import JudgeCheck as JudgeCheck
 from axisjudge.studies.check.compute import decide as decide
 from axisjudge.studies.check.sentences import abreast, heading, report, spoken
@@ -273,17 +266,7 @@ class Check(Study):
 
 _OF_TOOLS = (".json", ".jsonl", ".eval")
 #: What is compared of a table of ratings as ours are, in which other columns say how they came about.
-_OF_RATINGS = (
-    "item_id",
-    "cluster_id",
-    "agent",
-    "question",
-    "rater",
-    "rater_kind",
-    "verdict",
-    "confidence",
-    "rationale",
-)
+_OF_RATINGS = named_columns("item_id cluster_id agent question rater rater_kind verdict confidence rationale")
 #: Raters that were recognised stand in the next command up to so many; of more it recognises them again.
 _MOST_NAMED = 6
 _SIGNS = {">=": ge, "<=": le, ">": gt, "<": lt}

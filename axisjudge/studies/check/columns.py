@@ -323,19 +323,10 @@ def _column(known: Recognised, option: str, name: str) -> str:
     return name
 
 
-@dataclass(frozen=True)
-class WideRaters:
-    """The columns of a wide table that answer one question; `copies` maps a column to the one that it repeats."""
-
-    people: tuple[str, ...]
-    judges: tuple[str, ...]
-    copies: Mapping[str, str] = field(default_factory=dict)
-
-
 def wide_raters(
     known: Recognised, *, people: Sequence[str] = (), judges: Sequence[str] = (), taken: Iterable[str] = ()
-) -> WideRaters:
-    """People's and judges' columns of a table with a column a rater.
+) -> Roles:
+    """People's and judges' columns of a table with a column a rater, and those left out that repeat another.
 
     Raises
     ------
@@ -363,7 +354,7 @@ def wide_raters(
     if alone and len(theirs) < 2:
         raise InputError("--judge", "none compares people with each other", ", ".join(theirs), "name each by --human")
     if judges:
-        return WideRaters(theirs, () if alone else tuple(judges))
+        return Roles(() if alone else tuple(judges), theirs)
     ours, copies = _judges(known, {name: words for name, words in free.items() if name not in theirs}, theirs)
     named = {name for name in ours if who(name) != "judge" and tokens(name) & SUMMED_UP}
     made = [name for name in ours if name in named or sums_up(known.frame, name, theirs)]
@@ -377,7 +368,7 @@ def wide_raters(
             rule = f"{judge} says the same as {same} in every row, so that one may be made from the other"
             both = WayOut(("--judge", judge, "--human", same), "if two raters said it, name both")
             raise InputError("--judge", rule, ways=[both])
-    return WideRaters(theirs, ours, copies)
+    return Roles(ours, theirs, copies=copies)
 
 
 def _refuse_several_texts(placed: Mapping[str, tuple[str, str]], named: set[str], free: Iterable[str]) -> None:

@@ -154,7 +154,7 @@ def share(values: Floats, votes: Votes, ci_level: float) -> ClusteredShare:
 def _other_way(votes: Votes, codes: Floats, terms: CheckTerms) -> dict[str, ClusteredShare]:
     """Shares that go with the sizes of clusters (t of items alike less clusters alike), the other way round."""
     truth, other = votes.reference, next(each for each in ALIKE if each != votes.alike)
-    every = {"agreement": np.where(np.isnan(codes) | np.isnan(truth), np.nan, codes == truth)}
+    every = {"agreement": equal(codes, truth)}
     if votes.question.directed:
         every |= {"sensitivity": hits(codes, truth, 1), "specificity": hits(codes, truth, 0)}
     shares = {}
@@ -163,6 +163,11 @@ def _other_way(votes: Votes, codes: Floats, terms: CheckTerms) -> dict[str, Clus
         if of_items.n_clusters > 2 and abs(of_items.lean.sizes_t) > t_quantile(of_items.n_clusters - 1, terms.ci_level):
             shares[name] = clustered_proportion(values, alike=other, **votes.how(terms.ci_level))
     return shares
+
+
+def equal(codes: Floats, truth: Floats) -> Floats:
+    """1 where a judge says what people say, 0 where another word, NaN where either says nothing."""
+    return np.where(np.isnan(codes) | np.isnan(truth), np.nan, codes == truth)
 
 
 def hits(codes: Floats, truth: Floats, word: float) -> Floats:
@@ -187,9 +192,8 @@ def coefficients(
 
 
 def _agreement(votes: Votes, codes: Floats, terms: CheckTerms) -> dict[str, Estimate]:
-    truth = votes.reference
-    same = np.where(np.isnan(codes) | np.isnan(truth), np.nan, codes == truth)
-    return {"agreement": share(same, votes, terms.ci_level), **coefficients(votes, (codes, truth), terms.ci_level)}
+    truth, level = votes.reference, terms.ci_level
+    return {"agreement": share(equal(codes, truth), votes, level), **coefficients(votes, (codes, truth), level)}
 
 
 def _directed(votes: Votes, codes: Floats, terms: CheckTerms) -> dict[str, Estimate]:
@@ -365,7 +369,7 @@ class Checked(Result):
         every = []
         for first, second in itertools.combinations(range(len(votes.judges)), 2):
             pair = votes.ratings[:, [first, second]].T
-            right = [np.where(np.isnan(codes) | np.isnan(truth), np.nan, codes == truth) for codes in pair]
+            right = [equal(codes, truth) for codes in pair]
             sides = {
                 name: paired_share_difference(*(hits(codes, truth, word) for codes in pair), **how)
                 for name, word in (("caught", 1), ("passed", 0))
@@ -485,18 +489,15 @@ class Checked(Result):
 
 def counted(votes: Votes, number: int) -> list[dict[str, Any]]:
     """The table of counts of the judge at `number`: a row for each word of people, and what the judge said there."""
-    words = votes.question.words
-    truth, verdicts = votes.reference, votes.ratings[:, number]
-    rows = []
-    for code, name in enumerate(words):
-        mine = verdicts[truth == code]
-        row = {f"{votes.judges[number]}: {word}": int((mine == at).sum()) for at, word in enumerate(words)}
-        rows.append({"people": name, **row, "no verdict": int(np.isnan(mine).sum())})
-    unlabelled = verdicts[np.isnan(truth)]
-    if unlabelled.size:
-        row = {f"{votes.judges[number]}: {word}": int((unlabelled == at).sum()) for at, word in enumerate(words)}
-        rows.append({"people": "no label", **row, "no verdict": int(np.isnan(unlabelled).sum())})
-    return rows
+    words, truth, verdicts = votes.question.words, votes.reference, votes.ratings[:, number]
+    parts = [(name, verdicts[truth == code]) for code, name in enumerate(words)]
+    parts += [("no label", verdicts[np.isnan(truth)])] * bool(np.isnan(truth).any())
+    return [
+        {"people": name}
+        | {f"{votes.judges[number]}: {word}": int((mine == at).sum()) for at, word in enumerate(words)}
+        | {"no verdict": int(np.isnan(mine).sum())}
+        for name, mine in parts
+    ]
 
 
 COLUMNS = (
@@ -566,6 +567,8 @@ MEASURES = {
 def decide(read: Checked, requirements: Iterable[str]) -> tuple[Decision, ...]:
     """Decide ``MEASURE>=NUMBER`` for every judge, or ``JUDGE.MEASURE>=NUMBER`` for one; all of them hold together.
 
+    ``failure_rate`` is the share that people fail: by their labels of all items, else corrected from those there are.
+
     Raises
     ------
     InputError
@@ -573,18 +576,17 @@ def decide(read: Checked, requirements: Iterable[str]) -> tuple[Decision, ...]:
     """
 
     def at(ci_level: float) -> list[Measured]:
-        known, terms = read.judges, replace(read.terms, ci_level=ci_level)
-        if ci_level != read.terms.ci_level:
-            known = tuple(judge_check(read.votes, number, terms) for number in range(len(read.judges)))
-        return [((one.name,), one.name, partial(_measure, one)) for one in known]
+        same = ci_level == read.terms.ci_level
+        of_level = read if same else replace(read, terms=replace(read.terms, ci_level=ci_level))
+        return [((one.name,), one.name, partial(_measure, of_level, one)) for one in of_level.judges]
 
     return decided(requirements, MEASURES, at, ci_level=read.terms.ci_level)
 
 
-def _measure(judge: JudgeCheck, asked: str) -> Estimate:
+def _measure(read: Checked, judge: JudgeCheck, asked: str) -> Estimate:
     name = MEASURES[asked]
     if name == "failure_rate" and judge.failing_share is not None:
-        return judge.failing_share if judge.corrected is None else judge.corrected.rate
+        return read.failing_share if judge.corrected is None else judge.corrected.rate
     if name not in judge.measures:
         cure = f"this question has {', '.join(judge.measures)}; --positive WORD names a word to be caught"
         raise InputError("--require", f"{name} is no measure of this question", cure=cure)

@@ -178,9 +178,11 @@ def test_requirements_are_decided_on_the_bound_that_counts():
         (caught.ci_high + 0.01, "short"),
     ):
         assert decide(result.read, [f"caught>={number:.6f}"])[0].outcome == outcome
-    rate = result.read.judges[0].failing_share
+    rate = result.read.failing_share
     assert decide(result.read, [f"failure_rate<={rate.ci_high + 0.01:.4f}"])[0].outcome == "met"
     assert decide(result.read, [f"gpt.failure_rate<={rate.ci_low - 0.01:.4f}"])[0].outcome == "short"
+    blind = check({"gpt": ["pass"] * 98 + ["fail"] * 2, "human": ["fail"] * 33 + ["pass"] * 67})
+    assert decide(blind.read, ["failure_rate<=0.15"])[0].outcome == "short", "of what people fail"
     nothing = check({"gpt": ["pass"] * 9, "human": ["pass"] * 9})
     assert decide(nothing.read, ["caught>=0.1"])[0].outcome == "cannot_tell"
     for wrong in ("caught", "caught>0.8", "speed>=1", "qwen.caught>=0.8", "caught>=x"):
