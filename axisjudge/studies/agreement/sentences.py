@@ -61,8 +61,6 @@ _AGREED = {
 }
 #: How much more two families of a group agree than any other two, so that the group is told of.
 _GROUPED = 0.1
-#: Below it families in general are said to agree more within.
-_SMALL_P = 0.05
 
 
 def of_labels(planted: bool) -> str:
@@ -222,7 +220,7 @@ def families(where: str, label: str, within: Estimate, across: Estimate, differe
         f"for these judges ({difference.clusters}; large families have most pairs)."
     )
     deals = f"With families dealt to these judges at random, they agree as much more in {p:.0%} of deals"
-    shown = "so that it is shown" if p < _SMALL_P else "so that it is not shown"
+    shown = "so that it is shown" if p <= 1 - difference.ci_level else "so that it is not shown"
     return first if math.isnan(p) else f"{first} {deals}, {shown} of families in general."
 
 

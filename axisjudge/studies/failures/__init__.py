@@ -201,7 +201,7 @@ class FirstToFix(Part, name="axes_per_agent", caption="Which axis to fix first, 
     @property
     def answer(self) -> str:
         """For how many agents one axis comes first."""
-        return say.first_to_fix({agent: ranking.first for agent, ranking in self.rankings.items()})
+        return say.first_to_fix(self.rankings)
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The highest observed rate of each agent, and of which axis."""
@@ -407,7 +407,8 @@ class ProfileComparison(
         pairs = say.profiles(self.like_margin if with_rewards else None, len(self.tested), described, refused)
         if self.overall.refusal or len(refused) == len(self.tested):
             return pairs
-        shown = f"{'' if self.overall.p_value < 0.05 else 'not '}shown ({p_words(self.overall.p_value)})"
+        shown = "" if self.overall.p_value <= 1 - self.ci_level else "not "
+        shown = f"{shown}shown ({p_words(self.overall.p_value)})"
         return f"{pairs} Over all agents together, that profiles differ at all is {shown}."
 
 

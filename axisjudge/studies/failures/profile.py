@@ -269,6 +269,11 @@ class PublishedProfile(
         """The smallest p value among all contrasts of two agents on one axis."""
         return min(contrast.p_value for contrast in self.contrasts)
 
+    @property
+    def n_apart(self) -> int:
+        """How many contrasts tell two agents apart after Holm's correction."""
+        return int((holm([contrast.p_value for contrast in self.contrasts]) <= 1 - self.ci_level).sum())
+
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The counts with their exact intervals."""
         cells = [[(self.counts[axis, agent], self.rates[axis, agent]) for agent in self.agents] for axis in self.axes]
@@ -298,7 +303,7 @@ class PublishedProfile(
         least = {agent: min(each.p_value for each in self.contrasts if agent in each.agents) for agent in self.agents}
         rows = [
             *(
-                say.extreme_agent(which, agent, of[agent].sum(), self.n * len(self.axes), least[agent])
+                say.extreme_agent(which, agent, of[agent].sum(), self.n * len(self.axes), least[agent], self.ci_level)
                 for which, agent in (("strongest", fewest), ("weakest", most))
             ),
             say.alike((first, second), differ, self.n, open_to),
@@ -309,12 +314,7 @@ class PublishedProfile(
     @property
     def answer(self) -> str:
         """What the counts allow to be said."""
-        least = min(self.contrasts, key=lambda contrast: contrast.p_value)
-        apart = int((holm([contrast.p_value for contrast in self.contrasts]) <= 1 - self.ci_level).sum())
-        widest = max(self.rates.values(), key=lambda rate: rate.ci_high - rate.ci_low)
-        none = next((rate for key, rate in self.rates.items() if self.counts[key] == 0), None)
-        where = (least.counts, least.axis, least.p_value)
-        return say.published(self.n, widest, none, len(self.contrasts), where, apart)
+        return say.published(self)
 
 
 def published_profile(counts: Any, *, ci_level: float = 0.95) -> PublishedProfile:

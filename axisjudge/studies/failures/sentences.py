@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from axisjudge.stats.agreement.effective import Coincidence, any_judge_rate
 from axisjudge.stats.comparisons.ranking import Reversal
@@ -153,11 +154,13 @@ def rank_reversals(axes: Reversal | None, agents: Reversal | None) -> str:
     return f"By the any-judge count, {listed(parts)}." if parts else ""
 
 
-def first_to_fix(first: Mapping[str, Sequence[str]]) -> str:
-    """For how many agents one axis may be called first."""
-    alone = {agent: axes[0] for agent, axes in first.items() if len(axes) == 1}
-    named = f": {'; '.join(f'{axis} for {agent}' for agent, axis in alone.items())}" if alone else ""
-    return f"For {len(alone) or 'none'} of {many(len(first), 'agent')} one axis may be called first{named}."
+def first_to_fix(rankings: Mapping[str, Ranking]) -> str:
+    """For how many agents one axis may be called first; why for none, where nothing can be ranked."""
+    alone = {agent: of.first[0] for agent, of in rankings.items() if not of.sets.refusal and len(of.first) == 1}
+    named = "; ".join(f"{axis} for {agent}" for agent, axis in alone.items())
+    why = named or "; ".join(dict.fromkeys(filter(None, (of.sets.refusal for of in rankings.values()))))
+    start = f"For {len(alone) or 'none'} of {many(len(rankings), 'agent')} one axis may be called first"
+    return f"{start}{': ' * bool(why)}{why}."
 
 
 def _different(reversal: Reversal) -> str:
@@ -166,29 +169,27 @@ def _different(reversal: Reversal) -> str:
     return f"{many(reversal.changes, f'different {reversal.what}')}{'' if reversal.exact else ' or fewer'}"
 
 
-def published(
-    n: int,
-    widest: Estimate,
-    none: Estimate | None,
-    n_contrasts: int,
-    least: tuple[tuple[int, int], str, float],
-    apart: int,
-) -> str:
+def published(of: Any) -> str:
     """What published counts of few tasks allow to be said: the least of all contrasts, and how many hold."""
-    (first, second), axis, p = least
-    tells = f"{apart} of them {'tells' if apart == 1 else 'tell'}" if apart else "none of them tells"
-    zero = f"0 of {n} is compatible with a failure rate of up to {none.ci_high:.0%}; " if none else ""
+    least = min(of.contrasts, key=lambda contrast: contrast.p_value)
+    widest = max(of.rates.values(), key=lambda rate: rate.ci_high - rate.ci_low)
+    none = next((rate for cell, rate in of.rates.items() if not of.counts[cell]), None)
+    tells = f"{of.n_apart} of them {'tells' if of.n_apart == 1 else 'tell'}" if of.n_apart else "none of them tells"
+    zero = f"0 of {of.n} is compatible with a failure rate of up to {none.ci_high:.0%}; " if none else ""
+    first, second = least.counts
     return (
-        f"With {many(n, 'task')} an agent, {zero}the widest interval is {widest.interval('.0%')}. Of "
-        f"{many(n_contrasts, 'contrast')} of two agents on one axis the smallest p value is {p:.2f} ({first} against "
-        f"{second} of {n} on {axis}); after Holm's correction {tells} two agents apart."
+        f"With {many(of.n, 'task')} an agent, {zero}the widest interval is {widest.interval('.0%')}. Of "
+        f"{many(len(of.contrasts), 'contrast')} of two agents on one axis the smallest p value is {least.p_value:.2f} "
+        f"({first} against {second} of {of.n} on {least.axis}); after Holm's correction {tells} two agents apart."
     )
 
 
-def extreme_agent(which: str, agent: str, failed: int, cells: int, least_p: float) -> dict[str, str]:
-    """The finding that one agent is the strongest or the weakest (`which`)."""
-    what = f"{agent} is the {which} agent of the sample"
-    return _finding(what, f"{failed} of {cells} runs and axes failed", _not_apart(agent, least_p))
+def extreme_agent(which: str, agent: str, failed: int, cells: int, least_p: float, level: float) -> dict[str, str]:
+    """The finding that one agent is the strongest or the weakest (`which`), and whether a contrast shows it."""
+    allow = f"Not shown: of its contrasts on one axis the smallest p value is {least_p:.2f}, before any correction."
+    if least_p <= 1 - level:
+        allow = f"A contrast of {agent} has p = {least_p:.2f} before Holm's correction."
+    return _finding(f"{agent} is the {which} agent of the sample", f"{failed} of {cells} runs and axes failed", allow)
 
 
 def alike(pair: tuple[str, str], axes: Sequence[str], n: int, open_to: float) -> dict[str, str]:
@@ -207,11 +208,6 @@ def most_failed(axis: str, counts: Sequence[int], n: int, rate: Estimate) -> dic
         f"Not shown: {rate.estimate:.0%} of {many(n, 'run')} reads {rate.interval('.0%')}, and axes were not paired."
     )
     return _finding(f"{axis} fails most, and for most agents", figures, allow)
-
-
-def _not_apart(agent: str, least_p: float) -> str:
-    shown = f"Not shown: of its contrasts on one axis the smallest p value is {least_p:.2f}, before any correction."
-    return shown if least_p > 0.05 else f"A contrast of {agent} has p = {least_p:.2f} before Holm's correction."
 
 
 def _finding(what: str, figures: str, allows: str) -> dict[str, str]:

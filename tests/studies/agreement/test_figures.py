@@ -94,6 +94,9 @@ def test_the_answer_and_its_differences_are_of_the_coefficient_that_was_asked_fo
     within, across = (replace(found.within, estimate=value) for value in (0.61249, 0.50051))
     said = replace(found, within=within, across=across, difference=replace(found.difference, estimate=0.11198)).answer
     assert all(figure in said for figure in ("0.612", "0.501", "0.111 higher")), said
+    for level, word in ((0.95, "is shown"), (0.99, "is not shown")):
+        at_level = replace(found, p_families=0.03, difference=replace(found.difference, ci_level=level))
+        assert f"so that it {word}" in at_level.answer
 
 
 def test_the_matrix_prints_every_value_and_frames_each_family():

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from axisjudge.studies.failures import (
     by_domain,
     compare_profiles,
     failure_profile,
+    first_to_fix,
     published_profile,
     rank_agents,
     rank_axes,
@@ -64,6 +66,29 @@ def test_counts_and_denominators(table):
     assert (cell.n_runs, cell.not_applicable, cell.uncertain, cell.lost, cell.not_rated) == (5, 1, 2, 1, 0)
     assert (cell.any_judge.count, cell.any_judge.rate.n_items) == (2, 3)
     assert (cell.consensus.count, cell.consensus.rate.n_items) == (1, 2)  # on the last one judge alone decides
+
+
+def test_what_cannot_be_ranked_has_no_axis_to_fix_first(table):
+    """One axis alone, or nothing decided: the reason stands in place of a name."""
+    for letters, axes in (("ci", [AXIS]), ("uu", [AXIS]), ("uu", [AXIS, "termination"])):
+        words = {f"{agent}-{n}": dict.fromkeys(axes, letters) for agent in ("ant", "bee") for n in range(12)}
+        first = first_to_fix(failure_profile(table(words)))
+        assert first.answer.startswith("For none of 2 agents")
+        assert first.rankings["ant"].sets.refusal in first.answer
+
+
+def test_the_level_decides_what_is_shown_everywhere(two_agents):
+    """p of all agents together is some thousandths: shown at 95%, and not at 99.99%, as no pair is."""
+    usual, strict = (compare_profiles(replace(two_agents, ci_level=level), rng=rng()) for level in (0.95, 0.9999))
+    assert 0.0001 < usual.overall.p_value < 0.01
+    assert "is shown" in usual.answer
+    assert "none can be said to differ" in strict.answer
+    assert "is not shown" in strict.answer
+    counts = {("a", "x"): 9, ("a", "y"): 1, ("b", "x"): 1, ("b", "y"): 1}
+    rows = [{"agent": agent, "axis": axis, "incorrect": n, "n": 10} for (agent, axis), n in counts.items()]
+    for level, shown in ((0.95, 0), (0.9999, 2)):
+        said = published_profile(pl.DataFrame(rows), ci_level=level).table["what the data allow"][:2]
+        assert sum(text.startswith("Not shown") for text in said) == shown
 
 
 def test_bounds_hold_every_way_in_which_undecided_verdicts_could_have_come_out(table):
