@@ -49,7 +49,7 @@ def test_the_demo_has_two_simulated_families_and_the_planted_truth():
     pair = families(judged_items(found, question="sequencing"))
     assert pair.pairs["within"].sum() == 2
     assert pair.panel.planted
-    assert step_scores_of(found) == ()
+    assert step_scores_of(found) is None
 
 
 @pytest.mark.parametrize(

@@ -26,25 +26,9 @@ from importlib import import_module
 from typing import Any
 
 __all__ = [
-    "agreement",
-    "axis_result",
-    "check",
-    "confidence",
-    "curves",
-    "evidence",
-    "failures",
-    "few_runs",
-    "improvement",
-    "located",
-    "panels",
-    "people",
-    "plan",
-    "rubric_versions",
-    "run_score",
-    "succession",
-    "trace",
-    "twins",
-]
+    "agreement", "axis_result", "check", "confidence", "curves", "evidence", "failures", "few_runs", "improvement",
+    "located", "panels", "people", "plan", "rubric_versions", "run_score", "succession", "trace", "twins",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -177,7 +177,7 @@ def step_scores(ratings: Judged) -> against_labels.StepScores | None:
     """Judges of single steps against people, by the rules of AgentProcessBench; None where no steps are labelled."""
     of = judged_items(ratings)
     scores = against_labels.step_scores_of(of.source, of.ci_level)
-    return next((replace(each, kind=of.kind) for each in scores), None)
+    return scores and replace(scores, kind=of.kind)
 
 
 def worth(ratings: Judged) -> against_labels.PanelWorth | None:

@@ -351,11 +351,10 @@ def _first_errors(both: pl.DataFrame) -> pl.DataFrame:
     return both.group_by("trajectory_id", "cluster_id", maintain_order=True).agg(same=same)
 
 
-def step_scores_of(source: Source, ci_level: float = 0.95) -> tuple[StepScores, ...]:
-    """Step and first-error accuracy where people labelled steps on the scale ``step``, else nothing."""
+def step_scores_of(source: Source, ci_level: float = 0.95) -> StepScores | None:
+    """Step and first-error accuracy where people labelled steps on the scale ``step``, of the first question."""
     ratings = source.ratings
     on_steps = source.step_level and bool((ratings["scale"] == "step").all())
     if not on_steps or "people" not in set(ratings["rater"]):
-        return ()
-    terms: IntervalTerms = {"cluster_unit": source.cluster_unit, "ci_level": ci_level}
-    return tuple(step_scores(ratings, question=each, **terms) for each in source.questions)
+        return None
+    return step_scores(ratings, question=source.questions[0], cluster_unit=source.cluster_unit, ci_level=ci_level)

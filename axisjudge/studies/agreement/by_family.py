@@ -409,6 +409,8 @@ def family_rows(results: Sequence[CrossFamily]) -> list[dict[str, Any]]:
 class WithLabels(Part, name="with_labels", caption="Each judge's agreement with the labels"):
     """Each judge's agreement with those who label: people, or the planted truth."""
 
+    _flat = ("families.with_labels",)
+
     families: CrossFamily
 
     @property
@@ -435,10 +437,6 @@ class WithLabels(Part, name="with_labels", caption="Each judge's agreement with 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Each judge with its interval; grey: people among themselves."""
         return plot_with_labels(self.families, ax=ax) if self.families.labellers else super().plot(ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Each judge's mean over labellers."""
-        return {name: mean.to_dict() for name, mean in self.families.with_labels.items()}
 
 
 def reversal_of(panel: Pooled, terms: IntervalTerms) -> Reversal:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError, WayOut
 from axisjudge.imports.cells import of_bad
 from axisjudge.imports.items import telling_apart
-from axisjudge.imports.recognise import NAMES, Recognised, named_column, tokens
+from axisjudge.imports.recognise import NAMES, Recognised, in_order, named_column, tokens
 from axisjudge.ratings.edge import AFFIRMING, DENYING, FAILING, MOST_WORDS, PASSING, side, word, words_in
 from axisjudge.ratings.scales import Level, plain
 from axisjudge.stats.clusters import Alike
@@ -133,7 +133,7 @@ def _bar(words: Iterable[str]) -> str:
 
 def _on_scale(scale: str, counts: Counter[str]) -> Question:
     level, _, rest = scale.partition(":")
-    order = [word(each) or each for each in rest.split(",")] if rest else sorted(counts, key=_in_order)
+    order = [word(each) or each for each in rest.split(",")] if rest else sorted(counts, key=in_order)
     if level not in ("nominal", "ordinal") or len(set(order)) < 2:
         raise InputError("--scale", "must be nominal, ordinal, or ordinal:LOWEST,...,HIGHEST", scale)
     if level == "ordinal" and not rest and not all(map(_is_number, order)):
@@ -143,10 +143,6 @@ def _on_scale(scale: str, counts: Counter[str]) -> Question:
         raise InputError("--scale", f"leaves out {_listed(others, counts)}", scale)
     code = {each: rank for rank, each in enumerate(order)}
     return Question(tuple(order), code, stated="ordinal" if level == "ordinal" else "nominal")
-
-
-def _in_order(text: str) -> tuple[float, str]:
-    return (float(text) if _is_number(text) else float("inf"), text)
 
 
 def _named(named: Sequence[str], counts: Counter[str]) -> Question:

@@ -10,9 +10,10 @@ import polars as pl
 
 from axisjudge.figures import theme
 from axisjudge.ratings.edge import BY_JUDGE, as_ratings
+from axisjudge.results import columns
 from axisjudge.studies._shared.citations import SharedSteps as SharedSteps
 from axisjudge.studies._shared.citations import shared_steps as shared_steps
-from axisjudge.studies._shared.frames import Given, Table, commonest, kind_of, made_up_raters, table_of
+from axisjudge.studies._shared.frames import Given, Table, commonest, kind_of, made_up_raters
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.evidence import repeats as say
@@ -28,7 +29,9 @@ from axisjudge.trajectory import Trajectory
 class CitationsOfJudges(
     Part, name="cited_steps", caption="Citations per judge, and the share of cited steps that exist"
 ):
-    """Citations per judge, and the share of cited steps that exist."""
+    """Citations per judge, and the share of cited steps that exist; the pairs stand with the shared steps."""
+
+    _keys = columns("judges=citations.judges")
 
     citations: SharedSteps
 
@@ -41,10 +44,6 @@ class CitationsOfJudges(
     def answer(self) -> str:
         """How many of each judge's cited steps exist."""
         return " ".join(judge.sentence for judge in self.citations.judges if judge.n_cited)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every judge; the pairs stand with the shared steps."""
-        return {"judges": [judge.to_dict() for judge in self.citations.judges]}
 
 
 def cited_steps(shared: SharedSteps) -> CitationsOfJudges:
@@ -123,16 +122,16 @@ def evidence(
 
 
 class BesideChance(Part, name="beside_chance", caption="Each judge beside one that always says the same word"):
-    """Each judge beside the best judge that always says one word."""
+    """Each judge beside the best judge that always says one word.
+
+    One row a judge: counts; mean confidence where right and where wrong; right in shorter and in longer runs, None
+    where it counted no tokens.
+    """
+
+    _rows = "rows", {}
+    _keys = columns("judges=rows")
 
     rows: pl.DataFrame
-
-    @property
-    def table(self) -> Table:
-        """One row a judge: counts; mean confidence where right and where wrong; right in shorter and in longer runs,
-        None where it counted no tokens.
-        """
-        return table_of(self.rows.to_dicts(), self.kind)
 
     @property
     def answer(self) -> str:
@@ -151,10 +150,6 @@ class BesideChance(Part, name="beside_chance", caption="Each judge beside one th
         theme.dress(ax, "")
         theme.grid(ax)
         return ax
-
-    def to_dict(self) -> dict[str, Any]:
-        """The rows."""
-        return {"judges": self.rows.to_dicts()}
 
 
 def beside_chance(ratings: Given, truth: Given) -> BesideChance:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import median
-from typing import Any
+from typing import ClassVar
 
 from axisjudge.figures import theme
-from axisjudge.results import columns, plain
+from axisjudge.results import columns
 from axisjudge.stats.estimate import Estimate, many, plural
 from axisjudge.stats.latent_panel import TAIL, LatentPanel, NoModel, Sampler, latent_panel, tails
 from axisjudge.studies._shared.frames import Given, Table, rows_by, table_of
@@ -174,6 +174,7 @@ class VarianceShares(Part, name="variance_shares", caption="Shares of the varian
     """What another task, run or judge would have changed of one verdict: shares of its variance."""
 
     _rows = "model.components", _SOURCES
+    _keys = columns("components=model.components")
 
     model: LatentPanel
 
@@ -195,10 +196,6 @@ class VarianceShares(Part, name="variance_shares", caption="Shares of the varian
         bars = theme.level(components[0].share if components else None, "posterior intervals")
         return theme.dress(ax, "Where the variance of one verdict comes from", f"posterior means with {bars}")
 
-    def to_dict(self) -> dict[str, Any]:
-        """The shares."""
-        return {"components": plain(self.model.components)}
-
 
 def variance_shares(rates: RunRates) -> VarianceShares:
     """Where the variance of one verdict of one judge on one item comes from, by the model."""
@@ -207,6 +204,8 @@ def variance_shares(rates: RunRates) -> VarianceShares:
 
 class WorthOfPanel(Part, name="panel_worth", caption="Independent judges that the panel is worth"):
     """How many independent judges the panel is worth: by the model, and by the correlation of errors on labels."""
+
+    _keys: ClassVar = {"model": "model.effective", "by correlation of errors": "by_design"}
 
     model: LatentPanel
     by_design: Estimate | None
@@ -223,10 +222,6 @@ class WorthOfPanel(Part, name="panel_worth", caption="Independent judges that th
         """What the panel is worth, both ways."""
         return effective_sentence(self.model, self.by_design)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Both estimates."""
-        return {"model": plain(self.model.effective), "by correlation of errors": plain(self.by_design)}
-
 
 def panel_worth(rates: RunRates) -> WorthOfPanel:
     """The effective number of judges; by design it takes labels and two judges."""
@@ -235,7 +230,9 @@ def panel_worth(rates: RunRates) -> WorthOfPanel:
 
 
 class HiddenLabels(Part, name="hidden_labels", caption="On labels that the model did not see"):
-    """The model against labels that it did not see, beside the judges' votes counted."""
+    """The model against labels that it did not see, beside the judges' votes counted; empty where none was hidden."""
+
+    _flat = ("trial",)
 
     trial: LabelsHidden | None
 
@@ -252,10 +249,6 @@ class HiddenLabels(Part, name="hidden_labels", caption="On labels that the model
     def answer(self) -> str:
         """How the model does on labels that it did not see."""
         return hidden_sentence(self.trial)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The trial; empty where no label was hidden."""
-        return {} if self.trial is None else self.trial.to_dict()
 
 
 def hidden_labels(rates: RunRates, share: float = 0.5) -> HiddenLabels:

@@ -382,7 +382,7 @@ def test_twenty_judges_against_the_people_of_agentprocessbench(shared_data, monk
     assert told["rater"].unique().to_list() == ["people"]
     names = ["GPT-5.2", "Kimi-K2.5-Thinking"]
     found = human_comparison(judges.filter(pl.col("rater").is_in(names)), told, step_level=True, cluster_unit="query")
-    scores = {score.judge: score for score in step_scores_of(source)[0].judges}
+    scores = {score.judge: score for score in step_scores_of(source).judges}
     for name in names:
         majority = only(found, name).majority
         pair = [
