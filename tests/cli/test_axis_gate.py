@@ -11,7 +11,8 @@ import pytest
 
 from axisjudge import workbench
 from axisjudge.datasets import demo_transcripts
-from axisjudge.studies.axis_result.gate import ScoredRun, markdown
+from axisjudge.stats.estimate import Estimate
+from axisjudge.studies.axis_result.gate import Gate, GateDecision, ScoredRun, markdown
 from axisjudge.studies.axis_result.gate import gate as gate_of
 from axisjudge.studies.axis_result.gate import junit as junit_of
 
@@ -231,6 +232,14 @@ def test_junit_is_sound_xml_whatever_a_scenario_is_called(name):
     runs = [ScoredRun(scenario=name, agent=name, trajectory_id="1", scores={"composite": 10.0}, ends=(10, 10))]
     assert check_junit(junit_of(gate_of(runs, None, floor=80)).encode())["tests"] == 1
     assert "| 90% interval |" in markdown(gate_of(runs, None, floor=80, ci_level=0.9))
+
+
+def test_a_change_is_the_difference_of_the_means_beside_it():
+    change = Estimate(estimate=10.02, ci_low=9, ci_high=11, ci_level=0.95, n_items=6, n_clusters=6, cluster_unit="run")
+    figures = {"n_before": 3, "n_after": 3, "before": 70.04, "after": 80.06, "change": change}
+    decision = GateDecision(scenario="s", agent="a", rule="composite<-5", outcome="held", **figures)
+    assert "70.0 to 80.1; +10.1 points" in decision.sentence
+    assert "| 70.0 | 80.1 | +10.1 |" in markdown(Gate(baseline="main", decisions=(decision,)))
 
 
 def test_a_baseline_is_kept_when_a_gate_fails_and_is_of_one_ruler(bench):

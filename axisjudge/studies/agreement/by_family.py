@@ -134,10 +134,11 @@ def plot_panel_worth(panel: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
     for position, judge in enumerate(order):
         marker = _MARKERS[families.index(panel.families[judge]) % len(_MARKERS)]
         ax.plot(position, measured.accuracy[judge], marker, color=theme.ACCENT, markersize=7, markeredgecolor="white")
-    ax.axhline(measured.majority, color="#D55E00", linewidth=1.6)
     corner: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "xytext": (0, 4), "textcoords": "offset points"}
     look: dict[str, Any] = {"fontsize": theme.SMALL, "color": "#A34700", "ha": "right"}
-    ax.annotate(f"majority {measured.majority:.1%}", (1, measured.majority), **corner, **look)
+    if measured.n_majority:
+        ax.axhline(measured.majority, color="#D55E00", linewidth=1.6)
+        ax.annotate(f"majority {measured.majority:.1%}", (1, measured.majority), **corner, **look)
     for at, family in enumerate(families):
         ax.plot([], [], _MARKERS[at % len(_MARKERS)], color=theme.ACCENT, label=family, linewidth=0)
     names = [panel.judges[judge].removeprefix("simulated:") for judge in order] if len(order) <= _NAMED else []

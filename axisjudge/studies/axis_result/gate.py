@@ -28,6 +28,7 @@ from axisjudge.stats.comparisons.equivalence import (
 )
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.frames import banner
+from axisjudge.studies._shared.words import apart
 from axisjudge.studies.axis_result import sentences as say
 from axisjudge.studies.axis_result.runs import QUANTITIES
 from axisjudge.trajectory import Trajectory
@@ -321,6 +322,11 @@ class GateDecision(Result):
         return EXIT[self.outcome]
 
     @property
+    def points(self) -> float:
+        """The change in points, of the means as they are printed."""
+        return apart(self.after, self.before, ".1f")
+
+    @property
     def sentence(self) -> str:
         """The decision in a line."""
         return say.decision(self)
@@ -554,7 +560,7 @@ def markdown(gate: Gate) -> str:
 
 def _row(each: GateDecision) -> tuple[str, ...]:
     change = each.change
-    points = ("-", "-") if change is None else (f"{change.estimate:+z.1f}", change.interval("+.1f"))
+    points = ("-", "-") if change is None else (f"{each.points:+z.1f}", change.interval("+.1f"))
     shown = (_cell(each.scenario), _cell(each.agent), f"`{each.rule}`", f"**{each.outcome}**")
     return (*shown, _number(each.before), _number(each.after), *points, f"{each.n_before} / {each.n_after}")
 

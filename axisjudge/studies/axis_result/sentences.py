@@ -203,7 +203,7 @@ def decision(of: Any) -> str:
     means = [f"{each:z.1f}" for each in (of.before, of.after) if not math.isnan(each)]
     figures = [" to ".join(means)] if not math.isnan(of.after) else []
     if of.change is not None:
-        figures.append(f"{of.change.estimate:+z.1f} points, {of.change.interval('+.1f')}")
+        figures.append(f"{of.points:+z.1f} points, {of.change.interval('+.1f')}")
     known = "; ".join([*figures, *filter(None, [of.reason])])
     outcome = _OUTCOME.get(of.outcome, of.outcome)
     return f"{of.scenario}, {of.agent}: {of.rule}: {outcome}{known and f' ({known})'}"

@@ -188,7 +188,7 @@ def _row(judge: str, rated: pl.DataFrame) -> dict[str, Any]:
         "one_word_right": one_word_right,
         "commonest_word": word,
         "says_it": says_it,
-        "confidences": given["confidence"].n_unique(),
+        "confidences": given["confidence"].drop_nulls().n_unique(),
         "sure_when_right": given.filter("hit")["confidence"].mean(),
         "sure_when_wrong": given.filter(~pl.col("hit"))["confidence"].mean(),
         "cite_a_step": given.filter(pl.col("cited_step_indices").list.len() > 0).height,

@@ -77,6 +77,15 @@ def test_a_judge_without_items_in_common_with_people_is_no_end_of_their_range():
     assert "over 30 tasks" in how
 
 
+def test_a_panel_of_which_nobody_judged_what_is_labelled_has_no_majority_drawn():
+    table = panel(people=("p",)).with_columns(
+        verdict=pl.when((pl.col("rater") != "p") == (pl.col("item_id") < "t00060")).then("verdict")
+    )
+    found = panel_worth(pooled(table, "termination"))
+    assert found.measured.n_majority == 0
+    assert not any("majority" in text for text in texts(plot_panel_worth(found)))
+
+
 @pytest.mark.parametrize("share", [True, False])
 def test_ranks_are_drawn_with_what_they_are_of(share):
     means = np.random.default_rng(1).normal([[75.65, 61.2]], 5, (12, 2)) / (100 if share else 1)

@@ -58,6 +58,7 @@ def test_of_several_labellers_most_count_and_none_is_a_judge() -> None:
         (row,) = evidence.beside_chance(table, one).rows.to_dicts()
         assert (row["judge"], row["verdicts"], row["right"]) == ("judge", 4, 3)
         assert (row["right_in_shorter"], row["right_in_longer"]) == (None, None)
+    assert row["confidences"] == 0
     tied = truth.filter(pl.col("rater") != "p2")
     assert evidence.beside_chance(table, tied).rows["verdicts"].to_list() == [1]
 
