@@ -321,9 +321,13 @@ def _converter_of(estimates: tuple[type[Estimate], ...]) -> JsonConverter:
     def frame(saved: Mapping[str, str], _: object) -> pl.DataFrame:
         return pl.DataFrame.deserialize(StringIO(saved["frame"]), format="json")
 
-    converter.register_unstructure_hook(pl.DataFrame, lambda table: {"frame": table.serialize(format="json")})
+    def bare(table: pl.DataFrame) -> dict[str, str]:
+        """The table without masks of columns that lack nothing: what is read back has none, and bytes stay the same."""
+        return {"frame": table.select(pl.all().slice(0)).serialize(format="json")}
+
+    converter.register_unstructure_hook(pl.DataFrame, bare)
     converter.register_structure_hook(pl.DataFrame, frame)
-    converter.register_unstructure_hook(pl.Series, lambda row: {"frame": row.to_frame().serialize(format="json")})
+    converter.register_unstructure_hook(pl.Series, lambda row: bare(row.to_frame()))
     converter.register_structure_hook(pl.Series, lambda saved, of: frame(saved, of).to_series())
     include_subclasses(Estimate, converter, subclasses=estimates, union_strategy=partial(configure_tagged_union))
     return converter
