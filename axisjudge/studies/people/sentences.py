@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from axisjudge.stats.alternative_annotator import FEWEST_PEOPLE
@@ -192,19 +192,24 @@ def shares_sentence(comparison: compared.HumanComparison) -> str:
     n = sum(question.n_reference for question in comparison.questions)
     alone = max(judge.majority.constant_accuracy for _, judge in known)
     between = " to ".join(dict.fromkeys(f"{known[at][0]:.0%}" for at in (0, -1)))
-    judges = len({judge.judge for _, judge in known})
+    decided = Counter[str]()
+    for _, judge in known:
+        decided[judge.judge] += judge.majority.accuracy.given.n_items
+    judges, ends = len(decided), dict.fromkeys((min(decided.values()), max(decided.values())))
+    items = many(n, "labelled item")
+    if [*ends] != [n]:
+        items = f"the labelled items where {'it takes' if judges == 1 else 'they take'} a side ("
+        items += f"{' to '.join(f'{end:,}' for end in ends)} of {n:,})"
     beats = [claim.answer for claim in comparison.claims if claim.kind is ClaimKind.BEATS_ONE_WORD]
     counts = (beats.count(ClaimAnswer.MAY), beats.count(ClaimAnswer.MAY_NOT))
     if len(comparison.questions) == 1 < judges and any(counts):
         more, less = (str(count or "none") for count in counts)
         often = f"agree with people more often than the commonest word alone would ({alone:.0%}), {less} less often"
         rest = f", and of {n_open} it cannot be told" if (n_open := judges - sum(counts)) else ""
-        return f"Of {judges} judges {more} {often}{rest}; each agrees on {between} of {many(n, 'labelled item')}."
+        return f"Of {judges} judges {more} {often}{rest}; each agrees on {between} of {items}."
     who = "The judge says" if judges == 1 else f"The {judges} judges say"
     would = f"would match{' at most' * (len(comparison.questions) > 1)} {alone:.0%}"
-    return (
-        f"{who} what people say on {between} of {many(n, 'labelled item')}; always saying the commonest word {would}."
-    )
+    return f"{who} what people say on {between} of {items}; always saying the commonest word {would}."
 
 
 def best_sentence(comparison: compared.HumanComparison) -> str:

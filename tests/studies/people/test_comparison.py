@@ -128,6 +128,20 @@ def test_the_commonest_word_is_beaten_in_pairs():
     same = human_comparison(judged(j=[C] * 60), people(ann=truth))
     beats = next(claim for claim in same.claims if claim.kind == "beats one word")
     assert (beats.answer, sentences.because(beats)) == ("may not", "it is right exactly as often")
+    tie = human_comparison(judged(j=[F] * 2 + [C] * 2 + [F] * 2 + [C] * 6), people(ann=[F] * 4 + [C] * 8))
+    assert answers(tie, "j")["beats one word"] == "not shown yet"  # 2 right and 2 wrong against it: -.38 to .38
+
+
+def test_the_headline_says_of_how_many_items_its_share_is():
+    truth = [F, C] * 30
+    halves = {"whole": truth, "half": [*truth[:30], *[None] * 30]}
+    first = {
+        names: sentences.shares_sentence(human_comparison(judged(**{n: halves[n] for n in names}), people(ann=truth)))
+        for names in (("whole",), ("half",), ("whole", "half"))
+    }
+    assert "60 labelled items" in first["whole",]
+    assert "(30 of 60)" in first["half",]
+    assert "(30 to 60 of 60)" in first["whole", "half"]
 
 
 def test_where_a_constant_judge_passes_nobody_may_stand_in():
