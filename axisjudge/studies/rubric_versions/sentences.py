@@ -113,21 +113,25 @@ def confirmed(tests: Sequence[tuple[str, Estimate, float]]) -> str:
     """What the declared tests (statistic, estimate, p by Holm) say on tasks held out; that none was opened."""
     if not tests:
         return "whether it holds on tasks held out is not known, as none were opened"
+    statistic, estimate, p = tests[0]
+    name = named(COEFFICIENTS[statistic].label) if statistic in COEFFICIENTS else statistic.replace("_", " ")
+    of_weights = statistic == "case_weighted_kappa"  # declared is how far it lies from kappa
+    shown = sum(p <= progress.LEVEL and (of_weights or estimate.estimate > 0) for _, estimate, p in tests)
     if len(tests) == 1:
-        statistic, estimate, p = tests[0]
-        name = named(COEFFICIENTS[statistic].label) if statistic in COEFFICIENTS else statistic.replace("_", " ")
         figure = f"{estimate.interval()}, {p_words(p)}"
         if math.isnan(p):
             result = f"{name} is {estimate.worded()}"
-        elif statistic == "case_weighted_kappa":  # declared is how far it lies from kappa
+        elif of_weights:
             result = f"{name} is {estimate.estimate:+z.2f} from kappa ({figure})"
         else:
-            is_shown = p <= progress.LEVEL and estimate.estimate > 0
-            result = "judges agree beyond chance" if is_shown else "agreement beyond chance is not shown"
+            result = "judges agree beyond chance" if shown else "agreement beyond chance is not shown"
             result = f"{result} ({name} {estimate.estimate:z.2f}, {figure})"
         return f"on tasks held out, opened once, {result}; versions are not compared there"
-    shown = sum(p <= progress.LEVEL for *_, p in tests)
-    results = f"{shown or 'none'} of {len(tests)} declared results {'is' if shown == 1 else 'are'} shown"
+    known = [each.estimate for _, each, _ in tests if not math.isnan(each.estimate)]
+    results = f"of {len(tests)} declared results {shown or 'none'} {'is' if shown == 1 else 'are'} shown"
+    results += " to differ from kappa" if of_weights else " to lie above chance"
+    if all(math.isnan(p) for *_, p in tests):
+        results = f"{name} is {spanned(known) if known else 'undefined'} in {len(tests)} declared results, untested"
     return f"on tasks held out {results}; versions are not compared there"
 
 

@@ -57,3 +57,12 @@ def test_flips_that_are_not_listed_are_counted():
 def test_judges_agree_beyond_chance_only_where_what_was_declared_is_agreement_above_it(statistic, value, p, agree):
     found = Estimate(estimate=value, ci_low=value - 0.05, ci_high=value + 0.05, n_items=50, n_clusters=12)
     assert ("judges agree beyond chance" in sentences.confirmed([(statistic, found, p)])) == agree
+    shown = "2 are" if agree or statistic == "case_weighted_kappa" else "none are"
+    assert f"of 2 declared results {shown} shown" in sentences.confirmed([(statistic, found, p)] * 2)
+
+
+def test_declared_results_without_a_test_are_given_and_not_counted_as_not_shown():
+    two = [
+        ("percent_agreement", Estimate(estimate=value, n_items=9, n_clusters=9), float("nan")) for value in (0.8, 0.9)
+    ]
+    assert "0.80 to 0.90 in 2 declared results, untested" in sentences.confirmed(two)
