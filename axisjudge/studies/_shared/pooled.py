@@ -128,8 +128,8 @@ class Pooled:
     `codes` holds positions in `categories`, NaN where a rater gave nothing; `confidences` has the same shape;
     `clusters` are numbers from 0; `question` says of which question each item is. Of counts (`pooled_counts`) `codes`
     are patterns x raters, `rows` says which of them the items of a cluster show, and `times` how many items these are.
-    The first `n_judges` raters are judges, the others give labels. `ordered` says that the categories are a scale,
-    `planted` that all labels are planted truth, `kind` which tables the caller uses.
+    The first `n_judges` raters are judges, the others give labels. `planted` says that all labels are planted truth,
+    `kind` which tables the caller uses.
     """
 
     questions: tuple[str, ...]
@@ -139,7 +139,7 @@ class Pooled:
     codes: frames.Floats
     confidences: frames.Floats
     categories: tuple[str, ...]
-    ordered: bool
+    scale: str
     raters: tuple[str, ...]
     families: tuple[str, ...]
     n_judges: int
@@ -148,6 +148,11 @@ class Pooled:
     kind: frames.Kind
     times: NDArray[np.integer] | None = None
     rows: NDArray[np.integer] | None = None
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the words have an order."""
+        return level_of(self.scale) == "ordinal"
 
     @property
     def level(self) -> Level:
@@ -260,7 +265,7 @@ def pooled(
         codes=np.concatenate([matrix.codes for matrix in matrices]),
         confidences=np.concatenate([matrix.confidences for matrix in matrices]),
         categories=categories,
-        ordered=all(level_of(scale) == "ordinal" for scale in chosen["scale"].unique()),
+        scale=str(chosen["scale"][0]),
         raters=matrices[0].raters,
         families=matrices[0].families,
         n_judges=len(judges),
@@ -299,7 +304,7 @@ def pooled_counts(panel: Sequence[PatternCounts], *, kind: frames.Kind = "polars
         codes=np.concatenate([counts.codes for counts in of_raters]),
         confidences=np.full((0, len(raters)), np.nan),
         categories=panel[0].categories,
-        ordered=level_of(panel[0].scale) == "ordinal",
+        scale=panel[0].scale,
         raters=(*judges, *labellers),
         families=tuple(raters[name][0] for name in (*judges, *labellers)),
         n_judges=len(judges),

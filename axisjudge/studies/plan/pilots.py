@@ -15,28 +15,28 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError, TooLittle, one_of, positive
 from axisjudge.judges.pricing import LISTED_AT, Tokens, cost_usd, price_list_version
 from axisjudge.ratings import as_ratings
+from axisjudge.ratings.edge import sides_of
 from axisjudge.results import Result, columns
 from axisjudge.spec import JudgeSpec, find_provider, parse_specs, price_list_of
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa, percent_agreement
 from axisjudge.stats.planning import Allocation, Planned, StudyCurve, TasksForChange, panel_error, tasks_for_change
 from axisjudge.studies._shared.citations import question_variances
 from axisjudge.studies._shared.frames import Floats, Given, mean_of
-from axisjudge.studies._shared.pooled import pooled
+from axisjudge.studies._shared.pooled import Pooled, pooled
 from axisjudge.studies._shared.words import listed, many
-from axisjudge.verdict import VERDICTS
 
+NO_FAILURE = "is of failures, and the scale of this question knows none"
 #: With fewer failures or passes a pilot's sensitivity or specificity says next to nothing.
 FEWEST_OF_A_KIND = 5
-
-_FAILED = VERDICTS.index("incorrect")
 
 
 @dataclass(frozen=True, eq=False)
 class Pilot(Result):
     """What a pilot says of one question: codes (items x judges), tasks, and figures to assume.
 
-    `kappa` and `agreement` are those of the first two judges; `tokens` is the mean of its calls, None where none were
-    counted.
+    `failed` is 1 where the verdict means failure, 0 for any other, NaN without one; all of it, and `prevalence`, is NaN
+    on a scale that knows no failure. `kappa` and `agreement` are those of the first two judges; `tokens` is the mean of
+    its calls, None where none were counted.
     """
 
     _keys: ClassVar = ("prevalence", "kappa", "agreement")
@@ -44,11 +44,16 @@ class Pilot(Result):
     question: str
     judges: tuple[str, ...]
     ratings: Floats
+    failed: Floats
     tasks: NDArray[np.integer]
-    prevalence: float
     kappa: float
     agreement: float
     tokens: Tokens | None
+
+    @property
+    def prevalence(self) -> float:
+        """The share of verdicts that mean failure."""
+        return mean_of(self.failed)
 
     @property
     def n_tasks(self) -> int:
@@ -83,18 +88,30 @@ def pilot_of(ratings: Given, question: str) -> Pilot:
         question=question,
         judges=panel.judges,
         ratings=codes,
+        failed=_failed(panel, codes),
         tasks=panel.clusters,
-        prevalence=mean_of((codes[~np.isnan(codes)] == _FAILED).astype(float)),
         kappa=cohen_kappa(codes[:, :2], **how).estimate,
         agreement=percent_agreement(codes[:, :2], **how).estimate,
         tokens=None if prompt is None else Tokens(round(prompt), round(reply or 0)),
     )
 
 
+def _failed(panel: Pooled, codes: Floats) -> Floats:
+    failing = [panel.categories.index(word) for word, failed in sides_of(panel.scale).items() if failed]
+    return np.where(np.isnan(codes) | (not failing), np.nan, np.isin(codes, failing))
+
+
 def tasks_to_differ(pilot: Pilot, difference: float) -> TasksForChange:
-    """Tasks until its first two judges are shown to differ by so much in how often they call a run incorrect."""
-    failed = np.where(np.isnan(pilot.ratings), np.nan, pilot.ratings == _FAILED)
-    return tasks_for_change(failed[:, 0], failed[:, 1], pilot.tasks, difference=difference)
+    """Tasks until its first two judges are shown to differ by so much in how often they call a run incorrect.
+
+    Raises
+    ------
+    InputError
+        The scale knows no failure.
+    """
+    if np.isnan(pilot.failed).all():
+        raise InputError("--difference", NO_FAILURE, pilot.question)
+    return tasks_for_change(pilot.failed[:, 0], pilot.failed[:, 1], pilot.tasks, difference=difference)
 
 
 @dataclass(frozen=True)
@@ -122,7 +139,8 @@ def labelled_pilot(ratings: Given, question: str, judge: str | None = None) -> L
     Raises
     ------
     InputError
-        No such judge, several and none named, or fewer than 5 items of either kind that both rated.
+        No such judge, several and none named, a scale without failures, or fewer than 5 items of either kind that both
+        rated.
     """
     panel = pooled(ratings, question)
     if not panel.judges or (judge is None and panel.n_judges > 1):
@@ -131,7 +149,10 @@ def labelled_pilot(ratings: Given, question: str, judge: str | None = None) -> L
     judge = one_of("--of", judge or panel.judges[0], panel.judges)
     verdicts, labels = panel.codes[:, panel.judges.index(judge)], panel.label
     both = ~np.isnan(verdicts) & ~np.isnan(labels)
-    flag, truth = verdicts[both] == _FAILED, labels[both] == _FAILED
+    failed = _failed(panel, np.column_stack([verdicts, labels])[both])
+    if both.any() and np.isnan(failed).all():
+        raise InputError("--pilot", NO_FAILURE, question)
+    flag, truth = failed.T == 1
     if min(truth.sum(), (~truth).sum()) < FEWEST_OF_A_KIND:
         counts = f"{int(truth.sum())} called incorrect, {int((~truth).sum())} not"
         rule = f"needs {FEWEST_OF_A_KIND} labelled items of either kind that {judge} rated on {question}"
@@ -316,9 +337,10 @@ def plan_rows(plan: StudyPlan) -> list[dict[str, Any]]:
 def pilot_sentence(pilot: Pilot) -> str:
     """Who is compared, on how much, and how they agree."""
     runs, tasks = many(len(pilot.ratings), "run"), many(pilot.n_tasks, "task")
+    failures = "" if math.isnan(pilot.prevalence) else f"{pilot.prevalence:.0%} of verdicts mean failure; "
     kappa = "no kappa, as they say one word alone," if math.isnan(pilot.kappa) else f"kappa {pilot.kappa:z.2f}"
     return (
-        f"The pilot on {pilot.question}: {pilot.prevalence:.0%} of verdicts say incorrect; {listed(pilot.judges[:2])} "
+        f"The pilot on {pilot.question}: {failures}{listed(pilot.judges[:2])} "
         f"have {kappa} over all words that they say, and agree on {pilot.agreement:.0%} ({runs} of {tasks})."
     )
 

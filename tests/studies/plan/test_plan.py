@@ -12,6 +12,7 @@ import axisjudge
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths
 from axisjudge.judges.pricing import Tokens
+from axisjudge.ratings import as_ratings
 from axisjudge.stats.planning import Planned, StudyCurve, plan_corrected_rate, plan_stand_in
 from axisjudge.studies import plan as planning
 from axisjudge.studies.plan import needs, plan_sentence, repeats_sentence
@@ -26,6 +27,7 @@ from axisjudge.studies.plan.pilots import (
     pilot_sentence,
     plan_rows,
     study_plan,
+    tasks_to_differ,
 )
 from axisjudge.workbench import home
 
@@ -123,6 +125,25 @@ def test_a_pilot_gives_its_figures(pilot):
     assert set(found.to_dict()) == {"prevalence", "kappa", "agreement"}
     with pytest.raises(InputError, match="needs two judges on sequencing"):
         pilot_of(pilot.filter((pl.col("repeat") == 0) & (pl.col("rater") == "simulated:wren")), "sequencing")
+
+
+@pytest.mark.parametrize(("scale", "failing"), [("step", "-1"), ("nominal:pass,fail", "fail"), ("ordinal:1-3", None)])
+def test_a_pilot_counts_the_failing_word_of_its_scale_and_none_where_there_is_none(scale, failing):
+    words = {"step": "-1 0 +1", "nominal:pass,fail": "pass fail fail", "ordinal:1-3": "1 2 3"}[scale].split()
+    cells = [(f"t{item}", rater, words[(item + shift) % 3]) for item in range(30) for shift, rater in enumerate("abh")]
+    items, raters, verdicts = zip(*cells, strict=True)
+    kinds = ["human" if rater == "h" else "llm" for rater in raters]
+    columns = {"item_id": items, "rater": raters, "rater_kind": kinds, "verdict": verdicts}
+    table = as_ratings(columns | {"question": ["q"] * 90, "scale": [scale] * 90})
+    found = pilot_of(table, "q")
+    if failing is None:
+        assert "failure" not in pilot_sentence(found)
+        for ask in (lambda: tasks_to_differ(found, 0.2), lambda: labelled_pilot(table, "q", "a")):
+            with pytest.raises(InputError, match="the scale of this question knows none"):
+                ask()
+    else:
+        assert found.prevalence == pytest.approx(words.count(failing) / 3)
+        assert labelled_pilot(table, "q", "a").prevalence == pytest.approx(words.count(failing) / 3)
 
 
 def test_more_judges_help_more_than_more_repeats_where_judges_differ(pilot):
