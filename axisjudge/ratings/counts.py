@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.ratings.edge import EMPTY_RUN, coded
+from axisjudge.ratings.edge import EMPTY_RUN, coded, with_families
 
 Floats = NDArray[np.float64]
 
@@ -177,7 +177,7 @@ def count_patterns(ratings: pl.DataFrame) -> PatternCounts:
     InputError
         Two ratings of an item by one rater, or two scales.
     """
-    table = ratings if ratings["item_id"].is_sorted() else ratings.sort("item_id")
+    table = with_families(ratings if ratings["item_id"].is_sorted() else ratings.sort("item_id"))
     new = (table["item_id"] != table["item_id"].shift()).fill_null(True)
     item = np.cumsum(new.to_numpy()) - 1
     raters = _in_order(table.select("family", "rater", "rater_kind").unique().iter_rows())

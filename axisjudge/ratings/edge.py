@@ -50,7 +50,7 @@ def as_ratings(frame: Any, *, where: str = "ratings") -> pl.DataFrame:
         Not a table, needed columns are missing (all are named), or a column is of a type that cannot be taken.
     """
     if isinstance(frame, pl.DataFrame) and frame.schema == _WHOLE:
-        return frame
+        return with_families(frame)
     return completed_ratings(_polars(frame, where), where)
 
 
@@ -150,17 +150,23 @@ def _derived(table: pl.DataFrame, absent: set[str]) -> pl.DataFrame:
         steps = pl.col("item_id").str.extract(r"#(\d+)$").cast(pl.Int64)
         table = table.with_columns(step_index=steps if "step_index" in absent else "step_index")
     answered = pl.col("verdict").is_not_null() | pl.col("value").is_not_null()
-    families = {name: family_of(name) or name for name in table["rater"].drop_nulls().unique()}
-    family = pl.col("rater").replace_strict(families, default=None, return_dtype=pl.String)
-    own = pl.col("rater_kind").is_in(["human", "rules"])
     known = {
         "item_id": ITEM_ID,
         "cluster_id": pl.coalesce("task_id", "trajectory_id"),
-        "family": pl.when(own).then("rater_kind").otherwise(family),
         "status": pl.when(answered).then(pl.lit("ok")).otherwise(pl.lit("parse_error")),
     }
-    table = table.with_columns(**{name: value for name, value in known.items() if name in absent})
+    table = with_families(table.with_columns(**{name: value for name, value in known.items() if name in absent}))
     return _with_scales(table) if "scale" in absent else table
+
+
+def with_families(table: pl.DataFrame) -> pl.DataFrame:
+    """Where no family is stated, that of the rater's name, else the name; of people and rules their kind."""
+    if not table["family"].null_count():
+        return table
+    families = {name: family_of(name) or name for name in table["rater"].drop_nulls().unique()}
+    family = pl.col("rater").replace_strict(families, default=None, return_dtype=pl.String)
+    own = pl.col("rater_kind").is_in(["human", "rules"])
+    return table.with_columns(family=pl.coalesce("family", pl.when(own).then("rater_kind").otherwise(family)))
 
 
 #: How an item's name is made.
@@ -197,7 +203,8 @@ WHOLE_RUN = pl.col("step_index").is_null() & pl.col("interaction_id").is_null()
 #: Verdicts in words on whole trajectories.
 VERDICT_ON_RUN = WHOLE_RUN & (pl.col("scale") == "verdict")
 #: Ratings by judges, and by those who give labels.
-BY_JUDGE, BY_LABELLER = ~pl.col("rater_kind").is_in(LABELS), pl.col("rater_kind").is_in(LABELS)
+BY_LABELLER = pl.col("rater_kind").is_in(LABELS).fill_null(False)
+BY_JUDGE = ~BY_LABELLER
 
 #: Ratings of runs without messages, which follow from the definition.
 EMPTY_RUN = pl.col("flags").list.contains("empty_run").fill_null(False)

@@ -26,7 +26,7 @@ _INVENTED = {"alder-large", "birch-2", "cedar-mini", "damson-pro", "elm-small", 
 #: Where verdicts come from that nobody gave.
 _MADE = {"simulated": "drawn by a program", "planted": "known answers set by a program"}
 
-_SIMULATED = pl.col("family") == SIMULATED_PEOPLE
+_SIMULATED = pl.col("family").eq_missing(SIMULATED_PEOPLE)
 #: Who is what in the scope sentence: whoever gives labels, simulated or not, is no judge, and neither is planted truth.
 _KINDS = {
     "judges": BY_JUDGE & ~_SIMULATED,

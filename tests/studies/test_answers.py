@@ -137,6 +137,21 @@ def test_degenerate_data_says_what_cannot_be_said(table, name):
             studies.rubric_versions(pl.concat(twice), axis)
 
 
+def test_a_judge_whose_family_is_not_stated_is_a_judge_everywhere(table):
+    axes = {"sequencing": "icciic", "termination": "iiccci"}
+    judged = table(
+        {f"bee-{task}": {axis: letters[task % 4 :][:3] for axis, letters in axes.items()} for task in range(12)}
+    )
+    people = judged.filter(rater="j3").with_columns(rater=pl.lit("ann"), rater_kind=pl.lit("human"))
+    stated = pl.concat([judged, people.with_columns(family=pl.lit("human"))])
+    unstated = stated.with_columns(family=pl.when(pl.col("rater") != "j2").then("family"))
+    assert unstated["family"].null_count() == 24
+    for study in (studies.agreement, studies.people, studies.failures):
+        assert study(unstated).answer == study(stated).answer
+    asked = {"question": "sequencing"}
+    assert studies.panels(unstated, **asked).panel.families == studies.panels(stated, **asked).panel.families
+
+
 def test_studies_of_runs_say_what_one_run_or_no_verdict_cannot_show():
     runs = axisjudge.read_trajectories(*axisjudge.demo_paths()).trajectories[:3]
     judged = axisjudge.judge(runs, ["rules"], progress=False)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError
 from axisjudge.ratings import SCHEMA, as_ratings
 from axisjudge.ratings.edge import MADE_UP as MADE_UP
+from axisjudge.ratings.edge import with_families
 from axisjudge.results import columns as named_columns
 from axisjudge.results import row
 from axisjudge.verdict import AXES
@@ -105,7 +106,8 @@ def to_polars(frame: Given, columns: Iterable[str], *, where: str) -> pl.DataFra
     """
     names = list(columns)
     if isinstance(frame, pl.DataFrame) and set(names) <= set(frame.columns):
-        return frame.select(names)
+        table = frame.select(names)
+        return with_families(table) if {"rater", "rater_kind", "family"} <= set(names) else table
     if set(names) <= SCHEMA.keys() and "rater" in names:
         return as_ratings(frame, where=where).select(names)
     table = narwhals_of(pl.DataFrame(frame) if isinstance(frame, Mapping) else frame, where)
