@@ -177,8 +177,7 @@ def trust(
     table = read_ratings(*(ratings or (_files_fitted_on(fitted) if fitted else ())), latest=True)
     asked: dict[str, Any] = {"question": question, "judges": [judge], "step_level": True if labelled.steps else None}
     if fitted is not None:
-        steps = bool(table.filter(question=fitted.question)["step_index"].is_not_null().any())
-        asked = {"question": fitted.question, "judges": list(fitted.asked), "step_level": steps}
+        asked = {"question": fitted.question, "judges": list(fitted.asked), "step_level": fitted.steps}
     votes = voted(table, label_table, **asked, sampling=labelled.sampling)
     how: dict[str, Any] = {"risk": risk, "level": labelled.level, "within": within}
     if fitted is not None:

@@ -44,8 +44,8 @@ UNCERTAIN = 0.01
 STEP_OFF = 0.15
 FAMILY = "simulated people"  # what tells them from simulated judges
 #: Ratings by people, simulated ones too; and by all whose word judges are compared with.
-BY_PERSON = (pl.col("rater_kind") == "human") | (pl.col("family") == FAMILY)
-BY_PEOPLE = BY_LABELLER | (pl.col("family") == FAMILY)
+BY_PERSON = pl.col("rater_kind").eq_missing("human") | pl.col("family").eq_missing(FAMILY)
+BY_PEOPLE = BY_LABELLER | pl.col("family").eq_missing(FAMILY)
 PEOPLE = ("person A", "person B", "person C")
 
 _NORMAL = NormalDist()
@@ -160,7 +160,7 @@ class LabelledPanel:
     @property
     def undecided(self) -> tuple[int, ...]:
         """Positions of words that take no side."""
-        return tuple(self.categories.index(word) for word in UNDECIDED if word in self.categories)
+        return undecided_in(self.categories)
 
     @property
     def sides(self) -> dict[str, int]:
@@ -175,7 +175,7 @@ class LabelledPanel:
     @cached_property
     def reference(self) -> Floats:
         """Each item's label: the commonest word of the people, NaN on a tie or without any."""
-        return majority(self.decided_labels, len(self.categories))
+        return reference_of(self.labelled, self.categories)
 
     @property
     def groups(self) -> NDArray[np.intp]:
@@ -218,6 +218,16 @@ class LabelledPanel:
         """1 where the word means failure, 0 for any other that takes a side, NaN otherwise."""
         sided = self.sided(codes)
         return np.where(np.isnan(sided), np.nan, sided == self.failing)
+
+
+def undecided_in(categories: Sequence[str]) -> tuple[int, ...]:
+    """Positions of words that take no side."""
+    return tuple(categories.index(word) for word in UNDECIDED if word in categories)
+
+
+def reference_of(labelled: Floats, categories: Sequence[str]) -> Floats:
+    """Each item's label: the commonest of people's words (items x people) that take a side, NaN on a tie or without."""
+    return majority(set_aside(labelled, undecided_in(categories)), len(categories))
 
 
 def prepared(ratings: object, labels: object, repeat: int, step_level: bool) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -36,7 +36,8 @@ LEAST_MORE = 0.005
 
 _NO_DRAW = {
     DrawScheme.UNKNOWN: "the labels do not say how they were drawn (--sampling random, if they were drawn at random)",
-    DrawScheme.SEVERAL: "labels were drawn in several ways, which cannot be put together",
+    DrawScheme.UNRECORDED: "labels were drawn by a key or a verdict, and with which probabilities was not recorded",
+    DrawScheme.SEVERAL: "labels were drawn in several ways or state two probabilities, which cannot be put together",
     DrawScheme.LOOKED_AT: "items were labelled because judges disagree on them, and no rate follows from that",
     DrawScheme.PARTIAL: "by their probabilities labels stand for fewer items than there are: label the rest of the "
     "draw",

@@ -163,9 +163,12 @@ def trust_judge(votes: Voted, judge: str, *, risk: float = 0.05, level: float = 
     Raises
     ------
     InputError
-        No such judge, or it gave no confidences.
+        No such judge, or it gave no confidences, or some of two sources.
     """
     column = votes.judges.index(one_of("judge", judge, votes.judges))
+    if judge in votes.two_sources:
+        cure = "filter the ratings to one confidence_source"
+        raise InputError(f"confidences of {judge}", "must be of one source", cure=cure)
     sure = votes.confidences[:, column]
     if np.isnan(sure).all():
         cure = "fit a panel: its probabilities serve as confidences"

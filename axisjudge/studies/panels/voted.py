@@ -8,27 +8,25 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError, TooLittle, one_of
-from axisjudge.labels.panel import BY_PEOPLE
-from axisjudge.labels.sampling import LOOKED_AT, with_drawn
+from axisjudge.labels.panel import BY_PEOPLE, DrawProblem, draw_of, reference_of
 from axisjudge.ratings import SCHEMA, to_matrix
 from axisjudge.ratings.edge import MADE_UP, raters_of
 from axisjudge.ratings.scales import categories_of, level_of, on_scale
-from axisjudge.stats.correction import SAMPLING
 from axisjudge.stats.panel_models import LinearPanel, PanelVotes
 from axisjudge.stats.panel_ways import WAYS
-from axisjudge.stats.reference import majority
 from axisjudge.studies._shared.frames import Floats, Given, Kind, kind_of, made_up_raters, to_polars
 from axisjudge.verdict import SCHEMA_VERSION
 
 COLUMNS = (
     *("item_id", "trajectory_id", "step_index", "cluster_id", "agent", "question", "scale", "repeat"),
-    *("rater", "rater_kind", "family", "model", "status", "verdict", "value", "confidence", "flags", "mechanism"),
+    *("rater", "rater_kind", "family", "model", "status", "verdict", "value", "confidence", "flags"),
+    *("mechanism", "confidence_source"),
 )
 #: What the ratings of a fitted panel bear as their mechanism.
 MECHANISM = "panel"
@@ -42,6 +40,7 @@ class DrawScheme(StrEnum):
     RANDOM = "random"
     WEIGHTED = "weighted"
     UNKNOWN = "unknown"
+    UNRECORDED = "unrecorded"
     SEVERAL = "several"
     LOOKED_AT = "looked_at"
     BY_LABEL = "by_label"
@@ -58,7 +57,8 @@ class Voted:
     """Items of one question x judges, with labels where there are any.
 
     `words` (items, judges) and `labels` (items,) hold positions in `categories`, NaN where there is none; `confidences`
-    are the judges' own. `weights` (items,) are 1 over the probability of the draw where it is known, else 1.
+    are the judges' own, NaN for judges of which two sources have some (`two_sources`), as these are never pooled.
+    `weights` (items,) are 1 over the probability of the draw where it is known, else 1; `steps` says what items are.
     """
 
     question: str
@@ -76,6 +76,8 @@ class Voted:
     weights: Floats
     draw: DrawScheme
     cluster_unit: str
+    steps: bool = False
+    two_sources: tuple[str, ...] = ()
     made_up: tuple[str, ...] = ()
     kind: Kind = "polars"
 
@@ -142,12 +144,13 @@ def voted(
     step_level : bool, optional
         Ratings of steps; by default whole runs, unless there are none.
     sampling : str, optional
-        How the labelled items were drawn, if the labels do not say and not all are labelled.
+        How the labelled items were drawn, if the labels do not say.
 
     Raises
     ------
     InputError
-        No judge, several questions and none named, numbers instead of words, or two ratings of one judge on an item.
+        No judge, several questions and none named, numbers instead of words, two ratings of one judge on an item, or
+        `sampling` against the labels.
     """
     given = to_polars(ratings, COLUMNS, where="ratings")
     human = given.filter(BY_PEOPLE) if labels is None else to_polars(labels, COLUMNS, where="labels").filter(BY_PEOPLE)
@@ -169,10 +172,11 @@ def voted(
     if not matrix.categories:
         raise TooLittle("ratings", "must hold a verdict of a judge: all were lost", asked, "judge again")
     k = len(names)
-    reference = majority(matrix.codes[:, k:], len(matrix.categories))
     agent = dict(judged.drop_nulls("agent").select("item_id", "agent").iter_rows())
     model = dict(judged.drop_nulls("model").select("rater", "model").iter_rows())
-    draw, weights = _drawn(people, matrix.items, reference, sampling)
+    sources = judged.drop_nulls("confidence").group_by("rater").agg(pl.col("confidence_source").n_unique())
+    two_sources = sources.filter(pl.col("confidence_source") > 1)["rater"].sort().to_list()
+    draw, weights = _drawn(people, matrix.items, sampling)
     return Voted(
         question=asked,
         scale=str(judged["scale"][0]),
@@ -184,11 +188,13 @@ def voted(
         tasks=matrix.clusters,
         agents=tuple(agent.get(item, "") for item in matrix.items),
         words=matrix.codes[:, :k],
-        confidences=matrix.confidences[:, :k],
-        labels=reference,
+        confidences=np.where(np.isin(names, two_sources), np.nan, matrix.confidences[:, :k]),
+        labels=reference_of(matrix.codes[:, k:], matrix.categories),
         weights=weights,
         draw=draw,
         cluster_unit=cluster_unit,
+        steps=steps,
+        two_sources=tuple(two_sources),
         made_up=made_up_raters(judged, people),
         kind=kind_of(ratings),
     )
@@ -204,9 +210,9 @@ def _chosen(judged: pl.DataFrame, question: str, judges: Sequence[str] | None, s
         rows = rows.filter(pl.col("rater").is_in(list(judges)))
     else:
         rows = rows.filter(pl.col("mechanism").ne_missing(MECHANISM))
-    whole = rows.filter(pl.col("step_index").is_null())
-    steps = step_level if step_level is not None else whole.is_empty()
-    rows = rows.filter(pl.col("step_index").is_not_null()) if steps else whole
+    levels = (rows.filter(pl.col("question") == question) if question else rows)["step_index"].is_not_null()
+    steps = step_level if step_level is not None else len(levels) > 0 and levels.all()
+    rows = rows.filter(pl.col("step_index").is_not_null() == steps)
     if rows.is_empty():
         raise TooLittle("ratings", f"must be of judges, on {'steps' if steps else 'whole runs'}, and none is")
     questions = rows["question"].unique(maintain_order=True).to_list()
@@ -216,38 +222,26 @@ def _chosen(judged: pl.DataFrame, question: str, judges: Sequence[str] | None, s
     return rows.filter(pl.col("question") == one_of("question", question or questions[0], questions))
 
 
-def _drawn(
-    people: pl.DataFrame, items: tuple[str, ...], reference: Floats, sampling: str | None
-) -> tuple[DrawScheme, Floats]:
+def _drawn(people: pl.DataFrame, items: tuple[str, ...], sampling: str | None) -> tuple[DrawScheme, Floats]:
     """How the labels were drawn, and what each labelled item stands for."""
     alike = np.ones(len(items))
     if people.is_empty():
         return DrawScheme.NONE, alike
-    if people["item_id"].n_unique() == len(items):
+    drawn = draw_of(people, items, sampling, in_full=people["item_id"].n_unique() == len(items))
+    if drawn.in_full:
         return DrawScheme.FULL, alike
-    stated = with_drawn(people)
-    ways = set(stated.select("drawn", "drawn_by").unique().rows())
-    methods = {way for way, _ in ways}
-    if methods == {"unknown"} and sampling is not None:
-        methods = {one_of("sampling", sampling, SAMPLING)}
-    no_rate = {
-        DrawScheme.UNKNOWN: methods == {"unknown"},
-        DrawScheme.LOOKED_AT: methods <= set(LOOKED_AT),
-        DrawScheme.SEVERAL: len(ways) > 1,
-        DrawScheme.BY_LABEL: methods == {"by_human_label"},
-    }
-    if schemes := [scheme for scheme, holds in no_rate.items() if holds]:
-        return schemes[0], alike
-    if stated["drawn_probability"].null_count():  # only a draw at random needs no probabilities
-        return DrawScheme.RANDOM if methods == {"random"} else DrawScheme.UNKNOWN, alike
-    known = dict(stated.select("item_id", "drawn_probability").iter_rows())
-    probability = np.array([cast(float, known.get(item, np.nan)) for item in items])
-    given = ~np.isnan(probability) & ~np.isnan(reference)
-    if methods != {"random"} and _stand_for_fewer(1 / probability[given], len(items)):
+    if drawn.problem:
+        return DrawScheme.LOOKED_AT if drawn.problem is DrawProblem.LOOKED_AT else DrawScheme.SEVERAL, alike
+    if drawn.sampling in ("unknown", "by_human_label"):
+        return DrawScheme.UNKNOWN if drawn.sampling == "unknown" else DrawScheme.BY_LABEL, alike
+    if drawn.probability is None:  # only a draw at random needs none
+        return DrawScheme.RANDOM if drawn.sampling == "random" else DrawScheme.UNRECORDED, alike
+    given = ~np.isnan(drawn.probability)
+    if drawn.sampling != "random" and _stand_for_fewer(1 / drawn.probability[given], len(items)):
         return DrawScheme.PARTIAL, alike
-    if given.any() and np.ptp(probability[given]) < 1e-12:
+    if np.ptp(drawn.probability[given]) < 1e-12:
         return DrawScheme.RANDOM, alike
-    return DrawScheme.WEIGHTED, np.where(given, 1 / probability, 1.0)
+    return DrawScheme.WEIGHTED, np.where(given, 1 / drawn.probability, 1.0)
 
 
 def _stand_for_fewer(weights: Floats, n_items: int) -> bool:
@@ -260,6 +254,8 @@ def _stand_for_fewer(weights: Floats, n_items: int) -> bool:
     return bool(weights.sum() < min(0.9 * n_items, n_items - 2 * error))
 
 
+#: What items are: whole runs or steps.
+_LEVELS = ("whole runs", "steps")
 #: Version of the file; raised when its fields change in meaning.
 FILE_VERSION = 1
 
@@ -270,7 +266,8 @@ class FittedPanel:
 
     `tuned_on` names the tasks whose labels it was fitted on; `held_out` gives, for each labelled item, the
     probabilities from a fit without the item's task. `ratings` and `labels` map each file that it was fitted on to its
-    sha256. `draw` says how the labelled items had been drawn; `shift` is that of `LinearPanel`, empty without.
+    sha256. `draw` says how the labelled items had been drawn; `shift` is that of `LinearPanel`, empty without; `steps`
+    whether it speaks of steps or of whole runs (None in files that do not say).
     """
 
     name: str
@@ -293,6 +290,7 @@ class FittedPanel:
     labels: Mapping[str, str]
     package_version: str
     shift: tuple[float, ...] = ()
+    steps: bool | None = None
     file_version: int = FILE_VERSION
 
     @property
@@ -328,11 +326,13 @@ class FittedPanel:
         Raises
         ------
         InputError
-            Votes on another question or scale, or none of any judge that the panel asks.
+            Votes on another question or scale, on steps where it was fitted on runs, or none of a judge that it asks.
         """
-        for what, mine, theirs in (("question", self.question, votes.question), ("scale", self.scale, votes.scale)):
+        level = _LEVELS[votes.steps if self.steps is None else self.steps]
+        named = (("the question ", self.question, votes.question), ("the scale ", self.scale, votes.scale))
+        for what, mine, theirs in (*named, ("", level, _LEVELS[votes.steps])):
             if mine != theirs:
-                raise InputError("ratings", f"panel {self.name} was fitted on the {what} {mine}", theirs)
+                raise InputError("ratings", f"panel {self.name} was fitted on {what}{mine}", theirs)
         if missing := sorted(set(self.asked) - set(votes.judges)):
             cure = "judge with them too, or fit a panel without them"
             raise InputError("ratings", f"panel {self.name} asks judges that rated nothing here", missing[0], cure)
@@ -351,6 +351,8 @@ class FittedPanel:
 
     def _text(self) -> str:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
+        if self.steps is None:  # of a file that does not say; its hash stays
+            del values["steps"]
         return json.dumps(values, indent=1, ensure_ascii=False, sort_keys=True, allow_nan=False) + "\n"
 
 
@@ -455,6 +457,7 @@ def kept(
         labels=dict(files.get("labels", {})),
         package_version=__version__,
         shift=() if panel.shift is None else tuple(panel.shift.tolist()),
+        steps=votes.steps,
     )
 
 
@@ -482,12 +485,11 @@ def panel_ratings(panel: FittedPanel, ratings: pl.DataFrame) -> pl.DataFrame:
     InputError
         Judges that it asks rated nothing here, or another question.
     """
-    steps = bool(ratings.filter((pl.col("question") == panel.question) & pl.col("step_index").is_not_null()).height)
-    votes = voted(ratings.filter(~BY_PEOPLE), question=panel.question, judges=panel.asked, step_level=steps)
+    votes = voted(ratings.filter(~BY_PEOPLE), question=panel.question, judges=panel.asked, step_level=panel.steps)
     probabilities = panel.probabilities(votes)
     words = panel.words(probabilities)
     member = pl.col("rater").is_in(panel.asked) & (pl.col("question") == panel.question) & (pl.col("repeat") == 0)
-    rows = ratings.filter(member & (pl.col("step_index").is_not_null() == steps))
+    rows = ratings.filter(member & (pl.col("step_index").is_not_null() == votes.steps))
     kinds, families = set(rows["rater_kind"]), set(rows["family"])
     made_up = sorted(kinds & set(MADE_UP))
     flag = pl.col("flags").explode().drop_nulls().unique().sort()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, TooLittle, one_of, positive
 from axisjudge.judges.pricing import LISTED_AT, Tokens, cost_usd, price_list_version
+from axisjudge.labels.panel import reference_of
 from axisjudge.ratings import as_ratings
 from axisjudge.ratings.edge import sides_of
 from axisjudge.results import Result, columns
@@ -147,7 +148,8 @@ def labelled_pilot(ratings: Given, question: str, judge: str | None = None) -> L
         cure = f"name one of {listed(panel.judges, 'or')}" if panel.judges else "give judges' ratings beside the labels"
         raise InputError("--of", "must say which judge of the pilot is planned for", cure=cure)
     judge = one_of("--of", judge or panel.judges[0], panel.judges)
-    verdicts, labels = panel.codes[:, panel.judges.index(judge)], panel.label
+    labels = reference_of(panel.codes[:, panel.n_judges :], panel.categories)
+    verdicts = panel.codes[:, panel.judges.index(judge)]
     both = ~np.isnan(verdicts) & ~np.isnan(labels)
     failed = _failed(panel, np.column_stack([verdicts, labels])[both])
     if both.any() and np.isnan(failed).all():

@@ -12,6 +12,7 @@ import polars as pl
 
 from axisjudge.checks import TooLittle
 from axisjudge.figures import theme
+from axisjudge.labels.panel import reference_of
 from axisjudge.ratings import to_matrix
 from axisjudge.ratings.edge import BY_LABELLER, as_ratings
 from axisjudge.ratings.scales import level_of
@@ -21,7 +22,6 @@ from axisjudge.stats.comparisons.equivalence import MARGIN, Equivalence
 from axisjudge.stats.correction import Sampling
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import clustered_proportion
-from axisjudge.stats.reference import majority
 from axisjudge.studies._shared.frames import Given, Table, kind_of, made_up_raters, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import by_text, directed, in_points, listed, many, p_words
@@ -266,7 +266,7 @@ def against_labels(
     rows: list[BesideLabels] = []
     for question in questions:
         matrix = to_matrix(table, question, raters=[old, new, *people], step_level=steps)
-        words, label = range(len(matrix.categories)), majority(matrix.codes[:, 2:], len(matrix.categories))
+        words, label = range(len(matrix.categories)), reference_of(matrix.codes[:, 2:], matrix.categories)
         ordered = level_of(table.filter(question=question)["scale"][0]) == "ordinal"
         name = "cohen_kappa_quadratic" if ordered else "cohen_kappa"
         clusters = np.unique(matrix.clusters, return_inverse=True)[1]

@@ -165,13 +165,13 @@ def test_labels_that_a_panel_was_fitted_on_carry_no_guarantee(fitted):
     [
         (["drawn:random"], None, DrawScheme.RANDOM),
         (["drawn:random", "drawn_probability:0.5"], None, DrawScheme.RANDOM),
-        (["drawn:by_key", "drawn_by:domain"], None, DrawScheme.UNKNOWN),
+        (["drawn:by_key", "drawn_by:domain"], None, DrawScheme.UNRECORDED),
         (["drawn:by_disagreement", "drawn_by:judges"], None, DrawScheme.LOOKED_AT),
         (["drawn:by_human_label", "drawn_by:ann"], None, DrawScheme.BY_LABEL),
         ([], None, DrawScheme.UNKNOWN),
         ([], "random", DrawScheme.RANDOM),
         ([], "by_human_label", DrawScheme.BY_LABEL),
-        ([], "by_judge_verdict", DrawScheme.UNKNOWN),
+        ([], "by_judge_verdict", DrawScheme.UNRECORDED),
     ],
 )
 def test_the_draw_of_the_labels_decides_whether_anything_may_stand(flags, sampling, draw):
@@ -198,6 +198,48 @@ def test_probabilities_of_a_draw_become_weights_and_two_draws_are_refused():
     half = pl.when(pl.col("trajectory_id").str.ends_with("0")).then(by_key).otherwise(pl.lit(["drawn:random"]))
     assert voted(ratings, labels.with_columns(flags=half)).draw is DrawScheme.SEVERAL
     assert voted(*worlds()).draw is DrawScheme.FULL
+    other = labels.with_columns(
+        rater=pl.lit("bo"), flags=pl.lit(["drawn:by_key", "drawn_by:x", "drawn_probability:0.5"])
+    )
+    twice = pl.concat([labels.with_columns(flags=by_key), other])
+    assert voted(ratings, twice).draw is DrawScheme.SEVERAL, "two probabilities of one item"
+
+
+@pytest.mark.parametrize(("labelled", "sampling", "message"), [(1.0, "nonsense", "one of"), (0.5, "random", "by_key")])
+def test_what_is_said_of_the_draw_is_checked_and_not_passed_over(labelled, sampling, message):
+    ratings, labels = worlds(n_tasks=20, labelled=labelled, drawn=["drawn:by_key", "drawn_by:x"])
+    with pytest.raises(InputError, match=message):
+        voted(ratings, labels, sampling=sampling)
+    assert sampling == "nonsense" or "not recorded" in sentences.stands_in_full(
+        trust_judge(voted(ratings, labels), "one")
+    )
+
+
+def test_a_panel_speaks_of_what_it_was_fitted_on_and_a_label_takes_a_side(fitted):
+    """Steps beside whole runs, as a judge of runs that is asked of steps too leaves them."""
+    ratings, labels, result = fitted
+    steps = ratings.with_columns(item_id=pl.col("item_id") + "#1", step_index=pl.lit(1, pl.Int64))
+    both = panel_ratings(result.panel, pl.concat([ratings, steps]))
+    assert both["step_index"].is_null().all()
+    assert both.height == panel_ratings(result.panel, ratings).height
+    with pytest.raises(InputError, match="fitted on whole runs"):
+        result.panel.probabilities(voted(steps))
+    unsure = labels.with_columns(rater=pl.lit("bo"), verdict=pl.lit("uncertain"), scale=pl.lit("verdict"))
+    words = {"fail": "incorrect", "pass": "correct"}
+    on_axis = [
+        each.with_columns(pl.col("verdict").replace(words), scale=pl.lit("verdict")) for each in (ratings, labels)
+    ]
+    assert voted(*on_axis).n_labelled == voted(on_axis[0], pl.concat([on_axis[1], unsure])).n_labelled
+    assert voted(on_axis[0], unsure).n_labelled == 0
+
+
+def test_confidences_of_two_sources_are_not_pooled():
+    ratings, labels = worlds(n_tasks=20)
+    half = pl.when(pl.col("cluster_id").str.len_chars() == 2).then(pl.lit("native")).otherwise(pl.lit("verbalized"))
+    votes = voted(ratings.with_columns(confidence_source=half), labels)
+    assert (votes.n_confident, votes.two_sources) == (0, ("one", "three", "two"))
+    with pytest.raises(InputError, match="of one source"):
+        trust_judge(votes, "one")
 
 
 def test_an_agent_without_labels_is_left_to_people_and_named():
