@@ -155,12 +155,12 @@ def _ceiling(panel: LabelledPanel, ci_level: float) -> dict[str, Agreement]:
 
 @dataclass(frozen=True, eq=False)
 class FewLabels(Result):
-    """All judges, with one run of each of `n_runs` tasks labelled, drawn `n_draws` times.
+    """All judges, with one run of each of some tasks labelled, `n_runs` at the most, drawn `n_draws` times.
 
-    `judges` has a row for each question and judge: `rate` is what all labels say and `own` what the judge says; `held`
-    and `held_by_labels` are the shares of draws whose corrected interval, or that of the few labels alone, holds
-    `rate`; `width` and `width_of_labels` their mean widths. It is empty where not every item is labelled, the scale
-    knows no failure, or no draw has enough labels.
+    `judges` has a row for each question and judge: so many `runs` are labelled; `rate` is what all labels say and `own`
+    what the judge says; `held` and `held_by_labels` are the shares of draws whose corrected interval, or that of the
+    few labels alone, holds `rate`; `width` and `width_of_labels` their mean widths. It is empty where not every item is
+    labelled, the scale knows no failure, or no draw has enough labels.
     """
 
     judges: pl.DataFrame
@@ -174,12 +174,13 @@ def few_labels(comparison: HumanComparison, *, n_runs: int = 30, n_draws: int = 
     Questions on which every item is labelled are tried; at most half of the tasks are labelled.
     """
     rows: list[dict[str, Any] | None] = []
-    taken = n_runs
+    most = []
     for panel in (question.panel for question in comparison.questions if n_draws):
         labels, runs = panel.failed(panel.reference), np.array(panel.runs)
         if panel.failing is None or panel.clusters is None or np.isnan(labels).any():
             continue
         taken = min(n_runs, int(MOST_OF_ALL * (panel.clusters.max() + 1)))
+        most.append(taken)
         rng = np.random.default_rng(seed)
         draws = []
         for _ in range(n_draws):
@@ -188,7 +189,7 @@ def few_labels(comparison: HumanComparison, *, n_runs: int = 30, n_draws: int = 
             draws.append(np.where(drawn, labels, np.nan))
         judges = watched(list(range(len(panel.judges))), f"{n_draws} draws of few labels")
         rows += [_tried(panel, judge, float(labels.mean()), draws) for judge in judges]
-    return FewLabels(pl.DataFrame([row for row in rows if row]), taken, n_draws)
+    return FewLabels(pl.DataFrame([row for row in rows if row]), max(most, default=n_runs), n_draws)
 
 
 def _tried(panel: LabelledPanel, judge: int, rate: float, draws: list[Floats]) -> dict[str, Any] | None:
@@ -201,7 +202,8 @@ def _tried(panel: LabelledPanel, judge: int, rate: float, draws: list[Floats]) -
         return None
     held, held_by_labels = ((low <= rate) & (rate <= high)).mean(axis=1).tolist()
     width, width_of_labels = np.nanmean(high - low, axis=1).tolist()
-    about = {"question": panel.question, "judge": panel.judges[judge]}
+    runs = int(np.unique(panel.groups[~np.isnan(draws[0])]).size)
+    about = {"question": panel.question, "judge": panel.judges[judge], "runs": runs}
     shares = {"rate": rate, "own": float(np.nanmean(verdicts)), "held": held, "held_by_labels": held_by_labels}
     return {**about, **shares, "width": width, "width_of_labels": width_of_labels}
 
@@ -232,16 +234,21 @@ def planted_rates(comparison: HumanComparison, truth: Given) -> tuple[PlantedRat
     Raises
     ------
     InputError
-        `truth` (columns item_id, question and verdict) lacks an item that a judge was asked.
+        `truth` (columns item_id, question and verdict) lacks an item that a judge was asked, or has words of another
+        scale.
     """
     table = to_polars(truth, ("item_id", "question", "verdict"), where="truth")
-    failed = {(item, question): verdict == "incorrect" for item, question, verdict in table.iter_rows()}
+    said = {(item, question): verdict for item, question, verdict in table.iter_rows()}
     planted = []
     for question, judge, rates in comparison.corrected:
-        asked = np.array(question.panel.items)[question.panel.asked[:, question.panel.judges.index(judge)]]
-        if missing := [item for item in asked if (item, question.question) not in failed]:
-            raise InputError("truth", f"must hold {question.question} of every item that judges rated", missing[0])
-        share = float(np.mean([failed[item, question.question] for item in asked]))
+        panel = question.panel
+        asked = np.array(panel.items)[panel.asked[:, panel.judges.index(judge)]]
+        if missing := [item for item in asked if (item, panel.question) not in said]:
+            raise InputError("truth", f"must hold {panel.question} of every item that judges rated", missing[0])
+        words = [said[item, panel.question] for item in asked]
+        if other := set(words) - set(panel.categories):
+            raise InputError("truth", f"must be words of {panel.scale}", sorted(map(str, other))[0])
+        share = float(np.mean([panel.categories.index(word) == panel.failing for word in words]))
         planted.append(PlantedRate(question.question, judge, share, rates.overall))
     return tuple(planted)
 

@@ -23,6 +23,7 @@ from axisjudge.studies._shared.words import (
     p_words,
     reasons,
     share,
+    spanned,
 )
 from axisjudge.studies.people import compared
 from axisjudge.studies.people.judges import MARGIN, Claim, ClaimAnswer, ClaimKind, ClaimReason, JudgeComparison
@@ -34,13 +35,6 @@ _CLAIMED = {
     ClaimKind.FINDS_FAILURES: "finds more than half of the failures that people see",
     ClaimKind.RATE_HOLDS: "reports the failure rate that people would, without correction",
     ClaimKind.ADDS_TO_LABELS: "makes the failure rate clearly more exact than the labels alone",
-}
-_CHOSEN_BY = {
-    "by_judge_verdict": "judge verdict",
-    "by_key": "key",
-    "by_human_label": "human label",
-    "by_flip": "flip",
-    "by_disagreement": "disagreement",
 }
 
 
@@ -55,7 +49,7 @@ def because(claim: Claim) -> str:
         case ClaimReason.FIGURE:
             return _figure(claim.kind, claim.figures)
         case ClaimReason.CHOSEN:
-            return str(claim.reason).format(_CHOSEN_BY[claim.panel.drawn.sampling])
+            return str(claim.reason).format(claim.panel.drawn.sampling.removeprefix("by_").replace("_", " "))
         case ClaimReason.NO_INTERVAL:
             return {
                 ClaimKind.BEATS_ONE_WORD: claim.figures.over_constant,
@@ -185,21 +179,19 @@ def _people(comparison: compared.HumanComparison) -> int:
 
 def shares_sentence(comparison: compared.HumanComparison) -> str:
     """The range of the shares on which judges say what people say, and what the commonest word alone would get."""
-    pairs = [(judge.majority.accuracy.given.estimate, judge) for _, judge in comparison.pairs()]
-    known = sorted((pair for pair in pairs if not math.isnan(pair[0])), key=lambda pair: pair[0])
+    known = [(judge, given) for _, judge in comparison.pairs() if (given := judge.majority.accuracy.given).n_items]
     if not known:
         return ""
     n = sum(question.n_reference for question in comparison.questions)
-    alone = max(judge.majority.constant_accuracy for _, judge in known)
-    between = " to ".join(dict.fromkeys(f"{known[at][0]:.0%}" for at in (0, -1)))
+    alone = max(judge.majority.constant_accuracy for judge, _ in known)
+    between, items = spanned([given.estimate for _, given in known], ".0%"), many(n, "labelled item")
     decided = Counter[str]()
-    for _, judge in known:
-        decided[judge.judge] += judge.majority.accuracy.given.n_items
-    judges, ends = len(decided), dict.fromkeys((min(decided.values()), max(decided.values())))
-    items = many(n, "labelled item")
-    if [*ends] != [n]:
-        items = f"the labelled items where {'it takes' if judges == 1 else 'they take'} a side ("
-        items += f"{' to '.join(f'{end:,}' for end in ends)} of {n:,})"
+    for judge, given in known:
+        decided[judge.judge] += given.n_items
+    judges = len(decided)
+    if {*decided.values()} != {n}:
+        side = "it takes" if judges == 1 else "they take"
+        items = f"the labelled items where {side} a side ({spanned([*decided.values()], ',.0f')} of {n:,})"
     beats = [claim.answer for claim in comparison.claims if claim.kind is ClaimKind.BEATS_ONE_WORD]
     counts = (beats.count(ClaimAnswer.MAY), beats.count(ClaimAnswer.MAY_NOT))
     if len(comparison.questions) == 1 < judges and any(counts):
@@ -414,10 +406,8 @@ def bounds_sentence(comparison: compared.HumanComparison) -> str:
     """How many verdicts took no side or were lost, by the judge that lacks most; empty where all are given."""
     lacking = [(judge.majority.accuracy.given.n_missing, judge) for _, judge in comparison.pairs()]
     n, most = max(lacking, key=lambda each: each[0])
-    if not n:
-        return ""
     of = many(most.majority.n_items, "labelled item")
-    return f"{most.judge} lacks most verdicts that take a side: on {n:,} of {of}."
+    return f"{most.judge} lacks most verdicts that take a side: on {n:,} of {of}." if n else ""
 
 
 def behind_sentence(comparison: compared.HumanComparison) -> str:
@@ -426,14 +416,12 @@ def behind_sentence(comparison: compared.HumanComparison) -> str:
     if not known:
         return "One person labelled, so that a judge and a person cannot be set against the same others."
     ends = [directed(in_points(end), "less often right", "more often right") for end in (known[0], known[-1])]
-    behind = sum(each.ci_low > 0 for each in known)
-    who = "the judge is" if len(known) == 1 else "a judge was observed between"
-    values = ends[0] if len(known) == 1 else f"{ends[0]} and {ends[1]}"
+    behind, alone = sum(each.ci_low > 0 for each in known), len(known) == 1
+    values = f"the judge is {ends[0]}" if alone else f"a judge was observed between {ends[0]} and {ends[1]}"
+    of = "1 judge and question" if alone else f"{len(known)} pairs of judge and question"
     return (
-        f"Against the majority of the other people {who} {values} than the person left out. Shown to be less "
-        "often right: "
-        f"{behind or 'none'} of {many(len(known), 'judge and question' if len(known) == 1 else 'pair')}"
-        f"{'' if len(known) == 1 else ' of judge and question'}."
+        f"Against the majority of the other people {values} than the person left out. Shown to be less often right: "
+        f"{behind or 'none'} of {of}."
     )
 
 
@@ -468,6 +456,10 @@ def steps_sentence(comparison: compared.HumanComparison) -> str:
     return f"Of the steps to which people put failures, judges also name {listed(parts, most=_NAMED)}."
 
 
+def _off(rates: CorrectedRate) -> float:
+    return abs(rates.apparent.estimate - rates.rate.estimate)
+
+
 def _rated(comparison: compared.HumanComparison) -> list[tuple[compared.QuestionComparison, str, CorrectedRates]]:
     """The corrected rates of judges that gave a verdict."""
     return [each for each in comparison.corrected if not math.isnan(each[2].overall.apparent.estimate)]
@@ -494,10 +486,6 @@ def farthest_sentence(comparison: compared.HumanComparison) -> str:
     if not points:
         return f"Judges' own failure rates are the corrected ones, to a point ({len(known)} rates compared)."
     return f"Judges' own failure rates are up to {many(points, 'point')} off: the farthest of {len(known)} is {rates}."
-
-
-def _off(rates: CorrectedRate) -> float:
-    return abs(rates.apparent.estimate - rates.rate.estimate)
 
 
 def rates_sentence(comparison: compared.HumanComparison) -> str:
@@ -533,11 +521,10 @@ def few_labels_sentence(few: compared.FewLabels) -> str:
     if tried.is_empty():
         few_runs = f", or {agreeing(few.n_runs, 'run', 'is', 'are')} too few" if few.n_runs < FEWEST_LABELS else ""
         return f"Few labels cannot be tried here: not every item is labelled, or the scale knows no failure{few_runs}."
-    held, alone, width, without = (
-        tried[name].to_numpy() for name in ("held", "held_by_labels", "width", "width_of_labels")
-    )
+    names = ("held", "held_by_labels", "width", "width_of_labels", "runs")
+    held, alone, width, without, runs = (tried[name].to_numpy() for name in names)
     return (
-        f"Had people labelled only {few.n_runs} runs, one of a task ({few.n_draws} draws), the corrected "
+        f"Had people labelled only {spanned(runs, '.0f')} runs, one of a task ({few.n_draws} draws), the corrected "
         f"interval would hold the rate of all labels in {held.mean():.0%} of the draws, averaged over judges (least "
         f"{held.min():.0%}), and that of the labels alone in {alone.mean():.0%}. The corrected intervals are "
         f"{width.mean():.2f} wide on average ({width.min():.2f} with the best judge), those of the labels alone "

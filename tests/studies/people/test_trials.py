@@ -1,13 +1,15 @@
 """Few labels tried where all are known: what is drawn, what is held, and when there is nothing to try."""
 
 import numpy as np
+import polars as pl
 import pytest
 from judged import ratings
 
+from axisjudge.checks import InputError
 from axisjudge.results import plain
 from axisjudge.sources import load_source
 from axisjudge.studies.people import people, sentences
-from axisjudge.studies.people.compared import few_labels
+from axisjudge.studies.people.compared import few_labels, planted_rates
 
 
 def compared(hit, *, unlabelled=0, n=240, seed=1):
@@ -37,6 +39,24 @@ def test_intervals_hold_the_rate_of_all_labels_and_a_good_judge_shortens_them():
 
 def test_at_most_half_of_the_tasks_are_labelled():
     assert few_labels(compared(0.9), n_runs=500, n_draws=2).n_runs == 30
+
+
+def test_questions_of_unlike_size_say_each_how_many_runs_were_labelled():
+    """Sixty tasks of one question and thirty of another: thirty runs and fifteen."""
+    rng = np.random.default_rng(1)
+    failed = np.where(rng.random(240) < 0.33, "fail", "pass").tolist()
+    table = ratings({"j": failed, "ann": failed}, kinds={"ann": "human"}, per_task=4)
+    table = table.with_columns(scale=pl.lit("nominal:pass,fail"))
+    other = table.filter(table["item_id"] < "t00120").with_columns(question=pl.lit("half"))
+    both = pl.concat([table, other])
+    found = people(both, n_draws=0).claims.comparison
+    few = few_labels(found, n_runs=30, n_draws=2)
+    assert dict(few.judges.select("question", "runs").iter_rows()) == {"termination": 30, "half": 15}
+    assert "15 to 30 runs" in sentences.few_labels_sentence(few)
+    rates = planted_rates(found, both.filter(pl.col("rater") == "ann"))
+    assert rates[0].planted == failed.count("fail") / 240
+    with pytest.raises(InputError, match="must be words of nominal:pass,fail"):
+        planted_rates(found, both.with_columns(verdict=pl.lit("incorrect")))
 
 
 def test_without_all_labels_there_is_nothing_to_try():
