@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -16,6 +16,8 @@ from axisjudge.ratings.edge import MADE_UP as MADE_UP
 from axisjudge.ratings.edge import with_families
 from axisjudge.results import columns as named_columns
 from axisjudge.results import row
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.proportions import clustered_proportion
 from axisjudge.verdict import AXES
 
 if TYPE_CHECKING:
@@ -44,6 +46,19 @@ def cube(table: pl.DataFrame, sides: Mapping[str, Sequence[Any]], values: pl.Ser
     array = np.full([len(known) for known in sides.values()], np.nan)
     array[tuple(at)] = values.cast(pl.Float64).fill_null(np.nan).to_numpy()
     return array
+
+
+def over_tasks(
+    table: pl.DataFrame,
+    values: pl.Expr,
+    *,
+    ci_level: float,
+    tasks: str = "cluster_id",
+    of: Callable[..., Estimate] = clustered_proportion,
+) -> Estimate:
+    """The share, or the mean, of `values` where they are known, with its interval over the column `tasks`."""
+    known = table.select(values.cast(pl.Float64).fill_null(math.nan)).to_series().to_numpy()
+    return of(known, table[tasks].to_numpy(), cluster_unit="task", ci_level=ci_level)
 
 
 def questions_in_order(questions: Iterable[str]) -> list[str]:

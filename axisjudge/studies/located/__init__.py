@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -15,7 +15,7 @@ from axisjudge.results import columns
 from axisjudge.stats.estimate import Estimate, plural
 from axisjudge.studies._shared.frames import Given, Kind, kind_of, made_up_raters, to_polars
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies._shared.words import judge_words, share
+from axisjudge.studies._shared.words import judge_words, many, share
 from axisjudge.studies.located import sentences as say
 from axisjudge.studies.located.counts import ANY_AXIS as ANY_AXIS
 from axisjudge.studies.located.counts import (
@@ -62,6 +62,7 @@ class JudgedRuns:
 
     verdicts: pl.DataFrame
     labels: pl.DataFrame
+    n_without: int
     made_up: tuple[str, ...]
     kind: Kind
 
@@ -76,28 +77,33 @@ def judged_runs(ratings: Given, runs: Given, *, labels: Given | None = None) -> 
         judge count as two.
     runs : table
         Columns trajectory_id, domain, half and failed: the outcome of each run, and which half of the data it is of.
+        Runs whose `failed` is null are left out, as those that it does not name, and are counted (`n_without`).
     labels : table, optional
         A ratings table of those who give labels; by default `ratings`.
 
     Raises
     ------
     InputError
-        No verdict of a judge on a run with an outcome, or two ratings of one judge on one run and axis.
+        No verdict of a judge on a run with an outcome, or two ratings of a judge or labeller on one run and axis.
     """
     outcomes = to_polars(runs, ("trajectory_id", "domain", "half", "failed"), where="runs")
-    outcomes = outcomes.with_columns(pl.col("failed").cast(pl.Boolean))
-    given = to_polars(ratings, _RATINGS, where="ratings").filter(VERDICT_ON_RUN, pl.col("repeat") == 0)
-    labelled = given if labels is None else to_polars(labels, _RATINGS, where="labels").filter(VERDICT_ON_RUN)
+    outcomes = outcomes.drop_nulls("failed").with_columns(pl.col("failed").cast(pl.Boolean))
+    first = VERDICT_ON_RUN & (pl.col("repeat") == 0)
+    given = to_polars(ratings, _RATINGS, where="ratings").filter(first)
+    labelled = given if labels is None else to_polars(labels, _RATINGS, where="labels").filter(first)
     truth = labelled.filter(BY_LABELLER, pl.col("verdict").is_not_null())
-    judged = given.filter(BY_JUDGE, pl.col("verdict").is_not_null()).drop("domain").join(outcomes, on="trajectory_id")
+    every = given.filter(BY_JUDGE, pl.col("verdict").is_not_null()).drop("domain")
+    judged = every.join(outcomes, on="trajectory_id")
     if judged.is_empty():
         cure = "name the outcome of the runs that were judged"
         raise TooLittle("ratings", "must hold verdicts of judges on runs with an outcome", cure=cure)
     several = pl.col("rater_version").drop_nulls().n_unique().over("rater") > 1
     named = judged.with_columns(judge=pl.when(several).then("rater_version").otherwise("rater"))
-    once(named, "judge", "trajectory_id", "question", rule="one verdict for each judge, run and axis")
+    for rows, who in ((named, "judge"), (truth, "rater")):
+        once(rows, who, "trajectory_id", "question", rule=f"one verdict for each {who}, run and axis")
     truth = truth.drop("domain").join(outcomes.select("trajectory_id", "domain"), on="trajectory_id")
-    return JudgedRuns(named, truth, made_up_raters(given), kind_of(ratings))
+    n_without = every["trajectory_id"].n_unique() - judged["trajectory_id"].n_unique()
+    return JudgedRuns(named, truth, n_without, made_up_raters(given), kind_of(ratings))
 
 
 #: Columns of the tables, and where their figures stand.
@@ -125,7 +131,10 @@ class SharesDecided(Part, name="decided", caption="What each judge decides, and 
 
     _rows = "decided", _DECIDED
 
+    _keys: ClassVar = ("decided",)
+
     decided: tuple[Decided, ...]
+    n_without: int = 0
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -135,7 +144,8 @@ class SharesDecided(Part, name="decided", caption="What each judge decides, and 
     @property
     def answer(self) -> str:
         """Of how many runs each judge takes a side, and how often it then passes a failed run."""
-        return " ".join(say.decided_sentences(self.decided))
+        left_out = f"{many(self.n_without, 'judged run')} without an outcome left out." if self.n_without else ""
+        return " ".join(filter(None, (*say.decided_sentences(self.decided), left_out)))
 
     @property
     def worth(self) -> str:
@@ -169,7 +179,7 @@ def shares_decided(judged: JudgedRuns, *, ci_level: float = 0.95) -> SharesDecid
     """Shares decided, precision and recall against the outcome, with intervals over tasks."""
     halves = tuple(half for half in judged.verdicts["half"].unique().sort() if half != "all")
     rows = tuple(decided_by(judged.verdicts, halves, ci_level))
-    return SharesDecided(rows, kind=judged.kind, made_up=judged.made_up)
+    return SharesDecided(rows, judged.n_without, kind=judged.kind, made_up=judged.made_up)
 
 
 class FaultsByJudge(Part, name="faults", caption="Located faults, and how many of them each judge finds"):
@@ -391,7 +401,7 @@ def located(
     Raises
     ------
     InputError
-        No verdict of a judge on a run with an outcome, or two ratings of one judge on one run and axis.
+        No verdict of a judge on a run with an outcome, or two ratings of a judge or labeller on one run and axis.
 
     Examples
     --------

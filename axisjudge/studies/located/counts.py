@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from axisjudge.checks import one_of
 from axisjudge.datasets.votes import published_findings, published_reading, published_verdicts
 from axisjudge.judges.rules.findings import FEWEST_FLAGGED, STATED_MARGIN
 from axisjudge.labels.agentrx import ANY_STEP
-from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN
+from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN, once
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import clustered_proportion
+from axisjudge.studies._shared.frames import over_tasks
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES
 
@@ -185,29 +186,27 @@ def over_axes(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _decided(table: pl.DataFrame, judge: str, domain: str, half: str, axis: str, ci_level: float) -> Decided:
-    words, failed = table["verdict"].to_numpy(), table["failed"].to_numpy().astype(bool)
-    incorrect, applies = words == "incorrect", words != "not_applicable"
-    tasks = table["cluster_id"].to_numpy()
+    word, failed, counts = pl.col("verdict"), pl.col("failed"), Counter(table["verdict"])
+    incorrect, applies = word == "incorrect", word != "not_applicable"
 
-    def share(of: NDArray[np.bool_], among: NDArray[np.bool_]) -> Estimate:
-        values = np.where(among, of.astype(float), np.nan)
-        return clustered_proportion(values, tasks, cluster_unit="task", ci_level=ci_level)
+    def share(of: pl.Expr, among: pl.Expr) -> Estimate:
+        return over_tasks(table, pl.when(among).then(of), ci_level=ci_level)
 
     return Decided(
         judge=judge,
         domain=domain,
         half=half,
         axis=axis,
-        n_runs=len(words),
-        n_incorrect=int(incorrect.sum()),
-        n_correct=int((words == "correct").sum()),
-        n_uncertain=int((words == "uncertain").sum()),
-        n_not_applicable=int((~applies).sum()),
-        decided=share(np.isin(words, ("correct", "incorrect")), applies),
+        n_runs=table.height,
+        n_incorrect=counts["incorrect"],
+        n_correct=counts["correct"],
+        n_uncertain=counts["uncertain"],
+        n_not_applicable=counts["not_applicable"],
+        decided=share(word.is_in(["correct", "incorrect"]), applies),
         precision=share(failed, incorrect),
         recall=share(incorrect, failed),
-        said_correct=share(words == "correct", failed & applies),
-        failing=share(failed, np.ones(len(words), dtype=bool)),
+        said_correct=share(word == "correct", failed & applies),
+        failing=share(failed, pl.lit(True)),
     )
 
 
@@ -239,8 +238,15 @@ def faults_met(table: pl.DataFrame, labels: pl.DataFrame, *, within: int) -> pl.
 
     A fault whose axis is not known (`ANY_STEP`) is found where the judge calls the run incorrect on some axis, at its
     step where it cites that on one of these. Such faults do not count among those of ``any axis``.
+
+    Raises
+    ------
+    InputError
+        Two verdicts of one labeller, or of one judge, on one run and axis.
     """
     faults = labels.filter(pl.col("verdict") == "incorrect", pl.col("question").is_in([*AXES, ANY_STEP]))
+    for rows, who in ((faults, "rater"), (table, "judge")):
+        once(rows, who, "trajectory_id", "question", rule=f"one verdict for each {who}, run and axis")
     wrong, of_run = pl.col("verdict") == "incorrect", ("judge", "trajectory_id")
     verdicts = table.select(*of_run, "question", "verdict", cited="cited_step_indices")
     cited = pl.col("cited").filter(wrong).list.explode()
@@ -264,12 +270,7 @@ def share_found(met: pl.DataFrame, judge: str, ci_level: float) -> Estimate:
     of_axis = pl.col("question") != ANY_STEP
     own = met.filter(pl.col("judge") == judge).filter(of_axis | ~of_axis.any().over("rater", "domain"))
     of_all_sets = own.with_columns(cluster_id=pl.concat_str("domain", "cluster_id", separator="/"))
-    return _share_of(pl.col("verdict_right") == "incorrect", of_all_sets, ci_level)
-
-
-def _share_of(of: pl.Expr, among: pl.DataFrame, ci_level: float) -> Estimate:
-    values = among.select(of.cast(pl.Float64).fill_null(np.nan)).to_series().to_numpy()
-    return clustered_proportion(values, among["cluster_id"].to_numpy(), cluster_unit="task", ci_level=ci_level)
+    return over_tasks(of_all_sets, pl.col("verdict_right") == "incorrect", ci_level=ci_level)
 
 
 def faults_found(met: pl.DataFrame, *, within: int, ci_level: float) -> Iterator[FaultsFound]:
@@ -279,14 +280,9 @@ def faults_found(met: pl.DataFrame, *, within: int, ci_level: float) -> Iterator
         for axis in (*AXES, ANY_STEP, ANY_AXIS):
             mine = of_set.filter(on_axis != ANY_STEP if axis == ANY_AXIS else on_axis == axis)
             if not mine.is_empty():
-                outcomes = (
-                    word == "incorrect",
-                    pl.col("near"),
-                    pl.col("flagged"),
-                    word == "uncertain",
-                    word == "not_applicable",
-                )
-                shares = (_share_of(of, mine, ci_level) for of in outcomes)
+                outcomes = (word == "incorrect", pl.col("near"), pl.col("flagged"), word == "uncertain")
+                each = (*outcomes, word == "not_applicable")
+                shares = (over_tasks(mine, of, ci_level=ci_level) for of in each)
                 yield FaultsFound(str(labeller), str(judge), str(domain), axis, mine.height, within, *shares)
 
 
@@ -425,9 +421,7 @@ def faults_of_readers(reading: pl.DataFrame) -> pl.DataFrame:
 
 def _against(table: pl.DataFrame, rater: str, axis: str, ci_level: float) -> AgainstReading:
     def share(of: str, among: str) -> Estimate:
-        rows = table.filter(among)
-        values, tasks = rows[of].cast(pl.Float64).to_numpy(), rows["task_id"].to_numpy()
-        return clustered_proportion(values, tasks, cluster_unit="task", ci_level=ci_level)
+        return over_tasks(table.filter(among), pl.col(of), tasks="task_id", ci_level=ci_level)
 
     shares = share("read", "held"), share("held", "read"), share("near", "read")
     return AgainstReading(rater, axis, table["trajectory_id"].n_unique(), *shares)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -25,8 +25,8 @@ from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN, as_rat
 from axisjudge.results import Result, columns
 from axisjudge.stats.clusters import effective_degrees
 from axisjudge.stats.estimate import Ends, Estimate
-from axisjudge.stats.proportions import FEWEST_CLUSTERS, clustered_mean, clustered_proportion, jackknife_interval
-from axisjudge.studies._shared.frames import Floats, Given, one_each
+from axisjudge.stats.proportions import FEWEST_CLUSTERS, clustered_mean, jackknife_interval
+from axisjudge.studies._shared.frames import Floats, Given, one_each, over_tasks
 from axisjudge.twins import EDITS, INJECTIONS, Expectation, Twin
 from axisjudge.verdict import AXES, Axis
 
@@ -278,7 +278,7 @@ def _injected(
 ) -> Injected:
     before, after = pl.col("before"), pl.col("after")
     both = before.is_not_null() & after.is_not_null()
-    mean = partial(_over_tasks, pairs, ci_level=ci_level)
+    mean = partial(over_tasks, pairs, tasks="task", ci_level=ci_level)
     return Injected(
         judge=judge,
         edit=edit,
@@ -290,14 +290,6 @@ def _injected(
         taken_in=mean(pl.when(both & (before != "correct")).then(after == "correct")),
         confidence=mean(pl.when(both).then(pl.col("sure_after") - pl.col("sure_before")), of=clustered_mean),
     )
-
-
-def _over_tasks(
-    pairs: pl.DataFrame, values: pl.Expr, *, ci_level: float, of: Callable[..., Estimate] = clustered_proportion
-) -> Estimate:
-    """A share or mean of values that are known, with its interval over tasks."""
-    known = pairs.select(values.cast(pl.Float64).fill_null(math.nan)).to_series().to_numpy()
-    return of(known, pairs["task"].to_numpy(), cluster_unit="task", ci_level=ci_level)
 
 
 Claim = Literal["met", "not shown", "failed", ""]
@@ -456,8 +448,8 @@ def _cell(judge: str, axis: Axis, twin: Twin, pairs: pl.DataFrame, thresholds: T
     expected, started = twin.expected[axis], pairs.filter(pl.col("before") == "correct")
     counts = Counter(started["after"])
     moved = pl.col("after").replace_strict({"incorrect": 1.0, "correct": 0.0}, default=None, return_dtype=pl.Float64)
-    rate = _over_tasks(started, moved, ci_level=thresholds.ci_level)
-    strict = _over_tasks(started, moved.fill_null(float(expected == "must_not")), ci_level=thresholds.ci_level)
+    share = partial(over_tasks, started, tasks="task", ci_level=thresholds.ci_level)
+    rate, strict = share(moved), share(moved.fill_null(float(expected == "must_not")))
     return TwinCell(
         judge=judge,
         edit=twin.edit,

@@ -19,7 +19,7 @@ from axisjudge.judges.rules.judge import VERSION
 from axisjudge.labels.agentrx import ANY_STEP, BY_REASON, NONE, TAXONOMIES, read_crosswalk
 from axisjudge.ratings import SCHEMA, write_ratings
 from axisjudge.studies._shared.words import share
-from axisjudge.studies.located import ANY_AXIS, runs_read
+from axisjudge.studies.located import ANY_AXIS, judged_runs, runs_read, shares_decided
 from axisjudge.studies.located.counts import faults_in, load_located
 from axisjudge.studies.located.sentences import answer, faults_sentence
 from axisjudge.verdict import AXES
@@ -232,6 +232,20 @@ def test_no_outcome_no_study(shipped):
         studies.located(table, runs.filter(pl.lit(False)))
     with pytest.raises(InputError, match="one verdict for each judge, run and axis"):
         studies.located(pl.concat([table, table]), runs)
+    labels = table.filter(pl.col("rater_kind").is_in(["human", "reference"]))
+    with pytest.raises(InputError, match="one verdict for each rater, run and axis"):
+        studies.located(pl.concat([table, labels.with_columns(rater_version=pl.lit("2"))]), runs)
+
+
+def test_runs_of_unknown_outcome_are_left_out_as_those_that_are_not_named(shipped):
+    table, runs = shipped
+    third = pl.int_range(pl.len()) % 3 == 0
+    unknown = runs.with_columns(failed=pl.when(~third).then("failed"))
+    known = shares_decided(judged_runs(table, runs.filter(~third)))
+    found = shares_decided(judged_runs(table, unknown))
+    assert found.to_dict() == known.to_dict()
+    assert found.n_without == known.n_without > 200
+    assert f"{found.n_without} judged runs without an outcome left out." in found.answer
 
 
 def test_of_versions_the_last_by_number_is_told_and_models_with_numbers_are_no_versions(found):
