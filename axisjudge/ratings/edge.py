@@ -217,6 +217,20 @@ def raters_of(table: pl.DataFrame) -> list[str]:
     return table.select("family", "rater").unique().sort("family", "rater")["rater"].to_list()
 
 
+def by_raters(table: pl.DataFrame, names: Sequence[str] | None, *, where: str = "judges") -> pl.DataFrame:
+    """The ratings of these raters; all where none are named.
+
+    Raises
+    ------
+    InputError
+        One of them rated nothing here; the message names the nearest of those that did.
+    """
+    if names is None:
+        return table
+    known = table["rater"].unique().sort().to_list()
+    return table.filter(pl.col("rater").is_in([one_of(where, name, known) for name in names]))
+
+
 def taken(table: pl.DataFrame, rule: pl.Expr) -> pl.DataFrame:
     """The rows of which `rule` holds; where it holds of all, the table itself and no copy."""
     rows = table.select(rule.fill_null(value=False)).to_series()

@@ -137,6 +137,22 @@ def test_degenerate_data_says_what_cannot_be_said(table, name):
             studies.rubric_versions(pl.concat(twice), axis)
 
 
+@pytest.mark.parametrize("name", ["agreement", "failures", "few_runs", "panels", "people", "twins"])
+def test_a_judge_that_rated_nothing_is_named_and_never_passed_over(table, name):
+    letters = {axis: "icii" for axis in AXES}
+    runs = axisjudge.read_trajectories(*axisjudge.demo_paths()).trajectories[:1] if name == "twins" else []
+    made = make_twins(runs, ["plain_text"]).twins
+    ids = [run.id for run in [*runs, *(twin.trajectory for twin in made)]]
+    judged = table({f"bee-{task}": letters for task in range(4)})
+    if name == "twins":
+        judged = table(dict.fromkeys(ids, letters))
+    people = judged.filter(rater="j3").with_columns(rater=pl.lit("ann"), rater_kind=pl.lit("human"))
+    given = (pl.concat([judged, people]), *([made] if name == "twins" else []))
+    with pytest.raises(InputError, match="judges: .*found 'j22'; did you mean 'j2'"):
+        asked = studies.agreement.judged_items if name == "agreement" else getattr(studies, name)
+        asked(*given, judges=["j1", "j22"])
+
+
 def test_a_judge_whose_family_is_not_stated_is_a_judge_everywhere(table):
     axes = {"sequencing": "icciic", "termination": "iiccci"}
     judged = table(

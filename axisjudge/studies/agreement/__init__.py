@@ -15,7 +15,7 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.cluster import InTurn, Workers
 from axisjudge.ratings.counts import COUNTED, PatternCounts, counted, crossed_with, in_sum
 from axisjudge.ratings.dataset import NEVER_NULL, DatasetPart, parts_of
-from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, EMPTY_RUN, LABELS, MADE_UP, as_ratings
+from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, EMPTY_RUN, LABELS, MADE_UP, as_ratings, by_raters
 from axisjudge.ratings.scales import has_words
 from axisjudge.results import columns
 from axisjudge.sources import Source, about_empty_runs, about_ratings, refuse_texts, source_of
@@ -120,7 +120,8 @@ def judged_items(
     if isinstance(ratings, Source):
         step_level, cluster_unit = ratings.step_level, ratings.cluster_unit
     given = ratings.ratings if isinstance(ratings, Source) else as_ratings(ratings)
-    table = given if judges is None else given.filter(~BY_JUDGE | pl.col("rater").is_in(list(judges)))
+    wanted = by_raters(given.filter(BY_JUDGE), judges)["rater"].unique().implode()
+    table = given if judges is None else given.filter(~BY_JUDGE | pl.col("rater").is_in(wanted))
     chosen = (question,) if question else ()
     source = source_of(table, "the ratings", steps=step_level, questions=chosen, cluster_unit=cluster_unit)
     return JudgedItems(source, kind, ci_level)

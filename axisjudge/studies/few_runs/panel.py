@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from axisjudge.checks import InputError, TooLittle, in_unit_interval, one_of
-from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, EMPTY_RUN, once, sides_of
+from axisjudge.checks import InputError, TooLittle, in_unit_interval
+from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, EMPTY_RUN, by_raters, once, sides_of
 from axisjudge.results import Result
 from axisjudge.stats.agreement.effective import effective_judges
 from axisjudge.stats.clusters import OUTCOME_ICC, STEP_ICC
@@ -68,10 +68,7 @@ def rated_panel(
     """Arguments as of `axisjudge.studies.few_runs`."""
     given = to_polars(ratings, COLUMNS, where="ratings")
     labelled = given.filter(BY_LABELLER) if labels is None else to_polars(labels, COLUMNS, where="labels")
-    judged = given.filter(BY_JUDGE, ~EMPTY_RUN)
-    if judges is not None:
-        known = judged["rater"].unique().sort().to_list()
-        judged = judged.filter(pl.col("rater").is_in([one_of("judges", name, known) for name in judges]))
+    judged = by_raters(given.filter(BY_JUDGE, ~EMPTY_RUN), judges)
     of_runs = judged.filter(pl.col("step_index").is_null())
     by_step = of_runs.is_empty() if steps is None else steps
     judged = judged.filter(pl.col("step_index").is_not_null()) if by_step else of_runs

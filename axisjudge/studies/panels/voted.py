@@ -16,7 +16,7 @@ import polars as pl
 from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.labels.panel import BY_PEOPLE, DrawProblem, draw_of, reference_of
 from axisjudge.ratings import SCHEMA, to_matrix
-from axisjudge.ratings.edge import MADE_UP, raters_of
+from axisjudge.ratings.edge import MADE_UP, by_raters, raters_of
 from axisjudge.ratings.scales import categories_of, level_of, on_scale
 from axisjudge.stats.panel_models import LinearPanel, PanelVotes
 from axisjudge.stats.panel_ways import WAYS
@@ -204,12 +204,7 @@ def _chosen(judged: pl.DataFrame, question: str, judges: Sequence[str] | None, s
     if judged.is_empty():
         raise TooLittle("ratings", "must be of judges, and none is", cure="judge some runs first")
     rows = judged.filter((pl.col("repeat") == 0) & ~pl.col("flags").list.contains("empty_run").fill_null(value=False))
-    if judges is not None:
-        for name in judges:
-            one_of("judge", name, sorted(set(rows["rater"])))
-        rows = rows.filter(pl.col("rater").is_in(list(judges)))
-    else:
-        rows = rows.filter(pl.col("mechanism").ne_missing(MECHANISM))
+    rows = rows.filter(pl.col("mechanism").ne_missing(MECHANISM)) if judges is None else by_raters(rows, judges)
     levels = (rows.filter(pl.col("question") == question) if question else rows)["step_index"].is_not_null()
     steps = step_level if step_level is not None else len(levels) > 0 and levels.all()
     rows = rows.filter(pl.col("step_index").is_not_null() == steps)

@@ -10,7 +10,7 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.figures import theme
 from axisjudge.labels.panel import labelled_panel, prepared, questions_of
-from axisjudge.ratings.edge import MADE_UP, strata_of
+from axisjudge.ratings.edge import MADE_UP, by_raters, strata_of
 from axisjudge.results import columns, row
 from axisjudge.stats.clusters import Alike
 from axisjudge.studies._shared.frames import SCOPE, Given, Table, kind_of, native
@@ -205,7 +205,7 @@ def claims(
         As `people` does.
     """
     rated, persons = prepared(ratings, ratings if labels is None else labels, repeat, step_level)
-    rated = rated if judges is None else rated.filter(pl.col("rater").is_in(list(judges)))
+    rated = by_raters(rated, judges)
     names = questions_of(persons, rated, questions)
     of: dict[str, Any] = {"sampling": sampling, "cluster_unit": cluster_unit, "alike": alike}
     panels = [labelled_panel(rated, persons, name, **of) for name in names]

@@ -10,6 +10,7 @@ import polars as pl
 
 from axisjudge.figures import theme
 from axisjudge.ratings import as_ratings
+from axisjudge.ratings.edge import BY_JUDGE, by_raters
 from axisjudge.results import columns
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, made_up_raters, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
@@ -317,9 +318,7 @@ def halo_of_judges(
     """
     table = as_ratings(ratings)
     kept = ~pl.col("trajectory_id").is_in([twin.trajectory.id for twin in twins])
-    if judges is not None:
-        kept &= pl.col("rater").is_in(list(judges))
-    halos = halo(table.filter(kept), labels, ci_level=ci_level)
+    halos = halo(by_raters(table.filter(kept, BY_JUDGE), judges), labels, ci_level=ci_level)
     made_up = made_up_raters(table, None if labels is None else as_ratings(labels))
     return HaloOfJudges(halos, kind=kind_of(ratings), made_up=made_up)
 

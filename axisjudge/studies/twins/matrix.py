@@ -21,7 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, TooLittle, in_open_unit_interval
-from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN, as_ratings, once
+from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN, as_ratings, by_raters, once
 from axisjudge.results import Result, columns
 from axisjudge.stats.clusters import effective_degrees
 from axisjudge.stats.estimate import Ends, Estimate
@@ -231,8 +231,7 @@ def injected(
     if not made:
         return ()
     table = as_ratings(ratings).filter(VERDICT_ON_RUN, BY_JUDGE, pl.col("repeat") == 0, pl.col("question").is_in(AXES))
-    if judges is not None:
-        table = table.filter(pl.col("rater").is_in(list(judges)))
+    table = by_raters(table, judges)
     once(table, "trajectory_id", "question", "rater", rule=_ONCE)
     _all_rated(made, table)
     bears = pl.col("flags").list.eval(pl.element().str.starts_with("injection:")).list.any()
@@ -423,14 +422,14 @@ def twin_matrix(
     thresholds = thresholds or Thresholds()
     table = as_ratings(ratings).filter(VERDICT_ON_RUN)
     first = table.filter(pl.col("repeat") == 0)
-    by_judges = first.filter(BY_JUDGE)
+    by_judges = by_raters(first.filter(BY_JUDGE), judges)
     named = list(judges) if judges is not None else by_judges["rater"].unique().sort().to_list()
     made = {edit: [twin for twin in twins if twin.edit == edit] for edit in EDITS}
     _all_rated([twin for of_edit in made.values() for twin in of_edit], by_judges)
     # rules abstain where they find no fault: that is where they start, and stay
     stays = (pl.col("rater_kind") == "rules") & (pl.col("verdict") == "uncertain")
     given = by_judges.with_columns(verdict=pl.when(stays).then(pl.lit("correct")).otherwise("verdict"))
-    once(given.filter(pl.col("rater").is_in(named)), "trajectory_id", "question", "rater", rule=_ONCE)
+    once(given, "trajectory_id", "question", "rater", rule=_ONCE)
     cells = [
         _cell(judge, axis, of_edit[0], pairs.filter(judge=judge, axis=axis), thresholds)
         for of_edit in filter(None, made.values())
