@@ -139,7 +139,7 @@ def test_degenerate_data_says_what_cannot_be_said(table, name):
 
 @pytest.mark.parametrize("name", ["agreement", "failures", "few_runs", "panels", "people", "twins"])
 def test_a_judge_that_rated_nothing_is_named_and_never_passed_over(table, name):
-    letters = {axis: "icii" for axis in AXES}
+    letters = dict.fromkeys(AXES, "icii")
     runs = axisjudge.read_trajectories(*axisjudge.demo_paths()).trajectories[:1] if name == "twins" else []
     made = make_twins(runs, ["plain_text"]).twins
     ids = [run.id for run in [*runs, *(twin.trajectory for twin in made)]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -21,12 +21,13 @@ from axisjudge.scores.run_score import (
     score_runs,
     tier_of,
 )
-from axisjudge.scores.run_score.rules import NEUTRAL, too_few_before, weighted_score
+from axisjudge.scores.run_score.rules import NEUTRAL, too_few_before, usable_ends, weighted_score
 from axisjudge.scores.run_score.score import DEFAULT
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import clustered_mean
 from axisjudge.studies._shared.frames import Given, Kind, Table, columns_of, kind_of, native, to_polars
 from axisjudge.studies._shared.result import Part, Study, open_door
+from axisjudge.studies._shared.words import many
 from axisjudge.studies.run_score import sentences as say
 from axisjudge.studies.run_score.labels import NAMED, Competition, ScoreAgainstLabels, ScoreForecast
 from axisjudge.studies.run_score.labels import against_labels as against_labels
@@ -272,10 +273,10 @@ class Trend(Part, caption="Runs whose tier depends on the baseline, per agent"):
 def trend(rolling: pl.DataFrame, frozen: pl.DataFrame, *, periods: int = 6, kind: Kind = "polars") -> Trend:
     """Compare scores of the same runs by the rolling and by a frozen baseline, over periods of equal length.
 
-    Runs without an end time, or that were not scored, are not in it.
+    Runs without an end time that can be true, or that were not scored, are not in it.
     """
     names = ["run_id", "score", "latency", "tier"]
-    both = rolling.select(NAMED, "ended_at", *names).join(frozen.select(names), on="run_id", suffix="_frozen")
+    both = rolling.select(NAMED, usable_ends(), *names).join(frozen.select(names), on="run_id", suffix="_frozen")
     both = both.filter(pl.col("ended_at").is_not_null() & pl.col("score").is_not_null())
     times = both["ended_at"].to_physical().to_numpy()
     first, last = (int(times.min()), int(times.max())) if len(times) else (0, 1)
@@ -305,25 +306,35 @@ class TierChanges(Part, caption="Tier of a run (rows) and of the same agent's ne
     """
 
     _rows = "changes", {}
+    _keys: ClassVar = ("changes",)
 
     changes: pl.DataFrame
+    n_without: int = 0
 
     @property
     def answer(self) -> str:
         """How often an agent's next run stood in the same tier."""
         tiers = self.changes["from"].to_list()
         n_kept = sum(self.changes[tier][row] for row, tier in enumerate(tiers))
-        return say.tiers_kept(n_kept, int(self.changes.drop("from").sum().sum_horizontal()[0]), tiers)
+        kept = say.tiers_kept(n_kept, int(self.changes.drop("from").sum().sum_horizontal()[0]), tiers)
+        untimed = (
+            f"{many(self.n_without, 'scored run')} without a usable end left out, as which came next is not known."
+        )
+        return f"{kept} {untimed}" if self.n_without else kept
 
 
 def tier_changes(scored: pl.DataFrame, *, kind: Kind = "polars") -> TierChanges:
-    """How much a tier is one of the run, how much one of the agent: the next run of the same spec beside it."""
-    ordered = scored.filter(pl.col("score").is_not_null() & pl.col("spec_id").is_not_null()).sort("ended_at", "run_id")
+    """How much a tier is one of the run, how much one of the agent: the next run of the same spec beside it.
+
+    Runs without an end time that can be true are not in it.
+    """
+    known = scored.filter(pl.col("score").is_not_null() & pl.col("spec_id").is_not_null()).with_columns(usable_ends())
+    ordered = known.drop_nulls("ended_at").sort("ended_at", "run_id")
     pairs = ordered.select("tier", pl.col("tier").shift(-1).over("agent_id", "spec_id").alias("next")).drop_nulls()
     tiers = [tier for tier in ORDER if tier != UNRANKED]
     counts = {(a, b): n for a, b, n in pairs.group_by("tier", "next").len().iter_rows()}
     rows = [{"from": a, **{b: counts.get((a, b), 0) for b in tiers}} for a in tiers]
-    return TierChanges(pl.DataFrame(rows), kind=kind)
+    return TierChanges(pl.DataFrame(rows), known.height - ordered.height, kind=kind)
 
 
 #: Four components as published, with the score and the tier that the text gives them.
@@ -441,7 +452,7 @@ def run_score(
         One row a run, with columns of `axisjudge.scores.run_score.RUN_SCHEMA` (``run_id`` must be there); or runs as
         read, scored as far as they tell and compared with their reward.
     labels : table, optional
-        Ratings of these runs on the scale ``unit``: the mean of a run's raters, good from one half on.
+        People's ratings of these runs on the scale ``unit``: the mean of a run's raters, good from one half on.
     trajectories : sequence of Trajectory, optional
         Others with an end-task reward, with which their score is compared; completion, which is the reward, left out.
     label_name : str

@@ -11,9 +11,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from axisjudge.checks import InputError, TooLittle, enough_for
+from axisjudge.checks import InputError, TooLittle, enough_for, one_of
 from axisjudge.figures import theme
-from axisjudge.ratings.edge import as_ratings
+from axisjudge.labels.panel import BY_PEOPLE
+from axisjudge.ratings.edge import WHOLE_RUN, as_ratings, by_raters
 from axisjudge.results import Result, columns, plain
 from axisjudge.scores.curves.curve import CurveFit
 from axisjudge.scores.curves.fit import fit_criterion_curve
@@ -243,7 +244,14 @@ class ScoreAgainstLabels(Part, name="aucs", caption="AUC of the score and of eac
 
 
 def against_labels(
-    scored: pl.DataFrame, labels: frames.Given, *, name: str = "labels", kind: frames.Kind = "polars", **how: Any
+    scored: pl.DataFrame,
+    labels: frames.Given,
+    *,
+    name: str = "labels",
+    question: str = "",
+    raters: Sequence[str] | None = None,
+    kind: frames.Kind = "polars",
+    **how: Any,
 ) -> ScoreAgainstLabels:
     """Does the score rank runs as labels do?
 
@@ -251,12 +259,13 @@ def against_labels(
     ----------
     scored : polars.DataFrame
         What `score_runs` gave.
-    labels : table
-        Ratings on the scale ``unit`` (`rated_labels`).
+    labels, question, raters
+        Ratings on the scale ``unit``, as `rated_labels` takes them.
     name, **how
         As `calibrate_score` takes them.
     """
-    calibrated, why = enough_for(lambda: calibrate_score(scored, rated_labels(labels), name=name, **how))
+    rated = partial(rated_labels, labels, question=question, raters=raters)
+    calibrated, why = enough_for(lambda: calibrate_score(scored, rated(), name=name, **how))
     refusal = f"{say.UNLABELLED} {why}" if why else ""
     return ScoreAgainstLabels(calibrated, refusal, kind=kind, made_up=frames.made_up_raters(as_ratings(labels)))
 
@@ -337,14 +346,37 @@ def reward_labels(runs: pl.DataFrame) -> pl.DataFrame:
     return known.select("run_id", (pl.col("reward") >= SUCCESS).cast(pl.Float64).alias("good"))
 
 
-def rated_labels(labels: frames.Given) -> pl.DataFrame:
-    """Labels from a ratings table on the scale ``unit``: the mean of a run's raters, good from one half on."""
-    ratings = frames.to_polars(labels, ("trajectory_id", "scale", "status", "value"), where="labels")
-    given = ratings.filter((pl.col("status") == "ok") & (pl.col("scale") == "unit") & pl.col("value").is_not_null())
+def rated_labels(labels: frames.Given, *, question: str = "", raters: Sequence[str] | None = None) -> pl.DataFrame:
+    """Labels from a ratings table on the scale ``unit``: the mean of a run's raters, good from one half on.
+
+    Parameters
+    ----------
+    labels : table
+        A ratings table; ratings of steps and of further repeats are left out.
+    question : str
+        Which one, where there are several: what is good is one question.
+    raters : sequence of str, optional
+        Whose ratings; by default those of people, planted truth and references.
+
+    Raises
+    ------
+    InputError
+        No such ratings, several questions and none named, or a rater that rated nothing.
+    """
+    unit = as_ratings(labels, where="labels").filter(WHOLE_RUN, pl.col("scale") == "unit", pl.col("repeat") == 0)
+    if unit.is_empty():
+        scales = sorted(set(as_ratings(labels)["scale"].drop_nulls()))
+        raise InputError("labels", "must be ratings of whole runs on the scale unit (0 to 1)", scales)
+    chosen = by_raters(unit, raters) if raters is not None else unit.filter(BY_PEOPLE)
+    if chosen.is_empty():
+        raise TooLittle("labels", "must be of people", sorted(set(unit["rater"])), "or name `raters`")
+    asked = chosen["question"].unique().sort().to_list()
+    if len(asked) > 1 and not question:
+        raise InputError("labels", "one question says what is good", ", ".join(asked), "name it with `question`")
+    name = one_of("question", question or asked[0], asked)
+    given = chosen.filter(pl.col("status") == "ok", pl.col("question") == name).drop_nulls("value")
     if given.is_empty():
-        scales = ratings["scale"].unique().to_list()
-        error = TooLittle if "unit" in scales else InputError
-        raise error("labels", "must be ratings on the scale unit (0 to 1)", scales)
+        raise TooLittle("labels", f"must hold a value of {name}: all were lost")
     mean = given.group_by(pl.col("trajectory_id").alias("run_id"), maintain_order=True).agg(pl.col("value").mean())
     return mean.select("run_id", (pl.col("value") >= 0.5).cast(pl.Float64).alias("good"))
 

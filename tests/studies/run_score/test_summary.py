@@ -127,6 +127,13 @@ class TestTrend:
         assert "32%" in changes.answer
         assert "No agent has two scored runs" in tier_changes(scored.head(8)).answer
 
+    def test_a_run_whose_end_is_not_known_comes_after_none(self):
+        """Two of a spec, the one without an end Gold: no next run is known, where it would have come first."""
+        rows = [("a", "x", 90, 1, 1, 1, None), ("b", "x", 50, 1, 1, 1, 3)]
+        changes = tier_changes(table(rows)[0])
+        assert "No agent has two scored runs" in changes.answer
+        assert "1 scored run without a usable end left out" in changes.answer
+
     def test_runs_without_an_end_time_have_no_trend(self):
         found = studies.run_score({"run_id": ["a", "b"], "outcome": ["COMPLETED", "FAILED"]})
         assert found.trend.n_runs == 0
@@ -226,6 +233,25 @@ class TestCalibration:
             calibrate_score(scored, pl.DataFrame({"run_id": ["x"], "good": [1.0]}), name="x")
         with pytest.raises(InputError, match="scale unit"):
             rated_labels(read_ratings(demo_run_labels()).with_columns(pl.lit("verdict").alias("scale")))
+
+
+def test_one_question_says_what_is_good_by_the_word_of_people_on_whole_runs():
+    ratings = {
+        "trajectory_id": ["r", "r", "r", "r"],
+        "step_index": [None, None, None, 1],
+        "question": ["helpful", "polite", "helpful", "helpful"],
+        "rater": ["ann", "ann", "gpt-5", "ann"],
+        "rater_kind": ["human", "human", "llm", "human"],
+        "scale": ["unit"] * 4,
+        "value": [0.1, 1.0, 1.0, 1.0],
+    }
+    with pytest.raises(InputError, match="one question says what is good; found 'helpful, polite'"):
+        rated_labels(ratings)
+    assert rated_labels(ratings, question="helpful")["good"].to_list() == [0.0]
+    assert rated_labels(ratings, question="polite")["good"].to_list() == [1.0]
+    assert rated_labels(ratings, raters=["gpt-5"])["good"].to_list() == [1.0]
+    with pytest.raises(InputError, match="must be of people"):
+        rated_labels({name: [column[2]] for name, column in ratings.items()})
 
 
 def test_the_shares_of_components_make_up_the_variance_of_scores(scored):
