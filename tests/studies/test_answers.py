@@ -148,8 +148,8 @@ def test_a_judge_that_rated_nothing_is_named_and_never_passed_over(table, name):
         judged = table(dict.fromkeys(ids, letters))
     people = judged.filter(rater="j3").with_columns(rater=pl.lit("ann"), rater_kind=pl.lit("human"))
     given = (pl.concat([judged, people]), *([made] if name == "twins" else []))
-    with pytest.raises(InputError, match="judges: .*found 'j22'; did you mean 'j2'"):
-        asked = studies.agreement.judged_items if name == "agreement" else getattr(studies, name)
+    asked = studies.agreement.judged_items if name == "agreement" else getattr(studies, name)
+    with pytest.raises(InputError, match=r"judges: .*found 'j22'; did you mean 'j2'"):
         asked(*given, judges=["j1", "j22"])
 
 

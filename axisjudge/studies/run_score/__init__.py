@@ -317,9 +317,7 @@ class TierChanges(Part, caption="Tier of a run (rows) and of the same agent's ne
         tiers = self.changes["from"].to_list()
         n_kept = sum(self.changes[tier][row] for row, tier in enumerate(tiers))
         kept = say.tiers_kept(n_kept, int(self.changes.drop("from").sum().sum_horizontal()[0]), tiers)
-        untimed = (
-            f"{many(self.n_without, 'scored run')} without a usable end left out, as which came next is not known."
-        )
+        untimed = f"{many(self.n_without, 'scored run')} without a usable end left out: what came next is not known."
         return f"{kept} {untimed}" if self.n_without else kept
 
 

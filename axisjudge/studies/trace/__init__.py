@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from axisjudge.checks import InputError
+import polars as pl
+
+from axisjudge.checks import InputError, TooLittle
 from axisjudge.figures import theme
 from axisjudge.protocol import no_such_run
-from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of, to_polars
+from axisjudge.results import columns
+from axisjudge.studies._shared.frames import Given, Table, kind_of, table_of, to_polars
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import listed, many
-from axisjudge.studies.trace.run import TracedRun, TracedStep, TracedVerdict, most_contested, traced, verdicts_of
+from axisjudge.studies.trace.run import TracedRun, TracedVerdict, joined, most_contested, traced, verdicts_of
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import VERDICTS as WORDS
 
@@ -85,19 +88,10 @@ class _OfRun(Part):
 class RunTimeline(_OfRun, name="trace", caption="The steps of the run, and who cites them for what"):
     """One run step by step, with the steps that each judge cites; `n_runs` is how many it was chosen from."""
 
+    _rows = "run.steps", columns("step=index role text=short calls=called error cited_by=citing")
     _flat = ("run",)
 
     n_runs: int
-
-    @property
-    def table(self) -> Table:
-        """One row a step: role, short text, calls, and who cites it for what."""
-        names = ("step", "role", "text", "calls", "error", "cited_by")
-        rows = [
-            (step.index, step.role, step.short, _joined(name for name, _, _ in step.calls), step.error, _citing(step))
-            for step in self.run.steps
-        ]
-        return _table(names, rows, self.kind)
 
     @property
     def answer(self) -> str:
@@ -136,7 +130,10 @@ def run_timeline(
     if isinstance(runs, Trajectory):
         run, n_runs = runs, 1
     else:
-        run, n_runs = pick(runs, trajectory_id or most_contested(verdicts)), len(runs)
+        here = verdicts if trajectory_id else verdicts.filter(pl.col("trajectory_id").is_in([run.id for run in runs]))
+        if here.is_empty():
+            raise TooLittle("ratings", "must hold verdicts on one of these runs", cure="judge some of them first")
+        run, n_runs = pick(runs, trajectory_id or most_contested(here)), len(runs)
     shown = traced(run, verdicts)
     return RunTimeline(shown, n_runs, kind=kind_of(ratings), made_up=shown.made_up)
 
@@ -154,17 +151,8 @@ def pick(runs: Sequence[Trajectory], trajectory_id: str) -> Trajectory:
 class RunVerdicts(_OfRun, name="verdicts", caption="Who says what, how sure, and citing which steps"):
     """Who says what of the run, how sure, and citing which steps."""
 
+    _rows = "run.verdicts", columns("axis judge verdict=word confidence cited_steps not_in_the_run")
     _keys: ClassVar = {"verdicts": "run.verdicts"}
-
-    @property
-    def table(self) -> Table:
-        """One row per axis and judge."""
-        names = ("axis", "judge", "verdict", "confidence", "cited_steps", "not_in_the_run")
-        rows = [
-            (each.axis, each.judge, each.word, each.confidence, _joined(each.cited), _joined(each.invalid))
-            for each in self.run.verdicts
-        ]
-        return _table(names, rows, self.kind)
 
     @property
     def side_by_side(self) -> Table:
@@ -187,20 +175,13 @@ class RunOverlaps(
 ):
     """Steps that two judges share on an axis: cited by both over cited by either, and the same by chance."""
 
+    _rows = (
+        "run.overlaps",
+        columns(
+            "axis judges=named same_verdict both_cite either_cites=n_either overlap=jaccard by_chance=chance distance"
+        ),
+    )
     _keys: ClassVar = {"overlaps": "run.overlaps"}
-
-    @property
-    def table(self) -> Table:
-        """One row per axis and two judges."""
-        names = ("axis", "judges", "same_verdict", "both_cite", "either_cites", "overlap", "by_chance", "distance")
-        rows = [
-            (
-                *(pair.axis, " / ".join(pair.judges), pair.same_verdict, _joined(pair.shared)),
-                *(pair.n_either, pair.jaccard, pair.chance, pair.distance),
-            )
-            for pair in self.run.overlaps
-        ]
-        return _table(names, rows, self.kind)
 
     @property
     def answer(self) -> str:
@@ -213,13 +194,17 @@ def run_overlaps(timeline: RunTimeline) -> RunOverlaps:
     return RunOverlaps(timeline.run, kind=timeline.kind, made_up=timeline.made_up)
 
 
-class PublishedTrace(Part, caption="Simulation 14 as published", of_ratings=False):
-    """The published verdicts of the judges on one run; steps that were not published are not known, not absent."""
+class PublishedTrace(Part, caption="A run and its verdicts as published", of_ratings=False):
+    """The published verdicts of the judges on one run; steps that were not published are not known, not absent.
+
+    `title` heads the figure of its steps.
+    """
 
     _keys: ClassVar = {"judgements": "judgements", "steps": "steps", "sentence": "answer"}
 
     judgements: tuple[TracedVerdict, ...]
     steps: tuple[tuple[int, str], ...] = ()
+    title: str = ""
 
     @property
     def table(self) -> Table:
@@ -256,10 +241,10 @@ class PublishedTrace(Part, caption="Simulation 14 as published", of_ratings=Fals
         ax.set(xlim=(-0.2, 1), ylim=(len(self.steps) - 0.3, -0.5))
         ax.set_axis_off()
         how = "selected steps, read downwards; a cross: cited by judges, who call wrong what the orange words name"
-        return theme.dress(ax, "Refunded: $1,619.34; told to the user: $95.08", how=how)
+        return theme.dress(ax, self.title or self.caption, how=how)
 
 
-def published_trace(verdicts: Given, steps: Given | None = None) -> PublishedTrace:
+def published_trace(verdicts: Given, steps: Given | None = None, *, title: str = "") -> PublishedTrace:
     """Read published verdicts on one run.
 
     Parameters
@@ -269,25 +254,27 @@ def published_trace(verdicts: Given, steps: Given | None = None) -> PublishedTra
         were not published).
     steps : table, optional
         Columns step and what: what happened at the steps that are told of, in their order.
+    title : str
+        What went wrong, in a few words, over the figure of the steps.
 
     Raises
     ------
     InputError
         A column is missing.
     """
-    columns = ("axis", "judge", "family", "verdict", "confidence", "cited_step_indices")
+    needed = ("axis", "judge", "family", "verdict", "confidence", "cited_step_indices")
     judgements = tuple(
         TracedVerdict(
-            **{name: row[name] for name in columns[:-1]},
+            **{name: row[name] for name in needed[:-1]},
             status="ok",
             cited=tuple(int(step) for step in str(row["cited_step_indices"] or "").split()),
             invalid=(),
             rationale="",
         )
-        for row in to_polars(verdicts, columns, where="verdicts").iter_rows(named=True)
+        for row in to_polars(verdicts, needed, where="verdicts").iter_rows(named=True)
     )
     rows = () if steps is None else to_polars(steps, ("step", "what"), where="steps").select("step", "what").iter_rows()
-    return PublishedTrace(judgements, tuple(rows), kind=kind_of(verdicts))
+    return PublishedTrace(judgements, tuple(rows), title, kind=kind_of(verdicts))
 
 
 def side_by_side(judgements: Sequence[TracedVerdict], *, unknown: str = "–") -> list[dict[str, Any]]:
@@ -299,20 +286,8 @@ def side_by_side(judgements: Sequence[TracedVerdict], *, unknown: str = "–") -
         cells = {judge: brief(of[judge]) if judge in of else "–" for judge in judges}
         cited = [set(each.cited) for each in of.values()]
         common = sorted(set.intersection(*cited)) if len(cited) > 1 else ()
-        rows.append({"axis": axis, **cells, "cited by all": _joined(common) or unknown})
+        rows.append({"axis": axis, **cells, "cited by all": joined(common) or unknown})
     return rows
-
-
-def _table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], kind: Kind) -> Table:
-    return table_of([dict(zip(columns, row, strict=True)) for row in rows], kind, columns=columns)
-
-
-def _joined(things: Iterable[object]) -> str:
-    return ", ".join(map(str, things))
-
-
-def _citing(step: TracedStep) -> str:
-    return "; ".join(f"{each.axis} {each.word} ({each.judge})" for each in step.cited_by)
 
 
 class Trace(Study):

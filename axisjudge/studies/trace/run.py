@@ -25,6 +25,11 @@ from axisjudge.verdict import AXES
 NOT_STATED = "not stated"
 
 
+def joined(things: Iterable[object]) -> str:
+    """Things in a row."""
+    return ", ".join(map(str, things))
+
+
 @dataclass(frozen=True)
 class TracedVerdict:
     """One judge's verdict on one axis; `verdict` is None where it was lost, and `status` says how."""
@@ -44,6 +49,9 @@ class TracedVerdict:
         """The verdict, or why there is none."""
         return self.verdict or f"lost ({self.status})"
 
+    cited_steps = property(lambda self: joined(self.cited))
+    not_in_the_run = property(lambda self: joined(self.invalid))
+
 
 @dataclass(frozen=True)
 class Overlap:
@@ -61,6 +69,9 @@ class Overlap:
     jaccard: float
     chance: float
     distance: float
+
+    named = property(lambda self: " / ".join(self.judges))
+    both_cite = property(lambda self: joined(self.shared))
 
 
 def verdicts_of(ratings: Given, repeat: int) -> pl.DataFrame:
@@ -86,7 +97,7 @@ def most_contested(verdicts: pl.DataFrame) -> str:
     wrong = pl.col("verdict") == "incorrect"
     by_axis = verdicts.group_by("trajectory_id", "question").agg(
         contested=wrong.any() & (pl.col("verdict") == "correct").any(),
-        cited=pl.col("cited_step_indices").filter(wrong).explode().n_unique(),
+        cited=pl.col("cited_step_indices").filter(wrong).explode().drop_nulls().n_unique(),
     )
     runs = by_axis.group_by("trajectory_id").agg(pl.col("contested").sum(), pl.col("cited").sum())
     ordered = runs.sort("contested", "cited", "trajectory_id", descending=[True, True, False])
@@ -149,6 +160,9 @@ class TracedStep:
     answers: str | None
     error: bool
     cited_by: tuple[TracedVerdict, ...]
+
+    called = property(lambda self: joined(name for name, _, _ in self.calls))
+    citing = property(lambda self: "; ".join(f"{each.axis} {each.word} ({each.judge})" for each in self.cited_by))
 
     @property
     def short(self) -> str:

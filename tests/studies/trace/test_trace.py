@@ -9,7 +9,7 @@ import pytest
 from axisjudge.checks import InputError
 from axisjudge.figures.markup import visible
 from axisjudge.ratings import ratings_frame
-from axisjudge.studies.trace import pick, trace
+from axisjudge.studies.trace import pick, published_trace, trace
 from axisjudge.studies.trace.run import most_contested
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 
@@ -170,6 +170,9 @@ def test_of_several_runs_the_named_one_is_traced_else_the_most_contested(table):
     runs = [RUN, RUN.model_copy(update={"id": "ant-2"})]
     assert trace(ratings, runs).timeline.run.trajectory_id == "ant-2"
     assert trace(ratings, runs, "ant-1").timeline.run.trajectory_id == "ant-1"
+    assert trace(ratings, runs[:1]).timeline.run.trajectory_id == "ant-1", "of those that are given"
+    with pytest.raises(InputError, match="on one of these runs"):
+        trace(ratings, [RUN.model_copy(update={"id": "ant-3"})])
     with pytest.raises(InputError, match="must hold verdicts on whole trajectories"):
         trace(ratings, runs, repeat=7)
     with pytest.raises(InputError, match="one rating for each judge and axis"):
@@ -178,3 +181,13 @@ def test_of_several_runs_the_named_one_is_traced_else_the_most_contested(table):
 
 def test_direction_and_control_characters_become_visible():
     assert visible("pay \u202e001\x1b[2J\r\nnext") == "pay \\u202e001\\u001b[2J\nnext"
+
+
+def test_a_published_run_is_headed_by_what_its_caller_says():
+    columns = ("axis", "judge", "family", "verdict", "confidence", "cited_step_indices")
+    verdicts = dict.fromkeys(columns, ["1"]) | {"verdict": ["incorrect"], "confidence": [0.9]}
+    steps = {"step": [1], "what": ["sent twice"]}
+    titles = [
+        published_trace(verdicts, steps, title=title).plot().get_title(loc="left") for title in ("Paid twice", "")
+    ]
+    assert titles == ["Paid twice", "A run and its verdicts as published"]
