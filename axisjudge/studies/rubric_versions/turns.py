@@ -225,8 +225,9 @@ def turn_of(
     before, after = (version_agreement(pair, version, ci_level, cluster_unit, seed) for version in (0, 1))
     shifts = judge_shifts(pair, cluster_unit=cluster_unit, seed=seed)
     alphas = (before.coefficients["alpha"].estimate, after.coefficients["alpha"].estimate)
+    rows = rows.with_columns(pl.col("repeat") - pl.col("repeat").min().over("rubric_version"))  # each from 0
     new = rows.filter(pl.col("rubric_version") == pair.after)
-    newest = pooled(new, pair.axis, repeat=int(new["repeat"].min()))  # type: ignore[arg-type]
+    newest = pooled(new, pair.axis)
     return Turn(
         pair=pair,
         family=family,

@@ -202,8 +202,8 @@ _LABELS = columns("question judge n=accuracy.n_items accuracy~ coefficient=kappa
 _BRIDGE = columns(
     "question anchors=n_anchors tasks=equivalence.agreement.n_clusters decided=equivalence.shift.n_items",
     "shift~=equivalence.shift agreement=equivalence.agreement.estimate",
-    "at_least=equivalence.agreement.ci_low old_with_itself=equivalence.self_agreement.estimate",
-    "kappa=kappa.estimate to_incorrect to_correct shown",
+    "at_least=equivalence.agreement.ci_low old_with_itself~=equivalence.self_agreement",
+    "kappa~ to_incorrect to_correct shown",
 )
 _RESTATED = columns(
     "agent question runs=before.n_items anchors=n_anchors old_judge=before.estimate old_low=before.ci_low",

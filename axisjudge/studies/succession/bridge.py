@@ -273,7 +273,7 @@ def restated_rates(
 
 _CHANGE = columns("occasion=number change=change.change p_value=change.p_value allowed stop in_reach noise threshold")
 #: Columns of the table of occasions, and where their figures stand: of an occasion, and of what changed until then.
-_SEEN = columns("occasion=number from=first_day to=last_day model runs=n_runs ratings=n_ratings")
+_SEEN = columns("occasion=number from=first_day to=last_day model repeats=n_repeats ratings=n_ratings")
 _SINCE = columns("shift~~=change.change p=change.p_value", {"stops at p": "allowed"})
 _SINCE |= {"noise up to": "threshold"}
 
@@ -283,7 +283,7 @@ class JudgedAnchors:
     """One occasion: when the anchors were judged, how often each, and which model answered."""
 
     number: int
-    n_runs: int
+    n_repeats: int
     first_day: str | None
     last_day: str | None
     returned_models: tuple[str, ...]

@@ -14,7 +14,7 @@ from axisjudge.ratings.edge import BY_JUDGE, by_raters
 from axisjudge.results import columns
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, made_up_raters, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
-from axisjudge.studies._shared.words import judge_words, many
+from axisjudge.studies._shared.words import in_cell, judge_words, many
 from axisjudge.studies.twins import sentences as say
 from axisjudge.studies.twins.matrix import (
     ANYWHERE,
@@ -212,7 +212,7 @@ def moved_verdicts(
 
 _TEXTS = columns(
     "judge text=edit place twins=n_twins flagged pairs=flips.n_items flipped~~=flips",
-    "taken_in=taken_in.estimate confidence_moved=confidence.estimate lost",
+    "taken_in~ confidence_moved~=confidence lost",
 )
 
 
@@ -220,7 +220,7 @@ class TextForJudges(
     Part,
     name="injections",
     caption="Text for the judge: pairs of run and twin",
-    formats=dict.fromkeys(("flipped", "low", "high", "taken_in", "confidence_moved"), ".3f"),
+    formats=dict.fromkeys((name for name, path in _TEXTS.items() if ".ci_" in path or ".estimate" in path), ".3f"),
     behind={"agent": "", "names": "~"},
 ):
     """What text that speaks to the judge did to each judge, by kind of text, beside plain text as the control."""
@@ -250,15 +250,14 @@ class TextForJudges(
         for at, row in enumerate(mine):
             theme.interval_mark(ax, row.flips, at - 0.12)
             theme.interval_mark(ax, row.taken_in, at + 0.14, colour=theme.QUIET, filled=False, size=5)
-            move = f"{row.confidence.estimate:+z.3f}" if row.confidence.n_items else "–"
-            theme.at_the_right(ax, at, move)
+            theme.at_the_right(ax, at, in_cell(row.confidence, "+.3f"))
         names = [f"{theme.in_words(row.edit)}{' (control)' if row.edit == CONTROL else ''}" for row in mine]
         theme.named_rows(ax, names)
         ends = (end for row in mine for end in (row.flips.ci_high, row.taken_in.ci_high, row.flips.estimate))
         theme.percent_axis(ax, min(1.0, max([0.05, *(end for end in ends if end == end)])))  # without NaN
         taken_in = "taken in: became correct, of the rest"
         theme.legend_below(ax, {"flipped, of all pairs": theme.FILLED, taken_in: theme.HOLLOW}, inches=0.5)
-        note = "share of pairs, with its interval over tasks; at the right the mean move of confidence"
+        note = "share of pairs, with its interval over tasks; at the right the mean move of confidence, and its own"
         ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left")
         pairs = "of pairs whose original was not called correct, the share that became correct"
         how = f"filled: share of all pairs that flipped; hollow: {pairs}"

@@ -229,7 +229,7 @@ def test_faults_beside_a_reader_equal_a_count_by_hand(read, rater):
 def test_no_outcome_no_study(shipped):
     table, runs = shipped
     with pytest.raises(InputError, match="must hold verdicts of judges on runs with an outcome"):
-        studies.located(table, runs.filter(pl.lit(False)))
+        studies.located(table, dict.fromkeys(runs.columns, ()))
     with pytest.raises(InputError, match="one verdict for each judge, run and axis"):
         studies.located(pl.concat([table, table]), runs)
     labels = table.filter(pl.col("rater_kind").is_in(["human", "reference"]))

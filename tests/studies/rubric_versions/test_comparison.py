@@ -237,6 +237,14 @@ def test_the_line_on_shared_evidence_stands_whatever_its_words(found):
     assert set(found.citations.version_sentences) < set(found.details)
 
 
+def test_a_version_whose_repeats_go_on_where_the_others_end_is_read_like_any(progress, found):
+    later = pl.when(pl.col("rubric_version") == "v2").then(pl.col("repeat") + 3).otherwise("repeat")
+    steps = {f"t{item:03d}": 3 for item in range(80)}
+    apart = compare_versions(table(*progress).with_columns(repeat=later), AXIS, "v1", "v2", steps=steps)
+    assert apart.citations.to_dict() == found.citations.to_dict()
+    assert apart.triage.to_dict() == found.triage.to_dict()
+
+
 def test_versions_of_several_axes_are_families_turn_by_turn(progress):
     """Three versions of one axis and two of another: the first changes are a family of two, the second stands alone."""
     same = world(np.random.default_rng(5), tasks=20)

@@ -172,7 +172,7 @@ def test_the_repeats_of_one_run_are_one_occasion_and_do_not_measure_its_noise(br
     other = pl.when(pl.col("item_id").hash(0) % 5 == 0).then(pl.lit("incorrect")).otherwise("verdict")
     later = mine.filter(pl.col("repeat") == 0).with_columns(run_id=pl.lit("later"), repeat=pl.col("repeat") + 3)
     steady, stricter = (pl.concat([mine, each]) for each in (later, later.with_columns(verdict=other)))
-    assert [(seen.number, seen.n_runs) for seen in watch_drift(steady, OLD).seen] == [(1, 3), (2, 1)]
+    assert [(seen.number, seen.n_repeats) for seen in watch_drift(steady, OLD).seen] == [(1, 3), (2, 1)]
     assert [watch_drift(each, OLD).stopped_at for each in (steady, stricter)] == [None, None]
     assert [each.noise for each in watch_drift(steady, OLD).occasions] == ["not_measured"]
     assert [watch_drift(each, OLD).exit_code for each in (steady, stricter)] == [4, 4]

@@ -185,7 +185,7 @@ def test_direction_and_control_characters_become_visible():
 
 def test_a_published_run_is_headed_by_what_its_caller_says():
     columns = ("axis", "judge", "family", "verdict", "confidence", "cited_step_indices")
-    verdicts = dict.fromkeys(columns, ["1"]) | {"verdict": ["incorrect"], "confidence": [0.9]}
+    verdicts = {name: ["1"] for name in columns} | {"verdict": ["incorrect"], "confidence": [0.9]}
     steps = {"step": [1], "what": ["sent twice"]}
     titles = [
         published_trace(verdicts, steps, title=title).plot().get_title(loc="left") for title in ("Paid twice", "")
