@@ -166,6 +166,23 @@ def test_tables_come_back_in_the_caller_s_kind(demo):
 
 
 @pytest.mark.slow
+def test_an_estimate_in_a_table_stands_with_its_interval():
+    """Or with the bound that decides, or where the interval is of a mean distance, or of what a decision undoes."""
+    apart = {("panels", "trust"): {"alone.error"}, ("_shared", "citations"): {"cited.distance"}}
+    apart["adjudication", "adjudication"] = {"before", "disagreements_alone"}
+    for name in studies.__all__:
+        getattr(studies, name)
+    kinds = [*Part.__subclasses__()]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+        paths = set(kind._rows[1].values())
+        bare = {path for path in paths if path.endswith(".estimate")} - {
+            f"{p[:-7]}.estimate" for p in paths if p.endswith(".ci_low")
+        }
+        allowed = apart.get((kind.__module__.split(".")[2], kind.name), set())
+        assert {path.removesuffix(".estimate") for path in bare} <= allowed, kind
+
+
 def test_a_part_says_the_kind_of_its_tables(results):
     for name, result in results.items():
         for part in (result.parts if isinstance(result, Study) else {name: result}).values():

@@ -110,16 +110,15 @@ def judged_runs(ratings: Given, runs: Given, *, labels: Given | None = None) -> 
 #: Columns of the tables, and where their figures stand.
 _DECIDED = columns(
     "judge domain half axis n_runs incorrect=n_incorrect correct=n_correct uncertain=n_uncertain",
-    "not_applicable=n_not_applicable decided~ precision~ recall~ failing=failing.estimate",
+    "not_applicable=n_not_applicable decided~ precision~ recall~ failing~",
 )
 _FAULTS = columns(
     "labeller judge domain axis n_faults on_axis~ at_step~ on_any_axis=on_any.estimate",
-    "on_any_low=on_any.ci_low on_any_high=on_any.ci_high undecided=undecided.estimate",
-    "not_applicable=not_applicable.estimate",
+    "on_any_low=on_any.ci_low on_any_high=on_any.ci_high undecided~ not_applicable~",
 )
 _KINDS = columns(
-    "kind axis made_on=made_on.estimate made_on_flagged=made_on.n_items kept_back_flagged=kept_back.n_items",
-    "kept_back~ base=base holds=holds labelled_steps=on_steps.n_items wrong_steps=on_steps.estimate",
+    "kind axis made_on~ made_on_flagged=made_on.n_items kept_back_flagged=kept_back.n_items",
+    "kept_back~ base=base holds=holds labelled_steps=on_steps.n_items wrong_steps~=on_steps",
 )
 _READ = columns("rater axis n_runs faults=precision.n_items precision~ read=recall.n_items recall~ at_step~")
 
