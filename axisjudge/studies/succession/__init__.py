@@ -12,16 +12,13 @@ import polars as pl
 
 from axisjudge.checks import TooLittle
 from axisjudge.figures import theme
-from axisjudge.labels.panel import reference_of
-from axisjudge.ratings import to_matrix
-from axisjudge.ratings.edge import BY_LABELLER, as_ratings
-from axisjudge.ratings.scales import level_of
+from axisjudge.labels.panel import BY_PEOPLE, labelled_panel
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.results import Result, columns
-from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
+from axisjudge.stats.agreement.chance_corrected import Agreement
 from axisjudge.stats.comparisons.equivalence import MARGIN, Equivalence
 from axisjudge.stats.correction import Sampling
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import Given, Table, kind_of, made_up_raters, table_of
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import by_text, directed, in_points, listed, many, p_words
@@ -223,7 +220,7 @@ class AgainstLabels(Part, name="labels", caption="Each judge against the labels"
         """How often each judge is right, question by question."""
         return " ".join(
             f"{each.judge} on {each.question}: right on {each.accuracy.worded('.0%')} of "
-            f"{many(each.accuracy.n_items, 'labelled item')}."
+            f"{many(each.accuracy.n_items, 'labelled item')} where it takes a side."
             for each in self.judges
         )
 
@@ -238,12 +235,12 @@ def against_labels(
     cluster_unit: str = "task",
     ci_level: float = 0.95,
 ) -> AgainstLabels:
-    """Accuracy and kappa of the old and the new judge's first ratings against people's labels.
+    """Accuracy and kappa of the old and the new judge's first ratings against people's labels, as `people` has them.
 
     Parameters
     ----------
     ratings, labels : table
-        Ratings tables; of `labels` the raters of kind ``human`` or ``planted`` count.
+        Ratings tables; of `labels` people, simulated ones too, references and planted truth count.
     old, new : str
         The judges' names.
     steps : bool
@@ -256,27 +253,19 @@ def against_labels(
     """
     judged = _verdicts(ratings, steps).filter(pl.col("rater").is_in([old, new]))
     first = judged.filter(pl.col("repeat") == pl.col("repeat").min().over("rater")).with_columns(repeat=pl.lit(0))
-    stated = _verdicts(labels, steps).filter(BY_LABELLER)
-    people = stated["rater"].unique().sort().to_list()
-    labelled = first.join(stated.select("item_id", "question").unique(), on=["item_id", "question"], how="semi")
-    questions = labelled["question"].unique(maintain_order=True).to_list()
-    if not questions:
+    people = _verdicts(labels, steps).filter(BY_PEOPLE, pl.col("verdict").is_not_null()).with_columns(repeat=pl.lit(0))
+    labelled = first.join(people, on=["item_id", "question"], how="semi")
+    if labelled.is_empty():
         raise TooLittle("labels", f"must be of items that {old} or {new} rated")
-    table = pl.concat([labelled, stated.with_columns(repeat=pl.lit(0))], how="diagonal_relaxed")
     rows: list[BesideLabels] = []
-    for question in questions:
-        matrix = to_matrix(table, question, raters=[old, new, *people], step_level=steps)
-        words, label = range(len(matrix.categories)), reference_of(matrix.codes[:, 2:], matrix.categories)
-        ordered = level_of(table.filter(question=question)["scale"][0]) == "ordinal"
-        name = "cohen_kappa_quadratic" if ordered else "cohen_kappa"
-        clusters = np.unique(matrix.clusters, return_inverse=True)[1]
-        how: dict[str, Any] = {"clusters": clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
-        for column, judge in enumerate((old, new)):
-            pair = np.column_stack([matrix.codes[:, column], label])
-            same = np.where(np.isnan(pair).any(axis=1), np.nan, pair[:, 0] == pair[:, 1])
-            if not np.isnan(same).all():
-                kappa = agreement_coefficients(pair, [name], categories=words, **how)[name]
-                rows.append(BesideLabels(question, judge, clustered_proportion(same, **how), kappa))
+    for question in labelled["question"].unique(maintain_order=True):
+        panel = labelled_panel(labelled, people, question, sampling=None, cluster_unit=cluster_unit)
+        for judge in (name for name in (old, new) if name in panel.judges):
+            at = panel.judges.index(judge)
+            how: dict[str, Any] = {"asked": panel.asked[:, at], "ci_level": ci_level}
+            found = panel.against(panel.judged[:, at], panel.reference, **how)
+            if found.accuracy.given.n_items:
+                rows.append(BesideLabels(question, judge, found.accuracy.given, found.coefficients["kappa"]))
     return AgainstLabels(tuple(rows), kind=kind_of(ratings))
 
 
