@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from axisjudge.cluster import watched
 from axisjudge.figures import theme
+from axisjudge.results import columns
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.fairness import StratumFairness
 from axisjudge.stats.reference import Bounded
@@ -37,10 +39,9 @@ def claims_table(comparison: HumanComparison) -> Table:
 
 def reasons_table(comparison: HumanComparison) -> Table:
     """One row a claim, with the figure behind the answer and how many other verdicts would overturn it."""
-    rows = [claim_row(claim) for claim in watched(list(comparison.claims), "what would overturn a claim")]
-    columns = {"question": "question", "judge": "judge", "claim": "text", "answer": "answer", "because": "because"}
-    columns |= {"overturned by": "overturned_by"}
-    return table_of([{name: row[key] for name, key in columns.items()} for row in rows], comparison.kind)
+    named = columns("question judge claim=text answer because", {"overturned by": "overturned_by"})
+    rows = (claim_row(claim) for claim in watched(list(comparison.claims), "what would overturn a claim"))
+    return _table([*named], ([row[key] for key in named.values()] for row in rows), comparison.kind)
 
 
 #: Headings of the coefficients with people: of words, of words in order, of questions of both kinds.
@@ -99,8 +100,7 @@ def failing_table(comparison: HumanComparison) -> Table:
     """One row a question and judge: precision, recall and F1 of the word that means failure."""
 
     def rows(_: QuestionComparison, judge: JudgeComparison) -> Iterable[Row]:
-        if judge.failing is not None:
-            of = judge.failing
+        if of := judge.failing:
             yield of.precision.n_items, of.recall.n_items, *map(in_cell, (of.precision, of.recall, of.f1))
 
     return _by_judge(comparison, ("flagged, with label", "failed, with side", "precision", "recall", "F1"), rows)
@@ -171,14 +171,12 @@ def confusion_table(comparison: HumanComparison) -> Table:
 
 def planted_table(rates: Iterable[PlantedRate], kind: Kind) -> Table:
     """One row a question and judge: the planted failure rate beside the judge's own and the corrected one."""
-    shares = {"judge says": "apparent", "labels alone": "labels_alone", "corrected": "rate"}
-    rows = [
-        {"question": one.question, "judge": one.judge, "planted": one.planted}
-        | {name: _share(getattr(one.corrected, key)) for name, key in shares.items()}
-        | {"holds the planted rate": one.held, "judge's interval does": one.held_by_judge}
-        for one in rates
-    ]
-    return table_of(rows, kind)
+    names = ("question", "judge", "planted", "judge says", "labels alone", "corrected", "holds the planted rate")
+    shares = attrgetter("corrected.apparent", "corrected.labels_alone", "corrected.rate")
+    rows = (
+        (one.question, one.judge, one.planted, *map(_share, shares(one)), one.held, one.held_by_judge) for one in rates
+    )
+    return _table((*names, "judge's interval does"), rows, kind)
 
 
 def _by_judge(
@@ -187,13 +185,12 @@ def _by_judge(
     rows: Callable[[QuestionComparison, JudgeComparison], Iterable[Row]],
 ) -> Table:
     """Rows of every question and judge."""
-    names = ("question", "judge", *columns)
-    every = [
-        dict(zip(names, (question.question, judge.judge, *row), strict=True))
-        for question, judge in comparison.pairs()
-        for row in rows(question, judge)
-    ]
-    return table_of(every, comparison.kind, columns=names)
+    every = ((of.question, judge.judge, *row) for of, judge in comparison.pairs() for row in rows(of, judge))
+    return _table(("question", "judge", *columns), every, comparison.kind)
+
+
+def _table(columns: Sequence[str], rows: Iterable[Row], kind: Kind) -> Table:
+    return table_of([dict(zip(columns, row, strict=True)) for row in rows], kind, columns=columns)
 
 
 def _percent(rate: float) -> str:
@@ -222,28 +219,24 @@ _UNFAIR = (
 
 def unfair_table(fairness: Sequence[QuestionFairness], kind: Kind) -> Table:
     """One row a question, judge, measure and stratum, those that differ most surely first."""
-    rows = [(each, one) for each in fairness for one in each.differences]
-    rows.sort(key=lambda row: math.inf if math.isnan(row[1].p_adjusted) else row[1].p_adjusted)
-    return table_of([_unfair_row(each, one) for each, one in rows], kind, columns=_UNFAIR)
+    every = [(each, one) for each in fairness for one in each.differences]
+    every.sort(key=lambda row: math.inf if math.isnan(row[1].p_adjusted) else row[1].p_adjusted)
+    return _table(_UNFAIR, (_unfair(each, one) for each, one in every), kind)
 
 
-def _unfair_row(each: QuestionFairness, one: StratumFairness) -> dict[str, Any]:
+def _unfair(each: QuestionFairness, one: StratumFairness) -> Row:
     share, p = one.of.share, one.p_adjusted
-    figures = (share.n_items, _share(share), _points(one.of.difference))
-    names = (each.question, each.by, one.judge, one.measure, one.of.stratum)
+    names = (each.question, each.by, one.judge, one.measure, one.of.stratum, share.n_items, _share(share))
     tested = ("–", one.answer.value, "–") if math.isnan(p) else (f"{p:.3f}", one.answer.value, f"{one.within:.0%}")
-    return dict(zip(_UNFAIR, (*names, *figures, *tested), strict=True))
+    return *names, _points(one.of.difference), *tested
 
 
 def strata_rates_table(fairness: Sequence[QuestionFairness], kind: Kind) -> Table:
     """One row a question and judge: the failure rate corrected by all labels together, and by each stratum's own."""
     columns = ("question", "by", "judge", "corrected together", "by strata of their own", "why not")
-    rows = [
-        (each.question, each.by, one.judge, _share(one.together), _share(one.own_strata), one.own_strata.reason)
-        for each in fairness
-        for one in each.rates
-    ]
-    return table_of([dict(zip(columns, row, strict=True)) for row in rows], kind)
+    every = ((each, one, one.own_strata) for each in fairness for one in each.rates)
+    rows = ((of.question, of.by, one.judge, _share(one.together), _share(own), own.reason) for of, one, own in every)
+    return _table(columns, rows, kind)
 
 
 _CARRIED = {
@@ -256,19 +249,9 @@ _CARRIED = {
 def carried_table(fairness: Sequence[QuestionFairness], kind: Kind) -> Table:
     """One row a question, judge and share: among these runs, and carried to the stated mix."""
     columns = ("question", "by", "judge", "share of runs", "here", "in the mix", "why not")
-    rows = [
-        (
-            each.question,
-            each.by,
-            one.judge,
-            _CARRIED[one.measure],
-            *map(_share, (one.here, one.there)),
-            one.there.reason,
-        )
-        for each in fairness
-        for one in each.carried
-    ]
-    return table_of([dict(zip(columns, row, strict=True)) for row in rows], kind)
+    every = ((each, one, (_share(one.here), _share(one.there))) for each in fairness for one in each.carried)
+    rows = ((of.question, of.by, one.judge, _CARRIED[one.measure], *both, one.there.reason) for of, one, both in every)
+    return _table(columns, rows, kind)
 
 
 _BEATS = {ClaimAnswer.MAY: "more", ClaimAnswer.MAY_NOT: "less"}

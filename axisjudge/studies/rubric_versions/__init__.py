@@ -412,12 +412,19 @@ def _move(task: str, side: str, other: str) -> None:
     write_json(path, content)
 
 
+_LOOKED = columns("axis versions tasks=change.n_clusters change~~ evidence=evidence.largest stop")
+_LOOKED |= {"times the tasks": "times"}
+
+
 @dataclass(frozen=True, eq=False)
 class LookedChange(Result):
     """Change of the judges' agreement with an interval and evidence that hold at every look, tasks as they came.
 
     `fixed` is the interval of the same tasks, had their number been fixed in advance.
     """
+
+    versions = property(lambda self: f"{self.before} to {self.after}")
+    stop = property(lambda self: "yes" if self.evidence.stopped_at else "no")
 
     axis: str
     before: str
@@ -434,14 +441,7 @@ class LookedChange(Result):
 
     def row(self) -> dict[str, Any]:
         """One row of the table."""
-        return {
-            "axis": self.axis,
-            "versions": f"{self.before} to {self.after}",
-            **rows_of([self], columns("tasks=change.n_clusters change~~"))[0],
-            "evidence": self.evidence.largest,
-            "stop": "yes" if self.evidence.stopped_at else "no",
-            "times the tasks": self.times,
-        }
+        return rows_of([self], _LOOKED)[0]
 
 
 def looked_change(
