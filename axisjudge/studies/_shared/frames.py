@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -49,16 +49,12 @@ def cube(table: pl.DataFrame, sides: Mapping[str, Sequence[Any]], values: pl.Ser
 
 
 def over_tasks(
-    table: pl.DataFrame,
-    values: pl.Expr,
-    *,
-    ci_level: float,
-    tasks: str = "cluster_id",
-    of: Callable[..., Estimate] = clustered_proportion,
+    table: pl.DataFrame, values: pl.Expr, *, ci_level: float, tasks: str = "cluster_id", of: Any = clustered_proportion
 ) -> Estimate:
     """The share, or the mean, of `values` where they are known, with its interval over the column `tasks`."""
     known = table.select(values.cast(pl.Float64).fill_null(math.nan)).to_series().to_numpy()
-    return of(known, table[tasks].to_numpy(), cluster_unit="task", ci_level=ci_level)
+    found: Estimate = of(known, table[tasks].to_numpy(), cluster_unit="task", ci_level=ci_level)
+    return found
 
 
 def questions_in_order(questions: Iterable[str]) -> list[str]:

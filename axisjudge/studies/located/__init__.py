@@ -100,8 +100,7 @@ def judged_runs(ratings: Given, runs: Given, *, labels: Given | None = None) -> 
         raise TooLittle("ratings", "must hold verdicts of judges on runs with an outcome", cure=cure)
     several = pl.col("rater_version").drop_nulls().n_unique().over("rater") > 1
     named = judged.with_columns(judge=pl.when(several).then("rater_version").otherwise("rater"))
-    for rows, who in ((named, "judge"), (truth, "rater")):
-        once(rows, who, "trajectory_id", "question", rule=f"one verdict for each {who}, run and axis")
+    once(named, "judge", "trajectory_id", "question", rule="one verdict for each judge, run and axis")
     truth = truth.drop("domain").join(outcomes.select("trajectory_id", "domain"), on="trajectory_id")
     n_without = every["trajectory_id"].n_unique() - judged["trajectory_id"].n_unique()
     return JudgedRuns(named, truth, n_without, made_up_raters(given), kind_of(ratings))

@@ -420,17 +420,11 @@ def published(judgements: Sequence[TracedVerdict]) -> str:
     failed = [axis for axis in agree if axes[axis][0].word == "incorrect"]
     common = {axis: sorted(set.intersection(*(set(each.cited) for each in axes[axis]))) for axis in failed}
     judges = list(dict.fromkeys(each.judge for each in judgements))
-    wrong = [
-        f"{theme.in_words(axis)} is wrong{f' ({_steps(common[axis])})' if common[axis] else ', citing no common step'}"
-        for axis in failed
-    ]
+    named = {axis: f" (step{'s' * (len(of) > 1)} {listed([*map(str, of)])})" for axis, of in common.items() if of}
+    wrong = [f"{theme.in_words(axis)} is wrong{named.get(axis, ', citing no common step')}" for axis in failed]
     called = f": {listed(wrong)}" if wrong else ""
     on = f"all {len(axes)} axes" if len(agree) == len(axes) > 1 else f"{len(agree)} of {many(len(axes), 'axis')}"
     return f"{listed(judges)} give the same verdict on {on}{called}."
-
-
-def _steps(steps: Sequence[int]) -> str:
-    return f"step{'s' if steps[1:] else ''} {listed(list(map(str, steps)))}"
 
 
 open_door(trace)

@@ -11,7 +11,7 @@ import numpy as np
 from axisjudge.figures.theme import in_words
 from axisjudge.stats.estimate import no_interval
 from axisjudge.studies._shared.words import in_cell, judge_words, listed, many, sentence_case
-from axisjudge.studies.twins.matrix import ANYWHERE, CONTROL, Claim, Halo, Injected, TwinCell, TwinMatrix
+from axisjudge.studies.twins.matrix import ANYWHERE, CONTROL, Halo, Injected, TwinCell, TwinMatrix
 from axisjudge.twins import Expectation
 from axisjudge.verdict import AXES
 
@@ -128,11 +128,9 @@ def _noticed(matrix: TwinMatrix, started: Sequence[TwinCell], who: str, several:
     )
     missed = f", and miss {counts['failed']}" if counts["failed"] else ""
     rate = f"in {matrix.thresholds.must_rate:.0%} of runs or more"
-    return f"Of {many(len(started), 'kind')} of planted fault{each}{shown} {rate}{missed}{_open(counts)}."
-
-
-def _fault(cell: TwinCell) -> str:
-    return f"{in_words(cell.edit)} on {in_words(cell.axis)}"
+    n_open = counts["not shown"] % counts.total()  # where that is all of them it is left unsaid
+    still = f"; {n_open} cannot be told yet" if n_open else ""
+    return f"Of {many(len(started), 'kind')} of planted fault{each}{shown} {rate}{missed}{still}."
 
 
 def _kept(matrix: TwinMatrix, started: Sequence[TwinCell], several: bool) -> str:
@@ -158,16 +156,8 @@ def _pairs(cells: Sequence[TwinCell]) -> str:
 
 def _which(cells: Sequence[TwinCell], several: bool) -> str:
     failed = [cell for cell in cells if cell.claim == "failed"]
-    names = [f"{_fault(each)}{f' by {each.judge}' if several else ''}" for each in failed]
+    names = [f"{in_words(each.edit)} on {in_words(each.axis)}{several * f' by {each.judge}'}" for each in failed]
     return f" ({listed(names, most=_NAMED)})" if names else ""
-
-
-def _open(counts: Counter[Claim]) -> str:
-    """How many are neither shown nor refuted; left unsaid where that is all of them."""
-    n_open = counts["not shown"]
-    if not n_open or n_open == counts.total():
-        return ""
-    return f"; {n_open} cannot be told yet"
 
 
 def grid(matrix: TwinMatrix, judge: str) -> list[dict[str, Any]]:
