@@ -117,8 +117,8 @@ def to_polars(frame: Given, columns: Iterable[str], *, where: str) -> pl.DataFra
     """
     names = list(columns)
     if isinstance(frame, pl.DataFrame) and set(names) <= set(frame.columns):
-        table = frame.select(names)
-        return with_families(table) if {"rater", "rater_kind", "family"} <= set(names) else table
+        own = frame.select(names)
+        return with_families(own) if {"rater", "rater_kind", "family"} <= set(names) else own
     if set(names) <= SCHEMA.keys() and "rater" in names:
         return as_ratings(frame, where=where).select(names)
     table = narwhals_of(pl.DataFrame(frame) if isinstance(frame, Mapping) else frame, where)

@@ -87,8 +87,8 @@ def judged_runs(ratings: Given, runs: Given, *, labels: Given | None = None) -> 
         No verdict of a judge on a run with an outcome, or two ratings of a judge or labeller on one run and axis.
     """
     outcomes = to_polars(runs, ("trajectory_id", "domain", "half", "failed"), where="runs")
-    typed = dict.fromkeys(("trajectory_id", "domain", "half"), pl.String) | {"failed": pl.Boolean}
-    outcomes = outcomes.drop_nulls("failed").cast(typed)
+    words, failed = pl.col("trajectory_id", "domain", "half").cast(pl.String), pl.col("failed").cast(pl.Boolean)
+    outcomes = outcomes.drop_nulls("failed").with_columns(words, failed)
     first = VERDICT_ON_RUN & (pl.col("repeat") == 0)
     given = to_polars(ratings, _RATINGS, where="ratings").filter(first)
     labelled = given if labels is None else to_polars(labels, _RATINGS, where="labels").filter(first)

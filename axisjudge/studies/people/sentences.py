@@ -190,8 +190,8 @@ def shares_sentence(comparison: compared.HumanComparison) -> str:
         decided[judge.judge] += given.n_items
     judges = len(decided)
     if {*decided.values()} != {n}:
-        side = "it takes" if judges == 1 else "they take"
-        items = f"the labelled items where {side} a side ({spanned([*decided.values()], ',.0f')} of {n:,})"
+        of_these = spanned([*decided.values()], ",.0f")
+        items = f"the labelled items with a verdict that takes a side ({of_these} of {n:,})"
     beats = [claim.answer for claim in comparison.claims if claim.kind is ClaimKind.BEATS_ONE_WORD]
     counts = (beats.count(ClaimAnswer.MAY), beats.count(ClaimAnswer.MAY_NOT))
     if len(comparison.questions) == 1 < judges and any(counts):
@@ -524,8 +524,8 @@ def few_labels_sentence(few: compared.FewLabels) -> str:
     names = ("held", "held_by_labels", "width", "width_of_labels", "runs")
     held, alone, width, without, runs = (tried[name].to_numpy() for name in names)
     return (
-        f"Had people labelled only {spanned(runs, '.0f')} runs, one of a task ({few.n_draws} draws), the corrected "
-        f"interval would hold the rate of all labels in {held.mean():.0%} of the draws, averaged over judges (least "
+        f"Had people labelled only {spanned(runs.tolist(), '.0f')} runs, one of a task ({few.n_draws} draws), the "
+        f"corrected interval would hold the rate of all labels in {held.mean():.0%} of the draws, averaged over judges (least "
         f"{held.min():.0%}), and that of the labels alone in {alone.mean():.0%}. The corrected intervals are "
         f"{width.mean():.2f} wide on average ({width.min():.2f} with the best judge), those of the labels alone "
         f"{without.mean():.2f}."
