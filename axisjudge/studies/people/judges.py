@@ -18,7 +18,6 @@ from axisjudge.stats.alternative_annotator import FEWEST_PEOPLE, FailingWord, St
 from axisjudge.stats.comparisons.ranking import Reversal, fewest_changes, worst_orders
 from axisjudge.stats.correction import CorrectedRate, CorrectedRates, Sampling, corrected_by_agent, corrected_rate
 from axisjudge.stats.estimate import Estimate, nothing_of
-from axisjudge.stats.proportions import FEWEST_CLUSTERS
 from axisjudge.stats.reference import (
     AgainstReference,
     CitedSteps,
@@ -387,7 +386,9 @@ def _beats_one_word(judge: JudgeComparison) -> Answered:
     more = judge.over_constant
     if judge.majority.constant_accuracy == 1:
         return ClaimAnswer.NOT_CHECKED, ClaimReason.ONE_WORD
-    if more.estimate == 0 and math.isnan(more.ci_low) and more.n_clusters >= FEWEST_CLUSTERS:  # in every cluster
+    said = judge.majority.confusion[:, :-1]
+    commonest = said.sum(axis=1).argmax()
+    if more.estimate == 0 and said.trace() == said[commonest].sum() == said[commonest, commonest]:  # never apart
         return ClaimAnswer.MAY_NOT, ClaimReason.AS_OFTEN
     return _above(more, 0.0)
 

@@ -525,8 +525,8 @@ def few_labels_sentence(few: compared.FewLabels) -> str:
     held, alone, width, without, runs = (tried[name].to_numpy() for name in names)
     return (
         f"Had people labelled only {spanned(runs.tolist(), '.0f')} runs, one of a task ({few.n_draws} draws), the "
-        f"corrected interval would hold the rate of all labels in {held.mean():.0%} of the draws, averaged over judges (least "
-        f"{held.min():.0%}), and that of the labels alone in {alone.mean():.0%}. The corrected intervals are "
+        f"corrected interval would hold the rate of all labels in {held.mean():.0%} of the draws, averaged over judges "
+        f"(least {held.min():.0%}), and that of the labels alone in {alone.mean():.0%}. The corrected intervals are "
         f"{width.mean():.2f} wide on average ({width.min():.2f} with the best judge), those of the labels alone "
         f"{without.mean():.2f}."
     )

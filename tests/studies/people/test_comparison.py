@@ -130,6 +130,12 @@ def test_the_commonest_word_is_beaten_in_pairs():
     assert (beats.answer, sentences.because(beats)) == ("may not", "it is right exactly as often")
     tie = human_comparison(judged(j=[F] * 2 + [C] * 2 + [F] * 2 + [C] * 6), people(ann=[F] * 4 + [C] * 8))
     assert answers(tie, "j")["beats one word"] == "not shown yet"  # 2 right and 2 wrong against it: -.38 to .38
+    few = human_comparison(judged(j=[F, C, C], k=[C] * 3, always=[F] * 3), people(ann=[C, F, C]))
+    assert [answers(few, judge)["beats one word"] for judge in ("j", "k", "always")] == [
+        "not checked",
+        "may not",
+        "not checked",
+    ]
 
 
 def test_the_headline_says_of_how_many_items_its_share_is():
