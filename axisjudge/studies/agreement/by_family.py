@@ -114,11 +114,8 @@ def plot_with_labels(cross: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
     mean = max(cross.with_labels.values(), key=lambda each: each.n_items)
     who = f"mean over {len(cross.labellers)} labellers; " if len(cross.labellers) > 1 else ""
     note = f"{cross.label}, {_questions(cross)}; {who}{theme.intervals(mean)}"
-    theme.dress(ax, f"Judges against {_labels(cross)}", note)
     grey = "" if math.isnan(ceiling.ci_low) else "; grey: the interval of people among themselves"
-    said = words.with_labels(cross.label, cross.with_labels, cross.among_people, _labels(cross)).rstrip(".")
-    theme.describe(ax, f"{_questions(cross)}: {said}; {who}{theme.intervals(mean)}{grey}")
-    return ax
+    return theme.dress(ax, f"Judges against {_labels(cross)}", note, how=note + grey)
 
 
 def plot_panel_worth(panel: Any, *, ax: theme.Axes | None = None) -> theme.Axes:

@@ -503,7 +503,10 @@ def rates_sentence(comparison: compared.HumanComparison) -> str:
         agents = f"Agents can be told apart on {listed(apart, most=_NAMED)}."
     too_weak = f" In {weak} the judge is too weak to narrow the interval of the labels alone." if weak else ""
     twice = if_twice(max((rates.overall for *_, rates in known), key=_off))
-    return f"{farthest_sentence(comparison)}{twice}{too_weak} {agents}"
+    panels = [question.panel for question in comparison.questions if "not_applicable" in question.panel.categories]
+    n_without = sum(int((each.judged == each.categories.index("not_applicable")).sum()) for each in panels)
+    no_failure = f" No failure is what a judge calls not_applicable ({n_without:,} here), as in no other failure rate."
+    return f"{farthest_sentence(comparison)}{twice}{too_weak} {agents}{no_failure if n_without else ''}"
 
 
 def planted_sentence(rates: Sequence[compared.PlantedRate]) -> str:
