@@ -100,7 +100,7 @@ def test_a_change_of_the_prompt_is_found(locked, monkeypatch):
 
 
 def test_a_change_of_how_the_record_is_rendered_is_found(locked, monkeypatch):
-    monkeypatch.setattr(prompt, "_policy", lambda trajectory: "None of your business.")
+    monkeypatch.setattr(prompt, "_stated_tools", lambda trajectory: "None of your business.")
     monkeypatch.setattr(prompt, "_CACHE", prompt._Cache())
     assert fields()[0] == "truncation.probe_sha256"
     assert len(fields()) == 6

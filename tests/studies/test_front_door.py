@@ -165,7 +165,6 @@ def test_tables_come_back_in_the_caller_s_kind(demo):
     assert isinstance(studies.confidence(ratings.to_pandas(), truth).table, pd.DataFrame)
 
 
-@pytest.mark.slow
 def test_an_estimate_in_a_table_stands_with_its_interval():
     """Or with the bound that decides, or where the interval is of a mean distance, or of what a decision undoes."""
     apart = {("panels", "trust"): {"alone.error"}, ("_shared", "citations"): {"cited.distance"}}
@@ -183,6 +182,7 @@ def test_an_estimate_in_a_table_stands_with_its_interval():
         assert {path.removesuffix(".estimate") for path in bare} <= allowed, kind
 
 
+@pytest.mark.slow
 def test_a_part_says_the_kind_of_its_tables(results):
     for name, result in results.items():
         for part in (result.parts if isinstance(result, Study) else {name: result}).values():

@@ -95,8 +95,8 @@ def _by_family(together: Any) -> str:
         others = [mean for two, mean in means.items() if not two <= set(group)]
         rest = listed([family for family in own if family not in group], "or")
         return (
-            f"Judges of {listed(group)} agree most with each other ({named(together.label)} {spanned(inside)} between "
-            f"two families); where one is of {rest}, it is {spanned(others)}."
+            f"Judges of {listed(group)} agree most with each other ({together.label}: {spanned(inside)} "
+            f"between two families); where one is of {rest}, it is {spanned(others)}."
         )
     within, across = together.within.estimate, together.across.estimate
     if math.isnan(within + across):
