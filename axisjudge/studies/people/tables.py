@@ -287,7 +287,7 @@ def plot_against_people(comparison: HumanComparison, *, ax: theme.Axes | None = 
 
     grey = "; grey: people among themselves" if comparison.has_ceiling else ""
     line = "line: always the commonest word; right: more or less often, compared item by item"
-    note = f"share of the items where a judge takes a side on which it says what people say; {line}{grey}"
+    note = f"share of verdicts with a side that people say too; {line}{grey}"
     drawn = [judge.majority.accuracy.given for _, judge in comparison.pairs()]
     return _panels(comparison, draw, backdrop, "Judges against people", note, drawn, ax=ax)
 
