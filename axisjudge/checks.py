@@ -105,8 +105,8 @@ def shaped(where: str) -> Iterator[None]:
     except InputError:
         raise
     except _TRIPPED as error:
-        found = f"{type(error).__name__}: {error}"
-        raise InputError(where, "has another shape than its format", found, "export the file again") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(where, "has another shape than its format", reason, "export the file again") from error
 
 
 def _with_more(command: Sequence[str], options: Sequence[str]) -> list[str]:

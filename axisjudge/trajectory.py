@@ -190,11 +190,11 @@ class Trajectory(Record):
         for step in self.steps:
             for number, call in enumerate(step.tool_calls, start=1):
                 by_id.setdefault(call.id or "", []).append(AskedCall(step.index, number, call))
-        found = {}
+        answered = {}
         for step in self.steps:
             if step.role == "tool" and step.tool_call_id and (named := by_id.get(step.tool_call_id)):
-                found[step.index] = next((asked for asked in reversed(named) if asked.step < step.index), named[0])
-        return found
+                answered[step.index] = next((asked for asked in reversed(named) if asked.step < step.index), named[0])
+        return answered
 
     @property
     def cluster_id(self) -> str:
@@ -250,8 +250,8 @@ def answers_of(steps: Sequence[Step]) -> dict[tuple[int, int], Step]:
     for step in steps:
         if step.tool_calls:
             waiting |= {key: [] for key in (None, *(call.id for call in step.tool_calls))}
-        for place, call in enumerate(step.tool_calls):
-            waiting[call.id if call.id in named else None].append((step.index, place))
+        for number, call in enumerate(step.tool_calls):
+            waiting[call.id if call.id in named else None].append((step.index, number))
         if step.role == "tool" and (open_calls := waiting.get(step.tool_call_id, waiting.get(None))):
             answers[open_calls.pop(0)] = step
     return answers

@@ -207,14 +207,14 @@ def agreement(
 
 def _print_panels(results: "Sequence[PanelAgreement]", behind: dict[str, Any], *rated: Any, json: bool) -> None:
     """Agreement on each scale, what is known `behind` it, and what the ratings may claim."""
-    found = {name: part for name, part in behind.items() if part is not None}
+    named = {name: part for name, part in behind.items() if part is not None}
     if json:
-        parts = behind | {name: part.to_dict() for name, part in found.items()}
+        parts = behind | {name: part.to_dict() for name, part in named.items()}
         show.as_json({**_by_scale(results), **parts, **show.standing_fields(*rated)})
         return
     for result in results:
         _print_agreement(result)
-    for part in found.values():
+    for part in named.values():
         show.lines(part.sentences)
     show.standing(*rated)
 

@@ -437,17 +437,17 @@ def _labels(path: Path, content: Any, options: ImportOptions) -> ImportedFile | 
     """Files of labelling tools, which say themselves who is a person and who a model."""
     for name, (recognises, read) in _LABELLING.items():
         if recognises(content):
-            told: list[str] = []
+            remarks: list[str] = []
             if name == _OF_RUNS and not options.trajectories:  # its files hold the runs that their labels are of
                 try:
                     runs = {run.id: run for run in read_trajectories(path).trajectories}
                     options = replace(options, trajectories=runs)
                 except InputError as error:
-                    told = [
+                    remarks = [
                         f"labels have no task, agent and domain, as runs cannot be read: {error.where}: {error.rule}"
                     ]
             ratings, notes = read(path, options)
-            return ImportedFile(name, ratings=ratings_frame(ratings), notes=(*notes, *told))
+            return ImportedFile(name, ratings=ratings_frame(ratings), notes=(*notes, *remarks))
     return None
 
 

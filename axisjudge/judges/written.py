@@ -223,9 +223,9 @@ def verdict_from(content: str | Mapping[str, Any], *, strict: bool = False) -> A
         raw = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
         fault = fault_of(error, "reply") if isinstance(error, ValidationError) else f"reply: {error}"
         return lost("parse_error", f"{head(fault)}; received: {head(raw)}")
-    said = {**verdict.model_dump(), "cited_step_indices": tuple(verdict.cited_step_indices)}
+    given = {**verdict.model_dump(), "cited_step_indices": tuple(verdict.cited_step_indices)}
     flags = tuple(f"{REPAIRED}:{each}" for each in repairs)
-    return Answer(status="ok", confidence_source="verbalized", flags=flags, **said)
+    return Answer(status="ok", confidence_source="verbalized", flags=flags, **given)
 
 
 def verdicts_from(content: Content, rubrics: Rubrics, *, strict: bool = False) -> dict[Axis, Answer]:

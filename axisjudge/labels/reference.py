@@ -240,9 +240,9 @@ def _changes(run: Trajectory, kinds: Mapping[str, str], *, failed: bool) -> list
     return [
         WriteCall(call.name, call.arguments, step.index)
         for step in run.steps
-        for place, call in enumerate(step.tool_calls)
+        for number, call in enumerate(step.tool_calls)
         if call.requestor == "assistant" and kinds.get(call.name) == "write" and isinstance(call.arguments, dict)
-        if _failed(answers.get((step.index, place))) is failed
+        if _failed(answers.get((step.index, number))) is failed
     ]
 
 

@@ -168,10 +168,10 @@ class Facts:
         steps, kinds = trajectory.steps, trajectory.kinds
         made, results = list(_made(steps)), answers_of(steps)
         calls = tuple(
-            _call(step, call, results.get(place), (tools or {}).get(call.name), kinds.get(call.name))
-            for step, place, call in made
+            _call(step, call, results.get(key), (tools or {}).get(call.name), kinds.get(call.name))
+            for step, key, call in made
         )
-        agents = {results[place].index for _, place, _ in made if place in results}
+        agents = {results[key].index for _, key, _ in made if key in results}
         return cls(
             trajectory=trajectory,
             calls=calls,

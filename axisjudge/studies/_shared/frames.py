@@ -53,8 +53,8 @@ def over_tasks(
 ) -> Estimate:
     """The share, or the mean, of `values` where they are known, with its interval over the column `tasks`."""
     known = table.select(values.cast(pl.Float64).fill_null(math.nan)).to_series().to_numpy()
-    found: Estimate = of(known, table[tasks].to_numpy(), cluster_unit="task", ci_level=ci_level)
-    return found
+    share: Estimate = of(known, table[tasks].to_numpy(), cluster_unit="task", ci_level=ci_level)
+    return share
 
 
 def questions_in_order(questions: Iterable[str]) -> list[str]:

@@ -305,8 +305,8 @@ def steps(scores: Any) -> str:
     rest = f" Without a kappa: {listed(without)}." if without else ""
     where = f"{where} in {high.kappa.clusters}"
     if low is high:
-        said = f"has a kappa with people, unweighted, of {kappas[0]}; step accuracy {accuracies[0]}"
-        return f"{where}, {low.judge} {said}.{rest}"
+        figures = f"has a kappa with people, unweighted, of {kappas[0]}; step accuracy {accuracies[0]}"
+        return f"{where}, {low.judge} {figures}.{rest}"
     return (
         f"{where}, {low.judge} has the lowest observed kappa with people, unweighted, {kappas[0]}, and {high.judge} "
         f"the highest, {kappas[1]}. Their step accuracies are {accuracies[0]} and {accuracies[1]}.{rest}"

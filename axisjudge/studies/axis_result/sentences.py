@@ -129,19 +129,19 @@ def comparison(of: Any) -> str:
     runs = f"{many(of.n_before, 'run')} {after}, on the same {tasks}"
     if shown:
         rest = f"; {agreeing(len(others), 'other score', 'is', 'are')} not shown to change" if others else ""
-        said = f"{listed([change(each.quantity, each.over_repeats) for each in shown])}{rest} ({runs})."
+        changes = f"{listed([change(each.quantity, each.over_repeats) for each in shown])}{rest} ({runs})."
     elif untold and not others:
-        said = f"{runs}."
+        changes = f"{runs}."
     else:
         scores = f" in any of {many(len(others), 'score')}" if len(others) > 1 else ""
         most = max(others, key=lambda each: abs(each.over_repeats.estimate), default=None)
         largest = f"; the largest: {change(most.quantity, most.over_repeats)}" if most else ""
-        said = f"no change is shown{scores} ({runs}){largest}."
+        changes = f"no change is shown{scores} ({runs}){largest}."
     if not untold:
-        return said
+        return changes
     reason = "; ".join(dict.fromkeys(each.over_repeats.reason for each in untold))
     names = listed([f"{each.quantity} from {each.before:.1f} to {each.after:.1f}" for each in untold])
-    return f"{said} No interval ({reason}), so whether other repeats would show it cannot be told: {names}."
+    return f"{changes} No interval ({reason}), so whether other repeats would show it cannot be told: {names}."
 
 
 def of_judges(raters: Sequence[str], families: Sequence[str], made_up: Sequence[str], within: float) -> list[str]:

@@ -386,9 +386,9 @@ def _beats_one_word(judge: JudgeComparison) -> Answered:
     more = judge.over_constant
     if judge.majority.constant_accuracy == 1:
         return ClaimAnswer.NOT_CHECKED, ClaimReason.ONE_WORD
-    said = judge.majority.confusion[:, :-1]
-    commonest = said.sum(axis=1).argmax()
-    if more.estimate == 0 and said.trace() == said[commonest].sum() == said[commonest, commonest]:  # never apart
+    counts = judge.majority.confusion[:, :-1]
+    commonest = counts.sum(axis=1).argmax()
+    if more.estimate == 0 and counts.trace() == counts[commonest].sum() == counts[commonest, commonest]:  # never apart
         return ClaimAnswer.MAY_NOT, ClaimReason.AS_OFTEN
     return _above(more, 0.0)
 

@@ -263,9 +263,9 @@ def against_labels(
         for judge in (name for name in (old, new) if name in panel.judges):
             at = panel.judges.index(judge)
             how: dict[str, Any] = {"asked": panel.asked[:, at], "ci_level": ci_level}
-            found = panel.against(panel.judged[:, at], panel.reference, **how)
-            if found.accuracy.given.n_items:
-                rows.append(BesideLabels(question, judge, found.accuracy.given, found.coefficients["kappa"]))
+            against = panel.against(panel.judged[:, at], panel.reference, **how)
+            if against.accuracy.given.n_items:
+                rows.append(BesideLabels(question, judge, against.accuracy.given, against.coefficients["kappa"]))
     return AgainstLabels(tuple(rows), kind=kind_of(ratings))
 
 
