@@ -241,8 +241,8 @@ def score_run(
 ) -> Scorecard:
     """Score one run against the earlier runs of its workspace.
 
-    Unless `strict`, it never raises into the run that it scores: a field that cannot be read is left out, a history
-    that cannot be had gives no baseline, and the reasons are recorded.
+    Unless `strict`, nothing that a run or its history holds raises into the run that is scored: a field that cannot be
+    read is left out, a history that cannot be had gives no baseline, and the reasons are recorded.
 
     Parameters
     ----------
@@ -255,7 +255,8 @@ def score_run(
     Raises
     ------
     InputError
-        Only when strict: a field cannot be read, or a component cannot be computed.
+        A frozen baseline is no number of seconds from 0 up; when strict also: a field cannot be read, or a component
+        cannot be computed.
 
     Examples
     --------

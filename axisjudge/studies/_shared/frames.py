@@ -63,7 +63,7 @@ def questions_in_order(questions: Iterable[str]) -> list[str]:
     return [*(axis for axis in AXES if axis in named), *sorted(named - set(AXES))]
 
 
-def one_each(table: pl.DataFrame, columns: Sequence[str], n_keys: int = 1) -> pl.DataFrame:
+def first_of_each(table: pl.DataFrame, columns: Sequence[str], n_keys: int = 1) -> pl.DataFrame:
     """Each key (the first of `columns`) once, in order; where rows of it differ, the first by what they say."""
     rows = table.select(columns).unique().sort(columns, nulls_last=True)
     return rows.unique(list(columns)[:n_keys], keep="first", maintain_order=True)

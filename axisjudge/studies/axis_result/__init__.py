@@ -24,7 +24,7 @@ from axisjudge.stats.agreement.chance_corrected import Agreement, krippendorff_a
 from axisjudge.stats.calibration import auroc
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import FEWEST_CLUSTERS, clustered_proportion
-from axisjudge.studies._shared.frames import Floats, Given, Kind, kind_of, made_up_raters, mean_of, one_each
+from axisjudge.studies._shared.frames import Floats, Given, Kind, first_of_each, kind_of, made_up_raters, mean_of
 from axisjudge.studies._shared.result import Study, open_door
 from axisjudge.studies._shared.words import in_cell, many
 from axisjudge.studies.axis_result import sentences as say
@@ -154,7 +154,7 @@ def _signal(name: str, table: pl.DataFrame, ci_level: float) -> SignalAgreement:
     judges = table.select("family", "rater").unique().sort("family", "rater")
     raters, families = judges["rater"].to_list(), judges["family"].to_list()
     unit = "run" if table.select((pl.col("cluster_id") == pl.col("trajectory_id")).all()).item() else "task"
-    items = one_each(table, ("item", "cluster_id"))
+    items = first_of_each(table, ("item", "cluster_id"))
     wide = items.join(table.pivot("rater", index="item", values="number"), on="item", how="left")
     numbers = wide.select(pl.col(raters).cast(pl.Float64).fill_null(math.nan)).to_numpy()
     clusters = wide["cluster_id"].rank("dense").to_numpy()

@@ -300,7 +300,7 @@ class _Sample(IntervalTerms):
 
 
 def _judge(asked: pl.DataFrame, edges: list[float], intervals: IntervalTerms) -> JudgeRepeats:
-    runs = frames.one_each(asked, ("trajectory_id", "cluster_id"))
+    runs = frames.first_of_each(asked, ("trajectory_id", "cluster_id"))
     repeats = asked["repeat"].unique().sort().to_list()
     with_itself: SelfAgreement | None = None
     bands: tuple[ConfidenceBand, ...] = ()

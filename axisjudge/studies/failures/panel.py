@@ -19,7 +19,7 @@ from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.effective import independent_panel
 from axisjudge.stats.estimate import Estimate, all_fail, any_fails
 from axisjudge.stats.proportions import cluster_codes, clustered_proportion
-from axisjudge.studies._shared.frames import Kind, kind_of, mean_of, one_each, questions_in_order
+from axisjudge.studies._shared.frames import Kind, first_of_each, kind_of, mean_of, questions_in_order
 
 UNNAMED = "(agent not named)"
 #: The two ways in which a panel fails a run on an axis.
@@ -166,7 +166,7 @@ def votes_of(part: pl.DataFrame, judges: Sequence[str] | None = None, repeat: in
     chosen = table.filter(BY_JUDGE if judges is None else pl.col("rater").is_in(list(judges)))
     kept = chosen.filter(pl.col("repeat") == repeat)
     once(kept, "trajectory_id", "question", "rater", rule="one rating for each run, axis and judge")
-    runs, raters, axes = (one_each(kept, side) for side in (_RUN, _JUDGE, _AXIS))
+    runs, raters, axes = (first_of_each(kept, side) for side in (_RUN, _JUDGE, _AXIS))
     word = pl.when(pl.col("status") == "ok").then(pl.col("verdict").replace_strict(_WORDS, return_dtype=pl.UInt8))
     cells = kept.select(
         run=runs["trajectory_id"].search_sorted(kept["trajectory_id"]),
@@ -181,7 +181,7 @@ def votes_of(part: pl.DataFrame, judges: Sequence[str] | None = None, repeat: in
 
 def _spread(votes: Sequence[PanelPart], left_out: int, kind: Kind) -> Panel:
     runs, raters = (
-        one_each(pl.concat([getattr(each, side) for each in votes]), columns)
+        first_of_each(pl.concat([getattr(each, side) for each in votes]), columns)
         for side, columns in (("runs", _RUN), ("judges", _JUDGE))
     )
     by_family = raters.sort("family", "rater")

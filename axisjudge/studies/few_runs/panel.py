@@ -23,9 +23,9 @@ from axisjudge.studies._shared.frames import (
     Given,
     Kind,
     cube,
+    first_of_each,
     kind_of,
     made_up_raters,
-    one_each,
     questions_in_order,
     to_polars,
 )
@@ -83,9 +83,9 @@ def rated_panel(
     word = pl.col("verdict").replace_strict(sides_of(scales[0]), default=None, return_dtype=pl.Float64)
     decided = judged.with_columns(failing=word).filter(pl.col("failing").is_not_null())
     rated = judged if decided.is_empty() else decided  # with every verdict lost the page says so
-    items = one_each(rated, ("item_id", "question", "trajectory_id", "cluster_id", "agent"), n_keys=2)
+    items = first_of_each(rated, ("item_id", "question", "trajectory_id", "cluster_id", "agent"), n_keys=2)
     items = items.sort("cluster_id", "trajectory_id", "item_id", "question").with_row_index("item")
-    names = one_each(rated, ("rater", "family")).sort("family", "rater")["rater"].to_list()
+    names = first_of_each(rated, ("rater", "family")).sort("family", "rater")["rater"].to_list()
     of_items = decided.join(items, on=["item_id", "question"]).group_by("item", "rater")
     counts = of_items.agg(incorrect=pl.col("failing").sum(), given=pl.len().cast(pl.Float64))
     sides = {"item": items["item"].to_list(), "rater": names}

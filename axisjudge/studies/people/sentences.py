@@ -505,7 +505,7 @@ def rates_sentence(comparison: compared.HumanComparison) -> str:
     twice = if_twice(max((rates.overall for *_, rates in known), key=_off))
     panels = [question.panel for question in comparison.questions if "not_applicable" in question.panel.categories]
     n_without = sum(int((each.judged == each.categories.index("not_applicable")).sum()) for each in panels)
-    no_failure = f" No failure is what a judge calls not_applicable ({n_without:,} here), as in no other failure rate."
+    no_failure = f" Here not_applicable counts as no failure ({many(n_without, 'verdict')}); elsewhere it is left out."
     return f"{farthest_sentence(comparison)}{twice}{too_weak} {agents}{no_failure if n_without else ''}"
 
 

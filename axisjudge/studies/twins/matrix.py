@@ -26,7 +26,7 @@ from axisjudge.results import Result, columns
 from axisjudge.stats.clusters import effective_degrees
 from axisjudge.stats.estimate import Ends, Estimate
 from axisjudge.stats.proportions import FEWEST_CLUSTERS, clustered_mean, jackknife_interval
-from axisjudge.studies._shared.frames import Floats, Given, one_each, over_tasks
+from axisjudge.studies._shared.frames import Floats, Given, first_of_each, over_tasks
 from axisjudge.twins import EDITS, INJECTIONS, Expectation, Twin
 from axisjudge.verdict import AXES, Axis
 
@@ -265,7 +265,7 @@ def _pairs_of_verdicts(twins: Sequence[Twin], table: pl.DataFrame, judges: Seque
     verdict = pl.when(pl.col("status") == "ok").then("verdict")
     after = table.select(**keys, run="trajectory_id", after=verdict, sure_after="confidence", asked=True)
     before = table.select(**keys, original="trajectory_id", before=verdict, sure_before="confidence")
-    tasks = one_each(table.select(run="trajectory_id", task="cluster_id"), ("run", "task"))
+    tasks = first_of_each(table.select(run="trajectory_id", task="cluster_id"), ("run", "task"))
     grid = pl.DataFrame({"judge": judges}, schema={"judge": pl.String}).join(pl.DataFrame(runs), how="cross")
     grid = grid.join(pl.DataFrame({"axis": AXES}), how="cross").join(tasks, on="run")
     pairs = grid.join(after, on=["judge", "axis", "run"], how="left", maintain_order="left")

@@ -360,6 +360,16 @@ def test_questions_and_sampling_are_checked(panel):
         human_comparison(table, people(**labels), sampling="randm")
 
 
+def test_what_does_not_apply_fails_nothing_in_a_corrected_rate_and_that_is_said():
+    """20 of 80 incorrect, 20 not applicable: a quarter of all, a third of those that fail or pass."""
+    words = [F] * 20 + ["not_applicable"] * 20 + [C] * 40
+    found = human_comparison(judged(j=words), people(ann=words), sampling="random")
+    assert only(found, "j").rates.overall.apparent.estimate == 0.25
+    assert "not_applicable counts as no failure (20 verdicts)" in sentences.rates_sentence(found)
+    found = human_comparison(judged(j=[F] * 20 + [C] * 60), people(ann=[F] * 20 + [C] * 60), sampling="random")
+    assert "not_applicable" not in sentences.rates_sentence(found)
+
+
 def test_a_scale_without_failures_has_agreement_and_no_rates():
     scale = {"scale": "ordinal:1-5", "question": "fluency"}
     rng = np.random.default_rng(3)
