@@ -99,9 +99,9 @@ def page(
     if len(rater) > 1 or overlap is not None:
         raise InputError("--rater, --overlap", "of several people are for --serve", cure="write a page for each person")
     secrets = Counter[str]()
-    write_page(out, Session.of(runs, sampling, rater[0] if rater else None), secrets, redact=redact)
     kept = sampling_path(out)
     write_sampling(kept, sampling)
+    write_page(out, Session.of(runs, sampling, rater[0] if rater else None), secrets, redact=redact)
     if json:
         draw_fields = {"method": sampling.method, "key": sampling.key, "trajectories": len(sampling.trajectory_ids)}
         show.as_json({"page": str(out), "plan": str(kept), **draw_fields, "secrets": dict(secrets)})
@@ -198,10 +198,10 @@ def import_(
         raise InputError(", ".join(map(str, files)), "hold no labels")
     if sampling is None:
         show.must_say_the_draw(without_draw(every), len(every), ", ".join(path.name for path in files))
-    with RatingsWriter(out) as writer:
-        writer.append(every)
     if drawn is not None:
         write_sampling(sampling_path(out), drawn)
+    with RatingsWriter(out) as writer:
+        writer.append(every)
     rows = [
         {"file": path.name, "format": one.format, "labels": len(one.ratings), **_counts(one.ratings)}
         for path, one in zip(files, readings, strict=True)

@@ -25,8 +25,8 @@ from axisjudge.checks import InputError
 from axisjudge.explorer.log import LabelLog, Sittings
 from axisjudge.explorer.page import page_of
 from axisjudge.explorer.session import Session
-from axisjudge.explorer.widget import decisions_path, labels_path, plan_beside
-from axisjudge.labels.sampling import Sampling, in_random_order, read_sampling, sampling_path
+from axisjudge.explorer.widget import decisions_path, labels_path
+from axisjudge.labels.sampling import Sampling, in_random_order, read_sampling, sampling_path, write_sampling
 from axisjudge.sharing import shared
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES
@@ -73,7 +73,7 @@ def assigned(sampling: Sampling, people: Sequence[str], folder: Path, *, overlap
         items = sorted(
             (item for item in sampling.items if item.trajectory_id in own), key=lambda i: order[i.trajectory_id]
         )
-        plan_beside(labels_path(name, folder), replace(sampling, items=tuple(items)))
+        write_sampling(files[name], replace(sampling, items=tuple(items)))
 
 
 class LabelServer(ThreadingHTTPServer):

@@ -17,7 +17,7 @@ from axisjudge.explorer.front import script
 from axisjudge.explorer.log import LabelLog, Sittings, by_other_instructions
 from axisjudge.explorer.session import Session
 from axisjudge.labels.decisions import read_labels
-from axisjudge.labels.sampling import Sampling, draw_at_random, read_sampling, sampling_path, write_sampling
+from axisjudge.labels.sampling import Sampling, draw_at_random, sampling_path, write_sampling
 from axisjudge.ratings import ratings_frame
 from axisjudge.trajectory import Trajectory, as_runs
 from axisjudge.workbench import own
@@ -130,7 +130,8 @@ def open_labeller(
 
     def named(name: str) -> tuple[Session, LabelLog]:
         path = labels_path(name.strip(), folder)
-        session, log = Session.of(trajectories, plan_beside(path, drawn), name.strip()), LabelLog(path)
+        write_sampling(sampling_path(path), drawn)
+        session, log = Session.of(trajectories, drawn, name.strip()), LabelLog(path)
         if older := by_other_instructions(session, log.lines()):
             warnings.warn(
                 f"{path}: {older} labels were given by another rubric, or of other content; "
@@ -168,21 +169,3 @@ def labels_path(rater: str, folder: str | Path | None = None) -> Path:
 def decisions_path(rater: str, folder: str | Path | None = None) -> Path:
     """Where a person's decisions are kept: beside the blind labels, in a file of their own."""
     return labels_path(rater, folder).with_suffix(".decisions.jsonl")
-
-
-def plan_beside(labels: Path, sampling: Sampling) -> Sampling:
-    """Write the plan beside its labels, or find the same one there.
-
-    Raises
-    ------
-    InputError
-        Another plan is there: the probabilities of labels that exist would no longer hold.
-    """
-    path = sampling_path(labels)
-    if not path.exists():
-        write_sampling(path, sampling)
-        return sampling
-    if read_sampling(path) != sampling:
-        cure = "give the same trajectories, number and seed as before, or another name for this set"
-        raise InputError(str(path), "these labels were begun with another draw", cure=cure)
-    return sampling

@@ -370,7 +370,18 @@ def sampling_path(labels: str | Path) -> Path:
 
 
 def write_sampling(path: str | Path, sampling: Sampling) -> None:
-    """Write the plan; the file appears whole or not at all."""
+    """Write the plan; the file appears whole or not at all, and one that is there stays where it is the same.
+
+    Raises
+    ------
+    InputError
+        Another plan is there: the probabilities of labels that exist would no longer hold.
+    """
+    if Path(path).exists():
+        if read_sampling(path) == sampling:
+            return
+        cure = "give the same trajectories, number and seed as before, or another name for this set"
+        raise InputError(str(path), "labels were begun with another draw", cure=cure)
     with whole_or_not_at_all(Path(path)) as unfinished:
         unfinished.write_text(_as_json(sampling), encoding="utf-8")
 

@@ -124,6 +124,11 @@ def test_the_command_writes_page_and_plan(runs, tmp_path):
     assert "2 trajectories, drawn random" in done.output
     assert read_sampling(tmp_path / "out" / "page.sampling.json").seed == 3
     assert about_of(out.read_text())["about"]["rater"] is None
+    page = out.read_bytes()
+    again = CliRunner().invoke(app, ["label", "page", str(source), "--out", str(out), "--sample", "2", "--seed", "4"])
+    assert "another draw" in str(again.exception)
+    assert out.read_bytes() == page
+    assert read_sampling(tmp_path / "out" / "page.sampling.json").seed == 3
 
 
 def test_the_command_draws_by_a_judge_and_says_it_as_json(runs, tmp_path):

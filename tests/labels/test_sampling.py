@@ -206,8 +206,13 @@ def test_a_plan_reads_back(tmp_path):
     assert path.name == "rater.one.sampling.json"
     for sampling in (draw_at_random(RUNS, seed=1), chosen_by_hand(RUNS, seed=1)):
         write_sampling(path, sampling)
+        write_sampling(path, sampling)
         assert read_sampling(path) == sampling
-    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+        assert [each.name for each in tmp_path.iterdir()] == [path.name]
+        with pytest.raises(InputError, match="another draw"):
+            write_sampling(path, draw_at_random(RUNS, seed=2))
+        assert read_sampling(path) == sampling
+        path.unlink()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"method": "random"}', '{"method": "random", "items": [{"id": 1}]}'])

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.ratings.edge import as_ratings, once
+from axisjudge.ratings.edge import BY_JUDGE, as_ratings, once
 from axisjudge.results import Result
 from axisjudge.scores.axis.judged.signals import Combine, asked_of_axis
 from axisjudge.scores.axis.result import DIMENSIONS, GOAL, AxisResult
@@ -120,7 +120,7 @@ class AgreementOnSignals(Result):
 
 
 def agreement_on_signals(ratings: pl.DataFrame, *, repeat: int = 0, ci_level: float = 0.95) -> AgreementOnSignals:
-    """Agreement of judges on the signals and goal checks of a ratings table.
+    """Agreement of judges, not of people who rated too, on the signals and goal checks of a ratings table.
 
     Intervals are over tasks where the ratings name them, else over runs: interactions of one run are not independent.
 
@@ -129,7 +129,7 @@ def agreement_on_signals(ratings: pl.DataFrame, *, repeat: int = 0, ci_level: fl
     InputError
         There are no such ratings, fewer than two judges, or several ratings of one judge for one item.
     """
-    table = asked_of_axis(ratings)
+    table = asked_of_axis(ratings).filter(BY_JUDGE)
     left_out = table.filter(pl.col("repeat") != repeat).height
     table = table.filter(pl.col("repeat") == repeat).with_columns(
         pl.when(pl.col("scale") == "check").then(pl.lit(GOAL_SIGNAL)).otherwise(pl.col("question")).alias("signal"),
@@ -228,7 +228,7 @@ def judged_results(
         given: Scoring = how if graded else {**how, "grades": ratings}
         apart[rater] = tuple(axis_results(trajectories, signals=own, **given))
     together = tuple(axis_results(trajectories, signals=ratings, **how))
-    several = asked.filter(pl.col("repeat") == 0)["rater"].n_unique() > 1
+    several = asked.filter(BY_JUDGE, pl.col("repeat") == 0)["rater"].n_unique() > 1
     return JudgedResults(together, apart, agreement_on_signals(ratings, ci_level=ci_level) if several else None)
 
 

@@ -9,8 +9,8 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.figures import theme
-from axisjudge.labels.panel import labelled_panel, prepared, questions_of
-from axisjudge.ratings.edge import MADE_UP, by_raters, strata_of
+from axisjudge.labels.panel import BY_PEOPLE, labelled_panel, prepared, questions_of
+from axisjudge.ratings.edge import MADE_UP, as_ratings, by_raters, strata_of
 from axisjudge.results import columns, row
 from axisjudge.stats.clusters import Alike
 from axisjudge.studies._shared.frames import SCOPE, Given, Table, kind_of, native
@@ -204,7 +204,9 @@ def claims(
     InputError
         As `people` does.
     """
-    rated, persons = prepared(ratings, ratings if labels is None else labels, repeat, step_level)
+    whole = as_ratings(ratings)
+    rated, persons = prepared(whole, whole if labels is None else labels, repeat, step_level)
+    n_left_out = whole.filter(~BY_PEOPLE).height - rated.height
     rated = by_raters(rated, judges)
     names = questions_of(persons, rated, questions)
     of: dict[str, Any] = {"sampling": sampling, "cluster_unit": cluster_unit, "alike": alike}
@@ -218,6 +220,7 @@ def claims(
         epsilon=epsilon,
         kind=kind_of(ratings),
         strangers=compared.strangers_among(persons.filter(pl.col("question").is_in(names))),
+        n_left_out=n_left_out,
     )
     return Claims(comparison, kind=comparison.kind, made_up=made_up)
 

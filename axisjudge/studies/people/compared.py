@@ -87,12 +87,16 @@ class QuestionComparison(Result):
 
 @dataclass(frozen=True, eq=False)
 class HumanComparison:
-    """Judges against people on every question that both answered; `strangers` are people who agree with nobody."""
+    """Judges against people on every question that both answered; `strangers` are people who agree with nobody.
+
+    `n_left_out` counts judges' ratings of other repeats, of the other level, and of runs without messages.
+    """
 
     questions: tuple[QuestionComparison, ...]
     epsilon: float
     kind: Kind
     strangers: tuple[LabelFault, ...] = ()
+    n_left_out: int = 0
 
     @property
     def has_ceiling(self) -> bool:

@@ -154,7 +154,14 @@ def opening(comparison: compared.HumanComparison) -> list[str]:
         *(claim_sentence(comparison, kind) for kind in dict.fromkeys(claim.kind for claim in comparison.claims)),
         *filter(None, [weakest_sentence(comparison)]),
         *by_text((question.question, question_sentence(question)) for question in comparison.questions),
+        *filter(None, [left_out_sentence(comparison.n_left_out)]),
     ]
+
+
+def left_out_sentence(n_ratings: int) -> str:
+    """How many of the judges' ratings are not compared, and what they are of."""
+    rest = "of other repeats, of the other level (step_level), or of runs without messages"
+    return f"Left out: {many(n_ratings, 'rating')} of judges, {rest}." if n_ratings else ""
 
 
 def strangers_sentences(comparison: compared.HumanComparison) -> list[str]:

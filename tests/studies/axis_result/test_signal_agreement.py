@@ -92,6 +92,11 @@ def test_a_signal_of_one_judge_alone_has_no_agreement_and_is_named(runs):
 def test_two_judges_are_needed_and_each_may_say_one_number():
     with pytest.raises(InputError, match="needs two judges"):
         agreement_on_signals(ratings_frame([rating("a-1", 1, 0.5)]))
+    person = rating("ann", 1, 0.5, rater_kind="human", family="human")
+    with pytest.raises(InputError, match="needs two judges"):
+        agreement_on_signals(ratings_frame([rating("a-1", 1, 0.5), person]))
+    both = [*RATINGS, person]
+    assert agreement_on_signals(ratings_frame(both)).to_dict() == agreement_on_signals(ratings_frame(RATINGS)).to_dict()
     twice = [rating("a-1", 1, 0.5, prompt_sha256="p"), rating("a-1", 1, 0.6, prompt_sha256="q"), rating("b-1", 1, 1.0)]
     with pytest.raises(InputError, match="may rate a signal of an interaction once"):
         agreement_on_signals(ratings_frame(twice))

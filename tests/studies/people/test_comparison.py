@@ -337,6 +337,17 @@ def test_labelled_items_that_no_judge_rated_are_counted_and_left_out():
     assert "Left out: 2 labelled items that no judge rated." in sentences.question_sentence(found.questions[0])
 
 
+def test_ratings_of_other_repeats_and_of_steps_are_counted():
+    first, labels = judged(j=[F, C, C]), people(ann=[F, C, C])
+    again = first.with_columns(repeat=pl.lit(1, pl.Int64))
+    steps = first.head(1).with_columns(step_index=pl.lit(2, pl.Int64), item_id=pl.lit("a step"))
+    claims = study(pl.concat([first, again, steps]), labels, n_draws=0).claims
+    assert claims.comparison.n_left_out == 4
+    assert "4 ratings" in claims.answer
+    whole = study(first, labels, n_draws=0).claims
+    assert "Left out" not in whole.answer
+
+
 @pytest.mark.parametrize(
     ("mine", "told", "message"),
     [
