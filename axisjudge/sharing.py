@@ -151,14 +151,14 @@ def shared(content: Any, counted: Counter[str] | None = None) -> Any:
 
 
 def shared_frame(frame: pl.DataFrame, counted: Counter[str] | None = None) -> pl.DataFrame:
-    """The same, of all texts in a table, in lists and records too; one without secrets comes back as it is.
+    """The same, of all texts in a table, in lists, records and columns' names; one without comes back as it is.
 
     Categories become plain texts, as a file lists also those that no row has; so do bytes.
 
     Raises
     ------
     polars.exceptions.PolarsError
-        A column that cannot be searched: bytes that are no text, or objects.
+        A column that cannot be searched: bytes that are no text, or objects; a field of a record that is a secret.
     """
     import polars as pl  # here, as a look at what is stale loads no table library
 
@@ -174,7 +174,9 @@ def shared_frame(frame: pl.DataFrame, counted: Counter[str] | None = None) -> pl
                 for _ in range(texts[text]):
                     without_keys(text, counted)
             cleaned[column.name] = _replaced(pl.col(column.name), column.dtype, changed)
-    return table.with_columns(**cleaned) if cleaned else table
+    table = table.with_columns(**cleaned) if cleaned else table
+    named = {name: clean for name in table.columns if (clean := without_keys(name, counted)) != name}
+    return table.rename(named) if named else table
 
 
 def _searched(dtype: Any) -> Any:
@@ -186,6 +188,8 @@ def _searched(dtype: Any) -> Any:
     if isinstance(dtype, pl.List | pl.Array) and not dtype.inner.is_numeric():
         return pl.List(_searched(dtype.inner))
     if isinstance(dtype, pl.Struct):
+        if any(without_keys(each.name) != each.name for each in dtype.fields):
+            raise pl.exceptions.SchemaError("a field of a record is named by a key")
         return pl.Struct({each.name: _searched(each.dtype) for each in dtype.fields})
     return dtype
 

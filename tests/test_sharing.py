@@ -207,6 +207,17 @@ def test_ids_in_the_form_of_keys_stay_as_many_as_they_were():
     assert set(shared(dict.fromkeys(ids, 1))) == set(clean)
 
 
+def test_names_of_columns_and_of_fields_hold_no_secret(tmp_path):
+    counted = Counter()
+    clean = shared_frame(pl.DataFrame({TEXT["openai"]: [1, 2], "b": ["x", "y"]}), counted)
+    assert clean.columns == [without_keys(TEXT["openai"]), "b"]
+    assert TEXT["openai"] not in clean.columns
+    assert counted.total() == 1
+    pl.DataFrame({"a": [{TEXT["openai"]: "x"}]}).write_parquet(tmp_path / "r.parquet")
+    with pytest.raises(InputError, match="cannot be searched"):
+        copy_inputs([str(tmp_path / "r.parquet")], [], [], tmp_path / "b", counted)
+
+
 def test_letters_written_as_escapes_hide_no_secret(tmp_path):
     source = tmp_path / "s.jsonl"
     source.write_text('{"a": "caf\\u00e9"}\n{"a": "\\u0041KIA' + TEXT["aws"][4:] + '"}\n')
