@@ -19,7 +19,7 @@ from axisjudge.stats.agreement.effective import Coincidence, coincidence_test
 from axisjudge.stats.comparisons.paired import ProfileTest, holm, paired_sign_flip, profile_test
 from axisjudge.stats.comparisons.ranking import Reversal, fewest_changes, pooled_by_cluster, rank_sets
 from axisjudge.stats.correction import ALL_AGENTS as ALL_AGENTS
-from axisjudge.stats.estimate import QUANTITIES
+from axisjudge.stats.estimate import QUANTITIES, Estimate
 from axisjudge.studies._shared.frames import Table, mean_of, rows_by, rows_of, table_of
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.result import Part, Study, open_door
@@ -187,16 +187,23 @@ def agents_by_task(profile: FailureProfile, values: NDArray[np.float64]) -> NDAr
 
 
 class FirstToFix(Part, name="axes_per_agent", caption="Which axis to fix first, per agent"):
-    """For each agent the axis that fails most often, and whether it can be told apart."""
+    """For each agent the axis that fails most often, its rate with the interval of that axis alone, and what is first.
+
+    The highest of several observed rates lies above the true one more often than not: what may be called first is
+    what `rankings` tell apart.
+    """
 
     _flat = ("rankings",)
 
     rankings: Mapping[str, Ranking]
+    highest: Mapping[str, Estimate]
 
     @property
     def table(self) -> Table:
         """One row an agent."""
-        return table_of(rows_by("agent", self.rankings, {"highest": "leader", "first_to_fix": "briefly"}), self.kind)
+        rows = rows_by("agent", self.rankings, {"highest": "leader", "first_to_fix": "briefly"})
+        ends = rows_by("agent", self.highest, {"low": "ci_low", "high": "ci_high"})
+        return table_of([one | other for one, other in zip(rows, ends, strict=True)], self.kind)
 
     @property
     def answer(self) -> str:
@@ -206,13 +213,12 @@ class FirstToFix(Part, name="axes_per_agent", caption="Which axis to fix first, 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The highest observed rate of each agent, and of which axis."""
         ax = theme.new_axes(7.0, 1.0 + 0.4 * len(self.rankings)) if ax is None else ax
-        for row, ranking in enumerate(self.rankings.values()):
-            top = ranking.sets.means[ranking.sets.order[0]]
-            ax.plot(top, row, "o", color=theme.ACCENT, markersize=7)
+        for row, (agent, ranking) in enumerate(self.rankings.items()):
+            theme.interval_mark(ax, self.highest[agent], row)
             theme.at_the_right(ax, row, ranking.briefly)
         theme.named_rows(ax, list(self.rankings))
         theme.percent_axis(ax)
-        note = "at the right: which axis may be called first"
+        note = f"{theme.level(next(iter(self.highest.values()), None))} of that axis alone; at the right: which may be first"
         return theme.dress(ax, "The highest failure rate of an axis, per agent", note)
 
 
@@ -220,7 +226,9 @@ def first_to_fix(profile: FailureProfile, *, rng: Draws = 0) -> FirstToFix:
     """The axes of each agent, ranked by themselves, with no correction over the agents."""
     rng = np.random.default_rng(rng)
     rankings = {agent: rank_axes(profile, agent=agent, rng=rng) for agent in profile.agents}
-    return FirstToFix(rankings, kind=profile.kind, made_up=profile.made_up)
+    tops = {agent: of.names[int(of.sets.order[0])] for agent, of in rankings.items()}
+    highest = {agent: profile.cell(agent, axis).failures(profile.rule).rate for agent, axis in tops.items()}
+    return FirstToFix(rankings, highest, kind=profile.kind, made_up=profile.made_up)
 
 
 class AgentSuccess(

@@ -77,6 +77,16 @@ def test_what_cannot_be_ranked_has_no_axis_to_fix_first(table):
         assert first.rankings["ant"].sets.refusal in first.answer
 
 
+def test_the_highest_rate_of_an_agent_comes_with_the_interval_of_its_cell(table):
+    words = {f"ant-{n}": {AXIS: "cc", "termination": "ic" if n < 9 else "cc"} for n in range(24)}
+    profile = failure_profile(table(words))
+    (row,) = first_to_fix(profile).table.to_dicts()
+    rate = profile.cell("ant", "termination").any_judge.rate
+    assert row["highest"].startswith("termination")
+    assert (row["low"], row["high"]) == (rate.ci_low, rate.ci_high)
+    assert 0 < rate.ci_low < 9 / 24 < rate.ci_high < 1
+
+
 def test_the_level_decides_what_is_shown_everywhere(two_agents):
     """p of all agents together is some thousandths: shown at 95%, and not at 99.99%, as no pair is."""
     usual, strict = (compare_profiles(replace(two_agents, ci_level=level), rng=rng()) for level in (0.95, 0.9999))
