@@ -218,7 +218,8 @@ class FirstToFix(Part, name="axes_per_agent", caption="Which axis to fix first, 
             theme.at_the_right(ax, row, ranking.briefly)
         theme.named_rows(ax, list(self.rankings))
         theme.percent_axis(ax)
-        note = f"{theme.level(next(iter(self.highest.values()), None))} of that axis alone; at the right: which may be first"
+        ends = theme.level(next(iter(self.highest.values()), None))
+        note = f"{ends} of that axis alone; at the right: which may be called first"
         return theme.dress(ax, "The highest failure rate of an axis, per agent", note)
 
 
