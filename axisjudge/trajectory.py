@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
@@ -175,7 +175,7 @@ class Trajectory(Record):
 
         A call without an answer has no duration, nor has one whose answer bears an earlier time.
         """
-        answers = {(asked.step, asked.number): self.steps[at] for at, asked in self.answered_calls.items()}
+        answers = self.call_results
         calls = [(call, step, at) for step in self.steps for at, call in enumerate(step.tool_calls, start=1)]
         agents = [each for each in calls if each[0].requestor == "assistant"]
         return [(call, *_duration(call, step, answers.get((step.index, at)))) for call, step, at in agents]
@@ -184,17 +184,41 @@ class Trajectory(Record):
     def answered_calls(self) -> dict[int, AskedCall]:
         """The call that a result belongs to, as far as the record tells, by the index of the result's step.
 
-        Where the id of a call occurs again, a result answers the last call before it.
+        A result answers the call of its id, whatever stands between them: of calls with one id those of the last
+        message before it, in their order, and any further one the last of them; a call after it where no other result
+        answers that. Where no call has its id, or it has none, it answers the next call of the last message with calls
+        that no result names, one of its name before others.
         """
-        by_id: dict[str, list[AskedCall]] = {}
+        ids = {call.id for step in self.steps for call in step.tool_calls} - {None}
+        named = {step.tool_call_id for step in self.steps if step.role == "tool"}
+        waiting: dict[str | None, list[AskedCall]] = {}
+        last: dict[str | None, AskedCall] = {}
+        answered: dict[int, AskedCall] = {}
+        early: list[Step] = []
         for step in self.steps:
+            if step.tool_calls:
+                waiting |= {key: [] for key in (None, *(call.id for call in step.tool_calls))}
             for number, call in enumerate(step.tool_calls, start=1):
-                by_id.setdefault(call.id or "", []).append(AskedCall(step.index, number, call))
-        answered = {}
-        for step in self.steps:
-            if step.role == "tool" and step.tool_call_id and (named := by_id.get(step.tool_call_id)):
-                answered[step.index] = next((asked for asked in reversed(named) if asked.step < step.index), named[0])
-        return answered
+                waiting[call.id if call.id in named else None].append(AskedCall(step.index, number, call))
+            if step.role != "tool":
+                continue
+            key = step.tool_call_id if step.tool_call_id in ids else None
+            if calls := waiting.get(key):
+                asked = next((one for one in calls if one.call.name == step.tool_name), calls[0])
+                calls.remove(asked)
+                answered[step.index] = asked
+                last |= {key: asked} if key is not None else {}
+            elif key in last:
+                answered[step.index] = last[key]
+            elif key is not None:
+                early.append(step)
+        return answered | {step.index: calls.pop(0) for step in early if (calls := waiting[step.tool_call_id])}
+
+    @property
+    def call_results(self) -> dict[tuple[int, int], Step]:
+        """The first result of each call that has one, by the index of the call's step and its number there, from 1."""
+        answered = reversed(self.answered_calls.items())
+        return {(asked.step, asked.number): self.steps[at] for at, asked in answered}
 
     @property
     def cluster_id(self) -> str:
@@ -235,26 +259,6 @@ class Trajectory(Record):
         copy = super().model_copy(update=update, deep=deep)
         copy.__dict__.pop("_content", None)
         return copy
-
-
-def answers_of(steps: Sequence[Step]) -> dict[tuple[int, int], Step]:
-    """The result of each call that has one, by the step of the call and its place there.
-
-    A result answers the call of its id, whatever stands between them; of calls with one id those of the last message
-    before it, in their order. Where no call has its id, or it has none, it answers the next call of the last message
-    with calls that no result names.
-    """
-    named = {step.tool_call_id for step in steps if step.role == "tool"}
-    waiting: dict[str | None, list[tuple[int, int]]] = {call.id: [] for step in steps for call in step.tool_calls}
-    answers: dict[tuple[int, int], Step] = {}
-    for step in steps:
-        if step.tool_calls:
-            waiting |= {key: [] for key in (None, *(call.id for call in step.tool_calls))}
-        for number, call in enumerate(step.tool_calls):
-            waiting[call.id if call.id in named else None].append((step.index, number))
-        if step.role == "tool" and (open_calls := waiting.get(step.tool_call_id, waiting.get(None))):
-            answers[open_calls.pop(0)] = step
-    return answers
 
 
 def _duration(call: ToolCall, step: Step, answer: Step | None) -> tuple[float | None, DurationSource | None]:

@@ -41,7 +41,7 @@ import polars as pl
 
 from axisjudge.labels.decisions import of_run
 from axisjudge.ratings.edge import completed_rows
-from axisjudge.trajectory import Step, Trajectory, answers_of
+from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import Axis
 from axisjudge.workbench import find
 
@@ -236,13 +236,13 @@ def _matched(
 
 def _changes(run: Trajectory, kinds: Mapping[str, str], *, failed: bool) -> list[WriteCall]:
     """The agent's calls of tools that write: those that went through, or those that failed."""
-    answers = answers_of(run.steps)
+    results = run.call_results
     return [
         WriteCall(call.name, call.arguments, step.index)
         for step in run.steps
-        for number, call in enumerate(step.tool_calls)
+        for number, call in enumerate(step.tool_calls, start=1)
         if call.requestor == "assistant" and kinds.get(call.name) == "write" and isinstance(call.arguments, dict)
-        if _failed(answers.get((step.index, number))) is failed
+        if _failed(results.get((step.index, number))) is failed
     ]
 
 

@@ -12,8 +12,8 @@ from axisjudge.scores.axis.result import DEFAULT_WEIGHTS
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM
 from axisjudge.scores.axis.scenario import read_weights
 from axisjudge.scores.axis.transcript.categories import TOOLSETS, categorise
-from axisjudge.scores.axis.transcript.interactions import entries_of_steps, interactions_of, run_of_axis
-from axisjudge.trajectory import ToolCall
+from axisjudge.scores.axis.transcript.interactions import entries_of_run, interactions_of, run_of_axis
+from axisjudge.trajectory import Step, ToolCall, Trajectory
 
 
 @pytest.mark.parametrize(
@@ -82,9 +82,21 @@ def test_a_text_before_a_call_takes_the_time_until_that_call() -> None:
     steps.result("a", "x", "2026-03-14T09:00:05.000Z", error=None)
     (step, _) = steps.all()
     assert step.timestamp == "2026-03-14T09:00:04.500Z"
-    entries, _ = entries_of_steps(steps.all(), DOCUMENTED)
+    entries, _ = entries_of_run(Trajectory(id="run", source="test", steps=steps.all()), DOCUMENTED)
     text, first, second = interactions_of(entries, DOCUMENTED)
     assert (text.duration_ms, first.start_ms, second.start_ms) == (3_500, 3_500, 4_500)
+
+
+def test_results_of_a_user_simulators_calls_are_left_out_with_ids_and_without() -> None:
+    for identity in ("a", None):
+        asked = ToolCall(id=identity, name="toggle", requestor="user")
+        steps = (
+            Step(index=0, role="user", tool_calls=(asked,)),
+            Step(index=1, role="tool", tool_call_id=identity, content="on"),
+            Step(index=2, role="assistant", content="Good."),
+        )
+        entries, marks = entries_of_run(Trajectory(id="run", source="test", steps=steps), DOCUMENTED)
+        assert [entry.type for entry in entries] == ["user", "assistant"] and marks
 
 
 WEIGHTS = {"goal_achievement": 0.1, "environment": 0.3, "service": 0.3, "agent": 0.3}

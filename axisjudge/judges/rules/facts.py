@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from axisjudge.judges.rules import formats, phrases, verbs
-from axisjudge.trajectory import Step, ToolCall, ToolKind, ToolSchema, Trajectory, answers_of
+from axisjudge.trajectory import Step, ToolCall, ToolKind, ToolSchema, Trajectory
 
 _FAILED = re.compile(
     r"\s*(?:error\b|exception\b|traceback\b|failed\b|\{\s*\"(?:error|exception)\"\s*:\s*(?!null|false|\"\"|\{\}|\[\])"
@@ -166,12 +166,13 @@ class Facts:
         """Read the facts off a trajectory."""
         tools = None if trajectory.tools is None else {tool.name: tool for tool in trajectory.tools}
         steps, kinds = trajectory.steps, trajectory.kinds
-        made, results = list(_made(steps)), answers_of(steps)
+        made, results = list(_made(steps)), trajectory.call_results
         calls = tuple(
             _call(step, call, results.get(key), (tools or {}).get(call.name), kinds.get(call.name))
             for step, key, call in made
         )
-        agents = {results[key].index for _, key, _ in made if key in results}
+        own = {key for _, key, _ in made}
+        agents = {at for at, (step, number, _) in trajectory.answered_calls.items() if (step, number) in own}
         return cls(
             trajectory=trajectory,
             calls=calls,
@@ -316,9 +317,9 @@ def _identifiers(values: list[formats.Leaf]) -> Iterator[tuple[str, str]]:
 
 def _made(steps: tuple[Step, ...]) -> Iterator[tuple[Step, tuple[int, int], ToolCall]]:
     for step in steps:
-        for position, call in enumerate(step.tool_calls):
+        for number, call in enumerate(step.tool_calls, start=1):
             if call.requestor == "assistant" and step.role == "assistant":
-                yield step, (step.index, position), call
+                yield step, (step.index, number), call
 
 
 def _call(

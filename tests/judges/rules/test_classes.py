@@ -8,7 +8,7 @@ from judges.rules.test_each_rule import AGREE, ASK, BYE, DONE, GOOD, READY, kind
 
 from axisjudge.judges.rules.facts import Facts
 from axisjudge.judges.rules.judge import grade_trajectory
-from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory, answers_of
+from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 
 Lines = list[tuple[Any, ...]]
 Play = Callable[..., Trajectory]
@@ -327,7 +327,9 @@ def test_of_several_agents_one_may_report_what_another_saw(play: Play) -> None:
     [
         ("call:a think call:b a b", {"a": 3, "b": 4}),
         ("call:a think user call:b b a", {"a": 5, "b": 4}),
-        ("call:a call:b b a a", {"a": 3, "b": 2}),  # a third result is nobody's
+        ("call:a call:b b a a", {"a": 3, "b": 2}),  # of two results of one call the first
+        ("user a call:a", {"a": 1}),  # clocks that differ
+        ("a call:a user a", {"a": 3}),  # a run that is cut at its beginning
         ("call: think user -", {"": 3}),
         ("call: think strange", {"": 2}),  # an id that no call has
         ("call:a call: -", {"": 2}),
@@ -344,8 +346,35 @@ def test_a_result_belongs_to_the_call_of_its_id_whatever_stands_between(lines: s
             steps.append(Step(index=index, role="user" if kind == "user" else "assistant"))
         else:
             steps.append(Step(index=index, role="tool", tool_call_id=None if line == "-" else line))
-    answers = {steps[step].tool_calls[place].id or "": one.index for (step, place), one in answers_of(steps).items()}
-    assert answers == answered
+    results = Trajectory(id="run", source="test", steps=tuple(steps)).call_results
+    assert {
+        steps[step].tool_calls[number - 1].id or "": one.index for (step, number), one in results.items()
+    } == answered
+
+
+@pytest.mark.parametrize(
+    ("asked", "results", "answered"),
+    [
+        ("- -", "-:f -:g", [1, 2]),
+        ("- -", "-:g -:f", [2, 1]),  # by the names that they state
+        ("- -", "-:other -:", [1, 2]),
+        ("- -", "-: -: -:", [1, 2]),  # a third is nobody's
+        ("a -", "-: a:", [2, 1]),
+        ("a a", "a: a: a:", [1, 2, 2]),  # an id that two calls have: in their order, and a further result the last
+        ("a b", "b: x: b:", [2, 1, 2]),  # an id that no call has
+    ],
+)
+def test_which_of_two_calls_of_one_message_a_result_answers(asked: str, results: str, answered: list[int]) -> None:
+    calls = [
+        ToolCall(id=None if each == "-" else each, name=name) for each, name in zip(asked.split(), "fg", strict=True)
+    ]
+    steps = [Step(index=0, role="assistant", tool_calls=tuple(calls))]
+    for each in results.split():
+        identity, _, name = each.partition(":")
+        about = {"tool_call_id": None if identity == "-" else identity, "tool_name": name or None}
+        steps.append(Step(index=len(steps), role="tool", **about))
+    known = Trajectory(id="run", source="test", steps=tuple(steps)).answered_calls
+    assert [known[at].number for at in sorted(known)] == answered
 
 
 def test_an_error_is_held_against_the_call_that_it_answers() -> None:

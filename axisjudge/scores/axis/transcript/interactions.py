@@ -351,7 +351,7 @@ def run_of_trajectory(trajectory: Trajectory, rules: RuleSet = DOCUMENTED) -> Ax
         if left_out:
             known["marks"] = (f"entries without a type left out: {left_out}",)
         return run_of_axis(kept, id=trajectory.id, rules=rules, outcome=outcome, **known)
-    entries, marks = entries_of_steps(trajectory.steps, rules)
+    entries, marks = entries_of_run(trajectory, rules)
     return run_of_entries(entries, id=trajectory.id, rules=rules, outcome=outcome, marks=marks, **known)
 
 
@@ -390,14 +390,14 @@ def run_of_entries(
     return AxisRun(id, entries, interactions, rules, outcome, **{"cluster_id": id, **about})
 
 
-def entries_of_steps(steps: Sequence[Step], rules: RuleSet) -> tuple[list[Entry], tuple[str, ...]]:
+def entries_of_run(trajectory: Trajectory, rules: RuleSet) -> tuple[list[Entry], tuple[str, ...]]:
     """Entries of a run's steps, and marks: what was left out.
 
     Calls of a user simulator and their results are not the agent's and are left out.
     """
-    others = {call.id for step in steps for call in step.tool_calls if call.requestor == "user" and call.id}
-    kept = [step for step in steps if not (step.role == "tool" and step.tool_call_id in others)]
-    entries = [entry for step in kept for entry in _entries(step, rules)]
+    steps = trajectory.steps
+    others = {at for at, asked in trajectory.answered_calls.items() if asked.call.requestor == "user"}
+    entries = [entry for step in steps if step.index not in others for entry in _entries(step, rules)]
     count = sum(len(step.tool_calls) - len(step.agent_calls) for step in steps)
     marks = (f"calls of the user simulator left out: {count}",) if count else ()
     return entries, marks
