@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -253,7 +253,10 @@ _READ = ("role", "content", "parts", "tool_calls", "function_call", "tool_call_i
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of conversation: ``text``, ``thinking``, ``call`` or ``result``; `error` is a result's, where stated."""
+    """A piece of conversation: ``text``, ``thinking``, ``call`` or ``result``; `error` is a result's, where stated.
+
+    `joins` says that it is of one message with the piece before it.
+    """
 
     kind: str
     role: Role = "assistant"
@@ -262,6 +265,7 @@ class Piece:
     name: str | None = None
     given: Any = None
     error: bool | None = None
+    joins: bool = field(default=False, compare=False)
 
     @cached_property
     def content(self) -> str:
@@ -284,7 +288,11 @@ class Piece:
 
 def pieces_of(messages: list[Any]) -> list[Piece]:
     """The pieces of a list of messages, in any of the usual forms; what is no object is left out."""
-    return [piece for message in messages if isinstance(message, dict) for piece in _of_message(message)]
+    pieces = []
+    for message in (message for message in messages if isinstance(message, dict)):
+        told = enumerate(_of_message(message))
+        pieces += [replace(piece, joins=number > 0 or "role" not in message) for number, piece in told]
+    return pieces
 
 
 def _of_message(message: dict[str, Any]) -> Iterator[Piece]:
@@ -407,14 +415,15 @@ class _Conversation:
 
     def history(self, model: ModelCall) -> int:
         """What a model call was given, as far as it is new; gives the number of pieces said by then."""
-        left = list(self.spoken)
+        left, number = list(self.spoken), 0
         for piece in model.before:
+            number += not piece.joins
             known = next((spoken for spoken in left if spoken.piece.is_same(piece)), None)
             if known is None and piece.kind == "result" and not piece.id:  # texts of one result differ between records
                 runs = (s for s in left if s.by == "run" and s.piece.kind == "result")
                 known = next((s for s in runs if piece.name in (None, s.piece.name)), None)
             if known is None:
-                self._say(piece, iso(model.start), f"before {model.id}", "history")
+                self._say(piece, iso(model.start), f"message {number} before {model.id}", "history")
             else:
                 left.remove(known)
         return len(self.spoken)
@@ -463,7 +472,7 @@ class _Conversation:
         elif piece.kind == "thinking":
             self.steps.thinking(piece.text, timestamp)
         else:
-            self.steps.text(piece.role, piece.text, timestamp, message=message and f"{message} {piece.role}")
+            self.steps.text(piece.role, piece.text, timestamp, message=message)
 
 
 def steps_of(models: Sequence[ModelCall], runs: Sequence[ToolRun]) -> tuple[Step, ...]:

@@ -287,13 +287,38 @@ def test_a_call_is_made_before_its_tool_runs_whenever_the_models_record_ends() -
     late = model(1, 9, [ASKED], [Piece("text", text="I read."), CALL, DONE])
     assert told([late], [tool(2.5, 3)]) == [
         ("user", "?", 1.0),
-        ("assistant", "I read.", 2.5),
         ("assistant", ["read"], 2.5),
         ("tool", "x", 3.0),
         ("assistant", "Done.", 9.0),
     ]
+    assert steps_of([late], [tool(2.5, 3)])[1].content == "I read."
     around = model(3, 9, [ASKED], [CALL])  # its clock is behind that of its tool
     assert told([around], [tool(2.5, 3)]) == [("user", "?", 3.0), ("assistant", ["read"], 2.5), ("tool", "x", 3.0)]
+
+
+CALLS = [{"id": "1", "function": {"name": "read", "arguments": "{}"}}, {"id": "2", "function": {"name": "write"}}]
+SAID_AND_CALLED: list[list[dict[str, Any]]] = [
+    [{"role": "assistant", "content": "Look.", "tool_calls": CALLS}],
+    [
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Look."}]},
+        {"type": "function_call", "call_id": "1", "name": "read", "arguments": "{}"},
+        {"type": "function_call", "call_id": "2", "name": "write", "arguments": "{}"},
+    ],
+]
+
+
+@pytest.mark.parametrize("said", SAID_AND_CALLED)
+def test_a_reply_with_text_and_calls_is_one_step_wherever_it_is_told(said: list[dict[str, Any]]) -> None:
+    replied = [("assistant", "Look.", ["read", "write"])]
+    reply, history = model(1, 2, [], pieces_of(said)), model(3, 4, pieces_of(said), [])
+    for calls, runs in (([reply], []), ([reply], [tool(2.5, 3)]), ([history], []), ([reply, history], [])):
+        assert [(s.role, s.content, [c.name for c in s.tool_calls]) for s in steps_of(calls, runs)][:1] == replied
+
+
+def test_two_messages_of_one_speaker_are_two_steps() -> None:
+    messages = [{"role": role, "content": text} for role, text in (("user", "A"), ("user", "B"), ("assistant", "C"))]
+    given = pieces_of([*messages, {"role": "assistant", "content": "D"}])
+    assert [step.content for step in steps_of([model(1, 2, given, [])], [])] == ["A", "B", "C", "D"]
 
 
 def test_a_tool_that_no_model_told_tells_its_own_call() -> None:

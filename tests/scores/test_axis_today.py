@@ -96,7 +96,8 @@ def test_results_of_a_user_simulators_calls_are_left_out_with_ids_and_without() 
             Step(index=2, role="assistant", content="Good."),
         )
         entries, marks = entries_of_run(Trajectory(id="run", source="test", steps=steps), DOCUMENTED)
-        assert [entry.type for entry in entries] == ["user", "assistant"] and marks
+        assert [entry.type for entry in entries] == ["user", "assistant"]
+        assert marks
 
 
 WEIGHTS = {"goal_achievement": 0.1, "environment": 0.3, "service": 0.3, "agent": 0.3}
