@@ -10,7 +10,14 @@ from typing import Any
 
 from axisjudge.readers import messages as chat
 from axisjudge.readers.chats.call_forms import python_calls
-from axisjudge.readers.chats.parts import Conversation, is_record_or_list, list_of_objects, records_in, schemas
+from axisjudge.readers.chats.parts import (
+    Conversation,
+    chat_steps,
+    is_record_or_list,
+    list_of_objects,
+    records_in,
+    schemas,
+)
 from axisjudge.readers.events import NO_STEP, as_text, dict_of, listed, text_at
 from axisjudge.readers.expectations import tau_bench_expectations
 from axisjudge.trajectory import Trajectory
@@ -28,9 +35,7 @@ def _read_tau(value: Any, where: str, source: str) -> Iterator[chat.ReadRun]:
     """The runs of a tau-bench results file: it names no agent, domain or id. AgentRx's messages are numbered."""
     for position, run in records_in(value, where):
         notes: list[chat.Note] = []
-        steps = chat.chat_steps(
-            chat.objects(run.get("traj"), chat.at(position, "traj")), chat.at(position, "traj"), notes
-        )
+        steps = chat_steps(chat.objects(run.get("traj"), chat.at(position, "traj")), chat.at(position, "traj"), notes)
         details = chat.field(run, "info", dict, position, {})
         task_id, trial = chat.word(run.get("task_id")), chat.word(run.get("trial"))
         trajectory = chat.made(

@@ -217,8 +217,9 @@ class LogFormat(NamedTuple):
 class Steps:
     """Steps as they grow, event by event.
 
-    `where` is the place of what is read, for errors, `agent` who speaks, where a source names its speakers, and
-    `source_index` the number of the message, where steps shall keep it. `notes` is what was left out on the way.
+    `where` is the place of what is read, for errors, `agent` who speaks, where a source names its speakers,
+    `source_index` the number of the message, where steps shall keep it. `names` are those of the calls by their ids,
+    `notes` what was left out on the way.
     """
 
     def __init__(self) -> None:
@@ -226,7 +227,7 @@ class Steps:
         self.agent: str | None = None
         self.source_index: int | None = None
         self._steps: list[Step] = []
-        self._names: dict[str, str] = {}
+        self.names: dict[str, str] = {}
         self._message: str | None = None
         self.notes: list[Note] = []
 
@@ -258,16 +259,18 @@ class Steps:
         """An error outside of any call."""
         self._add(role="system", content=content, timestamp=timestamp, kind="error")
 
-    def call(self, call: ToolCall, timestamp: str | None, *, message: str | None = None) -> None:
-        """A call; it joins the agent's step before it where both are of one message (or no message is named)."""
-        last = self._last("assistant")
+    def call(
+        self, call: ToolCall, timestamp: str | None, *, message: str | None = None, role: Role = "assistant"
+    ) -> None:
+        """A call; it joins its speaker's step before it where both are of one message (or no message is named)."""
+        last = self._last(role)
         if last and message == self._message:
             self._replace_last(timestamp, tool_calls=(*last.tool_calls, call))
         else:
-            self._add(role="assistant", tool_calls=(call,), timestamp=timestamp)
+            self._add(role=role, tool_calls=(call,), timestamp=timestamp)
         self._message = message
         if call.id:
-            self._names[call.id] = call.name
+            self.names[call.id] = call.name
 
     def result(
         self,
@@ -284,7 +287,7 @@ class Steps:
             role="tool",
             content=content,
             tool_call_id=call_id,
-            tool_name=name or self._names.get(call_id or ""),
+            tool_name=name or self.names.get(call_id or ""),
             error=error,
             timestamp=timestamp,
             duration_s=duration_s,

@@ -149,9 +149,8 @@ def _add_sdk_event(steps: Conversation, event: dict[str, Any], kind: str, time: 
         )
     elif kind == "MessageEvent":
         message = field(event, "llm_message", dict, where)
-        add_message(
-            steps, {**{key: message.get(key) for key in ("role", "content", "tool_calls")}, "timestamp": time}, where
-        )
+        kept = ("role", "content", "tool_calls", "reasoning_content", "thinking_blocks")
+        add_message(steps, {**{key: message.get(key) for key in kept}, "timestamp": time}, where)
     elif kind == "SystemPromptEvent":
         steps.text("system", text_of([dict_of(event, "system_prompt")], where, steps.notes), time)
     elif kind == "ConversationErrorEvent":

@@ -223,42 +223,6 @@ def _json_name(value: Any) -> str:
     return _JSON_NAMES.get(type(value), "a number")
 
 
-def chat_steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tuple[Step, ...]:
-    """Steps of a list of OpenAI chat messages, several results of tau2's in one; a message's ``index`` is kept."""
-    names: dict[str, str] = {}
-    steps: list[Step] = []
-    for path, message in _one_by_one(messages, where):
-        role = role_of(message, path)
-        calls = chat_calls(message, "user" if role == "user" else "assistant", path)
-        names |= {call.id: call.name for call in calls if call.id}
-        refuse_unread(message, path)
-        result_of = _answered(message, role, names)
-        number, stamp = message.get("index", message.get("turn_idx")), message.get("timestamp")
-        fields: dict[str, Any] = {"index": len(steps), "role": role, "tool_calls": calls, "tool_call_id": result_of}
-        fields["content"] = text_of(message.get("content"), at(path, "content"), notes)
-        fields["content"] = fields["content"] or word(message.get("refusal")) or ""
-        if role == "tool":
-            fields["tool_name"] = message.get("name") or names.get(str(result_of)) or message.get("tool_name")
-            fields["error"] = message.get("error") if isinstance(message.get("error"), bool) else None
-        fields["timestamp"] = str(stamp) if isinstance(stamp, int | float) else stamp
-        fields["source_index"] = number if type(number) is int else None
-        steps.append(made(Step, path, **fields))
-    return tuple(steps)
-
-
-def _one_by_one(messages: list[dict[str, Any]], where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The messages with their places; results that came together (tau2's ``tool_messages``) each by itself."""
-    for number, message in enumerate(messages):
-        path = at(where, number)
-        yield from ((path, one) for one in members(message, "tool_messages", path) or [message])
-
-
-def _answered(message: dict[str, Any], role: Role, names: dict[str, str]) -> Any:
-    """The id of the call that a result answers: tau2 keeps it in the message's own ``id``."""
-    own = message.get("id") if role == "tool" and isinstance(message.get("id"), str) else None
-    return message.get("tool_call_id") or (own if own in names or "requestor" in message else None)
-
-
 def refuse_unread(message: dict[str, Any], where: str, read: Iterable[str] = _READ_OF_CHAT) -> None:
     """Refuse a message with a member, beside those that are read, that may carry a call or a result."""
     for key in message.keys() - {*read, *_BESIDE}:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers import messages as chat
-from axisjudge.readers.chats.parts import Exchange, exchange, list_of_objects, records_in
+from axisjudge.readers.chats.parts import Exchange, chat_steps, exchange, list_of_objects, records_in
 from axisjudge.trajectory import Trajectory
 
 FORMAT = "openai_chat"
@@ -69,7 +69,7 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[chat.ReadRun]
 
 def _conversation(record: dict[str, Any], where: str, where_messages: str) -> chat.ReadRun:
     notes: list[chat.Note] = []
-    steps = chat.chat_steps(chat.objects(record.get("messages"), where_messages), where_messages, notes)
+    steps = chat_steps(chat.objects(record.get("messages"), where_messages), where_messages, notes)
     metadata = chat.field(record, "metadata", dict, where, {})
     stated = {key: record.get(key, metadata.get(key)) for key in _STATED}
     tools, path = record.get("tools"), chat.at(where, "tools")

@@ -13,6 +13,7 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.readers import messages as chat
+from axisjudge.readers.chats.parts import chat_steps
 from axisjudge.readers.expectations import tau2_expectations
 from axisjudge.readers.source import json_values, opened
 from axisjudge.trajectory import ToolSchema, Trajectory
@@ -137,7 +138,7 @@ def _run_of(simulation: dict[str, Any], run: dict[str, Any], where: str) -> chat
         domain=environment.get("domain_name"),
         reward=chat.reward_of(judged.get("reward"), chat.at(where, "reward_info.reward")),
         termination=simulation.get("termination_reason"),
-        steps=chat.chat_steps(chat.members(simulation, "messages", where), chat.at(where, "messages"), notes),
+        steps=chat_steps(chat.members(simulation, "messages", where), chat.at(where, "messages"), notes),
         tools=_tools(environment.get("tool_defs")),
         policy=simulation.get("policy") or environment.get("policy"),
         meta={key: value for key, value in kept.items() if value is not None},

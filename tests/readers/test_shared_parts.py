@@ -451,6 +451,79 @@ def test_a_message_with_calls_in_and_beside_its_content() -> None:
         told({"role": "tool", "tool_responses": ["a"]})
 
 
+ASKS = {"id": "c", "type": "function", "function": {"name": "read", "arguments": '{"hall": 7}'}}
+SPOKE, THOUGHT = ("assistant", None, "Look.", ["read"]), ("assistant", "thinking", "Hm.", [])
+
+
+@pytest.mark.parametrize(
+    ("message", "known"),
+    [
+        ({"content": "Look.", "tool_calls": [ASKS]}, [SPOKE]),
+        ({"content": [{"type": "text", "text": "Look."}], "tool_calls": [ASKS]}, [SPOKE]),
+        ({"content": ["Look."], "tool_calls": [ASKS["function"]]}, [SPOKE]),
+        ({"content": "Look.", "function_call": ASKS["function"]}, [SPOKE]),
+        ({"content": [{"type": "text", "text": "Look."}, {"type": "tool_use", "id": "c", "name": "read"}]}, [SPOKE]),
+        ({"refusal": "Look.", "content": None}, [("assistant", None, "Look.", [])]),
+        ({"content": [{"type": "refusal", "refusal": "Look."}]}, [("assistant", None, "Look.", [])]),
+        *(
+            ({"content": "Look.", "tool_calls": [ASKS], **thought}, [THOUGHT, SPOKE])
+            for thought in (
+                {"reasoning_content": "Hm."},
+                {"reasoning": "Hm.", "reasoning_details": [{"type": "reasoning.text", "text": "Hm."}]},
+                {"thinking": "Hm."},
+                {"reasoning_content": "Hm.", "thinking_blocks": [{"type": "thinking", "thinking": "Hm."}]},
+                {"thinking_blocks": [{"type": "thinking", "thinking": "Hm."}]},
+                {"reasoning_details": [{"type": "reasoning.summary", "summary": "Hm."}]},
+            )
+        ),
+        (
+            {"content": [{"type": "thinking", "thinking": "Hm."}, "Look."], "tool_calls": [ASKS], "reasoning": "Hm."},
+            [THOUGHT, SPOKE],
+        ),
+        ({"reasoning_content": "Hm.", "content": ""}, [THOUGHT, ("assistant", None, "", [])]),
+        ({"role": "user", "content": "Look.", "tool_calls": [ASKS]}, [("user", None, "Look.", ["read"])]),
+        ({"role": "user", "content": "Look.", "reasoning": "Hm."}, [("user", None, "Look.", [])]),
+        (
+            {"role": "tool", "content": "x", "tool_calls": [ASKS]},
+            [("tool", None, "x", []), ("assistant", None, "", ["read"])],
+        ),
+    ],
+)
+def test_every_form_of_a_message(message: dict[str, Any], known: list[Any]) -> None:
+    steps = parts.chat_steps([{"role": "assistant", **message}], "m", [])
+    assert [(step.role, step.kind, step.content, [call.name for call in step.tool_calls]) for step in steps] == known
+
+
+@pytest.mark.parametrize(
+    ("answer", "known"),
+    [
+        ({"tool_call_id": "c", "content": "x"}, ("c", "read", "x", None)),
+        ({"tool_call_id": "c", "content": [{"type": "text", "text": "x"}], "name": "own"}, ("c", "own", "x", None)),
+        ({"id": "c", "content": "x", "error": True}, ("c", "read", "x", True)),  # tau2 keeps the call's id there
+        ({"id": "msg-1", "content": "x"}, (None, None, "x", None)),
+        ({"id": "c9", "requestor": "user", "content": "x"}, ("c9", None, "x", None)),
+        ({"tool_call_id": 7, "content": 8, "is_error": True, "error": "why"}, ("7", None, "8", True)),
+        ({"tool_call_id": "c", "content": None}, ("c", "read", "", None)),
+        ({"tool_messages": [{"role": "tool", "id": "c", "content": "x"}]}, ("c", "read", "x", None)),
+        ({"role": "function", "name": "read", "content": "x"}, (None, "read", "x", None)),
+        ({"content": [{"type": "reasoning", "text": "Hm."}, "x"]}, (None, None, "x", None)),
+    ],
+)
+def test_every_form_of_a_result(answer: dict[str, Any], known: Any) -> None:
+    asked = {"role": "assistant", "content": None, "tool_calls": [ASKS]}
+    (_, step) = parts.chat_steps([asked, {"role": "tool", **answer}], "m", [])
+    assert (step.tool_call_id, step.tool_name, step.content, step.error) == known
+
+
+def test_a_message_keeps_its_own_number_and_a_speaker_names_no_tool() -> None:
+    messages = [{"role": "user", "content": "a", "index": 3}, {"role": "user", "content": "b", "turn_idx": "4"}]
+    assert [step.source_index for step in parts.chat_steps(messages, "m", [])] == [3, None]
+    steps = Steps()
+    steps.agent = "runner"
+    parts.add_message(steps, {"role": "tool", "name": "runner", "content": "x"}, "m")
+    assert steps.all()[0].tool_name is None
+
+
 # Items of OpenAI's Responses API.
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from axisjudge.readers import messages as chat
 from axisjudge.readers.events import ENCRYPTED, Steps, as_text, dict_of, text_at, type_of
-from axisjudge.trajectory import Role, ToolCall, ToolSchema, Trajectory
+from axisjudge.trajectory import Role, Step, ToolCall, ToolSchema, Trajectory
 
 # Records of conversations: a request, its response, what wraps them, and the trajectory that comes of them.
 
@@ -191,6 +191,7 @@ def schemas(
 # Parts of a message.
 
 _TEXTS = {"text", "input_text", "output_text"}
+_REASONING = {"thinking", "reasoning", "redacted_thinking"}
 _CALLS = {
     *("tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "invalid_tool_call"),
     *("server_tool_call", "tool-call"),
@@ -201,6 +202,8 @@ _RESULT_ENDING = "_tool_result"
 #: Where a result stands in its part, or beside the call in the call's own part.
 _HELD = ("content", "output", "result", "response", "server_tool_call_response")
 _MESSAGE = ("role", "content", "tool_calls", "function_call", "tool_call_id", "tool_name", "tool_responses")
+#: Where servers put what the model thought, beside the content: as text, or in blocks.
+_THOUGHTS, _THOUGHT_BLOCKS = ("reasoning_content", "reasoning", "thinking"), ("thinking_blocks", "reasoning_details")
 
 
 class MessagePart(NamedTuple):
@@ -257,7 +260,7 @@ def part_of(part: Any, where: str, notes: list[chat.Note]) -> MessagePart | None
         return MessagePart("text", chat.field(part, "text" if "text" in part else "content", str, where))
     if kind == "refusal":
         return MessagePart("text", chat.field(part, "refusal", str, where))
-    if kind in ("thinking", "reasoning", "redacted_thinking"):
+    if kind in _REASONING:
         return _thinking(part, where, notes)
     if kind in _CALLS:
         return MessagePart("call", call=_call(part, where))
@@ -271,7 +274,7 @@ def part_of(part: Any, where: str, notes: list[chat.Note]) -> MessagePart | None
 def _thinking(part: dict[str, Any], where: str, notes: list[chat.Note]) -> MessagePart | None:
     entries = [*list_of_objects(part.get("summary")), *list_of_objects(part.get("thinking"))]
     texts = (text_at(entry, "text") for entry in entries)
-    text = text_at(part, "thinking", "reasoning", "text", "content") or "\n".join(filter(None, texts))
+    text = text_at(part, "thinking", "reasoning", "text", "content", "summary") or "\n".join(filter(None, texts))
     if not text:
         notes.append(chat.Note(where, ENCRYPTED, str(part.get("type"))))
     return MessagePart("thinking", text) if text else None
@@ -317,13 +320,13 @@ def _failed(content: Any) -> bool:
 def result_text(content: Any, where: str, notes: list[chat.Note]) -> str:
     """What a tool gave back as text: texts joined, pictures and documents marked as such, anything else as JSON."""
     if isinstance(content, list) and content and all(isinstance(part, str | dict) for part in content):
-        return "\n".join(_shown_part(part, where, notes) for part in content)
+        return "\n".join(text for part in content if (text := _shown_part(part, where, notes)) is not None)
     if isinstance(content, dict) and isinstance(content.get("value"), str):  # AI SDK: {type: text, value}
         return str(content["value"])
     return as_text(content)
 
 
-def _shown_part(part: Any, where: str, notes: list[chat.Note]) -> str:
+def _shown_part(part: Any, where: str, notes: list[chat.Note]) -> str | None:
     if isinstance(part, str):
         return part
     kind = str(part.get("type"))
@@ -331,6 +334,9 @@ def _shown_part(part: Any, where: str, notes: list[chat.Note]) -> str:
         return str(part["text"])
     if kind in ("image", "document", "image_url", "input_image", "input_file", "file", "audio", "media", "video"):
         return chat.left_out(kind, where, notes)
+    if kind in _REASONING:
+        notes.append(chat.Note(where, "reasoning is left out", kind))
+        return None
     return as_text(part)
 
 
@@ -342,30 +348,56 @@ def grow(steps: Steps, role: Role, parts: list[MessagePart], message: str, times
         elif part.kind == "thinking":
             steps.thinking(part.text, timestamp)
         elif part.call:
-            steps.call(part.call, timestamp, message=message)
+            by_user = role == part.call.requestor == "user"
+            steps.call(part.call, timestamp, message=message, role="user" if by_user else "assistant")
         else:
             steps.result(part.id, part.text, timestamp, error=part.error, name=part.name)
 
 
-def add_message(steps: Steps, message: dict[str, Any], where: str, *, role: Role | None = None) -> None:
-    """Add a message with a role: its content, and calls or results that stand beside the content.
+def chat_steps(messages: list[dict[str, Any]], where: str, notes: list[chat.Note]) -> tuple[Step, ...]:
+    """Steps of a list of chat messages."""
+    steps = Steps()
+    steps.notes = notes
+    for number, message in enumerate(messages):
+        add_message(steps, message, chat.at(where, number))
+    return steps.all()
 
-    Calls that stand both in the content and beside it count once, by their ids.
+
+def add_message(steps: Steps, message: dict[str, Any], where: str, *, role: Role | None = None) -> None:
+    """Add a message with a role: its content, and thoughts, calls or results that stand beside the content.
+
+    Thoughts and calls that stand both in the content and beside it count once. A message's ``index`` is kept.
     """
+    if together := chat.members(message, "tool_messages", where):  # results of tau2's that came at once
+        for one in together:
+            add_message(steps, one, where)
+        return
     steps.where = where
     chat.refuse_unread(message, where, _MESSAGE)
     role = role or chat.role_of(message, where)
-    timestamp = chat.word(message.get("timestamp"))
-    if role == "tool" and not _holds_results(message.get("content")):
+    number, stamp = message.get("index", message.get("turn_idx")), message.get("timestamp")
+    timestamp = str(stamp) if isinstance(stamp, int | float) else stamp
+    steps.source_index = number if type(number) is int else None
+    is_answer = role == "tool" and not _holds_results(message.get("content"))
+    parts = [] if is_answer else parts_of(message.get("content"), chat.at(where, "content"), steps.notes)
+    if is_answer:
         _answer(steps, message, where, timestamp)
-        return
-    parts = parts_of(message.get("content"), chat.at(where, "content"), steps.notes)
+    elif role == "assistant" and not any(part.kind == "thinking" for part in parts):
+        parts = [*_thoughts(message, where, steps.notes), *parts]
     known = {part.call.id for part in parts if part.call and part.call.id}
     asked = chat.chat_calls(message, "user" if role == "user" else "assistant", where)
     parts += [MessagePart("call", call=call) for call in asked if call.id is None or call.id not in known]
-    if not parts and not message.get("content"):
-        parts = [MessagePart("text", chat.word(message.get("refusal")) or "")]
+    if not is_answer and not message.get("content") and all(part.kind == "thinking" for part in parts):
+        parts.append(MessagePart("text", chat.word(message.get("refusal")) or ""))
     grow(steps, role, parts, where, timestamp)
+    steps.source_index = None
+
+
+def _thoughts(message: dict[str, Any], where: str, notes: list[chat.Note]) -> list[MessagePart]:
+    if text := text_at(message, *_THOUGHTS):
+        return [MessagePart("thinking", text)]
+    blocks = next(filter(None, (list_of_objects(message.get(key)) for key in _THOUGHT_BLOCKS)), [])
+    return [part for block in blocks if (part := _thinking(block, where, notes))]
 
 
 def _holds_results(content: Any) -> bool:
@@ -380,14 +412,15 @@ def _answer(steps: Steps, message: dict[str, Any], where: str, timestamp: str | 
     for answer in answers if isinstance(answers, list) else [answers]:
         if not isinstance(answer, dict):
             raise chat.Unread(where, answer)
-        stated = answer.get("error", answer.get("is_error"))
-        named = dict_of(answer, "function").get("name") or answer.get("tool_name")
-        if message.get("role") == "function":
-            named = answer.get("name")
+        failed = next((stated for key in ("error", "is_error") if isinstance(stated := answer.get(key), bool)), None)
+        of_tool = message.get("role") == "function" or steps.agent is None  # else the name is a speaker's
+        named = (answer.get("name") if of_tool else None) or dict_of(answer, "function").get("name")
+        own = answer.get("id")  # tau2 keeps the id of the call in the message's own
+        own = own if isinstance(own, str) and (own in steps.names or "requestor" in answer) else None
         steps.result(
-            chat.word(answer.get("tool_call_id")),
+            chat.word(answer.get("tool_call_id")) or own,
             result_text(answer.get("content"), chat.at(where, "content"), steps.notes),
             timestamp,
-            error=stated if isinstance(stated, bool) else None,
-            name=chat.word(named),
+            error=failed,
+            name=chat.word(named or answer.get("tool_name")),
         )
