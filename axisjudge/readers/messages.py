@@ -26,11 +26,11 @@ ROLES: dict[str, Role] = {
     "function": "tool",
     "ipython": "tool",
 }
-_READ_OF_CHAT = ("role", "content", "tool_calls", "function_call", "tool_call_id", "tool_name")
 #: What tells of a message and holds none of its parts, though it may repeat them.
 _BESIDE = ("raw_data", "usage", "logprobs", "metadata", "provider_specific_fields")
-_TEXT_PARTS = {"text", "input_text", "output_text"}
-_REASONING_PARTS = {"reasoning", "thinking", "redacted_thinking"}
+#: Types of parts of a content.
+TEXT_PARTS = {"text", "input_text", "output_text"}
+REASONING_PARTS = {"reasoning", "thinking", "redacted_thinking"}
 _KINDS: dict[str, ToolKind] = {"read": "read", "write": "write", "generic": "generic", "think": "generic"}
 #: Words of a name that make it one of a call or of what came back: alone, or beside one that names what is called.
 _CALL_WORDS = {"call", "calls", "invocation", "invocations", "executable", "observation"}
@@ -171,11 +171,11 @@ def text_of(content: Any, where: str, notes: list[Note]) -> str:
     texts = []
     for part in objects(content, where):
         kind = str(part.get("type"))
-        if kind in _TEXT_PARTS:
+        if kind in TEXT_PARTS:
             texts.append(field(part, "text", str, where))
         elif kind == "refusal":
             texts.append(field(part, "refusal", str, where))
-        elif kind in _REASONING_PARTS:
+        elif kind in REASONING_PARTS:
             notes.append(Note(where, "reasoning is left out", kind))
         elif carries_call(part):
             raise Unread(where, part)
@@ -223,10 +223,10 @@ def _json_name(value: Any) -> str:
     return _JSON_NAMES.get(type(value), "a number")
 
 
-def refuse_unread(message: dict[str, Any], where: str, read: Iterable[str] = _READ_OF_CHAT) -> None:
+def refuse_unread(message: dict[str, Any], where: str, read: Iterable[str]) -> None:
     """Refuse a message with a member, beside those that are read, that may carry a call or a result."""
-    for key in message.keys() - {*read, *_BESIDE}:
-        if carries_call({key: message[key]}):
+    for key in message:
+        if key not in (*read, *_BESIDE) and carries_call({key: message[key]}):
             raise Unread(at(where, key), message[key])
 
 

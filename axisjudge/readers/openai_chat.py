@@ -9,8 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers import messages as chat
-from axisjudge.readers.chats.parts import Exchange, chat_steps, exchange, list_of_objects, records_in
-from axisjudge.trajectory import Trajectory
+from axisjudge.readers.chats.parts import (
+    Conversation,
+    Exchange,
+    add_message,
+    exchange,
+    list_of_objects,
+    records_in,
+)
 
 FORMAT = "openai_chat"
 _STATED = ("agent", "model", "task_id", "domain", "reward", "termination", "policy")
@@ -68,37 +74,17 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[chat.ReadRun]
 
 
 def _conversation(record: dict[str, Any], where: str, where_messages: str) -> chat.ReadRun:
-    notes: list[chat.Note] = []
-    steps = chat_steps(chat.objects(record.get("messages"), where_messages), where_messages, notes)
-    metadata = chat.field(record, "metadata", dict, where, {})
-    stated = {key: record.get(key, metadata.get(key)) for key in _STATED}
-    tools, path = record.get("tools"), chat.at(where, "tools")
-    schemas = (
-        []
-        if tools is None
-        else [chat.tool_schema(tool, chat.at(path, n)) for n, tool in enumerate(chat.objects(tools, path))]
-    )
-    query, sample = _names_of_bench(record)
-    task_id, agent = (
-        chat.word(stated["task_id"]) or query,
-        chat.name_of(stated["agent"]) or chat.name_of(stated["model"]),
-    )
-    trajectory = chat.made(
-        Trajectory,
-        where,
-        id=chat.word(record.get("id")) or sample or chat.content_id(steps, task_id, agent),
-        source=FORMAT,
-        agent=agent,
-        task_id=task_id,
-        domain=stated["domain"],
-        reward=chat.reward_of(stated["reward"], chat.at(where, "reward")),
-        termination=stated["termination"],
-        steps=steps,
-        tools=None if tools is None else tuple(schemas),
-        policy=stated["policy"],
-        meta={key: value for key, value in metadata.items() if key not in _STATED},
-    )
-    return chat.ReadRun(where, trajectory, tuple(notes))
+    metadata = dict(chat.field(record, "metadata", dict, where, {}))
+    model, (query, sample) = record.get("model", metadata.pop("model", None)), _names_of_bench(record)
+    task_id = chat.word(record.get("task_id", metadata.get("task_id"))) or query
+    agent = chat.name_of(record.get("agent", metadata.get("agent"))) or chat.name_of(model)
+    steps = Conversation(FORMAT, where, record | {"metadata": metadata, "task_id": task_id, "key": None})
+    for number, message in enumerate(chat.objects(record.get("messages"), where_messages)):
+        add_message(steps, message, chat.at(where_messages, number))
+    offered, path = chat.members(record, "tools", where), chat.at(where, "tools")
+    tools = tuple(chat.tool_schema(tool, chat.at(path, number)) for number, tool in enumerate(offered))
+    identity = sample or chat.content_id(steps.all(), task_id, agent)
+    return steps.finish(identity=identity, agent=agent, tools=None if record.get("tools") is None else tools)
 
 
 def _names_of_bench(record: dict[str, Any]) -> tuple[str | None, str | None]:

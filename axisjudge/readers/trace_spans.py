@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from axisjudge.readers.chats import gemini_contents
-from axisjudge.readers.chats.parts import part_of
+from axisjudge.readers.chats.parts import MessagePart, message_parts, part_of
 from axisjudge.readers.chats.response_items import ITEMS, add_item
 from axisjudge.readers.events import (
     Steps,
@@ -22,7 +22,7 @@ from axisjudge.readers.events import (
     text_at,
     type_of,
 )
-from axisjudge.readers.messages import ROLES, call_of, refuse_unread
+from axisjudge.readers.messages import ROLES, call_of, refuse_unread, word
 from axisjudge.trajectory import Role, Step, ToolCall
 
 # Phoenix's exports of spans, and those of OpenTelemetry's SDK, as one form: span records with a context.
@@ -248,7 +248,8 @@ def _value(value: Any) -> Any:
 # Pieces of conversation, as the records of traces tell them, and the messages that they come from.
 
 _ROLES: dict[str, Role] = {**ROLES, "human": "user", "model": "assistant", "ai": "assistant"}
-_READ = ("role", "content", "parts", "tool_calls", "function_call", "tool_call_id", "name")
+_CALLS = ("tool_calls", "function_call")
+_READ = ("role", "content", "parts", "tool_call_id", "name", *_CALLS)
 
 
 @dataclass(frozen=True)
@@ -290,72 +291,61 @@ def pieces_of(messages: list[Any]) -> list[Piece]:
     """The pieces of a list of messages, in any of the usual forms; what is no object is left out."""
     pieces = []
     for message in (message for message in messages if isinstance(message, dict)):
-        told = enumerate(_of_message(message))
-        pieces += [replace(piece, joins=number > 0 or "role" not in message) for number, piece in told]
+        role, joins = _ROLES.get(str(message.get("role")), "assistant"), "role" not in message
+        for part in _parts_of(message, role):
+            speaker: Role = {"result": "tool", "text": role}.get(part.kind, "assistant")
+            about: dict[str, Any] = {"text": part.text, "id": part.id, "name": part.name, "error": part.error}
+            if part.call:
+                about = {"id": part.call.id, "name": part.call.name, "given": part.call.arguments}
+            if part.text or part.kind != "text":
+                pieces.append(Piece(part.kind, speaker, joins=joins, **about))
+                joins = True
     return pieces
 
 
-def _of_message(message: dict[str, Any]) -> Iterator[Piece]:
+def _parts_of(message: dict[str, Any], role: Role) -> Iterable[MessagePart]:
     if "role" not in message and type_of(message) in ITEMS:
-        yield from _of_item(message)
-        return
-    role = _ROLES.get(str(message.get("role")), "assistant")
+        return _of_item(message)
     content = json_of(message.get("content")) if str(message.get("content"))[:2] == "[{" else message.get("content")
     parts = message.get("parts", content)
     if role == "tool" and not isinstance(message.get("parts"), list):
-        identity, name = text_at(message, "tool_call_id", "id"), text_at(message, "name")
-        yield Piece("result", "tool", plain(content), identity, name, error=_flag(message, "is_error"))
-        return
+        identity, failed = word(message.get("tool_call_id") or message.get("id")), message.get("is_error")
+        failed = failed if isinstance(failed, bool) else None
+        return [MessagePart("result", plain(content), None, identity, text_at(message, "name"), failed)]
     refuse_unread(message, "message", _READ)
-    stated = [
-        piece for part in (parts if isinstance(parts, list) else [parts]) if part for piece in _of_part(part, role)
-    ]
-    yield from stated
-    calls = [piece for piece in stated if piece.kind == "call"]  # some tell a call as a part and once more beside them
-    for record in listed(json_of(message.get("tool_calls"))):
-        if isinstance(record, dict):
-            inner = dict_of(record, "function") or record
-            given = inner.get("arguments", inner.get("args"))
-            piece = Piece("call", id=text_at(record, "id"), name=text_at(inner, "name"), given=given)
-            twin = next((call for call in calls if call.is_same(piece)), None)
-            if twin is None:
-                yield piece
-            else:
-                calls.remove(twin)
+    stated = [part for one in (parts if isinstance(parts, list) else [parts]) if one for part in _of_part(one)]
+    beside = [record for key in _CALLS for record in listed(json_of(message.get(key)))]
+    calls = [_flat_call(record) for record in beside if isinstance(record, dict)]
+    return message_parts({**message, "tool_calls": calls, "function_call": None}, stated, role, "message", [])
 
 
-def _of_item(item: dict[str, Any]) -> Iterator[Piece]:
+def _flat_call(record: dict[str, Any]) -> dict[str, Any]:
+    """A call beside a content; one that is cut off has no name."""
+    inner = dict_of(record, "function") or record
+    given = inner.get("arguments", inner.get("args"))
+    return {"id": word(record.get("id")), "name": text_at(inner, "name") or "unknown", "arguments": given}
+
+
+def _of_item(item: dict[str, Any]) -> Iterator[MessagePart]:
     """An item of OpenAI's Responses that is no message: a call, a result, both of a provider's tool, or a thought."""
     steps = Steps()
     add_item(steps, item, "item")
     for step in steps.all():
         if step.role == "tool":
-            yield Piece("result", "tool", step.content, step.tool_call_id, step.tool_name, error=step.error)
+            yield MessagePart("result", step.content, None, step.tool_call_id, step.tool_name, step.error)
         elif step.content:
-            yield Piece("thinking" if step.kind == "thinking" else "text", step.role, step.content)
-        yield from (Piece("call", id=call.id, name=call.name, given=call.arguments) for call in step.tool_calls)
+            yield MessagePart("thinking" if step.kind == "thinking" else "text", step.content)
+        yield from (MessagePart("call", call=call) for call in step.tool_calls)
 
 
-def _of_part(part: Any, role: Role) -> Iterator[Piece]:
+def _of_part(part: Any) -> Iterable[MessagePart]:
     """A part of a message: an item, a part with a type, or one of Gemini's, whose key says what it is."""
     if not isinstance(part, dict):
-        yield Piece("text", role, as_text(part))
-    elif type_of(part) in ITEMS - {"reasoning"}:
-        yield from _of_item(part)
-    else:
-        read = gemini_contents.part_of if "type" not in part and "content" not in part else part_of
-        if (stated := read(part, "part", [])) is None:
-            return
-        if stated.call is not None:
-            yield Piece("call", id=stated.call.id, name=stated.call.name, given=stated.call.arguments)
-        else:
-            speaker: Role = {"result": "tool", "thinking": "assistant"}.get(stated.kind, role)  # type: ignore[assignment]
-            yield Piece(stated.kind, speaker, stated.text, stated.id, stated.name, error=stated.error)
-
-
-def _flag(record: dict[str, Any], key: str) -> bool | None:
-    value = record.get(key)
-    return value if isinstance(value, bool) else None
+        return [MessagePart("text", as_text(part))]
+    if type_of(part) in ITEMS - {"reasoning"}:
+        return _of_item(part)
+    read = gemini_contents.part_of if "type" not in part and "content" not in part else part_of
+    return filter(None, [read(part, "part", [])])
 
 
 def plain(content: Any) -> str:

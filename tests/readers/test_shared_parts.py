@@ -463,6 +463,13 @@ SPOKE, THOUGHT = ("assistant", None, "Look.", ["read"]), ("assistant", "thinking
         ({"content": ["Look."], "tool_calls": [ASKS["function"]]}, [SPOKE]),
         ({"content": "Look.", "function_call": ASKS["function"]}, [SPOKE]),
         ({"content": [{"type": "text", "text": "Look."}, {"type": "tool_use", "id": "c", "name": "read"}]}, [SPOKE]),
+        (
+            {
+                "content": ["Look.", {"type": "tool_use", "name": "read", "input": {"hall": 7}}],
+                "tool_calls": [ASKS, {**ASKS, "id": "d"}],
+            },
+            [(*SPOKE[:3], ["read", "read"])],  # the first is told twice
+        ),
         ({"refusal": "Look.", "content": None}, [("assistant", None, "Look.", [])]),
         ({"content": [{"type": "refusal", "refusal": "Look."}]}, [("assistant", None, "Look.", [])]),
         *(

@@ -198,12 +198,19 @@ def test_pieces_without_ids_are_the_same_by_role_and_text() -> None:
                 "content": "a",
                 "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}],
             },
-            [Piece("text", text="a"), Piece("call", id="1", name="f", given="{}")],
+            [Piece("text", text="a"), Piece("call", id="1", name="f", given={})],
         ),
         (
             {"tool_calls": [{"id": "1", "name": "f", "args": {"a": 1}}, 3]},
             [Piece("call", id="1", name="f", given={"a": 1})],
         ),
+        (
+            {"role": "assistant", "function_call": {"name": "f", "arguments": '{"a": 1}'}, "reasoning_content": "Hm."},
+            [Piece("thinking", text="Hm."), Piece("call", name="f", given={"a": 1})],
+        ),
+        ({"role": "assistant", "tool_calls": [{"id": 1}]}, [Piece("call", id="1", name="unknown", given={})]),
+        ({"role": "assistant", "content": None, "refusal": "No."}, [Piece("text", text="No.")]),
+        ({"role": "tool", "tool_call_id": 1, "content": "a"}, [Piece("result", "tool", "a", "1")]),
         (  # told as a part and once more beside it
             {
                 "content": [{"type": "tool_use", "id": "1", "name": "f", "input": {}}],

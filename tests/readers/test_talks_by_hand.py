@@ -19,7 +19,7 @@ from axisjudge.readers.chats.in_text import beside, read_calls
 from axisjudge.readers.chats.parts import Conversation, exchange
 from axisjudge.readers.events import Tally
 from axisjudge.readers.messages import Unread
-from axisjudge.readers.trace_spans import Span
+from axisjudge.readers.trace_spans import Span, pieces_of
 from axisjudge.readers.traces import chat_forms, gen_ai, openinference, opentelemetry, services
 from axisjudge.readers.traces.runs import SpannedRun, _model_call, _run_of, _threads, _tool_run, _trace
 from axisjudge.trajectory import Step, ToolCall
@@ -297,6 +297,13 @@ def test_a_record_that_may_hide_a_call_is_refused() -> None:
 def test_a_message_in_the_forms_of_its_client(record: dict[str, Any], message: tuple[Any, ...]) -> None:
     found = chat_forms.message_of(record)
     assert (found["role"], found["content"], found["tool_calls"], found.get("is_error")) == message
+
+
+def test_thoughts_and_a_refusal_beside_the_content_of_a_services_message_are_read() -> None:
+    thought = {"type": "ai", "content": "A.", "additional_kwargs": {"reasoning_content": "Hm."}}
+    refused = {"role": "assistant", "content": None, "refusal": "No."}
+    pieces = pieces_of([chat_forms.message_of(thought), chat_forms.message_of(refused)])
+    assert [(piece.kind, piece.text) for piece in pieces] == [("thinking", "Hm."), ("text", "A."), ("text", "No.")]
 
 
 def test_why_a_model_stopped_wherever_it_says_so() -> None:

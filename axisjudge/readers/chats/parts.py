@@ -190,8 +190,6 @@ def schemas(
 
 # Parts of a message.
 
-_TEXTS = {"text", "input_text", "output_text"}
-_REASONING = {"thinking", "reasoning", "redacted_thinking"}
 _CALLS = {
     *("tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "invalid_tool_call"),
     *("server_tool_call", "tool-call"),
@@ -203,7 +201,8 @@ _RESULT_ENDING = "_tool_result"
 _HELD = ("content", "output", "result", "response", "server_tool_call_response")
 _MESSAGE = ("role", "content", "tool_calls", "function_call", "tool_call_id", "tool_name", "tool_responses")
 #: Where servers put what the model thought, beside the content: as text, or in blocks.
-_THOUGHTS, _THOUGHT_BLOCKS = ("reasoning_content", "reasoning", "thinking"), ("thinking_blocks", "reasoning_details")
+_THOUGHTS, _BLOCKS = ("reasoning_content", "reasoning", "thinking"), ("thinking_blocks", "reasoning_details")
+BESIDE = (*_THOUGHTS, *_BLOCKS, "refusal")
 
 
 class MessagePart(NamedTuple):
@@ -254,13 +253,13 @@ def part_of(part: Any, where: str, notes: list[chat.Note]) -> MessagePart | None
     if not isinstance(part, dict):
         raise chat.Unread(where, part)
     kind = type_of(part)
-    if kind in _TEXTS or (
+    if kind in chat.TEXT_PARTS or (
         "type" not in part and isinstance(part.get("text"), str) and not chat.carries_call(part, depth=1)
     ):
         return MessagePart("text", chat.field(part, "text" if "text" in part else "content", str, where))
     if kind == "refusal":
         return MessagePart("text", chat.field(part, "refusal", str, where))
-    if kind in _REASONING:
+    if kind in chat.REASONING_PARTS:
         return _thinking(part, where, notes)
     if kind in _CALLS:
         return MessagePart("call", call=_call(part, where))
@@ -330,11 +329,11 @@ def _shown_part(part: Any, where: str, notes: list[chat.Note]) -> str | None:
     if isinstance(part, str):
         return part
     kind = str(part.get("type"))
-    if kind in _TEXTS and isinstance(part.get("text"), str):
+    if kind in chat.TEXT_PARTS and isinstance(part.get("text"), str):
         return str(part["text"])
     if kind in ("image", "document", "image_url", "input_image", "input_file", "file", "audio", "media", "video"):
         return chat.left_out(kind, where, notes)
-    if kind in _REASONING:
+    if kind in chat.REASONING_PARTS:
         notes.append(chat.Note(where, "reasoning is left out", kind))
         return None
     return as_text(part)
@@ -379,24 +378,47 @@ def add_message(steps: Steps, message: dict[str, Any], where: str, *, role: Role
     timestamp = str(stamp) if isinstance(stamp, int | float) else stamp
     steps.source_index = number if type(number) is int else None
     is_answer = role == "tool" and not _holds_results(message.get("content"))
-    parts = [] if is_answer else parts_of(message.get("content"), chat.at(where, "content"), steps.notes)
     if is_answer:
         _answer(steps, message, where, timestamp)
-    elif role == "assistant" and not any(part.kind == "thinking" for part in parts):
-        parts = [*_thoughts(message, where, steps.notes), *parts]
-    known = {part.call.id for part in parts if part.call and part.call.id}
-    asked = chat.chat_calls(message, "user" if role == "user" else "assistant", where)
-    parts += [MessagePart("call", call=call) for call in asked if call.id is None or call.id not in known]
-    if not is_answer and not message.get("content") and all(part.kind == "thinking" for part in parts):
-        parts.append(MessagePart("text", chat.word(message.get("refusal")) or ""))
-    grow(steps, role, parts, where, timestamp)
+    content = [] if is_answer else parts_of(message.get("content"), chat.at(where, "content"), steps.notes)
+    grow(steps, role, message_parts(message, content, role, where, steps.notes), where, timestamp)
     steps.source_index = None
+
+
+def message_parts(
+    message: dict[str, Any], content: list[MessagePart], role: Role, where: str, notes: list[chat.Note]
+) -> list[MessagePart]:
+    """All parts of a message: those of its content, and what stands beside it.
+
+    Thoughts count where the content has none, a call where the content does not tell it: by its id, else by its name
+    and arguments. A refusal, or nothing, stands in place of a content.
+    """
+    parts = list(content)
+    if role == "assistant" and not any(part.kind == "thinking" for part in parts):
+        parts = [*_thoughts(message, where, notes), *parts]
+    told = [part.call for part in parts if part.call]
+    for call in chat.chat_calls(message, "user" if role == "user" else "assistant", where):
+        twin = next((one for one in told if _is_same(one, call)), None)
+        if twin is None:
+            parts.append(MessagePart("call", call=call))
+        else:
+            told.remove(twin)
+    refusal = chat.word(message.get("refusal")) or ""
+    if role != "tool" and not message.get("content") and (refusal or all(part.kind == "thinking" for part in parts)):
+        parts.append(MessagePart("text", refusal))
+    return parts
+
+
+def _is_same(one: ToolCall, other: ToolCall) -> bool:
+    if one.id and other.id:
+        return one.id == other.id
+    return (one.name, one.arguments) == (other.name, other.arguments)
 
 
 def _thoughts(message: dict[str, Any], where: str, notes: list[chat.Note]) -> list[MessagePart]:
     if text := text_at(message, *_THOUGHTS):
         return [MessagePart("thinking", text)]
-    blocks = next(filter(None, (list_of_objects(message.get(key)) for key in _THOUGHT_BLOCKS)), [])
+    blocks = next(filter(None, (list_of_objects(message.get(key)) for key in _BLOCKS)), [])
     return [part for block in blocks if (part := _thinking(block, where, notes))]
 
 

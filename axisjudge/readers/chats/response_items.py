@@ -7,7 +7,7 @@ Item types are those of the ``openai`` package, ``ResponseItem``, ``ResponseOutp
 from typing import Any
 
 from axisjudge.readers import messages as chat
-from axisjudge.readers.chats.parts import MessagePart, add_message, grow, list_of_objects, parts_of
+from axisjudge.readers.chats.parts import add_message, list_of_objects, parts_of
 from axisjudge.readers.events import ENCRYPTED, NO_STEP, Steps, as_text, dict_of, text_at, type_of
 from axisjudge.trajectory import ToolCall
 
@@ -53,12 +53,8 @@ def add_item(steps: Steps, item: dict[str, Any], where: str, timestamp: str | No
     """Add one item; one of unknown type that may carry a call or a result is refused."""
     steps.where = where
     kind = type_of(item)
-    if item.get("role") == "tool" or item.get("tool_calls"):  # a chat message among items
-        add_message(steps, item, where)
-    elif kind == "message" or (item.get("type") is None and "role" in item):
-        chat.refuse_unread(item, where)
-        parts = parts_of(item.get("content"), chat.at(where, "content"), steps.notes)
-        grow(steps, chat.role_of(item, where), parts or [MessagePart("text")], where, timestamp)
+    if kind == "message" or item.get("tool_calls") or (item.get("type") is None and "role" in item):
+        add_message(steps, {**item, "timestamp": timestamp}, where)
     elif kind == "reasoning":
         _reasoning(steps, item, where, timestamp)
     elif kind in CALLS:

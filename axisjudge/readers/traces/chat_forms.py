@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from axisjudge.readers.chats.parts import names_part_of_call
+from axisjudge.readers.chats.parts import BESIDE, names_part_of_call
 from axisjudge.readers.chats.response_items import ITEMS
 from axisjudge.readers.events import dict_of, json_of, listed, text_at
 from axisjudge.readers.messages import ROLES, Unread, carries_call, refuse_unread
@@ -80,6 +80,7 @@ def message_of(record: dict[str, Any]) -> dict[str, Any]:
     if asked := fields.get("function_call") or more.get("function_call"):
         calls += [] if calls else [{"function": asked}]
     message: dict[str, Any] = {
+        **{key: held[key] for held in (more, fields) for key in BESIDE if held.get(key)},
         "role": fields.get("role") if "role" in record else kind or fields.get("role"),
         "content": fields.get("content"),
         "tool_calls": calls,
