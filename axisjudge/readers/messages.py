@@ -246,14 +246,14 @@ def chat_calls(message: dict[str, Any], requestor: Requestor, where: str) -> tup
         records = [*records, {"function": old_style}]
     for position, record in enumerate(records):
         path = at(where, "tool_calls", position)
-        about = {"id": record.get("id") or None, "requestor": record.get("requestor") or requestor}
+        about = {"id": word(record.get("id")) or None, "requestor": record.get("requestor") or requestor}
         if record.get("type") == "custom":
             custom = field(record, "custom", dict, path)
             name = field(custom, "name", str, at(path, "custom"))
             text = {"arguments": str(custom.get("input")), "arguments_error": "the input of a custom tool is free text"}
             calls.append(call_of(path, name, None, **about, **text))
             continue
-        flat = "function" not in record and bool({"name", "arguments"} & record.keys())
+        flat = "function" not in record
         function = record if flat else field(record, "function", dict, path)
         name = field(function, "name", str, path if flat else at(path, "function"))
         given = next((function[key] for key in ("arguments", "args", "input") if key in function), None)

@@ -247,7 +247,7 @@ def _value(value: Any) -> Any:
 
 # Pieces of conversation, as the records of traces tell them, and the messages that they come from.
 
-_ROLES: dict[str, Role] = {**ROLES, "human": "user", "model": "assistant", "ai": "assistant"}
+SPEAKERS: dict[str, Role] = {**ROLES, "human": "user", "model": "assistant", "ai": "assistant"}
 _CALLS = ("tool_calls", "function_call")
 _READ = ("role", "content", "parts", "tool_call_id", "name", *_CALLS)
 
@@ -290,8 +290,9 @@ class Piece:
 def pieces_of(messages: list[Any]) -> list[Piece]:
     """The pieces of a list of messages, in any of the usual forms; what is no object is left out."""
     pieces = []
-    for message in (message for message in messages if isinstance(message, dict)):
-        role, joins = _ROLES.get(str(message.get("role")), "assistant"), "role" not in message
+    for message in (told for each in messages if isinstance(told := json_of(each), dict)):
+        unnamed: Role = "tool" if message.get("tool_call_id") else "assistant"
+        role, joins = SPEAKERS.get(str(message.get("role")), unnamed), "role" not in message
         for part in _parts_of(message, role):
             speaker: Role = {"result": "tool", "text": role}.get(part.kind, "assistant")
             about: dict[str, Any] = {"text": part.text, "id": part.id, "name": part.name, "error": part.error}
@@ -341,6 +342,7 @@ def _of_item(item: dict[str, Any]) -> Iterator[MessagePart]:
 def _of_part(part: Any) -> Iterable[MessagePart]:
     """A part of a message: an item, a part with a type, or one of Gemini's, whose key says what it is."""
     if not isinstance(part, dict):
+        refuse_unread({"content": part}, "message", ())
         return [MessagePart("text", as_text(part))]
     if type_of(part) in ITEMS - {"reasoning"}:
         return _of_item(part)

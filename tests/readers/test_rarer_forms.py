@@ -343,6 +343,14 @@ FORMS: dict[str, tuple[Any, str, list[tuple[str, str]]]] = {
         "smolagents",
         [ASKS, DONE, ("tool", "x\n[image]")],
     ),
+    "smolagents, what was seen as JSON, and an error that is a text": (
+        [
+            {"task": "Light it."},
+            {"step_number": 1, "model_output": "Done.", "observations": {"lamp": "x"}, "error": "no lamp"},
+        ],
+        "smolagents",
+        [ASKS, DONE, ("error", "no lamp")],
+    ),
     "sharegpt, turns with roles, and a call in a form of the model's own": (
         sharegpt(("human", "Light it."), ("function_call", f'Hm. <tool_call>{{"name": "read", "arguments": {WRITTEN}}}'
                                            "</tool_call>"), ("observation", "x")),

@@ -102,6 +102,33 @@ def test_a_part_that_may_carry_a_call_refuses_the_file(tmp_path: Path, kind: str
     assert caught.value.cure
 
 
+CALLED: dict[str, Any] = {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]}
+ASKED: dict[str, Any] = {"role": "user", "parts": [{"text": "?"}]}
+FOLDED: dict[str, Any] = {
+    "gemini, a request": {"model": "m", "contents": {"inner": [ASKED, CALLED]}},
+    "gemini, an answer": {"contents": [ASKED], "candidates": [{"content": {"inner": CALLED}}]},
+    "gemini, an answer in a list": {"contents": [ASKED], "candidates": [{"content": [CALLED]}]},
+    "gemini, a response": [
+        {"key": "1", "request": {"contents": [ASKED]}, "response": {"inner": {"candidates": [CALLED]}}}
+    ],
+    "gemini, an event": [{"author": "user", "content": ASKED}, {"author": "a", "content": [CALLED]}],
+    "langchain, kwargs in a list": [
+        {"type": "human", "content": "?"},
+        {"type": "ai", "content": "", "additional_kwargs": [{"tool_calls": [{"id": "1"}]}]},
+    ],
+    "langchain, a call of a tool in a list": [
+        {"type": "human", "content": "?"},
+        {"type": "ai", "content": "", "additional_kwargs": {"tool_outputs": [[{"type": "function_call"}]]}},
+    ],
+}
+
+
+@pytest.mark.parametrize("case", sorted(FOLDED))
+def test_a_call_in_a_shape_that_its_format_does_not_have_is_not_lost(tmp_path: Path, case: str) -> None:
+    with pytest.raises(InputError, match=r"may carry a call or a result|must be an? \w+"):
+        read_trajectories(write(tmp_path / "x.json", FOLDED[case]))
+
+
 @pytest.mark.parametrize("part", HARMLESS, ids=lambda part: part["type"])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("opentelemetry", "langsmith")])
 def test_any_other_part_leaves_its_kind_and_a_warning(tmp_path: Path, kind: str, part: dict[str, Any]) -> None:

@@ -522,6 +522,21 @@ def test_every_form_of_a_result(answer: dict[str, Any], known: Any) -> None:
     assert (step.tool_call_id, step.tool_name, step.content, step.error) == known
 
 
+def test_ids_that_are_numbers_are_texts_on_both_sides() -> None:
+    asked = {"role": "assistant", "tool_calls": [{"id": 0, "name": "read"}, {"id": 7, **ASKS["function"]}]}
+    steps = parts.chat_steps([asked, *({"role": "tool", "tool_call_id": n, "content": "x"} for n in (0, 7))], "m", [])
+    assert [call.id for call in steps[0].tool_calls] == ["0", "7"]
+    assert [step.tool_call_id for step in steps[1:]] == ["0", "7"]
+
+
+def test_results_that_came_together_are_read_whatever_the_role_says_and_refused_where_they_cannot_be() -> None:
+    message = {"role": "user", "content": "x", "tool_responses": [{"tool_call_id": "c", "content": "y"}]}
+    (step,) = parts.chat_steps([message], "m", [])
+    assert (step.role, step.content, step.tool_call_id) == ("tool", "y", "c")
+    with pytest.raises(Unread):
+        parts.chat_steps([{**message, "tool_responses": {"results": message["tool_responses"]}}], "m", [])
+
+
 def test_a_message_keeps_its_own_number_and_a_speaker_names_no_tool() -> None:
     messages = [{"role": "user", "content": "a", "index": 3}, {"role": "user", "content": "b", "turn_idx": "4"}]
     assert [step.source_index for step in parts.chat_steps(messages, "m", [])] == [3, None]

@@ -1,11 +1,13 @@
 """Spans, pieces of conversation and the order in which they become steps, by hand."""
 
+import json
 from typing import Any
 
 import pytest
 
 from axisjudge.readers import trace_spans as spans
 from axisjudge.readers.events import Tally, nanoseconds
+from axisjudge.readers.messages import Unread
 from axisjudge.readers.trace_spans import ModelCall, Piece, Span, ToolRun, continues, pieces_of, plain, steps_of
 
 S = 10**9
@@ -211,6 +213,8 @@ def test_pieces_without_ids_are_the_same_by_role_and_text() -> None:
         ({"role": "assistant", "tool_calls": [{"id": 1}]}, [Piece("call", id="1", name="unknown", given={})]),
         ({"role": "assistant", "content": None, "refusal": "No."}, [Piece("text", text="No.")]),
         ({"role": "tool", "tool_call_id": 1, "content": "a"}, [Piece("result", "tool", "a", "1")]),
+        ({"tool_call_id": "1", "content": "a"}, [Piece("result", "tool", "a", "1")]),  # its role is lost
+        (json.dumps({"role": "user", "content": "a"}), [Piece("text", "user", "a")]),  # JSON in a list of texts
         (  # told as a part and once more beside it
             {
                 "content": [{"type": "tool_use", "id": "1", "name": "f", "input": {}}],
@@ -231,8 +235,13 @@ def test_pieces_without_ids_are_the_same_by_role_and_text() -> None:
         ({"role": "user", "content": [{"type": "thinking", "thinking": "a"}]}, [Piece("thinking", "assistant", "a")]),
     ],
 )
-def test_the_pieces_of_a_message(message: dict[str, Any], pieces: list[Piece]) -> None:
+def test_the_pieces_of_a_message(message: Any, pieces: list[Piece]) -> None:
     assert pieces_of([message, "no object"]) == pieces
+
+
+def test_a_call_in_a_list_inside_a_content_is_refused_and_not_shown_as_text() -> None:
+    with pytest.raises(Unread):
+        pieces_of([{"role": "assistant", "content": [[{"type": "tool_use", "id": "1", "name": "f"}]]}])
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,8 @@ def test_mini_runs_one_block_of_commands_and_no_more(tmp_path: Path) -> None:
         "messages": [*messages, {"role": "exit", "content": ""}],
         "trajectory_format": "mini-swe-agent-1",
     }
-    for value, agent in ((whole, "m"), (messages, None)):
+    in_parts = [{**each, "content": [{"type": "text", "text": each["content"]}]} for each in messages[2:]]
+    for value, agent in ((whole, "m"), (messages, None), ({**whole, "messages": [*messages[:2], *in_parts]}, "m")):
         run = read(write(tmp_path / "x.traj.json", value))
         assert run.agent == agent
         assert told(run)[2:] == [

@@ -171,8 +171,7 @@ class Facts:
             _call(step, call, results.get(key), (tools or {}).get(call.name), kinds.get(call.name))
             for step, key, call in made
         )
-        own = {key for _, key, _ in made}
-        agents = {at for at, (step, number, _) in trajectory.answered_calls.items() if (step, number) in own}
+        agents = {at for at, asked in trajectory.answered_calls.items() if asked.call.requestor == "assistant"}
         return cls(
             trajectory=trajectory,
             calls=calls,

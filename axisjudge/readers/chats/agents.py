@@ -138,7 +138,7 @@ def _plain(message: dict[str, Any], where: str) -> dict[str, Any]:
 def _add(steps: Steps, message: dict[str, Any], where: str) -> None:
     steps.where, steps.agent = where, None
     kind = message["type"]
-    chat.refuse_unread(message, where, _KEYS)
+    chat.refuse_unread(message, where, _KEYS if dict_of(message, _KEYS[-1]) else _KEYS[:-1])
     if kind == "remove":
         steps.notes.append(chat.Note(where, "an event that is no step", "remove"))
     elif kind in ("tool", "function"):
@@ -188,7 +188,7 @@ def _agent(steps: Steps, message: dict[str, Any], where: str) -> None:
     parts = parts_of(content, chat.at(where, "content"), steps.notes)
     parts = [part for part in parts if part.call is None or not part.call.id or part.call.id not in known]
     grow(steps, "assistant", parts, where)
-    for item in [*items, *list_of_objects(beside.get("tool_outputs"))]:
+    for item in [*items, *chat.members(beside, "tool_outputs", where)]:
         add_item(steps, item, where)
     grow(steps, "assistant", [MessagePart("call", call=call) for call in calls], where)
     if not (parts or calls or items or reasoning or message.get("content")):
@@ -207,19 +207,16 @@ def _content(content: Any, known: set[str]) -> tuple[Any, list[dict[str, Any]]]:
 
 
 def _calls(message: dict[str, Any], key: str, where: str) -> list[ToolCall]:
+    if key == "tool_calls":  # in OpenAI's form too, as some stores keep them
+        return [*chat.chat_calls({key: message.get(key)}, "assistant", where)]
     calls: list[ToolCall] = []
     for number, record in enumerate(chat.members(message, key, where)):
         position = chat.at(where, key, number)
-        if "function" in record:  # OpenAI's form, as some stores keep it
-            calls += chat.chat_calls({"tool_calls": [record]}, "assistant", position)
-            continue
         arguments, problem = chat.arguments_of(record.get("args", record.get("arguments")))
         if key == "invalid_tool_calls":
             problem = text_at(record, "error") or problem or "LangChain could not parse it"
             arguments = as_text(record.get("args"))
         name = text_at(record, "name")
-        if name is None and key == "tool_calls":
-            raise chat.Unread(chat.at(position, "name"), record)
         identity = chat.word(record.get("id"))
         calls.append(
             chat.made(

@@ -147,8 +147,9 @@ def _act(steps: Steps, step: dict[str, Any], where: str) -> None:
     stated = parts_of(written, chat.at(where, "model_output"), steps.notes)
     parts = [part for part in stated if part.kind in ("text", "thinking")]
     grow(steps, "assistant", [*parts, *(MessagePart("call", call=call) for call in calls)], where, moment)
-    problem = text_at(dict_of(step, "error"), "message")
-    seen = "\n".join(filter(None, (text_at(step, "observations"), problem)))
+    failure = step.get("error") or None
+    problem = as_text(failure.get("message", failure) if isinstance(failure, dict) else failure) or None
+    seen = "\n".join(filter(None, (as_text(step.get("observations")), problem)))
     if step.get("observations_images"):
         seen = f"{seen}\n{chat.left_out('image', where, steps.notes)}".strip()
     if calls and (seen or step.get("observations") is not None):
@@ -257,8 +258,9 @@ def _of_mini(value: dict[str, Any], where: str) -> list[dict[str, Any]]:
             raise chat.Unread(
                 chat.at(where, "messages", number), message, cure="read the responses themselves: OpenAI's"
             )
-        content = message.get("content")
-        if message.get("role") == "assistant" and isinstance(content, str) and not message.get("tool_calls"):
+        if message.get("role") == "assistant" and not message.get("tool_calls"):
+            parts = parts_of(message.get("content"), chat.at(where, "messages", number), [])
+            content = "\n".join(part.text for part in parts if part.kind == "text")
             commands = _FENCED.findall(content)
             if len(commands) == 1:
                 message = {"role": "assistant", "content": _FENCED.sub("", content).strip(), **_command(commands[0])}

@@ -136,7 +136,7 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[ReadRun]:
     request, response, outer, path = exchange(record, where)
     asked, answered = _camel(request), _camel(response or request)
     candidates = members(answered, "candidates", where)
-    if candidates:
+    if candidates or response:
         refuse_unread(answered, where, _READ)
     for number, candidate in enumerate(candidates or [{}]):
         several = len(candidates) > 1
@@ -146,8 +146,8 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[ReadRun]:
             steps.agent = agent
             _add(steps, content, spot)
         steps.agent = None
-        if isinstance(answer := candidate.get("content"), dict) and answer.get("parts"):
-            _add(steps, {"role": "model", **answer}, at(where, "candidates", number))
+        if candidate.get("content"):
+            _add(steps, {"role": "model", **_camel(candidate["content"], where)}, at(where, "candidates", number))
         searches = _camel(dict_of(_camel(candidate), "groundingMetadata")).get("webSearchQueries")
         if isinstance(searches, list) and searches:
             steps.notes.append(Note(where, _SEARCHED, as_text(searches)))
@@ -172,9 +172,9 @@ def _contents(request: dict[str, Any], where: str) -> Iterator[tuple[str, dict[s
             yield at(where, key, number), content, None
     for number, event in enumerate(members(request, "events", where)):
         author = text_at(event, "author")
-        if isinstance(event.get("content"), dict):
+        if event.get("content"):
             spot = at(where, "events", number, "content")
-            yield spot, event["content"], None if author == "user" else author
+            yield spot, _camel(event["content"], spot), None if author == "user" else author
 
 
 def _add(steps: Steps, content: dict[str, Any], where: str) -> None:
@@ -182,6 +182,7 @@ def _add(steps: Steps, content: dict[str, Any], where: str) -> None:
     if role is None:
         raise InputError(at(where, "role"), f"must be one of {', '.join(_ROLES)}", content.get("role"))
     steps.where = where
+    refuse_unread(content, where, ("parts",))
     given = content.get("parts")
     records = [given] if isinstance(given, dict) else objects(given or [], at(where, "parts"))
     parts = (part_of(part, at(where, "parts", number), steps.notes) for number, part in enumerate(records))

@@ -271,7 +271,7 @@ def part_of(part: Any, where: str, notes: list[chat.Note]) -> MessagePart | None
 
 
 def _thinking(part: dict[str, Any], where: str, notes: list[chat.Note]) -> MessagePart | None:
-    entries = [*list_of_objects(part.get("summary")), *list_of_objects(part.get("thinking"))]
+    entries = [entry for key in ("summary", "thinking", "content") for entry in list_of_objects(part.get(key))]
     texts = (text_at(entry, "text") for entry in entries)
     text = text_at(part, "thinking", "reasoning", "text", "content", "summary") or "\n".join(filter(None, texts))
     if not text:
@@ -377,7 +377,7 @@ def add_message(steps: Steps, message: dict[str, Any], where: str, *, role: Role
     number, stamp = message.get("index", message.get("turn_idx")), message.get("timestamp")
     timestamp = str(stamp) if isinstance(stamp, int | float) else stamp
     steps.source_index = number if type(number) is int else None
-    is_answer = role == "tool" and not _holds_results(message.get("content"))
+    is_answer = bool(message.get("tool_responses")) or (role == "tool" and not _holds_results(message.get("content")))
     if is_answer:
         _answer(steps, message, where, timestamp)
     content = [] if is_answer else parts_of(message.get("content"), chat.at(where, "content"), steps.notes)
@@ -393,9 +393,8 @@ def message_parts(
     Thoughts count where the content has none, a call where the content does not tell it: by its id, else by its name
     and arguments. A refusal, or nothing, stands in place of a content.
     """
-    parts = list(content)
-    if role == "assistant" and not any(part.kind == "thinking" for part in parts):
-        parts = [*_thoughts(message, where, notes), *parts]
+    thinks = role == "assistant" and not any(part.kind == "thinking" for part in content)
+    parts = [*(_thoughts(message, where, notes) if thinks else ()), *content]
     told = [part.call for part in parts if part.call]
     for call in chat.chat_calls(message, "user" if role == "user" else "assistant", where):
         twin = next((one for one in told if _is_same(one, call)), None)
@@ -434,6 +433,7 @@ def _answer(steps: Steps, message: dict[str, Any], where: str, timestamp: str | 
     for answer in answers if isinstance(answers, list) else [answers]:
         if not isinstance(answer, dict):
             raise chat.Unread(where, answer)
+        chat.refuse_unread(answer, where, (*_MESSAGE, "function"))
         failed = next((stated for key in ("error", "is_error") if isinstance(stated := answer.get(key), bool)), None)
         of_tool = message.get("role") == "function" or steps.agent is None  # else the name is a speaker's
         named = (answer.get("name") if of_tool else None) or dict_of(answer, "function").get("name")

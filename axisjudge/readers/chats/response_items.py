@@ -7,8 +7,8 @@ Item types are those of the ``openai`` package, ``ResponseItem``, ``ResponseOutp
 from typing import Any
 
 from axisjudge.readers import messages as chat
-from axisjudge.readers.chats.parts import add_message, list_of_objects, parts_of
-from axisjudge.readers.events import ENCRYPTED, NO_STEP, Steps, as_text, dict_of, text_at, type_of
+from axisjudge.readers.chats.parts import add_message, grow, list_of_objects, parts_of
+from axisjudge.readers.events import NO_STEP, Steps, as_text, dict_of, text_at, type_of
 from axisjudge.trajectory import ToolCall
 
 _NO_STEPS = {"additional_tools", "configuration_update", "compaction", "compaction_trigger", "mcp_list_tools"}
@@ -56,7 +56,7 @@ def add_item(steps: Steps, item: dict[str, Any], where: str, timestamp: str | No
     if kind == "message" or item.get("tool_calls") or (item.get("type") is None and "role" in item):
         add_message(steps, {**item, "timestamp": timestamp}, where)
     elif kind == "reasoning":
-        _reasoning(steps, item, where, timestamp)
+        grow(steps, "assistant", parts_of([item], where, steps.notes), where, timestamp)
     elif kind in CALLS:
         steps.call(item_call(item, kind, where), timestamp)
         if kind in _HOSTED:
@@ -84,14 +84,6 @@ def hosted_names(items: list[dict[str, Any]]) -> set[str]:
     own = {"function_call", "custom_tool_call"}
     calls = ((type_of(item), item) for item in items)
     return {item_call(item, kind, "").name for kind, item in calls if kind in CALLS - own}
-
-
-def _reasoning(steps: Steps, item: dict[str, Any], where: str, timestamp: str | None) -> None:
-    parts = [part for key in ("summary", "content") for part in chat.members(item, key, where)]
-    if text := "\n".join(filter(None, (text_at(part, "text") for part in parts))):
-        steps.thinking(text, timestamp)
-    else:
-        steps.notes.append(chat.Note(where, ENCRYPTED, "reasoning"))
 
 
 def item_call(item: dict[str, Any], kind: str, where: str) -> ToolCall:

@@ -5,11 +5,10 @@ from typing import Any
 from axisjudge.readers.chats.parts import BESIDE, names_part_of_call
 from axisjudge.readers.chats.response_items import ITEMS
 from axisjudge.readers.events import dict_of, json_of, listed, text_at
-from axisjudge.readers.messages import ROLES, Unread, carries_call, refuse_unread
+from axisjudge.readers.messages import Unread, carries_call, refuse_unread
+from axisjudge.readers.trace_spans import SPEAKERS
 
-_OURS = ("system", "developer", "tool", "function")
-_ROLES: dict[str, str] = {"human": "user", "ai": "assistant", **{name: ROLES[name] for name in _OURS}}
-_SPEAKERS: dict[str, str] = {**ROLES, **_ROLES}
+_KINDS = ("human", "ai", "system", "developer", "tool", "function")
 _ITEMS = ITEMS | {"message"}
 _READ = (
     *("type", "role", "content", "parts", "tool_calls", "invalid_tool_calls", "function_call", "tool_call_id", "name"),
@@ -37,8 +36,8 @@ def messages_in(messages: Any, role: str) -> list[dict[str, Any]]:
     if isinstance(messages, str):
         return [{"role": role, "content": messages}] if messages.strip() else []
     if isinstance(messages, list):
-        if len(messages) == 2 and all(isinstance(part, str) for part in messages) and messages[0] in _SPEAKERS:
-            return [{"role": _SPEAKERS[messages[0]], "content": messages[1]}]  # ("human", "Hello.")
+        if len(messages) == 2 and all(isinstance(part, str) for part in messages) and messages[0] in SPEAKERS:
+            return [{"role": SPEAKERS[messages[0]], "content": messages[1]}]  # ("human", "Hello.")
         if any(
             _is_part(member) for member in messages
         ):  # the content of one message, as Anthropic's client gives it back
@@ -121,4 +120,5 @@ def _role(record: dict[str, Any]) -> str | None:
     if not isinstance(kind, str):
         return None
     plain = kind.removesuffix("Chunk").removesuffix("Message").lower()
-    return _ROLES.get(plain) or (str(dict_of(record, "kwargs").get("role", "user")) if plain == "chat" else None)
+    known = SPEAKERS[plain] if plain in _KINDS else None
+    return known or (str(dict_of(record, "kwargs").get("role", "user")) if plain == "chat" else None)
