@@ -246,7 +246,9 @@ def chat_calls(message: dict[str, Any], requestor: Requestor, where: str) -> tup
         records = [*records, {"function": old_style}]
     for position, record in enumerate(records):
         path = at(where, "tool_calls", position)
-        about = {"id": word(record.get("id")) or None, "requestor": record.get("requestor") or requestor}
+        own = record.get("id")
+        own = str(own) if isinstance(own, int | float) else own or None
+        about = {"id": own, "requestor": record.get("requestor") or requestor}
         if record.get("type") == "custom":
             custom = field(record, "custom", dict, path)
             name = field(custom, "name", str, at(path, "custom"))

@@ -299,6 +299,11 @@ def test_a_message_in_the_forms_of_its_client(record: dict[str, Any], message: t
     assert (found["role"], found["content"], found["tool_calls"], found.get("is_error")) == message
 
 
+def test_a_call_of_openinference_that_lost_its_name_is_a_call() -> None:
+    (piece,) = pieces_of([openinference._message({"role": "assistant", "function_call_arguments_json": '{"a": 1}'})])
+    assert (piece.kind, piece.name, piece.given) == ("call", "unknown", {"a": 1})
+
+
 def test_thoughts_and_a_refusal_beside_the_content_of_a_services_message_are_read() -> None:
     thought = {"type": "ai", "content": "A.", "additional_kwargs": {"reasoning_content": "Hm."}}
     refused = {"role": "assistant", "content": None, "refusal": "No."}

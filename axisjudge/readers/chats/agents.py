@@ -216,13 +216,8 @@ def _calls(message: dict[str, Any], key: str, where: str) -> list[ToolCall]:
         if key == "invalid_tool_calls":
             problem = text_at(record, "error") or problem or "LangChain could not parse it"
             arguments = as_text(record.get("args"))
-        name = text_at(record, "name")
-        identity = chat.word(record.get("id"))
-        calls.append(
-            chat.made(
-                ToolCall, position, id=identity, name=name or "unknown", arguments=arguments, arguments_error=problem
-            )
-        )
+        about = {"id": chat.word(record.get("id")), "name": text_at(record, "name") or "unknown"}
+        calls.append(chat.made(ToolCall, position, **about, arguments=arguments, arguments_error=problem))
     return calls
 
 

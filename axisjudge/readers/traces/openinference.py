@@ -88,7 +88,7 @@ def _message(stated: dict[str, Any]) -> dict[str, Any]:
         message["content"] = parts if written or not text else [{"type": "text", "text": text}, *parts]
     calls = [dict_of(call, "tool_call") for call in listed(stated.get("tool_calls")) if isinstance(call, dict)]
     old = {"name": stated.get("function_call_name"), "arguments": stated.get("function_call_arguments_json")}
-    return message | {"tool_calls": calls, "function_call": old if old["name"] else None}
+    return message | {"tool_calls": calls, "function_call": old if any(old.values()) else None}
 
 
 def _part(part: dict[str, Any]) -> dict[str, Any]:
