@@ -225,8 +225,9 @@ def _json_name(value: Any) -> str:
 
 def refuse_unread(message: dict[str, Any], where: str, read: Iterable[str]) -> None:
     """Refuse a message with a member, beside those that are read, that may carry a call or a result."""
+    known = {*read, *_BESIDE}
     for key in message:
-        if key not in (*read, *_BESIDE) and carries_call({key: message[key]}):
+        if key not in known and carries_call({key: message[key]}):
             raise Unread(at(where, key), message[key])
 
 
