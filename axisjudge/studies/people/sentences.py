@@ -148,20 +148,15 @@ def weakest_sentence(comparison: compared.HumanComparison) -> str:
 
 def opening(comparison: compared.HumanComparison) -> list[str]:
     """What comes first: who must be looked at, what may be claimed and what not, whose labels these are."""
+    n, rest = comparison.n_left_out, "of other repeats, of the other level (step_level), or of runs without messages"
     return [
         *strangers_sentences(comparison),
         count_sentence(comparison),
         *(claim_sentence(comparison, kind) for kind in dict.fromkeys(claim.kind for claim in comparison.claims)),
         *filter(None, [weakest_sentence(comparison)]),
         *by_text((question.question, question_sentence(question)) for question in comparison.questions),
-        *filter(None, [left_out_sentence(comparison.n_left_out)]),
+        *([f"Left out: {many(n, 'rating')} of judges, {rest}."] if n else []),
     ]
-
-
-def left_out_sentence(n_ratings: int) -> str:
-    """How many of the judges' ratings are not compared, and what they are of."""
-    rest = "of other repeats, of the other level (step_level), or of runs without messages"
-    return f"Left out: {many(n_ratings, 'rating')} of judges, {rest}." if n_ratings else ""
 
 
 def strangers_sentences(comparison: compared.HumanComparison) -> list[str]:
