@@ -284,7 +284,7 @@ def fit_curve(
         new_file(out)
     words = [word.strip() for word in labels.split(",") if word.strip()]
     report = curve_report(
-        read_table(table),
+        read_table(table, (task, dimension, run)),
         ScoreColumns(raw=raw, human=human, task=task, dimension=dimension, run=run),
         reference="norm" if one_of("--reference", reference, ("criterion", "norm")) == "norm" else "criterion",
         labels=words,
@@ -321,7 +321,9 @@ def apply_curve(
     from axisjudge.studies.curves.sources import ScoreColumns, read_table, write_table
 
     fits = read_curves(curve)
-    scored = apply_curves(read_table(table), fits, ScoreColumns(raw=raw, dimension=dimension), mended=mended)
+    scored = apply_curves(
+        read_table(table, (dimension,)), fits, ScoreColumns(raw=raw, dimension=dimension), mended=mended
+    )
     if out is not None:
         write_table(scored, new_file(out))
     if json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,9 @@ from axisjudge.families import family_of
 from axisjudge.ratings.scales import categories_of, has_words, recognised_scale
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import SCHEMA_VERSION, Rating
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
 
 _TYPES: dict[str, Any] = {
     **dict.fromkeys(("schema_version", "step_index", "repeat"), pl.Int64),
@@ -64,16 +67,28 @@ def _polars(frame: Any, where: str) -> pl.DataFrame:
         if isinstance(frame, pl.LazyFrame):
             return frame.collect()
         if isinstance(frame, Mapping):
-            cells = {name: [_or_none(cell) for cell in column] for name, column in frame.items()}
-            return pl.DataFrame(cells, strict=False)
-        table: pl.DataFrame = nw.from_native(frame, eager_only=True).to_polars()
-        return table
+            return of_columns(frame)
+        return of_narwhals(nw.from_native(frame, eager_only=True))
     except ModuleNotFoundError as error:
         cure = f"install {error.name}, or hand over a dict of columns"
         raise InputError(where, "this kind of table needs another package", error.name, cure) from error
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         rule = "must be a polars, pandas or arrow table, or a dict of columns"
         raise InputError(where, rule, type(frame).__name__) from error
+
+
+def of_columns(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """A dict of columns as polars; cells of several kinds in one column become texts."""
+    return pl.DataFrame({name: [_or_none(cell) for cell in cells] for name, cells in columns.items()}, strict=False)
+
+
+def of_narwhals(table: nw.DataFrame[Any]) -> pl.DataFrame:
+    """A narwhals table as polars; pandas' columns of objects of several kinds, which arrow refuses, cell by cell."""
+    try:
+        own: pl.DataFrame = table.to_polars()
+        return own
+    except (TypeError, ValueError):
+        return of_columns({name: table[name].to_list() for name in table.columns})
 
 
 def _or_none(cell: Any) -> Any:

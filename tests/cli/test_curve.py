@@ -130,3 +130,42 @@ def test_a_curve_of_no_axis_dimension_is_refused(table: Path, tmp_path: Path) ->
     assert "is there already" in str(run("curve", "fit", table, "--out", curve).exception)
     done = run("axis-result", demo_transcripts()[0], "--curves", curve)
     assert "AXIS dimensions are environment, service, agent; found 'all'" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"curve": None},
+        {"reference": "both"},
+        {"curve": {"form": "log_normal", "median": "x", "sigma": 1}},
+        {
+            "line": {
+                "intercept": 0,
+                "slope": 1,
+                "covariance": [[1], [1, 2]],
+                "degrees": 9,
+                "n_clusters": 9,
+                "n_items": 9,
+            }
+        },
+        {
+            "line": {
+                "intercept": "0",
+                "slope": 1,
+                "covariance": [[1, 0], [0, 1]],
+                "degrees": 9,
+                "n_clusters": 9,
+                "n_items": 9,
+            }
+        },
+        {"median": {"ci_level": "95"}},
+    ],
+)
+def test_a_curve_file_that_was_edited_by_hand_is_refused_in_one_line(table: Path, tmp_path: Path, spoilt) -> None:
+    curve = tmp_path / "curve.json"
+    assert run("curve", "fit", table, "--out", curve).exit_code == 0
+    whole = json.loads(curve.read_text())["all"]
+    spoilt = {name: {**whole[name], **to} if name == "median" else to for name, to in spoilt.items()}
+    curve.write_text(json.dumps({"all": whole | spoilt}))
+    with pytest.raises(InputError):
+        app(["curve", "apply", str(table), "--curve", str(curve)], standalone_mode=False)

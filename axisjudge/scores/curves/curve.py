@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, all_in_unit_interval, in_open_unit_interval, positive
+from axisjudge.checks import InputError, all_in_unit_interval, in_open_unit_interval, one_of, positive
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.link_lines import LinkLine, normal_density
@@ -327,6 +327,9 @@ class CurveFit(Result):
         given = stated["curve"]
         if given is not None and given.get("form") != LogNormalCurve.form:
             raise InputError("curve", "a fitted curve is log-normal", given.get("form"))
+        if given is None and not stated["refusals"]:
+            raise InputError("curve", "must be there, or the reasons why there is none")
+        one_of("reference", stated["reference"], get_args(Reference))
         numbers = {name: _numbers(stated["line"][name]) for name in _OF_LINE}
         kept = ("reference", "meaning", "n_zero", "n_top", "floor")
         return cls(
@@ -346,12 +349,18 @@ def _numbers(stated: Any) -> Any:
     """Numbers of a file; what JSON has no word for was written as null."""
     if isinstance(stated, list):
         return [_numbers(each) for each in stated]
+    if stated is not None and not isinstance(stated, int | float):
+        raise TypeError(f"{stated!r} is no number")
     return math.nan if stated is None else stated
 
 
 def _estimate(stated: dict[str, Any]) -> Estimate:
     """An estimate of a file; an end that the data do not bound was written as null."""
-    fields = {**stated, "notes": tuple(stated["notes"])}
+    fields = {
+        **stated,
+        "notes": tuple(stated["notes"]),
+        "ci_level": in_open_unit_interval("ci_level", stated["ci_level"]),
+    }
     known = stated["estimate"] is not None
     for name, unbounded in (("estimate", math.nan), ("ci_low", 0.0), ("ci_high", math.inf)):
         if stated[name] is None:

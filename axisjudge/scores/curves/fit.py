@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, in_open_unit_interval, one_each
+from axisjudge.checks import InputError, in_open_unit_interval, once_each, one_each, shaped
 from axisjudge.results import plain
 from axisjudge.scores.curves.curve import CurveFit, Floats, FloorEffect, LogNormalCurve, Reference, Refusal
 from axisjudge.stats.estimate import Estimate, many, plural
 from axisjudge.stats.link_lines import LinkLine, cumulative_line, fractional_line, population_line
 from axisjudge.stats.proportions import FEWEST_CLUSTERS
+from axisjudge.workbench import write_whole
 
 # The runs that a curve is fitted to.
 
@@ -65,8 +66,7 @@ def sample_of(
     groups = np.arange(x.size) if tasks is None else np.asarray(tasks)
     one_each("tasks", groups, x.size, of="runs")
     kept = ~(np.isnan(x) | np.isnan(y))
-    if (outside := (x[kept] < 0) | (x[kept] > 1)).any():
-        raise InputError("raw", "raw scores lie in [0, 1]", x[kept][outside][0], "divide by the largest possible score")
+    checked_raw(x[kept])
     if floor is not None:
         in_open_unit_interval("floor", floor)
     return ScoredRuns(
@@ -78,6 +78,13 @@ def sample_of(
         cluster_unit="run" if tasks is None else cluster_unit,
         ci_level=in_open_unit_interval("ci_level", ci_level),
     )
+
+
+def checked_raw(raw: Floats) -> Floats:
+    """Raw scores if all lie in [0, 1] (or are NaN), else InputError: a curve says nothing of others."""
+    if (outside := (raw < 0) | (raw > 1)).any():
+        raise InputError("raw", "raw scores lie in [0, 1]", raw[outside][0], "divide by the largest possible score")
+    return raw
 
 
 # What speaks against a fit, with what to collect instead, and what to know of a fit that stands.
@@ -130,6 +137,11 @@ def _population_refusals(sample: ScoredRuns, line: LinkLine) -> tuple[Refusal, .
 def warnings_of(fit: CurveFit, sample: ScoredRuns) -> tuple[str, ...]:
     """What to know before using the curve."""
     warnings = []
+    if sample.n_missing:
+        lack = "raw score" if fit.reference == "norm" else "raw score or what people said"
+        warnings.append(
+            f"{sample.n_missing:,} of {sample.n_missing + sample.raw.size:,} rows lack a {lack} and are left out"
+        )
     if math.isinf(fit.sigma.ci_high):
         warnings.append(
             "the slope's interval reaches 0: these data set no upper end to sigma and none to the median; collect more "
@@ -238,6 +250,8 @@ def fit_ordinal_curve(
         The anchor: at 50 half of the labels are this or better.
     """
     order = {label: position for position, label in enumerate(scale)}
+    if len(order) < max(2, len(scale)):
+        raise InputError("labels", "must be two or more, each named once", ", ".join(map(str, scale)))
     if cut not in order or order[cut] == 0:
         raise InputError("cut", f"must be one of {', '.join(map(str, scale[1:]))}", cut)
     if unknown := sorted({str(each) for each in labels if each is not None and each not in order}):
@@ -336,8 +350,7 @@ _CURE = "write one with `axisjudge curve fit TABLE --out curve.json`"
 
 def write_curves(path: str | Path, fits: Mapping[str, CurveFit]) -> None:
     """Write fits by the name of their dimension; refused ones with their reasons."""
-    text = json.dumps(plain(fits), indent=1, allow_nan=False)
-    Path(path).write_text(text + "\n", encoding="utf-8")
+    write_whole(Path(path), json.dumps(plain(fits), indent=1, allow_nan=False) + "\n")
 
 
 def read_curves(path: str | Path) -> dict[str, CurveFit]:
@@ -350,14 +363,12 @@ def read_curves(path: str | Path) -> dict[str, CurveFit]:
     """
     where = str(path)
     try:
-        stated = json.loads(Path(path).read_text(encoding="utf-8"))
+        stated = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=once_each)
     except FileNotFoundError:
         raise InputError(where, "no such curve file", cure=_CURE) from None
     except (UnicodeDecodeError, json.JSONDecodeError):
         raise InputError(where, "is not a curve file", cure=_CURE) from None
     if not isinstance(stated, dict) or not stated or not all(isinstance(each, dict) for each in stated.values()):
         raise InputError(where, "is not a curve file", cure=_CURE)
-    try:
+    with shaped(where):
         return {name: CurveFit.from_dict(each) for name, each in stated.items()}
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(where, f"a curve in it is broken ({error})", cure=_CURE) from None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError
 from axisjudge.ratings import SCHEMA, as_ratings
 from axisjudge.ratings.edge import MADE_UP as MADE_UP
-from axisjudge.ratings.edge import with_families
+from axisjudge.ratings.edge import of_columns, of_narwhals, with_families
 from axisjudge.results import columns as named_columns
 from axisjudge.results import row
 from axisjudge.stats.estimate import Estimate
@@ -121,10 +121,10 @@ def to_polars(frame: Given, columns: Iterable[str], *, where: str) -> pl.DataFra
         return with_families(own) if {"rater", "rater_kind", "family"} <= set(names) else own
     if set(names) <= SCHEMA.keys() and "rater" in names:
         return as_ratings(frame, where=where).select(names)
-    table = narwhals_of(pl.DataFrame(frame) if isinstance(frame, Mapping) else frame, where)
+    table = narwhals_of(of_columns(frame) if isinstance(frame, Mapping) else frame, where)
     if missing := [name for name in names if name not in table.columns]:
         raise InputError(where, f"must have the columns {', '.join(names)}", cure=f"add {', '.join(missing)}")
-    return table.select(names).to_polars()
+    return of_narwhals(table.select(names))
 
 
 def columns_of(frame: Given) -> list[str]:

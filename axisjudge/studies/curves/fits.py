@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import fill
 from typing import Any, ClassVar, Literal
@@ -13,9 +13,10 @@ import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.figures import theme
+from axisjudge.ratings.edge import NO_VERDICT
 from axisjudge.results import Result, columns
 from axisjudge.scores.curves.curve import AXIS_CURVE, CurveFit, LogNormalCurve
-from axisjudge.scores.curves.fit import fit_criterion_curve, fit_norm_curve, fit_ordinal_curve
+from axisjudge.scores.curves.fit import checked_raw, fit_criterion_curve, fit_norm_curve, fit_ordinal_curve
 from axisjudge.scores.curves.forms import ASSUMED, FormLoss, NoiseEffect, compare_forms, noise_effect
 from axisjudge.studies._shared import frames
 from axisjudge.studies._shared.result import Part
@@ -204,9 +205,12 @@ def curve_report(
     if cluster:
         named = replace(named, task=cluster)
     human = named.human if reference == "criterion" else None
-    wanted = [named.raw, *filter(None, (human, named.task, named.dimension, named.run))]
-    if missing := [name for name in wanted if name not in table.columns]:
-        raise InputError("table", f"needs a column {missing[0]!r}", ", ".join(table.columns), "name the column to take")
+    _has_columns(table, (named.raw, human, named.task, named.dimension, named.run))
+    idle = {"labels": labels and reference == "norm", "cut": cut and not labels}
+    if passed_over := [name for name, given in idle.items() if given]:
+        raise InputError(
+            passed_over[0], "says how people's labels are read, and none are", cure="leave it out, or give labels"
+        )
     parts = {ALL: table}
     if named.dimension:
         parts = {str(name): part for (name,), part in table.group_by(named.dimension, maintain_order=True)}
@@ -223,8 +227,9 @@ def curve_report(
         if human is None:
             fit = fit_norm_curve(raw, tasks, floor=floor, ci_level=ci_level)
         elif labels:
-            words = part[human].cast(pl.String).to_list()
-            fit = fit_ordinal_curve(raw, words, labels, cut, tasks, floor=floor, ci_level=ci_level)
+            fit = fit_ordinal_curve(
+                raw, _words(part, human, labels).to_list(), labels, cut, tasks, floor=floor, ci_level=ci_level
+            )
         else:
             given = _numbers(part, human)
             fit = fit_criterion_curve(raw, given, tasks, floor=floor, ci_level=ci_level)
@@ -371,26 +376,47 @@ def apply_curves(
     names = {fit.score_name for fit in fits.values()}
     if len(names) != 1:
         raise InputError("curve", "one table holds scores of one meaning", sorted(names), "apply them one by one")
-    if named.raw not in scores.columns:
-        raise InputError("table", f"needs a column {named.raw!r}", ", ".join(scores.columns), "name the column to take")
+    _has_columns(scores, (named.raw, named.dimension))
+    if not named.dimension and len(fits) > 1:
+        cure = "name the column that says which with --dimension"
+        raise InputError("curve", f"has curves of {len(fits)} dimensions", ", ".join(fits), cure)
     dimension = _names(scores, named.dimension) if named.dimension else np.full(scores.height, next(iter(fits)))
     if unknown := sorted(set(dimension.tolist()) - set(fits)):
         raise InputError("table", f"curves are of {', '.join(fits)}", unknown[0], "fit that dimension first")
-    raw, band = _numbers(scores, named.raw), np.full((3, scores.height), np.nan)
+    raw, band = checked_raw(_numbers(scores, named.raw)), np.full((3, scores.height), np.nan)
     for name, fit in fits.items():
         mine = dimension == name
         band[:, mine] = np.array(fit.band(raw[mine], mended=mended))
     score, low, high = (pl.Series(values).fill_nan(None) for values in band)
     name = names.pop()
+    if name in scores.columns:
+        raise InputError("table", "has such a column already", name, "rename it, or leave it out")
     return scores.with_columns(**{name: score, f"{name}_low": low, f"{name}_high": high})
 
 
+def _has_columns(table: pl.DataFrame, names: Iterable[str | None]) -> None:
+    if missing := [name for name in names if name and name not in table.columns]:
+        raise InputError("table", f"needs a column {missing[0]!r}", ", ".join(table.columns), "name the column to take")
+
+
 def _numbers(table: pl.DataFrame, column: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    try:
-        return table[column].cast(pl.Float64).fill_null(math.nan).to_numpy()
-    except pl.exceptions.PolarsError:
-        first = table[column].head(3).to_list()
-        raise InputError(column, "must hold numbers", first, "name the right column") from None
+    """A column of numbers, or of texts and categories that are numbers; NaN where a cell holds nothing."""
+    cells = table[column]
+    if not (cells.dtype.is_numeric() or cells.dtype == pl.Null):
+        cells = _words(table, column)
+        if (others := cells.filter(cells.is_not_null() & cells.cast(pl.Float64, strict=False).is_null())).len():
+            raise InputError(column, "must hold numbers", others[0], "name the right column")
+    return cells.cast(pl.Float64).fill_null(math.nan).to_numpy()
+
+
+def _words(table: pl.DataFrame, column: str, known: Sequence[str] = ()) -> pl.Series:
+    """A column as texts, null where a cell says that nothing is there and is none of the `known` words."""
+    cells = table[column]
+    if cells.dtype.is_float() and (cells.drop_nulls() % 1 == 0).all():  # how pandas writes whole numbers beside gaps
+        cells = cells.fill_nan(None).cast(pl.Int64)
+    word = pl.col(column).cast(pl.String).str.strip_chars()
+    is_one = word.is_in([*known]) | ~word.str.to_lowercase().is_in([*NO_VERDICT])
+    return cells.to_frame().select(pl.when(is_one).then(word)).to_series()
 
 
 def _names(table: pl.DataFrame, column: str) -> np.ndarray[Any, Any]:

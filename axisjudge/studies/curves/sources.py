@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -143,16 +144,18 @@ def _counts(scores: pl.DataFrame, origin: str) -> str:
     return say.COUNTS.format(**counts, origin=origin)
 
 
-_FORMATS: dict[str, tuple[Callable[[Path], pl.DataFrame], Callable[[pl.DataFrame, Path], None]]] = {
-    ".csv": (pl.read_csv, pl.DataFrame.write_csv),
-    ".jsonl": (pl.read_ndjson, pl.DataFrame.write_ndjson),
-    ".ndjson": (pl.read_ndjson, pl.DataFrame.write_ndjson),
+_FORMATS: dict[str, tuple[Callable[..., pl.DataFrame], Callable[[pl.DataFrame, Path], None]]] = {
+    # a column is what all of its cells are, not the first hundred
+    ".csv": (partial(pl.read_csv, infer_schema_length=None), pl.DataFrame.write_csv),
+    **dict.fromkeys(
+        (".jsonl", ".ndjson"), (partial(pl.read_ndjson, infer_schema_length=None), pl.DataFrame.write_ndjson)
+    ),
     ".parquet": (pl.read_parquet, pl.DataFrame.write_parquet),
 }
 
 
-def read_table(path: str | Path) -> pl.DataFrame:
-    """A table from CSV, JSON Lines or Parquet, told apart by the file's name.
+def read_table(path: str | Path, names: Iterable[str | None] = ("run", "task", "dimension", "agent")) -> pl.DataFrame:
+    """A table from CSV, JSON Lines or Parquet, told apart by the file's name; `names` are columns of no numbers.
 
     Raises
     ------
@@ -163,6 +166,8 @@ def read_table(path: str | Path) -> pl.DataFrame:
     if not file.is_file():
         raise InputError(str(path), "no such table")
     read, _ = _FORMATS[_ending(file)]
+    if file.suffix.lower() == ".csv":  # else tasks 01 and 1 were one
+        read = partial(read, schema_overrides={name: pl.String for name in names if name})
     try:
         return read(file)
     except (pl.exceptions.PolarsError, OSError) as error:

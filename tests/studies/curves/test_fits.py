@@ -229,6 +229,10 @@ def test_published_points_and_the_cliff() -> None:
         (lambda table: curve_report(table, COLUMNS, dimensions=["servise"]), "found 'servise'"),
         (lambda table: curve_report(table, reference="nrom"), "did you mean 'norm'"),
         (lambda table: scores_of_ratings(people_as_ratings(table)), "judges and by people"),
+        (lambda table: curve_report(table.with_columns(raw=pl.col("raw") > 0.5)), "raw: must hold numbers"),
+        (lambda table: curve_report(table, cut="good"), "cut: says how people's labels are read"),
+        (lambda table: curve_report(table, reference="norm", labels=["a", "b"]), "labels: says how"),
+        (lambda table: curve_report(table, labels=["a", "b", "a"], cut="b"), "each named once"),
     ],
 )
 def test_malformed_tables_say_what_is_wrong(scores, call, message) -> None:
@@ -268,3 +272,58 @@ def test_files_that_are_no_tables_say_so(tmp_path) -> None:
     (tmp_path / "a.parquet").write_text("x")
     with pytest.raises(InputError, match="cannot be read as parquet"):
         read_table(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        lambda table: table.astype({"raw": str}),
+        lambda table: table.assign(raw=table["raw"].astype(str).astype("category")),
+        lambda table: table.assign(raw=[str(x) if i % 2 else x for i, x in enumerate(table["raw"])]),
+        lambda table: table.assign(human=table["human"].astype("Int64")),
+        lambda table: table.assign(task=[i if i % 2 else str(i) for i in table["task"]]),
+    ],
+)
+def test_numbers_and_names_count_alike_whatever_type_pandas_gives_them(typed) -> None:
+    rows = planted_scores(n_tasks=12, judgings=1).filter(pl.col("dimension") == "environment").to_pandas()
+    rows = rows[["raw", "human", "task"]].assign(task=np.arange(len(rows)) % 12)
+    expected, found = (curve_report(each, forms=False).fits["all"].median for each in (rows, typed(rows)))
+    assert found == expected
+
+
+def test_rows_that_lack_a_score_are_counted_where_the_fit_is_told() -> None:
+    rows = planted_scores(n_tasks=12, judgings=1).filter(pl.col("dimension") == "environment").to_pandas()
+    gaps = rows.assign(human=rows["human"].astype(object).where(rows.index > 2, "n/a"))
+    report = curve_report(gaps, forms=False)
+    assert report.fits["all"].median.n_items == len(rows) - 3
+    assert any("3 of 48 rows" in remark for remark in report.remarks)
+
+
+def test_a_label_named_none_is_a_label() -> None:
+    rows = planted_scores(n_tasks=12, judgings=1).filter(pl.col("dimension") == "environment")
+    words = pl.when(pl.col("human") > 50).then(pl.lit("some")).otherwise(pl.lit("none"))
+    fit = curve_report(rows.with_columns(human=words), labels=["none", "some"], cut="some").fits["all"]
+    assert fit.median.n_items == rows.height
+
+
+def test_a_csv_is_read_to_its_end_and_its_names_are_no_numbers(tmp_path) -> None:
+    """The first cell with a half stands in row 150, and tasks 01 and 1 are two."""
+    lines = [f"0.5,{'57.5' if row == 150 else 50},{'01' if row % 2 else '1'}" for row in range(200)]
+    (tmp_path / "a.csv").write_text("\n".join(["raw,human,task", *lines]))
+    table = read_table(tmp_path / "a.csv")
+    assert table["human"].sum() == 50 * 199 + 57.5
+    assert set(table["task"]) == {"01", "1"}
+
+
+def test_a_curve_is_applied_to_what_it_was_fitted_for(scores, report) -> None:
+    """Of several curves none is taken unasked; a raw score off the scale has none; a column is not written over."""
+    fits = {name: fit for name, fit in report.fits.items() if fit.curve}
+    with pytest.raises(InputError, match="curves of 2 dimensions"):
+        apply_curves(scores, fits)
+    one = {"environment": fits["environment"]}
+    with pytest.raises(InputError, match="lie in"):
+        apply_curves(scores.with_columns(raw=100 * pl.col("raw")), one)
+    with pytest.raises(InputError, match="needs a column 'kind'"):
+        apply_curves(scores, fits, ScoreColumns(dimension="kind"))
+    with pytest.raises(InputError, match="such a column already"):
+        apply_curves(apply_curves(scores, one), one)
