@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from axisjudge.checks import InputError, positive
+from axisjudge.checks import InputError, once_each, positive
 from axisjudge.cli import show
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def score(
 
     if store and (frozen or strict):
         raise InputError("--store", "keeps scores by the rolling baseline, never strict", cure="leave it out")
+    if out is not None:
+        show.new_file(out)
     table, chosen = _read(runs, cluster, strict=strict), _rules_of(rules)
     baseline: Baseline = frozen_baseline(table, rules=chosen) if frozen else "rolling"
     scored = score_runs(table, rules=chosen, baseline=baseline, strict=strict)
@@ -169,7 +171,8 @@ def _rules_of(path: Path | None) -> "ScorecardRules":
     if path is None:
         return ScorecardRules()
     try:
-        return ScorecardRules(**json_text.loads(path.read_text(encoding="utf-8")))
+        stated = json_text.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once_each)
+        return ScorecardRules(**stated)
     except OSError as error:
         raise InputError("--rules", f"cannot be read ({error.strerror})", str(path)) from None
     except (TypeError, ValueError) as error:

@@ -135,3 +135,16 @@ def test_without_the_extra_all_but_the_store_works_and_it_says_which_extra(tmp_p
         refused = without_the_extra("scorecard", *command)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
         assert "pip install 'axisjudge[service]'" in refused.stderr
+
+
+def test_scores_are_never_written_over_a_file_that_is_there(axisjudge, runs, tmp_path):
+    (tmp_path / "kept.jsonl").write_text("kept")
+    assert "is there already" in axisjudge("scorecard", "score", runs, "--out", tmp_path / "kept.jsonl", code=2)
+    assert (tmp_path / "kept.jsonl").read_text() == "kept"
+
+
+@pytest.mark.parametrize("rules", ['{"window": 20.5}', '{"min_samples": true}', '{"window": 30, "window": 20}'])
+def test_rules_that_count_no_runs_or_are_given_twice_are_refused(axisjudge, runs, tmp_path, rules):
+    (tmp_path / "rules.json").write_text(rules)
+    said = axisjudge("scorecard", "score", runs, "--rules", tmp_path / "rules.json", code=2)
+    assert len(said.splitlines()) == 1

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from axisjudge.checks import InputError
 from axisjudge.figures import theme
 from axisjudge.scores.run_score import (
     COMPONENTS,
@@ -22,6 +23,7 @@ from axisjudge.scores.run_score import (
     tier_of,
 )
 from axisjudge.scores.run_score.rules import NEUTRAL, too_few_before, usable_ends, weighted_score
+from axisjudge.scores.run_score.runs import runs_table
 from axisjudge.scores.run_score.score import DEFAULT
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import clustered_mean
@@ -192,11 +194,12 @@ class NeutralComponents(Part, name="neutral", caption="Where 50 stands for a com
     reasons: pl.DataFrame
     n_wide: int
     span: float
+    several: bool = False
 
     @property
     def answer(self) -> str:
         """How many scores hold a neutral 50; empty where none does."""
-        return say.neutral(self.n_wide, self.span)
+        return say.neutral(self.n_wide, self.span, several=self.several)
 
 
 def neutral_components(
@@ -212,7 +215,11 @@ def neutral_components(
     reasons = counted.agg(runs=pl.len().cast(pl.Int64)).sort(*in_order, descending=[False, True, False])
     wide = scored.filter(pl.col("score_high") > pl.col("score_low"))  # null where there is no score
     span = float(np.median((wide["score_high"] - wide["score_low"]).to_numpy())) if wide.height else 0.0
-    return NeutralComponents(reasons, wide.height, span, kind=kind)
+    several = (
+        reasons["runs"].sum()
+        > scored.filter(pl.any_horizontal(pl.col([f"{name}_reason" for name in COMPONENTS]).is_not_null())).height
+    )
+    return NeutralComponents(reasons, wide.height, span, several, kind=kind)
 
 
 class Trend(Part, caption="Runs whose tier depends on the baseline, per agent"):
@@ -276,6 +283,8 @@ def trend(rolling: pl.DataFrame, frozen: pl.DataFrame, *, periods: int = 6, kind
     Runs without an end time that can be true, or that were not scored, are not in it.
     """
     names = ["run_id", "score", "latency", "tier"]
+    if periods < 1:
+        raise InputError("periods", "must be 1 or more", periods)
     both = rolling.select(NAMED, usable_ends(), *names).join(frozen.select(names), on="run_id", suffix="_frozen")
     both = both.filter(pl.col("ended_at").is_not_null() & pl.col("score").is_not_null())
     times = both["ended_at"].to_physical().to_numpy()
@@ -436,6 +445,8 @@ def run_score(
     trajectories: Sequence[Trajectory] = (),
     *,
     label_name: str = "labels",
+    question: str = "",
+    raters: Sequence[str] | None = None,
     spec: str | None = None,
     periods: int = 6,
     rules: ScorecardRules = DEFAULT,
@@ -455,6 +466,8 @@ def run_score(
         Others with an end-task reward, with which their score is compared; completion, which is the reward, left out.
     label_name : str
         What the labels are, for sentences.
+    question, raters
+        Which labels count, as `rated_labels` takes them.
     spec : str, optional
         Rank the runs of this one.
     periods : int
@@ -488,16 +501,20 @@ def run_score(
     """
     kind: Kind = "pandas" if isinstance(runs, Sequence) else kind_of(runs)
     if isinstance(runs, Sequence):
+        if others := [each for each in runs if not isinstance(each, Trajectory)]:
+            raise InputError("runs", "must be a table, or trajectories as read", type(others[0]).__name__)
         table, trajectories = runs_frame(runs_of(runs)), trajectories or runs
     else:
-        table = to_polars(runs, [name for name in columns_of(runs) if name in RUN_SCHEMA], where="runs")
+        given = to_polars(runs, [name for name in columns_of(runs) if name in RUN_SCHEMA], where="runs")
+        table = runs_table(given)
     scored = score_runs(table, rules=rules)
     still = score_runs(table, rules=rules, baseline=frozen_baseline(table, rules=rules))
     rng = np.random.default_rng(seed)
     contest = None if spec is None else competition(scored, table, spec=spec, ci_level=ci_level, rng=rng, kind=kind)
     of_labels = None
     if labels is not None:
-        of_labels = against_labels(scored, labels, name=label_name, rules=rules, ci_level=ci_level, kind=kind)
+        which: Any = {"name": label_name, "question": question, "raters": raters}
+        of_labels = against_labels(scored, labels, **which, rules=rules, ci_level=ci_level, kind=kind)
     of_reward = against_reward(trajectories, rules=rules, ci_level=ci_level, kind=kind) if trajectories else None
     compared = next((each for each in (of_labels, of_reward) if each is not None and each.found), None)
     return RunScore(

@@ -20,6 +20,7 @@ from axisjudge.scores.curves.curve import CurveFit
 from axisjudge.scores.curves.fit import fit_criterion_curve
 from axisjudge.scores.run_score import COMPONENTS, ScorecardRules, runs_frame, runs_of, score_runs, without
 from axisjudge.scores.run_score.rules import TIE_BREAKS, usable_ends, usable_walls
+from axisjudge.scores.run_score.runs import runs_table
 from axisjudge.scores.run_score.score import DEFAULT, win_probability
 from axisjudge.stats.calibration import auroc
 from axisjudge.stats.comparisons.ranking import pooled_by_cluster, rank_sets
@@ -111,8 +112,8 @@ def compete(
     InputError
         No run has a spec, or none the one named.
     """
-    handed = [name for name in ("artefact",) if name in runs.columns and runs[name].is_not_null().any()]
-    timed = runs if "wall_seconds" in runs.columns else runs.with_columns(wall_seconds=pl.lit(None, pl.Float64))
+    timed = runs_table(runs)
+    handed = [name for name in ("artefact",) if timed[name].is_not_null().any()]
     both = scored.with_columns(NAMED).join(timed.select("run_id", "wall_seconds", *handed), on="run_id", how="left")
     table = both.filter(pl.col("spec_id").is_not_null() & pl.col("score").is_not_null())
     if spec is not None:

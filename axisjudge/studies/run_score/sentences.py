@@ -28,7 +28,7 @@ NO_REWARD = "No trajectory has a score and an end-task reward, so that the two c
 
 def counts(n_runs: int, n_agents: int, n_scored: int) -> str:
     """How many runs of how many agents, and how many have a score."""
-    scored = "all" if n_scored == n_runs else f"{n_scored or 'none'}"
+    scored = "all" if n_scored == n_runs > 0 else f"{n_scored or 'none'}"
     return f"{many(n_runs, 'run')} of {many(n_agents, 'agent')}, {scored} scored."
 
 
@@ -68,13 +68,14 @@ def gain(points: Estimate) -> str:
     return f"On unseen specs the squared error of the S-curve is {moved} than that of score / 100, {points.clusters}."
 
 
-def neutral(n_wide: int, span: float) -> str:
-    """How many scores hold a neutral 50, and how far these could move (the median `span`)."""
+def neutral(n_wide: int, span: float, *, several: bool) -> str:
+    """How many scores hold a neutral 50 (or `several` in one score), and how far these could move (the median)."""
     if not n_wide:
         return ""
+    what, that, it = ("components are", "these", "them") if several else ("a component is", "that component", "it")
     return (
-        f"In {many(n_wide, 'run')} a component is the neutral 50 for want of data; with that component at 0 the score "
-        f"is {span:g} points lower than with it at 100{'' if n_wide == 1 else ' (median)'}."
+        f"In {many(n_wide, 'run')} {what} the neutral 50 for want of data; with {that} at 0 the score "
+        f"is {span:g} points lower than with {it} at 100{'' if n_wide == 1 else ' (median)'}."
     )
 
 

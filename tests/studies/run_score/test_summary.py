@@ -276,3 +276,49 @@ def test_runs_whose_agent_is_not_stated_are_of_an_unknown_one_in_every_part(runs
     found = trend(some, some)
     assert set(compete(some, runs, rng=np.random.default_rng(0)).wins) == set(found.table["agent"]) == names
     assert len(found.plot().get_figure().axes) == len(names)
+
+
+def test_runs_that_are_given_twice_or_bear_numbers_as_ids_count_once_in_a_competition(runs, scored):
+    """A run twice would be a repeat that nobody made; an id that pandas reads as a number is an id."""
+    once = compete(scored, runs, spec="spec-01", rng=np.random.default_rng(0))
+    with pytest.warns(UserWarning, match="counted once"):
+        twice = compete(scored, pl.concat([runs, runs]), spec="spec-01", rng=np.random.default_rng(0))
+    assert twice.ranked.equals(once.ranked)
+    assert twice.wins == once.wins
+    numbered = runs.with_columns(run_id=pl.int_range(runs.height)).to_pandas()
+    assert studies.run_score(numbered, spec="spec-01").contest.ranked.height == once.ranked.height
+
+
+def test_a_study_of_several_questions_takes_the_one_that_is_named(runs):
+    ids = runs["run_id"].to_list()
+    values = {"right": [float(n % 2) for n in range(len(ids))], "polite": [1.0] * len(ids)}
+    rows = [
+        {"trajectory_id": run, "question": question, "rater": "Zoë", "rater_kind": "human", "scale": "unit", "value": v}
+        for question, column in values.items()
+        for run, v in zip(ids, column, strict=True)
+    ]
+    with pytest.raises(InputError, match="name it with"):
+        studies.run_score(runs, pl.DataFrame(rows))
+    shares = {q: studies.run_score(runs, pl.DataFrame(rows), question=q).labels.found.share_good for q in values}
+    assert shares["polite"] == 1
+    assert shares["right"] == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("given", "how", "message"),
+    [
+        ("runs.jsonl", {}, "runs: must be a table, or trajectories"),
+        ([{"run_id": "a"}], {}, "runs: must be a table, or trajectories"),
+        ({"run_id": ["a"]}, {"periods": 0}, "periods: must be 1 or more"),
+    ],
+)
+def test_what_is_no_table_of_runs_is_refused_in_one_line(given, how, message):
+    with pytest.raises(InputError, match=message):
+        studies.run_score(given, **how)
+
+
+def test_several_neutral_components_of_one_run_are_told_as_several():
+    outcome_alone = {"run_id": ["a"], "outcome": ["COMPLETED"]}
+    told = neutral_components(score_runs(pl.DataFrame(outcome_alone))).answer
+    assert "components are the neutral 50" in told
+    assert "60 points" in told  # error rate, latency and resources at 0 and at 100
