@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from axisjudge.scores.axis.scenario import Scoring
     from axisjudge.scores.curves.curve import CurveFit
     from axisjudge.studies.axis_result import AxisResults, JudgedResults
-    from axisjudge.studies.axis_result.gate import Baseline, Gate, GateDecision, Rule
+    from axisjudge.studies.axis_result.gate import Baseline, Gate, Rule
     from axisjudge.studies.axis_result.runs import RunUsage
     from axisjudge.trajectory import Trajectory
 
@@ -48,11 +48,11 @@ class _GateAsked:
 
 
 def _gate_asked(
-    baseline: str, fail_if: Sequence[str], fail_under: float | None, junit: Path | None, summary: Path | None
+    baseline: str | None, fail_if: Sequence[str], fail_under: float | None, junit: Path | None, summary: Path | None
 ) -> _GateAsked | None:
     """The gate that was asked for, read and checked before anything is scored or paid; None where none was."""
-    given = {"--fail-if": fail_if and not baseline, "--junit": junit, "--summary": summary}
-    if not baseline and fail_under is None:
+    given = {"--fail-if": fail_if and baseline is None, "--junit": junit, "--summary": summary}
+    if baseline is None and fail_under is None:
         if idle := [name for name, value in given.items() if value]:
             raise InputError(idle[0], "is about a gate", cure="add --baseline NAME or --fail-under NUMBER")
         return None
@@ -62,7 +62,7 @@ def _gate_asked(
         raise InputError("--fail-under", "must lie between 0 and 100", fail_under)
     from axisjudge.studies.axis_result.gate import read_baseline, rule_of
 
-    kept = read_baseline(baseline) if baseline else None
+    kept = None if baseline is None else read_baseline(baseline)  # a name of no letter is asked about, not passed over
     return _GateAsked(kept, tuple(map(rule_of, fail_if)), fail_under, junit, summary)
 
 
@@ -122,23 +122,15 @@ def _decide(
 
 
 def _print_gate(decided: Gate) -> None:
+    from axisjudge.studies.axis_result.gate import heads, row
+
     if decided.warning:
         typer.echo(decided.warning)
-    show.table(
-        [_gate_row(each) for each in decided.decisions], "Gate; the interval is over repeats of the same scenario"
-    )
+    rows = [dict(zip(heads(decided), row(each), strict=True)) for each in decided.decisions]
+    show.table(rows, "Gate; the interval is over repeats of the same scenario")
     if unmet := [each.sentence for each in decided.decisions if each.exit_code]:
         show.lines(unmet, apart=True)
     show.lines([decided.answer], apart=True)
-
-
-def _gate_row(each: GateDecision) -> dict[str, Any]:
-    from axisjudge.results import reached
-
-    own = {name: getattr(each, name) for name in ("scenario", "agent", "rule", "outcome", "before", "after")}
-    of_change = {"change": "change.estimate", "low": "change.ci_low", "high": "change.ci_high"}
-    change = {name: reached(each, path) for name, path in of_change.items()}
-    return {**own, **change, "runs": f"{each.n_before}/{each.n_after}"}
 
 
 @baseline_app.example("history main")
@@ -198,8 +190,10 @@ def axis_result(
     rules: Annotated[str, "documented (the published text) or upstream (the original program)."] = "documented",
     curves: Annotated[Path | None, "Curve file of `curve fit --dimension`, to replace the program's curves."] = None,
     compare: Annotated[list[Path], "Transcripts of the same tasks to compare with; those above come first."] = [],
-    save_baseline: Annotated[str, "Keep the scores as baselines/NAME.json, to be committed; not if a gate fails."] = "",
-    baseline: Annotated[str, "Gate these runs against the baseline of that name."] = "",
+    save_baseline: Annotated[
+        str | None, "Keep the scores as baselines/NAME.json, to be committed; not if a gate fails."
+    ] = None,
+    baseline: Annotated[str | None, "Gate these runs against the baseline of that name."] = None,
     fail_if: Annotated[
         list[str], "A fall that fails the gate, in points: environment<-5 [default: composite<-5]."
     ] = [],
@@ -226,11 +220,14 @@ def axis_result(
     from axisjudge.scores.axis.scenario import read_scenario, read_weights
     from axisjudge.scores.curves.fit import read_curves
     from axisjudge.studies.axis_result import axis_result as study
+    from axisjudge.studies.axis_result.gate import path_of
     from axisjudge.studies.axis_result.runs import usage_of
 
     one_of("--format", form, ("table", "axis-json"))
     asked = _gate_asked(baseline, fail_if, fail_under, junit, summary)
     _refuse_other_answers(form, gate=asked is not None, compared=bool(compare))
+    if save_baseline is not None:
+        path_of(save_baseline)  # refused before anything is paid
     how: Scoring = {
         "grades": None if grades is None else read_ratings(grades, latest=True),
         "scenarios": [read_scenario(path) for path in checks],
@@ -268,9 +265,9 @@ def axis_result(
     exit_code = None
     if asked:
         exit_code = _decide(asked, runs, scored.runs.results, how["curves"], scored.run.made_up, json=json)
-    if save_baseline and show.account.refused:
+    if save_baseline is not None and show.account.refused:
         typer.echo(f"Baseline {save_baseline} is not saved: runs are missing.", err=True)
-    elif save_baseline and not exit_code:
+    elif save_baseline is not None and not exit_code:
         _save(save_baseline, runs, scored.runs.results, how["curves"])
     if exit_code is not None:
         raise typer.Exit(exit_code)

@@ -10,9 +10,10 @@ from xml.etree import ElementTree
 import pytest
 
 from axisjudge import workbench
+from axisjudge.checks import InputError
 from axisjudge.datasets import demo_transcripts
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies.axis_result.gate import Gate, GateDecision, ScoredRun, markdown
+from axisjudge.studies.axis_result.gate import Baseline, Gate, GateDecision, ScoredRun, markdown, rule_of
 from axisjudge.studies.axis_result.gate import gate as gate_of
 from axisjudge.studies.axis_result.gate import junit as junit_of
 
@@ -274,7 +275,82 @@ def test_its_history_is_listed_across_commits(bench):
     assert "main" in bench.run("axis-baseline", "list").out
 
 
+def scored(scores, *, scenario="szenario ü", agent="agént", kept="new"):
+    """Runs of one scenario and agent with these composites; `kept` keeps sets of them apart."""
+    quantities = ("composite", "goal_achievement", "environment", "service", "agent")
+    return [
+        ScoredRun(
+            scenario=scenario,
+            agent=agent,
+            trajectory_id=f"{kept}{n}",
+            scores=dict.fromkeys(quantities, float(score)),
+            ends=(float(score), float(score)),
+            calls=1,
+        )
+        for n, score in enumerate(scores)
+    ]
+
+
+def decided(after, before, *rules):
+    kept = Baseline(name="main", ruler={}, runs=tuple(scored(before, kept="old")))
+    return gate_of(scored(after), kept, rules=[rule_of(each) for each in rules])
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "rule"),
+    [
+        ([100, 100, 100, 100, 20, 100, 10, 30, 20, 60], [90, 95, 100, 92, 88, 91, 99, 97, 93, 94], "composite<-50"),
+        ([90] * 100, [90] * 3, "composite<-5"),
+        ([90, 91] * 50, [90, 91, 90], "composite<-5"),
+    ],
+)
+def test_more_repeats_than_there_are_on_the_smaller_side_would_tell(after, before, rule):
+    """Ten repeats that vary are not told that seven would do, nor a hundred that they are too few beside three."""
+    sentence = decided(after, before, rule).decisions[0].sentence
+    fewest = min(len(after), len(before))
+    assert f"; {fewest} repeats cannot exclude" in sentence
+    needed = int(sentence.partition("of runs; ")[2].split(" or more")[0])
+    assert needed > fewest
+    enough = [values * (needed // len(values) + 2) for values in (after, before)]
+    assert decided(*enough, rule).exit_code == 0
+
+
+@pytest.mark.parametrize("scores", [[82] * 100, [100] * 9 + [0]])
+def test_what_a_floor_cannot_exclude_lies_below_it_and_needs_more_runs_than_there_are(scores):
+    floor = 80 if len(scores) == 100 else 65
+    sentence = gate_of(scored(scores), None, floor=floor).decisions[0].sentence
+    assert int(sentence.partition("a mean from ")[2].split(" ")[0]) < floor
+    assert int(sentence.partition("; about ")[2].split(" ")[0]) > len(scores)
+
+
+def test_a_rule_given_twice_is_one_decision_and_the_baselines_own_runs_are_named():
+    once, twice = (decided([50, 55, 52, 60], [60, 62, 61, 66], *["composite<-5"] * n) for n in (1, 2))
+    assert twice.decisions == once.decisions
+    own = Baseline(name="main", ruler={}, runs=tuple(scored([90, 80, 85])))
+    assert "the baseline's own runs" in gate_of(own.runs, own).answer
+    assert "own runs" not in once.answer
+
+
+def test_a_gate_decides_nothing_of_no_runs_and_counts_each_run_once():
+    with pytest.raises(InputError, match="must be one or more"):
+        gate_of([], None, floor=80)
+    with pytest.raises(InputError, match="one or more"):
+        decided([], [])
+
+
+def test_the_table_of_a_gate_has_the_figures_of_its_sentences(bench):
+    """70.04 and 80.06 are told as 70.0 and 80.1, ten points and a tenth apart, wherever they stand."""
+    bench.record("after", [session(number, change="worse") for number in (1, 2, 3)])
+    page = bench.run("axis-result", "after", "--baseline", "main", "--fail-if", "environment<-5")
+    row = next(line.split() for line in page.out.splitlines() if "environment<-5" in line)
+    before, after, change = (float(each) for each in row[4:7])
+    assert change == pytest.approx(after - before)
+    assert f"({row[4]} to {row[5]}; {row[6]} points, " in page.out
+
+
 BAD = (
+    (("--baseline", ""), "a name is"),
+    (("--save-baseline", ""), "a name is"),
     (("--baseline", "absent"), "kept are: main"),
     (("--baseline", "../main"), "a name is"),
     (("--baseline", "main", "--fail-if", "environment>5"), "QUANTITY<NUMBER"),
@@ -298,8 +374,25 @@ def test_bad_input_is_one_line(bench):
 
 def test_a_damaged_baseline_is_named(bench):
     file = bench.path / "baselines" / "main.json"
-    for damage in ("{", "[]", json.dumps({**json.loads(file.read_text()), "runs": [{}]}), '{"format": "other"}'):
-        file.write_text(damage)
+    whole = json.loads(file.read_text())
+    first, *others = whole["runs"]
+    scores = [first["scores"] | {"agent": score} for score in (float("nan"), 950)]
+    runs = [[{}], [], whole["runs"] * 2, *([{**first, "scores": each}, *others] for each in scores)]
+    for damage in (b"{", b"[]", b'{"format": "other"}', b"\xff", *(dumped({**whole, "runs": each}) for each in runs)):
+        file.write_bytes(damage)
         code, said = gate(bench, "before")
         assert (code, said.count("\n")) == (2, 1)
         assert "main.json" in said
+
+
+def dumped(content):
+    return json.dumps(content).encode()
+
+
+def test_a_baseline_bears_the_name_of_its_file(bench):
+    """A copy of it is another baseline; a mark of its bytes' order is no fault of it."""
+    file = bench.path / "baselines" / "main.json"
+    (file.parent / "copy.json").write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    listed = json.loads(bench.run("axis-baseline", "list", "--json").out)["baselines"]
+    assert [each["baseline"] for each in listed] == ["copy", "main"]
+    assert "against baseline copy" in bench.run("axis-result", "before", "--baseline", "copy").out

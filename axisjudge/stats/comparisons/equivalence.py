@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -285,10 +286,13 @@ def mean_bounds(values: Sequence[float], *, scale: tuple[float, float], level: f
     return float(np.quantile(low, 1 - level)), float(np.quantile(high, level))
 
 
-def repeats_above(floor: float, mean: float, *, scale: tuple[float, float], level: float = 0.95) -> float:
-    r"""How many equal runs of `mean` show that it does not lie below `floor`, by the lower of `mean_bounds`.
+def repeats_above(
+    floor: float, mean: float, *, scale: tuple[float, float], level: float = 0.95, sd: float = 0.0
+) -> float:
+    r"""About how many runs of `mean` show that it does not lie below `floor`, by the lower of `mean_bounds`.
 
-    :math:`\log(1 - level) / \log(1 - (mean - floor) / (mean - a))`; infinite where `mean` is not above the floor.
+    Of equal ones :math:`\log(1 - level) / \log(1 - (mean - floor) / (mean - a))`, of such that vary by `sd` more
+    (`_of_varying`); infinite where `mean` is not above the floor.
 
     Examples
     --------
@@ -298,7 +302,14 @@ def repeats_above(floor: float, mean: float, *, scale: tuple[float, float], leve
     if mean <= floor:
         return math.inf
     share = (mean - floor) / (mean - scale[0])
-    return 1.0 if share >= 1 else math.log(1 - level) / math.log(1 - share)
+    equal = 1.0 if share >= 1 else math.log(1 - level) / math.log(1 - share)
+    return _of_varying(equal, mean - floor, sd, level)
+
+
+def _of_varying(equal: float, gap: float, sd: float, level: float) -> float:
+    """Runs that tell a mean to `gap`, as so many `equal` ones do: n of gap = gap equal / n + z sd / sqrt(n)."""
+    noise = NormalDist().inv_cdf(level) * sd
+    return ((noise + math.sqrt(noise**2 + 4 * gap**2 * equal)) / (2 * gap)) ** 2
 
 
 def _means(values: NDArray[np.float64], end: float, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -309,11 +320,14 @@ def _means(values: NDArray[np.float64], end: float, rng: np.random.Generator) ->
     return means if n_draws == 20_000 else rng.choice(means, 20_000)
 
 
-def repeats_to_exclude(fall: float, mean: float, *, scale: tuple[float, float], ci_level: float = 0.95) -> float:
-    """About how many equal repeats of `mean` on each side exclude a fall of so much by `repeats_change`.
+def repeats_to_exclude(
+    fall: float, mean: float, *, scale: tuple[float, float], ci_level: float = 0.95, sd: float = 0.0
+) -> float:
+    """About how many repeats of `mean` on each side exclude a fall of so much by `repeats_change`.
 
     A share of runs unseen in n repeats is about E / n with E exponential, and moves the mean after by up to mean - a,
     the mean before by up to b - mean: the quantile of E (mean - a) + E' (b - mean), over the fall. Infinite for none.
+    More where a change from one run to another varies by `sd` (`_of_varying`).
 
     Examples
     --------
@@ -323,7 +337,8 @@ def repeats_to_exclude(fall: float, mean: float, *, scale: tuple[float, float], 
     if fall <= 0:
         return math.inf
     draws = np.random.default_rng(0).standard_exponential((20_000, 2)) @ np.array([mean - scale[0], scale[1] - mean])
-    return float(np.quantile(draws, (1 + ci_level) / 2) / fall)
+    level = (1 + ci_level) / 2
+    return _of_varying(float(np.quantile(draws, level)) / fall, fall, sd, level)
 
 
 def repeats_change(

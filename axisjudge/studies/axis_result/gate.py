@@ -6,15 +6,16 @@ import json
 import math
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any, ClassVar, NamedTuple
 from xml.etree import ElementTree
 
-from axisjudge.checks import InputError, one_of, printable
+from axisjudge.checks import InputError, TooLittle, once_each, one_of, printable
 from axisjudge.results import Result, dumps
 from axisjudge.scores.axis.result import AxisResult
 from axisjudge.scores.curves.curve import CurveFit
@@ -32,7 +33,7 @@ from axisjudge.studies._shared.words import apart
 from axisjudge.studies.axis_result import sentences as say
 from axisjudge.studies.axis_result.runs import QUANTITIES
 from axisjudge.trajectory import Trajectory
-from axisjudge.workbench import own, whole_or_not_at_all
+from axisjudge.workbench import own, write_whole
 
 FORMAT = "axisjudge-baseline/1"
 #: The success that the original program gives a call with an error that nobody judged.
@@ -105,7 +106,15 @@ def scored_runs(trajectories: Sequence[Trajectory], results: Sequence[AxisResult
                 calls=sum(each.is_call for each in result.interactions),
             )
         )
-    return tuple(sorted(runs, key=lambda each: (*each.pair, each.trajectory_id)))
+    return tuple(sorted(_once(runs, "runs"), key=lambda each: (*each.pair, each.trajectory_id)))
+
+
+def _once(runs: Sequence[ScoredRun], where: str) -> Sequence[ScoredRun]:
+    """The runs, if none stands there twice: it would be a repeat that nobody made."""
+    twice = [name for name, n in Counter((each.pair, each.trajectory_id) for each in runs).items() if n > 1]
+    if twice:
+        raise InputError(where, "each run counts once", twice[0][1], "keep one of them")
+    return runs
 
 
 def ruler_of(results: Iterable[AxisResult], curves: Mapping[str, CurveFit] | None = None) -> dict[str, Any]:
@@ -143,8 +152,7 @@ def path_of(name: str) -> Path:
 def save_baseline(baseline: Baseline) -> Path:
     """Write the baseline as a whole, replacing what bore its name; git keeps what was there."""
     target = path_of(baseline.name)
-    with whole_or_not_at_all(target) as unfinished:
-        unfinished.write_text(dumps({"format": FORMAT, **baseline.to_dict()}), encoding="utf-8")
+    write_whole(target, dumps({"format": FORMAT, **baseline.to_dict()}))
     return target
 
 
@@ -160,7 +168,7 @@ def read_baseline(name: str) -> Baseline:
     if not path.is_file():
         kept = ", ".join(sorted(each.stem for each in path.parent.glob("*.json"))) or "none yet"
         raise InputError(f"baseline {name}", f"is not there; kept are: {kept}", cure="make it with --save-baseline")
-    return _baseline(path.read_text(encoding="utf-8"), str(path))
+    return replace(_baseline(path.read_bytes(), str(path)), name=name)  # its file's, as copies are made
 
 
 @dataclass(frozen=True)
@@ -229,16 +237,21 @@ def _broken(trajectory: Trajectory, result: AxisResult) -> str | None:
     return f"each of its {len(calls)} calls failed" if calls and failed == calls else None
 
 
-def _baseline(text: str, where: str) -> Baseline:
+def _baseline(text: str | bytes, where: str) -> Baseline:
     from cattrs.preconf.json import make_converter
 
     try:
-        saved = json.loads(text)
+        saved = json.loads(text, object_pairs_hook=once_each)
         if saved["format"] != FORMAT:
             raise InputError(where, f"must be of format {FORMAT}", saved["format"])
         baseline = make_converter(detailed_validation=False).structure(saved, Baseline)
-        if lacking := next((run for run in baseline.runs if set(run.scores) != set(QUANTITIES)), None):
-            raise KeyError(f"scores of run {lacking.trajectory_id}")
+        for run in baseline.runs:
+            if set(run.scores) != set(QUANTITIES):
+                raise KeyError(f"scores of run {run.trajectory_id}")
+            if not all(each is None or SCALE[0] <= each <= SCALE[1] for each in (*run.scores.values(), *run.ends)):
+                raise ValueError(f"a score of run {run.trajectory_id} lies outside 0 to 100")
+        if not _once(baseline.runs, where):
+            raise ValueError("it holds no run")
         return baseline
     except InputError:
         raise
@@ -315,6 +328,7 @@ class GateDecision(Result):
     after: float = math.nan
     change: Estimate | None = None
     reason: str = ""
+    own_runs: bool = False
 
     @property
     def exit_code(self) -> int:
@@ -358,7 +372,9 @@ class Gate(Result):
     @property
     def answer(self) -> str:
         """What the gate says as a whole."""
-        return say.answer(self.exit_code, [each.outcome for each in self.decisions], self.baseline, len(self.unread))
+        n_own = sum(each.own_runs for each in self.decisions)
+        outcomes = [each.outcome for each in self.decisions]
+        return say.answer(self.exit_code, outcomes, self.baseline, len(self.unread), n_own)
 
 
 def rule_of(text: str) -> Rule:
@@ -420,7 +436,7 @@ def gate(
         Files that could not be read, or not whole, each with its reason: a gate passes on nothing that is missing.
     """
     now, before = by_pair(runs), by_pair(baseline.runs if baseline else ())
-    rules = rules or default_rules([*runs, *(baseline.runs if baseline else ())])
+    rules = tuple(dict.fromkeys(rules)) or default_rules([*runs, *(baseline.runs if baseline else ())])
     shared = [pair for pair in now if pair in before]
     strict = 1 - (1 - ci_level) / max(1, len(shared) * len(rules))
     decisions: list[GateDecision] = []
@@ -430,6 +446,8 @@ def gate(
             decisions += _compared(pair, rules, ci_level, strict)
         if floor is not None and pair.new:
             decisions.append(_above(pair, floor, ci_level, 1 - (1 - ci_level) / len(now)))
+    if not decisions and not unread:
+        raise TooLittle("runs", "must be one or more: a gate passes on nothing that is missing")
     against = baseline.name if baseline else None
     return Gate(
         baseline=against, decisions=tuple(decisions), made_up=tuple(made_up), unread=tuple(unread), ci_level=ci_level
@@ -493,10 +511,12 @@ def _fall(pair: _Pair, rule: Rule, ci_level: float, strict: float) -> GateDecisi
     elif change.ci_high < rule.margin:
         reason = say.NOT_AMONG_MANY
     elif not math.isnan(change.ci_low) and change.estimate >= rule.margin:
-        needed = repeats_to_exclude(-rule.margin, fmean((*first, *second)), scale=SCALE, ci_level=ci_level)
-        reason = say.unseen(unseen_share(len(second), ci_level), len(second), needed)
+        fewest, fall = min(len(first), len(second)), min(change.estimate, 0.0) - rule.margin
+        how: Any = {"scale": SCALE, "ci_level": ci_level, "sd": math.hypot(stdev(first), stdev(second))}
+        needed = repeats_to_exclude(fall, fmean((*first, *second)), **how)
+        reason = say.unseen(unseen_share(fewest, ci_level), fewest, needed)
     decided = pair.decided(str(rule), outcome, reason)
-    return replace(decided, before=fmean(first), after=fmean(second), change=change)
+    return replace(decided, before=fmean(first), after=fmean(second), change=change, own_runs=pair.same)
 
 
 def _above(pair: _Pair, floor: float, level: float, strict: float) -> GateDecision:
@@ -511,7 +531,9 @@ def _above(pair: _Pair, floor: float, level: float, strict: float) -> GateDecisi
     outcome = ScenarioOutcome.HELD if least >= floor else ScenarioOutcome.BELOW_FLOOR
     if least < floor <= most:
         outcome = ScenarioOutcome.CANNOT_TELL
-        reasons.append(say.floor_unsure(len(pair.new), least, repeats_above(floor, low, scale=SCALE, level=level)))
+        sd = stdev(ends[0]) if len(pair.new) > 1 else 0.0
+        needed = repeats_above(floor, low, scale=SCALE, level=level, sd=sd)
+        reasons.append(say.floor_unsure(len(pair.new), least, needed))
     decided = pair.decided(f"composite>={floor:g}", outcome, "; ".join(reasons))
     return replace(decided, n_before=0, before=math.nan, after=mean)
 
@@ -546,8 +568,9 @@ def markdown(gate: Gate) -> str:
     """A summary in Markdown: the answer, then what failed before what could not be told before the rest."""
     order = {1: 0, 4: 1, 0: 2}
     decisions = sorted(gate.decisions, key=lambda each: order[each.exit_code])
-    heads = [head.format(100 * gate.ci_level) for head in _HEADS]
-    rows = [heads, ("---",) * len(_HEADS), *map(_row, decisions)]
+    rows = [heads(gate), ("---",) * len(_HEADS)]
+    for scenario, agent, rule, outcome, *numbers in map(row, decisions):
+        rows.append((_cell(scenario), _cell(agent), f"`{rule}`", f"**{outcome}**", *numbers))
     notes = [f"- {_cell(text)}" for text in (*gate.unread, *(each.sentence for each in decisions if each.exit_code))]
     lines = [
         *([f"**{_cell(gate.warning)}**", ""] if gate.warning else []),
@@ -558,15 +581,17 @@ def markdown(gate: Gate) -> str:
     return "\n".join([*lines, *(["", *notes] if notes else [])]) + "\n"
 
 
-def _row(each: GateDecision) -> tuple[str, ...]:
+def heads(gate: Gate) -> tuple[str, ...]:
+    """What the cells of `row` are."""
+    return tuple(head.format(100 * gate.ci_level) for head in _HEADS)
+
+
+def row(each: GateDecision) -> tuple[str, ...]:
+    """A decision in cells, for a table: figures as they are told, so that a change is that of the means beside it."""
     change = each.change
     points = ("-", "-") if change is None else (f"{each.points:+z.1f}", change.interval("+.1f"))
-    shown = (_cell(each.scenario), _cell(each.agent), f"`{each.rule}`", f"**{each.outcome}**")
-    return (*shown, _number(each.before), _number(each.after), *points, f"{each.n_before} / {each.n_after}")
-
-
-def _number(value: float) -> str:
-    return "-" if value != value else f"{value:.1f}"
+    means = ("-" if math.isnan(mean) else f"{mean:.1f}" for mean in (each.before, each.after))
+    return each.scenario, each.agent, each.rule, each.outcome, *means, *points, f"{each.n_before} / {each.n_after}"
 
 
 def _cell(text: str) -> str:

@@ -188,14 +188,14 @@ def bounds(low: float, high: float) -> str:
 
 def unseen(share: float, n_repeats: int, needed: float) -> str:
     """What repeats that show no fall do not exclude, and how many would."""
-    more = f"; {math.ceil(needed)} or more on each side would" if math.isfinite(needed) else ""
+    more = f"; {math.ceil(needed)} or more such on each side would" if n_repeats < needed < math.inf else ""
     return f"{many(n_repeats, 'repeat')} cannot exclude a fall that comes in up to {share:.0%} of runs{more}"
 
 
 def floor_unsure(n_runs: int, least: float, needed: float) -> str:
     """From where on the mean may lie, and how many runs like these would show that it holds the floor."""
-    more = f"; about {math.ceil(needed)} runs like these would show that it holds" if math.isfinite(needed) else ""
-    return f"{many(n_runs, 'run')} cannot exclude a mean from {least:.0f} on{more}"
+    more = f"; about {math.ceil(needed)} runs like these would show that it holds" if n_runs < needed < math.inf else ""
+    return f"{many(n_runs, 'run')} cannot exclude a mean from {math.floor(least)} on{more}"
 
 
 def decision(of: Any) -> str:
@@ -209,9 +209,14 @@ def decision(of: Any) -> str:
     return f"{of.scenario}, {of.agent}: {of.rule}: {outcome}{known and f' ({known})'}"
 
 
-def answer(exit_code: int, outcomes: Sequence[str], baseline: str | None, n_unread: int = 0) -> str:
-    """The gate as a whole, with how many decisions came out how."""
+def answer(exit_code: int, outcomes: Sequence[str], baseline: str | None, n_unread: int = 0, n_own: int = 0) -> str:
+    """The gate as a whole, with how many decisions came out how, and how many are of the baseline's own runs."""
     unread = [f"{many(n_unread, 'file')} could not be read"] if n_unread else []
     counts = [*unread, *(f"{n} {outcome}" for outcome, n in Counter(map(str, outcomes)).items())]
     against = f" against baseline {baseline}" if baseline else ""
-    return f"Gate {_VERDICT[exit_code]}{against}: {listed(counts)}."
+    own = (
+        f" {agreeing(n_own, 'decision', 'is', 'are')} of the baseline's own runs: nothing new was compared."
+        if n_own
+        else ""
+    )
+    return f"Gate {_VERDICT[exit_code]}{against}: {listed(counts)}.{own}"
