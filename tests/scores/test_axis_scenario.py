@@ -119,3 +119,16 @@ def test_of_two_scenarios_with_one_name_neither_is_taken() -> None:
     twice = [Scenario(name="t", prompt=prompt, checks=(GoalCheck("works", 1.0),)) for prompt in ("a", "b")]
     with pytest.raises(InputError, match="must have a name each; found 't'"):
         scenario_for(Trajectory(id="r", source="s", task_id="t"), twice)
+
+
+def test_checks_of_one_task_are_not_put_to_runs_of_another_that_bring_their_own():
+    """Grades of goal.1 are of the run's first check, and were weighed as the first of whatever scenario was given."""
+    own = {"judge": [{"check": "stock.csv is there", "weight": 1}]}
+    run = Trajectory(id="r", source="axis", task_id="stock-export", meta={"axis_scenario": own})
+    checks = Scenario("price-rounding", "", checks_of(["rounds half up"], "here")[0])
+    with pytest.raises(InputError, match="checks of its own"):
+        scenario_for(run, [checks])
+    named = Scenario("stock-export", "", checks.checks)
+    assert scenario_for(run, [named]) is named
+    bare = run.model_copy(update={"meta": {}})
+    assert scenario_for(bare, [checks]) is checks

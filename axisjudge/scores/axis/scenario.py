@@ -97,9 +97,17 @@ def scenario_for(trajectory: Trajectory, scenarios: Sequence[Scenario]) -> Scena
     Raises
     ------
     InputError
-        None of several bears its task's name.
+        None of several bears its task's name, or the only one bears another and the run carries other checks itself.
     """
+    carried = trajectory.meta.get("axis_scenario") or {}
+    checks = carried.get("rubric", carried.get("judge"))
+    fields = {"name": trajectory.task_id, "prompt": carried.get("prompt"), "checks": checks}
+    own = scenario_of(fields, f"trajectory {trajectory.id}, scenario") if checks else None
     if len(scenarios) == 1:
+        if own is not None and scenarios[0].name != trajectory.task_id and scenarios[0].checks != own.checks:
+            rule = f"has checks of its own, and scenario {scenarios[0].name} is not named after its task"
+            cure = "give a scenario for each task, or none where the runs bring theirs"
+            raise InputError(f"trajectory {trajectory.id}", rule, trajectory.task_id, cure)
         return scenarios[0]
     if scenarios:
         named = {each.name: each for each in scenarios}
@@ -112,12 +120,7 @@ def scenario_for(trajectory: Trajectory, scenarios: Sequence[Scenario]) -> Scena
                 f"trajectory {trajectory.id}", "no scenario bears its task's name", trajectory.task_id, cure
             )
         return named[trajectory.task_id]
-    carried = trajectory.meta.get("axis_scenario") or {}
-    checks = carried.get("rubric", carried.get("judge"))
-    if not checks:
-        return None
-    fields = {"name": trajectory.task_id, "prompt": carried.get("prompt"), "checks": checks}
-    return scenario_of(fields, f"trajectory {trajectory.id}, scenario")
+    return own
 
 
 def read_weights(path: str | Path) -> dict[str, float]:
@@ -230,8 +233,8 @@ def axis_results(
     grades : polars.DataFrame, optional
         Ratings of goal checks; by default those in `signals`.
     scenarios : sequence of Scenario, optional
-        One scenario holds for all runs; of several each run's is the one that bears its task's name. Without any the
-        scenario that a source carries itself is taken (AXIS reports do).
+        One scenario holds for all runs that carry no other; of several each run's is the one that bears its task's
+        name. Without any the scenario that a source carries itself is taken (AXIS reports do).
     combine : {"mean", "median"}
         What the numbers of several raters are made into, signal by signal, before anything is scored.
     rules : RuleSet

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Unpack
@@ -12,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.ratings.edge import BY_JUDGE, as_ratings, once
 from axisjudge.results import Result
 from axisjudge.scores.axis.judged.signals import Combine, asked_of_axis
@@ -35,7 +36,7 @@ from axisjudge.studies.axis_result.runs import compare_runs as compare_runs
 from axisjudge.studies.axis_result.runs import compare_sources as compare_sources
 from axisjudge.studies.axis_result.runs import one_run as one_run
 from axisjudge.studies.axis_result.runs import weakest_signals as weakest_signals
-from axisjudge.trajectory import Trajectory
+from axisjudge.trajectory import Trajectory, as_runs
 
 #: Two numbers this near to each other agree; twentieths are the finest steps that judges commonly use.
 WITHIN = 0.1
@@ -327,7 +328,13 @@ def axis_result(
     >>> found.runs.table["axis_result"].to_list()
     ['40-94', '41-95']
     """
+    in_open_unit_interval("ci_level", ci_level)
+    trajectories, compare = (_once(as_runs(runs)) for runs in (trajectories, compare))
     given, graded = (None if each is None else as_ratings(each) for each in (signals, grades))
+    ids = {run.id for run in (*trajectories, *compare)}
+    for name, rated in (("signals", given), ("grades", graded)):
+        if rated is not None and rated.height and ids.isdisjoint(rated["trajectory_id"]):
+            raise InputError(name, "rate none of these runs", rated["trajectory_id"][0], "give those of these runs")
     how = Scoring(grades=graded, scenarios=scenarios, combine=combine, rules=rules, weights=weights, curves=curves)
     results, others = (axis_results(runs, signals=given, **how) for runs in (trajectories, compare))
     table = signals if signals is not None else grades
@@ -336,6 +343,13 @@ def axis_result(
     behind = behind_results(results, others, run_id=run_id, names=names, ci_level=ci_level, **shown)
     judged = None if given is None else judged_results([*trajectories, *compare], given, ci_level=ci_level, **how)
     return replace(behind, judged=judged)
+
+
+def _once(runs: list[Trajectory]) -> list[Trajectory]:
+    """The runs, if none is there twice: it would be a repeat that nobody made."""
+    if twice := [name for name, n in Counter(run.id for run in runs).items() if n > 1]:
+        raise InputError("trajectories", "each run counts once", twice[0], "keep one of them")
+    return runs
 
 
 def behind_results(

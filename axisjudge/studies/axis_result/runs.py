@@ -401,7 +401,8 @@ def _change(quantity: str, before: list[AxisResult], after: list[AxisResult], *,
     names = sorted(set(first_tasks.tolist()))
     means = [[mean_of(values[tasks == name]) for name in names] for values, tasks in sides]
     over_tasks = paired_change(means[0], means[1], clusters=names, ci_level=ci_level)
-    return Change(quantity, mean_of(np.array(means[0])), mean_of(np.array(means[1])), repeats, over_tasks)
+    both = np.array(means)[:, ~np.isnan(means).any(axis=0)]  # the change is of tasks that have the score on both sides
+    return Change(quantity, mean_of(both[0]), mean_of(both[1]), repeats, over_tasks)
 
 
 def _name_longest(ax: theme.Axes, bars: Sequence[Interaction], row: int) -> None:

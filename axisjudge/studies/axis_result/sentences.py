@@ -137,11 +137,24 @@ def comparison(of: Any) -> str:
         most = max(others, key=lambda each: abs(each.over_repeats.estimate), default=None)
         largest = f"; the largest: {change(most.quantity, most.over_repeats)}" if most else ""
         changes = f"no change is shown{scores} ({runs}){largest}."
+    changes = f"{changes}{_left_out(of)}"
     if not untold:
         return changes
     reason = "; ".join(dict.fromkeys(each.over_repeats.reason for each in untold))
     names = listed([f"{each.quantity} from {each.before:.1f} to {each.after:.1f}" for each in untold])
     return f"{changes} No interval ({reason}), so whether other repeats would show it cannot be told: {names}."
+
+
+def _left_out(of: Any) -> str:
+    """Tasks that only one side has, and scores that not all runs of the others have; empty where nothing is lost."""
+    one_sided = len(of.only_before) + len(of.only_after)
+    tasks = f" Left out: {many(one_sided, 'task')} that only one of the two has." if one_sided else ""
+    fewer = [
+        f"{each.quantity.replace('_', ' ')} {many(each.over_repeats.n_items, 'run')} on {each.over_repeats.clusters}"
+        for each in of.changes
+        if each.over_repeats.n_items < of.n_before + of.n_after
+    ]
+    return f"{tasks} Not all runs have every score: {listed(fewer)}." if fewer else tasks
 
 
 def of_judges(raters: Sequence[str], families: Sequence[str], made_up: Sequence[str], within: float) -> list[str]:

@@ -36,7 +36,7 @@ from axisjudge.studies.run_score.labels import against_labels as against_labels
 from axisjudge.studies.run_score.labels import against_reward as against_reward
 from axisjudge.studies.run_score.labels import competition as competition
 from axisjudge.studies.run_score.labels import score_forecast as score_forecast
-from axisjudge.trajectory import Trajectory
+from axisjudge.trajectory import Trajectory, as_runs
 
 ORDER = (*sorted(TIERS, key=lambda tier: -TIERS[tier]), UNRANKED)
 #: Tiers from pale to strong; each is also named.
@@ -501,9 +501,7 @@ def run_score(
     """
     kind: Kind = "pandas" if isinstance(runs, Sequence) else kind_of(runs)
     if isinstance(runs, Sequence):
-        if others := [each for each in runs if not isinstance(each, Trajectory)]:
-            raise InputError("runs", "must be a table, or trajectories as read", type(others[0]).__name__)
-        table, trajectories = runs_frame(runs_of(runs)), trajectories or runs
+        table, trajectories = runs_frame(runs_of(as_runs(runs))), trajectories or runs
     else:
         given = to_polars(runs, [name for name in columns_of(runs) if name in RUN_SCHEMA], where="runs")
         table = runs_table(given)

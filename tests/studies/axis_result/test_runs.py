@@ -242,3 +242,38 @@ def test_entries_without_a_type_are_left_out_and_said():
     (result,) = axis_results([run])
     assert result.counts.interactions == 1
     assert result.marks[0] == "entries without a type left out: 2"
+
+
+def test_means_before_and_after_are_of_the_tasks_that_the_change_is_of_and_what_is_left_out_is_told(runs, grades):
+    """Grades of a task on one side alone: its composite stood in the mean before, and in no change."""
+    ungraded = (pl.col("agent") == "cedar-mini") & (pl.col("task_id") == "stock-export")
+    found = studies.axis_result(runs, grades=grades.filter(~ungraded)).comparison
+    for change in found.changes:
+        assert change.over_repeats.estimate == pytest.approx(change.after - change.before)
+    composite = next(each.over_repeats for each in found.changes if each.quantity == "composite")
+    assert (composite.n_items, composite.n_clusters) == (18, 3)
+    assert "composite 18 runs on 3 tasks" in found.answer
+    alder, cedar = runs[:12], [run for run in runs[12:] if run.task_id != "stock-export"]
+    assert "Left out: 1 task that" in studies.axis_result(alder, cedar).comparison.answer
+    assert "Left out" not in studies.axis_result(runs).comparison.answer
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda runs, grades: studies.axis_result([*runs, runs[0]]), "each run counts once"),
+        (lambda runs, grades: studies.axis_result(runs, [runs[0], runs[0]]), "each run counts once"),
+        (lambda runs, grades: studies.axis_result("runs.json"), "must be Trajectory records"),
+        (lambda runs, grades: studies.axis_result(runs, ci_level=95), "found 95$"),
+        (lambda runs, grades: studies.axis_result(runs, grades=of(grades, value=pl.lit(90.0))), "from 0 to 10"),
+        (lambda runs, grades: studies.axis_result(runs, grades=of(grades, scale=pl.lit("unit"))), "on the scale check"),
+        (lambda runs, grades: studies.axis_result(runs, grades=of(grades, trajectory_id=pl.lit("x"))), "none of these"),
+    ],
+)
+def test_what_would_count_twice_or_off_its_scale_or_nothing_is_refused(runs, grades, call, message):
+    with pytest.raises(InputError, match=message):
+        call(runs, grades)
+
+
+def of(grades, **columns):
+    return grades.with_columns(**columns)

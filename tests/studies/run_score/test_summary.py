@@ -307,8 +307,8 @@ def test_a_study_of_several_questions_takes_the_one_that_is_named(runs):
 @pytest.mark.parametrize(
     ("given", "how", "message"),
     [
-        ("runs.jsonl", {}, "runs: must be a table, or trajectories"),
-        ([{"run_id": "a"}], {}, "runs: must be a table, or trajectories"),
+        ("runs.jsonl", {}, "must be Trajectory records"),
+        ([{"run_id": "a"}], {}, "must be Trajectory records"),
         ({"run_id": ["a"]}, {"periods": 0}, "periods: must be 1 or more"),
     ],
 )

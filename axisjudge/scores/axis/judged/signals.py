@@ -10,6 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
+from axisjudge.checks import InputError
+from axisjudge.ratings.scales import ends_of
 from axisjudge.scores.axis.transcript.categories import CATEGORIES, Category
 from axisjudge.scores.axis.transcript.interactions import AxisRun, Interaction
 from axisjudge.scores.axis.transcript.javascript import half_up
@@ -308,8 +310,20 @@ _Rows = list[dict[str, Any]]
 
 
 def _answers(ratings: pl.DataFrame, prefix: str) -> dict[tuple[str, str | None], _Rows]:
-    """Rows with a value by what follows the prefix in the question, and by interaction."""
-    kept = ratings.filter(pl.col("question").str.starts_with(prefix) & pl.col("value").is_not_null())
+    """Rows with a value by what follows the prefix in the question, and by interaction.
+
+    Raises
+    ------
+    InputError
+        A signal that is not from 0 to 1, or a grade of a check that is not from 0 to 10.
+    """
+    kept = ratings.filter(pl.col("question").str.starts_with(prefix), pl.col("value").fill_nan(None).is_not_null())
+    scale = "check" if prefix == f"{_GOAL}." else "unit"
+    low, high = ends_of(scale) or (0.0, 1.0)
+    is_on = (pl.col("scale") == scale) & pl.col("value").is_between(low, high)
+    for row in kept.filter(~is_on).head(1).to_dicts():
+        rule = f"must be from {low:g} to {high:g}, on the scale {scale}"
+        raise InputError(f"rating of {row['question']}", rule, (row["value"], row["scale"]))
     by_point: dict[tuple[str, str | None], _Rows] = {}
     for row in kept.select("question", "interaction_id", "rater", "value", "rationale", "flags").to_dicts():
         by_point.setdefault((row["question"].removeprefix(prefix), row["interaction_id"]), []).append(row)
