@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Collection, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -245,6 +245,14 @@ def positive(where: str, value: float) -> float:
     if not value > 0:
         raise InputError(where, "must be greater than 0", value)
     return value
+
+
+def whole(where: str, value: Any) -> int:
+    """Return `value` if it is a whole number greater than zero, else raise InputError."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        raise InputError(where, "must be a whole number", value)
+    positive(where, number := value.__index__())
+    return number
 
 
 def in_open_unit_interval(where: str, value: float) -> float:

@@ -20,7 +20,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from axisjudge.checks import InputError, one_of, positive
+from axisjudge.checks import InputError, one_of, positive, whole
 from axisjudge.iterating import proposing
 from axisjudge.iterating.concluding import concluded
 from axisjudge.iterating.iteration import Given, calibration_runs
@@ -122,7 +122,7 @@ def improve(
     """
     axis = one_of("axis", axis, AXES)
     one_of("target", target, TARGETS)
-    positive("repeats", repeats)
+    whole("repeats", repeats)
     raters, writer = _askable(judges, proposer, target)
     runs, notes = calibration_runs(trajectories, find_split())
     gold, reasons, by = gold_labels(axis, labels, runs, target)

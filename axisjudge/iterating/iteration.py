@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.datasets import demo_paths
 from axisjudge.figures.markup import cut, untypeset
 from axisjudge.iterating.work import RubricSentence, beside_flips, cited_on_flips, rubric_sentences
@@ -235,6 +235,8 @@ def iterate(
     axis = one_of("axis", axis, AXES)
     new = load_rubric(axis, version)
     old = load_rubric(axis, against) if against else _before(new)
+    if old.version == new.version:
+        raise InputError("against", "must be another version", old.version)
     out = Path(ratings) if ratings is not None else own() / RATINGS
     known_split = find_split() or (None if dry_run else _offer_split(trajectories, split))
     side = known_split.open_side if known_split else None
@@ -243,7 +245,10 @@ def iterate(
     for rubric in (old, new):
         _refuse_edited(rubric, known)
     raters = make_judges(_judges(judges, known, old))
-    times = repeats or _times_asked(known, old)
+    if len(raters) < 2:  # asked and paid before that was said
+        cure = "name a second one, of another family"
+        raise TooLittle("judges", "must be two or more, as their agreement is compared", cure=cure)
+    times = _times_asked(known, old) if repeats is None else repeats
     how: dict[str, Any] = {"split": side, "repeats": times, "out": out}
     asked = [judging_run(runs, raters, [axis], versions={axis: rubric.version}, **how) for rubric in (old, new)]
     options = RunOptions(progress=progress, **money)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from axisjudge.checks import InputError, positive
+from axisjudge.checks import InputError, whole
 from axisjudge.judges import JudgeLike, in_one_call, make_judges
 from axisjudge.judging.judging_run import JudgingRun
 from axisjudge.judging.plan import PATIENCE_S, RunOptions, make_plan
@@ -193,7 +193,7 @@ def judging_run(
 
     Everything that can be wrong is found here; the judges are made once, for the plan and for the run.
     """
-    positive("repeats", repeats)
+    whole("repeats", repeats)
     if again and out is None:
         raise InputError("again", "needs the file with the earlier ratings", cure="name it with out")
     versions = versions or {}

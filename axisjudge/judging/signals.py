@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from axisjudge.checks import InputError, positive
+from axisjudge.checks import InputError, whole
 from axisjudge.judges import Judge, JudgeLike, make_judges
 from axisjudge.judges.answer import Sheet
 from axisjudge.judging.inquiry import OfSheet
@@ -76,7 +76,7 @@ def signals_run(
     InputError
         A judge that judges no signals or is of an agent's own family, a scenario that a run lacks, held-out tasks.
     """
-    positive("repeats", repeats)
+    whole("repeats", repeats)
     asked = _Asked.of(trajectories, judges, questions or SignalQuestions())
     return JudgingRun(partial(asked.plan, repeats=repeats, keep_lost=keep_lost, retry=retry), asked.admitted, out)
 

@@ -110,6 +110,21 @@ def test_a_dry_run_says_calls_tokens_and_price_and_asks_nothing(bench, capsys):
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"judges": JUDGES[:1]}, "judges: must be two or more"),
+        ({"judges": JUDGES, "repeats": 0}, "repeats: must be greater than 0"),
+        ({"judges": JUDGES, "repeats": 1.5}, "repeats: must be a whole number"),
+        ({"judges": JUDGES, "against": "v2"}, "against: must be another version"),
+    ],
+)
+def test_what_can_compare_nothing_is_refused_before_anybody_is_asked(bench, how, message):
+    with pytest.raises(InputError, match=message):
+        axisjudge.iterate(AXIS, "v2", **how)
+    assert not (bench / "data" / "ratings" / "ratings.jsonl").exists()
+
+
 def test_held_out_trajectories_are_refused(bench, demo):
     split = protocol.read_split()
     held = [run for run in demo if split.side_of(run) == "evaluation"]

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, whole
 from axisjudge.results import Result
 
 #: Stored with every score; a changed formula has another version.
@@ -92,9 +92,7 @@ class ScorecardRules(Result):
             raise InputError("weights", "must sum to 1 (within 0.0001)", total, "divide each by their sum")
         if not 0 <= self.full_at < self.zero_at < math.inf:
             raise InputError("full_at, zero_at", "need 0 <= full_at < zero_at", (self.full_at, self.zero_at))
-        if others := [each for each in (self.min_samples, self.window) if type(each) is not int]:
-            raise InputError("min_samples, window", "must be whole numbers", others[0])
-        if not 1 <= self.min_samples <= self.window:
+        if not whole("min_samples", self.min_samples) <= whole("window", self.window):
             raise InputError("min_samples, window", "need 1 <= min_samples <= window", (self.min_samples, self.window))
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import whole
 from axisjudge.figures import theme
 from axisjudge.scores.run_score import (
     COMPONENTS,
@@ -283,8 +283,7 @@ def trend(rolling: pl.DataFrame, frozen: pl.DataFrame, *, periods: int = 6, kind
     Runs without an end time that can be true, or that were not scored, are not in it.
     """
     names = ["run_id", "score", "latency", "tier"]
-    if periods < 1:
-        raise InputError("periods", "must be 1 or more", periods)
+    whole("periods", periods)
     both = rolling.select(NAMED, usable_ends(), *names).join(frozen.select(names), on="run_id", suffix="_frozen")
     both = both.filter(pl.col("ended_at").is_not_null() & pl.col("score").is_not_null())
     times = both["ended_at"].to_physical().to_numpy()

@@ -309,7 +309,7 @@ def test_a_study_of_several_questions_takes_the_one_that_is_named(runs):
     [
         ("runs.jsonl", {}, "must be Trajectory records"),
         ([{"run_id": "a"}], {}, "must be Trajectory records"),
-        ({"run_id": ["a"]}, {"periods": 0}, "periods: must be 1 or more"),
+        ({"run_id": ["a"]}, {"periods": 0}, "periods: must be greater than 0"),
     ],
 )
 def test_what_is_no_table_of_runs_is_refused_in_one_line(given, how, message):
