@@ -16,6 +16,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -165,12 +166,8 @@ def append(
     InputError
         No reason is given, or another process holds the ledger.
     """
-    from filelock import FileLock, Timeout
-
     if not reason.strip():
         raise InputError("reason", "must say in words why", reason)
-    path = own() / FILE
-    path.parent.mkdir(parents=True, exist_ok=True)
     fields = {
         "kind": kind,
         "reason": reason.strip().encode("utf-8", "replace").decode(),
@@ -178,16 +175,27 @@ def append(
         "data_sha256": data_sha256,
         "lock": lock,
     }
+    with one_writer(FILE) as path:
+        entry = _next(read_ledger(), fields)
+        with path.open("ab") as file:
+            file.write(entry.model_dump_json().encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+    return entry
+
+
+@contextmanager
+def one_writer(file: str) -> Iterator[Path]:
+    """The path of a file of the workbench, for this process alone: what it reads there is not written over."""
+    from filelock import FileLock, Timeout
+
+    path = own() / file
+    path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(f"{path}.lock").acquire(timeout=WAIT_S):
-            entry = _next(read_ledger(), fields)
-            with path.open("ab") as file:
-                file.write(entry.model_dump_json().encode() + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
+            yield path
     except Timeout:
-        raise InputError(FILE, f"another process has held it for {WAIT_S:g} s", cure="wait for it to end") from None
-    return entry
+        raise InputError(file, f"another process has held it for {WAIT_S:g} s", cure="wait for it to end") from None
 
 
 def openings(entries: list[LedgerEntry]) -> list[LedgerEntry]:

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import Field, ValidationError
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.protocol.ledger import ProtocolRecord, digest, faults_of, read_json, read_ledger, write_json
+from axisjudge.protocol.ledger import ProtocolRecord, digest, faults_of, one_writer, read_json, read_ledger, write_json
 from axisjudge.trajectory import Trajectory
-from axisjudge.workbench import home, own
+from axisjudge.workbench import home
 
 if TYPE_CHECKING:
     from axisjudge.readers import Reading
@@ -236,38 +236,40 @@ def make_split(
         A split is there, or was locked, with another salt, other shares or other held-out sides; a task that does not
         exist; a run that stands in the split under another task; `tuned_on` leaves no task to hold out.
     """
-    path = own() / FILE
     given = list(trajectories)
-    if path.exists():
-        split = _same_rule(read_split(), salt, shares, held_out)
-    elif (locked := locked_rule()) is not None:
-        split = _same_rule(locked, salt, shares, held_out)
-    else:
-        sides = dict(shares or SHARES)
-        kept = tuple(held_out) if held_out is not None else tuple(sides)[-1:]
-        split = Split(salt=salt or "", shares=sides, held_out=kept)
-        _check_rule(split)
-    check_names(split, given)
-    tasks_given = {trajectory.cluster_id for trajectory in given}
-    known = tasks_given | {task for tasks in split.tasks.values() for task in tasks}
-    named = {_task_named(name, known): reason for name, reason in (tuned_on or {}).items()}
-    split = split.model_copy(update={"tuned_on": dict(sorted({**split.tuned_on, **named}.items()))})
-    if not split.salt:
-        free = sorted(tasks_given - set(split.tuned_on))
-        chosen = balanced_salt(lambda drawn: split.model_copy(update={"salt": drawn}).side_of, free, split.shares)
-        split = split.model_copy(update={"salt": chosen})
-    split = split.model_copy(
-        update={
-            "tasks": _placed(split, given),
-            "runs": dict(sorted((split.runs | {run.id: run.cluster_id for run in given}).items())),
-            "sources": tuple(dict.fromkeys([*split.sources, *([source] if source else [])])),
-        }
-    )
-    if named and not split.held_out_tasks:
-        rule = f"all {len(known)} tasks were used while tuning, so that none is left to hold out"
-        raise InputError("tuned_on", rule, cure="add runs of tasks that nobody has looked at")
-    write_json(path, split.model_dump(mode="json"))
-    return split
+    if salt is not None and not salt.strip():
+        raise InputError("salt", "must be a word or a number, or be left out for a random one", salt)
+    with one_writer(FILE) as path:
+        if path.exists():
+            split = _same_rule(read_split(), salt, shares, held_out)
+        elif (locked := locked_rule()) is not None:
+            split = _same_rule(locked, salt, shares, held_out)
+        else:
+            sides = dict(shares or SHARES)
+            kept = tuple(held_out) if held_out is not None else tuple(sides)[-1:]
+            split = Split(salt=salt or "", shares=sides, held_out=kept)
+            _check_rule(split)
+        check_names(split, given)
+        tasks_given = {trajectory.cluster_id for trajectory in given}
+        known = tasks_given | {task for tasks in split.tasks.values() for task in tasks}
+        named = {_task_named(name, known): reason for name, reason in (tuned_on or {}).items()}
+        split = split.model_copy(update={"tuned_on": dict(sorted({**split.tuned_on, **named}.items()))})
+        if not split.salt:
+            free = sorted(tasks_given - set(split.tuned_on))
+            chosen = balanced_salt(lambda drawn: split.model_copy(update={"salt": drawn}).side_of, free, split.shares)
+            split = split.model_copy(update={"salt": chosen})
+        split = split.model_copy(
+            update={
+                "tasks": _placed(split, given),
+                "runs": dict(sorted((split.runs | {run.id: run.cluster_id for run in given}).items())),
+                "sources": tuple(dict.fromkeys([*split.sources, *([source] if source else [])])),
+            }
+        )
+        if named and not split.held_out_tasks:
+            rule = f"all {len(known)} tasks were used while tuning, so that none is left to hold out"
+            raise InputError("tuned_on", rule, cure="add runs of tasks that nobody has looked at")
+        write_json(path, split.model_dump(mode="json"))
+        return split
 
 
 def held_out_side(name: str) -> str | None:

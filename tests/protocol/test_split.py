@@ -1,6 +1,7 @@
 """Each task on one side, for good."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
 import pytest
@@ -217,3 +218,18 @@ def test_the_published_leak_is_refused(bench):
         InputError, match=r"task 28 was used while tuning .*simulation 14.* may not stand on a held-out"
     ):
         protocol.admit(runs, [], {}, split="evaluation")
+
+
+def test_processes_that_split_at_once_lose_no_run_of_each_other(bench):
+    """Each found no split, drew a salt of its own, and wrote its runs over those of the others."""
+    runs = trajectories(12)
+    with ThreadPoolExecutor(12) as pool:
+        made = list(pool.map(lambda run: protocol.make_split([run]), runs))
+    assert len({split.salt for split in made}) == 1
+    assert set(protocol.read_split().runs) == {run.id for run in runs}
+
+
+def test_a_salt_of_no_letter_is_asked_about(bench):
+    with pytest.raises(InputError, match="salt: must be a word or a number"):
+        protocol.make_split(trajectories(4), salt=" ")
+    assert not (bench / "rubrics" / "split.json").exists()
