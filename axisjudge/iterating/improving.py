@@ -20,7 +20,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from axisjudge.checks import InputError, one_of, positive, whole
+from axisjudge.checks import InputError, in_open_unit_interval, one_of, whole
 from axisjudge.iterating import proposing
 from axisjudge.iterating.concluding import concluded
 from axisjudge.iterating.iteration import Given, calibration_runs
@@ -123,6 +123,8 @@ def improve(
     axis = one_of("axis", axis, AXES)
     one_of("target", target, TARGETS)
     whole("repeats", repeats)
+    whole("rounds", rounds)
+    in_open_unit_interval("level", level)
     raters, writer = _askable(judges, proposer, target)
     runs, notes = calibration_runs(trajectories, find_split())
     gold, reasons, by = gold_labels(axis, labels, runs, target)
@@ -135,7 +137,6 @@ def improve(
     first, options = _searchable(axis, version), RunOptions(**money)
     work = RubricSearch(first, raters, writer, mine, gold, reasons, by, target, repeats, out, options)
     _ = work.stamps  # held-out runs are refused before anything is asked
-    positive("rounds", rounds)
     forecast = forecast_of(work, cut, rounds)
     if dry_run:
         return forecast.sentence

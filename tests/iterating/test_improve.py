@@ -614,6 +614,14 @@ def test_answers_that_cannot_be_read_are_losses_that_are_counted(bench, tmp_path
     assert "another proposer" in alone.next_step
 
 
+@pytest.mark.parametrize("how", [{"level": 1.5}, {"level": 0}, {"rounds": 0}, {"rounds": 2.5}, {"repeats": 0}])
+def test_a_search_by_no_level_or_of_no_rounds_is_refused_before_anybody_is_asked(bench, tmp_path, how):
+    """At a level of 1.5 any text is better; it was looked at when all was paid, and taken."""
+    with pytest.raises(InputError, match=next(iter(how))):
+        study(tmp_path, 6, **how)
+    assert not (bench / "data" / "ratings" / "improve").exists()
+
+
 def test_a_judge_that_gives_no_verdict_ends_the_search_before_the_proposer_is_asked(bench, tmp_path):
     @axisjudge.judge_function(family="ours", kind="rules")
     def mute(prompt):
