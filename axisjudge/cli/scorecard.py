@@ -171,8 +171,7 @@ def _rules_of(path: Path | None) -> "ScorecardRules":
     if path is None:
         return ScorecardRules()
     try:
-        stated = json_text.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once_each)
-        return ScorecardRules(**stated)
+        return ScorecardRules(**json_text.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once_each))
     except OSError as error:
         raise InputError("--rules", f"cannot be read ({error.strerror})", str(path)) from None
     except (TypeError, ValueError) as error:
