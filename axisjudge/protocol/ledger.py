@@ -26,7 +26,7 @@ from typing import Any, Literal
 import polars as pl
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, once_each
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.workbench import home, own, whole_or_not_at_all
 
@@ -85,7 +85,7 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path, where: str) -> Any:
     """The content of a JSON file; `where` names it in messages."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once_each)
     except (ValueError, UnicodeDecodeError) as error:
         raise InputError(where, f"is not JSON ({error})", cure="put it back as git has it") from error
 

@@ -329,3 +329,11 @@ def test_every_command_that_reads_ratings_says_what_they_may_claim(command, benc
     ]
     assert len(set(amounts)) == 1, "a folder's ratings are counted as a file's"
     assert int(amounts[0][0]) < int(amounts[0][1])
+
+
+def test_a_plan_that_declares_two_things_under_one_key_declares_none(command, tmp_path, split):
+    """Of two margins the last was locked, and nobody told."""
+    path = tmp_path / "plan.json"
+    path.write_text('{"margin": 0.02, "margin": 0.2}')
+    code, _, said = command("rubric lock --judge rules --plan", str(path))
+    assert (code, "given twice" in said) == (2, True)

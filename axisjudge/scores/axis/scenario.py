@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, once_each
 from axisjudge.ratings.table import ratings_frame
 from axisjudge.scores.axis.judged import signals as questions
 from axisjudge.scores.axis.judged.rule_signals import rule_signals
@@ -191,7 +191,7 @@ def _loaded(path: Path) -> Any:
         except yaml.YAMLError as error:
             raise InputError(str(path), f"is not valid YAML ({' '.join(str(error).split())})") from error
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=once_each)
     except ValueError as error:
         raise InputError(str(path), f"is not valid JSON ({error})") from error
 
