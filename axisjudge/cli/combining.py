@@ -450,5 +450,5 @@ def cost(ratings: Annotated[list[Path], typer.Argument(help="Ratings files.")], 
     show.table([each.row() for each in costs], "" if costs else "Ratings that cost something")
     for each in costs:
         if each.n_unpriced:
-            of_all = f"{each.n_unpriced} of its {each.n_calls} calls"
-            typer.echo(f"\n{each.rater}: {of_all} have no price; they are not in the sum.")
+            why = "no price, no usage, or timed out"
+            typer.echo(f"\n{each.rater}: calls whose cost nobody knows ({why}), not in the sum: {each.n_unpriced}.")

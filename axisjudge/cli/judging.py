@@ -115,12 +115,14 @@ def losses(ratings: pl.DataFrame) -> list[dict[str, Any]]:
     return lost.agg(pl.len().alias("n"), reason).sort("rater", "status").to_dicts()
 
 
+_WHO_ASKS = "the same command asks for them again; refused and truncated ones with --retry"
+
+
 def _print_came(ratings: pl.DataFrame) -> None:
     """What came of each judge and axis, and what was lost."""
     show.table(tally(ratings))
     if lost := losses(ratings):
-        who_asks = "the same command asks for them again; refused and truncated ones with --retry"
-        show.table(lost, f"Lost verdicts ({who_asks})")
+        show.table(lost, f"Lost verdicts ({_WHO_ASKS})")
 
 
 # `axisjudge judge`: grade trajectories; by a cascade, or on many workers file by file.
@@ -352,6 +354,7 @@ def _run_cascade(
     """Ask the first judge, then the second; the budget is one for both."""
     from axisjudge.judging.cascade import check_cascade, second_run
     from axisjudge.judging.judging_run import Outcome
+    from axisjudge.ratings.edge import EMPTY_RUN
 
     first, most = check_cascade(trajectories, cascade, options=options, **arguments)
     if dry_run:
@@ -362,23 +365,28 @@ def _run_cascade(
         print_plan(most, options, "Second judge, at most")
         return
     ratings = carried_out(first, options, quiet=json)
-    if (code := first.outcome.code(max_lost)) in (3, 130):
-        print_outcome(first.outcome, quiet=json)
-        stop(code)
-    second = second_run(trajectories, cascade, ratings, **arguments)
-    judged = carried_out(second, options, quiet=json)
-    both = Outcome(second.outcome.wanted, second.outcome.answered, (*first.outcome.ends, *second.outcome.ends))
+    code, both = first.outcome.code(max_lost), first.outcome
+    ends_here = code in (3, 130) or any(end.stopped for end in both.ends)  # else the second is paid for what it left
+    judged = ratings[:0]
+    if not ends_here:
+        second = second_run(trajectories, cascade, ratings, **arguments)
+        judged = carried_out(second, options, quiet=json)
+        code = second.outcome.code(max_lost) or code
+        both = Outcome(second.outcome.wanted, second.outcome.answered, (*both.ends, *second.outcome.ends))
+    lost = [*losses(ratings), *losses(judged)]
     if json:
-        counts = {"first": tally(ratings), "second": tally(judged), "lost": losses(judged)}
+        counts = {"first": tally(ratings), "second": tally(judged), "lost": lost}
         show.as_json({"out": str(arguments["out"]), **counts, "ends": both.rows(), "stopped": both.sentences()})
     else:
         show.table(tally(ratings), "First judge")
-        show.table(tally(judged), "Second judge: what the first is unsure of, and a share of the rest")
-        typer.echo(
-            f"\n{judged.height} of {ratings.height} verdicts were asked of {cascade.second}; weight each by 1/p."
-        )
+        if not ends_here:
+            show.table(tally(judged), "Second judge: what the first is unsure of, and a share of the rest")
+        if lost:
+            show.table(lost, f"Lost verdicts ({_WHO_ASKS})")
+        n_asked, n_rated = (table.filter(~EMPTY_RUN).height for table in (judged, ratings))
+        typer.echo(f"\n{n_asked} of {n_rated} verdicts were asked of {cascade.second}; weight each by 1/p.")
         print_outcome(both)
-    stop(second.outcome.code(max_lost))
+    stop(code)
 
 
 # `axisjudge doctor`: whether judges and the machine are fit for a study, before it is begun.

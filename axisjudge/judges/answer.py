@@ -363,11 +363,19 @@ class Reply:
     flags: tuple[str, ...] = ()
     failure: Failure | None = None
 
+    @property
+    def known_usd(self) -> float | None:
+        """US dollars of the call; 0 where it failed before anything was done, None where nobody knows."""
+        is_free = self.failure is not None and not self.failure.maybe_paid
+        return 0.0 if self.cost_usd is None and is_free else self.cost_usd
+
 
 #: Flag of ratings that came out of one call together.
 ONE_CALL = "one_call"
-#: Flag of a rating for which calls timed out or broke off: each may have been paid beside the one that was answered.
+#: Flag of a rating with the number of its tries that failed at a cost that nobody knows: each may have been paid.
 MAYBE_PAID = "maybe_paid"
+#: Flag of a rating of a run that is too long to be sent.
+NOT_SENT = "not_sent"
 
 _NOT_WRITABLE = "text that cannot be written as UTF-8"
 
@@ -457,7 +465,7 @@ def not_sent(prefix: Prefix, points: Iterable[str]) -> Reply | None:
     if not prefix.excess:
         return None
     reason = f"not sent: the trajectory is {prefix.excess} characters over the budget, tool results shortened"
-    return Reply(all_lost(points, "truncated", reason), flags=prefix.flags)
+    return Reply(all_lost(points, "truncated", reason), cost_usd=0.0, flags=(*prefix.flags, NOT_SENT))
 
 
 class ReadSheet(NamedTuple):

@@ -241,7 +241,8 @@ def _tokens(usage: Any) -> Tokens | None:
     """Anthropic counts the cached parts of the prompt apart; here `input` is the whole of it."""
     with suppress(AttributeError, TypeError):  # the reply tells none, or something else in their place
         read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
-        return Tokens(usage.input_tokens + read + written, usage.output_tokens, read, written)
+        tells = usage.cache_read_input_tokens is not None
+        return Tokens(usage.input_tokens + read + written, usage.output_tokens, read, written, tells_cache=tells)
     return None
 
 

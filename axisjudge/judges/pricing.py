@@ -39,11 +39,11 @@ class Tokens:
 
     @property
     def can_be(self) -> bool:
-        """Whether these are counts that a call can have: a server of somebody's own may tell anything."""
+        """Whether a call can have these counts: a server of somebody's own may tell anything, or 0 for none."""
         counts = (self.input, self.output, self.cache_read, self.cache_write)
         if not all(isinstance(count, int) and 0 <= count < MOST_TOKENS for count in counts):
             return False
-        return self.cache_read + self.cache_write <= self.input
+        return 0 < self.input >= self.cache_read + self.cache_write
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,10 @@ _THOUGHT = re.compile(rf"\A(?!\s*(?:```[\w-]*\s*)?{{).*(?:{_ENDS})", re.DOTALL)
 _OPEN_THOUGHT = re.compile(rf"<{_NAMES}\b[^>]*>|\[THINK\]|<\|START_THINKING\|>|◁think▷|<\|channel\|>analysis")
 #: Characters of a reply that is searched for an object, and places in it that are tried.
 MOST_SEARCHED, MOST_TRIED = 200_000, 1_000
+#: What stands between the words of ``not_applicable`` in other spellings.
+_SPACES = re.compile(r"[\s-]+")
+#: How an object begins that has a field, whatever becomes of it: what stands behind it may be a part of it.
+_FIELD = re.compile(r"""\{\s*["']?\w+["']?\s*:""")
 _FENCE = re.compile(r"\A\s*```[\w-]*\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
 
@@ -178,7 +182,7 @@ def _alone(content: Any, repairs: list[str], *, strict: bool = False) -> Any:
 
 
 def _only_object(reader: json.JSONDecoder, text: str) -> dict[str, Any]:
-    """The one object that stands among words; empty ones are none, and those that are alike are one."""
+    """The one object that stands among words, no part of one; empty ones are none, and those that are alike are one."""
     objects: list[dict[str, Any]] = []
     at = n_tried = 0
     while (at := text.find("{", at)) >= 0:
@@ -188,7 +192,9 @@ def _only_object(reader: json.JSONDecoder, text: str) -> dict[str, Any]:
         try:
             begun = at
             value, at = reader.raw_decode(text, at)
-        except json.JSONDecodeError:
+        except json.JSONDecodeError as error:
+            if _FIELD.match(text, at):
+                raise UnclearError("the reply is no JSON, and an object in it is broken or cut off") from error
             at += 1
             continue
         if value and value not in objects:
@@ -203,7 +209,10 @@ def _only_object(reader: json.JSONDecoder, text: str) -> dict[str, Any]:
 def _plain(fields: Any, repairs: list[str]) -> Any:
     """The fields of a verdict, with a word in other letters and a number in quotes as they are meant."""
     stated = dict(fields) if isinstance(fields, Mapping) else {}
-    if isinstance(word := stated.get("verdict"), str) and (plain := "_".join(word.lower().split())) != word:
+    if (
+        isinstance(word := stated.get("verdict"), str)
+        and (plain := "_".join(_SPACES.split(word.strip().lower()))) != word
+    ):
         stated["verdict"] = plain
         repairs.append("letters")
     if isinstance(number := stated.get("confidence"), str):

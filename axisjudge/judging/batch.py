@@ -393,8 +393,8 @@ def _chunks(requests: Mapping[str, Body]) -> Iterator[dict[str, Body]]:
 
 
 def _request(call: Call) -> Body | Reply:
-    if (answers := call.inquiry.by_definition()) is not None:
-        return Reply(answers, cost_usd=0.0)
+    if (reply := call.inquiry.unasked(call.judge)) is not None:
+        return reply
     assert isinstance(call.judge, RemoteJudge)
     assert isinstance(call.inquiry, OfAxes)
     return call.judge.request(call.trajectory, call.inquiry.rubrics)
@@ -429,7 +429,7 @@ def check_batch_budget(plan: JudgingPlan, ratings: Path, budget: Budget) -> None
     InputError
         How many calls it lets in, and the commands that ask.
     """
-    every = [call for group in plan.groups for call in group if call.inquiry.by_definition() is None]
+    every = [call for group in plan.groups for call in group if call.inquiry.unasked(call.judge) is None]
     of_judges: dict[str, dict[str, Call]] = {}
     for call in every:
         if isinstance(call.judge, RemoteJudge):

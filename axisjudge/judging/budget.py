@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import accumulate, islice, takewhile
 
 from axisjudge.judges.base import Judge
+from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judging.plan import Call
 
@@ -32,13 +33,17 @@ OF_FIRST_BATCH = 0.25
 @dataclass
 class CallCosts:
     """What a judge's calls have told: how many, and the largest cost in US dollars; of those of this run, the largest
-    share of their worst.
+    share of their worst; and what one usually costs, by the prices, where none has told.
+
+    `largest` are the tokens of the largest call on file, which may have been paid at another price or in a batch.
     """
 
     calls: int = 0
     largest_usd: float = 0.0
     n_shares: int = 0
     largest_share: float = 0.0
+    usual_usd: float = 0.0
+    largest: Tokens | None = None
 
     def bound(self, worst: float | None) -> float:
         """What the next call is set aside at, once a call has told."""
@@ -95,7 +100,12 @@ class Budget:
         self._assume()
 
     def costs_of(self, judge: Judge) -> CallCosts:
-        return self._costs.setdefault(judge.rater, CallCosts())
+        costs = self._costs.setdefault(judge.rater, CallCosts())
+        if costs.largest is not None and isinstance(judge, RemoteJudge):
+            costs.largest_usd = max(costs.largest_usd, judge.price(costs.largest) or 0.0)
+            costs.largest = None
+            self._assume()
+        return costs
 
     @property
     def spent_usd(self) -> float:
@@ -168,8 +178,11 @@ class Budget:
 
     def _worst_of(self, call: Call) -> float | None:
         if id(call) not in self._worst:
-            worst = call.inquiry.worst_usd(call.judge)
-            self._worst[id(call)] = None if worst == 0 and self.costs_of(call.judge).calls else worst
+            worst, costs = call.inquiry.worst_usd(call.judge), self.costs_of(call.judge)
+            self._worst[id(call)] = None if worst == 0 and costs.calls else worst
+            if worst and not costs.calls and not costs.usual_usd:
+                costs.usual_usd = call.inquiry.usual_usd(call.judge) or 0.0
+                self._assume()
         return self._worst[id(call)]
 
     def _take(self, call: Call, usd: float, alone: bool = False, *, anyway: bool = False) -> bool:
@@ -201,8 +214,10 @@ class Budget:
         self.wake()
 
     def _assume(self) -> None:
-        """Count the calls whose cost nobody knows, by all that is known now."""
+        """Count the calls whose cost nobody knows, by all that is known now; earlier runs' have nothing set aside."""
         self.assumed_usd = sum(
-            part * calls.bound(most) if calls.calls >= ENOUGH else max(aside, part * calls.largest_usd)
+            part * calls.bound(most)
+            if calls.calls >= ENOUGH
+            else max(aside, part * calls.largest_usd) or part * calls.usual_usd
             for calls, most, part, aside in self._unknown
         )

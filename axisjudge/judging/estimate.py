@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.checks import InputError
-from axisjudge.judges.answer import MAYBE_PAID
+from axisjudge.judges.answer import MAYBE_PAID, NOT_SENT
 from axisjudge.judges.base import Judge
-from axisjudge.judges.pricing import BATCH_SHARE, Tokens
+from axisjudge.judges.pricing import BATCH_SHARE, UNPRICED, Tokens
 from axisjudge.judges.remote import STATED_COST, RemoteJudge
-from axisjudge.judging.inquiry import CHARACTERS_PER_TOKEN
+from axisjudge.judging.inquiry import CHARACTERS_PER_TOKEN, EMPTY_RUN
 from axisjudge.judging.plan import Call, JudgingPlan, RunOptions
 from axisjudge.results import Result
 
@@ -34,10 +34,10 @@ TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
 
 @dataclass(frozen=True)
 class JudgeCost(Result):
-    """What a judge's ratings took; tokens of the prompt include those from a cache.
+    """What a judge's ratings took, those left out for which nobody was asked; tokens of the prompt include cached ones.
 
-    `usd` sums what has a price; `n_unpriced` counts the calls that have none. `usd_per_1000` is None where no call has,
-    and tokens are None where no reply stated them.
+    `usd` sums what is known; `n_unpriced` counts the calls, and tries before them, whose cost nobody knows.
+    `usd_per_1000` is None where no cost is known, and tokens are None where no reply stated them.
     """
 
     _also = ("cached_share", "usd_per_1000")
@@ -61,7 +61,7 @@ class JudgeCost(Result):
     @property
     def usd_per_1000(self) -> float | None:
         """US dollars for 1,000 verdicts, lost ones paid for included."""
-        if not self.n_verdicts or self.n_unpriced == self.n_calls:
+        if not self.n_verdicts or (self.n_unpriced and not self.usd):
             return None
         return 1_000 * self.usd / self.n_verdicts
 
@@ -92,25 +92,34 @@ def call_key() -> pl.Expr:
 
 
 def _is_paid() -> pl.Expr:
-    """A model's ratings, and others that cost something; replayed ones were paid where they were recorded."""
+    """A model's ratings, and others that cost something.
+
+    Replayed ones were paid where they were recorded; for runs without messages, or too long, nobody was asked.
+    """
     import polars as pl
 
     asked = pl.col("rater_kind").is_in(["llm", "decision_model"]) | (pl.col("cost_usd") > 0).fill_null(value=False)
-    return asked & ~pl.col("flags").list.contains("replayed").fill_null(value=False)
+    others = (pl.col("flags").list.contains(flag).fill_null(value=False) for flag in ("replayed", EMPTY_RUN, NOT_SENT))
+    return asked & ~pl.any_horizontal(*others)
 
 
 def calls_of(ratings: pl.DataFrame) -> pl.DataFrame:
     """The paid calls behind ratings; replayed ones are left out.
 
-    ``rater``, ``usd`` (null where nobody knows), and ``n_unknown``: tries of it that may have been paid besides.
+    ``rater``, ``usd`` (null where nothing is known), its tokens, and ``n_unknown``: how many tries of it, the last one
+    included, may have been paid at a cost that nobody knows.
     """
     import polars as pl
 
-    is_known = pl.when(pl.col("cost_usd").count() > 0).then(pl.col("cost_usd").sum())
-    paid = ratings.filter(_is_paid())
-    tries = pl.col("flags").list.join(" ").str.extract(rf"\b{MAYBE_PAID}:(\d+)").cast(pl.Int64)
-    return paid.group_by("rater", call_key().alias("call"), maintain_order=True).agg(
-        is_known.alias("usd"), tries.first().fill_null(0).alias("n_unknown")
+    known = (pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name) for name in ("cost_usd", *TOKENS))
+    tries = pl.col("flags").list.join(" ").str.extract(rf"\b{MAYBE_PAID}:(\d+)").cast(pl.Int64).fill_null(0)
+    is_untold = pl.col("cost_usd").is_null() | pl.col("flags").list.contains(UNPRICED).fill_null(value=False)
+    has_come = (pl.col("status") != "api_error").any()  # of one that failed the flag tells whether it may be paid
+    return (
+        ratings.filter(_is_paid())
+        .group_by("rater", call_key().alias("call"), maintain_order=True)
+        .agg(*known, (tries.first() + (is_untold.all() & has_come)).alias("n_unknown"))
+        .rename({"cost_usd": "usd"})
     )
 
 
@@ -130,15 +139,16 @@ def cost_of(ratings: pl.DataFrame) -> list[JudgeCost]:
     """
     import polars as pl
 
-    by_call = ratings.filter(_is_paid()).with_columns(call_key().alias("call"))
-    table = by_call.group_by("rater", maintain_order=True).agg(
-        pl.col("call").n_unique().alias("n_calls"),
-        (pl.col("status") == "ok").sum().alias("n_verdicts"),
-        (pl.col("status") != "ok").sum().alias("n_lost"),
+    calls = calls_of(ratings).group_by("rater", maintain_order=True)
+    by_rater = calls.agg(
+        pl.len().alias("n_calls"),
         *(pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()) for name in TOKENS),
-        pl.col("cost_usd").sum().alias("usd"),
-        pl.col("call").filter(pl.col("cost_usd").is_null()).n_unique().alias("n_unpriced"),
+        pl.col("usd").sum(),
+        pl.col("n_unknown").sum().alias("n_unpriced"),
     )
+    is_ok = pl.col("status") == "ok"
+    verdicts = ratings.filter(_is_paid()).group_by("rater").agg(n_verdicts=is_ok.sum(), n_lost=(~is_ok).sum())
+    table = by_rater.join(verdicts, on="rater", maintain_order="left")
     return [JudgeCost(**row) for row in table.sort("usd", descending=True, maintain_order=True).to_dicts()]
 
 
@@ -306,7 +316,7 @@ def estimate_of(plan: JudgingPlan, history: pl.DataFrame, options: RunOptions | 
     options = options or RunOptions()
     groups: dict[Judge, list[tuple[Call, ...]]] = {}
     for group in plan.groups:
-        if group[0].judge.kind in ("llm", "decision_model") and group[0].inquiry.by_definition() is None:
+        if group[0].judge.kind in ("llm", "decision_model") and group[0].inquiry.unasked(group[0].judge) is None:
             groups.setdefault(group[0].judge, []).append(group)
     judges = (_of_judge(judge, mine, history, options.concurrency) for judge, mine in groups.items())
     return PlanEstimate(tuple(each.in_a_batch if options.batch else each for each in judges))

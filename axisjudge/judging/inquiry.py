@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from axisjudge.judges.answer import Answer, Reply, Sheet
+from axisjudge.judges.answer import Answer, Reply, Sheet, not_sent
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.injection import injection_flags
 from axisjudge.judges.prompt import INSTRUCTIONS, question
@@ -21,6 +21,8 @@ from axisjudge.verdict import Axis, Word
 CHARACTERS_PER_TOKEN = 4.0
 #: Tokens that a verdict with its reason usually takes.
 USUAL_REPLY = 500
+#: Flag of the rating of a run without messages.
+EMPTY_RUN = "empty_run"
 #: What providers add to a prompt: the schema of the answer, roles, their own words on tools.
 FRAME_BYTES = 8_000
 
@@ -77,8 +79,8 @@ class Inquiry(ABC):
     def flags_of(self, point: str) -> tuple[str, ...]:
         """What the rating of a point bears, whatever the answer."""
 
-    def by_definition(self) -> dict[Any, Answer] | None:
-        """The answers where they follow from a definition, so that no judge is asked."""
+    def unasked(self, judge: Judge) -> Reply | None:
+        """The reply where no judge is asked: it follows from a definition, or the run is too long to be sent."""
         return None
 
 
@@ -111,10 +113,12 @@ class OfAxes(Inquiry):
     def reply_tokens(self) -> int:
         return JOINT_REPLY_TOKENS * len(self.rubrics) if len(self.rubrics) > 1 else 0
 
-    def by_definition(self) -> dict[Any, Answer] | None:
-        if self.trajectory.steps:
+    def unasked(self, judge: Judge) -> Reply | None:
+        if not self.trajectory.steps:
+            return Reply({axis: empty_run(self.trajectory, axis) for axis in self.rubrics}, cost_usd=0.0)
+        if not isinstance(judge, RemoteJudge):
             return None
-        return {axis: empty_run(self.trajectory, axis) for axis in self.rubrics}
+        return not_sent(judge.prefix(self.trajectory, self.rubrics), self.rubrics)
 
 
 class OfSheet(Inquiry):
@@ -155,7 +159,7 @@ def empty_run(trajectory: Trajectory, axis: Axis) -> Answer:
     """
     ending = trajectory.termination
     if axis != "termination" or ending is None:
-        return Answer("ok", "not_applicable", rationale="The run holds no message.", flags=("empty_run",))
+        return Answer("ok", "not_applicable", rationale="The run holds no message.", flags=(EMPTY_RUN,))
     word: Word = "incorrect" if "error" in ending.lower() else "uncertain"
     reason = f"The run holds no message, and its source says that it ended with {ending}."
-    return Answer("ok", word, rationale=reason, flags=("empty_run",))
+    return Answer("ok", word, rationale=reason, flags=(EMPTY_RUN,))

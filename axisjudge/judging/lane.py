@@ -258,13 +258,15 @@ class Lane:
 
         It bears what the tries before it took. A try that was paid is a loss where the lane ended before the next one.
         """
-        if (answers := call.inquiry.by_definition()) is not None:
-            return Reply(answers)
-        timeouts = retries = 0
+        if (unasked := call.inquiry.unasked(self.judge)) is not None:
+            return unasked
+        timeouts = retries = n_unknown = 0
         reply: Reply | None = None
         try:
             while await self._admitted(call):
-                reply = after(reply, await self._asked(call))
+                answer = await self._asked(call)
+                n_unknown += answer.failure is not None and answer.known_usd is None
+                reply = after(reply, answer)
                 failure = reply.failure
                 if failure is None or failure.kind in ("too_long", "refused"):
                     self._succeeded()
@@ -290,9 +292,9 @@ class Lane:
                     return None
         except asyncio.CancelledError:
             if reply is not None and _may_be_paid(reply):  # it stands on file, and is asked again
-                self._answered(call, _with_unknown(reply, timeouts))
+                self._answered(call, _with_unknown(reply, n_unknown))
             raise
-        return _with_unknown(reply, timeouts)
+        return _with_unknown(reply, n_unknown)
 
     async def _admitted(self, call: Call) -> bool:
         """Wait until the call may be made; False where it may not be any more."""
@@ -333,9 +335,9 @@ class Lane:
         finally:  # also where it is cancelled: it may have been paid
             cost = _cost_of(reply)
             self.end.count(reply)
+            self.end.unpriced += cost is None and not self._is_free
             if self.budget is not None:
                 self.budget.settle(call, cost, answered=reply is not None and reply.failure is None)
-        self.end.unpriced += cost is None and not self._is_free
         self._look_for_price(call, reply)
         return reply
 
@@ -418,17 +420,14 @@ def _may_be_paid(reply: Reply) -> bool:
     return bool(reply.cost_usd) or (reply.failure is not None and reply.failure.maybe_paid)
 
 
-def _with_unknown(reply: Reply, n_timeouts: int) -> Reply:
-    """The reply with the number of tries before it whose cost nobody knows."""
-    return replace(reply, flags=(*reply.flags, f"{MAYBE_PAID}:{n_timeouts}")) if n_timeouts else reply
+def _with_unknown(reply: Reply, n_tries: int) -> Reply:
+    """The reply with the number of tries that failed at a cost that nobody knows."""
+    return replace(reply, flags=(*reply.flags, f"{MAYBE_PAID}:{n_tries}")) if n_tries else reply
 
 
 def _cost_of(reply: Reply | None) -> float | None:
     """What a call cost; None where nobody knows, because it was given up, timed out, or has no price."""
-    if reply is None:
-        return None
-    is_free = reply.failure is not None and not reply.failure.maybe_paid
-    return 0.0 if reply.cost_usd is None and is_free else reply.cost_usd
+    return None if reply is None else reply.known_usd
 
 
 def _limiters(judge: Judge) -> list[tuple[Any, Callable[[Call], float]]]:

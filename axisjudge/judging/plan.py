@@ -109,8 +109,8 @@ class JudgingPlan:
 
     @property
     def asked(self) -> list[Judge]:
-        """The judges that will be asked, and not only answer by definition."""
-        asked = {call.judge for group in self.groups for call in group if call.inquiry.by_definition() is None}
+        """The judges that will be asked, and not only answer without it (`Inquiry.unasked`)."""
+        asked = {call.judge for group in self.groups for call in group if call.inquiry.unasked(call.judge) is None}
         return [judge for judge in self.judges if judge in asked]
 
     @property

@@ -25,6 +25,7 @@ from axisjudge.checks import InputError, printable
 from axisjudge.judges.answer import Answer, Reply, fault_of, keepable, lost, question_and_interaction
 from axisjudge.judges.base import Judge
 from axisjudge.judges.lifecycle import warn_of
+from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judging.batch import Batches, BatchLane
 from axisjudge.judging.budget import Budget, CallCosts
@@ -46,16 +47,14 @@ _TAKEN = ("status", "verdict", "value", "confidence", "confidence_source", "prob
 
 
 def ratings_of(call: Call, reply: Reply, run_id: str) -> list[Rating]:
-    """The ratings that a reply yields for the points still wanted; what the call cost is split evenly over all."""
-    share = len(call.rubrics)
+    """The ratings that a reply yields for the points still wanted; what the call cost is split evenly over these."""
+    share = len(call.wanted)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     ratings = []
-    for position, point in enumerate(call.rubrics):
-        if point not in call.wanted:
-            continue
+    for position, point in enumerate(call.wanted):
         cost = {
             **{name: _share(getattr(reply, name), share, position) for name in TOKENS},
-            "cost_usd": None if reply.cost_usd is None else reply.cost_usd / share,
+            "cost_usd": None if reply.known_usd is None else reply.known_usd / share,
             "latency_s": reply.latency_s,
             "created_at": now,
         }
@@ -277,9 +276,12 @@ class KeptRatings:
         every = calls_of(read_every_line(self.path))
         unknown = dict(every.group_by("rater").agg(pl.col("n_unknown").sum()).iter_rows())
         calls = every.filter(pl.col("usd") > 0)
+        dearest = pl.col("usd", *TOKENS).sort_by("usd").last()
         costs = {
-            rater: CallCosts(calls=n_calls, largest_usd=largest)
-            for rater, n_calls, largest in calls.group_by("rater").agg(n=pl.len(), most=pl.col("usd").max()).iter_rows()
+            rater: CallCosts(
+                n_calls, usd, largest=None if None in (read, written) else Tokens(read, written, cached or 0)
+            )
+            for rater, n_calls, usd, read, cached, written in calls.group_by("rater").agg(pl.len(), dearest).iter_rows()
         }
         return Budget(limit_usd, float(calls["usd"].sum()), costs, unknown)
 
@@ -348,8 +350,9 @@ class KeptPrompts:
         judge = call.judge
         if call.prompt_sha256 in self._there or judge.kind not in ("llm", "decision_model"):
             return
-        if call.inquiry.by_definition() is not None or isinstance(sent := call.inquiry.request(judge), Reply):
+        if call.inquiry.unasked(judge) is not None:
             return
+        sent = call.inquiry.request(judge)
         line = {"prompt_sha256": call.prompt_sha256, "rater": judge.rater, "mechanism": judge.mechanism, "sent": sent}
         self._file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         self._file.flush()
@@ -469,7 +472,7 @@ def too_long(plan: JudgingPlan, judge: Judge) -> str | None:
     if context is None or not isinstance(judge, RemoteJudge):
         return None
     mine = [call for group in plan.groups for call in group if call.judge is judge]
-    needed = {call.trajectory.id: call.inquiry.tokens(judge) for call in mine if call.inquiry.by_definition() is None}
+    needed = {call.trajectory.id: call.inquiry.tokens(judge) for call in mine if call.inquiry.unasked(judge) is None}
     names = [name for name, tokens in needed.items() if tokens > context]
     if not names:
         return None

@@ -59,7 +59,7 @@ def prompts(paths: list[Path]) -> list[list[tuple[str, str]]]:
     runs = [run for run in read_trajectories(*paths).trajectories if run.steps]
     plan = judging_run(runs, ["openai-compatible:m@http://localhost:1/v1,family=m"], AXES).plan()
     names = ("instructions", "setting", "run", "rubric")
-    calls = (call for group in plan.groups for call in group if call.inquiry.by_definition() is None)
+    calls = (call for group in plan.groups for call in group if call.inquiry.unasked(call.judge) is None)
     return [list(zip(names, call.inquiry.prompt(call.judge), strict=True)) for call in calls]
 
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from judging.providers import completion, failing, healthy, providing
 from typer.testing import CliRunner
 
 from axisjudge.cli import app
@@ -51,6 +52,29 @@ def test_a_dry_run_says_what_both_may_take_and_writes_nothing(judge):
     assert "First judge" in done.stdout
     assert "Second judge, at most" in done.stdout
     assert not out.exists()
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_first_judge_that_cannot_be_asked_ends_the_run_before_the_second_is_paid(as_json, judge):
+    with providing(cheap=failing(401, "no such key"), dear=healthy(0.0)) as provider:
+        cheap, dear = (f"openai-compatible:{name}@{provider.url},family={name}" for name in ("cheap", "dear"))
+        done, out = judge("--cascade", f"{cheap} > {dear}", *(["--json"] if as_json else []), arguments=BOTH[2:])
+    assert done.exit_code == 1
+    assert provider.calls["dear"] == 0
+    assert read_ratings(out)["rater"].n_unique() == 1
+    if as_json:
+        told = json.loads(done.stdout)
+        assert (told["second"], [row["rater"] for row in told["lost"]]) == ([], [cheap.partition(",")[0]])
+
+
+def test_a_cascade_whose_first_judge_lost_too_much_says_so_by_its_exit_code(judge):
+    def half(number, body):
+        return healthy(0.0)(number, body) if number % 2 else (200, {}, completion(body, verdict="perhaps"), 0.0)
+
+    with providing(cheap=half, dear=healthy(0.0)) as provider:
+        both = " > ".join(f"openai-compatible:{name}@{provider.url},family={name}" for name in ("cheap", "dear"))
+        assert judge("--cascade", both, arguments=BOTH[2:])[0].exit_code == 1
+        assert provider.calls["dear"] > 0
 
 
 def test_a_dry_run_is_one_json_text(judge):

@@ -414,6 +414,9 @@ def test_what_can_be_read_in_one_way_is_read_and_counted(text, repairs):
         "<think>" + GOOD,
         f"<think>a</think><think>b {GOOD}",
         f"Hm. <think>{GOOD}",
+        f'{{"alternative": {GOOD}, "verdict": "inc',  # a part of an object that was cut off
+        f"{{'alternative': {GOOD}, 'verdict': 'incorrect'}}",
+        f'[{GOOD}, {{"verdict": "inc',
         GOOD.replace("0.9", '"90%"'),
         GOOD.replace("0.9", "NaN"),
         GOOD[:-1] + ', "verdict": "incorrect"}',
@@ -427,6 +430,11 @@ def test_what_can_be_read_in_one_way_is_read_and_counted(text, repairs):
 )
 def test_what_can_be_read_in_two_ways_or_none_is_lost(text):
     assert verdict_from(text).status == "parse_error"
+
+
+@pytest.mark.parametrize("word", ["Not applicable", "not-applicable", " NOT_APPLICABLE"])
+def test_a_verdict_of_two_words_is_one_in_other_spellings(word):
+    assert verdict_from(GOOD.replace('"correct"', f'"{word}"')).verdict == "not_applicable"
 
 
 def test_an_object_in_words_is_the_only_one():

@@ -395,3 +395,17 @@ def test_a_list_of_batches_that_is_none_of_ours_is_refused(tmp_path: Path) -> No
         (tmp_path / "r.jsonl.batches.json").write_text(text)
         with pytest.raises(InputError, match="is no list of batches"):
             Batches.beside(tmp_path / "r.jsonl")
+
+
+@pytest.mark.parametrize("provider", SPECS)
+def test_calls_on_file_that_a_batch_brought_teach_what_the_next_batch_costs(
+    provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They stand there at half their price, and were set aside at half of that."""
+    with desk(looks=1) as told:
+        point_at(told, monkeypatch)
+        table = judged(provider, tmp_path / "r.jsonl", runs=20)
+        run = judging_run(trajectories(22), [SPECS[provider]], AXES, out=tmp_path / "r.jsonl")
+        call = run.plan().groups[0][0]
+        set_aside = run.kept.budget(1.0).of_batch_usd(call, 0.5)
+    assert set_aside >= table["cost_usd"].max()

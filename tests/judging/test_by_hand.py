@@ -446,7 +446,7 @@ def test_the_tokens_of_a_call_are_shared_evenly_and_add_up():
     assert [rating.output_tokens for rating in made] == [1] * 5
     assert {(rating.cached_tokens, rating.cost_usd, len(rating.call_id)) for rating in made} == {(None, 0.2, 200)}
     (only,) = ratings_of(replace(call, wanted=("sequencing",)), reply, "run")
-    assert (only.question, only.cost_usd) == ("sequencing", 0.2)
+    assert (only.question, only.cost_usd) == ("sequencing", 1.0)  # the others are thrown away, and paid
 
 
 @pytest.mark.parametrize(
@@ -480,8 +480,8 @@ def test_a_run_without_a_message_is_rated_by_definition(ending, axis, verdict):
     answer = empty_run(run, axis)
     assert (answer.status, answer.verdict, answer.flags) == ("ok", verdict, ("empty_run",))
     inquiry = OfAxes(run, {axis: rubrics()[axis]})
-    assert inquiry.by_definition() == {axis: answer}
-    assert OfAxes(trajectories(1)[0], inquiry.rubrics).by_definition() is None
+    assert inquiry.unasked(CoinJudge()).answers == {axis: answer}
+    assert OfAxes(trajectories(1)[0], inquiry.rubrics).unasked(CoinJudge()) is None
 
 
 # Estimates.

@@ -390,7 +390,8 @@ def test_the_cost_of_a_judge_is_told_by_its_verdicts():
         "judge": "r", "calls": 4, "verdicts": 3, "lost": 1, "tokens in": 1_000, "cached share": 0.25, "tokens out": 40,
         "spent $": 0.6, "$ per 1,000 verdicts": pytest.approx(200),
     }  # fmt: skip
-    assert replace(cost, n_unpriced=4).usd_per_1000 is None
+    assert replace(cost, n_unpriced=4, usd=0.0).usd_per_1000 is None
+    assert replace(cost, n_unpriced=1, usd=0.0).usd_per_1000 is None  # the others failed, and were free
     assert replace(cost, n_verdicts=0).usd_per_1000 is None
     assert replace(cost, cached_tokens=None).cached_share is None
 
@@ -427,3 +428,88 @@ def test_what_a_run_came_to_is_said_in_a_sentence_each():
     told = Outcome((), (), (end, end), True).sentences()
     assert [re.findall(r"[\d.]*\d", line) for line in told] == [["3.0000"], ["25"], ["4"], ["6"]]
     assert Outcome((), (), (LaneEnd(CoinJudge()),), True).sentences() == []
+
+
+SOLD = {"prompt_tokens": 1_000, "completion_tokens": 100, "total_tokens": 1_100}
+
+
+def seller(usage):
+    return lambda number, body: (200, {}, completion(body, usage), 0.0)
+
+
+@pytest.mark.parametrize("usage", [None, {**SOLD, "prompt_tokens": 0}])
+def test_calls_that_told_no_usage_count_in_the_next_run_too(usage, tmp_path):
+    out = tmp_path / "r.jsonl"
+    with providing(m=seller(usage)) as provider:
+        judges = [f"openai-compatible:m@{provider.url},family=x,price=10/100"]
+        n_asked = []
+        for _ in range(3):
+            axisjudge.judge(trajectories(20), judges, ["termination"], out=out, budget_usd=0.6, progress=False)
+            n_asked.append(provider.calls["m"])
+        assert 0 < n_asked[0] < 20
+        assert n_asked == n_asked[:1] * 3
+        (cost,) = cost_of(read_every_line(out))
+        assert (cost.n_calls, cost.n_unpriced, cost.usd, cost.usd_per_1000) == (n_asked[0], n_asked[0], 0, None)
+        axisjudge.judge(trajectories(20), judges, ["termination"], out=out, budget_usd=1.2, progress=False)
+        assert provider.calls["m"] > n_asked[0]
+
+
+@pytest.mark.parametrize(("kind", "times"), [("passing", 2), ("unreadable", 9), ("timeout", 1)])
+def test_every_try_whose_cost_nobody_knows_stands_on_file(kind, times, tmp_path, monkeypatch):
+    monkeypatch.setattr(lane, "_FIRST_WAIT_S", 0.001)
+    judge, out = Stumbling(times, kind), tmp_path / "r.jsonl"
+    answers = judge.grade
+
+    async def grade(trajectory, rubrics, *, repeat=0):
+        reply = await answers(trajectory, rubrics, repeat=repeat)
+        return reply if reply.failure is None else replace(reply, cost_usd=None)
+
+    judge.grade = grade
+    run = judging_run(trajectories(2), [judge], ["termination"], out=out)
+    run.carry_out(progress=False, allow_unpriced=True)
+    (cost,) = cost_of(read_every_line(out))
+    n_answered = cost.n_verdicts
+    n_unknown = sum(judge.tries.values()) - n_answered
+    assert cost.n_unpriced == run.outcome.ends[0].unpriced == n_unknown > 0
+    assert isclose(cost.usd, 0.01 * n_answered)
+
+
+def test_what_failed_before_anything_was_done_is_known_to_be_free(tmp_path):
+    out = tmp_path / "r.jsonl"
+    with providing(m=failing(404, "no such model")) as provider:
+        judges = [f"openai-compatible:m@{provider.url},family=x,price=10/100"]
+        axisjudge.judge(trajectories(3), judges, ["termination"], out=out, progress=False)
+    (cost,) = cost_of(read_every_line(out))
+    assert (cost.n_lost, cost.usd, cost.n_unpriced) == (3, 0, 0)
+
+
+def test_nobody_is_asked_or_paid_for_a_run_without_messages_or_one_that_is_too_long(tmp_path):
+    """The long run would take the whole budget, were it sent; and the judge would stop before the run after it."""
+    empty, long, usual = trajectories(3)
+    long = long.model_copy(update={"steps": (Step(index=0, role="user", content="word " * 200_000),)})
+    runs, out = [empty.model_copy(update={"steps": ()}), long, usual], tmp_path / "r.jsonl"
+    with providing(m=seller(SOLD)) as provider:
+        run = judging_run(runs, [f"openai-compatible:m@{provider.url},family=x,price=10/100"], ["termination"], out=out)
+        assert run.estimate().judges[0].n_calls == 1
+        table = run.carry_out(progress=False, budget_usd=1.0)
+        assert provider.calls["m"] == 1
+    assert dict(table.select("trajectory_id", "status").iter_rows()) == {
+        empty.id: "ok", long.id: "truncated", usual.id: "ok"
+    }  # fmt: skip
+    (end,) = run.outcome.ends
+    assert (end.calls, end.unpriced, end.not_asked, end.stopped) == (1, 0, 0, None)
+    (cost,) = cost_of(read_every_line(out))
+    assert (cost.n_calls, cost.n_verdicts, cost.n_unpriced, cost.usd) == (1, 1, 0, pytest.approx(0.02))
+
+
+def test_a_budget_goes_by_the_price_of_today(tmp_path):
+    """Twelve calls at 2 cents; then the price is ten times that, and room is for two more."""
+    out = tmp_path / "r.jsonl"
+    with providing(m=seller(SOLD)) as provider:
+        for n_runs, price, budget in ((12, "10/100", 5.0), (40, "100/1000", 0.7)):
+            judges = [f"openai-compatible:m@{provider.url},family=x,price={price}"]
+            axisjudge.judge(trajectories(n_runs), judges, ["termination"], out=out, budget_usd=budget, progress=False)
+    (cost,) = cost_of(read_every_line(out))
+    assert cost.usd == pytest.approx(12 * 0.02 + (provider.calls["m"] - 12) * 0.2)
+    assert provider.calls["m"] > 12
+    assert cost.usd <= 0.7

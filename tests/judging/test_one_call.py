@@ -12,6 +12,7 @@ import axisjudge
 from axisjudge.checks import InputError
 from axisjudge.judges.written import JOINT_REPLY_TOKENS
 from axisjudge.judging import judging_run
+from axisjudge.judging.estimate import cost_of
 from axisjudge.ratings import read_every_line
 from axisjudge.verdict import AXES
 
@@ -106,3 +107,15 @@ def test_a_file_that_holds_no_prompts_is_not_written_into(tmp_path: Path) -> Non
     for name, why in (("r.jsonl", "holds no prompts"), ("folder", "cannot be written")):
         with pytest.raises(InputError, match=why):
             axisjudge.judge(trajectories(1), ["rules"], keep_prompts=tmp_path / name, progress=False)
+
+
+def test_a_joint_call_for_an_axis_that_was_lost_costs_what_every_call_costs(tmp_path: Path) -> None:
+    out, whole, lacking = tmp_path / "r.jsonl", speaking(), speaking(sequencing=None)
+    with providing(m=lambda n, body: (whole if n else lacking)(n, body)) as provider:
+        spec = f"openai-compatible:m@{provider.url},family=mine,price=10/100"
+        for _ in range(2):
+            axisjudge.judge(trajectories(1), [spec], out=out, one_call=True, progress=False)
+    (cost,) = cost_of(read_every_line(out))
+    assert (cost.n_calls, cost.n_verdicts, cost.n_lost) == (2, 5, 1)
+    assert (cost.input_tokens, cost.output_tokens) == (2 * USAGE["prompt_tokens"], 2 * USAGE["completion_tokens"])
+    assert cost.usd == pytest.approx(2 * (1_000 * 10 + 100 * 100) / 1e6)
