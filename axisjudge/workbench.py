@@ -159,6 +159,7 @@ _IGNORED = """\
 # what is made again by a command, and locks of files in use
 data/cache/
 data/labels/*.lock
+models.toml.lock
 rubrics/*.lock
 rubrics/*/drafts/*.lock
 reports/*/*.html

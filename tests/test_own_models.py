@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 
 import pytest
@@ -19,7 +20,7 @@ from axisjudge.judging.estimate import check_priced, estimate_of
 from axisjudge.judging.plan import RunOptions
 from axisjudge.ratings import ratings_frame
 from axisjudge.spec import JudgeSpec
-from axisjudge.spec.own_models import OwnPrice, own_models
+from axisjudge.spec.own_models import OwnPrice, add_model, own_models
 
 SPEC = "openai-compatible:acme-judge-9@https://models.example.org/v1"
 
@@ -72,6 +73,13 @@ def test_any_letter_can_be_written_down_and_comments_stay(bench):
     assert [each.name for each in own_models()] == ["other", "acme-judge-9"]
     assert add("--source", "\ud83d").exit_code != 0
     assert len(own_models()) == 2
+
+
+def test_entries_that_are_added_at_once_are_all_kept(bench):
+    names = [f"m{n}" for n in range(40)]
+    with ThreadPoolExecutor(8) as people:
+        list(people.map(lambda name: add_model({"name": name, "family": "acme"}), names))
+    assert sorted(each.name for each in own_models()) == sorted(names)
 
 
 def test_a_second_word_on_a_model_takes_the_place_of_the_first(bench):

@@ -43,7 +43,7 @@ HOMES = {
     "detect_secrets": {"sharing"},
     "fastapi": {"service"},
     "fontTools": {"report"},  # matplotlib has it: what it writes into a PDF
-    "filelock": {"ratings", "protocol", "service", "report", "iterating"},
+    "filelock": {"ratings", "protocol", "service", "report", "iterating", "spec"},
     "genai_prices": {"judges"},
     "gepa": {"iterating"},
     "h11": {"service"},

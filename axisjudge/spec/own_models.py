@@ -98,10 +98,10 @@ def own_models() -> tuple[OwnModel, ...]:
     """
     try:
         path = home() / FILE
-        changed = path.stat().st_mtime_ns
+        now = path.stat()
     except (InputError, OSError):
         return ()
-    return _read(path, changed)
+    return _read(path, (now.st_ino, now.st_size, now.st_mtime_ns))
 
 
 def own_model(provider: str, model: str | None) -> OwnModel | None:
@@ -121,6 +121,8 @@ def add_model(fields: dict[str, Any]) -> Path:
     InputError
         A field cannot be used, or there is no workbench to write into.
     """
+    from filelock import FileLock
+
     given = {name: value for name, value in fields.items() if value is not None}
     try:
         new = OwnModel(**{"read_on": datetime.now(UTC).date(), **given})
@@ -130,13 +132,14 @@ def add_model(fields: dict[str, Any]) -> Path:
     if (new.input_usd is None) != (new.output_usd is None):
         raise InputError("models", "needs both prices, of input and output, or none", cure="give --input and --output")
     path = own() / FILE
-    there = own_models()
-    head, *entries = re.split(r"(?m)^(?=[ \t]*\[\[)", path.read_text(encoding="utf-8") if there else "")
-    if len(entries) != len(there):
-        head, entries = "", [_as_toml(each) for each in there]
-    named = (new.name, new.provider)
-    kept = [entry for entry, each in zip(entries, there, strict=True) if (each.name, each.provider) != named]
-    write_whole(path, "\n\n".join(part.strip() for part in (head, *kept, _as_toml(new)) if part.strip()) + "\n")
+    with FileLock(f"{path}.lock"):  # another process may be adding, too
+        there = own_models()
+        head, *entries = re.split(r"(?m)^(?=[ \t]*\[\[)", path.read_text(encoding="utf-8") if there else "")
+        if len(entries) != len(there):
+            head, entries = "", [_as_toml(each) for each in there]
+        named = (new.name, new.provider)
+        kept = [entry for entry, each in zip(entries, there, strict=True) if (each.name, each.provider) != named]
+        write_whole(path, "\n\n".join(part.strip() for part in (head, *kept, _as_toml(new)) if part.strip()) + "\n")
     return path
 
 
@@ -152,7 +155,7 @@ def _text(value: object) -> str:
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, changed: int) -> tuple[OwnModel, ...]:
+def _read(path: Path, state: tuple[int, ...]) -> tuple[OwnModel, ...]:
     cure = "axisjudge models add NAME --help says what each may hold"
     try:
         listed = tomllib.loads(path.read_text(encoding="utf-8")).get("model", [])
