@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
+from unicodedata import combining, normalize
 
 import numpy as np
 import polars as pl
@@ -202,12 +203,12 @@ RARE = 0.02
 
 
 def spelling_variants(labels: pl.DataFrame) -> Iterator[LabelFault]:
-    """Raters, questions and words that differ in case, blanks and marks alone, or in one letter."""
+    """Raters, questions and words that differ in case, blanks and marks alone, or in one letter; raters in accents."""
     items: dict[str, set[tuple[str, str]]] = {}
     for rater, item, question in labels.select("rater", "item_id", "question").iter_rows():
         items.setdefault(rater, set()).add((item, question))
     for one, two in combinations(sorted(items), 2):
-        if _same(one, two):
+        if _same(_unaccented(one), _unaccented(two)):
             yield _finding("rater", one, two, "warning", "certain but for two people of one name")
         elif _one_slip(one, two) and not items[one] & items[two]:
             yield _finding("rater", one, two, "note", "a guess: one letter apart, and no item labelled by both")
@@ -243,8 +244,13 @@ def _finding(kind: str, one: str, two: str, severity: Severity, sure: str) -> La
 
 
 def _same(one: str, two: str) -> bool:
-    letters = ["".join(letter for letter in name.casefold() if letter.isalnum()) for name in (one, two)]
+    names = (normalize("NFKC", name).casefold() for name in (one, two))
+    letters = ["".join(letter for letter in name if letter.isalnum()) for name in names]
     return letters[0] == letters[1] != ""
+
+
+def _unaccented(name: str) -> str:
+    return "".join(letter for letter in normalize("NFKD", name) if not combining(letter))
 
 
 def _one_slip(one: str, two: str) -> bool:

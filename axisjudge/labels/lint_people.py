@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import combinations, permutations
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -232,7 +233,8 @@ def drifts(labels: pl.DataFrame) -> Iterator[LabelFault]:
     rng = np.random.default_rng(0)
     series = [one for rater, table in by_rater(labels) for one in _series(rater, table, labels)]
     if not series:
-        raise NotChecked(f"no person has labels of {FEWEST_TASKS} tasks with times (created_at) or in several batches")
+        times = "times (created_at, ISO 8601, all with a zone or none)"
+        raise NotChecked(f"no person has labels of {FEWEST_TASKS} tasks with {times} or in several batches")
     adjusted = holm([paired_sign_flip(one.scores, rng=rng)[0] for one in series])
     for one, p in sorted(zip(series, adjusted, strict=True), key=lambda pair: pair[1]):
         if p < ALPHA:
@@ -249,17 +251,28 @@ def _series(rater: str, table: pl.DataFrame, labels: pl.DataFrame) -> Iterator[_
         own, against = _residuals(_numbered(mine), _numbered(others))
         if own.height == 0 or own["cluster_id"].n_unique() < FEWEST_TASKS:
             continue
-        whens: Mapping[str, pl.Expr] = {}
+        whens: Mapping[str, pl.Expr | pl.Series] = {}
         if own["batch"].n_unique() > 1:
             batches = own["batch"].unique(maintain_order=True).to_list()
             whens = {f"in batch {batch}": (pl.col("batch") == batch).cast(pl.Float64) for batch in batches[1:]}
-        elif own["created_at"].null_count() == 0 and own["created_at"].n_unique() > 1:
-            whens = {"over time": pl.col("created_at").rank("average") / own.height}
+        elif (times := _times(own["created_at"])) is not None and times.n_unique() > 1:
+            whens = {"over time": times.rank("average") / own.height}
         for over, when in whens.items():
             at = own.select(when=when)["when"].to_numpy()
             residual = own["residual"].to_numpy()
             tasks = tuple(own["cluster_id"].to_list())
             yield _Series(rater, str(question), over, at - at.mean(), residual - residual.mean(), tasks, against)
+
+
+def _times(texts: pl.Series) -> pl.Series | None:
+    """Times on one clock; None where their order is unknown (one is missing or no ISO 8601, only some bear a zone)."""
+    try:
+        times = [datetime.fromisoformat(text) for text in texts]
+    except (TypeError, ValueError):
+        return None
+    if len({time.tzinfo is None for time in times}) > 1:
+        return None
+    return pl.Series([(time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() for time in times])
 
 
 def _numbered(labels: pl.DataFrame) -> pl.DataFrame:

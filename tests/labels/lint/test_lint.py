@@ -1,5 +1,6 @@
 """Each planted fault is found, clean labels are left alone, and what is found on public sets is known."""
 
+from datetime import UTC, datetime, timedelta, timezone
 from math import comb
 
 import numpy as np
@@ -119,6 +120,27 @@ def test_drift_over_time_and_between_batches():
     assert "in batch two" in next(one.what for one in second.findings if one.check == "drift")
 
 
+def test_drift_goes_by_the_clock_and_not_by_how_a_time_is_written():
+    """Of times with and without a zone nobody knows the order; neither of days that are no ISO 8601."""
+
+    def stricter(one):
+        late = int(one.task_id[1:]) >= 45 and one.rater == "bert" and hash_of(one) % 10 < 6
+        return {"verdict": "incorrect"} if late else None
+
+    def written(form):
+        def other(one):
+            time = datetime.fromisoformat(one.created_at)
+            return {"created_at": form(time if time.tzinfo else time.replace(tzinfo=UTC), int(one.task_id[1:]) % 2)}
+
+        return [one.what for one in lint(changed(changed(LARGE, stricter), other)).findings if one.check == "drift"]
+
+    plain = written(lambda time, odd: time.isoformat())
+    assert len(plain) == 1
+    assert written(lambda time, odd: time.astimezone(timezone(timedelta(hours=14 * odd))).isoformat()) == plain
+    assert written(lambda time, odd: (time.replace(tzinfo=None) if odd else time).isoformat()) == []
+    assert written(lambda time, odd: time.strftime("%d/%m/%Y %H:%M")) == []
+
+
 def hash_of(one):
     return int.from_bytes(one.item_id.encode(), "big") * 2654435761 >> 3
 
@@ -182,6 +204,11 @@ def test_single_votes_behind_gold():
 def test_spelling_and_scales():
     spelt = changed(CLEAN, lambda one: {"rater": "Ada "} if one.rater == "ada" and one.task_id > "t3" else None)
     assert found(spelt)["spelling"] == "warning"
+    for pair in (("Jos\u00e9", "Jose\u0301"), ("Jos\u00e9", "jose")):  # the first pair looks alike everywhere
+        names = changed(
+            CLEAN, lambda one, pair=pair: {"rater": pair[one.task_id > "t3"]} if one.rater == "ada" else None
+        )
+        assert found(names)["spelling"] == "warning"
     slip = changed(CLEAN, lambda one: {"rater": "chole"} if one.rater == "chloe" and one.task_id > "t3" else None)
     assert found(slip)["spelling"] == "note"
     assert "spelling" not in found(changed(CLEAN, lambda one: {"rater": f"rater_{PEOPLE.index(one.rater)}"}))
