@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from email.utils import parsedate_to_datetime
+from time import perf_counter
 from typing import Any
 
 from axisjudge.checks import InputError
@@ -22,7 +23,7 @@ from axisjudge.judges.answer import Reply, failure_of, unreadable
 from axisjudge.judges.base import Judge
 from axisjudge.judges.compatible_judge import JSON_SCHEMA, LEAST_RECORD, LOOK_S, OF_LIST, CompatibleJudge
 from axisjudge.judges.lifecycle import Retirement
-from axisjudge.judges.remote import RemoteJudge
+from axisjudge.judges.remote import NoReplyError, RemoteJudge
 from axisjudge.judging.lane import Lane, Pause
 from axisjudge.judging.plan import Call, JudgingPlan, make_plan
 from axisjudge.rubric import load_rubric
@@ -185,7 +186,7 @@ async def _nearest_models(judge: CompatibleJudge) -> str:
 
 
 async def server_facts(judge: CompatibleJudge, replies: list[Reply]) -> dict[str, str]:
-    """What a server can do that no list tells, by four calls of a few tokens each."""
+    """What a server can do that no list tells, by four calls of a few tokens each; their cost is added to `replies`."""
     facts = {}
     if judge.context_told and "context" not in judge.options:
         room = judge.record_tokens(len(AXES) if judge.joint else 1, judge.context_told)
@@ -201,11 +202,11 @@ async def server_facts(judge: CompatibleJudge, replies: list[Reply]) -> dict[str
         facts["speed"] = f"{written:,.1f} tokens a second written and {read:,.0f} read, each over whole calls"
     facts["ranges of numbers"] = await _holds_ranges(judge, replies)
     (first, why), (second, or_why) = [
-        await _small(judge, "Name a colour and a number.", seed=7, temperature=1.0) for _ in range(2)
+        await _small(judge, "Name a colour and a number.", replies=replies, seed=7, temperature=1.0) for _ in range(2)
     ]
     alike = "are alike" if first == second else "differ (it may take none)"
     facts["seed"] = why or or_why or f"two answers with one seed {alike}"
-    probable, why = await _small(judge, "Say yes.", "logprobs", logprobs=True, top_logprobs=2)
+    probable, why = await _small(judge, "Say yes.", "logprobs", replies=replies, logprobs=True, top_logprobs=2)
     facts["logprobs"] = "told" if probable else why if why and why.startswith("not taken") else "not told"
     return facts
 
@@ -221,22 +222,33 @@ async def _holds_ranges(judge: CompatibleJudge, replies: list[Reply]) -> str:
     number = {"type": "number", "minimum": 0, "maximum": 1}
     schema = {"type": "object", "properties": {"n": number}, "required": ["n"], "additionalProperties": False}
     form = {"type": "json_schema", "json_schema": {"name": "n", "schema": schema, "strict": True}}
-    text, why = await _small(judge, 'Reply with {"n": 7} and nothing else.', response_format=form)
+    text, why = await _small(judge, 'Reply with {"n": 7} and nothing else.', replies=replies, response_format=form)
     with suppress(ValueError, TypeError, KeyError):
         is_held = 0 <= json.loads(text or "")["n"] <= 1
         return "held, as far as one call shows" if is_held else "not held: give ,confidence=list"
     return why or "not shown: its answer holds no number"
 
 
-async def _small(judge: CompatibleJudge, text: str, of: str = "message", **more: Any) -> tuple[Any, str | None]:
-    """What stands in the reply to a call of a few tokens beside the judge's own, or why nothing does."""
+async def _small(
+    judge: CompatibleJudge, text: str, of: str = "message", *, replies: list[Reply], **more: Any
+) -> tuple[Any, str | None]:
+    """What stands in the reply to a call of a few tokens beside the judge's own, or why nothing does.
+
+    What it cost is added to `replies`.
+    """
+    begun = perf_counter()
     body = {"model": judge.model, "messages": [{"role": "user", "content": text}], "max_tokens": 24, **more}
     try:
         async with asyncio.timeout(judge.deadline_s(body)):
             reply = await judge.send(judge._connected(), body)
     except Exception as error:  # a parameter that it does not know, say: that is the answer
         failure = failure_of(error, judge.key) or unreadable(type(error).__name__)
+        replies.append(Reply({}, cost_usd=Reply({}, failure=failure).known_usd))
         return None, f"{'not taken' if failure.kind == 'request' else 'not shown'}: {failure.words}"
+    paid = Reply({})
+    with suppress(NoReplyError, AttributeError, LookupError, TypeError):
+        paid = judge._reply({}, judge.read(reply, ""), begun)
+    replies.append(paid)
     with suppress(AttributeError, LookupError, TypeError):
         if content := getattr(reply.choices[0], of).content:
             return content, None

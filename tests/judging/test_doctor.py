@@ -186,3 +186,10 @@ def test_a_closed_door_an_unknown_model_and_a_judge_that_breaks_are_faults_with_
 def test_a_confidence_outside_of_its_range_shows_that_ranges_are_not_held():
     with providing(m=lambda n, body: (200, {}, completion(body, confidence=0.75 if n else 7), 0.0)) as provider:
         assert "a confidence came outside" in examined(provider, "m").row()["ranges of numbers"]
+
+
+def test_all_calls_of_an_examination_are_in_its_cost():
+    usage = {"prompt_tokens": 1_000, "completion_tokens": 20, "total_tokens": 1_020}
+    with providing(m=lambda number, body: (200, {}, completion(body, usage), 0.0)) as provider:
+        row = examined(provider, "m", ",price=10/100").row()
+        assert row["cost $"] == pytest.approx(provider.calls["m"] * (1_000 * 10 + 20 * 100) / 1e6)
