@@ -372,7 +372,9 @@ def merge(
 ) -> None:
     """Ratings files as one, by item, question and rater; of several lines of one identity the last one wins.
 
-    Files count in the order in which they are named. Identities whose lines have different verdicts are counted.
+    Files count in the order in which they are named, but a judge's lost verdict never takes the place of one it gave.
+    Identities whose lines have different verdicts are counted. What lines that gave way cost, `cost` says of their own
+    files alone.
     """
     from axisjudge.labels.lint_people import some
     from axisjudge.ratings import read_every_line, write_ratings
@@ -432,7 +434,7 @@ def _merged_counts(merged: Merged) -> dict[str, Any]:
 
 def _print_merged(merged: Merged, out: Path) -> None:
     typer.echo(
-        f"{merged.n_ratings:,} ratings: {out}\n{merged.n_replaced:,} lines gave way to a later one of their identity; "
+        f"{merged.n_ratings:,} ratings: {out}\n{merged.n_replaced:,} lines gave way to another one of their identity; "
         f"{merged.n_conflicts:,} identities had verdicts that differ"
     )
 

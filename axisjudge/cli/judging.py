@@ -403,8 +403,9 @@ def doctor(
 ) -> None:
     """Ask each judge twice, its price said first; without judges, look at the environment.
 
-    Shown are the key, the model that answers, whether the mechanism is accepted and the cache is seen on the second
-    call, the day the model is shut down, the clock, and the headers that tell of limits. Exit code 1 where one fails.
+    A server of your own is asked four times more, for 24 tokens each. Shown are the key, the model that answers,
+    whether the mechanism is accepted and the cache is seen on the second call, the day the model is shut down, the
+    clock, and the headers that tell of limits. Exit code 1 where one fails.
     """
     from axisjudge.judges import make_judges
     from axisjudge.judging.doctor import examine

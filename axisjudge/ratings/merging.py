@@ -1,4 +1,4 @@
-"""Several files of ratings as one: the last line of an identity wins, and what gave way is counted."""
+"""Several files of ratings as one: the last line of an identity wins (`last_lines`), and what gave way is counted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.ratings.dataset import OF_A_FILE, RATINGS_A_PART, is_dataset, scan_ratings
 from axisjudge.ratings.edge import SCHEMA
-from axisjudge.ratings.table import by_identity, first_broken, read_every_line
+from axisjudge.ratings.table import by_identity, first_broken, last_lines, read_every_line
 from axisjudge.verdict import IDENTITY
 
 
@@ -24,7 +24,7 @@ from axisjudge.verdict import IDENTITY
 class Merged:
     """What came of several files of ratings.
 
-    `n_replaced` lines gave way to a later one of their identity; `n_conflicts` identities had verdicts that differ.
+    `n_replaced` lines gave way to another one of their identity; `n_conflicts` identities had verdicts that differ.
     """
 
     n_ratings: int
@@ -81,7 +81,7 @@ def write_dataset(sources: Iterable[str | Path], folder: str | Path, *, ratings_
 
 def merged(lines: pl.DataFrame) -> tuple[Merged, pl.DataFrame]:
     """The last line of each identity, in order, and what gave way to it."""
-    kept = lines.unique(subset=list(IDENTITY), keep="last", maintain_order=True)
+    kept = last_lines(lines)
     n_conflicts = 0
     if replaced := lines.height - kept.height:
         answered = lines.filter(pl.col("status") == "ok")

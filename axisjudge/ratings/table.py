@@ -203,8 +203,8 @@ ASIDE = (
 def read_ratings(*paths: str | Path, latest: bool = False, lean: bool = False) -> pl.DataFrame:
     """Read ratings from JSONL files, Parquet files or datasets (`axisjudge.ratings.dataset`) into one table.
 
-    Of several lines of one identity the last one wins. A torn last line (the writer was killed while it wrote) and
-    fields that a rating does not have are left out with a warning.
+    Of several lines of one identity the last one wins (`last_lines`). A torn last line (the writer was killed while it
+    wrote) and fields that a rating does not have are left out with a warning.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def _to_read(columns: Sequence[str]) -> list[str]:
 
 
 def _last_and_older(table: pl.DataFrame, latest: bool) -> tuple[pl.DataFrame, int]:
-    every = _last_of(table, IDENTITY)
+    every = last_lines(table)
     newest = _last_of(every, _ASKED) if latest else every
     return newest, every.height - newest.height
 
@@ -316,6 +316,18 @@ def _last_of(table: pl.DataFrame, subset: Sequence[str]) -> pl.DataFrame:
     if not alike(table, *subset):
         return table
     return table.unique(subset=list(subset), keep="last", maintain_order=True)
+
+
+def last_lines(table: pl.DataFrame) -> pl.DataFrame:
+    """Of several lines of one identity the last; of a judge's the last verdict: a loss takes none away.
+
+    A person's label without a word may be one that was taken back.
+    """
+    if not alike(table, *IDENTITY):
+        return table
+    is_answered = (pl.col("status") == "ok").any().over(*IDENTITY)
+    gives_way = (pl.col("status") != "ok") & (pl.col("rater_kind") != "human") & is_answered
+    return _last_of(table.filter(~gives_way), IDENTITY)
 
 
 def _whole(table: pl.DataFrame) -> pl.DataFrame:

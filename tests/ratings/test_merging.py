@@ -34,6 +34,21 @@ def test_a_later_line_wins_and_conflicts_are_counted(table):
     assert set(later["verdict"]) == {"correct"}
 
 
+def test_a_loss_takes_no_verdict_away_but_a_person_may_take_a_label_back(tmp_path, table):
+    nothing = {"status": pl.lit("refused"), "verdict": pl.lit(None, pl.String)}
+    rated = table.filter(pl.col("status") == "ok")
+    for kind, left in (("llm", rated.height), ("human", rated.height - 9)):
+        lines = rated.with_columns(rater_kind=pl.lit(kind))
+        write_ratings(lines, tmp_path / f"{kind}.jsonl")
+        write_ratings(lines[:9].with_columns(**nothing), tmp_path / f"{kind}-later.jsonl")
+        files = [tmp_path / f"{kind}.jsonl", tmp_path / f"{kind}-later.jsonl"]
+        write_dataset(files, tmp_path / kind)
+        found, kept = merged(pl.concat([lines, lines[:9].with_columns(**nothing)]))
+        assert found == Merged(rated.height, 9, 0)
+        for ratings in (kept, read_ratings(*files), read_ratings(tmp_path / kind)):
+            assert (ratings["status"] == "ok").sum() == left
+
+
 @pytest.mark.parametrize("size", [7, 1_000_000])
 def test_a_dataset_holds_what_its_sources_hold_in_one_order(tmp_path, table, size):
     odd = table.head(9).with_columns(question=pl.lit("is it a/b = c?"))
