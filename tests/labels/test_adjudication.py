@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -89,6 +90,13 @@ def test_adjudicating_disagreements_alone_moves_accuracy_one_way():
     wrong = np.mean([one[1].wrong.rate.estimate for one in found])
     assert wrong == pytest.approx(np.mean([one[3] for one in found]), abs=0.015)
     assert ONE_WAY in found[0][1].sentences
+
+
+@pytest.mark.parametrize("n_ties", [0, 3])
+def test_a_rate_is_said_to_be_of_all_labelled_items_only_where_each_has_a_key(n_ties):
+    report = replace(figures(4, n_agreements=30)[1], n_ties=n_ties)
+    (rate,) = [line for line in report.sentences if line.startswith("The key was wrong on")]
+    assert ("all labelled items" in rate) == (n_ties == 0)
 
 
 def test_the_thirty_agreements_of_the_default_give_a_rate_and_three_one_that_says_little():

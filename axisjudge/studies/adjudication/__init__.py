@@ -35,7 +35,8 @@ def report_sentences(report: Any) -> list[str]:
     if report.wrong.refusal:
         lines.append(f"How often the key is wrong cannot be said: {report.wrong.refusal}.")
     else:
-        rate = f"{share(report.wrong.rate)} of all labelled items, each weighted by one over its chance of being drawn"
+        of = "the labelled items that have one" if report.n_ties else "all labelled items"
+        rate = f"{share(report.wrong.rate)} of {of}, each weighted by one over its chance of being drawn"
         lines.append(f"The key was wrong on {rate}.")
     return [*lines, *(accuracy_sentence(one) for one in report.judges if one.question == ALL_AXES), ONE_WAY]
 
