@@ -87,7 +87,7 @@ class Outcome:
             share = read / sum(end.input_tokens for end in self.ends)
             lines.append(f"The providers read {share:.0%} of the prompts' tokens from a cache.")
         if unknown := sum(end.unpriced for end in self.ends):
-            lines.append(f"Calls whose cost nobody knows (no price, no usage, or timed out): {unknown}.")
+            lines.append(f"Calls whose cost nobody knows (no price, no usage, timed out or given up): {unknown}.")
         left = sum(end.not_asked for end in self.ends if not end.stopped)
         if self.was_interrupted and left:
             lines.append(f"{left} ratings were not asked for, or were given up on their way.")
