@@ -6,7 +6,7 @@ Missing cells are words, numbers have percent signs or commas for points; of bad
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations, product
@@ -18,17 +18,25 @@ import polars as pl
 from axisjudge.checks import InputError, WayOut
 from axisjudge.cluster import watched
 from axisjudge.imports.judgement import JUDGED, ImportOptions, share_of, word_or_none
-from axisjudge.imports.recognise import KIND_WORDS, NAMES, Recognised, in_order, kind_of, texts, tokens, who
+from axisjudge.imports.recognise import (
+    KIND_WORDS,
+    NAMES,
+    Recognised,
+    in_order,
+    kind_of,
+    says_verdicts,
+    texts,
+    tokens,
+    who,
+)
 from axisjudge.imports.sheets import AT_ONCE, Cells, Columns, at_rows, each_cell
 from axisjudge.labels.own import steps_of
-from axisjudge.ratings.edge import SCHEMA, alike, same_choices, side, words_in
+from axisjudge.ratings.edge import MOST_WORDS, NO_VERDICT, SCHEMA, alike, same_choices, side, word, words_in
 from axisjudge.ratings.scales import checked_scale, number_of, plain
 from axisjudge.verdict import RaterKind
 
-#: What programs write into a cell that has nothing; these are no one's answer.
-_NOTHING = frozenset({"nan", "<na>", "null", "nat", "#n/a"})
-#: These may be an answer (not applicable), but not among numbers.
-_NOTHING_AMONG_NUMBERS = _NOTHING | {"none", "na", "n/a", "-", "–", "—"}
+#: These may be an answer (not applicable), but not among numbers and verdicts.
+_MAY_ANSWER = words_in("none na n/a")
 #: Fields that are whole numbers.
 WHOLE = ("step_index", "repeat", "input_tokens", "cached_tokens", "output_tokens")
 #: What may stand beside a wide column, by the ending of its name.
@@ -69,19 +77,22 @@ TURNED = words_in("swapped swap flipped flip reversed reverse inverted")
 _ORDERED = words_in("order ordering position presentation")
 
 
-def mended(columns: Columns, meant: Collection[str]) -> tuple[Columns, list[str]]:
+def mended(columns: Columns, meant: Iterable[str], keep: str) -> tuple[Columns, list[str]]:
     """The columns with such cells as what they mean, and what was changed, in words.
 
     Parameters
     ----------
     columns : mapping of columns
-    meant : collection of str
+    meant : iterable of str
         Words that the user has said something of: they stay.
+    keep : str
+        The option that says something of a word.
     """
     made, notes = dict(columns), []
+    said = [each.strip().lower() for each in meant]
     for head, words in texts(columns).to_dict().items():
         used = words.drop_nulls().str.strip_chars().unique()
-        if (changed := _change(used.filter(~used.is_in([*meant])))) is not None:
+        if (changed := _change(used.filter(~used.str.to_lowercase().is_in(said)), keep)) is not None:
             change, stated = changed
             made[head] = each_cell(columns[head], partial(_cell, change=change))
             notes.append(f"{head}: {stated}")
@@ -92,23 +103,25 @@ def _cell(cell: object, change: Mapping[str, object]) -> object:
     return change.get(cell.strip(), cell) if isinstance(cell, str) else cell
 
 
-def _change(words: pl.Series) -> tuple[dict[str, object], str] | None:
+def _change(words: pl.Series, keep: str) -> tuple[dict[str, object], str] | None:
     """What the words of a column mean, where they are not what they look like, and how to say so."""
     folded = words.str.to_lowercase()
-    if not (folded.is_in(list(_NOTHING_AMONG_NUMBERS)) | folded.str.contains("[%,]")).any():
+    empty = folded.is_in([*NO_VERDICT])
+    if not (empty | folded.str.contains("[%,]")).any():
         return None
-    others = words.filter(~folded.is_in(list(_NOTHING_AMONG_NUMBERS)))
+    others = words.filter(~empty)
     percent, comma = others.str.contains(_PERCENT), others.str.contains(_COMMA)
     plain = others.str.replace_all("_", "x").cast(pl.Float64, strict=False).is_finite().fill_null(value=False)
     numbers = bool((plain | percent | comma).all())
-    nothing = sorted(words.filter(folded.is_in(list(_NOTHING_AMONG_NUMBERS if numbers and len(others) else _NOTHING))))
+    verdicts = numbers or (len(others) <= MOST_WORDS and says_verdicts(word(each) or "" for each in others))
+    nothing = sorted(words.filter(empty if verdicts else folded.is_in([*NO_VERDICT - _MAY_ANSWER])))
     change: dict[str, object] = dict.fromkeys(nothing)
-    notes = [f"{', '.join(nothing)} counted as empty (else: --word-map WORD=WORD)"] if nothing else []
+    notes = [f"{', '.join(nothing)} counted as empty (else: {keep} WORD=WORD)"] if nothing else []
     if len(others) and percent.all():
-        change |= {word: str(float(word.rstrip("% ").replace(",", ".")) / 100) for word in others}
+        change |= {each: str(float(each.rstrip("% ").replace(",", ".")) / 100) for each in others}
         notes.append("percentages read as shares of 1")
     elif numbers and comma.any() and not others.filter(comma).str.contains(_THOUSANDS).all():
-        change |= {word: word.replace(",", ".") for word in others.filter(comma)}
+        change |= {each: each.replace(",", ".") for each in others.filter(comma)}
         notes.append("commas read as decimal points")
     return (change, "; ".join(notes)) if change else None
 

@@ -104,7 +104,7 @@ def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) 
     if not any(map(len, columns.values())):
         return ImportedFile(form)
     columns, n_copies = (columns, 0) if options.repeats else without_copies(columns)  # two who agree are no copies
-    columns, changed = mended(columns, {*options.words, *options.missing})
+    columns, changed = mended(columns, (*options.words, *options.missing), "--word-map")
     if outer and not options.item:
         options = replace(options, item=_of_a_list(recognise(texts(columns), outer=outer), options))
     columns, known, notes = _with_items(path, columns, options, outer)

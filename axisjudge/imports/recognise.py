@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.families import family_of
-from axisjudge.ratings.edge import MOST_WORDS, NO_VERDICT, of_unlike_scales, side, word, words_in
+from axisjudge.ratings.edge import MOST_WORDS, of_unlike_scales, side, word, words_in
 from axisjudge.ratings.scales import number_of, plain
 from axisjudge.verdict import RATER_KINDS, RaterKind
 
@@ -247,7 +247,7 @@ def _text(cell: Any, known: dict[Any, str | None]) -> str | None:
     return str(cell) if not isinstance(cell, int | float | bool) else known.setdefault((type(cell), cell), str(cell))
 
 
-def recognise(frame: pl.DataFrame, missing: frozenset[str] = NO_VERDICT, outer: Iterable[str] = ()) -> Recognised:
+def recognise(frame: pl.DataFrame, missing: frozenset[str] = frozenset(), outer: Iterable[str] = ()) -> Recognised:
     """The kind of every column, with its evidence."""
     columns = {name: _column(frame, name, missing) for name in frame.columns}
     for name, each in columns.items():

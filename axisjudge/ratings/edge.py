@@ -274,7 +274,7 @@ def once(table: pl.DataFrame, *key: str, rule: str, where: str = "ratings", cure
 # Words of any question: which cells mean the same, which hold none, and which side a word takes by itself.
 
 #: Cells that hold no verdict.
-NO_VERDICT = frozenset({"", "na", "n/a", "nan", "null", "none", "<na>", "nat", "-", "–", "—"})
+NO_VERDICT = frozenset({"", "na", "n/a", "nan", "null", "none", "<na>", "nat", "#n/a", "-", "–", "—"})
 #: More different words than this are no question with words.
 MOST_WORDS = 20
 

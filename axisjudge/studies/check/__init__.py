@@ -18,11 +18,11 @@ import polars as pl
 from axisjudge.checks import InputError, in_open_unit_interval, one_of, tried
 from axisjudge.figures import theme
 from axisjudge.figures.markup import template, untypeset
-from axisjudge.imports.cells import rows_where
+from axisjudge.imports.cells import mended, rows_where
 from axisjudge.imports.recognise import TRIED_ON, Recognised, recognise, rows_to_try, texts
 from axisjudge.imports.sheets import Cells, read_sheet, unpacked
 from axisjudge.imports.tracing import SHEETS
-from axisjudge.ratings.edge import NO_VERDICT, word
+from axisjudge.ratings.edge import word
 from axisjudge.ratings.scales import number_of
 from axisjudge.results import columns as named_columns
 from axisjudge.stats.clusters import ALIKE, Alike
@@ -467,14 +467,14 @@ def check(
         "where": tuple(where), "positive": positive, "scale": scale,
     }  # fmt: skip
     try:
-        known, roles, votes = _votes(cells, given)
+        known, roles, votes, changed = _votes(cells, given)
     except InputError as error:
         report_progress("refused; trying the commands that may help")
         error = _with_ways(error, cells, given)
         if len(error.ways) != 1 or not error.ways[0].clear:
             raise error from None
         taken = error.ways[0].options
-        known, roles, votes = _votes(cells, given := _with_options(given, taken))
+        known, roles, votes, changed = _votes(cells, given := _with_options(given, taken))
         cells = replace(cells, notes=(f"no option was given, and the words decide: {shlex.join(taken)}", *cells.notes))
     one_of("alike", alike, ALIKE)
     votes = replace(votes, alike=alike)
@@ -498,7 +498,7 @@ def check(
         known=known,
         terms=terms,
         kind=cells.kind,
-        notes=cells.notes,
+        notes=(*cells.notes, *changed),
         options=tuple(f"--{name}={each}" for name, texts in asked.items() for each in texts if each),
     )
     several = len(roles.judges) > 1 or len(roles.people) > 1
@@ -511,11 +511,14 @@ def check(
     )
 
 
-def _votes(cells: CellTable, given: Mapping[str, Any]) -> tuple[Recognised, Roles, Votes]:
-    """What the columns are, and what they say, by what is told of them."""
+def _votes(cells: CellTable, given: Mapping[str, Any]) -> tuple[Recognised, Roles, Votes, list[str]]:
+    """What the columns are, and what they say, by what is told of them; and what was changed in cells that are used."""
     whole = cells
-    missing = NO_VERDICT | {word(each, frozenset()) or "" for each in given["missing"]}
-    cells, named_by = cells.where(given["where"]).passing(given["pass-if"], missing).with_item(given["item"])
+    missing = frozenset(word(each, frozenset()) or "" for each in given["missing"])
+    meant = (*given["missing"], *given["words"], *(key.rpartition(":")[2] for key in given["means"]))
+    cells = cells.where(given["where"])
+    columns, changed = mended(cells.frame.to_dict(), meant, "--words")
+    cells, named_by = replace(cells, frame=texts(columns)).passing(given["pass-if"], missing).with_item(given["item"])
     if len(given["cluster"]) > 2 or "none" in given["cluster"][1:]:
         raise InputError("--cluster", "takes one column, or two, or none", ", ".join(given["cluster"]))
     fields = {name: given[name] for name in ("confidence", "rater", "value")}
@@ -524,9 +527,11 @@ def _votes(cells: CellTable, given: Mapping[str, Any]) -> tuple[Recognised, Role
     roles = roles_of(known, Roles(given["judge"], given["human"], item=named_by, missing=missing, **fields))
     if whole.records is not None and roles.answers <= known.outer:
         return _votes(replace(whole, frame=whole.records, records=None), given)
-    meant = _meant(given["means"], (*roles.judges, *roles.people))
+    meant_words = _meant(given["means"], (*roles.judges, *roles.people))
     more = {name: given[name] for name in ("words", "positive", "scale")}
-    return known, roles, _apart_refused(votes_of(known, roles, meant=meant, **more))
+    used = tuple(f"{name}: " for name in (*roles.answers, *roles.confidence.values()))
+    votes = _apart_refused(votes_of(known, roles, meant=meant_words, **more))
+    return known, roles, votes, [note for note in changed if note.startswith(used)]
 
 
 def _apart_refused(votes: Votes) -> Votes:
@@ -581,7 +586,7 @@ def _meant(means: Mapping[str, str], raters: Sequence[str]) -> dict[tuple[str, s
         if rater and rater not in raters:
             rule = f"names a rater that is not compared; they are {', '.join(raters)}"
             raise InputError("--words", rule, f"{key}={one}")
-        meant[rater, word(of) or of.casefold()] = word(one)
+        meant[rater, word(of) or of.casefold()] = word(one, frozenset({""}))
     return meant
 
 

@@ -39,7 +39,7 @@ from axisjudge.imports.recognise import (
     who,
 )
 from axisjudge.imports.recognise import kind_of as rater_kind_of
-from axisjudge.ratings.edge import NO_VERDICT, of_unlike_scales, side, words_in
+from axisjudge.ratings.edge import of_unlike_scales, side, words_in
 from axisjudge.ratings.scales import plain
 from axisjudge.studies._shared.frames import Floats
 
@@ -74,7 +74,7 @@ class Roles:
     rater: str = ""
     value: str = ""
     left_out: tuple[str, ...] = ()
-    missing: frozenset[str] = NO_VERDICT
+    missing: frozenset[str] = frozenset()
     reasons: Mapping[str, str] = field(default_factory=dict)
     copies: Mapping[str, str] = field(default_factory=dict)
     may_cluster: tuple[str, ...] = ()
@@ -568,12 +568,9 @@ def confidence_of(table: pl.DataFrame, judge: str, roles: Roles) -> Floats:
     if (name := f"confidence of {judge}") not in table.columns:
         return np.full(table.height, np.nan)
     cells = table[name].str.strip_chars()
-    empty = cells.is_null() | cells.str.to_lowercase().is_in([*NO_VERDICT])
-    text = cells.str.strip_suffix("%").str.replace(",", ".", literal=True)
-    share = pl.when(cells.str.ends_with("%")).then(100.0).otherwise(1.0)
-    numbers = table.select((text.cast(pl.Float64, strict=False) / share).alias("n"))["n"]
+    numbers = cells.cast(pl.Float64, strict=False)
     where = f"column {roles.confidence[judge]!r}, row"
-    if (bad := (numbers.is_null() & ~empty).arg_true()).len():
+    if (bad := (numbers.is_null() & cells.is_not_null()).arg_true()).len():
         cure = "name another column; an empty cell says that there is none"
         raise InputError(f"{where} {table[ROW][bad[0]]}", "a confidence must be a number", cells[bad[0]], cure)
     if (bad := ((numbers < 0) | (numbers > 1)).arg_true()).len():

@@ -1,0 +1,99 @@
+"""`check` and `import` take one file alike: who judges, who are people, which cells are ratings, which word fails."""
+
+import math
+
+import polars as pl
+import pytest
+from imports.test_never_wrong import drawn, noisy, written
+
+from axisjudge.imports import ImportOptions, import_ratings
+from axisjudge.ratings.edge import sides_of
+from axisjudge.studies.check import check
+
+IDS = [f"case-{n}" for n in range(60)]
+TRUTH = drawn(60)
+JUDGE = noisy(TRUTH)
+SURE = [round(0.5 + n / 130, 2) for n in range(60)]
+WHY = [f"The answer leaves out what was asked in part {n} of it." for n in range(60)]
+
+
+def said(words, **meant):
+    return [meant[word] for word in words]
+
+
+def gaps(words, *empty, by=7):
+    return [empty[n % len(empty)] if n % by == 0 else word for n, word in enumerate(words)]
+
+
+def long(**of):
+    """A rating a row; names of columns in `rater` and `value`."""
+    rater, value = of.pop("rater", "rater"), of.pop("value", "value")
+    rows = [(item, name, word) for name, words in of.items() for item, word in zip(IDS, words, strict=True)]
+    return dict(zip(("item", rater, value), map(list, zip(*rows, strict=True)), strict=True))
+
+
+def by_check(path):
+    """Rater -> item -> whether it fails, or the word where no side is known; and who judges."""
+    votes = check(path).read.votes
+    asked, of = votes.question, {}
+    for names, codes in ((votes.judges, votes.ratings), (votes.people, votes.labels)):
+        for name, column in zip(names, codes.T, strict=True):
+            of[name] = {
+                item.removeprefix("row "): asked.words[int(code)]
+                for item, code in zip(votes.items, column, strict=True)
+                if not math.isnan(code)
+            }
+    fails = asked.failing
+    return set(votes.judges), {
+        name: {item: word == fails if fails else word for item, word in words.items()} for name, words in of.items()
+    }
+
+
+def by_import(path):
+    """The same of imported ratings."""
+    table = import_ratings([path]).ratings.filter(status="ok")
+    (scale,) = table["scale"].unique()
+    sides, of = sides_of(scale), {}
+    for item, name, word in table.select(
+        "item_id", "rater", pl.coalesce("verdict", pl.col("value").cast(pl.String))
+    ).rows():
+        of.setdefault(name, {})[item.removeprefix(f"{path.stem}/")] = bool(sides[word]) if word in sides else word
+    return set(table.filter(pl.col("rater_kind") != "human")["rater"]), of
+
+
+GRADES = drawn(60, "12345", share=0.5)
+LEVELS = ["none", "minor", "major"] * 20
+TABLES = {
+    "cells that hold nothing": {
+        "id": IDS,
+        "judge": gaps(JUDGE, "NA", "n/a", "none"),
+        "human": gaps(TRUTH, "-", "—", by=9),
+    },
+    "in a long table": long(**{"gpt-4o": gaps(JUDGE, "NA", "-"), "human": gaps(TRUTH, "None")}),
+    "none is a grade": {"id": IDS, "gpt_severity": noisy(LEVELS), "human_severity": LEVELS},
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_both_take_a_file_alike(tmp_path, name):
+    path = written(tmp_path / "t.csv", TABLES[name])
+    checked, imported = by_check(path), by_import(path)
+    assert checked[0] == imported[0] != set()
+    assert checked == imported
+
+
+def test_per_cent_are_numbers_in_both(tmp_path):
+    shares = {name: [f"{80 + 5 * (n // by % 3)}%" for n in range(60)] for name, by in (("human", 1), ("gpt", 2))}
+    path = written(tmp_path / "t.csv", {"id": IDS, **shares})
+    assert check(path).read.votes.question.values == (0.8, 0.85, 0.9)
+    assert set(import_ratings([path]).ratings["value"]) == {0.8, 0.85, 0.9}
+
+
+def test_cells_without_an_answer_are_lost_verdicts_and_stay_if_they_are_named(tmp_path):
+    path = written(tmp_path / "t.csv", TABLES["cells that hold nothing"])
+    lost = import_ratings([path]).ratings.filter(status="parse_error")
+    assert (lost.height, check(path).read.judges[0].n_missing) == (9, 8)  # of the nine one has no label either
+    kept = import_ratings([path], ImportOptions(words={"na": "unsure"})).ratings
+    assert (kept["verdict"] == "NA").sum() == 3
+    words = ["pass", "fail", "n/a"]
+    assert check(path, words=words, missing=["NA", "none"]).read.votes.spoken["judge"]["n/a"] == 3
