@@ -370,15 +370,10 @@ def words_meant(judge: str, own: Sequence[str], theirs: Iterable[str], *, alone:
         return []
     if any(map(side, own)) and not any(map(side, words)):  # true and false are no choice between two answers
         return []
-    same_side = all(map(side, own)) and all(map(side, words))
-    orders = [words, words[::-1]]
-    if same_side and side(own[0]) != side(own[1]) and side(words[0]) != side(words[1]):
-        orders = [[next(each for each in words if side(each) == side(one)) for one in own]]
     made = []
-    for order in orders:
+    for order in (words, words[::-1]):
         parts = [f"{judge}:{one}={other}" for one, other in zip(own, order, strict=True)]
-        when = f"if {own[0]} means {order[0]}" if len(orders) > 1 else ""
-        made.append(WayOut(("--judge", judge, *each_by("--words", parts)), when))
+        made.append(WayOut(("--judge", judge, *each_by("--words", parts)), f"if {own[0]} means {order[0]}"))
     return made
 
 

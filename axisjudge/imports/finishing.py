@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def ratings_of_judgements(judged: pl.DataFrame, options: ImportOptions) -> tuple
     InputError
         A rater, a kind or a question is not said, or a word lies on no scale of its question.
     """
-    judged = _asked(judged, options)
+    judged = _spelt_alike(_asked(judged, options), options)
     kinds = _kinds(judged, options)
     judged, notes = _by_names(judged, options)
     scales, recognised = _scales(judged, options)
@@ -80,6 +80,21 @@ def _asked(judged: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
         pl.coalesce("rater", pl.lit(options.rater, dtype=pl.String)),
         pl.when(~pl.col("word").is_in([*options.missing])).then(words).alias("word"),
     )
+
+
+def _spelt_alike(judged: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
+    """Words of a question that differ in case, space or needless decimals alone as the commonest of them."""
+    counts = judged.drop_nulls("word").group_by("question", "word", maintain_order=True).len()
+    told = [each for each in counts["question"].unique() if options.scale_of(each)]
+    folded = pl.Series("folded", [word(each, frozenset()) for each in counts["word"]], dtype=pl.String)
+    commonest = pl.col("word").sort_by("len", descending=True, maintain_order=True).first().over("question", "folded")
+    spelt = counts.with_columns(folded).with_columns(spelt=commonest)
+    spelt = spelt.filter((pl.col("spelt") != pl.col("word")) & ~pl.col("question").is_in(told))
+    if spelt.is_empty():
+        return judged
+    spelt = spelt.select("question", "word", "spelt")
+    judged = judged.join(spelt, on=("question", "word"), how="left", maintain_order="left")
+    return judged.with_columns(word=pl.coalesce("spelt", "word")).drop("spelt")
 
 
 def _kinds(judged: pl.DataFrame, options: ImportOptions) -> dict[str, str]:
@@ -139,7 +154,6 @@ def _scales(judged: pl.DataFrame, options: ImportOptions) -> tuple[dict[str, str
             first = judged.filter(pl.col("question") == question, pl.col("word") == off[0]).row(0, named=True)
             _refuse_words(position_of(first), question, scale, off)
         scales[question] = scale
-        notes += _spellings(question, answers) if scale.startswith("nominal") else []
     return scales, notes
 
 
@@ -242,7 +256,8 @@ def _refuse_apart(
     rule = f"{one} says {words} and {other} says {other_words}: no word of one question in common"
     numbers = [number for each in (*of_one, *of_other) if (number := number_of(each)) is not None]
     ways = []
-    if meant := edge.same_choices(of_one, of_other):
+    meant = edge.same_choices(of_one, of_other)
+    if meant and not of_bad([question, one, other])[0]:
         mapping = each_by("--word-map", ("=".join(pair) for pair in meant.items() if len({*pair}) > 1))
         ways = [WayOut(mapping, clear=True)]
     elif unlike and any(number % 1 for number in numbers) and len(numbers) == len(of_one) + len(of_other):
@@ -265,18 +280,6 @@ def _recognised(question: str, scale: str, answers: Sequence[str]) -> str:
     more = ", ..." if len(numbers) != len(answers) > 6 else ""
     name = scale if len(scale) <= 60 else f"{scale[:57]}..."
     return f"{question}: answers {listed}{more} are read as the scale {name} (else: --scale {question!r}=SCALE)"
-
-
-def _spellings(question: str, answers: Iterable[str]) -> list[str]:
-    by_letters: defaultdict[str, list[str]] = defaultdict(list)
-    for each in answers:
-        by_letters[each.casefold().strip("'\"` ")].append(each)
-    return [
-        f"{question}: {' and '.join(sorted(words))} are counted as different words (else: --word-map "
-        f"{sorted(words)[0]!r}={sorted(words)[1]!r})"
-        for words in by_letters.values()
-        if len(words) > 1
-    ]
 
 
 def _refuse_words(where: str, question: str, scale: str, words: Sequence[str]) -> None:

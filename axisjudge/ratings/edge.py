@@ -317,21 +317,24 @@ _OF_ANSWERS = re.compile(r"(model|assistant|response|answer|output|option|choice
 
 
 def same_choices(own: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
-    """Word -> the other side's word for the same choice between answers; nothing unless each has exactly one.
+    """Word -> the other side's word for the same choice between answers, or that passes or fails as it does.
 
-    >>> same_choices(["a", "b"], ["model_a", "model_b"])
-    {'a': 'model_a', 'b': 'model_b'}
+    Nothing unless each has exactly one.
+
+    >>> same_choices(["a", "b"], ["model_a", "model_b"]), same_choices(["pass", "fail"], ["yes", "no"])
+    ({'a': 'model_a', 'b': 'model_b'}, {'pass': 'yes', 'fail': 'no'})
     """
+    words, others = [*own], [*theirs]
+    of_sides = all(side(word(each) or "") for each in (*words, *others))
 
     def bare(text: str) -> str:
-        return _OF_ANSWERS.sub("", text.casefold().strip("[]() "), count=1)
+        return side(word(text) or "") if of_sides else _OF_ANSWERS.sub("", text.casefold().strip("[]() "), count=1)
 
-    words, others = [*own], [*theirs]
     by_choice = {bare(each): each for each in others}
     pairs = {each: by_choice.get(bare(each), "") for each in words}
     if len(by_choice) < len(others) or len({*pairs.values()} - {""}) < len(words) or {*words} & {*others} == {*words}:
         return {}
-    return pairs if len({*by_choice} & {"a", "b", "1", "2", "left", "right"}) > 1 else {}
+    return pairs if len({*by_choice} & {"a", "b", "1", "2", "left", "right", "pass", "fail"}) > 1 else {}
 
 
 def of_unlike_scales(own: Iterable[str], theirs: Iterable[str]) -> bool:

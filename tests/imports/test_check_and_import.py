@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from imports.test_never_wrong import drawn, noisy, written
 
+from axisjudge.checks import InputError
 from axisjudge.imports import ImportOptions, import_ratings
 from axisjudge.ratings.edge import sides_of
 from axisjudge.studies.check import check
@@ -71,6 +72,17 @@ TABLES = {
     },
     "in a long table": long(**{"gpt-4o": gaps(JUDGE, "NA", "-"), "human": gaps(TRUTH, "None")}),
     "none is a grade": {"id": IDS, "gpt_severity": noisy(LEVELS), "human_severity": LEVELS},
+    "case": {
+        "id": IDS,
+        "judge": said(JUDGE, **{"pass": "PASS", "fail": "fail "}),
+        "human": said(TRUTH, **{"pass": "Pass", "fail": "Fail"}),
+    },
+    "decimals": {
+        "id": IDS,
+        "llm": said(JUDGE, **{"pass": "1", "fail": "0"}),
+        "human": said(TRUTH, **{"pass": "1.0", "fail": "0.0"}),
+    },
+    "words of the same sides": {"id": IDS, "judge": JUDGE, "human": said(TRUTH, **{"pass": "yes", "fail": "no"})},
 }
 
 
@@ -97,3 +109,17 @@ def test_cells_without_an_answer_are_lost_verdicts_and_stay_if_they_are_named(tm
     assert (kept["verdict"] == "NA").sum() == 3
     words = ["pass", "fail", "n/a"]
     assert check(path, words=words, missing=["NA", "none"]).read.votes.spoken["judge"]["n/a"] == 3
+
+
+def test_yes_of_something_bad_beside_pass_is_asked_of_the_user(tmp_path):
+    table = {"id": IDS, "judge": JUDGE, "human_toxic": said(TRUTH, **{"pass": "no", "fail": "yes"})}
+    path = written(tmp_path / "t.csv", table)
+    with pytest.raises(InputError, match="yes of human_toxic is good") as refused:
+        check(path)
+    bad, good = ([part.split("=") for part in way.options[1::2]] for way in refused.value.ways)
+    right = check(path, means=dict(bad)).read.judges[0].measures["agreement"].estimate
+    assert right == pytest.approx(1 - check(path, means=dict(good)).read.judges[0].measures["agreement"].estimate)
+    assert right > 0.7
+    with pytest.raises(InputError) as asked:
+        import_ratings([path])
+    assert len(asked.value.ways) == 2

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, WayOut
-from axisjudge.imports.cells import of_bad
+from axisjudge.imports.cells import each_by, of_bad
 from axisjudge.imports.items import telling_apart
 from axisjudge.imports.recognise import NAMES, Recognised, in_order, named_column, tokens
 from axisjudge.ratings.edge import AFFIRMING, DENYING, FAILING, MOST_WORDS, PASSING, side, word, words_in
@@ -30,6 +30,8 @@ from axisjudge.studies.check.columns import ROW, Roles, confidence_of
 #: Columns of such a name say on which occasion a row was made, as dates do: what is off that day is so in all its rows.
 _OCCASIONS = words_in("day date week month batch build commit session occasion round shift night timestamp created_at")
 _DATE = r"^\d{4}-\d\d?-\d\d?"
+#: What words of a side mean, where yes fails and where it passes.
+_EITHER = ({"pass": "fail", "fail": "pass"}, {"pass": "pass", "fail": "fail"})
 # words that hang on the question where they stand alone
 _SINGLE = words_in("y t n f 1 0")
 
@@ -352,8 +354,7 @@ def votes_of(
     words_of = {name: _words(table[name], name, roles.missing, meant or {}) for name in raters}
     spoken = {name: Counter(dict(of.drop_nulls().value_counts(name="n").rows())) for name, of in words_of.items()}
     asked = question(spoken, people=roles.people, words=words, positive=positive, scale=scale)
-    if asked.assumed:
-        asked = _by_name(asked, spoken, roles)
+    asked = _by_name(asked, spoken, roles)
     coded = {name: _codes(cells, asked) for name, cells in words_of.items()}
     labels = np.column_stack([coded[name] for name in roles.people])
     reference = majority(labels, len(asked.words))
@@ -396,9 +397,16 @@ def _by_name(asked: Question, spoken: Mapping[str, Counter[str]], roles: Roles) 
     InputError
         Names of which either may be meant (``refusal``).
     """
-    name, sure = of_bad([roles.value] if roles.long else [*roles.people, *roles.judges])
+    names = [roles.value] if roles.long else [*roles.people, *roles.judges]
+    open_words = {rater: sorted(used) for rater, used in spoken.items() if used and used.keys() <= AFFIRMING | DENYING}
+    mixed = asked.directed and not asked.assumed and len(open_words) < len(spoken)
+    name, sure = of_bad(names if asked.assumed else [each for each in names if each in open_words and mixed])
     if not name:
         return asked
+    if mixed:  # beside pass and fail
+        meant = [each_by("--words", (f"{name}:{each}={of[side(each)]}" for each in open_words[name])) for of in _EITHER]
+        ways = [WayOut(meant[0], f"if yes of {name} fails"), WayOut(meant[1], "if it passes")]
+        raise InputError("--words", f"whether yes of {name} is good hangs on what was asked", ways=ways)
     if not sure:
         ways = [
             WayOut(("--positive", asked.passing), f"if {asked.passing} of {name} is bad"),
