@@ -6,10 +6,10 @@ Missing cells are words, numbers have percent signs or commas for points; of bad
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from axisjudge.checks import InputError, WayOut
 from axisjudge.cluster import watched
 from axisjudge.imports.judgement import JUDGED, ImportOptions, share_of, word_or_none
 from axisjudge.imports.recognise import (
+    CONFIDENCE,
     KIND_WORDS,
     NAMES,
     Recognised,
@@ -39,12 +40,14 @@ from axisjudge.verdict import RaterKind
 _MAY_ANSWER = words_in("none na n/a")
 #: Fields that are whole numbers.
 WHOLE = ("step_index", "repeat", "input_tokens", "cached_tokens", "output_tokens")
-#: What may stand beside a wide column, by the ending of its name.
-_SIDES = {
-    "confidence": ("confidence", "conf", "certainty"),
-    "rationale": ("rationale", "reason", "reasoning", "explanation", "justification", "note", "comment"),
-    "cited_step_indices": ("steps", "cited_step_indices"),
+#: What may stand beside a wide column, by words of its name.
+SIDES = {
+    "confidence": CONFIDENCE,
+    "rationale": frozenset(NAMES["rationale"]),
+    "cited_step_indices": words_in("steps cited indices"),
 }
+#: Words of a rater's column that its confidence may go without.
+PLAIN = words_in("label verdict answer rating decision judge llm score value final pred prediction said judgment")
 #: Fields that a judgement has in a form of its own, and not as a rating has them.
 _OWN = ("trajectory_id", "question", "rater", "verdict", "rater_kind")
 #: Columns left out are named up to so many.
@@ -223,18 +226,41 @@ def no_share(known: Recognised, name: str) -> bool:
     return len(cells) > 0 and not any(0 <= number <= 1 for cell in cells if (number := number_of(cell)) is not None)
 
 
-def beside(known: Recognised, name: str, heads: Sequence[str]) -> dict[str, str]:
-    """Our field -> column of what stands beside a wide column: ``gpt_confidence`` beside ``gpt``."""
-    heads = [head for head in heads if known.columns[head].kind != "confidence" or not no_share(known, head)]
-    by_name = {plain(head.replace("/", "_").replace(".", "_")): head for head in heads}
-    own = plain(name.replace("/", "_").replace(".", "_"))
-    bases = {own, own.removesuffix("_value").removesuffix("_score")}
-    sides: dict[str, str] = {}
-    for ours, endings in _SIDES.items():
-        for base, ending in product(bases, endings):
-            if column := by_name.get(f"{base}_{ending}") or by_name.get(f"{ending}_{base}"):
-                sides.setdefault(ours, column)
+def beside(known: Recognised, name: str, heads: Iterable[str]) -> dict[str, str]:
+    """Our field -> column of what stands beside a wide column: ``gpt_confidence`` beside ``gpt`` or ``gpt_verdict``."""
+    own, plain_own, sides = tokens(name), tokens(name) - PLAIN, {}
+    every = [tokens(head) for head in known.columns]
+    for ours, endings in SIDES.items():
+        named = {head: tokens(head) - endings for head in heads if head != name and says_beside(known, head, ours)}
+        whole = [head for head, rest in named.items() if rest == own]
+        near = [head for head, rest in named.items() if rest & own and rest - PLAIN == plain_own and rest not in every]
+        if len(of := whole or near) == 1:
+            sides[ours] = of[0]
     return sides
+
+
+def says_beside(known: Recognised, head: str, ours: str) -> bool:
+    """Whether a column is named for what stands beside verdicts, and can be it: a confidence has numbers."""
+    column = known.columns[head]
+    if not tokens(head) & SIDES[ours] or not column.filled:
+        return False
+    if ours == "confidence":
+        return any(number_of(cell) is not None for cell in known.frame[head].drop_nulls().unique())
+    return column.kind != "verdict"  # a model `(reasoning=low)` gives no reasons
+
+
+def to_the_judge(
+    known: Recognised, roles: dict[str, str], sides: Mapping[str, dict[str, str]], raters: Sequence[str],
+    told: Collection[str],
+) -> list[str]:  # fmt: skip
+    """Take from `roles` what is said of one of several raters, and give what names nobody to the only judge."""
+    judges = [name for name in raters if who(name) != "people"]
+    free = {ours: roles[ours] for ours in SIDES if ours in roles and roles[ours] not in told and len(raters) > 1}
+    for ours, column in free.items():
+        del roles[ours]
+        if len(judges) == 1 and who(column.rpartition(".")[0]) != "people" and says_beside(known, column, ours):
+            sides[judges[0]].setdefault(ours, column)
+    return [*free.values()]
 
 
 def about(name: str) -> frozenset[str]:

@@ -31,6 +31,7 @@ from axisjudge.imports.cells import (
     mended,
     no_share,
     of_one_rater,
+    to_the_judge,
     turned,
     unlike,
     without_copies,
@@ -41,10 +42,11 @@ from axisjudge.imports.recognise import (
     KIND_WORDS,
     NAMES,
     OF_PEOPLE,
-    SUMMED_UP,
     Recognised,
+    alike,
     by_place,
     by_question,
+    holds_answers,
     is_text,
     kind_of,
     last_part,
@@ -52,13 +54,13 @@ from axisjudge.imports.recognise import (
     named_column,
     recognise,
     same_in_every_row,
-    sums_up,
+    summed_up,
     texts,
     tokens,
     who,
 )
 from axisjudge.imports.sheets import Columns, ReadTable
-from axisjudge.ratings.edge import same_choices, side, words_in
+from axisjudge.ratings.edge import side, words_in
 from axisjudge.ratings.scales import number_of, plain
 from axisjudge.verdict import AXES, Rating
 
@@ -150,6 +152,7 @@ def _with_items(
     """The columns with one that names items: told ones joined, or a number where none does; and what they are."""
     known = recognise(texts(columns), outer=outer)
     made, notes = pl.Series(dtype=pl.String), []
+    raters = [name for name in (*known.of("rater"), named_column(columns, _RATERS)) if not holds_answers(known, name)]
     of_models = any(known.columns[name].distinct > 1 for name in columns if plain(name) == "model")
     if options.item:
         if absent := [name for name in options.item if name not in columns]:
@@ -162,9 +165,7 @@ def _with_items(
         or {"trajectory_id", "item_id"} & {*options.columns.values()}
         or named_column(columns, NAMES["trajectory_id"])
         or known.item
-        or any(
-            known.columns[name].distinct > 1 for name in (*known.of("rater"), named_column(columns, _RATERS)) if name
-        )
+        or any(known.columns[name].distinct > 1 for name in raters if name)
         or (of_models and any(tokens(name) & _OF_IDS for name in known.of("cluster")))  # several may have one of these
     ):
         number = pl.int_range(1, known.frame.height + 1)
@@ -200,10 +201,13 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
     if "rater" not in roles and not options.rater and "verdict" not in options.columns.values():
         rest = [name for name in heads if name in rest or name == roles.get("verdict")]
         roles = {ours: column for ours, column in roles.items() if ours != "verdict"}
-    sides = {name: beside(known, name, rest) for name in rest}
+    shares = [name for name in rest if known.columns[name].kind != "confidence" or not no_share(known, name)]
+    sides = {name: beside(known, name, shares) for name in rest}
     side_columns = {column for of in sides.values() for column in of.values()}
     by_rater = "rater" not in roles and not options.rater and not any(plain(name) in AXES for name in rest)
-    answers = [name for name in rest if name not in side_columns and not is_text(name) and _are_answers(known, name)]
+    labels = {name for name in known.of("verdict") if who(name) == "people"}
+    answers = [name for name in rest if name not in side_columns and (name in labels or not is_text(name))]
+    answers = [name for name in answers if _are_answers(known, name)]
     verdicts = [name for name in answers if known.columns[name].kind == "verdict"]
     placed = items.on_texts(known, verdicts)
     if by_rater and placed and not (named or any(who(name) for name in verdicts if name not in placed)):
@@ -231,6 +235,8 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
         verdicts = [name for name in answers if known.columns[name].kind == "verdict"]
         settings = {name for name in verdicts if is_setting(known, name, verdicts)}
         answers = [name for name in answers if name in options.question or name in {*verdicts} - settings]
+    if by_rater:
+        rest += to_the_judge(known, roles, sides, answers, options.columns)
     used = {*answers, *(column for name in answers for column in sides[name].values())}
     left_out = (*(name for name in rest if name not in used), *of_records)
     layout = Layout(roles, tuple(answers), by_rater, {name: sides[name] for name in answers}, left_out)
@@ -269,8 +275,12 @@ def _raters(
     groups = _groups(known, sure)
     if len(groups) > 1 and not named:
         _refuse_several(where, groups, known, ask)
-    alike = [name for name in (*verdicts, *others) if name in sure or any(_alike(known, name, other) for other in sure)]
-    return [name for name in alike if name in named or not sums_up(known.frame, name, people)]
+    sides = [known.columns[name] for name in sure]
+    answering = [
+        name for name in (*verdicts, *others) if name in sure or any(alike(known.columns[name], of) for of in sides)
+    ]
+    made = {*summed_up(known.frame, answering, people)} - named
+    return [name for name in answering if name not in made]
 
 
 def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> None:
@@ -292,16 +302,19 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
     judge, of = pairs[0]
     rule = f"{judge} and {of[0]} hold the same words, and {rater} may have said either"
     options: tuple[str, ...] = ("--column", f"{judge}=verdict", "--column", f"{of[0]}=ignore", "--kind", "llm")
-    if known.columns[rater].distinct == 1:
+    alone, is_human = known.columns[rater].distinct == 1, bool(tokens(of[0]) & HUMAN)
+    is_judges = who(judge) == "judge" and who(rater) == "people"
+    if alone or (is_judges and is_human):
         options = ("--kind", f"{judge}=llm", "--kind", f"{of[0]}=human")
-    way = WayOut((*options, "--question", items.named_after(where)))
+    clear = is_human and (is_judges or (alone and who(rater) == "judge"))
+    way = WayOut((*options, "--question", items.named_after(where)), clear=clear)
     raise InputError(where, rule, cure="say whose they are", ways=[way])
 
 
 def _refuse_answers_for_names(where: str, known: Recognised, rater: str, options: ImportOptions) -> None:
     """Refuse a column that is named like a rater and has another rater's words, an item a row: names, or answers?"""
     others = [name for name in known.of("verdict") if name not in (rater, *known.outer) and who(name)]
-    others = [name for name in others if _alike(known, rater, name)]
+    others = [name for name in others if alike(known.columns[rater], known.columns[name])]
     given = options.kind or options.kinds or options.rater_column or "rater" in options.columns.values()
     if given or not others or not known.item or known.columns[rater].kind != "verdict":
         return
@@ -311,8 +324,6 @@ def _refuse_answers_for_names(where: str, known: Recognised, rater: str, options
         WayOut((*items.kinds_of([rater, *others]), *asked), f"if {rater} holds answers"),
         WayOut(kind, f"if {rater} says who rated"),
     ]
-    if who(rater) == "judge" and any(tokens(name) & HUMAN for name in others):  # no judge says the column of people
-        ways = [ways[0]._replace(when="", clear=True)]
     rule = f"{rater} and {others[0]} hold the same words: they may be two raters' answers, or {rater} says who rated"
     raise InputError(where, rule, ways=ways)
 
@@ -321,7 +332,7 @@ def _groups(known: Recognised, names: Sequence[str]) -> list[list[str]]:
     """Columns by what they answer: those of one group have answers in common."""
     groups: list[list[str]] = []
     for name in names:
-        mine = [group for group in groups if any(_alike(known, name, other) for other in group)]
+        mine = [group for group in groups if any(alike(known.columns[name], known.columns[of]) for of in group)]
         rest = [group for group in groups if group not in mine]
         groups = [*rest, [*(each for group in mine for each in group), name]]
     return sorted(groups, key=len, reverse=True)
@@ -340,34 +351,13 @@ def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognis
     raise InputError(where, f"holds several questions: {'; '.join(questions)}", cure="import one at a time", ways=ways)
 
 
-def _alike(known: Recognised, one: str, other: str) -> bool:
-    """Whether two columns may answer one question: words in common, or numbers in one range."""
-    first, second = known.columns[one], known.columns[other]
-    if first.numbers and second.numbers:
-        return first.numbers[0] <= second.numbers[1] and second.numbers[0] <= first.numbers[1]
-    return bool(first.words & second.words or same_choices(first.words, second.words))
-
-
-def _refuse_means(where: str, names: Sequence[str], listed: str) -> None:
-    """Refuse questions whose answers are made of several people's or models', with the command for each way of it."""
-    made: dict[str, list[str]] = {}
-    for name in names:
-        made.setdefault(next(iter(tokens(name) & SUMMED_UP), ""), []).append(name)
-    ways = []
-    for source, kind in (("people", ("--kind", "human", *DRAW)), ("models", ("--kind", "llm"))):
-        for by, of in ((by or "mean", of) for by, of in made.items() if by or len(made) == 1):
-            asked = each_by("--question", of) if len(made) > 1 else ()
-            ways.append(WayOut((*asked, "--rater", f"{by}_of_{source}", *kind), f"{by} of several {source}"))
-    raise InputError(where, f"{listed} hold thirds and the like, as means over several answers do", ways=ways)
-
-
 def _refuse_undecided(
     where: str, known: Recognised, names: Sequence[str], ask: tuple[str, ...], asked: Mapping[str, Sequence[str]] = {}
 ) -> None:
     """Refuse columns that may be raters or questions (`asked` by their names), with the command for each."""
     name, listed = items.named_after(where), ", ".join(names[:6]) + ", ..." * (len(names) > 6)
     if any(known.columns[each].of_several for each in names):
-        _refuse_means(where, names, listed)
+        items.refuse_means(where, names, listed)
     people = {kind_of(each) for each in names} == {"human"}
     ways = [
         WayOut((*items.kinds_of(names), *ask), "if they are raters"),
@@ -425,7 +415,7 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
                 name
                 for name in free
                 if kinds[name] not in ("text", "id") and not _are_sides(known.columns[name].words)
-                if name not in of_others
+                if name not in of_others and not holds_answers(known, name)
             ]
         if ours == "verdict":
             free = [
@@ -574,21 +564,30 @@ def _kinds_by_names(layout: Layout, known: Recognised) -> list[WayOut]:
     if layout.by_rater and any(map(who, layout.answers)):
         sides = {who(name) for name in layout.answers}
         one = "" not in sides and "people" in sides  # columns that models name alone may hold scores of their answers
+        stems = {name: frozenset(each.rstrip("0123456789") for each in tokens(name)) for name in layout.answers}
+        labels = {own: name for name, own in stems.items() if who(name) == "people" and not own & HUMAN}
+        if one and len(labels) > 1:  # of expected and actual, or correct and label, one may be a model's
+            ways = [WayOut(items.kinds_of(layout.answers), "people said all")]
+            for name in labels.values():
+                kinds_if = (f"{each}={'llm' if each == name else kind_of(each) or 'llm'}" for each in layout.answers)
+                ways.append(WayOut(each_by("--kind", kinds_if), f"a model said {name}"))
+            return ways
         several = one and unlike(layout.answers)
         when = f"{', '.join(layout.answers[:4])} answer one question" if several else ""
         return [WayOut(items.kinds_of(layout.answers), when, clear=one and not several)]
     raters = known.frame[column].drop_nulls().str.strip_chars().unique(maintain_order=True) if column else [verdict]
-    kinds = {name: None if "," in name else kind_of(name, column) for name in raters}  # a model and who checked it
+    kinds = {name: kind_of(name, column) for name in raters}
+    if who(column) == "people" and {"llm", None} <= {*kinds.values()}:  # models beside people whose names say nothing
+        return [WayOut(each_by("--kind", (f"{name}={kind or 'human'}" for name, kind in kinds.items())))]
     if last_part(column) == "model":  # whose answers were rated, as well as who rated
         of_others = WayOut(("--column", f"{column}=agent", "--rater", "judge", "--kind", "llm"), f"{column} was rated")
         return [*(way._replace(when=f"{column} says who rated, and {way.when}") for way in both), of_others]
     distinct = [*dict.fromkeys(kinds.values())]
     if len(distinct) == 1 and None not in distinct:
         beside = {*known.of("rater")} & known.outer  # raters of other lists, which are not read
-        return [both["human" in distinct]._replace(when="", clear=not beside)]
+        part = tokens(column) & OF_PEOPLE and len(known.of("rater")) > 1  # with others it names raters of a part
+        return [both["human" in distinct]._replace(when="", clear=not (beside or part))]
     if None not in distinct:
         return [WayOut(each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items())), clear=True)]
     named = {who(name) for name in (column, verdict)} - {""}
-    is_all = len(known.of("rater")) == 1  # with others it names raters of a part
-    sure = is_all and bool(tokens(column) & OF_PEOPLE) and all(who(name) != "judge" for name in raters)
-    return [both["people" in named]._replace(when="", clear=sure)] if len(named) == 1 else both
+    return [both["people" in named]._replace(when="")] if len(named) == 1 else both

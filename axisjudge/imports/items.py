@@ -21,6 +21,7 @@ from axisjudge.imports.recognise import (
     CANDIDATES,
     MOST_NAMES,
     NAMES,
+    SUMMED_UP,
     TEXTS,
     WHO_RATED,
     Recognised,
@@ -248,3 +249,16 @@ def kinds_of(names: Sequence[str]) -> tuple[str, ...]:
     kinds = {name: kind_of(name) or "llm" for name in names}
     options = each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items()))
     return (*options, *DRAW) if set(kinds.values()) == {"human"} else options
+
+
+def refuse_means(where: str, names: Sequence[str], listed: str) -> None:
+    """Refuse questions whose answers are made of several people's or models', with the command for each way of it."""
+    made: dict[str, list[str]] = {}
+    for name in names:
+        made.setdefault(next(iter(tokens(name) & SUMMED_UP), ""), []).append(name)
+    ways = []
+    for source, kind in (("people", ("--kind", "human", *DRAW)), ("models", ("--kind", "llm"))):
+        for by, of in ((by or "mean", of) for by, of in made.items() if by or len(made) == 1):
+            asked = each_by("--question", of) if len(made) > 1 else ()
+            ways.append(WayOut((*asked, "--rater", f"{by}_of_{source}", *kind), f"{by} of several {source}"))
+    raise InputError(where, f"{listed} hold thirds and the like, as means over several answers do", ways=ways)

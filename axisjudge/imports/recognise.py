@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.families import family_of
-from axisjudge.ratings.edge import MOST_WORDS, of_unlike_scales, side, word, words_in
+from axisjudge.ratings.edge import MOST_WORDS, of_unlike_scales, same_choices, side, word, words_in
 from axisjudge.ratings.scales import number_of, plain
 from axisjudge.verdict import RATER_KINDS, RaterKind
 
@@ -104,7 +104,7 @@ _OF_ASKING = words_in("input inputs reference expected expected_output reference
 #: A column of such a name is made of others.
 _OF_OTHERS = words_in("avg mean median max min std stddev sum sum_squared total average variance")
 #: Such a verdict is made of single ones where these stand beside it.
-SUMMED_UP = words_in("majority maj mean average median mode consensus")
+SUMMED_UP = words_in("majority maj mean average avg median mode consensus")
 #: Seconds since 1970 of 2001 to 2065, and thousandths and millionths of them.
 _EPOCHS = tuple((1e9 * unit, 3e9 * unit) for unit in (1, 1e3, 1e6))
 #: Names of a column that a program wrote before a table's own.
@@ -131,7 +131,7 @@ _BESIDE = words_in("id choice answer word")
 _JUDGE = words_in(
     "judge judges llm model metric verdict verdicts prediction predicted pred evaluator grader autorater auto"
 ) | (words_in("parsed ai judgment judgments judgement judgements"))
-_CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
+CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
 _AGREEING = words_in("agree agrees agreed agreement disagree disagrees disagreement")  # of others with each other
 #: What is measured or counted of a run or a row, and is no verdict on it.
 MEASURED = words_in(
@@ -253,6 +253,8 @@ def recognise(frame: pl.DataFrame, missing: frozenset[str] = frozenset(), outer:
     for name, each in columns.items():
         if of := _made_of(frame, columns, name):
             columns[name] = replace(each, kind="other", words=frozenset(), evidence=f"repeats or sums up {of}")
+        elif each.kind == "rater" and (of := _says_what(columns, name)):
+            columns[name] = replace(each, kind="verdict", evidence=f"named for raters, but says what {of} says")
     return Recognised(frame, columns, frozenset(outer) & columns.keys())
 
 
@@ -303,6 +305,13 @@ def _made_of(frame: pl.DataFrame, columns: Mapping[str, KnownColumn], name: str)
     return next(single, "") if tokens(last) & SUMMED_UP else ""
 
 
+def _says_what(columns: Mapping[str, KnownColumn], name: str) -> str:
+    """The column of somebody's verdicts that has half of the words of a column named for raters; else nothing."""
+    own, others = columns[name].words, (each for of, each in columns.items() if of != name and who(of))
+    others = (each for each in others if each.kind == "verdict" and 2 * len(own & each.words) >= len(own) > 1)
+    return next((each.name for each in others), "")
+
+
 def _are_shares(cells: pl.Series) -> bool:
     """Whether numbers are parts of small wholes, and some of these such as no decimal has: thirds, sevenths.
 
@@ -335,7 +344,7 @@ def _kind(column: KnownColumn, height: int, mean: float, *, few: bool, sentences
     unlike = column.distinct > max(MOST_WORDS, LEAST_OWN_IDS * column.filled) or (
         column.filled > 2 and column.distinct == column.filled == height and name in NAMES["trajectory_id"]
     )
-    if own & _CONFIDENCE and column.numbers:
+    if own & CONFIDENCE and column.numbers:
         return "confidence", f"named so, numbers from {column.numbers[0]:g} to {column.numbers[1]:g}"
     if (name in NAMES["rationale"] or own & {*NAMES["rationale"]}) and not few:
         return "reason", f"named so, {column.distinct:,} texts"
@@ -427,7 +436,7 @@ def who(name: str) -> str:
     """``people`` or ``judge`` where the name of a column says it, else nothing; what names both is people's."""
     own = tokens(name)
     stems = {each.rstrip("0123456789") for each in own}
-    if own & (_CONFIDENCE | _AGREEING) or ("?" in name and " " in name):  # a whole question names nobody who answers it
+    if own & (CONFIDENCE | _AGREEING) or ("?" in name and " " in name):  # a whole question names nobody who answers it
         return ""
     is_truth = stems & TRUTH and stems - {"", "y"} <= TRUTH | LABEL_WORDS | _BESIDE | _VERDICT
     is_truth = is_truth and not (stems & _SCORES and stems & TRUTH <= _OF_TEXTS)  # what a judge gave to the reference
@@ -488,11 +497,14 @@ def by_place(names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def kind_of(name: str, column: str = "") -> RaterKind | None:
-    """What a rater is, by its name, or by that of the column in which a numbered name or an id stands; else nothing."""
+    """What a rater is by its name, a number or id also by a column of people's, all but models by a ``worker``'s."""
+    if "," in name:  # a model and who checked it
+        return None
     if (side := who(name)) or (tokens(column) & WHO_RATED and "model" in tokens(column)):
         return "human" if side == "people" else "llm"
     numbered = re.fullmatch(rf"\d+|{_NUMBERED}|[A-Z0-9]{{10,}}|[0-9a-f-]{{16,}}", name)
-    return "human" if (numbered and who(column) == "people") or re.fullmatch(r"(?i)ann\W*\d+", name) else None
+    is_name = (numbered and who(column) == "people") or tokens(column) & OF_PEOPLE
+    return "human" if is_name or re.fullmatch(r"(?i)ann\W*\d+", name) else None
 
 
 def share_words(words: frozenset[str], of_people: frozenset[str], *, leave: bool = False) -> bool:
@@ -530,6 +542,29 @@ def says_agreement(frame: pl.DataFrame, name: str, one: str, other: str) -> bool
         return False
     passed = texts_of["name"].is_in([each for each, which in sides.items() if which == "pass"])
     return bool((passed == texts_of["alike"]).all())
+
+
+def alike(one: KnownColumn, other: KnownColumn) -> bool:
+    """Whether two columns may answer one question: words in common, or of the same sides, or numbers in one range."""
+    if one.numbers and other.numbers:
+        return one.numbers[0] <= other.numbers[1] and other.numbers[0] <= one.numbers[1]
+    return bool(one.words & other.words or same_choices(one.words, other.words))
+
+
+def holds_answers(known: Recognised, name: str) -> bool:
+    """Whether a column named for judges holds verdicts, as one of people's does beside it, of which no judge's is."""
+    if not name or who(name) != "judge" or not (known.item or not known.named("verdict")):
+        return False
+    own, verdicts = known.columns[name], [of for of in known.of("verdict") if of not in known.outer]
+    people = [known.columns[of] for of in verdicts if of != name and tokens(of) & HUMAN]
+    return own.kind == "verdict" and any(alike(own, each) for each in people)
+
+
+def summed_up(frame: pl.DataFrame, names: Iterable[str], people: Sequence[str]) -> list[str]:
+    """Which columns are made of single people's beside them: by name (majority, mean), or by their cells."""
+    named = {name for name in names if tokens(name) & SUMMED_UP and who(name) != "judge"}
+    single = [name for name in people if name not in named and not tokens(name) & SUMMED_UP]
+    return [name for name in names if single and (name in named or sums_up(frame, name, people))]
 
 
 def sums_up(frame: pl.DataFrame, name: str, people: Sequence[str]) -> bool:

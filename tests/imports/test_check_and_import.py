@@ -72,6 +72,8 @@ TABLES = {
     },
     "in a long table": long(**{"gpt-4o": gaps(JUDGE, "NA", "-"), "human": gaps(TRUTH, "None")}),
     "none is a grade": {"id": IDS, "gpt_severity": noisy(LEVELS), "human_severity": LEVELS},
+    "answers under a rater's name": {"id": IDS, "judge": noisy(LEVELS), "human": LEVELS},
+    "no id": {"judge": JUDGE, "human": TRUTH},
     "case": {
         "id": IDS,
         "judge": said(JUDGE, **{"pass": "PASS", "fail": "fail "}),
@@ -83,6 +85,35 @@ TABLES = {
         "human": said(TRUTH, **{"pass": "1.0", "fail": "0.0"}),
     },
     "words of the same sides": {"id": IDS, "judge": JUDGE, "human": said(TRUTH, **{"pass": "yes", "fail": "no"})},
+    "numbers and flags": {
+        "id": IDS,
+        "judge": said(JUDGE, **{"pass": "1", "fail": "0"}),
+        "human": said(TRUTH, **{"pass": "TRUE", "fail": "FALSE"}),
+    },
+    "a vote of judges": {
+        "id": IDS,
+        "gpt-4o": JUDGE,
+        "llama": noisy(TRUTH, seed=5),
+        "majority_vote": TRUTH,
+        "human": noisy(TRUTH, seed=6),
+    },
+    "a mean of people": {
+        "id": IDS,
+        "human_1": GRADES,
+        "human_2": GRADES[::-1],
+        "human_mean": [(int(a) + int(b)) / 2 for a, b in zip(GRADES, GRADES[::-1], strict=True)],
+        "gpt": noisy(GRADES),
+    },
+    "one person's mean": {
+        "id": IDS,
+        "rating_llm": noisy(GRADES),
+        "rating_human": GRADES,
+        "rating_human_avg": [f"{each}.0" for each in GRADES],
+    },
+    "one judge's model": {"id": IDS, "judge_model": ["gpt-4o"] * 60, "verdict": JUDGE, "human": TRUTH},
+    "who labelled": {"id": IDS, "annotator": drawn(60, ("ada", "bob")), "human_label": TRUTH, "llm_label": JUDGE},
+    "names of people": long(**{"gpt-4o": JUDGE, "bob": TRUTH, "rater": "worker_id", "value": "label"}),
+    "a question for a name": long(**{"gpt-4o": JUDGE, "human": TRUTH, "value": "correctness"}),
 }
 
 
@@ -123,3 +154,67 @@ def test_yes_of_something_bad_beside_pass_is_asked_of_the_user(tmp_path):
     with pytest.raises(InputError) as asked:
         import_ratings([path])
     assert len(asked.value.ways) == 2
+
+
+def test_of_expected_and_actual_one_may_be_a_models(tmp_path):
+    path = written(tmp_path / "t.csv", {"id": IDS, "expected": TRUTH, "actual": JUDGE})
+    with pytest.raises(InputError) as refused:
+        import_ratings([path])
+    way = next(way for way in refused.value.ways if way.when.endswith("a model said actual"))
+    table = import_ratings([path], ImportOptions().with_options(way.options)).ratings
+    assert dict(table.select("rater", "rater_kind").unique().rows()) == {"expected": "human", "actual": "llm"}
+
+
+def test_numbers_of_rows_are_no_judge(tmp_path):
+    table = {"trajectory_id": [f"t{n // 4}" for n in range(60)], "step_index": [n % 4 for n in range(60)]}
+    path = written(tmp_path / "t.csv", table | {"judge": JUDGE, "human": TRUTH})
+    assert check(path).read.roles.judges == ("judge",)
+
+
+def test_of_repeats_one_is_proposed(tmp_path):
+    table = long(**{"gpt-4o": JUDGE, "human": TRUTH})
+    table = {name: [*cells, *cells[:60]] for name, cells in table.items()} | {"repeat": [0] * 120 + [1] * 60}
+    table["value"][120] = {"pass": "fail", "fail": "pass"}[table["value"][0]]
+    with pytest.raises(InputError, match="twice") as refused:
+        check(written(tmp_path / "t.csv", table))
+    assert [way.options for way in refused.value.ways] == [("--where", "repeat=0")]
+
+
+def test_models_among_people_are_proposed_as_models(tmp_path):
+    path = written(
+        tmp_path / "t.csv", long(**{"gpt-4o": JUDGE, "alice": TRUTH, "rater": "annotator", "value": "label"})
+    )
+    with pytest.raises(InputError) as refused:
+        import_ratings([path])
+    assert "gpt-4o=llm" in refused.value.ways[0].options
+
+
+@pytest.mark.parametrize(
+    ("verdict", "sure", "why"),
+    [
+        ("judge_verdict", "judge_confidence", "judge_reason"),
+        ("gpt4_label", "gpt4_prob", "gpt4_explanation"),
+        ("verdict_gpt", "confidence_gpt", "rationale_gpt"),
+        ("llm_verdict", "confidence", "comment"),
+    ],
+)
+def test_what_stands_beside_a_judge_is_its_own_in_both(tmp_path, verdict, sure, why):
+    table = {"id": IDS, verdict: JUDGE, "human_label": TRUTH, sure: SURE, why: WHY, "human_explanation": WHY[::-1]}
+    path = written(tmp_path / "t.csv", table)
+    roles, ratings = check(path).read.roles, import_ratings([path]).ratings
+    assert (dict(roles.confidence), dict(roles.reasons)) == ({verdict: sure}, {verdict: why})
+    judges = ratings.filter(rater=verdict)
+    assert (judges["confidence"].to_list(), judges["rationale"].to_list()) == (SURE, WHY)
+    assert ratings.filter(rater="human_label")["confidence"].null_count() == 60
+
+
+def test_a_confidence_in_words_is_none(tmp_path):
+    table = {"id": IDS, "judge": JUDGE, "judge_confidence": ["high", "low"] * 30, "human": TRUTH}
+    path = written(tmp_path / "t.csv", table)
+    assert not check(path).read.roles.confidence
+    assert import_ratings([path]).ratings["confidence"].null_count() == 120
+
+
+def test_several_questions_in_one_column_are_said(tmp_path):
+    table = {"id": IDS, "rubric": drawn(60, ("tone", "facts")), "judge": JUDGE, "human": TRUTH}
+    assert any("questions taken together, rubric: facts, tone" in note for note in check(table).read.notes)

@@ -530,8 +530,11 @@ def _votes(cells: CellTable, given: Mapping[str, Any]) -> tuple[Recognised, Role
     meant_words = _meant(given["means"], (*roles.judges, *roles.people))
     more = {name: given[name] for name in ("words", "positive", "scale")}
     used = tuple(f"{name}: " for name in (*roles.answers, *roles.confidence.values()))
-    votes = _apart_refused(votes_of(known, roles, meant=meant_words, **more))
-    return known, roles, votes, [note for note in changed if note.startswith(used)]
+    notes = [note for note in changed if note.startswith(used)]
+    several = known.named("question")
+    if several in roles.left_out and len(asked := sorted(known.columns[several].words)) > 1:
+        notes.append(f"questions taken together, {several}: {', '.join(asked[:4])} (one: --where {several}=WORD)")
+    return known, roles, _apart_refused(votes_of(known, roles, meant=meant_words, **more)), notes
 
 
 def _apart_refused(votes: Votes) -> Votes:

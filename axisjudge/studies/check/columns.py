@@ -11,7 +11,19 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError, WayOut
-from axisjudge.imports.cells import TURNED, chooses, each_by, of_bad, refuse_turned, turned, unlike, words_meant
+from axisjudge.imports.cells import (
+    SIDES,
+    TURNED,
+    beside,
+    chooses,
+    each_by,
+    of_bad,
+    refuse_turned,
+    says_beside,
+    turned,
+    unlike,
+    words_meant,
+)
 from axisjudge.imports.items import joined, makers, of_candidate, on_texts, telling_apart, unlike_runs
 from axisjudge.imports.recognise import (
     CLUSTERS,
@@ -21,32 +33,30 @@ from axisjudge.imports.recognise import (
     MEASURED,
     NAMED_FOR_ROWS,
     NAMES,
-    OF_PEOPLE,
     OF_ROWS,
     SUMMED_UP,
     TRUTH,
     Recognised,
+    holds_answers,
     in_order,
     is_model,
+    kind_of,
     last_part,
     named_column,
     same_in_every_row,
     says_agreement,
     several_raters,
     share_words,
+    summed_up,
     sums_up,
     tokens,
     who,
 )
-from axisjudge.imports.recognise import kind_of as rater_kind_of
 from axisjudge.ratings.edge import of_unlike_scales, side, words_in
 from axisjudge.ratings.scales import plain
 from axisjudge.studies._shared.frames import Floats
 
-_CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
-_PLAIN = words_in("label verdict answer rating decision judge llm score value final pred prediction said")
 _ITEMS = tuple(name for name in NAMES["trajectory_id"] if name not in CLUSTERS)
-_REASONS = frozenset(NAMES["rationale"])
 
 
 #: Words of a person's column or name, and of what others' words are made of.
@@ -121,8 +131,10 @@ def _wide(known: Recognised, wishes: Roles) -> Roles:
     taken = {*wishes.judges, *wishes.confidence.values(), wishes.cluster, wishes.crossed, wishes.item}
     named = wide_raters(known, people=wishes.people, judges=wishes.judges, taken=taken)
     raters = {*named.judges, *named.people}
-    item = wishes.item or _item(known, raters)
-    if (of := several_raters(known, {*raters, item})) and not wishes.item and not wishes.judges:
+    item = wishes.item or (known.item if known.item not in raters else "")
+    of = several_raters(known, {*raters, item})
+    of_people = who(of) == "people" and all(who(name) == "judge" for name in named.judges)  # they said people's column
+    if of and not (of_people or wishes.item or wishes.judges):
         _refuse_several(known, of, named.judges)
     if not wishes.judges and (over := turned(known, named.judges)):
         refuse_turned(known, over, named.judges)
@@ -134,7 +146,7 @@ def _wide(known: Recognised, wishes: Roles) -> Roles:
         raise InputError("--judge", f"{swapped[0]} may choose between the answers the other way round", ways=ways)
     cluster = _cluster(known, wishes, {*raters, item})
     confidence = _confidences(known, named.judges, wishes)
-    reasons = _beside(known, named.judges, _REASONS)
+    reasons = _beside(known, named.judges, "rationale", named.judges)
     used = {*raters, item, cluster, wishes.crossed, *confidence.values(), *reasons.values()}
     left_out = tuple(name for name in known.columns if name not in used)
     may = () if cluster or wishes.cluster else tuple(cluster_candidates(known, [item], raters))
@@ -174,12 +186,14 @@ def _is_long(known: Recognised, wishes: Roles) -> bool:
 def _rater(known: Recognised) -> str:
     """The column that names raters: by its name, else the only one whose cells do."""
     of, named = [name for name in known.of("rater") if name not in makers(known)], known.named("rater")
-    return (named if named not in makers(known) else "") or (of[0] if len(of) == 1 else "")
+    names_raters = named not in makers(known) and not holds_answers(known, named)
+    return (named if names_raters else "") or (of[0] if len(of) == 1 else "")
 
 
 def _value(known: Recognised) -> str:
-    """The column of what raters said: by its name, else the only one of verdicts beside one that names people."""
-    of = known.of("verdict") if who(_rater(known)) == "people" else []
+    """The column of what raters said: by its name, else the only one of verdicts beside one that names raters."""
+    rater = _rater(known)
+    of = known.of("verdict") if who(rater) == "people" or rater in known.of("rater") else []
     return known.named("verdict") or (of[0] if len(of) == 1 else "")
 
 
@@ -219,7 +233,7 @@ def _long(known: Recognised, wishes: Roles) -> Roles:
     for option, names in (("--judge", judges), ("--human", people)):
         if absent := [name for name in names if name not in raters]:
             raise InputError(option, f"must name raters of column {rater!r}", absent, f"they are {', '.join(raters)}")
-    confidence_column = wishes.confidence.get("", "") or named_column(known.columns, tuple(_CONFIDENCE))
+    confidence_column = wishes.confidence.get("", "") or named_column(known.columns, tuple(SIDES["confidence"]))
     confidence = dict.fromkeys(judges, confidence_column) if confidence_column else {}
     cluster = _cluster(known, wishes, {rater, value, item}, item=item)
     reason = known.named("rationale")
@@ -237,10 +251,8 @@ def _long_people(known: Recognised, rater: str, raters: Sequence[str], wishes: R
         pairs = known.frame.select(rater, kind).drop_nulls().unique().rows()
         human = {name.strip() for name, what in pairs if KIND_WORDS.get(plain(what)) == "human"}
     else:
-        kinds = {name: rater_kind_of(name, rater) or who(name) for name in raters}
+        kinds = {name: kind_of(name, rater) for name in raters}
         human = {name for name in raters if who(name) == "people" or (all(kinds.values()) and kinds[name] == "human")}
-        if tokens(rater) & OF_PEOPLE:
-            human |= {name for name in raters if who(name) != "judge"}
     if wishes.judges:
         human = human or set(raters) - set(wishes.judges)
     if not human - set(wishes.judges):
@@ -267,16 +279,6 @@ def _cluster(known: Recognised, wishes: Roles, taken: set[str], item: str = "") 
     return next(iter(repeated), "")
 
 
-def _item(known: Recognised, taken: set[str]) -> str:
-    names = [name for want in _ITEMS for name in known.columns if plain(name) == want and name not in taken]
-    own = {name: known.columns[name].distinct / max(known.columns[name].filled, 1) for name in names}
-    filled = {name for name in names if known.columns[name].filled == known.frame.height}
-    other = known.item if known.item and known.item not in taken else ""
-    return max(
-        (name for name in names if own[name] >= 0.9 and name in filled), key=lambda name: own[name], default=other
-    )
-
-
 def repeating_id(roles: Roles) -> str:
     """A column of a wide table that is named like an id and was not taken for one, because its values repeat."""
     of_rows = () if roles.long or roles.item else roles.left_out
@@ -291,29 +293,15 @@ def _confidences(known: Recognised, judges: Sequence[str], wishes: Roles) -> dic
             raise InputError("--confidence", "must be JUDGE=COLUMN", f"{judge}={name}", f"judges: {', '.join(judges)}")
         confidences[judge] = _column(known, "--confidence", name)
     rest = [judge for judge in judges if judge not in confidences]
-    return confidences | _beside(known, rest, _CONFIDENCE, {*confidences.values(), *judges})
+    return confidences | _beside(known, rest, "confidence", {*confidences.values(), *judges})
 
 
-def _beside(
-    known: Recognised, judges: Sequence[str], words: frozenset[str], taken: Iterable[str] = ()
-) -> dict[str, str]:
+def _beside(known: Recognised, judges: Sequence[str], ours: str, taken: Iterable[str]) -> dict[str, str]:
     """The column of confidences or reasons that belongs to each judge, by its name; the only one to the only judge."""
-    free = [
-        name
-        for name, each in known.columns.items()
-        if each.filled
-        and name not in (*taken, *judges)
-        and tokens(name) & words
-        and (words is _CONFIDENCE or each.kind != "verdict")  # a model `(reasoning=low)` gives no reasons
-    ]
-    column_of = {}
-    for judge in judges:
-        mine = [name for name in free if tokens(name) - words - _PLAIN == tokens(judge) - _PLAIN]
-        if len(judges) == len(free) == 1 and who(free[0].removesuffix("confidence")) != "people":
-            mine = free
-        if len(mine) == 1:
-            column_of[judge] = mine[0]
-    return column_of
+    free = [name for name in known.columns if name not in taken and says_beside(known, name, ours)]
+    column_of = {judge: of[ours] for judge in judges if ours in (of := beside(known, judge, free))}
+    mine = [name for name in free if not tokens(name) & HUMAN]
+    return {judges[0]: mine[0]} if len(judges) == len(mine) == 1 else column_of
 
 
 def _column(known: Recognised, option: str, name: str) -> str:
@@ -343,7 +331,7 @@ def wide_raters(
         and last_part(name) not in NAMED_FOR_ROWS
         and not tokens(name) >= {"annotation", "id"}
         and not of_candidate(known, name)
-        and not (each.numbers and last_part(name) in OF_ROWS)
+        and not (each.numbers and (last_part(name) in OF_ROWS or (each.kind == "cluster" and not who(name))))
     }
     alone = tuple(judges) == NOBODY
     if placed := on_texts(known, [name for name in free if known.columns[name].kind == "verdict"]):
@@ -356,8 +344,7 @@ def wide_raters(
     if judges:
         return Roles(() if alone else tuple(judges), theirs)
     ours, copies = _judges(known, {name: words for name, words in free.items() if name not in theirs}, theirs)
-    named = {name for name in ours if who(name) != "judge" and tokens(name) & SUMMED_UP}
-    made = [name for name in ours if name in named or sums_up(known.frame, name, theirs)]
+    made = summed_up(known.frame, ours, theirs)
     if made and len(made) == len(ours):
         rule = f"{made[0]} says what people say wherever they agree, or is named so: it may be made of their words"
         way = WayOut(("--judge", made[0], *each_by("--human", theirs)), "if it is a judge")
@@ -392,6 +379,8 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
         others = [name for name in free if name not in people]
         theirs = [free[name] for name in [each for each in others if each in judges or who(each) == "judge"] or others]
         people = [name for name in people if any(free[name] & words for words in theirs)] or people
+        of_others = summed_up(known.frame, people, people)
+        people = [name for name in people if name not in of_others]
     by_stem: dict[str, list[str]] = {}
     for name in people:
         stem = re.sub(r"[\W_]*\w?\d*$", "", re.sub(r"(?<=[\W_])\d+(?=[\W_])", "", name.casefold()))
@@ -447,7 +436,7 @@ def _judges(
         for name, words in free.items()
         if (len(words) > 1 or who(name) == "judge")
         and who(name) != "people"
-        and not tokens(name) & _CONFIDENCE
+        and not tokens(name) & SIDES["confidence"]
         and share_words(words, theirs, leave=who(name) == "judge")
     ]
     judged = [name for name in alike if who(name) == "judge"]

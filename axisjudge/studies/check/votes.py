@@ -580,9 +580,9 @@ def _refuse_twice(known: Recognised, roles: Roles, rule: str) -> None:
     if extra := telling_apart(own.frame, parts, keys, known):
         options = tuple(part for name in (*parts, *extra) for part in ("--item", name))
         when = f"if {' and '.join(extra)} tell{'s' * (len(extra) == 1)} what was rated"
-        asked = known.named("question") if roles.long else ""
-        few = asked in extra and known.columns[asked].words
-        each = known.frame[asked].drop_nulls().unique(maintain_order=True).to_list() if few else []
+        parting = [known.named(ours) for ours in ("question", "repeat")] if roles.long else []
+        asked = next((name for name in parting if name in extra and known.columns[name].words), "")
+        each = known.frame[asked].drop_nulls().unique(maintain_order=True).to_list() if asked else []
         ways = [WayOut(("--where", f"{asked}={one}")) for one in each]
         raise InputError(where, rule, ways=ways[:4] or [WayOut(options, when)])
     if roles.long:
