@@ -20,11 +20,13 @@ from axisjudge.cluster import watched
 from axisjudge.imports.judgement import JUDGED, ImportOptions, share_of, word_or_none
 from axisjudge.imports.recognise import (
     CONFIDENCE,
+    HUMAN,
     KIND_WORDS,
     NAMES,
     Recognised,
     in_order,
     kind_of,
+    says_agreement,
     says_verdicts,
     texts,
     tokens,
@@ -63,6 +65,7 @@ _OF_FORM = words_in(
     | words_in("mini nano opus sonnet haiku flash pro turbo instruct chat base large small preview it thinking")
 )
 _CORRECT = words_in("correct correctness accurate accuracy")
+_AGREES = words_in("correct match agree agreement")
 #: One of two answers, with what may stand before its letter or number.
 _OF_ANSWER = r"(?:model|assistant|response|answer|output|option|choice|system|summary|candidate|completion)[\W_]*"
 _TWO_ANSWERS = ({"a", "b"}, {"1", "2"}, {"left", "right"}, {"first", "second"})
@@ -251,16 +254,31 @@ def says_beside(known: Recognised, head: str, ours: str) -> bool:
 
 def to_the_judge(
     known: Recognised, roles: dict[str, str], sides: Mapping[str, dict[str, str]], raters: Sequence[str],
-    told: Collection[str],
+    free: Sequence[str], told: Collection[str],
 ) -> list[str]:  # fmt: skip
     """Take from `roles` what is said of one of several raters, and give what names nobody to the only judge."""
     judges = [name for name in raters if who(name) != "people"]
-    free = {ours: roles[ours] for ours in SIDES if ours in roles and roles[ours] not in told and len(raters) > 1}
-    for ours, column in free.items():
-        del roles[ours]
-        if len(judges) == 1 and who(column.rpartition(".")[0]) != "people" and says_beside(known, column, ours):
-            sides[judges[0]].setdefault(ours, column)
-    return [*free.values()]
+    shared = [ours for ours in SIDES if ours in roles and roles[ours] not in told and len(raters) > 1]
+    taken = {ours: roles.pop(ours) for ours in shared}
+    for ours in ("confidence", "rationale") if len(judges) == 1 < len(raters) else ():
+        if mine := only_beside(known, ours, [*free, *taken.values()]):
+            sides[judges[0]].setdefault(ours, mine)
+    return [*taken.values()]
+
+
+def only_beside(known: Recognised, ours: str, heads: Iterable[str]) -> str:
+    """The only column that is named for what stands beside verdicts, and not people's."""
+    mine = [name for name in heads if says_beside(known, name, ours) and not tokens(name) & HUMAN]
+    return mine[0] if len(mine) == 1 else ""
+
+
+def agreeing(known: Recognised, names: Sequence[str], people: Sequence[str]) -> list[str]:
+    """Those of the columns that say whether a judge's and a person's agree."""
+    others = [name for name in names if name not in people]
+    judged = [name for name in others if who(name) == "judge"] or others
+    may = [name for name in others if who(name) != "judge" or tokens(name) & _AGREES]
+    pairs = [(one, other) for one in judged for other in people]
+    return [of for of in may if any(of not in pair and says_agreement(known.frame, of, *pair) for pair in pairs)]
 
 
 def about(name: str) -> frozenset[str]:

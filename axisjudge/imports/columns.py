@@ -21,6 +21,7 @@ from axisjudge.imports.cells import (
     TURNED,
     WHOLE,
     Layout,
+    agreeing,
     asked_by_name,
     beside,
     chooses,
@@ -205,7 +206,9 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
     sides = {name: beside(known, name, shares) for name in rest}
     side_columns = {column for of in sides.values() for column in of.values()}
     by_rater = "rater" not in roles and not options.rater and not any(plain(name) in AXES for name in rest)
-    labels = {name for name in known.of("verdict") if who(name) == "people"}
+    of_answers = {name: known.columns[name] for name in known.of("verdict")}
+    labels = {name for name in of_answers if who(name) == "people"}  # of a text that is one, others say the same
+    labels = {name for name in labels if any(alike(of_answers[name], of_answers[of]) for of in {*of_answers} - {name})}
     answers = [name for name in rest if name not in side_columns and (name in labels or not is_text(name))]
     answers = [name for name in answers if _are_answers(known, name)]
     verdicts = [name for name in answers if known.columns[name].kind == "verdict"]
@@ -236,7 +239,8 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
         settings = {name for name in verdicts if is_setting(known, name, verdicts)}
         answers = [name for name in answers if name in options.question or name in {*verdicts} - settings]
     if by_rater:
-        rest += to_the_judge(known, roles, sides, answers, options.columns)
+        free = [name for name in shares if name not in answers]
+        rest += to_the_judge(known, roles, sides, answers, free, options.columns)
     used = {*answers, *(column for name in answers for column in sides[name].values())}
     left_out = (*(name for name in rest if name not in used), *of_records)
     layout = Layout(roles, tuple(answers), by_rater, {name: sides[name] for name in answers}, left_out)
@@ -277,9 +281,11 @@ def _raters(
         _refuse_several(where, groups, known, ask)
     sides = [known.columns[name] for name in sure]
     answering = [
-        name for name in (*verdicts, *others) if name in sure or any(alike(known.columns[name], of) for of in sides)
+        name
+        for name in (*verdicts, *others)
+        if name in sure or any(alike(known.columns[name], of, named=False) for of in sides)
     ]
-    made = {*summed_up(known.frame, answering, people)} - named
+    made = {*summed_up(known.frame, answering, people), *agreeing(known, answering, people)} - named
     return [name for name in answering if name not in made]
 
 

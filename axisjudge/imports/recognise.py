@@ -544,11 +544,11 @@ def says_agreement(frame: pl.DataFrame, name: str, one: str, other: str) -> bool
     return bool((passed == texts_of["alike"]).all())
 
 
-def alike(one: KnownColumn, other: KnownColumn) -> bool:
-    """Whether two columns may answer one question: words in common, or of the same sides, or numbers in one range."""
+def alike(one: KnownColumn, other: KnownColumn, *, named: bool = True) -> bool:
+    """Whether two columns may answer one question: words in common, or numbers in one range; if named so, sides too."""
     if one.numbers and other.numbers:
         return one.numbers[0] <= other.numbers[1] and other.numbers[0] <= one.numbers[1]
-    return bool(one.words & other.words or same_choices(one.words, other.words))
+    return bool(one.words & other.words or (named and same_choices(one.words, other.words)))
 
 
 def holds_answers(known: Recognised, name: str) -> bool:

@@ -196,6 +196,7 @@ def test_models_among_people_are_proposed_as_models(tmp_path):
         ("gpt4_label", "gpt4_prob", "gpt4_explanation"),
         ("verdict_gpt", "confidence_gpt", "rationale_gpt"),
         ("llm_verdict", "confidence", "comment"),
+        ("llm_pred", "prob", "notes"),
     ],
 )
 def test_what_stands_beside_a_judge_is_its_own_in_both(tmp_path, verdict, sure, why):
@@ -218,3 +219,25 @@ def test_a_confidence_in_words_is_none(tmp_path):
 def test_several_questions_in_one_column_are_said(tmp_path):
     table = {"id": IDS, "rubric": drawn(60, ("tone", "facts")), "judge": JUDGE, "human": TRUTH}
     assert any("questions taken together, rubric: facts, tone" in note for note in check(table).read.notes)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"agree": [one == other for one, other in zip(JUDGE, TRUTH, strict=True)]},
+        {"tool_ok": drawn(60, ("true", "false"), seed=8)},
+        {"reference": drawn(60, ("12", "14"), seed=9)},
+    ],
+)
+def test_other_columns_of_few_words_are_no_raters_in_either(tmp_path, beside):
+    path = written(tmp_path / "t.csv", {"id": IDS, "human": TRUTH, "judge": JUDGE, **beside})
+    assert check(path).read.roles.judges == ("judge",)
+    assert set(import_ratings([path]).ratings["rater"]) == {"human", "judge"}
+
+
+def test_a_word_beside_one_of_a_side_may_be_the_other_side():
+    words = {"id": IDS, "gpt": said(JUDGE, **{"pass": "ok", "fail": "violation"})}
+    words["human"] = said(TRUTH, **{"pass": "ok", "fail": "violation"})
+    with pytest.raises(InputError) as refused:
+        check(words)
+    assert ("--words", "ok,violation") in [way.options for way in refused.value.ways]

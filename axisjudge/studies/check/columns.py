@@ -14,10 +14,12 @@ from axisjudge.checks import InputError, WayOut
 from axisjudge.imports.cells import (
     SIDES,
     TURNED,
+    agreeing,
     beside,
     chooses,
     each_by,
     of_bad,
+    only_beside,
     refuse_turned,
     says_beside,
     turned,
@@ -44,7 +46,6 @@ from axisjudge.imports.recognise import (
     last_part,
     named_column,
     same_in_every_row,
-    says_agreement,
     several_raters,
     share_words,
     summed_up,
@@ -300,8 +301,8 @@ def _beside(known: Recognised, judges: Sequence[str], ours: str, taken: Iterable
     """The column of confidences or reasons that belongs to each judge, by its name; the only one to the only judge."""
     free = [name for name in known.columns if name not in taken and says_beside(known, name, ours)]
     column_of = {judge: of[ours] for judge in judges if ours in (of := beside(known, judge, free))}
-    mine = [name for name in free if not tokens(name) & HUMAN]
-    return {judges[0]: mine[0]} if len(judges) == len(mine) == 1 else column_of
+    mine = only_beside(known, ours, free) if len(judges) == 1 else ""
+    return {judges[0]: mine} if mine else column_of
 
 
 def _column(known: Recognised, option: str, name: str) -> str:
@@ -439,13 +440,10 @@ def _judges(
         and not tokens(name) & SIDES["confidence"]
         and share_words(words, theirs, leave=who(name) == "judge")
     ]
+    agree = agreeing(known, alike, people)
     judged = [name for name in alike if who(name) == "judge"]
-    for name in list(alike):
-        if who(name) == "judge" and not tokens(name) & words_in("correct match agree agreement"):
-            continue
-        pairs = ((one, other) for one in judged or alike for other in people if one != name)
-        if any(says_agreement(known.frame, name, one, other) for one, other in pairs):
-            alike.remove(name)
+    words = theirs.union(*(free[name] for name in judged))  # of a column that no name calls a judge
+    alike = [name for name in alike if name not in agree and (name in judged or not judged or free[name] & words)]
     if alike and not (fit := [name for name in alike if not all(unlike((name, person)) for person in people)]):
         raise _unlike(known, alike, people)
     alike = fit if alike else []

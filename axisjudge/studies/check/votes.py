@@ -236,7 +236,10 @@ def _ways_out(words: Sequence[str], every: Sequence[str]) -> list[WayOut]:
     ways = [WayOut(left_out, "to leave them out and count them")]
     if caught := [each for each in every if side(each) == "fail"]:
         ways.append(WayOut(("--positive", caught[0]), f"to ask for {caught[0]} against all others"))
-    if len(every) > 2:  # two would be the passing and the failing one
+    if len(words) == 1 and len(every) == 2:
+        order = sorted(every, key=lambda each: (side(each) == "fail") - (side(each) == "pass"))
+        ways.append(WayOut(("--words", one_line(order)), f"if {order[0]} passes and {order[1]} fails"))
+    elif len(every) > 2:
         ways.append(WayOut(("--words", one_line(every)), "to take every word as it stands"))
     return ways
 
