@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +260,8 @@ def to_the_judge(
     judges = [name for name in raters if who(name) != "people"]
     shared = [ours for ours in SIDES if ours in roles and roles[ours] not in told and len(raters) > 1]
     taken = {ours: roles.pop(ours) for ours in shared}
+    for name, column in product(raters, taken.values()):  # a last part of its name may have made it a field of all
+        sides[name].update(beside(known, name, [column]))
     for ours in ("confidence", "rationale") if len(judges) == 1 < len(raters) else ():
         if mine := only_beside(known, ours, [*free, *taken.values()]):
             sides[judges[0]].setdefault(ours, mine)

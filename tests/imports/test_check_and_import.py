@@ -1,5 +1,6 @@
 """`check` and `import` take one file alike: who judges, who are people, which cells are ratings, which word fails."""
 
+import json
 import math
 
 import polars as pl
@@ -207,6 +208,22 @@ def test_what_stands_beside_a_judge_is_its_own_in_both(tmp_path, verdict, sure, 
     judges = ratings.filter(rater=verdict)
     assert (judges["confidence"].to_list(), judges["rationale"].to_list()) == (SURE, WHY)
     assert ratings.filter(rater="human_label")["confidence"].null_count() == 60
+
+
+def test_of_judges_in_records_each_has_its_own_confidence(tmp_path):
+    rows = [
+        {
+            "id": item,
+            "human": {"label": true},
+            "by": {name: {"label": word, "confidence": sure} for name in ("gpt-4o", "llama")},
+        }
+        for item, true, word, sure in zip(IDS, TRUTH, JUDGE, SURE, strict=True)
+    ]
+    (tmp_path / "t.json").write_text(json.dumps(rows))
+    own = {f"by.{name}.label": f"by.{name}.confidence" for name in ("gpt-4o", "llama")}
+    assert dict(check(tmp_path / "t.json").read.roles.confidence) == own
+    counts = import_ratings([tmp_path / "t.json"]).ratings.group_by("rater").agg(pl.col("confidence").count())
+    assert dict(counts.iter_rows()) == {**dict.fromkeys(own, 60), "human.label": 0}
 
 
 def test_a_confidence_in_words_is_none(tmp_path):
