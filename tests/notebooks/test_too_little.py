@@ -34,7 +34,7 @@ CASES = [
     ("03", {"ratings": "@all"}, "must be of people"),
     ("03", {"ratings": "@all", "labels": "@labels_lost"}, "must be of people"),
     ("03", {"ratings": "@lost", "labels": "@labels"}, "none has a kappa"),
-    ("03", {"ratings": "@three", "labels": "@labels"}, "15 labelled items"),
+    ("03", {"ratings": "@three", "labels": "@labels"}, "takes a side (1 to 15 of 15)"),
     ("03", {"ratings": "@one_judge", "labels": "@labels"}, "always saying the commonest word"),
     ("04", {"source": "@one_task.csv"}, "1 task"),
     ("04", {"source": "@same.csv"}, "fewer than three different values"),
