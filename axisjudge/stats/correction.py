@@ -329,7 +329,8 @@ def corrected_difference(first: CorrectedRate, second: CorrectedRate) -> Estimat
     if first.refusal or second.refusal:
         return result(estimate=math.nan, reason=first.refusal or second.refusal)
     low, high = difference_ends(a, b)
-    return result(estimate=a.estimate - b.estimate, ci_low=low, ci_high=high, method="MOVER")
+    reason = (a.reason or b.reason) if math.isnan(low) else ""
+    return result(estimate=a.estimate - b.estimate, ci_low=low, ci_high=high, method="MOVER", reason=reason)
 
 
 def pairwise_level(n_rates: int, ci_level: float = 0.95) -> float:
@@ -343,7 +344,8 @@ def corrected_rank_sets(rates: Sequence[CorrectedRate], *, ci_level: float = 0.9
     Parameters
     ----------
     rates : sequence of CorrectedRate
-        One for each agent, with intervals at `pairwise_level`; an agent whose rate is refused may hold any rank.
+        One for each agent, with intervals at `pairwise_level`; an agent without one (its rate is
+        refused, or of one task) may hold any rank.
     ci_level : float
         Joint level of the rank sets.
 
@@ -363,7 +365,7 @@ def corrected_rank_sets(rates: Sequence[CorrectedRate], *, ci_level: float = 0.9
     above = np.zeros((count, count), dtype=bool)  # [k, j]: k lies above j
     for j, k in itertools.permutations(range(count), 2):
         above[k, j] = corrected_difference(rates[k], rates[j]).ci_low > 0  # NaN is not
-    known = [each.rate for each in rates if not each.refusal]
+    known = [each.rate for each in rates if not math.isnan(each.rate.ci_low)]
     refusal = "" if len(known) > 1 else "fewer than two corrected rates to compare"
     return RankSets(
         means=np.array([each.rate.estimate for each in rates]),

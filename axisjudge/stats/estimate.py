@@ -136,7 +136,8 @@ def difference_ends(first: Estimate, second: Estimate, correlation: float = 0.0)
     gap = first.estimate - second.estimate
     below = first.estimate - first.ci_low, second.ci_high - second.estimate
     above = first.ci_high - first.estimate, second.estimate - second.ci_low
-    short, long = (math.sqrt(max(0.0, a * a + b * b - 2 * correlation * a * b)) for a, b in (below, above))
+    squares = (a * a + b * b - 2 * correlation * a * b for a, b in (below, above))
+    short, long = (math.sqrt(max(square, 0.0)) for square in squares)  # max(nan, 0.0) is NaN, max(0.0, nan) is 0
     return gap - short, gap + long
 
 

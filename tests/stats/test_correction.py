@@ -276,6 +276,17 @@ def test_the_difference_is_movers():
     assert corrected_difference(first, refused).reason == refused.refusal
 
 
+def test_rates_of_one_task_have_no_interval_and_so_neither_difference_nor_ranks():
+    """Python's max(0.0, nan) is 0: differences were "-3 (-3 to -3)" and ranks were told apart."""
+    verdicts, labels = np.array([1, 0] * 10, dtype=float), np.array([1, 0, 0, 0] * 5, dtype=float)
+    first = corrected_rate(verdicts, labels, sampling="random", clusters=np.zeros(20), cluster_unit="task")
+    second = corrected_rate(1 - verdicts, 1 - labels, sampling="random", clusters=np.zeros(20), cluster_unit="task")
+    found = corrected_difference(first, second)
+    assert np.isnan([found.ci_low, found.ci_high]).all()
+    assert "one task" in found.reason
+    assert corrected_rank_sets([first, second]).refusal
+
+
 @pytest.mark.slow
 def test_the_interval_of_a_difference_covers():
     low, high = World(prevalence=0.2), World(prevalence=0.4, sensitivity=0.7)
