@@ -18,7 +18,6 @@ from axisjudge.stats.clusters import (
     OUTCOME_ICC,
     PRIOR_DEGREES,
     Alike,
-    Lean,
     by_number,
     clustered_variance,
     effective_clusters,
@@ -33,6 +32,7 @@ from axisjudge.stats.proportions import (
     cluster_codes,
     clustered_ends,
     score_interval,
+    share_at,
     t_quantile,
 )
 
@@ -284,7 +284,7 @@ def more_for_half_width(share: ClusteredShare, half_width: float) -> int | None:
     --------
     >>> from axisjudge.stats.proportions import clustered_proportion
     >>> more_for_half_width(clustered_proportion([1] * 9 + [0] * 5), 0.1)
-    77
+    74
     """
     in_open_unit_interval("half_width", half_width)
     if math.isnan(share.ci_low):
@@ -308,7 +308,7 @@ def more_for_upper_end(share: ClusteredShare, limit: float) -> int | None:
     --------
     >>> from axisjudge.stats.proportions import clustered_proportion
     >>> more_for_upper_end(clustered_proportion([1] * 5 + [0] * 95), 0.1)
-    41
+    42
     """
     if math.isnan(share.ci_high) or share.estimate >= limit:
         return None
@@ -317,10 +317,11 @@ def more_for_upper_end(share: ClusteredShare, limit: float) -> int | None:
 
 def _at_more(share: ClusteredShare, centre: float, items: int) -> tuple[float, float]:
     """The interval around `centre` if there were so many items, clusters growing in number as items do."""
-    known = max(share.effective_clusters - 1, 1.0) if math.isnan(share.degrees) else share.degrees
-    degrees = share.effective_clusters * (items / share.n_items - 1) + known
-    more = Lean(below=share.lean.below, above=share.lean.above, clusters=share.lean.clusters * items / share.n_items)
-    return clustered_ends(centre, items / share.design_effect, degrees, more, share.ci_level)
+    growth, lean = items / share.n_items, share.lean
+    further = {name: getattr(lean, name) / math.sqrt(growth) for name in ("skewed", "unseen")}
+    lean, degrees = replace(lean, **further, clusters=lean.clusters * growth), share.effective_clusters * (growth - 1)
+    more = replace(share, estimate=centre, n_items=items, degrees=share.degrees + degrees, lean=lean)
+    return share_at(more, share.ci_level).in_short[1:]
 
 
 def _least(value: Callable[[int], float], limit: float, n: int) -> int:

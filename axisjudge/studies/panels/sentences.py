@@ -202,8 +202,8 @@ def _more(trust: Trust) -> str:
             "would not lower it."
         )
     return (
-        f" With about {trust.alone.more_labels:,} more labels of such items {last.share:.0%} of verdicts could stand "
-        f"(confidence {last.threshold:.3f} or more), if the error there stays at {last.error.estimate:.1%}."
+        f" With about {many(trust.alone.more_labels, 'more label')} of such items {last.share:.0%} of verdicts could "
+        f"stand (confidence {last.threshold:.3f} or more), if the error there stays at {last.error.estimate:.1%}."
     )
 
 
