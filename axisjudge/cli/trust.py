@@ -445,6 +445,7 @@ def confidence(
     """
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
+    from axisjudge.studies._shared.words import in_cell
     from axisjudge.studies.confidence import confidence as against_labels
 
     judged = read_ratings(*ratings, latest=True)
@@ -453,8 +454,8 @@ def confidence(
         show.as_json({**plain(result.calibration), **show.standing_fields(judged)})
         return
     short = ("judge", "source", "n", "accuracy", "confidence", "miscalibration", "discrimination", "ece", "auroc")
-    rows = [{name: row[name] for name in short} for row in (judge.row() for judge in result.judges)]
-    show.table(rows, "Confidence against labels")
+    cells = ({**judge.row(), "accuracy": in_cell(judge.right), "auroc": in_cell(judge.auc)} for judge in result.judges)
+    show.table([{name: row[name] for name in short} for row in cells], "Confidence against labels (95% intervals)")
     show.lines(result.sentences, apart=True)
     show.standing(judged)
 
@@ -481,6 +482,7 @@ def profile(
         import polars as pl
 
         from axisjudge.results import plain
+        from axisjudge.studies._shared.words import other_repeats
         from axisjudge.studies.failures.panel import panel_of_votes
         from axisjudge.studies.failures.profile import failure_profile, reward_table
         from axisjudge.studies.failures.sentences import false_failures, sample
@@ -496,7 +498,7 @@ def profile(
         typer.echo(failures.banner)
     show.table([_profile_row(row) for row in plain(failures.table)], "Failed runs per agent and axis")
     answers = (failures.answer, failures.by("consensus").answer, false_failures(len(panel.judges)))
-    show.lines((sample(panel), *answers), apart=True)
+    show.lines((sample(panel), *answers, *other_repeats(panel.repeats_left_out)), apart=True)
     show.standing(table, n_judged)
 
 

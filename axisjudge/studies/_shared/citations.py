@@ -129,7 +129,7 @@ class SharedSteps(Part, name="citations", caption="Shared evidence per question 
             *self.evidence_sentences,
             *(judge.sentence for judge in self.judges if judge.n_cited),
             *self.version_sentences,
-            *words.other_repeats(self.repeats_left_out),
+            *words.steps_of_one_repeat(self.repeats_left_out),
         )
 
     @property

@@ -231,12 +231,18 @@ def overlap_by_version(question: str, means: Mapping[str | None, float], n_pairs
     return f"{question}: {overlap} is {versions}; the versions may have been asked about different runs."
 
 
-def other_repeats(n_left_out: int) -> list[str]:
+def steps_of_one_repeat(n_left_out: int) -> list[str]:
     """That citations are those of one repeat; nothing where there is no other."""
     if not n_left_out:
         return []
     are = "is" if n_left_out == 1 else "are"
     return [f"Only the steps cited in one repeat count; {many(n_left_out, 'rating')} of other repeats {are} left out."]
+
+
+def other_repeats(n_left_out: int) -> list[str]:
+    """That one repeat counts; nothing where there is no other."""
+    left_out = f"Left out: {many(n_left_out, 'rating')} of other repeats; one repeat is compared at a time."
+    return [left_out] if n_left_out else []
 
 
 def split_items(n_split: int, n_items: int, n_listed: int, order: str) -> str:

@@ -14,7 +14,17 @@ from axisjudge.stats.agreement.soft import CaseWeighted
 from axisjudge.stats.comparisons.ranking import Reversal
 from axisjudge.stats.estimate import Estimate, NamedEstimate
 from axisjudge.studies._shared.words import apart as apart
-from axisjudge.studies._shared.words import directed, equal_to, listed, many, named, overturned, p_words, spanned
+from axisjudge.studies._shared.words import (
+    directed,
+    equal_to,
+    listed,
+    many,
+    named,
+    other_repeats,
+    overturned,
+    p_words,
+    spanned,
+)
 from axisjudge.studies._shared.words import sentence_case as sentence_case
 
 #: So many raters are named in a row with a figure each.
@@ -197,10 +207,7 @@ def undecided(bounds: CaseBounds | None) -> list[str]:
 
 def left_out(counts: Mapping[str, int]) -> list[str]:
     """Ratings that were not compared."""
-    repeats, runs = counts.get("repeats"), counts.get("empty_runs")
-    remarks = (
-        [f"Left out: {many(repeats, 'rating')} of other repeats; one repeat is compared at a time."] if repeats else []
-    )
+    runs, remarks = counts.get("empty_runs"), other_repeats(counts.get("repeats", 0))
     empty = f"Left out: {many(runs or 0, 'run')} without messages, rated by definition and not judged."
     return [*remarks, empty] if runs else remarks
 

@@ -26,11 +26,12 @@ from axisjudge.stats.calibration import (
     reliability_curve,
     risk_coverage,
 )
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import ClusteredShare, Estimate, IntervalTerms
+from axisjudge.stats.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import Given, commonest, kind_of, made_up_raters, rows_of
 from axisjudge.studies._shared.pooled import UNDECIDED
 from axisjudge.studies._shared.result import Part, open_door
-from axisjudge.studies._shared.words import apart, listed, many
+from axisjudge.studies._shared.words import apart, listed, many, other_repeats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +45,7 @@ _ITEM = ("item_id", "question")
 
 #: Columns of the table, and where their figures stand.
 _FIGURES = columns(
-    "judge source n=curve.n_items accuracy confidence=mean_confidence brier=curve.brier",
+    "judge source n=curve.n_items accuracy~=right confidence=mean_confidence brier=curve.brier",
     "miscalibration=curve.miscalibration discrimination=curve.discrimination uncertainty=curve.uncertainty",
     "ece=curve.ece ece_if_calibrated=curve.ece_if_calibrated auroc~=auc",
 )
@@ -66,17 +67,20 @@ class Recalibration(Result):
 class JudgeCalibration(Result):
     """One judge's confidences of one source against labels.
 
-    `accuracy` is the share of its verdicts that are the label's and `mean_confidence` what it says of them. Verdicts
+    `right` is the share of its verdicts that are the label's and `mean_confidence` what it says of them. Verdicts
     that take no side are counted in `n_no_side`, lost ones in `n_lost`, those without a label that takes one in
-    `n_unlabelled`.
+    `n_unlabelled`, labelled ones that take a side without a confidence of this source in `n_unsure`.
     """
 
-    _keys = columns(_FIGURES, "auroc=auc curve=line risk_coverage=risk recalibration n_no_side n_lost n_unlabelled")
+    _keys = columns(
+        *(_FIGURES, "auroc=auc curve=line risk_coverage=risk recalibration"),
+        "n_questions n_no_side n_lost n_unlabelled n_unsure",
+    )
 
     judge: str
     family: str
     source: str
-    accuracy: float
+    right: ClusteredShare
     mean_confidence: float
     curve: ReliabilityCurve
     auc: Estimate
@@ -85,6 +89,13 @@ class JudgeCalibration(Result):
     n_no_side: int
     n_lost: int
     n_unlabelled: int
+    n_unsure: int
+    n_questions: int
+
+    @property
+    def accuracy(self) -> float:
+        """The share of its verdicts that are the label's."""
+        return self.right.estimate
 
     @property
     def line(self) -> dict[str, Any]:
@@ -100,10 +111,13 @@ class JudgeCalibration(Result):
     def sentence(self) -> str:
         """Over- or underconfident, more than chance or not, and whether confidence ranks right before wrong."""
         left_out = {"without a side": self.n_no_side, "lost": self.n_lost, "without a label": self.n_unlabelled}
+        left_out["without such a confidence"] = self.n_unsure
         counts, curve = ", ".join(f"{count} {what}" for what, count in left_out.items() if count), self.curve
+        together = f" on {self.n_questions} questions" if self.n_questions > 1 else ""
+        of = f"{many(self.right.n_items, 'verdict')}{together}, {self.right.interval('.0%')},"
         return (
-            f"{self.judge} ({self.source}) {gap(self.accuracy, self.mean_confidence)}; {curve.ece_bins} bins give an "
-            f"ECE of {curve.ece:.3f}, where a perfectly calibrated judge of so few items would show "
+            f"{self.judge} ({self.source}) {gap(self.accuracy, self.mean_confidence, of)}; {curve.ece_bins} bins give "
+            f"an ECE of {curve.ece:.3f}, where a perfectly calibrated judge of so few items would show "
             f"{curve.ece_if_calibrated:.3f}. AUROC {self.auc.worded()}.{f' Left out: {counts}.' if counts else ''}"
         )
 
@@ -122,7 +136,8 @@ def calibration(
     InputError
         There are no labels, or no judge has confidences on labelled items.
     """
-    given = as_ratings(ratings).filter(BY_JUDGE & (pl.col("repeat") == repeat))
+    by_judges = as_ratings(ratings).filter(BY_JUDGE)
+    given = by_judges.filter(pl.col("repeat") == repeat)
     if given.is_empty():
         raise TooLittle("ratings", "must be of judges, and none is; people's labels and planted truth go into labels")
     truth = _labels(_not_looked_at(labels))
@@ -140,7 +155,8 @@ def calibration(
         for family, judge, source in decided.select(key).unique().sort(key).iter_rows()
     )
     without = tuple(sorted(set(judged["rater"]) - set(decided["rater"])))
-    return Confidence(judges, without, Missing.NONE if judges else Missing.NO_SIDE, kind=kind_of(ratings))
+    others = by_judges.height - given.height
+    return Confidence(judges, without, Missing.NONE if judges else Missing.NO_SIDE, others, kind=kind_of(ratings))
 
 
 def _not_looked_at(labels: Given) -> pl.DataFrame:
@@ -151,8 +167,12 @@ def _not_looked_at(labels: Given) -> pl.DataFrame:
 
 
 def _labels(table: pl.DataFrame) -> pl.DataFrame:
-    """One label an item: the commonest word that takes a side of those who label; none on a tie."""
-    given = table.filter(BY_LABELLER, pl.col("verdict").is_not_null())
+    """One label an item: the commonest word that takes a side of those who label, each once; none on a tie."""
+    labelled = table.filter(BY_LABELLER)
+    given = labelled.filter(pl.col("verdict").is_not_null()).sort("repeat", maintain_order=True)
+    given = given.unique([*_ITEM, "rater"], keep="first", maintain_order=True)
+    if given.is_empty() and labelled["value"].count():
+        raise TooLittle("labels", "are numbers, which are near or far from a judge's and never right or wrong")
     if given.is_empty():
         cure = "labels are ratings whose rater_kind is human or planted"
         raise TooLittle("labels", "must be of people, or planted truth, and none is", cure=cure)
@@ -167,21 +187,24 @@ def _judge(
     labelled = sure.filter(pl.col("label").is_not_null())
     sided = labelled.filter(_SIDED).with_columns(correct=(pl.col("verdict") == pl.col("label")).cast(pl.Float64))
     confidence, correct, clusters = (sided[name].to_numpy() for name in ("confidence", "correct", "cluster_id"))
+    terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
+    n_sided = own.filter(_SIDED & pl.col("label").is_not_null()).height
     several = clusters if sided["cluster_id"].n_unique() > 1 else None  # one shows not how far clusters differ
-    auc = auroc(confidence, correct, clusters=clusters, cluster_unit=cluster_unit, ci_level=ci_level)
     return JudgeCalibration(
         judge=judge,
         family=family,
         source=source,
-        accuracy=float(correct.mean()),
+        right=clustered_proportion(correct, clusters, **terms),
         mean_confidence=float(confidence.mean()),
         curve=reliability_curve(confidence, correct, clusters=several, rng=seed),
-        auc=auc,
+        auc=auroc(confidence, correct, clusters=clusters, **terms),
         risk=risk_coverage(confidence, correct),
         recalibration=_recalibrated(sided, f"{judge}/{source}"),
         n_no_side=labelled.filter(~_SIDED).height,
         n_lost=own.filter(pl.col("status") != "ok").height,
         n_unlabelled=sure.height - labelled.height,
+        n_unsure=n_sided - sided.height,
+        n_questions=sided["question"].n_unique(),
     )
 
 
@@ -264,11 +287,13 @@ class Confidence(
     judges: tuple[JudgeCalibration, ...]
     without: tuple[str, ...]
     missing: Missing
+    n_other_repeats: int = 0
 
     @property
     def calibration(self) -> dict[str, Any]:
         """Every judge and source of confidence, and the judges without any."""
-        return {"judges": self.judges, "without_confidences": self.without}
+        left_out = {"repeats_left_out": self.n_other_repeats}
+        return {"judges": self.judges, "without_confidences": self.without, **left_out}
 
     @property
     def answer(self) -> str:
@@ -282,7 +307,8 @@ class Confidence(
     @property
     def sentences(self) -> tuple[str, ...]:
         """Every judge in words, and which gave no confidences."""
-        return (*(judge.sentence for judge in self.judges), *without_confidences(self.without))
+        each = (judge.sentence for judge in self.judges)
+        return (*each, *without_confidences(self.without), *other_repeats(self.n_other_repeats))
 
     def plot(self, ax: theme.Axes | None = None) -> Any:
         """Reliability diagrams, a panel a judge, where there are confidences."""
@@ -385,11 +411,11 @@ class Word(StrEnum):
     AS_CALIBRATED = "no worse than a calibrated judge would look"
 
 
-def gap(accuracy: float, confidence: float) -> str:
+def gap(accuracy: float, confidence: float, of: str = "its verdicts") -> str:
     """Accuracy beside mean confidence, and how far apart they are."""
     points = round(apart(confidence, accuracy, ".0%"))
     off = f"{many(abs(points), 'point')} {'more' if points > 0 else 'less'}" if points else "the same"
-    return f"is right on {accuracy:.0%} of its verdicts and {confidence:.0%} sure on average, {off}"
+    return f"is right on {accuracy:.0%} of {of} and {confidence:.0%} sure on average, {off}"
 
 
 def without_confidences(judges: Sequence[str]) -> list[str]:

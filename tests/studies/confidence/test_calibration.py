@@ -9,6 +9,7 @@ import pytest
 from judged import ratings
 
 from axisjudge.checks import InputError
+from axisjudge.stats.proportions import clustered_proportion
 from axisjudge.studies.confidence import Missing, calibration, gap
 
 YES, NO, MAYBE, OPEN = "correct", "incorrect", "uncertain", "not_applicable"
@@ -31,7 +32,10 @@ def test_accuracy_brier_and_auroc_by_hand():
     assert found.auc.estimate == 0.75
     parts = found.curve.miscalibration - found.curve.discrimination + found.curve.uncertainty
     assert parts == pytest.approx(found.curve.brier)
-    assert "right on 50% of its verdicts and 75% sure on average, 25 points more" in found.sentence
+    assert "right on 50% of 4 verdicts, " in found.sentence
+    assert "and 75% sure on average, 25 points more" in found.sentence
+    alone = clustered_proportion([1, 0, 1, 0])
+    assert (found.right.ci_low, found.right.ci_high) == (alone.ci_low, alone.ci_high)
 
 
 def test_sources_of_confidence_are_never_pooled():
@@ -58,6 +62,33 @@ def test_a_judge_that_never_takes_a_side_is_named_and_alone_is_no_answer_without
     assert alone.missing in alone.answer
     beside = pl.concat([silent, judged([YES, NO], [0.9, 0.6]).with_columns(rater=pl.lit("other"))])
     assert calibration(beside, labels([YES, NO])).without == ("judge",)
+
+
+def test_what_is_not_counted_is_said_other_repeats_and_verdicts_without_a_confidence():
+    first = judged([YES, YES, NO, NO], [0.9, 0.8, None, None])
+    again = first.with_columns(repeat=pl.lit(3, dtype=pl.Int64))
+    found = calibration(pl.concat([first, again]), labels([YES, NO, NO, YES]))
+    assert (found.judges[0].curve.n_items, found.judges[0].n_unsure) == (2, 2)
+    assert "2 without such a confidence" in found.judges[0].sentence
+    assert found.to_dict()["calibration"]["repeats_left_out"] == 4
+    assert any("4 ratings of other repeats" in sentence for sentence in found.sentences)
+
+
+def test_several_questions_are_said_to_be_together_and_one_person_counts_once():
+    both = [judged([YES, NO], [0.9, 0.8]).with_columns(question=pl.lit(name)) for name in ("a", "b")]
+    truth = [labels([YES, NO]).with_columns(question=pl.lit(name)) for name in ("a", "b")]
+    assert "of 4 verdicts on 2 questions" in calibration(pl.concat(both), pl.concat(truth)).judges[0].sentence
+    people = ratings({"p1": [YES, NO], "p2": [YES, YES]}, kinds={"p1": "human", "p2": "human"})
+    again = people.filter(rater="p1").with_columns(repeat=pl.lit(1, dtype=pl.Int64))
+    assert (
+        calibration(both[0], pl.concat([people, again]).with_columns(question=pl.lit("a"))).judges[0].right.n_items == 1
+    )
+
+
+def test_labels_in_numbers_are_called_so():
+    people = labels([YES, NO]).with_columns(verdict=pl.lit(None, dtype=pl.String), value=pl.lit(70.0))
+    with pytest.raises(InputError, match="are numbers"):
+        calibration(judged([YES, NO], [0.9, 0.8]), people)
 
 
 @pytest.mark.parametrize(("accuracy", "confidence"), [(0.252, 0.906), (0.905, 0.2549), (0.4951, 0.5049)])
