@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
@@ -218,8 +217,8 @@ class FailureRate:
     """How often a panel fails an axis, by one of the two `MEASURES`.
 
     `rate` is over the runs on which enough judges decided. `best` and `worst` are over all runs to which the axis
-    applies, with every undecided verdict taken as correct and as incorrect. `independent` is the rate that the judges'
-    own rates would give if their verdicts shared nothing.
+    applies (a consensus: to two judges), with every undecided verdict taken as correct and as incorrect. `independent`
+    is the rate that the judges' own rates would give if their verdicts shared nothing.
     """
 
     count: int
@@ -266,14 +265,14 @@ def failures_of(panel: Panel, agent: str, axis: int, ci_level: float) -> Cell:
     failing = panel.incorrect[applicable, axis]
     clusters = panel.tasks[applicable]
     independent = independent_panel(failing, clusters, ci_level=ci_level)
-    open_to = np.where(panel.not_applicable[applicable, axis], 0.0, failing)
-    worst, best = (np.nan_to_num(open_to, nan=taken) for taken in (1.0, 0.0))
-    two = 1.0 if len(panel.judges) > 1 else math.nan  # a consensus takes two judges
+    no_part = panel.not_applicable[applicable, axis]  # nor would it have one, had the others decided
 
-    def failures(measure: str, best: NDArray[Any], worst: NDArray[Any], independent: Estimate) -> FailureRate:
-        failed = panel.failed(measure)[applicable, axis]
-        rate = rate_over_tasks(failed, clusters, ci_level)
-        return FailureRate(int(np.nansum(failed)), rate, mean_of(best), mean_of(worst), independent)
+    def failures(of: Callable[[NDArray[Any]], NDArray[Any]], independent: Estimate) -> FailureRate:
+        failed = of(failing)
+        best, worst = (mean_of(of(np.where(no_part, np.nan, np.nan_to_num(failing, nan=all_)))) for all_ in (0.0, 1.0))
+        return FailureRate(
+            int(np.nansum(failed)), rate_over_tasks(failed, clusters, ci_level), best, worst, independent
+        )
 
     return Cell(
         agent=agent,
@@ -283,8 +282,8 @@ def failures_of(panel: Panel, agent: str, axis: int, ci_level: float) -> Cell:
         uncertain=int(panel.uncertain[:, axis].sum()),
         lost=int(panel.lost[:, axis].sum()),
         not_rated=int(panel.not_rated[:, axis].sum()),
-        any_judge=failures("any", best.max(axis=1), worst.max(axis=1), independent.any_judge),
-        consensus=failures("consensus", two * best.min(axis=1), two * worst.min(axis=1), independent.consensus),
+        any_judge=failures(any_fails, independent.any_judge),
+        consensus=failures(all_fail, independent.consensus),
     )
 
 

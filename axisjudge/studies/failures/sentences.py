@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from axisjudge.stats.agreement.effective import Coincidence, any_judge_rate
@@ -96,9 +97,11 @@ def extremes(every: Sequence[Cell], measure: str = "any") -> str:
             f"{by} the failure rate of one agent on one axis goes from {least} to {most}. Single cells are not tested "
             "against each other."
         )
-    if top.worst - top.best < 1e-9:
+    of_all = [cell.failures(measure) for cell in every]
+    least, most = (max(each for each in map(attrgetter(end), of_all) if each == each) for end in ("best", "worst"))
+    if max(most, top.rate.estimate) - min(least, top.rate.estimate) < 1e-9:
         return sentence
-    ends = f"between {top.best:.0%} and {top.worst:.0%}"
+    ends = f"between {least:.0%} and {most:.0%}" if most > least else f"at {most:.0%}"
     return f"{sentence} Had the undecided verdicts been decided, either way, the highest rate would lie {ends}."
 
 

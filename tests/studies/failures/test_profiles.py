@@ -119,6 +119,22 @@ def test_bounds_hold_every_way_in_which_undecided_verdicts_could_have_come_out(t
         assert failures.best <= failures.rate.estimate <= failures.worst
 
 
+def test_a_judge_to_whom_the_axis_does_not_apply_has_no_part_in_what_others_could_have_said(table):
+    """Of ii and not applicable a consensus is reached; bounds took the third judge for one that passes the run."""
+    cell = failure_profile(table({"ant-1": {AXIS: "iin"}, "ant-2": {AXIS: "cin"}, "ant-3": {AXIS: "inn"}})).cells[0]
+    assert (cell.consensus.rate.estimate, cell.consensus.best, cell.consensus.worst) == (0.5, 0.5, 0.5)
+    assert (cell.any_judge.best, cell.any_judge.worst) == (1, 1)
+
+
+def test_the_highest_rate_is_no_lower_than_any_rate_could_be(table):
+    """Undecided are the verdicts of one agent; the other's rate stands, whatever they would have been."""
+    ants = {f"ant-{n}": {AXIS: "iii" if n < 4 else "ccc"} for n in range(8)}
+    profile = failure_profile(table(ants | {"bee-1": {AXIS: "iix"}}))
+    passed = failure_profile(table({"ant-1": {AXIS: "iii"}, "ant-2": {AXIS: "ccc"}, "ant-3": {AXIS: "cuu"}}))
+    assert "the highest rate would lie at 33%" in passed.by("consensus").answer
+    assert "the highest rate would lie between 50% and 100%" in profile.by("consensus").answer
+
+
 def test_a_cell_in_which_nothing_was_decided_is_undefined_and_says_why(table):
     cell = failure_profile(table({"ant-1": {AXIS: "uu"}, "bee-1": {AXIS: "cc"}})).cell("ant", AXIS)
     assert math.isnan(cell.any_judge.rate.estimate)
