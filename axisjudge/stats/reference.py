@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Any, ClassVar, NamedTuple, Unpack
@@ -28,6 +28,8 @@ from axisjudge.stats.estimate import ClusteredShare, Estimate, IntervalTerms, co
 Floats = NDArray[np.float64]
 
 ONE_PERSON = "one person labelled, and there are no others to compare with"
+NO_OTHERS = "no item has both a verdict of the judge that takes a side and labels of two people"
+NO_VERDICT = "no labelled item has a verdict of the judge that takes a side"
 
 #: The agreement coefficients given, by the name under which they stand: of words, and of words in order.
 COEFFICIENTS = {column: name for column, name in coefficient_names(2).items() if name != "percent_agreement"}
@@ -236,13 +238,17 @@ def over_constant(
     both = ~np.isnan(truth) & ~np.isnan(given)
     commonest = np.bincount(truth[both].astype(int), minlength=1).argmax()
     gap = (given[both] == truth[both]).astype(float) - (truth[both] == commonest)
-    return proportions.clustered_mean(gap, None if clusters is None else np.asarray(clusters)[both], **interval)
+    mean = proportions.clustered_mean(gap, None if clusters is None else np.asarray(clusters)[both], **interval)
+    return mean if gap.size else replace(mean, reason=NO_VERDICT)
 
 
 def behind_people(
     judge: ArrayLike, people: ArrayLike, *, n_categories: int, clusters: ArrayLike, **interval: Any
 ) -> Estimate:
-    """Mean of (person right - judge right) against the majority of the others, over people and items."""
+    """Mean of (person right - judge right) against the majority of the others, over people and items.
+
+    Of verdicts and labels that take a side, as `over_constant` takes them.
+    """
     verdicts, labels, owner = np.asarray(judge), np.asarray(people, dtype=np.float64), np.asarray(clusters)
     if labels.shape[1] < 2:
         return Estimate(estimate=math.nan, n_items=0, n_clusters=0, reason=ONE_PERSON)
@@ -252,7 +258,8 @@ def behind_people(
         both = ~np.isnan(others) & ~np.isnan(own) & ~np.isnan(verdicts)
         gaps.append((own[both] == others[both]).astype(float) - (verdicts[both] == others[both]))
         owners.append(owner[both])
-    return proportions.clustered_mean(np.concatenate(gaps), np.concatenate(owners), **interval)
+    mean = proportions.clustered_mean(np.concatenate(gaps), np.concatenate(owners), **interval)
+    return mean if mean.n_items else replace(mean, reason=NO_OTHERS)
 
 
 @dataclass(frozen=True)

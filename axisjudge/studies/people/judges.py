@@ -188,7 +188,7 @@ def _figures(
         "majority": lambda: against_majority(panel, number, ci_level),
         "over_constant": lambda: over_constant(panel.sided(verdicts), panel.reference, alike=alike, **of),
         "behind": lambda: behind_people(
-            verdicts, labels, n_categories=n_categories, clusters=panel.groups, alike=alike, **unit
+            panel.sided(verdicts), labels, n_categories=n_categories, clusters=panel.groups, alike=alike, **unit
         ),
         "stand_in": lambda: test(scale="ordinal" if panel.grades else "nominal"),
     }
@@ -251,6 +251,7 @@ class ClaimReason(StrEnum):
     AS_OFTEN = "it is right exactly as often"
     NO_FAILURE = "people see no failure"
     NO_SIDE = "the judge takes no side on any failure that people see"
+    NO_VERDICT = "the judge takes no side on any item"
     ALL_LABELLED = "every item has a label, so that nothing is left to correct"
 
 
@@ -424,6 +425,8 @@ def _rate_holds(judge: JudgeComparison) -> Answered:
     if judge.corrected is None:
         return ClaimAnswer.NOT_CHECKED, ClaimReason.REFUSED
     rate, own = judge.corrected.rate, judge.corrected.apparent.estimate
+    if math.isnan(rate.ci_low) or math.isnan(own):
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.NO_VERDICT if math.isnan(own) else ClaimReason.NO_INTERVAL
     below, above = own - rate.ci_low, rate.ci_high - own
     if max(below, above) <= MARGIN:
         return ClaimAnswer.MAY, ClaimReason.FIGURE
@@ -439,6 +442,9 @@ def _adds_to_labels(judge: JudgeComparison) -> Answered:
         return ClaimAnswer.NOT_CHECKED, ClaimReason.REFUSED
     if not judge.corrected.rate.n_missing:
         return ClaimAnswer.NOT_CHECKED, ClaimReason.ALL_LABELLED
+    alone = judge.corrected.labels_alone  # without a rate of its own where labels were drawn by what they say
+    if math.isnan(alone.ci_low) and not math.isnan(alone.estimate):
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.NO_INTERVAL
     if judge.corrected.warnings:
         return ClaimAnswer.MAY_NOT, ClaimReason.TOO_WEAK
     return ClaimAnswer.MAY, ClaimReason.FIGURE

@@ -50,6 +50,8 @@ def because(claim: Claim) -> str:
             return _figure(claim.kind, claim.figures)
         case ClaimReason.CHOSEN:
             return str(claim.reason).format(claim.panel.drawn.sampling.removeprefix("by_").replace("_", " "))
+        case ClaimReason.NO_INTERVAL if claim.kind in (ClaimKind.RATE_HOLDS, ClaimKind.ADDS_TO_LABELS):
+            return claim.figures.corrected.labels_alone.reason if claim.figures.corrected else ""
         case ClaimReason.NO_INTERVAL:
             return {
                 ClaimKind.BEATS_ONE_WORD: claim.figures.over_constant,
@@ -97,8 +99,6 @@ def _figure(kind: ClaimKind, judge: JudgeComparison) -> str:
             return f"winning rate {test.winning_rate:.2f}, advantage probability {test.advantage.estimate:.2f}"
         case ClaimKind.FINDS_FAILURES, _:
             return f"sensitivity {share(judge.majority.sensitivity.given)}"
-        case ClaimKind.RATE_HOLDS, CorrectedRate() as corrected if math.isnan(corrected.apparent.estimate):
-            return f"it takes no side; corrected {share(corrected.rate)}"
         case ClaimKind.RATE_HOLDS, CorrectedRate() as corrected:
             return f"it says {corrected.apparent.estimate:.0%}, corrected {share(corrected.rate)}"
         case _, CorrectedRate() as corrected:
@@ -321,9 +321,11 @@ def question_sentence(question: compared.QuestionComparison) -> str:
     problem = f": {panel.drawn.reason}" if panel.drawn.problem else ""
     drawn += f"; each {panel.cluster_unit if panel.alike == 'clusters' else 'item'} counts alike"
     left = f" Left out: {many(panel.n_unjudged, 'labelled item')} that no judge rated." if panel.n_unjudged else ""
+    open_ = panel.sides.get("not_applicable") in panel.reference  # a word of its own here, which people may agree on
+    what = "takes a side or says not_applicable" if open_ else "takes a side"
     start = (
-        f"{question.n_reference:,} of {many(len(panel.items), 'item')} carry a label that takes a "
-        f"side ({named}{ties}); {drawn}{problem}.{left}"
+        f"{question.n_reference:,} of {many(len(panel.items), 'item')} carry a label that {what} "
+        f"({named}{ties}); {drawn}{problem}.{left}"
     )
     if people == ("reference",):
         return f"{start} {_REFERENCE}"

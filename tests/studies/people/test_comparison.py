@@ -175,6 +175,40 @@ def test_an_always_uncertain_judge_has_bounds_and_no_claim():
     plain(found.questions)
 
 
+def test_a_judge_that_takes_no_side_on_some_items_is_no_further_behind_people_than_its_shares_say():
+    """Right wherever it takes a side; each `uncertain` was an item on which the judge was wrong."""
+    truth = [F, C, C, C] * 20
+    ann, bo = ([F if n % 10 == odd else word for n, word in enumerate(truth)] for odd in (3, 7))
+    found = human_comparison(
+        judged(j=[U if n % 3 == 0 else word for n, word in enumerate(truth)]), people(ann=ann, bo=bo, cy=truth)
+    )
+    judge = only(found, "j")
+    assert judge.behind.n_items == sum(one.judge.accuracy.given.n_items for one in judge.left_out)
+    assert judge.behind.estimate < 0
+    assert answers(found, "j")["as a person"] == "may"
+
+
+def test_what_has_no_interval_is_not_checked_and_the_reason_is_that_of_the_figure():
+    """Of one task, and of a judge or two people who never meet on an item."""
+    words = [F, C, C, C] * 10
+    table, labels = judged(j=words), people(drawn_flags("random", 0.5), ann=words)
+    one = [each.with_columns(cluster_id=pl.lit("t"), task_id=pl.lit("t")) for each in (table, labels)]
+    for n_labels, kind in ((40, "rate holds"), (20, "adds to labels")):
+        found = human_comparison(one[0], one[1].head(n_labels))
+        assert answers(found, "j")[kind] == "not checked"
+        assert "one task" in next(sentences.because(claim) for claim in found.claims if claim.kind == kind)
+    silent = human_comparison(judged(j=[U] * 40), people(ann=words, bo=words))
+    assert {answers(silent, "j")[kind] for kind in ("rate holds", "beats one word", "as a person")} == {"not checked"}
+    assert not [claim for claim in silent.claims if "no value is given" in sentences.because(claim)]
+
+
+def test_labels_that_say_not_applicable_are_not_said_to_take_a_side():
+    found = human_comparison(judged(j=[F, C] * 10), people(ann=[F, C, C, "not_applicable"] * 5))
+    assert "20 of 20 items carry a label that takes a side or says not_applicable" in sentences.question_sentence(
+        found.questions[0]
+    )
+
+
 def test_the_words_come_first_and_every_claim_is_counted(panel):
     table, labels, _ = panel
     found = human_comparison(table, people(**labels))
