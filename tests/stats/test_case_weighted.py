@@ -120,6 +120,17 @@ def test_a_few_clusters_have_no_interval():
     assert (found.n_clusters, found.cluster_unit) == (5, "task")
 
 
+def test_a_task_that_holds_most_items_has_no_interval_of_hundreds():
+    """t on (1.7 - 1) / 2 degrees gave ends of -121 and 121 for a difference of two coefficients."""
+    ratings, confidence = judged(260, np.random.default_rng(2), informative=True)
+    tasks = np.maximum(np.arange(260) - 199, 0)
+    found = case_weighted(ratings, confidence, clusters=tasks, cluster_unit="task")
+    assert (found.n_clusters, math.isnan(found.ci_low)) == (61, True)
+    assert "too few clusters" in found.reason
+    even = case_weighted(ratings, confidence, clusters=np.arange(260) % 61, cluster_unit="task")
+    assert -2 <= even.ci_low < even.ci_high <= 2
+
+
 def test_messages():
     with pytest.raises(InputError, match="coefficient: must be one of"):
         case_weighted([[1.0, 0.0]], [[0.5, 0.5]], coefficient="kappa_w")

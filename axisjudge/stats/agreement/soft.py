@@ -26,6 +26,8 @@ Floats = NDArray[np.float64]
 
 #: Degrees that are left where one cluster holds all items that both put on the rarer side.
 LEAST_RARER = 2.0
+#: With fewer effective clusters half of their degrees is less than one, and t is no bound any more.
+FEWEST_EFFECTIVE = 3.0
 #: What the words mean to a judge that is sure.
 _SURE = {"correct": 1.0, "incorrect": 0.0, "uncertain": 0.5}
 
@@ -372,8 +374,8 @@ def case_weighted(
     Notes
     -----
     The interval is the delete-one-cluster jackknife of the difference with t on half the degrees of freedom, because
-    few clusters carry it, and these are counted as effective ones; with fewer than 10 clusters, 5 disagreements or 5
-    uses of the rarer categories by each rater there is none. Shuffling within judge
+    few clusters carry it, and these are counted as effective ones; with fewer than 10 clusters (or 3 effective ones),
+    5 disagreements or 5 uses of the rarer categories by each rater there is none. Shuffling within judge
     alone would reject whenever confidence differs by verdict.
     """
     chosen = COEFFICIENTS[one_of("coefficient", coefficient, COEFFICIENTS)]
@@ -432,7 +434,8 @@ def _why_no_interval(weighted: float, unweighted: float, patterns: RatingPattern
         return "all ratings are of one category, so that chance alone agrees always"
     if np.ptp(weights) < 1e-12:
         return "all confidences are equal: weighting changes nothing"
-    if patterns.n_clusters() < FEWEST_CLUSTERS or shows_few(patterns):
+    few = patterns.n_clusters() < FEWEST_CLUSTERS or effective_clusters(patterns.cluster_sizes()) < FEWEST_EFFECTIVE
+    if few or shows_few(patterns):
         return "too few clusters or disagreements"
     return ""
 

@@ -202,7 +202,9 @@ def panel_triage(
     both = ~np.isnan(panel.judged) & ~np.isnan(panel.confidences[:, : panel.n_judges])
     having = np.flatnonzero(both.any(axis=0)).tolist()
     if not (both.sum(axis=1) >= 2).any():
-        return PanelTriage(panel.where, None, (), NoRanks.NO_CONFIDENCES, kind=panel.kind)
+        gave = (~np.isnan(panel.confidences[:, : panel.n_judges])).any(axis=0).sum()
+        reason = NoRanks.APART if gave > 1 else NoRanks.NO_CONFIDENCES
+        return PanelTriage(panel.where, None, (), reason, kind=panel.kind)
     terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
     two_by_two = triage_of(
         panel.codes[:, having], panel.confidences[:, having], quantile=quantile, clusters=panel.clusters, **terms
@@ -240,6 +242,7 @@ class NoRanks(StrEnum):
 
     NONE = ""
     NO_CONFIDENCES = "fewer than two judges gave confidences"
+    APART = "no item has two judges that take a side and say how sure they are"
 
 
 def confidence_ranks(ratings: Given, panel: Pooled) -> tuple[Floats, str]:

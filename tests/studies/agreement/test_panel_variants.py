@@ -42,6 +42,13 @@ def test_without_confidences_there_is_no_triage_and_no_weighting_and_both_say_wh
         assert "fewer than two judges gave confidences" in found.answer
 
 
+def test_judges_who_never_meet_on_an_item_gave_confidences_and_the_reason_is_another():
+    table = ratings({"a": [YES, NO] * 20, "b": [YES, YES] * 20}, confidences={"a": [0.9] * 40, "b": [0.8] * 40})
+    first = pl.col("item_id").is_in(table["item_id"].unique().sort()[:20].implode())
+    apart = table.filter((pl.col("rater") == "a") == first)
+    assert panel_triage(pooled(apart, "termination")).reason is NoRanks.APART
+
+
 def test_siding_with_a_tie_is_neither():
     codes = np.array([[0, 0, 1, 1.0], [0, 0, 0, 1], [0, 1, 1, 1], [np.nan, 1, 1, 1], [0, 0, 1, np.nan]])
     assert sides_with_others(codes, 0, 2).tolist()[1:3] == [1, 0]
