@@ -61,7 +61,8 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
     if chosen == REFERENCE:
         return f"The best single judge is right on {best.accuracy.estimate:.1%} {of} {other} it was made from."
     panel, points = f"the panel {NAMES[chosen]}", in_points(mine.gain)
-    alone = votes.judges[int(np.nanargmax(accuracies(votes.votes)))]
+    first = int(np.nanargmax(accuracies(votes.votes)))
+    alone, silent = votes.judges[first], int(np.isnan(votes.words[votes.votes.labelled, first]).sum())
     single = "than the best single judge"
     if not math.isnan(points.ci_low) and points.ci_low > 0:
         verdict, who = f"T{panel[1:]} is shown to be better {single}", "it"
@@ -87,7 +88,8 @@ def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
     if plain:
         right += f"; the plain majority on {ways['majority'].accuracy.estimate:.1%}"
     judge = f"That judge ({alone} on all labels) is right on {best.accuracy.estimate:.1%}"
-    return f"{verdict}: {right}. {judge}{common}.{highest}"
+    lost = f", {many(silent, 'item')} without a verdict of it counted as wrong" if silent else ""
+    return f"{verdict}: {right}. {judge}{lost}{common}.{highest}"
 
 
 def read(votes: Voted, panel: FittedPanel) -> str:

@@ -59,6 +59,15 @@ def test_the_answer_has_gain_and_guarantee_and_families_are_marked(fitted):
     assert "onfidence" not in mute.sentences[0]
 
 
+def test_items_that_the_best_judge_was_not_asked_about_are_said_to_count_as_wrong():
+    """Two judges of .8 who never meet on an item: a panel of both "is 40 points better" than either."""
+    ratings, labels = worlds(n_tasks=30, accuracy=(0.8, 0.8, 0.5))
+    early = pl.col("cluster_id").is_in([f"t{n}" for n in range(15)])
+    apart = ratings.filter(pl.when(pl.col("rater") == "one").then(early).otherwise((pl.col("rater") == "two") & ~early))
+    assert "60 items without a verdict of it counted as wrong" in panels(apart, labels, sampling="random").ways.answer
+    assert "counted as wrong" not in panels(ratings, labels, sampling="random").ways.answer
+
+
 def test_a_panel_is_kept_read_back_and_hashed(fitted, tmp_path):
     panel = fitted[2].panel
     path = panel.save(tmp_path / "p.json")
