@@ -77,6 +77,17 @@ def test_the_latest_of_several_prompts_counts_and_the_others_are_told(tmp_path):
     assert table.select("item_id", "verdict").rows() == [("t1", "incorrect"), ("t2", "correct")]
 
 
+def test_a_judge_whose_repeats_are_numbered_from_1_is_named(tmp_path):
+    """Every figure of one repeat leaves it out; that it is a whole judge was told nowhere."""
+    write(tmp_path / "a.jsonl", rating(), rating("t2", repeat=3), rating(rater="late", repeat=1))
+    with pytest.warns(UserWarning, match="no repeat 0 of late: .* leaves these ratings out"):
+        read_ratings(tmp_path / "a.jsonl", latest=True)
+    with pytest.warns(UserWarning, match="no repeat 0 of late"):
+        newest_ratings(tmp_path / "a.jsonl")
+    write(tmp_path / "b.jsonl", rating(rater="late"))
+    assert read_ratings(tmp_path / "a.jsonl", tmp_path / "b.jsonl", latest=True).height == 4
+
+
 def test_the_newest_and_those_of_each_rubric_come_from_one_reading(tmp_path, monkeypatch):
     path = tmp_path / "r.jsonl"
     write(

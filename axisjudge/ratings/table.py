@@ -236,6 +236,7 @@ def newest_ratings(*paths: str | Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     every = _whole(pl.concat([_NONE, *_last_ratings(paths, latest=False, lean=False)], how="diagonal"))
     newest, by_rubric = _last_of(every, _ASKED), _last_of(every, [*_ASKED, "rubric_version"])
     warn_of_older(paths, every.height - newest.height)
+    _warn_of_late(paths, newest)
     return in_order(newest), in_order(by_rubric)
 
 
@@ -267,13 +268,16 @@ def ratings_of_part(part: DatasetPart) -> tuple[pl.DataFrame, int]:
 
 
 def _last_ratings(paths: Sequence[str | Path], latest: bool, lean: bool) -> Iterator[pl.DataFrame]:
-    columns = _columns(lean)
+    columns, firsts = _columns(lean), []
     n_older = 0
     for every in _tables([Path(path) for path in paths], _to_read(columns)):
         table, older = _last_and_older(every, latest)
         n_older += older
+        firsts.append(table.group_by("rater").agg(pl.col("repeat").min()))
         yield _filled(table, columns)
     warn_of_older(paths, n_older)
+    if latest and firsts:
+        _warn_of_late(paths, pl.concat(firsts))
 
 
 def _columns(lean: bool) -> list[str]:
@@ -302,6 +306,15 @@ def warn_of_older(paths: Iterable[str | Path], n_older: int) -> None:
         warnings.warn(
             f"{where}: {n_older} ratings by an older prompt, rubric or rater version are left out", stacklevel=5
         )
+
+
+def _warn_of_late(paths: Iterable[str | Path], rated: pl.DataFrame) -> None:
+    """Name the raters whose repeats do not begin with 0, the one that is taken where one is."""
+    late = rated.group_by("rater").agg(pl.col("repeat").min()).filter(pl.col("repeat") > 0)["rater"].sort()
+    if len(late):
+        where, whose = ", ".join(map(str, paths)), ", ".join(late)
+        one = "what takes one repeat of a rater takes the one numbered 0, and leaves these ratings out"
+        warnings.warn(f"{where}: no repeat 0 of {whose}: {one}", stacklevel=5)
 
 
 def _tables(paths: Sequence[Path], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
