@@ -202,13 +202,14 @@ def _directed(votes: Votes, codes: Floats, terms: CheckTerms) -> dict[str, Estim
     either = (codes == 1) | (truth == 1)
     known = ~np.isnan(codes) & ~np.isnan(truth)
     overlap = share(np.where(either & known, (codes == 1) & (truth == 1), np.nan), votes, level)
-    right = np.where(truth == 1, caught, passed)
+    right, words = np.where(truth == 1, caught, passed), (votes.question.passing, votes.question.failing)
+    said = np.array([None if code != code else words[int(code)] for code in truth.tolist()], dtype=object)
     return {
         "sensitivity": share(caught, votes, level),
         "specificity": share(passed, votes, level),
         "precision": share(hits(truth, codes, 1), votes, level),
         "f1": _f1(overlap),
-        "balanced_accuracy": balanced_accuracy(right, truth, words=(0, 1), **votes.how(level)),
+        "balanced_accuracy": balanced_accuracy(right, said, words=words, **votes.how(level)),
     }
 
 

@@ -37,6 +37,15 @@ def test_one_class_only_says_which_word_is_lacking():
     assert "caught>=" not in lines["next"][0], "a gate on what was never there"
 
 
+def test_a_word_that_nobody_says_is_named_as_the_file_would_and_not_by_its_code():
+    found = check({"gpt": ["pass"] * 20, "human": ["pass"] * 20, "item": range(20)})
+    reason = found.read.judges[0].measures["balanced_accuracy"].reason
+    assert "fail" in reason
+    assert "1" not in reason
+    (chance,) = [line for line in report(found.read)["judges"] if "above chance" in line]
+    assert "word 1" not in chance
+
+
 @pytest.mark.parametrize(("given", "supported"), [(votes(tasks=60), True), (table(4, 1, 1, 4), False)])
 def test_a_failure_rate_and_agreement_are_supported_where_they_are_shown(given, supported):
     can, cannot = (
