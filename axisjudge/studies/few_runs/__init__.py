@@ -358,7 +358,8 @@ def answer(model: LatentPanel, overall: Beside, n_runs: int, n_tasks: int) -> st
     """The share that fails, by the model and by design, and which of them to believe; or why the model says nothing."""
     start = f"In {many(n_runs, 'run')} of {many(n_tasks, 'task')}"
     by_design = overall.called if math.isnan(overall.labelled.estimate) else overall.labelled
-    share = f"{by_design.worded('.0%')} of the items"
+    some = by_design is overall.labelled and by_design.n_missing
+    share = f"{by_design.worded('.0%')} of the {many(by_design.n_items, 'labelled item') if some else 'items'}"
     design = f"judges call {share} incorrect" if by_design is overall.called else f"{share} are labelled as failing"
     if math.isnan(by_design.estimate):
         return f"{start} nothing can be said: {model.refusal.value}, and no item has a label."

@@ -68,6 +68,16 @@ def test_one_task_has_design_based_figures_and_no_model(votes):
     assert not any("nan" in sentence for sentence in found.sentences)
 
 
+def test_a_share_of_labels_is_said_to_be_of_the_items_that_have_one(votes):
+    people = votes.filter(pl.col("rater_kind") == "human")
+    some = people.filter(pl.col("trajectory_id").is_in(people["trajectory_id"].unique().sort()[:100].implode()))
+    found = studies.few_runs(pl.concat([votes.filter(pl.col("rater_kind") != "human"), some]), judges=JUDGES, runs=5)
+    n = found.rates.overall.labelled.n_items
+    assert n < 5
+    assert f"of the {n} labelled item" in found.answer
+    assert "labelled item" not in studies.few_runs(votes, judges=JUDGES, runs=5).answer
+
+
 def test_with_every_verdict_lost_the_labels_stand_alone(votes):
     lost = votes.with_columns(
         verdict=pl.when(pl.col("rater_kind") == "human").then("verdict"),
