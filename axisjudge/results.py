@@ -135,13 +135,28 @@ def plain(value: Any, where: str = "value") -> Any:
 
 
 def pandas_rows(frame: Any) -> list[dict[str, Any]]:
-    """Rows of a pandas frame or series; an index that names rows becomes columns, bare numbers of rows are left out."""
+    """Rows of a pandas frame or series; an index that names rows becomes columns, bare numbers of rows are left out.
+
+    Names in several levels are joined to one.
+
+    Raises
+    ------
+    InputError
+        Two columns have one name, so that a row could hold one of them only.
+    """
     table = frame.to_frame() if not hasattr(frame, "columns") else frame
-    if type(table.index).__name__ != "RangeIndex":
-        bare = table.index.nlevels == 1 and table.index.name is None and table.index.dtype.kind in "iu"
-        table = table.reset_index(drop=bare)
-    rows: list[dict[str, Any]] = table.to_dict("records")
-    return rows
+    bare = table.index.nlevels == 1 and table.index.name is None and table.index.dtype.kind in "iu"
+    table = table.reset_index(drop=bare, **({} if bare else {"allow_duplicates": True}))
+    names = [" ".join(filter(None, map(str, name if isinstance(name, tuple) else [name]))) for name in table.columns]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise InputError("columns", "must have different names", sorted(twice), "rename one, or drop the index")
+    return [dict(zip(names, map(_of_pandas, row), strict=True)) for row in table.itertuples(index=False, name=None)]
+
+
+def _of_pandas(value: Any) -> Any:
+    """A cell without what only pandas knows: kinds of nothing; intervals and periods are as they are written."""
+    kind = type(value).__name__
+    return None if kind in ("NAType", "NaTType") else str(value) if kind in ("Interval", "Period") else value
 
 
 def written(value: float, spec: str) -> str:

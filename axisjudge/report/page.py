@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import html
+import itertools
 import os
 import re
 import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -255,13 +257,14 @@ class Page:
         of_ratings, made_up = part is None or part.of_ratings, part is not None and part.made_up
         if isinstance(table, str):  # shown as a frame, but it is known what its rows are of
             what, table, part = getattr(what, table), None, None
-        alone = part is None and hasattr(what, "columns")
+        alone = part is None and not hasattr(what, "get_figure")
         frame: Any = what if alone else part.table if part is not None and table is None else table
         caption = caption or (part.caption if part is not None else "")
-        made = slug(caption).replace("-", "_")[:60].strip("_") or "figure"
-        name = name or (part.name if part is not None else made)
+        name = name or (part.name if part is not None else self._made_name(caption))
+        if part is None and frame is not None:
+            frame = as_polars(frame)
         if part is not None or frame is not None:
-            self.record(name, part if part is not None else as_polars(frame))
+            self.record(name, part if part is not None else frame)
         if alone and fold and not len(frame):
             return  # a fold of nothing
         statistic, axis = part.declared if part is not None else ("", None)
@@ -297,7 +300,7 @@ class Page:
             _show({"text/html": f"{_THEMED}<div class=axisjudge-part>{markup}</div>", "text/plain": text})
             return
         if fold:
-            opened = f"<details>\n<summary>{literal(head)}</summary>"
+            opened = f"<details>\n<summary>{html.escape(head)}</summary>"
             _show({"text/html": "", "text/plain": head, MARKDOWN_MIME: opened}, {ABOUT: {"opens": head}})
         for bundle, about in outputs:
             _show(bundle, about)
@@ -452,7 +455,7 @@ class Page:
                 if self._folder
                 else f"<details><summary>{html.escape(about['folded'])}</summary>{shown}</details>"
             )
-            markdown = f"<details>\n<summary>{literal(about['folded'])}</summary>\n\n{markdown}\n\n</details>"
+            markdown = f"<details>\n<summary>{html.escape(about['folded'])}</summary>\n\n{markdown}\n\n</details>"
         self._display(
             {
                 "text/html": shown,
@@ -504,6 +507,16 @@ class Page:
         """A line in place of a figure or a table that would be empty."""
         bundle = {"text/markdown": why, "text/plain": why, MARKDOWN_MIME: why}
         self._display(bundle, {ABOUT: {"is": "sentence", "missing": True}})
+
+    def _made_name(self, caption: str) -> str:
+        """A name made of a caption, in plain letters; in a report run one that nothing has yet."""
+        letters = unicodedata.normalize("NFKD", caption).encode("ascii", "ignore").decode()
+        name = made = slug(letters).replace("-", "_")[:60].strip("_") or "figure"
+        for number in itertools.count(2):
+            if not self._folder or (name not in self.results and name not in self.figures):
+                break
+            name = f"{made}_{number}"
+        return name
 
     def _claim(self, name: str, taken: Iterable[str]) -> None:
         """Check a name; in a report run each is used once, in JupyterLab a cell may run again."""

@@ -21,6 +21,7 @@ from typing import Any
 
 import polars as pl
 
+from axisjudge.checks import InputError
 from axisjudge.figures.markup import csp_hash, literal, visible
 from axisjudge.report.links import NO_LINKS, Links
 from axisjudge.results import pandas_rows, rounded, written
@@ -53,9 +54,17 @@ white-space: normal; max-width: none }
 
 
 def as_polars(frame: Any) -> pl.DataFrame:
-    """A polars frame from a polars or pandas frame or a list of rows."""
+    """A polars frame from a polars or pandas frame or a list of rows.
+
+    Raises
+    ------
+    InputError
+        It is something else.
+    """
     if isinstance(frame, pl.DataFrame):
         return frame
+    if not isinstance(frame, list) and not hasattr(frame, "reset_index"):
+        raise InputError("table", "must be a polars or pandas frame, or a list of rows", type(frame).__name__)
     rows = frame if isinstance(frame, list) else pandas_rows(frame)
     return pl.DataFrame(rows, infer_schema_length=None, strict=False)
 

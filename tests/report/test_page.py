@@ -33,7 +33,7 @@ from axisjudge.report.links import Links
 from axisjudge.report.page import MARKDOWN_MIME, PAGE_FILE, REPORT_DIR
 from axisjudge.report.render import safe_html
 from axisjudge.report.scope import ratings_sha256, scope_of
-from axisjudge.report.tables import html_table, markdown_table
+from axisjudge.report.tables import as_polars, html_table, markdown_table
 from axisjudge.results import dumps, plain
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies.agreement.by_question import published_agreement
@@ -582,6 +582,47 @@ def test_pandas_frames_and_rows_are_tables_too(capsys: pytest.CaptureFixture[str
     page.table(pd.DataFrame({"a": [1, 2]}), caption="Both")
     page.table([{"a": 1}, {"a": None}], caption="Both")
     assert capsys.readouterr().out.count("Both (2 rows x 1 columns)") == 2
+
+
+def test_every_column_and_row_name_of_a_pandas_frame_is_shown_or_refused() -> None:
+    counts = pd.DataFrame({"judge": ["a", "b"], "n": [1, 2]})
+    assert as_polars(counts.groupby("judge").agg(["mean", "max"])).columns == ["judge", "n mean", "n max"]
+    assert as_polars(pd.DataFrame([[1, 2]])).to_dicts() == [{"0": 1, "1": 2}]
+    two = pd.MultiIndex.from_tuples([("a", "x"), ("b", "y")], names=["judge", "axis"])
+    assert as_polars(counts[["n"]].set_index(two)).row(1) == ("b", "y", 2)
+    known = pd.DataFrame({"n": pd.array([1, None], dtype="Int64"), "bin": pd.cut([1, 2], 2), "day": [pd.NaT] * 2})
+    assert as_polars(known).rows()[1] == (None, "(1.5, 2.0]", None)
+    for twice in (pd.DataFrame([[1, 2]], columns=["n", "n"]), counts.set_index("judge", drop=False)):
+        with pytest.raises(InputError, match="different names"):
+            as_polars(twice)
+
+
+@pytest.mark.parametrize("what", [np.array([[1.0]]), "text", {"a": [1]}, pl.LazyFrame({"a": [1]})])
+def test_what_is_no_part_figure_or_table_is_refused(what: object) -> None:
+    with pytest.raises(InputError, match="must be a polars or pandas frame"):
+        Page("05_page", REAL).add(what)
+
+
+def test_captions_in_any_script_name_what_stands_under_them(staging: Path) -> None:
+    page = Page("05_page", REAL)
+    for caption in ("Größe der Läufe", "名前", "名前", "Plain words"):
+        page.add([{"a": 1}], caption=caption)
+    page.add(drawn(), caption="名前")
+    assert list(page.results) == ["groe_der_laufe", "figure", "figure_2", "plain_words"]
+    assert page.figures == ["figure_3"]
+
+
+def test_heads_of_folds_are_written_as_html(staging: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Markdown's backslashes would be seen there: a line of HTML is no markdown."""
+    shown: list[str] = []
+    page = Page("05_page", REAL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("axisjudge.report.page._show", lambda bundle, _=None: shown.append(bundle[MARKDOWN_MIME]))
+        page.add([{"a": 1}], caption="a_b <i>", fold=True)
+        page._folded = True
+        page.table([{"a": 1}], caption="c_d")
+    heads = [line for text in shown for line in text.splitlines() if line.startswith("<summary>")]
+    assert heads == ["<summary>a_b &lt;i&gt;</summary>", "<summary>Table 2. c_d (1 row)</summary>"]
 
 
 @settings(deadline=None)  # the first call imports the renderer
