@@ -86,16 +86,16 @@ def read_results(path: str | Path) -> Any:
         raise InputError(str(file), "must be JSON", str(error)) from None
 
 
-def differences(before: Any, after: Any, where: str = "") -> Iterator[ResultDifference]:
-    """Where two plain values differ, in order."""
+def differences(before: Any, after: Any, where: str = "", *, ordered: bool = False) -> Iterator[ResultDifference]:
+    """Where two plain values differ, in order; `ordered` matches the items of lists by their places, not by names."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in [*before, *(key for key in after if key not in before)]:
             inner = f"{where}.{key}" if where else str(key)
-            yield from differences(before.get(key, ABSENT), after.get(key, ABSENT), inner)
+            yield from differences(before.get(key, ABSENT), after.get(key, ABSENT), inner, ordered=ordered)
     elif isinstance(before, list) and isinstance(after, list):
-        first, second = _by_name(before, after)
+        first, second = (_by_place if ordered else _by_name)(before, after)
         for key in [*first, *(key for key in second if key not in first)]:
-            yield from differences(first.get(key, ABSENT), second.get(key, ABSENT), f"{where}[{key}]")
+            yield from differences(first.get(key, ABSENT), second.get(key, ABSENT), f"{where}[{key}]", ordered=ordered)
     elif not _equal(before, after):
         yield ResultDifference(where, before, after)
 
@@ -106,6 +106,10 @@ def _by_name(before: list[Any], after: list[Any]) -> tuple[dict[str, Any], dict[
         named = [{name(item): item for item in items} for items in (before, after)]
         if all(len(by_name) == len(items) for by_name, items in zip(named, (before, after), strict=True)):
             return named[0], named[1]
+    return _by_place(before, after)
+
+
+def _by_place(before: list[Any], after: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return {str(at): item for at, item in enumerate(before)}, {str(at): item for at, item in enumerate(after)}
 
 

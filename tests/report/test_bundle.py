@@ -184,6 +184,12 @@ def row_says(text: str) -> str:
     return "\n".join(",".join(f'"{cell}"' for cell in row) for row in rows) + "\n"
 
 
+def reversed_lists(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: reversed_lists(item) for key, item in value.items()}
+    return [reversed_lists(item) for item in reversed(value)] if isinstance(value, list) else value
+
+
 #: What to change in which file: of these every one is found, though the manifest was written anew.
 TAMPERED = {
     "a number of the abstract": ("article.md", abstract_says),
@@ -207,6 +213,11 @@ TAMPERED = {
     "a table for LaTeX": ("tables/people_judges.tex", lambda text: re.sub(r"\d\d\\%", r"11\\%", text, count=1)),
     "the citation": ("CITATION.cff", lambda text: re.sub(r"\d+%", "97%", text, count=1)),
     "a result": ("results.json", lambda text: re.sub(r'("ci_low": )-?[0-9.]+', r"\g<1>0.123", text, count=1)),
+    "the order of a list": (
+        "results.json",
+        lambda text: json.dumps(reversed_lists(json.loads(text))),
+    ),
+    "the version": ("results.json", lambda text: re.sub(r'"axisjudge": "[^"]+"', '"axisjudge": "99.0"', text)),
     "a setting": ("bundle.json", lambda text: text.replace('"ci_level": 0.95', '"ci_level": 0.8')),
     "limits in a comment": (
         "article.md",
@@ -229,6 +240,8 @@ TRIED_FIRST = (
     "limits that LaTeX passes over",
     "a table",
     "a result",
+    "the order of a list",
+    "the version",
     "the words of an answer",
 )
 

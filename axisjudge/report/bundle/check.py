@@ -90,9 +90,8 @@ def check_bundle(folder: str | Path) -> BundleCheck:
             if changed := changed_files(bundle):
                 raise InputError(str(folder), f"cannot be computed anew, as {changed[0]}", str(error)) from None
             raise
-        made_with = str(results.pop("axisjudge", "unknown")) if isinstance(results, dict) else "unknown"
         numbers = json.loads(dumps(made.results))
-        changes = list(differences(results, {key: value for key, value in numbers.items() if key != "axisjudge"}))
+        changes = list(differences(results, numbers)) or list(differences(results, numbers, ordered=True))
         changes.sort(
             key=lambda each: each.where.startswith("inputs.")
         )  # numbers first, then the hash that goes with them
@@ -109,6 +108,7 @@ def check_bundle(folder: str | Path) -> BundleCheck:
         notes.append("what is said of lock and openings is the word of the workbench that it was made in")
     notes += [str(each) for each in texts if isinstance(each, str)]
     changes += [each for each in texts if not isinstance(each, str)]
+    made_with = kept["versions"]["axisjudge"]
     return BundleCheck(tuple(changes), tuple(files), tuple(notes), _count(results), made_with, now["axisjudge"])
 
 
