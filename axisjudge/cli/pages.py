@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 @show.app.example("report 05_failures -p seed=7")
 def report(
+    context: typer.Context,
     names: Annotated[list[str], typer.Argument(help="Reports, with or without their number; all if none.")] = [],
     parameter: Annotated[list[str], typer.Option("-p", help="KEY=VALUE, a parameter of the notebook.")] = [],
     force: Annotated[bool, "Run even where nothing has changed."] = False,
@@ -58,7 +59,11 @@ def report(
         raise InputError("report", "does one thing at a time", [*names, *asked])
     if bool(publish) != bool(ratings):
         raise InputError("--publish", "needs ratings, and --from a name", cure="--publish NAME --from RATINGS")
-    given = dict(_pair(text) for text in parameter)
+    if not publish:
+        show.only_for(context, "--publish", *_PUBLISHED, cure="a notebook takes -p KEY=VALUE")
+    if check or diff or gallery:
+        show.only_for(context, "a report's name, or --publish", "parameter")
+    given = show.pairs("-p", parameter, "KEY=VALUE", empty=True)
     if publish:
         from axisjudge.report.bundle import publish as published
         from axisjudge.workbench import own
@@ -74,18 +79,18 @@ def report(
         _run(names, given, gallery, json, force=force, cluster=cluster)
 
 
+#: Options of a document; a notebook has parameters for the like (``-p labels=FILE``).
+_PUBLISHED = ("labels", "trajectories", "title", "author", "bib", "columns", "date", "redact")
+
+
 def _list(json: bool) -> None:
     """Every report with its question, the first heading of its notebook."""
-    import json as read
-
-    from axisjudge.report.notebook import report_notebooks
+    from axisjudge.report.notebook import read_source, report_notebooks
+    from axisjudge.report.render import title_of
     from axisjudge.workbench import home
 
-    cells = {
-        name: "".join(read.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
-        for name, path in report_notebooks(home()).items()
-    }
-    rows = [{"report": name, "question": text.splitlines()[0].lstrip("# ")} for name, text in cells.items()]
+    books = {name: read_source(path) for name, path in report_notebooks(home()).items()}
+    rows = [{"report": name, "question": title_of(book, name)} for name, book in books.items()]
     show.listed("reports", rows, "Reports (axisjudge report NAME makes one)", json=json)
 
 
@@ -200,13 +205,6 @@ def _progress(result: ReportResult, done: int, of: int) -> None:
     if sys.stderr.isatty():
         line = f"\r  {done} of {of} reports, last {result.name} in {result.seconds:.1f} s"
         print(line.ljust(79), end="\r" if done < of else "\r" + " " * 79 + "\r", file=sys.stderr, flush=True)
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, given, value = text.partition("=")
-    if not given:
-        raise InputError("-p", "is written KEY=VALUE", text)
-    return key, value
 
 
 # `axisjudge plan`: how large a study must be, and what it costs.

@@ -430,9 +430,15 @@ class Theirs:
 
 
 def pairs(
-    option: str, given: Sequence[str], form: str = "NAME=VALUE", *, at_last: bool = False, cure: str = ""
+    option: str,
+    given: Sequence[str],
+    form: str = "NAME=VALUE",
+    *,
+    at_last: bool = False,
+    empty: bool = False,
+    cure: str = "",
 ) -> dict[str, str]:
-    """NAME=VALUE, each name once; other people's names are parted `at_last`, and their words may be empty.
+    """NAME=VALUE, each name once; other people's are parted `at_last`; these, and all with `empty`, may have no value.
 
     Raises
     ------
@@ -443,7 +449,7 @@ def pairs(
     values: dict[str, str] = {}
     for text in given:
         name, sign, value = text.rpartition("=") if at_last else text.partition("=")
-        if not (name and sign and (value or at_last)):
+        if not (name and sign and (value or at_last or empty)):
             raise InputError(option, f"is written {form}", text, cure)
         if name in values:
             raise InputError(option, "may be given once for each name", text)
@@ -469,18 +475,22 @@ def must_say_the_draw(unknown: int, labels: int, where: str) -> None:
 
 
 def in_one_process(context: typer.Context, *parameters: str) -> None:
-    """Refuse options that are for a run in one process, where a cluster is named; `parameters` are a command's own.
+    """Refuse options that are for a run in one process, where a cluster is named; `parameters` are a command's own."""
+    only_for(context, "a run in one process", *parameters, cure="leave --cluster out")
+
+
+def only_for(context: typer.Context, what: str, *parameters: str, cure: str = "") -> None:
+    """Refuse options that say nothing here, as they are for something else; `parameters` are a command's own.
 
     Raises
     ------
     InputError
         One of them was set.
     """
-
     known = {parameter.name: parameter for parameter in context.command.params}
     for name in parameters:
         if context.params[name] not in (known[name].default, None, []):
-            raise InputError(known[name].opts[0], "is for a run in one process", cure="leave --cluster out")
+            raise InputError(known[name].opts[0], f"is for {what}", cure=cure)
 
 
 def is_one_dataset(ratings: list[Path], cluster: str | None) -> bool:

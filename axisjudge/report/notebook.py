@@ -109,7 +109,11 @@ def parameters_of(notebook: Any, name: str) -> dict[str, Parameter]:
 
 def parameters_in(source: str, name: str) -> dict[str, Parameter]:
     """The parameters in the source of a cell of notebook `name`: assignments of literals, nothing else."""
-    parameters = [_parameter(statement, name) for statement in ast.parse(source).body]
+    try:
+        statements = ast.parse(source).body
+    except (SyntaxError, ValueError) as error:
+        raise InputError(f"parameters of {name}", "must be Python", str(error)) from None
+    parameters = [_parameter(statement, name) for statement in statements]
     return {parameter.name: parameter for parameter in parameters}
 
 
@@ -141,7 +145,7 @@ def _parameter(statement: ast.stmt, name: str) -> Parameter:
             raise _not_literal(statement, name)
     try:
         default = ast.literal_eval(value)
-    except ValueError:
+    except (TypeError, ValueError):
         raise _not_literal(statement, name) from None
     if annotation is None:
         return Parameter(target, default, () if default is None else (type(default).__name__,))
@@ -195,6 +199,6 @@ def check_injected() -> None:
             try:
                 known = parameters_in(own, "this notebook")
                 given = {name: each.default for name, each in parameters_in(injected, "this notebook").items()}
-            except (InputError, SyntaxError):  # another cell that begins like it
+            except InputError:  # another cell that begins like it
                 continue
             checked_parameters(known, given, "this notebook")

@@ -1,6 +1,7 @@
 """Finding notebooks and checking what is passed to them; nothing is run here."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -11,12 +12,14 @@ from pathlib import Path
 import nbformat
 import pytest
 from benches import PARAMETERS
+from typer.testing import CliRunner
 
 from axisjudge.checks import InputError
+from axisjudge.cli import app
 from axisjudge.report import Page, digest, run_report, run_reports
 from axisjudge.report.notebook import checked_parameters, find_notebook, parameters_of, read_source
 from axisjudge.report.render import report_html
-from axisjudge.workbench import home
+from axisjudge.workbench import at, home
 
 Write = Callable[..., Path]
 
@@ -106,6 +109,44 @@ def test_parameters_are_literals(bench: Path, notebook: Write, source: str) -> N
     notebook("05_x", parameters=f"{PARAMETERS}\n{source}")
     with pytest.raises(InputError, match="parameters of 05_x: each line must be"):
         run_report("x", workbench=bench)
+
+
+@pytest.mark.parametrize("source", ["%matplotlib inline", "n: int = ", "n = {[]: 1}"])
+def test_a_cell_of_parameters_that_is_no_python_is_an_error(bench: Path, notebook: Write, source: str) -> None:
+    notebook("05_x", parameters=f"{PARAMETERS}\n{source}")
+    with pytest.raises(InputError, match="parameters of 05_x"):
+        run_report("x", workbench=bench)
+
+
+def test_reports_are_listed_whatever_stands_in_the_first_cell(bench: Path, notebook: Write) -> None:
+    for name, source in (("05_empty", ""), ("06_code", "import os")):
+        book = nbformat.read(notebook(name), as_version=4)
+        book.cells[0] = nbformat.v4.new_code_cell(source)
+        nbformat.write(book, bench / "notebooks" / f"{name}.ipynb")
+    notebook("07_whole")
+    with at(bench):
+        done = CliRunner().invoke(app, ["report", "--list", "--json"])
+    questions = [row["question"] for row in json.loads(done.stdout)["reports"]]
+    assert questions == ["05_empty", "06_code", "Which capability broke?"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["05_x", "--labels", "labels.jsonl"],
+        ["05_x", "--no-redact"],
+        ["05_x", "-p", "seed=1", "-p", "seed=2"],
+        ["--gallery", "-p", "seed=1"],
+        ["--check", "a", "-p", "seed=1"],
+    ],
+)
+def test_what_a_report_would_pass_over_is_refused(bench: Path, notebook: Write, words: list[str]) -> None:
+    notebook("05_x")
+    with at(bench):
+        done = CliRunner().invoke(app, ["report", *words])
+    assert isinstance(done.exception, InputError)
+    assert words[-2] in str(done.exception) or words[-1].removeprefix("--no-") in str(done.exception)
+    assert not list((bench / "reports").iterdir())
 
 
 def test_every_notebook_is_checked_before_any_is_run(bench: Path, notebook: Write) -> None:
