@@ -197,18 +197,22 @@ def git_commit(folder: Path) -> str:
     return commit + (" with uncommitted changes" if _git(folder, "status", "--porcelain") else "")
 
 
-def paths_in(text: str, start: Path) -> list[tuple[str, Path]]:
-    """The parts of a parameter's text that name files or folders, and where these are.
+def _text_with_paths(text: str, start: Path, put: Callable[[Path], str]) -> str:
+    """A text with `put` of its parts that name files or folders, as seen from `start`.
 
     The whole text (``mine/ratings.jsonl``), what stands behind a colon (``replay:mine/ratings.jsonl``) or an equals
-    sign (``simulated:heron,truth=mine/truth.jsonl``), and patterns (``runs/*.json``), as seen from `start`.
+    sign (``simulated:heron,truth=mine/truth.jsonl``), and patterns (``runs/*.json``).
     """
     if len(text) > 1000:
-        return []
+        return text
     if existing := _existing(text, start):
-        return [(text, existing)]
-    parts = [re.sub(r"^[a-z][a-z-]+:", "", part.rpartition("=")[2]) for part in text.split(",")]
-    return [(part, existing) for part in parts if (existing := _existing(part, start))]
+        return put(existing)
+    pieces = text.split(",")
+    for at, piece in enumerate(pieces):
+        named = re.sub(r"^[a-z][a-z-]+:", "", piece.rpartition("=")[2])
+        if existing := _existing(named, start):
+            pieces[at] = piece.removesuffix(named) + put(existing)
+    return ",".join(pieces)
 
 
 def _existing(text: str, start: Path) -> Path | None:
@@ -227,9 +231,7 @@ def _existing(text: str, start: Path) -> Path | None:
 def with_paths(value: Any, start: Path, put: Callable[[Path], str]) -> Any:
     """A parameter's value, its lists and dicts through and through, with `put` of every path that it names."""
     if isinstance(value, str):
-        for part, path in paths_in(value, start):
-            value = value.replace(part, put(path))
-        return value
+        return _text_with_paths(value, start, put)
     if isinstance(value, list | tuple):
         return [with_paths(item, start, put) for item in value]
     if isinstance(value, dict):

@@ -20,7 +20,7 @@ from axisjudge.workbench import write_whole
 NOTES = ".made"
 #: Whether a page may claim anything held out hangs on these, also while they are not there.
 RECORD = ("rubrics/split.json", "rubrics/lock.json", "rubrics/ledger.jsonl")
-_ABSENT, _UNSURE = "absent", "changed while it was read"
+_ABSENT, UNSURE = "absent", "changed while it was read"
 
 
 def note_path(folder: Path) -> Path:
@@ -101,7 +101,7 @@ def tables_in(folder: Path) -> list[Path]:
 def _state(path: Path, began: float | None = None) -> str:
     if path.is_dir() or not path.exists():
         return _ABSENT
-    return _UNSURE if began is not None and path.stat().st_mtime > began else digest.file_sha256(path)
+    return UNSURE if began is not None and path.stat().st_mtime > began else digest.file_sha256(path)
 
 
 def _listing(folder: str, pattern: str) -> str:

@@ -23,7 +23,16 @@ from axisjudge.cluster import workers_of
 from axisjudge.report import digest
 from axisjudge.report.kernel import ReportError, WarmKernels, stop_kernels
 from axisjudge.report.links import EXPLORER
-from axisjudge.report.made import NOTES, figures_in, provenance_cell, read_note, tables_in, why_stale, write_note
+from axisjudge.report.made import (
+    NOTES,
+    UNSURE,
+    figures_in,
+    provenance_cell,
+    read_note,
+    tables_in,
+    why_stale,
+    write_note,
+)
 from axisjudge.report.notebook import (
     NotebookSource,
     checked_parameters,
@@ -311,12 +320,14 @@ def _make(job: Job, home: Path, lane: WarmKernels) -> ReportResult:
     (job.folder.parent / NOTES).mkdir(parents=True, exist_ok=True)
     with FileLock(job.folder.parent / NOTES / f"{job.folder.name}.lock"):
         for left in job.folder.parent.glob(f".{job.folder.name}-*"):  # by a run that was killed
-            shutil.rmtree(left, ignore_errors=True)
+            if "-" not in left.name.removeprefix(f".{job.folder.name}-"):  # else of a report whose name begins alike
+                shutil.rmtree(left, ignore_errors=True)
+        inputs = digest.named_inputs(job.parameters, home)
         with tempfile.TemporaryDirectory(prefix=f".{job.folder.name}-", dir=job.folder.parent) as aside:
             staging = Path(aside) / job.name
             staging.mkdir()
             book = _run(job, home, staging, lane)
-            read = _write_pages(job, home, staging, book, time.perf_counter() - start)
+            read = _write_pages(job, home, staging, book, inputs, time.perf_counter() - start)
             _publish(staging, job)
         write_note(job.folder, home, job.made_from, read, began=began, seconds=time.perf_counter() - start)
     return _result(job, "written", time.perf_counter() - start)
@@ -340,8 +351,13 @@ def _run(job: Job, home: Path, staging: Path, lane: WarmKernels) -> Any:
     return book
 
 
-def _write_pages(job: Job, home: Path, staging: Path, executed: Any, seconds: float) -> dict[str, Any]:
-    """results.json, report.md and report.html from what the notebook said, without keys; what it read is given back."""
+def _write_pages(
+    job: Job, home: Path, staging: Path, executed: Any, inputs: Mapping[str, str], seconds: float
+) -> dict[str, Any]:
+    """results.json, report.md and report.html from what the notebook said, without keys; what it read is given back.
+
+    `inputs` are the hashes of files that parameters name, as they were before it ran.
+    """
     from axisjudge import __version__
     from axisjudge.report.notebook import notebook_text
     from axisjudge.report.page import PAGE_FILE
@@ -350,7 +366,7 @@ def _write_pages(job: Job, home: Path, staging: Path, executed: Any, seconds: fl
 
     facts = json.loads((staging / PAGE_FILE).read_text(encoding="utf-8"))
     raters, read, costs, taken = (facts.pop(name) for name in ("raters", "read", "costs", "secrets"))
-    secrets = Counter[str](taken)
+    secrets, after = Counter[str](taken), digest.named_inputs(job.parameters, home)
     _take_keys_out(executed, secrets)
     parameters = {key: digest.published_value(value, home) for key, value in job.parameters.items()}
     results = {
@@ -363,7 +379,7 @@ def _write_pages(job: Job, home: Path, staging: Path, executed: Any, seconds: fl
         "seeds": {key: value for key, value in parameters.items() if key.split("_")[-1] == "seed"},
         "inputs": {
             **facts["inputs"],
-            **digest.named_inputs(job.parameters, home),
+            **{name: sha if after.get(name) == sha else UNSURE for name, sha in inputs.items()},
             "notebook": digest.notebook_sha256(job.notebook),
         },
     }

@@ -13,7 +13,8 @@ import nbformat
 import pytest
 from benches import COUNTS, FIGURE, rating, write_ratings
 
-from axisjudge.report import ReportError, digest, run_report, run_reports
+from axisjudge.ratings import ratings_frame
+from axisjudge.report import Page, ReportError, digest, run, run_report, run_reports
 from axisjudge.report.digest import input_digest
 from axisjudge.report.made import why_stale
 from axisjudge.report.notebook import read_source
@@ -280,6 +281,36 @@ def test_paths_that_are_passed_lose_the_folders_of_this_machine(bench: Path) -> 
     outside.write_text("one")
     said = digest.published_value(["rules", f"replay:{outside}", f"x:y,truth={bench / 'rubrics' / 'v1.md'}"], bench)
     assert said == ["rules", "replay:mine.jsonl", "x:y,truth=rubrics/v1.md"]
+
+
+def test_a_path_is_put_where_it_stands_and_nowhere_else(bench: Path) -> None:
+    folder = bench / "data" / "ratings"
+    (folder / "my_demo.jsonl").write_text("one")
+    given = digest.with_paths("demo.jsonl,replay:my_demo.jsonl,a=demo.jsonl", folder, lambda path: f"<{path.stem}>")
+    assert given == "<demo>,replay:<my_demo>,a=<demo>"
+
+
+def test_a_file_that_changes_while_its_report_is_made_has_no_hash(
+    bench: Path, notebook: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = run.checked_job(notebook("05_profiles"), {}, bench)
+    ratings, other = bench / "data" / "ratings" / "demo.jsonl", bench / "reports" / ".05_profiles-b-abcdefgh"
+    other.mkdir()
+
+    def ran(job: run.Job, home: Path, staging: Path, lane: object) -> object:
+        monkeypatch.setenv("AXISJUDGE_REPORT_DIR", str(staging))
+        Page(job.name, ratings_frame([rating()])).say("One.")
+        if changed:
+            ratings.write_text(ratings.read_text() + "\n")
+        return nbformat.v4.new_notebook()
+
+    monkeypatch.setattr(run, "_run", ran)
+    before = digest.file_sha256(ratings)
+    for changed in (False, True):
+        inputs = json.loads((run._make(job, bench, None).folder / "results.json").read_text())["inputs"]
+        assert (inputs["parameter ratings"] == before) is not changed
+    assert "changed" in inputs["parameter ratings"]
+    assert other.exists(), "it is of another report, which may run now"
 
 
 READS = """\
