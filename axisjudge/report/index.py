@@ -92,12 +92,24 @@ def _answer(results: dict[str, Any]) -> str:
     return str(results.get("answer") or results.get("finding") or next(iter(results["findings"]), ""))
 
 
+def _results(folder: Path) -> dict[str, Any]:
+    """What a report says; of one that another version or somebody else wrote its name, with what can be read."""
+    try:
+        read = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        read = None
+    return {"title": folder.name, "figures": [], "findings": [], "banner": ""} | (
+        read if isinstance(read, dict) else {}
+    )
+
+
 def _card(folder: Path, data: str = "") -> dict[str, Any]:
     in_gallery = folder.parent.name == "gallery"
     name = f"gallery/{folder.name}" if in_gallery else folder.name
     reports = folder.parents[1] if in_gallery else folder.parent
-    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    results = _results(folder)
     figures = [folder / "figures" / f"{each}.png" for each in results["figures"][:1]]
+    figures = [figure for figure in figures if figure.exists()]
     leads = f"First {results['leads'].partition(' with ')[0]}" if "leads" in results else ""
     banners = (results.get("standing", {}).get("banner"), leads, results["banner"])
     return {

@@ -111,7 +111,7 @@ def _folded(book: Any) -> Any:
     begins.append(len(book.cells))
     for start, end in zip([0, *begins], begins, strict=False):
         section = book.cells[start:end]
-        heading = _HEADING.match(section[0].source) if start in begins else None
+        heading = _HEADING.match(section[0].source) if section and start in begins else None
         if heading and heading[1].strip() not in _OPEN and not any(_is_seen(cell) for cell in section):
             section[0].source = section[0].source[heading.end() :].strip()
             opens, closes = new_markdown_cell(heading[0]), new_markdown_cell("")  # type: ignore[no-untyped-call]
@@ -179,13 +179,14 @@ def _about_data(book: Any) -> list[Any]:
 
 
 def _with_front(book: Any, front: list[Any]) -> Any:
-    """What comes under the title, before the rest of the title's cell."""
+    """What comes under the title, before the rest of the title's cell; first of all where there is no title."""
     from nbformat.v4 import new_code_cell, new_markdown_cell
 
     headings = sections(book)
+    said = [new_code_cell("", outputs=front)] if front else []  # type: ignore[no-untyped-call]
     for at, cell in enumerate(book.cells):
         if cell.cell_type == "markdown" and (match := re.search(r"^#\s+.+$", cell.source, flags=re.MULTILINE)):
-            under = [new_code_cell("", outputs=front)] if front else []  # type: ignore[no-untyped-call]
+            under = [*said]
             if len(headings) >= SECTIONS:
                 lines = [f"- [{heading}](#{slug(heading)})" for heading in headings]
                 contents = new_markdown_cell("\n".join(["**Contents**", "", *lines]))  # type: ignore[no-untyped-call]
@@ -199,6 +200,7 @@ def _with_front(book: Any, front: list[Any]) -> Any:
                     rest.append(new_markdown_cell(f"## {PREFACE}\n\n{more}"))  # type: ignore[no-untyped-call]
                 book.cells[at + 1 : at + 1] = [*under, *rest]
             return book
+    book.cells[:0] = said
     return book
 
 

@@ -165,6 +165,22 @@ def test_a_banner_says_that_the_first_figure_is_of_other_things(
         assert ("Figure 1 shows none of them." in text) is not of_ratings
 
 
+@pytest.mark.parametrize("left", [[], [new_markdown_cell("## First")], [new_markdown_cell("No title.")]])
+def test_a_page_whose_title_was_deleted_keeps_its_banner_and_its_answer(
+    monkeypatch: pytest.MonkeyPatch, left: list[Any]
+) -> None:
+    def say(page: Page) -> None:
+        page.banner()
+        page.answer("It broke.")
+
+    book = said_page(monkeypatch, say)
+    book.cells[:2] = left
+    text, page = report_markdown(book), report_html(book, "Q?", "x")
+    for said in ("Simulated ratings", "It broke."):
+        assert said in text
+        assert said in page
+
+
 def test_contents_lead_to_headings(monkeypatch: pytest.MonkeyPatch) -> None:
     tags = Tags(report_html(said_page(monkeypatch, lambda page: None), "t", "s")).found
     anchors = [attributes["id"] for name, attributes in tags if name == "h2"]
@@ -260,10 +276,15 @@ def test_the_index_links_every_report_and_escapes_what_it_quotes(tmp_path: Path)
         }
         (folder / "results.json").write_text(json.dumps(said))
     (tmp_path / "07_failed").mkdir()
+    for name, said in {"09_foreign": '{"figures": ["gone"]}', "10_broken": "{", "11_list": "[]"}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "report.html").write_text("page")
+        (tmp_path / name / "results.json").write_text(said)
     page = write_index(tmp_path).read_text()
     tags = Tags(page).found
     links = [attributes["href"] for name, attributes in tags if name == "a"]
-    assert links == ["06_trace/report.html", "08_failures/report.html", "05_profiles/report.html"], "a story"
+    story = ["06_trace", "08_failures", "09_foreign", "10_broken", "11_list", "05_profiles"]
+    assert links == [f"{name}/report.html" for name in story], "a story, with what cannot be read in it"
     assert all(attributes["alt"] for name, attributes in tags if name == "img")
     assert page.index("<h2>Look") < page.index("06_trace/report.html") < page.index("<h2>More")
     assert not [name for name, _ in tags if name in ("script", "b", "i", "link")]
