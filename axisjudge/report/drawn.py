@@ -52,7 +52,7 @@ def drawn_bytes(figure: Any, banner: str | None, *kinds: str) -> list[bytes]:
         figure.set_dpi(DPI)
         if engine := figure.get_layout_engine():
             engine.execute(figure)
-            if _titles_broken(figure):
+            if _titles_broken(figure) | _ticks_apart(figure, slanted=False):
                 engine.execute(figure)
             figure.set_layout_engine(None)  # and not "none", for which it would be drawn once more for each kind
         seen = figure.get_tightbbox().padded(0.15)
@@ -193,14 +193,17 @@ def _cut(figure: Any) -> bool:
     return any(box.x0 < seen.x0 * figure.dpi - 1 or box.x1 > seen.x1 * figure.dpi + 1 for box in boxes)
 
 
-def _ticks_apart(figure: Any) -> bool:
-    """Fewer numbers below axes where they stand on each other, and names there upright; whether there were such."""
+def _ticks_apart(figure: Any, *, slanted: bool = True) -> bool:
+    """Fewer numbers below axes where they stand on each other, and names there upright; whether there were such.
+
+    Names that are `slanted` already may be left as they are.
+    """
     from matplotlib.ticker import MaxNLocator
 
     changed = False
     for ax in figure.axes:
         texts = [text for text in ax.get_xticklabels() if text.get_visible() and text.get_text()]
-        boxes = [text.get_window_extent().shrunk(1.0, 0.7) for text in texts]
+        boxes = [text.get_window_extent().shrunk(1.0, 0.7) for text in texts if slanted or not text.get_rotation()]
         if not any(one.overlaps(two) for one, two in pairwise(boxes)):
             continue
         changed = True

@@ -60,6 +60,10 @@ _MADE_UP = "Simulated or planted ratings: not measurements"
 _THEMED = """<style>.axisjudge-part img { max-width: 100%; height: auto }
 .axisjudge-part summary { cursor: pointer; opacity: .75 } .axisjudge-part { max-width: 100%; overflow-x: auto }
 body[data-jp-theme-light="false"] .axisjudge-part img { filter: invert(.93) hue-rotate(180deg) }</style>"""
+#: What markdown would read as more than bold and code: names of judges and agents hold anything.
+_MARKUP = re.compile(
+    r"`[^`]*`|[\[\]$~|]|\\(?=[!-/:-@\[-`{-~])|(?<![^\W_])_|_(?![^\W_])|(?<!\*)\*(?!\*)|^[#+-](?=[#\s])|(?<=^\d)[.)](?=\s)"
+)
 _REST: dict[str, Any] = {ABOUT: {"is": "rest"}}
 _ANSWER_STYLE = "border-left: 4px solid #174ea6; padding: 8px 14px"
 
@@ -483,14 +487,16 @@ class Page:
         _show({"text/html": view.to_html(), "text/plain": type(view).__name__, MARKDOWN_MIME: view.to_markdown()})
 
     def say(self, sentence: str) -> None:
-        """Show a computed sentence as prose; markdown's emphasis works, HTML, links and images do not.
+        """Show a computed sentence as prose; ``**bold**`` and `code` work, HTML and all other markdown do not.
 
         The first one after a figure stands for the report on the front page of all reports.
         """
         if not (sentence := spoken(sentence)).strip():
             return
-        text = re.sub(r"([\[\]$])", r"\\\1", html.escape(" ".join(sentence.split()), quote=False))
-        self.findings.append(re.sub(r"[*`]", "", " ".join(sentence.split())))
+        flat = " ".join(sentence.split())
+        text = html.escape(flat, quote=False)
+        text = _MARKUP.sub(lambda match: match[0] if match[0][0] == "`" else f"\\{match[0]}", text)
+        self.findings.append(re.sub(r"\*\*|`", "", flat))
         if self.figures and not self.finding:
             self.finding = self.findings[-1]
         self._save()
@@ -563,7 +569,7 @@ def _as_html(bundle: dict[str, str], about: dict[str, Any]) -> str:
         return markup
     text = re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", bundle["text/markdown"])
     text = re.sub(r"(?<!\\)`([^`]+)`", r"<code>\1</code>", text)
-    text = re.sub(r"\\([\\`*_\[\]|~$])", r"\1", text)  # as `literal` and `Page.say` write them
+    text = re.sub(r"\\([^\w\s]|_)", r"\1", text)  # as `literal` and `Page.say` write them
     return f"<p>{text}</p>"
 
 

@@ -243,7 +243,7 @@ def _caption(figure: Any, known: dict[str, Any], after: Any, used: set[str], ans
         finding, *rest = sentences_of(after.data["text/markdown"])
         after.data["text/markdown"] = " ".join(rest)
         about_figure["anchor"] = _once(f"finding-{known['name']}", used)
-    finding = html.unescape(re.sub(r"\\([\[\]$])", r"\1", re.sub(r"[*`]", "", finding)))
+    finding = html.unescape(re.sub(r"\\([^\w\s]|_)|\*\*|`", r"\1", finding))
     title, how = known["caption"].rstrip(".") + ".", known.get("reading", "")
     alt = figure.metadata["image/png"]["alt"] = " ".join(filter(None, (title, finding, how)))
     caption = about_figure["caption"] = alt if finding not in answer else f"{title} {how}".rstrip()

@@ -635,3 +635,13 @@ def test_escaped_text_has_no_live_markup(text: str) -> None:
     assert "<img" not in shown
     assert "<em" not in shown
     assert "<code" not in shown
+
+
+def test_names_below_an_axis_that_would_stand_on_each_other_stand_upright() -> None:
+    figure, axes = plt.subplots(figsize=(4, 3), layout="constrained")
+    axes.plot(range(5))
+    for names, rotation in ((["a", "b", "c", "d", "e"], 0), ([f"a long name {each}" for each in "abcde"], 90)):
+        axes.set_xticks(range(5), names)
+        figure.set_layout_engine("constrained")
+        drawn_bytes(figure, None, "png")
+        assert {text.get_rotation() for text in axes.get_xticklabels()} == {rotation}

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pytest
 from benches import rating
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -17,7 +18,7 @@ from PIL import Image
 from axisjudge.ratings import ratings_frame
 from axisjudge.report import Page, paper
 from axisjudge.report.index import write_index
-from axisjudge.report.page import MARKDOWN_MIME
+from axisjudge.report.page import MARKDOWN_MIME, _as_html
 from axisjudge.report.render import report_html, report_markdown, safe_html
 
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEklEQVR4nGP4z8CAFWEXHbQSAMpcP8GwTmbJAAAAAElFTkSuQmCC"
@@ -115,6 +116,30 @@ def test_a_sentence_with_markup_in_it_is_said_as_text(monkeypatch: pytest.Monkey
     page = report_html(book, "t", "s")
     assert "<strong>3</strong> of [x](javascript:1) &lt;script&gt; ![y](b.png) cost $5" in page
     assert not [name for name, _ in Tags(page).found if name in ("img", "a", "script")]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["*star*", "_under_", "~~old~~", "a|b", "\\*", "\\frac{1}{2}", "__init__.py", "# one", "- one", "1. one", "$x_1$"],
+)
+def test_names_in_a_sentence_lose_no_letter(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """On the page, in the caption of a figure, in results.json and in a notebook."""
+    sentence = f"{name} and {name} fail **2** of `a_[b]_`."
+    plain = f"{name} and {name} fail 2 of a_[b]_."
+    pages: list[Page] = []
+
+    def say(page: Page) -> None:
+        page.figure("line", plt.subplots()[1].plot([1, 2])[0].axes)
+        page.say(sentence)
+        page.say(sentence)
+        pages.append(page)
+
+    book = said_page(monkeypatch, say)
+    text = re.sub(r"<[^>]+>", "", report_html(book, "t", "s"))
+    assert text.count(plain) == 2, "the caption and the prose"
+    assert pages[0].findings == [plain, plain]
+    shown = book.cells[2].outputs[1]
+    assert plain in re.sub(r"<[^>]+>", "", _as_html(shown.data, {}))
 
 
 def said_page(monkeypatch: pytest.MonkeyPatch, say: Callable[[Page], None]) -> Any:
