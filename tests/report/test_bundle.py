@@ -289,6 +289,19 @@ def test_authors_may_write_words_and_their_related_work(bundle: Path) -> None:
     assert len([note for note in found.notes if "author's" in note]) == 3
 
 
+@pytest.mark.parametrize("hashed", [False, True])
+@pytest.mark.parametrize("name", ["article.md", "article.tex", "letter.md"])
+def test_what_authors_wrote_is_not_published_over(home: Path, bundle: Path, name: str, hashed: bool) -> None:
+    page = bundle / name
+    blank = page.read_text() if page.exists() else RELATED_BLANK
+    page.write_text(blank.replace(RELATED_BLANK, "Others saw the like."))
+    if hashed and page.name != "letter.md":
+        write_manifest(bundle)
+    with at(home), pytest.raises(InputError, match=f"authors wrote; found '{name}"):
+        publish(str(bundle), [str(home / "data/ratings/r.jsonl")], home=home)
+    assert "Others saw the like." in page.read_text()
+
+
 @pytest.mark.slow
 def test_the_same_ratings_give_the_same_bytes(
     home: Path, monkeypatch: pytest.MonkeyPatch, without_pictures: object

@@ -218,6 +218,16 @@ def changed_files(folder: Path) -> list[str]:
     ]
 
 
+def files_of_authors(folder: Path) -> list[str]:
+    """The files of a bundle that its authors put there, and the texts in which they wrote."""
+    changed = changed_files(folder)
+    added = [name for line in changed if (name := line.removesuffix(f" is not in {MANIFEST}")) != line]
+    edited = [name for name in _OWN if f"{name} is not the file in {MANIFEST}" in changed]
+    texts = [path for name in _OWN if (path := folder / name).exists() and name not in edited]
+    related = [path.name for path in texts if RELATED_BLANK not in path.read_text(encoding="utf-8", errors="replace")]
+    return [*edited, *related, *(name for name in added if not _PRINTED.fullmatch(name))]
+
+
 def _count(value: Any) -> int:
     if isinstance(value, dict | list):
         return sum(map(_count, value.values() if isinstance(value, dict) else value))

@@ -80,13 +80,17 @@ def publish(
     Raises
     ------
     InputError
-        The ratings answer no question, a file is missing, or the folder holds something else than a bundle.
+        The ratings answer no question, a file is missing, or the folder holds something else than a bundle, or one in
+        which its authors wrote.
     """
     if columns not in (1, 2):
         raise InputError("--columns", "must be 1 or 2", columns)
     target = Path(name) if re.search(r"[/\\]", name) else home / "reports" / "bundles" / name
     if target.exists() and not (target / SETTINGS_FILE).exists() and any(target.iterdir()):
         raise InputError(str(target), "holds something else than a bundle", cure="choose another name")
+    if target.exists() and (own := check.files_of_authors(target)):
+        cure = "choose another name, or move it away"
+        raise InputError(str(target), "holds what its authors wrote", ", ".join(own[:3]), cure)
     checked = checked_settings(of_votes(ratings) | dict(settings or {}))
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as aside:
