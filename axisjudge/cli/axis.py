@@ -108,8 +108,9 @@ def _decide(
         unread=[file.reason for file in show.account.refused],
     )
     if asked.junit is not None:
-        asked.junit.parent.mkdir(parents=True, exist_ok=True)
-        asked.junit.write_text(junit(decided), encoding="utf-8")
+        from axisjudge.explorer.page import written
+
+        written(asked.junit, junit(decided))
     if asked.summary is not None:
         asked.summary.parent.mkdir(parents=True, exist_ok=True)
         with asked.summary.open("a", encoding="utf-8") as file:

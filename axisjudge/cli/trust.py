@@ -108,8 +108,9 @@ def check(
     )
     decisions = decide(result.read, require)
     if html is not None:
-        html.parent.mkdir(parents=True, exist_ok=True)
-        html.write_text(result.page(), encoding="utf-8")
+        from axisjudge.explorer.page import written
+
+        written(html, result.page())
     if json:
         known = [{**vars(each), "sentence": each.sentence()} for each in decisions]
         show.as_json({**result.to_dict(), "requirements": known})

@@ -106,9 +106,19 @@ def page_of(
 
 
 def written(path: str | Path, page: str) -> Path:
-    """Write a page as a file; where it stands."""
+    """Write a page as a file, over an earlier one but over nothing else; where it stands.
+
+    Raises
+    ------
+    InputError
+        Another file stands there, such as the ratings, or it cannot be written.
+    """
     target = Path(path)
     try:
+        if target.is_file():
+            with target.open("rb") as file:
+                if (head := file.read(64).lstrip()) and not head.startswith(b"<"):
+                    raise InputError(str(path), "is there already and no page", cure="choose another name")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(page, encoding="utf-8", newline="\n")
     except OSError as error:

@@ -378,3 +378,20 @@ def test_each_command_is_read_from_one_file():
         ]
         found[each.typer_instance.info.name] = inner[0].callback.__module__
     assert {name: module.removeprefix("axisjudge.cli.") for name, module in found.items()} == FILES
+
+
+def test_a_page_is_written_over_no_file_of_another_kind(tmp_path: Path) -> None:
+    """`--out` named the ratings themselves: they were gone."""
+    votes = "\n".join(f"t{n},{'correct' if n % 3 else 'incorrect'},correct" for n in range(40))
+    table, ratings = tmp_path / "votes.csv", tmp_path / "ratings.jsonl"
+    table.write_text(f"id,judge,human\n{votes}\n")
+    runs = str(workbench.shipped() / "data" / "demo" / "results")
+    run = CliRunner().invoke
+    assert run(app, ["judge", runs, "--judge", "rules", "--out", str(ratings), "--limit", "2"]).exit_code == 0
+    checked = ["check", str(table), "--judge", "judge", "--human", "human", "--html"]
+    for words, given in ((checked, table), (["explore", str(ratings), "--out"], ratings)):
+        before = given.read_text()
+        assert "no page" in str(run(app, [*words, str(given)]).exception)
+        assert given.read_text() == before
+        for _ in range(2):
+            assert run(app, [*words, str(tmp_path / "page.html")]).exit_code == 0
