@@ -167,10 +167,12 @@ def _not_of_figure(banners: Iterable[Any], shows: str) -> None:
 
 
 def _about_data(book: Any) -> list[Any]:
-    """The first sentence said before the answer, taken from there; none where a banner warns of the data."""
+    """The first sentence said before answer and figures, taken from there; none where a banner warns of the data."""
     outputs = [output for cell in book.cells for output in cell.get("outputs", [])]
     kinds = [about(output).get("is") for output in outputs]
     if "answer" not in kinds or "banner" in kinds or "sentence" not in kinds[: kinds.index("answer")]:
+        return []
+    if "figure" in kinds[: kinds.index("sentence")]:  # it is what that shows
         return []
     sentence = outputs[kinds.index("sentence")]
     first, *rest = sentences_of(sentence.data["text/markdown"])

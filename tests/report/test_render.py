@@ -206,6 +206,23 @@ def test_a_page_whose_title_was_deleted_keeps_its_banner_and_its_answer(
         assert said in page
 
 
+def test_what_is_said_first_after_a_figure_is_its_finding_and_not_what_the_data_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = Page("05_x", ratings_frame([rating()]))
+    outputs: list[Any] = []
+    monkeypatch.setattr(
+        "axisjudge.report.page._show",
+        lambda bundle, about=None: outputs.append(new_output("display_data", bundle, metadata=about or {})),
+    )
+    page.figure("line", plt.subplots()[1].plot([1, 2])[0].axes, alt="A line")
+    page.say("It rises.")
+    page.answer("Yes.")
+    text = report_markdown(new_notebook(cells=[new_markdown_cell("# Q?"), new_code_cell("1", outputs=outputs)]))
+    assert "*Figure 1. A line. It rises.*" in text
+    assert text.count("It rises.") == 2, "in the caption, for all"
+
+
 def test_contents_lead_to_headings(monkeypatch: pytest.MonkeyPatch) -> None:
     tags = Tags(report_html(said_page(monkeypatch, lambda page: None), "t", "s")).found
     anchors = [attributes["id"] for name, attributes in tags if name == "h2"]
