@@ -567,7 +567,7 @@ def _excel(path: Path) -> ReadTable:
     frame = frame if len(filled) > 1 else frame.drop("sheet")
     notes = (f"sheets {', '.join(filled)} are read one below the other",) if len(filled) > 1 else ()
     if titles := {title for name, (_, title) in named.items() if title and name in filled}:
-        notes = (*notes, f"the first line is a title, and the second holds the headings: {min(titles)[:60]!r}")
+        notes = (*notes, f"a title stands above the headings: {min(titles)[:60]!r}")
     return ReadTable({name: frame[name].to_list() for name in frame.columns}, notes)
 
 
@@ -578,13 +578,13 @@ def _python(code: str, sheet: str) -> str:
 
 
 def _below_title(sheet: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """A sheet under its headings, and the title that stands alone above them."""
-    first = sheet.row(0) if sheet.height else ()
+    """A sheet under its headings, and the title that stands alone above them, with what is under it there."""
+    at, first = next(((n, row) for n, row in enumerate(sheet.iter_rows()) if any(row[1:])), (0, ()))
     named = [name for name in sheet.columns if not name.startswith("__UNNAMED__")]
     under = all(first) and len({*first}) == len(first) > 1 and all(number_of(each) is None for each in first)
     if len(named) != 1 or named != sheet.columns[:1] or not under:
         return sheet, ""
-    return sheet[1:].rename(dict(zip(sheet.columns, first, strict=True))), named[0]
+    return sheet[at + 1 :].rename(dict(zip(sheet.columns, first, strict=True))), named[0]
 
 
 def _headed_twice(frame: pl.DataFrame) -> bool:

@@ -652,6 +652,8 @@ def test_workbooks_with_a_title_two_headings_or_several_sheets(tmp_path, monkeyp
     heads = ["item", "human", "gpt"]
     titled = workbook(tmp_path / "titled.xlsx", {"S": [["How people see it", "", ""], heads, *rows]})
     assert check(titled).read.votes.n_items == 60
+    titled = workbook(tmp_path / "titled.xlsx", {"S": [["Round 2", "", ""], ["by QA", "", ""], [], heads, *rows]})
+    assert check(titled).read.roles.people == ("human",)
     twice = workbook(tmp_path / "twice.xlsx", {"S": [["", "use", ""], ["case", "human", "gpt"], *rows]})
     sheets = {"Texts": [["text", "by"], ["a text", "b"]], "ann 1": [heads, *rows], "ann 2": [heads, *rows]}
     several = workbook(tmp_path / "several.xlsx", sheets)
