@@ -38,8 +38,6 @@ from axisjudge.ratings.edge import MOST_WORDS, NO_VERDICT, SCHEMA, alike, same_c
 from axisjudge.ratings.scales import checked_scale, number_of, plain
 from axisjudge.verdict import RaterKind
 
-#: These may be an answer (not applicable), but not among numbers and verdicts.
-_MAY_ANSWER = words_in("none na n/a")
 #: Fields that are whole numbers.
 WHOLE = ("step_index", "repeat", "input_tokens", "cached_tokens", "output_tokens")
 #: What may stand beside a wide column, by words of its name.
@@ -120,7 +118,9 @@ def _change(words: pl.Series, keep: str) -> tuple[dict[str, object], str] | None
     plain = others.str.replace_all("_", "x").cast(pl.Float64, strict=False).is_finite().fill_null(value=False)
     numbers = bool((plain | percent | comma).all())
     verdicts = numbers or (len(others) <= MOST_WORDS and says_verdicts(word(each) or "" for each in others))
-    nothing = sorted(words.filter(empty if verdicts else folded.is_in([*NO_VERDICT - _MAY_ANSWER])))
+    answer = folded.is_in(["none", "n/a"])  # beside minor and major; a program's None stands out by its capital
+    answer &= (words != "None") | others.str.contains("^[A-Z]").any()
+    nothing = sorted(words.filter(empty if verdicts else empty & ~answer))
     change: dict[str, object] = dict.fromkeys(nothing)
     notes = [f"{', '.join(nothing)} counted as empty (else: {keep} WORD=WORD)"] if nothing else []
     if len(others) and percent.all():

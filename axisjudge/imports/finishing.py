@@ -19,7 +19,7 @@ from axisjudge.imports.recognise import kind_of
 from axisjudge.labels.own import OF_RUN, word_error
 from axisjudge.ratings import edge
 from axisjudge.ratings.edge import side, word
-from axisjudge.ratings.scales import checked_scale, nominal_of, number_of, on_scale, recognised_scale
+from axisjudge.ratings.scales import checked_scale, codes_of_none, nominal_of, number_of, on_scale, recognised_scale
 from axisjudge.verdict import AXES, OPEN
 
 #: A record or list written into one cell.
@@ -146,6 +146,10 @@ def _scales(judged: pl.DataFrame, options: ImportOptions) -> tuple[dict[str, str
         if scale is None and not answers:
             scale = "nominal"
         elif scale is None:
+            if codes := codes_of_none(answers):
+                ways = [WayOut(each_by("--missing", codes), "if they are no answers")]
+                ways.append(WayOut(("--scale", f"{question}=nominal"), "to take every word as it stands"))
+                raise InputError(question, f"holds {', '.join(codes)} beside numbers up to 10", ways=ways)
             scale = recognised_scale(question, answers)
             notes.append(_recognised(question, scale, answers))
         elif scale == "nominal":

@@ -273,8 +273,6 @@ def once(table: pl.DataFrame, *key: str, rule: str, where: str = "ratings", cure
 
 # Words of any question: which cells mean the same, which hold none, and which side a word takes by itself.
 
-#: Cells that hold no verdict.
-NO_VERDICT = frozenset({"", "na", "n/a", "nan", "null", "none", "<na>", "nat", "#n/a", "-", "–", "—"})
 #: More different words than this are no question with words.
 MOST_WORDS = 20
 
@@ -284,6 +282,8 @@ def words_in(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+#: Cells that hold no verdict.
+NO_VERDICT = frozenset({"", *words_in(". .. ... ? ?? - -- --- – — na n.a n.a. n/a #n/a nan null none <na> nat")})
 #: Words that say by themselves what is good.
 PASSING = words_in("pass passed passing correct right good ok okay success successful succeeded") | words_in(
     "valid accept accepted acceptable satisfied resolved chosen"

@@ -19,6 +19,8 @@ MOST_WORDS = 50
 #: Whole numbers over a wider range than this are measured rather than graded.
 _MOST_GRADES = 20
 _NUMBERS = re.compile(r"(ordinal|interval):(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)")
+#: What surveys write for no answer.
+_CODES = (-1, -9, -99, -999, 77, 88, 97, 98, 99, 999)
 _STEP_WORDS = {-1.0: "-1", 0.0: "0", 1.0: "+1"}
 
 
@@ -31,6 +33,19 @@ def number_of(word: object) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
+
+
+def codes_of_none(words: Iterable[str]) -> list[str]:
+    """Of grades those that surveys write for no answer, apart from all others: 99 among 1 to 5, -1 among 0 to 4.
+
+    >>> codes_of_none(["1", "2", "3", "99"]), codes_of_none(["-1", "0", "1"])
+    (['99'], [])
+    """
+    numbers = {each: number_of(each) for each in words}
+    rest = [number for number in numbers.values() if number not in _CODES]
+    grades = all(number is not None and 0 <= number <= 10 for number in rest) and {*rest} - {0, 1}
+    codes = [each for each, number in numbers.items() if number in _CODES]
+    return codes if grades and len(codes) < len(rest) else []
 
 
 def word_of(answer: object) -> str:

@@ -20,7 +20,7 @@ from axisjudge.imports.cells import each_by, of_bad
 from axisjudge.imports.items import telling_apart
 from axisjudge.imports.recognise import NAMES, Recognised, in_order, named_column, tokens
 from axisjudge.ratings.edge import AFFIRMING, DENYING, FAILING, MOST_WORDS, PASSING, side, word, words_in
-from axisjudge.ratings.scales import Level, plain
+from axisjudge.ratings.scales import Level, codes_of_none, plain
 from axisjudge.stats.clusters import Alike
 from axisjudge.stats.reference import majority
 from axisjudge.stats.uneven_draws import Families, apart_reason, comparable_features
@@ -183,16 +183,17 @@ def _caught(positive: str, counts: Counter[str]) -> Question:
 
 def _recognised(counts: Counter[str], spoken: Mapping[str, Counter[str]], people: Sequence[str]) -> Question:
     words = sorted(counts)
-    if all(map(_is_number, words)):
+    codes = codes_of_none(words)
+    if not codes and all(map(_is_number, words)):
         return _numbers(counts)
-    known = [each for each in words if side(each)]
+    known = [each for each in words if (each not in codes if codes else side(each))]
     if len(known) == len(words):
         code = {each: int(side(each) == "fail") for each in words}
         theirs = {each for name in people for each in spoken[name]}
         passing, failing = (_spoken(counts, code, index, theirs) for index in (0, 1))
         mixed = not any(each in PASSING | FAILING for each in words)
         return Question((passing, failing), code, failing=failing, passing=passing, assumed=mixed)
-    if clear := [each for each in known if each not in _SINGLE]:
+    if clear := [each for each in known if codes or each not in _SINGLE]:
         unknown = [each for each in words if each not in known]
         where = [name for name, used in spoken.items() if used.keys() & set(unknown)]
         rule = f"hold {_listed(unknown, counts)} beside {_listed(clear, counts)} (in {', '.join(where)})"
