@@ -328,7 +328,8 @@ def same_choices(own: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
     of_sides = all(side(word(each) or "") for each in (*words, *others))
 
     def bare(text: str) -> str:
-        return side(word(text) or "") if of_sides else _OF_ANSWERS.sub("", text.casefold().strip("[]() "), count=1)
+        answer = text.casefold().replace("[[c]]", "tie").strip("[]() ")
+        return side(word(text) or "") if of_sides else _OF_ANSWERS.sub("", answer, count=1)
 
     by_choice = {bare(each): each for each in others}
     pairs = {each: by_choice.get(bare(each), "") for each in words}
