@@ -60,10 +60,12 @@ _OF_FORM = words_in(
     "ground as by of the is final parsed raw ratings scores quality class choice word id text response"
 ) | (
     words_in("output completion generation reply majority mean average median consensus rater eval evaluation")
-    | words_in("mini nano opus sonnet haiku flash pro turbo instruct chat base large small preview it thinking")
+    | words_in("mini nano opus sonnet haiku flash pro turbo instruct chat base large small plus preview it thinking")
 )
 _CORRECT = words_in("correct correctness accurate accuracy")
 _AGREES = words_in("correct match agree agreement")
+#: A version or size of a model: v2, 4o, 70b, 8x7b, r1.
+_VERSION = re.compile(r"v?\d+(x?\d*[a-z])?|r\d+")
 #: One of two answers, with what may stand before its letter or number.
 _OF_ANSWER = r"(?:model|assistant|response|answer|output|option|choice|system|summary|candidate|completion)[\W_]*"
 _TWO_ANSWERS = ({"a", "b"}, {"1", "2"}, {"left", "right"}, {"first", "second"})
@@ -286,10 +288,10 @@ def agreeing(known: Recognised, names: Sequence[str], people: Sequence[str]) -> 
 def about(name: str) -> frozenset[str]:
     """What a column's name says that it is of, and not who said it or in which form.
 
-    >>> sorted(about("human_toxic")), sorted(about("response_a_gpt4")), sorted(about("judge_v2"))
-    (['toxic'], ['a'], [])
+    >>> sorted(about("human_toxic")), sorted(about("response_a_gpt4")), sorted(about("judge_v2")), about("gpt-4o")
+    (['toxic'], ['a'], [], frozenset())
     """
-    every = {each for each in tokens(name) if len(each) > 1 and not re.fullmatch(r"v?\d+", each)}
+    every = {each for each in tokens(name) if len(each) > 1 and not _VERSION.fullmatch(each)}
     own = {each for each in every if not who(each)} - {*NAMES["verdict"]} - _OF_FORM - _CORRECT
     letters = re.findall(rf"{_OF_ANSWER}([a-e]|\d)(?![a-z0-9])", name.casefold())
     return frozenset(own | {*letters} | ({"correct"} if every & _CORRECT else set()))

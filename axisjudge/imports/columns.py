@@ -63,7 +63,7 @@ from axisjudge.imports.recognise import (
 from axisjudge.imports.sheets import Columns, ReadTable
 from axisjudge.ratings.edge import side, words_in
 from axisjudge.ratings.scales import number_of, plain
-from axisjudge.verdict import AXES, Rating
+from axisjudge.verdict import AXES, RaterKind, Rating
 
 IGNORED = "ignore"
 #: These say something of a rating or its rater, and are none where they stand in the record around it.
@@ -71,6 +71,7 @@ _PARTS = ("verdict", "confidence", "rationale", "model", "family", "rater_versio
 #: Where a table names its raters in a column, its rows are ratings, and not items by their number.
 _RATERS = NAMES["rater"][:-1]
 _OF_IDS = words_in("id idx index key uid")
+_BY: tuple[tuple[RaterKind, str], ...] = (("human", "people"), ("llm", "models"))
 #: A column of more different or longer words is text, not answers.
 _MOST_WORDS, _LONGEST = 50, 60
 
@@ -291,11 +292,12 @@ def _raters(
 
 def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> None:
     """Refuse a table that names its rater and has the words of one question in several columns: whose is which?"""
-    rater = roles["rater"]
+    rater, alone = roles["rater"], known.columns[roles["rater"]].distinct == 1
     verdicts = [name for name in known.of("verdict") if known.columns[name].words and name not in roles.values()]
     verdicts = [name for name in verdicts if name not in known.outer]
     verdicts += [roles["verdict"]] if "verdict" in roles and known.columns[roles["verdict"]].words else []
-    people = [name for name in verdicts if who(name) == "people" or "correct" in tokens(name)]
+    theirs = {"people", ""} if alone and who(rater) == "people" else {"people"}  # one person said what no judge did
+    people = [name for name in verdicts if who(name) in theirs or "correct" in tokens(name)]
     rivals = {
         name: [one for one in people if one != name and known.columns[name].words & known.columns[one].words]
         for name in verdicts
@@ -308,7 +310,7 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
     judge, of = pairs[0]
     rule = f"{judge} and {of[0]} hold the same words, and {rater} may have said either"
     options: tuple[str, ...] = ("--column", f"{judge}=verdict", "--column", f"{of[0]}=ignore", "--kind", "llm")
-    alone, is_human = known.columns[rater].distinct == 1, bool(tokens(of[0]) & HUMAN)
+    is_human = bool(tokens(of[0]) & HUMAN)
     is_judges = who(judge) == "judge" and who(rater) == "people"
     if alone or (is_judges and is_human):
         options = ("--kind", f"{judge}=llm", "--kind", f"{of[0]}=human")
@@ -320,9 +322,10 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
 def _refuse_answers_for_names(where: str, known: Recognised, rater: str, options: ImportOptions) -> None:
     """Refuse a column that is named like a rater and has another rater's words, an item a row: names, or answers?"""
     others = [name for name in known.of("verdict") if name not in (rater, *known.outer) and who(name)]
-    others = [name for name in others if alike(known.columns[rater], known.columns[name])]
+    of = known.columns[rater]  # one number in all rows is somebody's
+    others = [name for name in others if alike(of, known.columns[name], named=not of.numbers)]
     given = options.kind or options.kinds or options.rater_column or "rater" in options.columns.values()
-    if given or not others or not known.item or known.columns[rater].kind != "verdict":
+    if given or not others or not known.item or of.kind != "verdict":
         return
     kind = ("--kind", "llm") if who(rater) == "judge" else ("--kind", "human", *DRAW)
     asked = () if options.question or known.named("question") else ("--question", items.named_after(where))
@@ -383,11 +386,8 @@ def _only(question: str, raters: Sequence[str]) -> list[WayOut]:
     if any(map(kind_of, raters)):
         return [WayOut((*items.kinds_of(raters), "--question", question), f"only {question}")]
     return [
-        WayOut(
-            (*each_by("--kind", (f"{name}={kind}" for name in raters)), *draw, "--question", question),
-            f"only {question}, if {who_said} said it",
-        )
-        for kind, who_said, draw in (("human", "people", DRAW), ("llm", "models", ()))
+        WayOut((*items.kinds_of(raters, kind), "--question", question), f"only {question}, if {by} said it")
+        for kind, by in _BY
     ]
 
 
@@ -578,9 +578,10 @@ def _kinds_by_names(layout: Layout, known: Recognised) -> list[WayOut]:
                 kinds_if = (f"{each}={'llm' if each == name else kind_of(each) or 'llm'}" for each in layout.answers)
                 ways.append(WayOut(each_by("--kind", kinds_if), f"a model said {name}"))
             return ways
-        several = one and unlike(layout.answers)
-        when = f"{', '.join(layout.answers[:4])} answer one question" if several else ""
-        return [WayOut(items.kinds_of(layout.answers), when, clear=one and not several)]
+        if unsaid := ", ".join(name for name in layout.answers if not kind_of(name)):
+            return [WayOut(items.kinds_of(layout.answers, kind), f"{by} said {unsaid}") for kind, by in _BY]
+        when = f"{', '.join(layout.answers[:4])} answer one question" if one and unlike(layout.answers) else ""
+        return [WayOut(items.kinds_of(layout.answers), when, clear=one and not when)]
     raters = known.frame[column].drop_nulls().str.strip_chars().unique(maintain_order=True) if column else [verdict]
     kinds = {name: kind_of(name, column) for name in raters}
     if who(column) == "people" and {"llm", None} <= {*kinds.values()}:  # models beside people whose names say nothing

@@ -33,6 +33,7 @@ from axisjudge.imports.recognise import (
 )
 from axisjudge.ratings.edge import alike, words_in
 from axisjudge.ratings.scales import plain
+from axisjudge.verdict import RaterKind
 
 #: So a column is named that holds what was made, and not what a rater wrote of it.
 _OF_MAKING = words_in("timestamp time date created seed")
@@ -244,9 +245,9 @@ def refuse_placed(where: str, known: Recognised, placed: Mapping[str, tuple[str,
     raise InputError(where, f"holds verdicts on several texts in a row ({few})", cure="take one text", ways=ways)
 
 
-def kinds_of(names: Sequence[str]) -> tuple[str, ...]:
-    """Each of these raters with its likely kind, and how labels were drawn where all are people."""
-    kinds = {name: kind_of(name) or "llm" for name in names}
+def kinds_of(names: Sequence[str], unsaid: RaterKind = "llm") -> tuple[str, ...]:
+    """Each of these raters with its likely kind, else `unsaid`, and how labels were drawn where all are people."""
+    kinds = {name: kind_of(name) or unsaid for name in names}
     options = each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items()))
     return (*options, *DRAW) if set(kinds.values()) == {"human"} else options
 

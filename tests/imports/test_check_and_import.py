@@ -258,3 +258,82 @@ def test_a_word_beside_one_of_a_side_may_be_the_other_side():
     with pytest.raises(InputError) as refused:
         check(words)
     assert ("--words", "ok,violation") in [way.options for way in refused.value.ways]
+
+
+@pytest.mark.parametrize("empty", [".", "?", "NA", "None", "n.a."])
+@pytest.mark.parametrize("words", [("pass", "fail"), ("low", "mid", "high"), ("1", "2", "3", "4")])
+def test_a_cell_that_says_nothing_is_no_word_whatever_the_others_are(tmp_path, empty, words):
+    truth = [*words] * (60 // len(words))
+    table = {"id": IDS, "gpt_rating": gaps(noisy(truth), empty), "human_rating": gaps(truth, empty, by=11)}
+    path = written(tmp_path / "t.csv", table)
+    votes = check(path).read.votes
+    assert empty.lower() not in votes.question.words
+    assert (votes.n_labelled, len(votes.spoken["gpt_rating"])) == (54, len(words))
+    status = dict(import_ratings([path]).ratings.group_by("rater").agg(pl.col("status").eq("ok").sum()).iter_rows())
+    assert status == {"gpt_rating": 51, "human_rating": 54}
+
+
+@pytest.mark.parametrize(("code", "words"), [("99", "12345"), ("-1", "12345"), ("999", "01234")])
+@pytest.mark.parametrize("by_both", [True, False])
+def test_a_code_for_no_answer_among_grades_is_asked_about(tmp_path, code, words, by_both):
+    truth = [*words] * (60 // len(words))
+    table = {
+        "id": IDS,
+        "gpt_score": gaps(noisy(truth), code, by=7 if by_both else 61),
+        "human_score": gaps(truth, code),
+    }
+    path = written(tmp_path / "t.csv", table)
+    for command in (lambda: check(path), lambda: import_ratings([path])):
+        with pytest.raises(InputError) as refused:
+            command()
+        assert any(("--missing", code) == way.options[-2:] for way in refused.value.ways)
+    assert check(path, missing=[code]).read.votes.n_labelled == 51
+
+
+def test_of_raters_who_are_nobody_by_name_people_are_proposed_too(tmp_path):
+    table = {
+        "id": IDS,
+        "anna": TRUTH,
+        "ben": noisy(TRUTH, seed=4),
+        "gpt-4o": JUDGE,
+        "llama-3.1-8b": noisy(TRUTH, seed=5),
+    }
+    path = written(tmp_path / "t.csv", table)
+    with pytest.raises(InputError) as refused:
+        check(path)
+    assert ("--human", "anna", "--human", "ben") in [way.options for way in refused.value.ways]
+    assert set(check(path, human=["anna", "ben"]).read.roles.judges) == {"gpt-4o", "llama-3.1-8b"}
+    with pytest.raises(InputError) as refused:
+        import_ratings([path])
+    assert any({"anna=human", "ben=human", "gpt-4o=llm"} < {*way.options} for way in refused.value.ways)
+
+
+def test_words_of_another_language_are_compared_once_it_is_said_who_are_people(tmp_path):
+    meant = {"pass": "ja", "fail": "nein"}
+    path = written(
+        tmp_path / "t.csv", {"Fall": IDS, "LLM_Urteil": said(JUDGE, **meant), "Mensch": said(TRUTH, **meant)}
+    )
+    with pytest.raises(InputError) as refused:
+        check(path)
+    assert any(way.options[:2] == ("--human", "Mensch") for way in refused.value.ways)
+
+
+def test_a_choice_in_double_brackets_has_its_tie_in_the_third(tmp_path):
+    choices = ["model_a", "model_b", "tie"] * 20
+    brackets = dict(zip(("model_a", "model_b", "tie"), ("[[A]]", "[[B]]", "[[C]]"), strict=True))
+    path = written(
+        tmp_path / "t.csv", {"id": IDS, "gpt4_vote": said(noisy(choices), **brackets), "human_vote": choices}
+    )
+    judges, words = by_check(path)
+    assert judges == {"gpt4_vote"}
+    assert sum(words["gpt4_vote"][item] == word for item, word in words["human_vote"].items()) == sum(
+        map(str.__eq__, choices, noisy(choices))
+    )
+    assert import_ratings([path]).ratings["verdict"].n_unique() == 3
+
+
+def test_the_words_beside_one_persons_number_are_the_judges_and_theirs(tmp_path):
+    table = {"annotator": ["1"] * 60, "choice": TRUTH, "id": IDS, "llm_choice": JUDGE}
+    with pytest.raises(InputError) as refused:
+        import_ratings([written(tmp_path / "t.csv", table)])
+    assert [way.options[:4] for way in refused.value.ways] == [("--kind", "llm_choice=llm", "--kind", "choice=human")]

@@ -54,7 +54,7 @@ from axisjudge.imports.recognise import (
     who,
 )
 from axisjudge.ratings.edge import of_unlike_scales, side, words_in
-from axisjudge.ratings.scales import plain
+from axisjudge.ratings.scales import codes_of_none, plain
 from axisjudge.studies._shared.frames import Floats
 
 _ITEMS = tuple(name for name in NAMES["trajectory_id"] if name not in CLUSTERS)
@@ -408,11 +408,16 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
     made = "".join(f"; {name} says who made what was rated, and not who rated it" for name in makers(known)[:1])
     if len(verdicts) == 1:
         rule = f"{listed} is the one column of verdicts, and a judge's and people's are compared{made}"
-        raise InputError("--human", rule, cure="the other's verdicts are missing in this table")
+        others = [name for name in free if judged and name != listed and share_words(free[name], free[listed])]
+        ways = [WayOut(("--human", name), f"if people said {name}") for name in others]
+        cure = "the other's verdicts are missing in this table" * (not ways)
+        raise InputError("--human", rule, cure=cure, ways=ways)
     if verdicts:
         rule = f"no column is recognised as what people said; columns of verdicts are {listed}{made}"
         may = alike or (verdicts if len(verdicts) == 2 and not judged else [])
         ways = [WayOut(("--human", name), f"if people said {name}") for name in may]
+        if judged and len(may) > 1:
+            ways.insert(0, WayOut(each_by("--human", may), f"if people said {', '.join(may)}"))
         one_question = all(share_words(free[name], free[verdicts[0]]) for name in verdicts)
         if not judged and one_question and not unlike(verdicts):
             ways.append(WayOut(("--judge", *NOBODY, *each_by("--human", verdicts)), "people said all"))
@@ -513,6 +518,8 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         passing = (f"{name} {'<' if of_bad([name])[0] else '>='} {bar:g}" for name, bar in bars.items())
         rules = each_by("--pass-if", passing)
         way = WayOut(("--judge", scores[0], *rules))
+        if codes := codes_of_none(theirs):
+            way = WayOut(each_by("--missing", codes), f"if {', '.join(codes)} is no answer")
         return InputError("--judge", rule, cure="say from where on a number passes", ways=[way])
     others = [
         name
