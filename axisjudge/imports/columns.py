@@ -130,7 +130,7 @@ def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) 
 
 def _of_a_list(known: Recognised, options: ImportOptions) -> tuple[str, ...]:
     """Id of the record and place in its list, where rows are a list's and none says who rated, or what was asked."""
-    inner = [name for name in known.frame.columns if name not in known.outer]
+    inner = [name for name in known.frame.columns if name not in known.outer and not holds_answers(known, name)]
     number = next((name for name in inner if name.endswith(".number")), "")
     of = named_column([name for name in known.frame.columns if name in known.outer], NAMES["trajectory_id"])
     themselves = named_column(inner, (*_RATERS, *NAMES["question"], *NAMES["trajectory_id"]))
@@ -438,10 +438,9 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
     if "trajectory_id" not in roles and known.item and known.item not in taken:
         roles["trajectory_id"] = known.item
         taken.add(known.item)
-    if "cluster_id" in roles and roles["cluster_id"] not in columns and (item := roles.get("trajectory_id")):
-        several = known.frame.group_by(item).agg(pl.col(roles["cluster_id"]).n_unique()).to_series(1).max()
-        if several != 1:  # an item stands in one cluster; this says something of ratings
-            taken.discard(roles.pop("cluster_id"))
+    group, item = roles.get("cluster_id", ""), roles.get("trajectory_id")
+    if group and group not in columns and item and known.frame.select(item, group).unique()[item].is_duplicated().any():
+        taken.discard(roles.pop("cluster_id"))  # an item stands in one; this says something of ratings
     raters = [name for name in heads if name in options.kinds and name not in columns]
     return roles, [name for name in heads if name not in {*taken, *options.kinds}] + raters
 
@@ -584,8 +583,9 @@ def _kinds_by_names(layout: Layout, known: Recognised) -> list[WayOut]:
         return [WayOut(items.kinds_of(layout.answers), when, clear=one and not when)]
     raters = known.frame[column].drop_nulls().str.strip_chars().unique(maintain_order=True) if column else [verdict]
     kinds = {name: kind_of(name, column) for name in raters}
-    if who(column) == "people" and {"llm", None} <= {*kinds.values()}:  # models beside people whose names say nothing
-        return [WayOut(each_by("--kind", (f"{name}={kind or 'human'}" for name, kind in kinds.items())))]
+    if {"llm", None} <= {*kinds.values()}:  # models beside people of whom no name says it
+        ways = [WayOut(items.kinds_of(raters, of, column), f"the others are {by}") for of, by in _BY]
+        return [ways[0]._replace(when="")] if who(column) == "people" else ways
     if last_part(column) == "model":  # whose answers were rated, as well as who rated
         of_others = WayOut(("--column", f"{column}=agent", "--rater", "judge", "--kind", "llm"), f"{column} was rated")
         return [*(way._replace(when=f"{column} says who rated, and {way.when}") for way in both), of_others]
@@ -595,6 +595,6 @@ def _kinds_by_names(layout: Layout, known: Recognised) -> list[WayOut]:
         part = tokens(column) & OF_PEOPLE and len(known.of("rater")) > 1  # with others it names raters of a part
         return [both["human" in distinct]._replace(when="", clear=not (beside or part))]
     if None not in distinct:
-        return [WayOut(each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items())), clear=True)]
-    named = {who(name) for name in (column, verdict)} - {""}
+        return [WayOut(items.kinds_of(raters, column=column), clear=True)]
+    named = {who(column), "" if plain(verdict) in NAMES["verdict"] and column else who(verdict)} - {""}
     return [both["people" in named]._replace(when="")] if len(named) == 1 else both

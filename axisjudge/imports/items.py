@@ -7,7 +7,7 @@ named, or another answer stands, are of other runs, though no rater had two of t
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -245,9 +245,9 @@ def refuse_placed(where: str, known: Recognised, placed: Mapping[str, tuple[str,
     raise InputError(where, f"holds verdicts on several texts in a row ({few})", cure="take one text", ways=ways)
 
 
-def kinds_of(names: Sequence[str], unsaid: RaterKind = "llm") -> tuple[str, ...]:
-    """Each of these raters with its likely kind, else `unsaid`, and how labels were drawn where all are people."""
-    kinds = {name: kind_of(name) or unsaid for name in names}
+def kinds_of(names: Iterable[str], unsaid: RaterKind = "llm", column: str = "") -> tuple[str, ...]:
+    """Each of these raters (of `column`) with its likely kind, else `unsaid`; of people alone, how they were drawn."""
+    kinds = {name: kind_of(name, column) or unsaid for name in names}
     options = each_by("--kind", (f"{name}={kind}" for name, kind in kinds.items()))
     return (*options, *DRAW) if set(kinds.values()) == {"human"} else options
 

@@ -27,7 +27,7 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.imports.in_a_cell import out_of_maps, raters_apart
-from axisjudge.imports.recognise import NAMES, recognise, texts, tokens, who
+from axisjudge.imports.recognise import CANDIDATES, NAMES, recognise, texts, tokens, who
 from axisjudge.imports.rewardbench import pairs_in
 from axisjudge.labels.own import decoded, separated
 from axisjudge.labels.reading import read_bytes, read_json, read_json_lines
@@ -347,7 +347,7 @@ def _beside_each_other(rows: Sequence[Row]) -> dict[str, list[Any]]:
 def _list_of_rows(rows: Sequence[Row], but: Set[str] = frozenset()) -> str:
     """The list of records in each row whose records are ratings of their own; nothing if there is none.
 
-    They name themselves (DeepEval's metrics), or are many and hold what somebody said of them (claims of an answer).
+    They name themselves (DeepEval's metrics), or are many, or each has a judge's and people's own (claims).
     """
     counts = Counter(name for row in rows for name, cell in row.items() if _is_records(cell))
     names = {name for name, count in counts.items() if count * _SELDOM >= len(rows)} - but
@@ -363,10 +363,11 @@ def _list_of_rows(rows: Sequence[Row], but: Set[str] = frozenset()) -> str:
 
 
 def _hold_raters(cells: Sequence[Any]) -> bool:
-    """Whether records in each list hold a list of records that name themselves: what each worker said of a sentence."""
+    """Whether records in each list hold a judge's and people's words, or a list of records that name themselves."""
     records = [each for cell in cells if _is_records(cell) for each in cell][:200]
     inner = {key for each in records for key, cell in each.items() if _is_records(cell)}
-    return any(_name_themselves([each.get(key) for each in records]) for key in inner)
+    both = any({"people", "judge"} <= {who(key) for key in {*_spread(each)} - CANDIDATES} for each in records)
+    return both or any(_name_themselves([each.get(key) for each in records]) for key in inner)
 
 
 def _says_verdicts(cells: Any) -> bool:
@@ -563,8 +564,7 @@ def _excel(path: Path) -> ReadTable:
         raise InputError(str(path), "has headings in two lines", cure=cure)
     empty = [name for name in frame.columns if name.startswith("__UNNAMED__") and not frame[name].count()]
     numbered = {name: f"column {int(name[11:]) + 1}" for name in frame.columns if re.fullmatch(r"__UNNAMED__\d+", name)}
-    frame = frame.drop(empty).rename(numbered, strict=False)
-    frame = frame if len(filled) > 1 else frame.drop("sheet")
+    frame = frame.drop(*empty, *["sheet"] * (len(filled) == 1)).rename(numbered, strict=False)
     notes = (f"sheets {', '.join(filled)} are read one below the other",) if len(filled) > 1 else ()
     if titles := {title for name, (_, title) in named.items() if title and name in filled}:
         notes = (*notes, f"a title stands above the headings: {min(titles)[:60]!r}")

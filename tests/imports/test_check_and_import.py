@@ -337,3 +337,22 @@ def test_the_words_beside_one_persons_number_are_the_judges_and_theirs(tmp_path)
     with pytest.raises(InputError) as refused:
         import_ratings([written(tmp_path / "t.csv", table)])
     assert [way.options[:4] for way in refused.value.ways] == [("--kind", "llm_choice=llm", "--kind", "choice=human")]
+
+
+def test_in_a_long_table_too_the_others_beside_a_model_may_be_people(tmp_path):
+    path = written(tmp_path / "t.csv", long(maria=TRUTH, jose=noisy(TRUTH, seed=4), **{"gpt-4o": JUDGE}))
+    with pytest.raises(InputError) as refused:
+        check(path)
+    assert ("--human", "maria", "--human", "jose") in [way.options for way in refused.value.ways]
+    with pytest.raises(InputError) as refused:
+        import_ratings([path])
+    assert any({"maria=human", "jose=human", "gpt-4o=llm"} < {*way.options} for way in refused.value.ways)
+
+
+def test_records_of_a_short_list_with_a_judges_and_a_persons_word_each_are_items(tmp_path):
+    claims = [{"claim": f"claim {n}", "human": TRUTH[n], "judge": JUDGE[n]} for n in range(60)]
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps([{"id": f"a{n}", "claims": claims[n : n + 3]} for n in range(0, 60, 3)]))
+    assert check(path).read.votes.n_items == 60
+    ratings = import_ratings([path]).ratings
+    assert dict(ratings.group_by("rater").len().iter_rows()) == {"human": 60, "judge": 60}

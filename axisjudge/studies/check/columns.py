@@ -260,6 +260,7 @@ def _long_people(known: Recognised, rater: str, raters: Sequence[str], wishes: R
         listed = ", ".join(raters[:8])
         may = [name for name in raters if not kind and not is_model(name) and name not in wishes.judges]
         ways = [WayOut(("--judge", *NOBODY), "if all are people")] if may == raters else []
+        ways += [WayOut(each_by("--human", may), "if all but models are")] * (1 < len(may) < len(raters))
         ways += [WayOut(("--human", name)) for name in may[::-1]]
         rule = f"which raters of column {rater!r} are people?"
         raise InputError("--human", rule, listed, "name them, once each" if may else "all are models", ways)
