@@ -203,7 +203,7 @@ def enough_for(compute: Callable[[], _T]) -> tuple[_T | None, str]:
 
 
 def _short(value: Any, limit: int = 80) -> str:
-    is_number = getattr(value, "shape", None) == ()  # numpy's: 5.0, not np.float64(5.0)
+    is_number = getattr(value, "shape", None) == () and hasattr(value, "item")  # numpy's: 5.0, not np.float64(5.0)
     text = " ".join(repr(value.item() if is_number else value).split())
     return text if len(text) <= limit else text[: limit - 3] + "..."
 

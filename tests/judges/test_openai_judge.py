@@ -120,7 +120,7 @@ def test_the_five_axes_share_their_prefix_and_the_cache_is_told(
         ({"refusal": "I cannot help with that."}, "refused", "refused"),
         ({"text": verdict_text(verdict="maybe")}, "parse_error", "verdict: Input should be"),
         ({"text": verdict_text() + verdict_text(confidence=0.1)}, "parse_error", "2 objects stand in it"),
-        ({"text": verdict_text()[:-1]}, "parse_error", "no objects stand in it"),
+        ({"text": verdict_text()[:-1]}, "parse_error", "broken or cut off"),
         ({"text": verdict_text(confidence=1.01)}, "parse_error", "less than or equal to 1"),
     ],
 )

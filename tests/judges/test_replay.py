@@ -79,13 +79,23 @@ def test_the_answer_is_the_recorded_one_and_costs_nothing_again(
     assert judge.prompt_sha256(trajectory, asked) == "p1"
 
 
-def test_a_lost_rating_stays_lost_and_the_last_line_counts(
+def test_a_lost_rating_stays_lost_takes_no_verdict_away_and_the_last_line_counts(
     tmp_path: Path, trajectory: Trajectory, rubrics: dict[Axis, Rubric]
 ) -> None:
-    lost = {"status": "refused", "verdict": None, "confidence": None, "confidence_source": None}
-    (judge,) = replay(tmp_path / "r.jsonl", recorded(trajectory), recorded(trajectory, **lost, rationale="refused"))
-    answer = asyncio.run(judge.grade(trajectory, {AXIS: rubrics[AXIS]})).answers[AXIS]
-    assert (answer.status, answer.verdict, answer.rationale) == ("refused", None, "refused")
+    none = {"status": "refused", "verdict": None, "confidence": None, "confidence_source": None}
+    first, lost, later = (
+        recorded(trajectory),
+        recorded(trajectory, **none, rationale="refused"),
+        recorded(trajectory, verdict="correct", confidence=0.6),
+    )
+    for lines, known in (
+        ([lost], ("refused", None)),
+        ([first, lost], ("ok", "incorrect")),
+        ([first, lost, later], ("ok", "correct")),
+    ):
+        (judge,) = replay(tmp_path / f"{len(lines)}.jsonl", *lines)
+        answer = asyncio.run(judge.grade(trajectory, {AXIS: rubrics[AXIS]})).answers[AXIS]
+        assert (answer.status, answer.verdict) == known
 
 
 def test_repeats_are_kept_apart(tmp_path: Path, trajectory: Trajectory, rubrics: dict[Axis, Rubric]) -> None:
